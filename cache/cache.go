@@ -33,41 +33,40 @@ type waiter interface {
 	FetchAfter(ctx context.Context, origin robots.Origin, before func() error) (*fetch.Record, error)
 }
 
-// Options are the settings of a Cache. The zero value is a cache in memory that
-// fetches with a fetch.Client of zero Options.
+// Options configure a Cache. The zero value keeps records in memory and fetches with a
+// fetch.Client of zero Options.
 type Options struct {
 	Fetcher Fetcher
-	// Store keeps what memory has no room for, and outlives the process. Without
-	// one, a site whose record was dropped from memory has no last good answer.
+	// Store keeps records that do not fit into memory, and outlives the process. Without one,
+	// a site whose record was dropped from memory has no last good response.
 	Store Store
-	// Memory bounds the records in memory, with the rules made of them, in bytes: 64 MiB.
+	// Memory limits the records in memory and the rules made from them, in bytes: 64 MiB.
 	Memory int64
-	// Floor and Ceiling bound the life of a good answer, whatever the site says:
-	// 5 minutes and 24 hours (D-28). RFC 9309 section 2.4 allows no longer life.
+	// Floor and Ceiling bound the lifetime of a good response: 5 minutes and 24 hours (D-28),
+	// the longest that RFC 9309 section 2.4 permits.
 	Floor, Ceiling time.Duration
-	// StaleWait is how long a caller waits for a fetch if there is an old answer:
-	// 1.8 s (RFC 8767 section 5).
+	// StaleWait is how long a caller waits for a fetch before it gets a stale record: 1.8 s
+	// (RFC 8767 section 5).
 	StaleWait time.Duration
-	// StaleMost is how long after its end an answer may be given in that way: 24
-	// hours.
+	// StaleMost is how long after its expiry a record can be used in this way: 24 hours.
 	StaleMost time.Duration
-	// Keep is how long the store is asked to keep a record that is not renewed: 90
-	// days. A last good answer is lost when an outage lasts longer.
+	// Keep is how long the store keeps a record that is not renewed: 90 days. The last good
+	// response is lost in a longer outage.
 	Keep time.Duration
-	// KeepOnce is how long for a good answer of a site of which the store has none before,
-	// as long as nobody asks for it again: 14 days, or Keep if that is less. Of most sites
-	// a large crawl wants one answer.
+	// KeepOnce is how long the store keeps the first good response of a site until it is
+	// requested again: 14 days, or Keep if that is less. A large crawl needs most sites only
+	// once.
 	KeepOnce time.Duration
 	// FetchLimit is the timeout of a fetch: one minute, twice that of fetch.Client; at
 	// most a day. A lock lasts a tenth longer. The wait for the first connection does
 	// not count, the wait after a redirect does.
 	FetchLimit time.Duration
-	// UseToEnd answers with a record until its end. Otherwise a request in the last
-	// fifth of its life gets it too, and it is fetched anew meanwhile: a crawler then
-	// never waits, but a program that ends soon would ask the site for nothing.
+	// UseToEnd returns a record until it expires. Otherwise a request in the last fifth of its
+	// lifetime starts a new fetch in the background, so that a crawler never waits; a program
+	// that ends soon would fetch for nothing.
 	UseToEnd bool
-	// Observe is called with each event, by the goroutines that answer and fetch:
-	// it must be quick and safe for concurrent use.
+	// Observe is called with each event, by the goroutines that return records and fetch. It
+	// must be fast and safe for concurrent use.
 	Observe func(Event)
 }
 
@@ -91,22 +90,21 @@ const (
 	keepOnceDefault = 14 * 24 * time.Hour
 )
 
-// standard is the client of every cache without one of its own. They share it, so
-// that its bounds are those of the process.
+// standard is the client of all caches without a Fetcher. They share its limits.
 var standard = sync.OnceValue(func() *fetch.Client {
 	c, _ := fetch.New(fetch.Options{}) // no error: the zero Options are valid
 	return c
 })
 
-// A Cache has the robots.txt of any origin and fetches as rarely as possible. It is
-// safe for concurrent use.
+// A Cache returns the robots.txt of any origin and fetches as rarely as possible. It is safe
+// for concurrent use.
 type Cache struct {
 	o       Options
-	locker  Locker // Options.Store if it is one
+	locker  Locker // Options.Store, if it is a Locker
 	hot     *memory
 	flights singleflight.Group
-	storing sync.Map        // robots.Origin to a channel that is closed when its record is stored
-	early   atomic.Int64    // the flights that nobody waits for
+	storing sync.Map        // robots.Origin to a channel that is closed when the record is stored
+	early   atomic.Int64    // flights in the background
 	writes  atomic.Int64    // in progress
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
@@ -116,7 +114,7 @@ type Cache struct {
 	running sync.WaitGroup
 }
 
-// New returns a cache. The error says which option cannot be used.
+// New returns a cache. The error names the invalid option.
 func New(o Options) (*Cache, error) {
 	o = o.filled()
 	for _, v := range []struct {
@@ -139,12 +137,10 @@ func New(o Options) (*Cache, error) {
 	return c, nil
 }
 
-// Get returns the record of an origin: the one in memory or store while that may be
-// used, else the one that a fetch brings. The package comment says how long a caller
-// waits. The record is shared and must not be changed.
-//
-// The error is that of ctx, if ctx ended before there was an answer, or says that the
-// origin cannot be asked. A site in trouble is a record and no error.
+// Get returns the record of an origin: from memory or the store while that is valid, else from
+// a fetch. The package comment says how long a caller waits. The record is shared and must not
+// be changed. A failure of the site is a record; an error means that ctx ended first or that
+// the origin cannot be fetched.
 func (c *Cache) Get(ctx context.Context, origin robots.Origin) (*fetch.Record, error) {
 	it, _, err := c.get(ctx, origin)
 	if err != nil {
@@ -153,17 +149,17 @@ func (c *Cache) Get(ctx context.Context, origin robots.Origin) (*fetch.Record, e
 	return c.marked(it.Record), nil
 }
 
-// A Crawler is whose rules a Cache keeps. It must not change once they were asked for.
+// A Crawler is the crawler whose rules a Cache keeps. It must not be changed after its first
+// use.
 type Crawler struct {
 	Dialect robots.Dialect
-	Tokens  []string // product tokens, the most wanted first
+	Tokens  []string // product tokens, most specific first
 	Failure fetch.Policy
 }
 
-// Rules returns the record of an origin, as Get does and with its errors, and what it says
-// to a crawler, as Record.Rules does. The rules of the last four crawlers who asked are kept
-// beside the record: they are made once, count against [Options.Memory], and go when the
-// record does or when they hold no longer.
+// Rules returns the rules of a crawler for an origin, as Record.Rules does, and the record;
+// errors are those of Get. The rules of the last four crawlers are kept with the record until
+// they change. They count against [Options.Memory].
 func (c *Cache) Rules(ctx context.Context, origin robots.Origin, crawler *Crawler) (*robots.Rules, *fetch.Record, error) {
 	it, now, err := c.get(ctx, origin)
 	if err != nil {
@@ -173,7 +169,7 @@ func (c *Cache) Rules(ctx context.Context, origin robots.Origin, crawler *Crawle
 	return c.hot.rules(it, r, crawler, now.Round(0)), r, nil
 }
 
-// get is Get. It returns the item that has the record, and the time of the answer.
+// get returns the item with the record, and the current time.
 func (c *Cache) get(ctx context.Context, origin robots.Origin) (*item, time.Time, error) {
 	if origin.IsZero() {
 		return nil, time.Time{}, errNoOrigin
@@ -203,8 +199,8 @@ func (c *Cache) get(ctx context.Context, origin robots.Origin) (*item, time.Time
 
 var errNoOrigin = errors.New("the origin is empty: make one with robots.ParseURL of a URL such as https://example.com/")
 
-// Refresh fetches the robots.txt of an origin now, however fresh the answer is, and
-// returns the new record. If a fetch is under way it waits for that one.
+// Refresh fetches the robots.txt of an origin even if its record is fresh, and returns the new
+// record. It joins a fetch in progress.
 func (c *Cache) Refresh(ctx context.Context, origin robots.Origin) (*fetch.Record, error) {
 	if origin.IsZero() {
 		return nil, errNoOrigin
@@ -215,7 +211,7 @@ func (c *Cache) Refresh(ctx context.Context, origin robots.Origin) (*fetch.Recor
 			if got.Err != nil {
 				return nil, fmt.Errorf("refresh of %s: %w", origin, got.Err)
 			}
-			if l := got.Val.(landing); l.fetched { // else the flight had begun for another, and found an answer
+			if l := got.Val.(landing); l.fetched { // else the flight had already begun and found a record
 				return c.marked(l.item.Record), nil
 			}
 		case <-ctx.Done():
@@ -224,8 +220,8 @@ func (c *Cache) Refresh(ctx context.Context, origin robots.Origin) (*fetch.Recor
 	}
 }
 
-// Forget deletes the record of an origin in memory and in the store, with its last
-// good answer and its outage.
+// Forget deletes the record of an origin in memory and in the store, with its last good
+// response and its outage.
 func (c *Cache) Forget(ctx context.Context, origin robots.Origin) error {
 	c.hot.drop(origin)
 	if c.o.Store == nil {
@@ -237,8 +233,8 @@ func (c *Cache) Forget(ctx context.Context, origin robots.Origin) error {
 	return nil
 }
 
-// marked returns r, while the shared store is down for its origin a copy that is marked as
-// degraded.
+// marked returns r, or a copy marked as degraded while the shared store is down for its
+// origin.
 func (c *Cache) marked(r *fetch.Record) *fetch.Record {
 	if c.locker == nil || !c.locker.Down(r.Origin) {
 		return r
@@ -248,12 +244,11 @@ func (c *Cache) marked(r *fetch.Record) *fetch.Record {
 	return &m
 }
 
-// Usage returns how many origins are in memory, and about how many bytes they take.
+// Usage returns the number of origins in memory and their approximate size in bytes.
 func (c *Cache) Usage() (origins int, bytes int64) { return c.hot.usage() }
 
-// Close ends the fetches under way and waits until what was fetched is stored. It
-// leaves the store open. Callers that wait for a fetch get the old answer if there
-// is one, else ErrClosed.
+// Close ends fetches in progress and waits until fetched records are stored. It does not close
+// the store. Callers that wait for a fetch get a stale record if there is one, else ErrClosed.
 func (c *Cache) Close() error {
 	c.mu.Lock()
 	c.closed = true

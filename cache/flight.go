@@ -14,25 +14,24 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// storeLimit is how long one call of the store may take: a store in trouble
-// makes answers late by this at most, and only for origins not held in memory.
+// storeLimit is the timeout of a store call, so that a failing store delays records that are
+// not in memory by this at most.
 const storeLimit = 5 * time.Second
 
-// flightPlan says what is special about a flight, the one attempt under way to get a record
-// of an origin.
+// A flightPlan says how a flight differs from the usual one.
 type flightPlan struct {
-	force bool // fetch even if what is held is fresh
-	early bool // the answer in use has not ended
+	force bool // fetch even if the record is fresh
+	early bool // the record in use has not expired
 }
 
-// A landing is what a flight has brought.
+// A landing is the result of a flight.
 type landing struct {
 	item    *item
-	fetched bool // the site was asked
+	fetched bool // the site was requested
 }
 
-// join returns the channel on which the flight of an origin gives its landing. A new flight
-// begins if none is under way: it has the values of ctx but does not end with it.
+// join returns the channel of the flight of an origin, and begins one if there is none. It has
+// the values of ctx but does not end with it.
 func (c *Cache) join(ctx context.Context, origin robots.Origin, plan flightPlan) <-chan singleflight.Result {
 	return c.flights.DoChan(origin.String(), func() (any, error) {
 		c.mu.Lock()
@@ -50,11 +49,11 @@ func (c *Cache) join(ctx context.Context, origin robots.Origin, plan flightPlan)
 	})
 }
 
-// maxEarly bounds the flights that nobody waits for. A large number of them in the
-// queue for one address would cost the process more than callers who wait later.
+// maxEarly limits background flights: a long queue for one address would cost the process more
+// than callers that wait later.
 const maxEarly = 512
 
-// refreshAhead starts a flight that nobody waits for, if there are not too many.
+// refreshAhead starts a background flight, if there are not too many.
 func (c *Cache) refreshAhead(ctx context.Context, it *item) {
 	if it.refreshing.Swap(true) {
 		return
@@ -73,8 +72,8 @@ func (c *Cache) refreshAhead(ctx context.Context, it *item) {
 	}()
 }
 
-// wait waits for the flight of an origin, which is EventWaited. After Options.StaleWait it
-// takes an old answer if there is one, which is EventStale.
+// wait waits for the flight of an origin (EventWaited). After Options.StaleWait it returns a
+// stale record if there is one (EventStale).
 func (c *Cache) wait(ctx context.Context, origin robots.Origin) (*item, EventKind, error) {
 	landed := c.join(ctx, origin, flightPlan{})
 	late := time.NewTicker(max(c.o.StaleWait, 1))
@@ -100,7 +99,7 @@ func (c *Cache) wait(ctx context.Context, origin robots.Origin) (*item, EventKin
 	}
 }
 
-// fly is one flight: it looks into memory and store, and fetches if they have no answer. It
+// fly is one flight: it reads memory and store, and fetches if they have no valid record. It
 // lands before the record is stored, so that only the next flight of the origin waits for a
 // slow store.
 func (c *Cache) fly(ctx context.Context, origin robots.Origin, plan flightPlan) (landing, error) {
@@ -155,8 +154,8 @@ func (c *Cache) fly(ctx context.Context, origin robots.Origin, plan flightPlan) 
 	return landing{it, true}, nil
 }
 
-// maxWrites bounds the records that are on their way to the store while their callers have
-// them already. Beyond it callers wait for the store, so that a slow one costs no memory.
+// maxWrites limits records that are being stored after their flight has landed. Beyond it
+// callers wait for the store, so that a slow store does not fill the memory.
 const maxWrites = 512
 
 // A flight is an attempt to get the record of an origin.
@@ -164,23 +163,23 @@ type flight struct {
 	c        *Cache
 	origin   robots.Origin
 	plan     flightPlan
-	held     *item  // the known record, nil if there is none
+	held     *item  // the known record, or nil
 	readable bool   // the store was read
 	answered bool   // held is the answer
 	token    uint64 // of the lock, 0 without
 }
 
-// A process that finds an origin locked looks again after leastPause, then less and less
-// often, up to longestPause.
+// A process that finds an origin locked polls after leastPause, then less often, up to
+// longestPause.
 const (
 	leastPause   = 50 * time.Millisecond
 	longestPause = 500 * time.Millisecond
 )
 
-// errAnswered ends a fetch for which another process has stored the answer.
+// errAnswered ends a fetch because another process has stored the record.
 var errAnswered = errors.New("answered")
 
-// fetch looks for an answer until there is one, or this process may fetch.
+// fetch returns once there is a valid record, or this process has fetched.
 func (f *flight) fetch(ctx context.Context) (*fetch.Record, error) {
 	f.look(ctx)
 	for pause := leastPause; !f.answered; pause = min(2*pause, longestPause) {
@@ -197,8 +196,8 @@ func (f *flight) fetch(ctx context.Context) (*fetch.Record, error) {
 	return nil, nil
 }
 
-// look finds what is known. An answer that ends soon is good for callers, but does not end
-// the refresh that it has started.
+// look reads memory and store. A record that expires soon is valid for callers, but not for
+// the background refresh that it has started.
 func (f *flight) look(ctx context.Context) {
 	f.held, f.readable = f.c.look(ctx, f.origin)
 	if f.held != nil && !f.plan.force {
@@ -218,10 +217,10 @@ func (f *flight) lock(ctx context.Context) error {
 	if errors.Is(err, ErrLocked) {
 		return err
 	}
-	if f.token = token; err != nil { // an extra fetch does less harm than none
+	if f.token = token; err != nil { // an additional fetch does less harm than none
 		f.c.storeFailed(f.origin, err)
 	}
-	if f.look(ctx); f.answered { // fetched by another before this one had the lock
+	if f.look(ctx); f.answered { // another process has fetched meanwhile
 		return errAnswered
 	}
 	return nil
@@ -279,8 +278,8 @@ func (f *flight) request(ctx context.Context) (r *fetch.Record, err error) {
 	return r, nil
 }
 
-// look returns the later of the entries in memory and in the store, nil if there is none,
-// and whether the store could be read. It puts that entry into memory.
+// look returns the later of the entries in memory and store, nil if there is none, and whether
+// the store could be read. It puts the entry into memory.
 func (c *Cache) look(ctx context.Context, origin robots.Origin) (it *item, readable bool) {
 	it = c.hot.get(origin)
 	if c.o.Store == nil {
@@ -301,7 +300,8 @@ func (c *Cache) look(ctx context.Context, origin robots.Origin) (it *item, reada
 	cold.Record = c.sane(cold.Record, now)
 	if it == nil {
 		if cold.Record.Outcome == fetch.Refused {
-			// Another process has refused the address. This one's guard may allow it: ask now.
+			// Another process's Guard has refused the address. Fetch now, as this one's might
+			// permit it.
 			due := *cold.Record
 			due.NextTry = now.Add(-c.o.StaleMost)
 			cold.Record = &due
@@ -315,7 +315,7 @@ func (c *Cache) look(ctx context.Context, origin robots.Origin) (it *item, reada
 	return it, true
 }
 
-// present returns an item with its record as it may be used now.
+// present returns an item whose record can be used now.
 func (c *Cache) present(it *item) *item {
 	if it != nil {
 		if r := c.sane(it.Record, time.Now()); r != it.Record {
@@ -325,8 +325,7 @@ func (c *Cache) present(it *item) *item {
 	return it
 }
 
-// store puts an entry into the store, for keep. It goes on when Close ends the flight, so that
-// nothing that was fetched is lost.
+// store stores an entry. Close does not interrupt it, so that no fetched record is lost.
 func (c *Cache) store(ctx context.Context, e Entry, keep time.Duration) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeLimit)
 	defer cancel()
@@ -335,7 +334,7 @@ func (c *Cache) store(ctx context.Context, e Entry, keep time.Duration) {
 	case errors.Is(err, ErrFenced):
 		c.observe(Event{Kind: EventFenced, Origin: origin, Record: e.Record, Err: err})
 		c.hot.drop(origin)
-		c.look(ctx, origin) // what the later lock has written
+		c.look(ctx, origin) // read the entry of the later lock
 	case err != nil:
 		c.observe(Event{Kind: EventStoreFailed, Origin: origin, Record: e.Record, Err: err})
 	}

@@ -7,21 +7,20 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// jitter is the part of a life or a wait that chance adds or takes.
+// jitter is the random part of a lifetime or wait.
 const jitter = 0.1
 
-// A phase is where an answer stands in its life.
+// A phase is the position of a record in its lifetime.
 type phase uint8
 
 const (
-	fresh   phase = iota // answer it
-	ahead                // answer it, and fetch meanwhile
-	due                  // fetch; after a while answer it nevertheless
-	overdue              // fetch, and answer nothing older
+	fresh   phase = iota // use it
+	ahead                // use it, and fetch in the background
+	due                  // fetch; use it after StaleWait
+	overdue              // fetch; do not use it
 )
 
-// ending returns when a record is to be fetched anew. A failure is asked again at its
-// NextTry.
+// ending returns when a record expires: a failure at its NextTry.
 func ending(r *fetch.Record) time.Time {
 	if r.Outcome.Good() {
 		return r.Expires
@@ -29,8 +28,8 @@ func ending(r *fetch.Record) time.Time {
 	return r.NextTry
 }
 
-// phase returns where a record stands. A failure has no last fifth. A record from the
-// future, as the clock was set back, is due.
+// phase returns the phase of a record. A failure is never ahead. A record from the future is
+// due.
 func (c *Cache) phase(r *fetch.Record, now time.Time) phase {
 	end := ending(r)
 	soon := end
@@ -50,22 +49,21 @@ func (c *Cache) phase(r *fetch.Record, now time.Time) phase {
 	return overdue
 }
 
-// toKeep makes a fetched record the one to be kept after held: with the last good
-// answer or the outage of held, jitter in its life or wait, and times that stores and
-// all processes understand alike.
+// toKeep returns a fetched record as it is kept after held: with the last good response or the
+// outage of held, with jitter, and with times that all stores and processes can represent.
 func (c *Cache) toKeep(r, held *fetch.Record) *fetch.Record {
 	r = wallTimes(r).After(held)
 	if r.Outcome.Good() {
 		life := r.Lifetime(c.o.Floor, c.o.Ceiling)
-		r.Expires = r.Fetched.Add(jittered(life, c.o.Floor, life)) // never longer than the site or the ceiling says (D-28)
+		r.Expires = r.Fetched.Add(jittered(life, c.o.Floor, life)) // not longer than the site or the ceiling says (D-28)
 		return r
 	}
 	r.NextTry = r.Fetched.Add(jittered(r.RetryDelay()))
 	return r
 }
 
-// jittered returns d moved by up to a tenth of it at random. A value outside the
-// bounds is reflected at them, so that values spread near the bounds too.
+// jittered returns d changed at random by up to a tenth. Values beyond the bounds are
+// reflected, so that values near a bound are spread too.
 func jittered(d, least, most time.Duration) time.Duration {
 	v := d + time.Duration((2*rand.Float64()-1)*jitter*float64(d))
 	if v > most {
@@ -77,9 +75,8 @@ func jittered(d, least, most time.Duration) time.Duration {
 	return max(min(v, most), min(least, most))
 }
 
-// wallTimes returns a copy of r with times of the wall clock alone, in UTC and whole
-// milliseconds: a record that comes back from a store equals the one that was put,
-// and a comparison never mixes two clocks.
+// wallTimes returns a copy of r with wall-clock times in UTC, in whole milliseconds: a stored
+// record equals the original, and comparisons never mix two clocks.
 func wallTimes(r *fetch.Record) *fetch.Record {
 	p := *r
 	for _, t := range []*time.Time{&p.Started, &p.Fetched, &p.Expires, &p.FailingSince, &p.LastFailure, &p.NextTry} {
@@ -90,16 +87,16 @@ func wallTimes(r *fetch.Record) *fetch.Record {
 	return &p
 }
 
-// Clocks of processes differ, and are set. A time up to skewLeast ahead is taken as it is,
-// and a record up to skewMost ahead may still be used.
+// The clocks of processes differ and can be set. A time up to skewLeast ahead is used as it
+// is, and a record up to skewMost ahead is used.
 const (
 	skewLeast = time.Minute
 	skewMost  = time.Hour
 )
 
-// sane returns r as it may be used: within the bounds of this cache, as a damaged record, or
-// one of a cache with other bounds, must not be used for ever; and of now, if it is of the
-// future. Its times then move as one, so that an outage stays as old as it was.
+// sane returns r as it can be used: within the bounds of this cache, as a damaged record or
+// one with other bounds must not be used forever, and moved to now if it is from the future,
+// with all times, so that the age of an outage stays the same.
 func (c *Cache) sane(r *fetch.Record, now time.Time) *fetch.Record {
 	if r == nil {
 		return nil
@@ -117,7 +114,7 @@ func (c *Cache) sane(r *fetch.Record, now time.Time) *fetch.Record {
 				*t = t.Add(-ahead)
 			}
 		}
-		if ahead > skewMost { // nobody knows how old it is
+		if ahead > skewMost { // its age is unknown
 			s.Expires, s.NextTry = earlier(s.Expires, now), earlier(s.NextTry, now)
 		}
 	} else if !r.Expires.After(r.Fetched.Add(c.o.Ceiling)) && !r.NextTry.After(r.Fetched.Add(fetch.WaitCeiling)) {
@@ -138,9 +135,9 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// merge returns the later of two records of an origin, one of memory and one of a
-// store, which may have missed writes. In an outage it has the last good answer that
-// either knows, the first failure after that, and the larger of their counts.
+// merge returns the later of two records of an origin, one from memory and one from a store
+// that might have missed writes. In an outage it has the later last good response, the first
+// failure after that, and the larger of the counts.
 func merge(a, b *fetch.Record) *fetch.Record {
 	if b == nil || a != nil && a.Fetched.Equal(b.Fetched) {
 		return a
@@ -161,7 +158,7 @@ func merge(a, b *fetch.Record) *fetch.Record {
 	begins := func(r *fetch.Record) bool {
 		return !r.FailingSince.IsZero() && (j.LastGood == nil || r.FailingSince.After(j.LastGood.Fetched))
 	}
-	if !begins(a) { // of a's outage only a itself is after the last good answer
+	if !begins(a) { // only a itself follows the last good response
 		alone := a.After(nil)
 		j.FailingSince, j.LastFailure, j.Failures, j.Covered = alone.FailingSince, alone.LastFailure, alone.Failures, alone.Covered
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// memory keeps the entries that were used last, with the rules made of them, within a
-// bound in bytes.
+// memory keeps the most recently used entries, with the rules made from them, within a limit
+// in bytes.
 type memory struct {
 	limit int64
 
@@ -24,27 +24,27 @@ type memory struct {
 	size int64
 }
 
-// item is an entry in memory.
+// An item is an entry in memory.
 type item struct {
 	Entry
 	size       int64       // guarded by memory.mu
-	refreshing atomic.Bool // while it is being fetched before its end
+	refreshing atomic.Bool // a background fetch is in progress
 
 	mu    sync.Mutex
 	rules []madeRules // the latest last
 }
 
-// madeRules are what a record says to a crawler.
+// madeRules are the rules of a record for a crawler.
 type madeRules struct {
-	of          *Crawler // who asked first, which is the quickest to compare
+	of          *Crawler // compared first, as that is fastest
 	crawler     Crawler
-	degraded    bool      // as the record then was
-	from, until time.Time // when they hold
+	degraded    bool      // whether the record was
+	from, until time.Time // when they apply
 	rules       *robots.Rules
 	bytes       int64
 }
 
-const mostRules = 4 // of an item
+const mostRules = 4 // per item
 
 func newMemory(limit int64) *memory {
 	l, _ := simplelru.NewLRU[robots.Origin, *item](math.MaxInt, nil) // no error: the size is valid
@@ -59,7 +59,7 @@ func (m *memory) get(origin robots.Origin) *item {
 	return it
 }
 
-// put keeps an entry and returns its item, which is not kept if it alone exceeds the limit.
+// put keeps an entry and returns its item. An entry that alone exceeds the limit is not kept.
 func (m *memory) put(e Entry) *item {
 	it := &item{Entry: e, size: sizeOf(e.Record)}
 	m.mu.Lock()
@@ -69,7 +69,7 @@ func (m *memory) put(e Entry) *item {
 	}
 	m.lru.Add(e.Record.Origin, it)
 	m.size += it.size
-	if it.size > m.limit { // else all others would go before it
+	if it.size > m.limit { // else all others would be dropped first
 		m.lru.Remove(e.Record.Origin)
 		m.size -= it.size
 	}
@@ -102,7 +102,7 @@ func (m *memory) usage() (origins int, bytes int64) {
 	return m.lru.Len(), m.size
 }
 
-// grow notes that an item takes more bytes, or fewer.
+// grow changes the size of an item.
 func (m *memory) grow(it *item, bytes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -113,7 +113,8 @@ func (m *memory) grow(it *item, bytes int64) {
 	}
 }
 
-// rules returns what r, the record of an item or its degraded copy, says to a crawler.
+// rules returns the rules for a crawler by r, which is the record of an item or its degraded
+// copy.
 func (m *memory) rules(it *item, r *fetch.Record, c *Crawler, now time.Time) *robots.Rules {
 	it.mu.Lock()
 	defer it.mu.Unlock()
@@ -140,8 +141,8 @@ func (m *memory) rules(it *item, r *fetch.Record, c *Crawler, now time.Time) *ro
 	return k.rules
 }
 
-// entryCost is what an entry costs beside its bytes: the item, the record, the element of
-// the list and a slot of the map.
+// entryCost is the size of an entry besides its bytes: item, record, list element and map
+// slot.
 const entryCost = int64(unsafe.Sizeof(item{})+unsafe.Sizeof(fetch.Record{})) + 3*int64(unsafe.Sizeof(robots.Origin{})) + 96
 
 // sizeOf estimates the bytes of a record.

@@ -1,36 +1,32 @@
-// Package polite is an HTTP client that obeys robots.txt and its pace:
+// Package polite is an HTTP client that obeys robots.txt and crawl rates:
 //
 //	client := polite.Client("MyBot")
 //	resp, err := client.Get("https://example.com/page")
 //
-// Every request, each hop of a redirect included, is checked against the robots.txt of
-// its origin before it is sent. A disallowed request is not sent but fails with a
-// *DisallowedError that holds the verdict; an allowed one waits as the site requires:
-// Crawl-delay, Request-rate and Visit-time, 429 and Retry-After, four seconds between
-// requests where nothing is declared, one request to a site at a time. A request that
-// net/http sends again, since the site closed a kept connection, waits too.
+// Every request, including each hop of a redirect, is checked against the robots.txt of its
+// origin. A disallowed request fails with a *DisallowedError that contains the verdict. An
+// allowed request waits as the site requires: Crawl-delay, Request-rate and Visit-time, 429
+// and Retry-After, four seconds between requests where nothing is declared, one request per
+// site at a time. A request that net/http repeats, because the site closed a kept connection,
+// waits too.
 //
-// A request counts until its response is read to the end or closed, so close
-// the body of every response, as net/http asks anyway: the next request to the
-// site waits for it.
+// The next request to a site waits until the response is read to the end or closed, so close
+// the body of every response.
 //
-// How long a request may wait is the business of its context: one whose deadline
-// comes before its start fails at once with a *pace.LateError. So may
-// http.Client.Timeout be, but it counts the waiting too. A request that ends with
-// its own context is not held against the site; a time limit of the Base, such as
-// http.Transport.ResponseHeaderTimeout, is.
+// The context limits the wait: a request whose deadline precedes its start fails at once with
+// a *pace.LateError. http.Client.Timeout includes the wait. A request that ends with its own
+// context does not count as slow; one that ends with a timeout of the Base, such as
+// http.Transport.ResponseHeaderTimeout, does.
 //
-// The site that is judged is the one that is dialled. A request whose URL has an
-// Opaque part, or whose Host names another site than its URL, is an error: set the
-// URL to the site that is meant. Requests of UserInitiated, which are not judged,
-// may have both.
+// The checked site is the one that net/http dials. A request whose URL has an Opaque part, or
+// whose Host differs from its URL, is an error, unless it is user-initiated, as such requests
+// are not checked (UserInitiated).
 //
-// Pages and robots.txt go the same way: proxies, a dialer, certificates are given once,
-// in Options.Fetch, or by a Base, which then is asked for robots.txt too. A Base that
-// answers from memory is a test without network: see the example of Client.
+// robots.txt and pages use the same connections: set proxies, a dialer and certificates once,
+// in Options.Fetch or in a Base. A Base that returns responses from memory makes a test
+// without a network: see the example of Client.
 //
-// A Transport only combines the parts: package fetch gets robots.txt, cache keeps it,
-// robots judges, pace waits. The rules of a site are made once for each crawler and kept
-// with its robots.txt (cache.Cache.Rules). A crawler with its own queue uses the parts
-// directly: pace.Limiter.Try returns which sites are ready.
+// A Transport combines the other packages: fetch gets robots.txt, cache keeps it, robots
+// decides, pace schedules. A crawler with its own queue uses them directly: pace.Limiter.Try
+// returns the sites that are ready.
 package polite

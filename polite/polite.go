@@ -17,58 +17,52 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// Options are the settings of a Transport. The zero value is right for one
-// crawler on the public internet.
+// Options configure a Transport. The zero value suits a crawler on the public internet.
 type Options struct {
-	// Tokens are further product tokens of the crawler, tried in order after its
-	// name: for an image crawler the name of the main one (AGENT-04, D-04).
+	// Tokens are further product tokens of the crawler, tried in order after its name: for an
+	// image crawler that of the main crawler (AGENT-04, D-04).
 	Tokens []string
-	// UserAgent is the User-Agent of every request that sets none, and of those
-	// for robots.txt: the name as it was given if empty. It should hold the name, so
-	// that sites find it in their logs (AGENT-08), and a way to reach its operator.
+	// UserAgent is the User-Agent of requests that set none, and of those for robots.txt: the
+	// name if empty. It should contain the name, so that sites find it in their logs
+	// (AGENT-08), and a way to contact the operator.
 	UserAgent string
-	// Dialect is how robots.txt is read: robots.RFC9309 if it is the zero value. As
-	// much of a file is fetched as it reads, if the Cache is the Transport's own.
+	// Dialect is how robots.txt is read: robots.RFC9309 if zero. If the Transport makes its
+	// own Cache, it fetches as much of a file as the dialect reads.
 	Dialect robots.Dialect
-	// Policy is what the operator says about pace.
+	// Policy is the operator's limits for crawl rates.
 	Policy pace.Policy
-	// Failure is what the operator decides or knows about sites whose robots.txt
-	// cannot be fetched.
+	// Failure is the operator's policy for sites whose robots.txt cannot be fetched.
 	Failure fetch.Policy
-	// AllowPrivate permits sites in the caller's own networks and on this
-	// machine. Otherwise both robots.txt and pages of such addresses are refused,
-	// whatever name or redirect led there.
+	// AllowPrivate permits sites in private networks and on this machine. Otherwise robots.txt
+	// and pages at such addresses are refused, whatever name or redirect led there.
 	AllowPrivate bool
 
-	// Fetch says how robots.txt is fetched, and, with a nil Base, which way pages go
-	// too: Proxy, Dial, TLS, Resolver, Guard, or a Transport, are given here once and
-	// hold for both. UserAgent and AllowPrivate above are added to it; Limits are
-	// raised to what the Dialect reads; Start is that of the Limiter if it is nil.
+	// Fetch configures how robots.txt is fetched and, with a nil Base, how pages are: Proxy,
+	// Dial, TLS, Resolver, Guard or a Transport apply to both. UserAgent and AllowPrivate
+	// above are added; Limits are raised to what the Dialect reads; a nil Start is that of the
+	// Limiter.
 	Fetch fetch.Options
-	// Base sends the requests that may be sent. If nil, it is that of Fetch: a
-	// transport with the limits of http.DefaultTransport whose connections pass the
-	// address guard, at most two for one request (fetch.Client.Transport), or
-	// Fetch.Transport. A Base of the caller guards itself, and robots.txt goes its
-	// way: an *http.Transport lends its Proxy, DialContext and TLSClientConfig, any
-	// other fetches robots.txt itself (fetch.Options.Transport, with what is lost
-	// then), unless Fetch names a way.
+	// Base sends the requests. If nil, it is Fetch.Transport or else a transport with the
+	// limits of http.DefaultTransport, whose connections are guarded, at most two per request
+	// (fetch.Client.Transport). Any other Base is not guarded, and is also used for robots.txt
+	// unless Fetch says how to connect: of an *http.Transport the Proxy, DialContext and
+	// TLSClientConfig, of another RoundTripper as fetch.Options.Transport.
 	Base http.RoundTripper
-	// Cache answers with robots.txt files. If nil, the Transport makes one in
-	// memory, which Close ends; with Store, that store is behind it. A Cache of
-	// the caller is shared and left open.
+	// Cache returns the robots.txt files. If nil, the Transport makes one in memory, backed by
+	// Store, and Close closes it. A given Cache is shared and not closed.
 	Cache *cache.Cache
 	Store cache.Store
-	// Limiter decides when requests and fetches of robots.txt start. If nil, it is one of
-	// this process. Transports that share a Limiter share their pace.
+	// Limiter decides when requests and fetches of robots.txt start. If nil, it is one for
+	// this process. Transports that share a Limiter share crawl rates.
 	Limiter pace.Limiter
-	// Fleet is Store and Limiter in one, shared with other processes: one that was
-	// opened without an error. It stays open: it belongs to whoever opened it.
+	// Fleet provides a Store and a Limiter that are shared with other processes. It must have
+	// been opened without an error, and is not closed.
 	Fleet Fleet
 }
 
-// A Fleet is what the workers of a crawler share. *fleet.Fleet is one, on Redis. If it has
-// a method CacheMemory() int64, that bounds the Transport's own Cache, in bytes; a method
-// Observe(cache.Event) receives its events.
+// A Fleet is shared by the workers of a crawler, such as *fleet.Fleet on Redis. If it has a
+// method CacheMemory() int64, that limits the Transport's own Cache, in bytes; a method
+// Observe(cache.Event) gets its events.
 type Fleet interface {
 	Store() cache.Store
 	Limiter() pace.Limiter
@@ -81,14 +75,13 @@ type Transport struct {
 	options Options
 	tokens  []string
 	crawler cache.Crawler
-	own     *cache.Cache // made here
+	own     *cache.Cache // made by New
 	closed  atomic.Bool
 }
 
-// New returns a transport for the crawler with this product token. A name with a
-// version or blanks, a list with commas and a whole User-Agent header stand for
-// the product tokens in them, see robots.ProductTokens (D-03). The error says in
-// one sentence what cannot be used.
+// New returns a transport for the crawler with this product token. A name with a version or
+// spaces, a list with commas, or a full User-Agent header stands for the product tokens in it
+// (robots.ProductTokens, D-03). The error says what is invalid.
 func New(name string, o Options) (*Transport, error) {
 	o, err := o.filled(name)
 	if err != nil {
@@ -128,33 +121,32 @@ func New(name string, o Options) (*Transport, error) {
 	return t, nil
 }
 
-// filled returns the options with what they leave out, or the one sentence that
-// says what cannot be used.
+// filled returns the options with defaults, or an error for invalid ones.
 func (o Options) filled(name string) (Options, error) {
 	switch strings.Trim(name, " \t") {
 	case "", "*":
-		return o, fmt.Errorf("crawler name %q is no product token such as MyBot", name)
+		return o, fmt.Errorf("crawler name %q is not a product token such as MyBot", name)
 	}
 	if strings.ContainsAny(name, "\r\n") {
-		return o, fmt.Errorf("crawler name %q holds a line end", name)
+		return o, fmt.Errorf("crawler name %q contains a line end", name)
 	}
 	if err := o.Policy.Check(); err != nil {
 		return o, err
 	}
 	if o.Fleet != nil {
 		if o.Cache != nil || o.Store != nil || o.Limiter != nil {
-			return o, errors.New("a Fleet is the store and the limiter: give a Fleet, or a Cache or Store and a Limiter, not both")
+			return o, errors.New("a Fleet is the store and the limiter: set Fleet, or Cache or Store and Limiter, but not both")
 		}
 		if o.Store, o.Limiter = o.Fleet.Store(), o.Fleet.Limiter(); o.Store == nil || o.Limiter == nil {
-			return o, errors.New("the Fleet has no store or no limiter: it must be one that fleet.Open has returned, without an error")
+			return o, errors.New("the Fleet has no store or no limiter: it must be one that fleet.Open returned without an error")
 		}
 	}
 	if o.Cache != nil && o.Store != nil {
-		return o, errors.New("a Cache has its own store: give a Cache or a Store, not both")
+		return o, errors.New("a Cache has its own store: set Cache or Store, but not both")
 	}
 	o.UserAgent = cmp.Or(o.UserAgent, o.Fetch.UserAgent, name)
 	if strings.ContainsAny(o.UserAgent, "\r\n") {
-		return o, fmt.Errorf("user agent %q holds a line end", o.UserAgent)
+		return o, fmt.Errorf("user agent %q contains a line end", o.UserAgent)
 	}
 	if o.Dialect == (robots.Dialect{}) {
 		o.Dialect = robots.RFC9309
@@ -166,8 +158,8 @@ func (o Options) filled(name string) (Options, error) {
 	return o, nil
 }
 
-// shareWay lets robots.txt go the way of pages, or pages that of robots.txt. A name
-// or an address that only one of them reaches would be judged by nothing.
+// shareWay makes robots.txt and pages use the same connections, since a host that only one of
+// them can reach would not be checked.
 func (o *Options) shareWay() {
 	f := &o.Fetch
 	if f.Transport != nil || f.Proxy != nil || f.Dial != nil || f.TLS != nil || o.Base == nil {
@@ -177,17 +169,16 @@ func (o *Options) shareWay() {
 		return
 	}
 	base, ok := o.Base.(*http.Transport)
-	if !ok || base.DialTLSContext != nil || base.DialTLS != nil || base.Dial != nil { //nolint:staticcheck // deprecated, and used all the same
+	if !ok || base.DialTLSContext != nil || base.DialTLS != nil || base.Dial != nil { //nolint:staticcheck // deprecated, but still used by net/http
 		f.Transport = o.Base
 		return
 	}
 	f.Proxy, f.Dial, f.TLS = base.Proxy, base.DialContext, base.TLSClientConfig
 }
 
-// Client returns an http.Client for the crawler with this product token, over a
-// Transport with at most one Options. It panics with the sentence of New if the
-// name or the options are impossible, and if there are several, since these are
-// written in the program; where they come from a user, call New.
+// Client returns an http.Client for the crawler with this product token, over a Transport with
+// at most one Options. It panics if New returns an error; call New for a name or options from
+// users.
 func Client(name string, o ...Options) *http.Client {
 	var options Options
 	switch len(o) {
@@ -204,8 +195,8 @@ func Client(name string, o ...Options) *http.Client {
 	return &http.Client{Transport: t}
 }
 
-// A DisallowedError says that a request was not sent because robots.txt does not
-// allow it, or because nobody could know.
+// A DisallowedError reports that a request was not sent because robots.txt disallows it or is
+// unreachable.
 type DisallowedError struct {
 	URL     string
 	Verdict robots.Verdict
@@ -215,22 +206,19 @@ func (e *DisallowedError) Error() string {
 	return "robots.txt: " + robots.Printable(e.URL) + " is " + e.Verdict.String()
 }
 
-// Undecided reports whether the answer is "not now" and not "no": robots.txt
-// could not be fetched, and what it says is not known. The verdict's State says
-// when it is asked for again.
+// Undecided reports whether robots.txt could not be fetched, so that the request might be
+// allowed later. The verdict's State has the time of the next attempt.
 func (e *DisallowedError) Undecided() bool { return e.Verdict.Undecided() }
 
 type userKey struct{}
 
-// UserInitiated returns a context for requests that a user asked for, such as a
-// translation or a check: they need not follow robots.txt (WHO-02), and they
-// neither wait nor count. It is for the caller to know that no crawler is behind
-// them.
+// UserInitiated returns a context for requests that a user started, such as a translation or a
+// check. They need not obey robots.txt (WHO-02), do not wait, and do not count.
 func UserInitiated(ctx context.Context) context.Context {
 	return context.WithValue(ctx, userKey{}, true)
 }
 
-// Verdict returns what robots.txt says about a URL, without a request to it.
+// Verdict returns the verdict of robots.txt for a URL, without requesting it.
 func (t *Transport) Verdict(ctx context.Context, url string) (robots.Verdict, error) {
 	origin, path, err := parseURL(url)
 	if err != nil {
@@ -243,7 +231,7 @@ func (t *Transport) Verdict(ctx context.Context, url string) (robots.Verdict, er
 	return rules.Match(path), nil
 }
 
-// NotBefore returns when a request to a URL might start, and why: a refused permit. It
+// NotBefore returns when a request to a URL could start, and why, as a refused permit. It
 // acquires nothing.
 func (t *Transport) NotBefore(ctx context.Context, url string) (pace.Permit, error) {
 	origin, _, err := parseURL(url)
@@ -261,7 +249,7 @@ func (t *Transport) NotBefore(ctx context.Context, url string) (pace.Permit, err
 	return permits[0], nil
 }
 
-// rules returns the rules of a site for this crawler.
+// rules returns the record and rules of a site for this crawler.
 func (t *Transport) rules(ctx context.Context, origin robots.Origin) (*fetch.Record, *robots.Rules, error) {
 	rules, record, err := t.options.Cache.Rules(ctx, origin, &t.crawler)
 	if err != nil {
@@ -272,19 +260,18 @@ func (t *Transport) rules(ctx context.Context, origin robots.Origin) (*fetch.Rec
 
 // scheduleOf returns the schedule of rules.
 func (t *Transport) scheduleOf(rules *robots.Rules) *pace.Schedule {
-	s, _ := pace.NewSchedule(rules, t.options.Policy) // the error is about the policy, which New has checked
+	s, _ := pace.NewSchedule(rules, t.options.Policy) // no error: New has checked the policy
 	return s
 }
 
-// maxDials is how many connections one request may open: a second for the one
-// that ended before the site took the request.
+// maxDials limits the connections of a request: a second for one that the site closed before
+// it took the request.
 const maxDials = 2
 
-// RoundTrip sends a request that is allowed, when the pace permits it. It judges
-// by the robots.txt of the site that is dialled: a request whose Host names
-// another one is refused. Where net/http sends a request again, since the site closed a
-// kept connection, that waits for the interval of the site. A request that ends with its caller's context says
-// nothing about the site; any other timeout slows the next ones down.
+// RoundTrip sends a request if robots.txt allows it, when the limiter permits it. It uses the
+// robots.txt of the dialed site and refuses a request whose Host differs. A request that
+// net/http repeats on another connection waits again. Timeouts, except the end of the caller's
+// context, slow down later requests.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	user, _ := req.Context().Value(userKey{}).(bool)
 	var r request
@@ -331,8 +318,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// closeBody closes the body of a request that is not sent, as a RoundTripper does always,
-// and returns the error.
+// closeBody closes the body of a request that is not sent, as a RoundTripper must, and returns
+// the error.
 func closeBody(req *http.Request, err error) error {
 	if req.Body != nil {
 		req.Body.Close()
@@ -340,7 +327,7 @@ func closeBody(req *http.Request, err error) error {
 	return err
 }
 
-// sleepTo sleeps until an instant, or returns the cause of the end of a context.
+// sleepTo sleeps until a time, or returns the cause if the context ends.
 func sleepTo(ctx context.Context, at time.Time) error {
 	t := time.NewTimer(time.Until(at))
 	defer t.Stop()
@@ -352,7 +339,7 @@ func sleepTo(ctx context.Context, at time.Time) error {
 	}
 }
 
-// A request is one that robots.txt allows.
+// A request is a request that robots.txt allows.
 type request struct {
 	*Transport
 	ctx    context.Context //nolint:containedctx // that of the request
@@ -366,7 +353,7 @@ type request struct {
 	permit   pace.Permit
 }
 
-// judged returns a request that is allowed.
+// judged returns a request if it is allowed.
 func (t *Transport) judged(req *http.Request) (request, error) {
 	origin, path, err := target(req)
 	if err != nil {
@@ -380,7 +367,7 @@ func (t *Transport) judged(req *http.Request) (request, error) {
 	return r, r.allowed(r.rules)
 }
 
-// allowed returns the error of a request that is not.
+// allowed returns an error if the rules disallow the request.
 func (r *request) allowed(by *robots.Rules) error {
 	if v := by.Match(r.path); !v.Allowed {
 		return &DisallowedError{URL: r.url, Verdict: v}
@@ -394,18 +381,18 @@ func (r *request) acquire(ctx context.Context) (err error) {
 	return err
 }
 
-// release releases the permit. If the limiter fails, the permit expires, and the response
-// has come all the same.
+// release releases the permit. If that fails, the permit expires, and the response is still
+// valid.
 func (r *request) release(result pace.Result) {
 	_ = r.options.Limiter.Release(context.WithoutCancel(r.ctx), r.permit, result)
 }
 
-// send sends the request when its address is ready too, and releases the permit.
+// send sends the request when its address is ready, and releases the permit.
 func (r *request) send(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	s := &starts{request: r, ctx: ctx, cancel: cancel, proxied: r.proxied(req)}
-	// A permit is released even when the caller's context has ended, and when the Base
-	// panics: here, unless there is a body, which then does it at its end.
+	// The permit is released even if the caller's context has ended or the Base panics, and at
+	// the end of the body if there is one.
 	result := pace.Result{Unused: true}
 	done := func() {
 		r.release(result)
@@ -419,7 +406,7 @@ func (r *request) send(req *http.Request) (*http.Response, error) {
 	}()
 	if _, traced := r.options.Base.(*http.Transport); s.proxied || !traced {
 		addr := netip.Addr{}
-		if !s.proxied { // it might not report its connections
+		if !s.proxied { // the Base might not report its connections
 			addr = r.record.Addr()
 		}
 		if err := s.dial(ctx, addr); err != nil {
@@ -440,7 +427,7 @@ func (r *request) send(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if resp == nil {
-		return nil, fmt.Errorf("the Base, a %T, gave neither a response nor an error for %s", r.options.Base, r.origin)
+		return nil, fmt.Errorf("the Base, a %T, returned neither a response nor an error for %s", r.options.Base, r.origin)
 	}
 	result.Status = resp.StatusCode
 	result.RetryAfter = fetch.RetryAfter(resp.Header, time.Now())
@@ -450,15 +437,15 @@ func (r *request) send(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// CloseIdleConnections closes those of the base, as http.Client expects.
+// CloseIdleConnections closes the idle connections of the Base.
 func (t *Transport) CloseIdleConnections() {
 	if base, ok := t.options.Base.(interface{ CloseIdleConnections() }); ok {
 		base.CloseIdleConnections()
 	}
 }
 
-// Close ends what the transport started: the fetches of its own cache and idle
-// connections. It leaves open what the caller brought. Requests fail afterwards.
+// Close ends the fetches of the Transport's own cache and closes idle connections. It does not
+// close the caller's Cache, Store or Fleet. Later requests fail.
 func (t *Transport) Close() error {
 	t.closed.Store(true)
 	t.CloseIdleConnections()

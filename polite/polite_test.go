@@ -255,17 +255,17 @@ func TestGuard(t *testing.T) {
 
 func TestImpossible(t *testing.T) {
 	for want, f := range map[string]func() (string, Options){
-		`crawler name "" is no product token`:    func() (string, Options) { return "", Options{} },
-		`crawler name " \t" is no product token`: func() (string, Options) { return " \t", Options{} },
-		`crawler name "*" is no product token`:   func() (string, Options) { return "*", Options{} },
-		`crawler name " * " is no product token`: func() (string, Options) { return " * ", Options{} },
-		`crawler name "My\nBot" holds a line`:    func() (string, Options) { return "My\nBot", Options{UserAgent: "x"} },
-		`crawler name "MyBot\r" holds a line`:    func() (string, Options) { return "MyBot\r", Options{} },
-		"Lummerland":                             func() (string, Options) { return "MyBot", Options{Policy: pace.Policy{Zone: "Lummerland"}} },
-		"a Cache or a Store": func() (string, Options) {
+		`crawler name "" is not a product token`:    func() (string, Options) { return "", Options{} },
+		`crawler name " \t" is not a product token`: func() (string, Options) { return " \t", Options{} },
+		`crawler name "*" is not a product token`:   func() (string, Options) { return "*", Options{} },
+		`crawler name " * " is not a product token`: func() (string, Options) { return " * ", Options{} },
+		`crawler name "My\nBot" contains a line`:    func() (string, Options) { return "My\nBot", Options{UserAgent: "x"} },
+		`crawler name "MyBot\r" contains a line`:    func() (string, Options) { return "MyBot\r", Options{} },
+		"Lummerland":                                func() (string, Options) { return "MyBot", Options{Policy: pace.Policy{Zone: "Lummerland"}} },
+		"set Cache or Store": func() (string, Options) {
 			return "MyBot", Options{Cache: new(cache.Cache), Store: cachetest.NewMemory()}
 		},
-		"holds a line end": func() (string, Options) { return "MyBot", Options{UserAgent: "a\r\nb"} },
+		"contains a line end": func() (string, Options) { return "MyBot", Options{UserAgent: "a\r\nb"} },
 	} {
 		name, o := f()
 		if _, err := New(name, o); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {

@@ -38,8 +38,8 @@ func target(req *http.Request) (robots.Origin, robots.Path, error) {
 	return origin, path, nil
 }
 
-// parseURL is robots.ParseURL for a URL of which a request can be made: net/url must read
-// the same host in it.
+// parseURL is robots.ParseURL for URLs that net/http can request: net/url must read the same
+// host.
 func parseURL(rawURL string) (robots.Origin, robots.Path, error) {
 	origin, path, err := robots.ParseURL(rawURL)
 	if err != nil {
@@ -112,22 +112,20 @@ func timedOut(err error) bool {
 	return errors.As(err, &timeout) && timeout.Timeout() || errors.Is(err, os.ErrDeadlineExceeded)
 }
 
-// ended reports whether a context has ended, or does so in this moment: a
-// connection may see the deadline pass before the context does.
+// ended reports whether a context has ended. A connection can reach the deadline before the
+// context does.
 func ended(ctx context.Context) bool {
 	deadline, ok := ctx.Deadline()
 	return ctx.Err() != nil || ok && !time.Now().Before(deadline)
 }
 
-// hasBody reports whether a response has a body that somebody must end (RFC 9110
-// section 6.4.1).
+// hasBody reports whether a response has a body to close (RFC 9110 section 6.4.1).
 func hasBody(method string, resp *http.Response) bool {
 	return resp.Body != nil && resp.Body != http.NoBody && method != http.MethodHead &&
 		resp.StatusCode != http.StatusNoContent && resp.StatusCode != http.StatusNotModified
 }
 
-// newBody returns a body that calls done when it has ended. That of a 101 can
-// still be written to, as net/http promises.
+// newBody returns a body that calls done at its end. The body of a 101 remains writable.
 func newBody(of io.ReadCloser, done func()) io.ReadCloser {
 	b := &body{ReadCloser: of, done: done}
 	if w, ok := of.(io.Writer); ok {
@@ -136,7 +134,7 @@ func newBody(of io.ReadCloser, done func()) io.ReadCloser {
 	return b
 }
 
-// body releases the permit when a response has ended.
+// body releases the permit at the end of a response.
 type body struct {
 	io.ReadCloser
 	once sync.Once
@@ -163,7 +161,7 @@ type duplex struct {
 	io.Writer
 }
 
-// CloseWrite ends the writing alone, where the connection can do that.
+// CloseWrite closes the write side if the connection can.
 func (d *duplex) CloseWrite() error {
 	if c, ok := d.Writer.(interface{ CloseWrite() error }); ok {
 		return c.CloseWrite()

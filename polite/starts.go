@@ -15,26 +15,26 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// starts starts what one RoundTrip of the Base writes: a request, and any that net/http
-// sends again because the site closed a kept connection. Each has its own start.
+// starts starts every request that one RoundTrip of the Base writes: the request, and
+// repetitions by net/http after the site closed a kept connection. Each has its own start.
 type starts struct {
 	request *request
 	ctx     context.Context //nolint:containedctx // of the request: that of a connection might outlive it
 	cancel  context.CancelCauseFunc
-	proxied bool // the address is that of a proxy, which has no pace (D-57)
+	proxied bool // the address is that of a proxy, which is not limited (D-57)
 
-	mu       sync.Mutex // held during Start: other connections of the request wait
+	mu       sync.Mutex // held while a start waits, so other connections of the request wait
 	started  bool       // at addr, and nothing was written since
 	addr     netip.Addr
-	assigned bool  // the request has a connection: others are for later requests
-	written  bool  // a request
-	err      error // after which nothing is sent
+	assigned bool  // the request has a connection; further ones are for later requests
+	written  bool  // a request was written
+	err      error // if set, nothing is sent
 }
 
-// errAssigned is the error of a connection that the request no longer needs.
+// errAssigned is the error for a connection that the request no longer needs.
 var errAssigned = errors.New("the request has another connection")
 
-// trace returns a context in which connections and requests have starts.
+// trace returns a context in which connections and requests wait for their starts.
 func (s *starts) trace() context.Context {
 	dial := s.dial
 	if s.proxied {
@@ -77,22 +77,21 @@ func (s *starts) startNew(addr netip.Addr) error {
 		return err
 	}
 	s.started, s.addr = true, addr
-	// While the request waited, the site might have changed its robots.txt.
+	// The site's robots.txt might have changed during the wait.
 	if _, later, err := r.Transport.rules(s.ctx, r.origin); err == nil && later != r.rules {
 		return r.allowed(later)
 	}
 	return nil
 }
 
-// getConn begins to look for a connection, for the request or to send it again.
+// getConn is called when net/http looks for a connection.
 func (s *starts) getConn(string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.assigned = false
 }
 
-// gotConn starts a request at the address of its connection, new or kept, before it is
-// written.
+// gotConn starts a request at the address of its connection before it is written.
 func (s *starts) gotConn(info httptrace.GotConnInfo) {
 	var addr netip.Addr
 	if tcp, is := info.Conn.RemoteAddr().(*net.TCPAddr); is && !s.proxied {
@@ -103,22 +102,23 @@ func (s *starts) gotConn(info httptrace.GotConnInfo) {
 	if s.assigned = true; s.start(addr) == nil {
 		return
 	}
-	// Over HTTP/2 a request whose context has ended is not sent, and other requests are on
-	// the connection. Over HTTP/1 net/http would send it all the same.
+	// With HTTP/2 a request whose context has ended is not sent, and the connection has other
+	// requests. With HTTP/1 net/http would send it.
 	secured, is := info.Conn.(interface{ ConnectionState() tls.ConnectionState })
 	if !is || secured.ConnectionState().NegotiatedProtocol != "h2" {
 		info.Conn.Close()
 	}
 }
 
-// wroteHeaders ends a start: what is written after it needs another.
+// wroteHeaders ends a start: the next write needs another.
 func (s *starts) wroteHeaders() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.started, s.written = false, true
 }
 
-// end ends all starts. It returns whether a request was written, and why no other was.
+// end ends all starts. It returns whether a request was written, and the error that prevented
+// one.
 func (s *starts) end() (written bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,8 +127,8 @@ func (s *starts) end() (written bool, err error) {
 	return s.written, err
 }
 
-// proxied reports whether a request goes through a proxy. All sites behind it would share
-// the pace of its address.
+// proxied reports whether a request uses a proxy, at whose address all sites would share a
+// limit.
 func (t *Transport) proxied(req *http.Request) bool {
 	base, ok := t.options.Base.(*http.Transport)
 	if !ok || base.Proxy == nil {

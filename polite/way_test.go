@@ -163,7 +163,7 @@ func TestTracing(t *testing.T) {
 	}
 	fails = true
 	client, _ := newClient(t, o)
-	if _, err := client.Get(w.site.URL + "/page"); err == nil || !strings.Contains(err.Error(), "proxy-failed") && !strings.Contains(err.Error(), "on the way failed") {
+	if _, err := client.Get(w.site.URL + "/page"); err == nil || !strings.Contains(err.Error(), "proxy-failed") && !strings.Contains(err.Error(), "proxy or transport failed") {
 		t.Errorf("without robots.txt a page ends with %v", err)
 	}
 }

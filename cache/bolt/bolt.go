@@ -24,13 +24,12 @@ import (
 	"github.com/robotskit/robots/cache/internal/packed"
 )
 
-// Options are the settings of a Store. The zero value is usual.
+// Options configure a Store. The zero value is usual.
 type Options struct {
-	// Size bounds the file, in bytes: 4 GiB, on 32-bit systems 1 GiB. It is at least
-	// 1 MiB. Live entries take up to half of it.
+	// Size limits the file, in bytes: 4 GiB, on 32-bit systems 1 GiB, at least 1 MiB. Entries
+	// take up to half of it.
 	Size int64
-	// LockWait is how long Open waits for another process to close the file: one
-	// second.
+	// LockWait is how long Open waits for another process to close the file: one second.
 	LockWait time.Duration
 }
 
@@ -39,8 +38,8 @@ const (
 	version = 2 // of the layout in the package comment
 
 	leastSize = 1 << 20
-	// A transaction has at most batchMost writes. The callers of those in the queue may have
-	// given up; the callers of further ones wait for room in it.
+	// batchMost is the number of writes per transaction, and of writes in the queue. Callers
+	// of queued writes might have given up; others wait for room in the queue.
 	batchMost = 256
 	queueMost = 16
 )
@@ -59,20 +58,20 @@ var (
 type Store struct {
 	path string
 	db   *bbolt.DB
-	size int64        // bound of the file
+	size int64        // limit of the file
 	page int64        // bytes of a page
-	live atomic.Int64 // bytes of entries
+	live atomic.Int64 // size of the entries
 
-	isEmpty bool // when it was opened
+	isEmpty bool // it was empty when opened
 
-	mu     sync.RWMutex // held for reading while a call is under way
+	mu     sync.RWMutex // held for reading during a call
 	closed bool
 	writes chan write
-	ended  chan struct{} // closed when the writer has ended
+	ended  chan struct{} // closed at the end of the writer
 }
 
-// Open opens the store in a file. It makes the file if there is none, or an empty one.
-// The error is one sentence that names the file.
+// Open opens the store in a file, which it creates if it does not exist or is empty. The error
+// is one sentence that names the file.
 func Open(path string, o Options) (*Store, error) {
 	if o.Size == 0 {
 		o.Size = min(4<<30, math.MaxInt/2+1)
@@ -89,7 +88,7 @@ func Open(path string, o Options) (*Store, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := create(path); err != nil {
-			return nil, fmt.Errorf("cache file %s cannot be made: %w", path, bare(err))
+			return nil, fmt.Errorf("cache file %s cannot be created: %w", path, bare(err))
 		}
 		info, err = os.Stat(path)
 	}
@@ -97,11 +96,11 @@ func Open(path string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("cache file %s cannot be opened: %w", path, bare(err))
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("cache file %s is not a regular file: name another one", path)
+		return nil, fmt.Errorf("cache file %s is not a regular file; use another one", path)
 	}
 	s := &Store{path: path, size: o.Size, isEmpty: info.Size() == 0, writes: make(chan write, queueMost), ended: make(chan struct{})}
-	// The file is opened twice: first for reading, under a lock that keeps writers
-	// out while it is checked, then for writing.
+	// The file is opened twice: first for reading, under a lock that excludes writers while it
+	// is checked, then for writing.
 	if info.Size() > 0 {
 		if err := s.verify(info.Size(), o.LockWait); err != nil {
 			return nil, refuse(path, o, err)
@@ -110,7 +109,7 @@ func Open(path string, o Options) (*Store, error) {
 	err = guarded(func() (err error) {
 		s.db, err = bbolt.Open(path, 0o600, &bbolt.Options{
 			Timeout: o.LockWait, FreelistType: bbolt.FreelistMapType,
-			MaxSize: int(max(o.Size, info.Size())), // one made under a larger bound will not grow
+			MaxSize: int(max(o.Size, info.Size())), // a file with a larger limit does not grow
 		})
 		if err != nil {
 			return err
@@ -132,7 +131,7 @@ func Open(path string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// bare removes the path from an error, as the sentence around it has the path.
+// bare removes the path from an error, as the message has it already.
 func bare(err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
@@ -143,9 +142,8 @@ func bare(err error) error {
 	return err
 }
 
-// create makes the file under another name and then links it to path, so that a
-// process that is killed leaves no file that does not open. If two processes do it at
-// once, the second finds the file of the first.
+// create creates the file under another name and links it to path, so that a killed process
+// leaves no incomplete file. If two processes create it at once, the second opens the first's.
 func create(path string) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new*")
 	if err != nil {
@@ -170,7 +168,7 @@ func create(path string) error {
 	}
 }
 
-// layOut makes the buckets of an empty file.
+// layOut creates the buckets of an empty file.
 func layOut(tx *bbolt.Tx) error {
 	for _, name := range [][]byte{metaBucket, recordsBucket, orderBucket, keptBucket} {
 		if _, err := tx.CreateBucket(name); err != nil {
@@ -181,8 +179,8 @@ func layOut(tx *bbolt.Tx) error {
 	return errors.Join(meta.Put(formatKey, []byte(format)), meta.Put(versionKey, []byte{version}))
 }
 
-// verify checks that a file of so many bytes is a complete store of this package, and counts
-// its entries. It writes nothing.
+// verify checks that a file is a complete store of this package and counts its entries. It
+// writes nothing.
 func (s *Store) verify(size int64, wait time.Duration) error {
 	var db *bbolt.DB
 	err := guarded(func() (err error) {
@@ -200,7 +198,7 @@ func (s *Store) verify(size int64, wait time.Duration) error {
 	err = guarded(func() error {
 		return db.View(func(tx *bbolt.Tx) error {
 			if tx.Size() > size {
-				return fmt.Errorf("%w: it is cut short, %d bytes of at least %d", errDamaged, size, tx.Size())
+				return fmt.Errorf("%w: it is truncated, %d bytes of at least %d", errDamaged, size, tx.Size())
 			}
 			return s.ours(tx)
 		})
@@ -208,8 +206,8 @@ func (s *Store) verify(size int64, wait time.Duration) error {
 	return errors.Join(err, guarded(db.Close))
 }
 
-// ours checks that the buckets are those of a store, or that there are none yet, and reads
-// every entry. (Tx.Check of bbolt finds more, but on a damaged page it may end the process.)
+// ours checks that the buckets are those of a store, or missing in an empty file, and reads
+// all entries. (Tx.Check of bbolt finds more, but a damaged page can crash it.)
 func (s *Store) ours(tx *bbolt.Tx) error {
 	if first, _ := tx.Cursor().First(); first == nil {
 		s.isEmpty = true
@@ -250,13 +248,13 @@ func (s *Store) ours(tx *bbolt.Tx) error {
 	return nil
 }
 
-// refuse makes the sentence that says why a file is not opened.
+// refuse returns the message for a file that is not opened.
 func refuse(path string, o Options, err error) error {
 	switch {
 	case errors.Is(err, bberrors.ErrTimeout):
-		return fmt.Errorf("cache file %s is in use by another process (waited %v): end that process or name another file", path, o.LockWait)
+		return fmt.Errorf("cache file %s is in use by another process (waited %v): stop that process or use another file", path, o.LockWait)
 	case errors.Is(err, errDamaged), errors.Is(err, errForeign), errors.Is(err, errOther):
-		return fmt.Errorf("cache file %s is left as it is: %w: name another file, or move this one away to begin anew", path, err)
+		return fmt.Errorf("cache file %s is not changed: %w; use another file, or move this one away", path, err)
 	}
 	return fmt.Errorf("cache file %s cannot be opened: %w", path, bare(err))
 }
@@ -268,8 +266,8 @@ var (
 	errOther   = errors.New("another release has written it")
 )
 
-// guarded turns a panic of bbolt, or a fault of the memory that maps the file, into an
-// error. bbolt rolls the transaction back.
+// guarded turns a panic of bbolt, or a fault of the mapped memory, into an error. bbolt rolls
+// the transaction back.
 func guarded(do func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -280,7 +278,7 @@ func guarded(do func() error) (err error) {
 	return do()
 }
 
-// fail adds the file's name to an error of a store that is open.
+// fail adds the file name to an error of an open store.
 func (s *Store) fail(err error) error {
 	if err == nil || errors.Is(err, cache.ErrFenced) || errors.Is(err, cache.ErrAbsent) {
 		return err
@@ -288,7 +286,7 @@ func (s *Store) fail(err error) error {
 	return fmt.Errorf("cache file %s: %w", s.path, err)
 }
 
-// begin starts a call; the first result ends it.
+// begin starts a call, end ends it.
 func (s *Store) begin(ctx context.Context) (end func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -301,7 +299,7 @@ func (s *Store) begin(ctx context.Context) (end func(), err error) {
 	return s.mu.RUnlock, nil
 }
 
-// read reads in a transaction.
+// read runs a read transaction.
 func (s *Store) read(ctx context.Context, do func(tx *bbolt.Tx) error) error {
 	end, err := s.begin(ctx)
 	if err != nil {
@@ -311,14 +309,14 @@ func (s *Store) read(ctx context.Context, do func(tx *bbolt.Tx) error) error {
 	return s.fail(guarded(func() error { return s.db.View(do) }))
 }
 
-// A write is a change on its way to the file. The change may be tried more than once.
+// A write is a change in the queue. It might be tried more than once.
 type write struct {
 	change func(tx *bbolt.Tx) error
-	size   int64 // bytes of what is put
+	size   int64 // size of the value
 	done   chan error
 }
 
-// write hands a change to the writer and waits for it.
+// write queues a change and waits for it.
 func (s *Store) write(ctx context.Context, size int, change func(tx *bbolt.Tx) error) error {
 	end, err := s.begin(ctx)
 	if err != nil {
@@ -329,19 +327,19 @@ func (s *Store) write(ctx context.Context, size int, change func(tx *bbolt.Tx) e
 	select {
 	case s.writes <- w:
 	case <-ctx.Done():
-		return s.fail(fmt.Errorf("too many writes wait for the disk: %w", ctx.Err()))
+		return s.fail(fmt.Errorf("too many writes are waiting for the disk: %w", ctx.Err()))
 	}
 	select {
 	case err := <-w.done:
 		return s.fail(err)
 	case <-ctx.Done():
-		return s.fail(fmt.Errorf("the write is still under way and may still be done: %w", ctx.Err()))
+		return s.fail(fmt.Errorf("the write is in progress and might still take effect: %w", ctx.Err()))
 	}
 }
 
-// writer makes the changes. Those in the queue are one transaction, and the next ones gather
-// while that is on its way to the disk: a batch is as large as the load makes it. (DB.Batch
-// does the same in a goroutine of its own, where a damaged file would end the process.)
+// writer writes all queued changes in one transaction while the next ones are queued, so that
+// batches grow with the load. (DB.Batch uses its own goroutine, in which a damaged file would
+// crash the process.)
 func (s *Store) writer() {
 	defer close(s.ended)
 	for w := range s.writes {
@@ -363,7 +361,7 @@ func (s *Store) writer() {
 			}
 			continue
 		}
-		for i, w := range batch { // one that cannot be done must not make others fail
+		for i, w := range batch { // an impossible write must not fail the others
 			w.done <- s.commitOne(batch[i : i+1])
 		}
 	}
@@ -385,8 +383,8 @@ func (s *Store) commit(batch []write) error {
 	})
 }
 
-// commitOne makes a change for which there may be too little room: a record of many pages
-// needs them in a row. Then other entries are dropped, a few more each time.
+// commitOne makes a change that might lack room: a large record needs many consecutive pages.
+// It drops more and more other entries until there is room.
 func (s *Store) commitOne(one []write) error {
 	err := s.commit(one)
 	for part := int64(16); errors.Is(err, bberrors.ErrMaxSizeReached) && part > 1; part /= 2 {
@@ -398,22 +396,22 @@ func (s *Store) commitOne(one []write) error {
 	return err
 }
 
-// full reports whether live entries take more than half of the file, or pages in use more
-// than three quarters: a transaction writes new pages before it gives back old ones.
+// full reports whether entries take more than half of the file, or used pages more than three
+// quarters: a transaction writes new pages before it frees old ones.
 func (s *Store) full(tx *bbolt.Tx) bool {
 	stats := s.db.Stats()
 	used := tx.Size() - int64(stats.FreePageN+stats.PendingPageN)*s.page
 	return s.live.Load() > s.size/2 || used > s.size/4*3
 }
 
-// drop drops a part of the entries, those that were written longest ago.
+// drop drops a part of the entries, oldest writes first.
 func (s *Store) drop(tx *bbolt.Tx, part int64) error {
 	least := s.live.Load() / part
 	return s.dropOldest(tx, func(dropped int64, _ uint64) bool { return dropped < least })
 }
 
-// dropOldest drops the entries that were written longest ago while more says so, of the
-// bytes dropped so far and of when the next has outlived its time.
+// dropOldest drops entries, oldest writes first, while more returns true for the bytes dropped
+// so far and the expiry of the next entry.
 func (s *Store) dropOldest(tx *bbolt.Tx, more func(dropped int64, until uint64) bool) error {
 	records, order := tx.Bucket(recordsBucket), tx.Bucket(orderBucket)
 	var dropped int64
@@ -428,7 +426,7 @@ func (s *Store) dropOldest(tx *bbolt.Tx, more func(dropped int64, until uint64) 
 		}
 		last = bytes.Clone(at)
 		value := records.Get(key)
-		if len(value) >= headerSize && bytes.Equal(value[:8], at) { // else it has been written again
+		if len(value) >= headerSize && bytes.Equal(value[:8], at) { // else it was rewritten later
 			if !more(dropped, binary.BigEndian.Uint64(value[8:])) {
 				return nil
 			}
@@ -442,13 +440,13 @@ func (s *Store) dropOldest(tx *bbolt.Tx, more func(dropped int64, until uint64) 
 	}
 }
 
-// headerSize is that of what is before the packed record: sequence number, end, fence.
+// headerSize is the size of sequence number, expiry and fence before the packed record.
 const headerSize = 8 + 8 + 8
 
-// entryBytes is the size of an entry with its key in order.
+// entryBytes is the size of an entry, with its key in order.
 func entryBytes(key, value []byte) int64 { return int64(2*len(key) + len(value) + 8) }
 
-// remove removes an entry with the value that it has, nil for none.
+// remove removes an entry with this value, nil for none.
 func (s *Store) remove(tx *bbolt.Tx, key, value []byte) error {
 	if value == nil {
 		return nil
@@ -464,8 +462,8 @@ func (s *Store) remove(tx *bbolt.Tx, key, value []byte) error {
 	return tx.Bucket(recordsBucket).Delete(key)
 }
 
-// Get returns the entry of an origin. A read does not save an entry from being
-// dropped, but a record in use is written once a day.
+// Get returns the entry of an origin. It does not protect the entry from being dropped, but a
+// record in use is rewritten once a day.
 func (s *Store) Get(ctx context.Context, origin robots.Origin) (e cache.Entry, err error) {
 	err = s.read(ctx, func(tx *bbolt.Tx) (err error) {
 		value := tx.Bucket(recordsBucket).Get([]byte(origin.String()))
@@ -487,7 +485,7 @@ func unpack(origin robots.Origin, value []byte) (cache.Entry, error) {
 	return packed.Unpack(origin, binary.BigEndian.Uint64(value[16:]), value[headerSize:])
 }
 
-// Put keeps an entry, unless the file has no room for it.
+// Put stores an entry, unless the file has no room for it.
 func (s *Store) Put(ctx context.Context, e cache.Entry, keep time.Duration) error {
 	if e.Record == nil || e.Record.Origin.IsZero() {
 		return s.fail(errors.New("the entry has no record, or the record no origin"))
@@ -499,7 +497,7 @@ func (s *Store) Put(ctx context.Context, e cache.Entry, keep time.Duration) erro
 		order.FillPercent = 0.9 // keys only grow
 		old := records.Get(key)
 		if len(old) >= headerSize && binary.BigEndian.Uint64(old[16:]) > e.Fence {
-			if _, err := unpack(origin, old); err == nil { // one that is damaged may be replaced
+			if _, err := unpack(origin, old); err == nil { // a damaged entry can be replaced
 				return cache.ErrFenced
 			}
 		}
@@ -519,35 +517,34 @@ func (s *Store) Put(ctx context.Context, e cache.Entry, keep time.Duration) erro
 		if err := errors.Join(records.Put(key, value), order.Put(value[:8], key)); err != nil {
 			return err
 		}
-		// A few that are past their time go with each write, so that a clock put forward does
-		// not drop all at once.
+		// Each write drops a few expired entries, so that a clock that is set forward does not
+		// drop all at once.
 		now, few := uint64(max(time.Now().UnixMilli(), 0)), 2
 		return s.dropOldest(tx, func(_ int64, until uint64) bool {
 			few--
 			return few >= 0 && until < now
 		})
 	})
-	if errors.Is(err, bberrors.ErrMaxSizeReached) { // not so many pages are free in a row
+	if errors.Is(err, bberrors.ErrMaxSizeReached) { // not enough consecutive free pages
 		return nil
 	}
 	return err
 }
 
-// Delete forgets an origin.
+// Delete deletes the entry of an origin.
 func (s *Store) Delete(ctx context.Context, origin robots.Origin) error {
 	key := []byte(origin.String())
 	return s.write(ctx, 0, func(tx *bbolt.Tx) error { return s.remove(tx, key, tx.Bucket(recordsBucket).Get(key)) })
 }
 
-// Keep keeps a value under a name beside the entries, in place of the one before. It is
-// for the few things of a program that are to be where its entries are; they are not
-// dropped, and do not count in the bound of the file.
+// Keep stores a value under a name beside the entries, for the few values of a program that
+// belong to them. They are not dropped and do not count against the limit.
 func (s *Store) Keep(ctx context.Context, name string, value []byte) error {
 	sum := binary.BigEndian.AppendUint32(nil, crc32.Checksum(value, castagnoli))
 	return s.write(ctx, len(value), func(tx *bbolt.Tx) error { return tx.Bucket(keptBucket).Put([]byte(name), append(sum, value...)) })
 }
 
-// Kept returns the value that Keep has kept under a name, nil if there is none.
+// Kept returns the value that Keep stored under a name, nil if there is none.
 func (s *Store) Kept(ctx context.Context, name string) (value []byte, err error) {
 	err = s.read(ctx, func(tx *bbolt.Tx) error {
 		v := tx.Bucket(keptBucket).Get([]byte(name))
@@ -565,7 +562,7 @@ func (s *Store) Kept(ctx context.Context, name string) (value []byte, err error)
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Close waits for the calls under way and closes the file.
+// Close waits for calls in progress and closes the file.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

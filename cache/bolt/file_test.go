@@ -146,7 +146,7 @@ func TestForeign(t *testing.T) {
 	if _, err := Open(dir, Options{}); err == nil || !strings.Contains(err.Error(), dir) {
 		t.Errorf("a folder: %v", err)
 	}
-	if _, err := Open(filepath.Join(dir, "none", "robots.cache"), Options{}); err == nil || !strings.Contains(err.Error(), "cannot be made: no such file") {
+	if _, err := Open(filepath.Join(dir, "none", "robots.cache"), Options{}); err == nil || !strings.Contains(err.Error(), "cannot be created: no such file") {
 		t.Errorf("no folder: %v", err)
 	}
 	if _, err := Open(filepath.Join(dir, "a"), Options{Size: 5}); err == nil {
@@ -174,7 +174,7 @@ func noise(n int) []byte {
 }
 
 func isSentence(s, path string) bool {
-	return strings.HasPrefix(s, "cache file "+path+" is left as it is: ") && strings.HasSuffix(s, ": name another file, or move this one away to begin anew") && !strings.Contains(s, "\n")
+	return strings.HasPrefix(s, "cache file "+path+" is not changed: ") && strings.HasSuffix(s, "; use another file, or move this one away") && !strings.Contains(s, "\n")
 }
 
 // TestDamage flips bytes and cuts the file in hundreds of places. The file is
@@ -255,7 +255,7 @@ func TestLocked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "robots.cache")
 	s := mustOpen(t, path, Options{})
 	_, err := Open(path, Options{LockWait: 20 * time.Millisecond})
-	if want := "cache file " + path + " is in use by another process (waited 20ms): end that process or name another file"; err == nil || err.Error() != want {
+	if want := "cache file " + path + " is in use by another process (waited 20ms): stop that process or use another file"; err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 	if err := s.Close(); err != nil {
@@ -276,7 +276,7 @@ func TestLate(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
 	err = s.Put(ctx, sampleEntry(1), time.Hour)
-	if want := "cache file " + path + ": the write is still under way and may still be done: context deadline exceeded"; err == nil || err.Error() != want || !errors.Is(err, context.DeadlineExceeded) {
+	if want := "cache file " + path + ": the write is in progress and might still take effect: context deadline exceeded"; err == nil || err.Error() != want || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 	if err := slow.Rollback(); err != nil {

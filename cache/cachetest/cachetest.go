@@ -1,13 +1,13 @@
-// Package cachetest tests an implementation of cache.Store against its contract. To write
-// a store, begin with this test, which needs nothing else:
+// Package cachetest tests an implementation of cache.Store against its contract. To write a
+// store, begin with this test:
 //
 //	func TestConformance(t *testing.T) {
 //		cachetest.Run(t, func(t *testing.T) cache.Store { return open(t) })
 //	}
 //
-// Each part of the suite opens a store, which must be empty and have room for some
-// 100 MB. If the store is a cache.Locker, its locks are tested too. One part must look
-// inside the store. It is skipped unless that is a [Planter]: wrap it in a type that is one.
+// Each part of the suite opens a store, which must be empty and have room for about 100 MB. If
+// the store is a cache.Locker, its locks are tested too. One part writes invalid records and
+// is skipped unless the store is a [Planter].
 package cachetest
 
 import (
@@ -27,13 +27,13 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// A Planter writes any bytes as the encoded record of an origin, without bodies, as a later
-// release or damage would. The part "versions" needs it.
+// A Planter stores any bytes as the encoded record of an origin, as a later release or damage
+// would. The part "versions" needs it.
 type Planter interface {
 	Plant(origin robots.Origin, record []byte) error
 }
 
-// Run runs the suite. It closes each store that it opens.
+// Run runs the suite. It closes each store.
 func Run(t *testing.T, open func(t *testing.T) cache.Store) {
 	tests := []struct {
 		name string
@@ -75,7 +75,7 @@ const keep = time.Hour
 
 var ctx = context.Background()
 
-// Origin returns the i-th of any number of origins.
+// Origin returns the i-th origin.
 func Origin(i int) robots.Origin {
 	o, _, err := robots.ParseURL(fmt.Sprintf("https://site-%d.example/", i))
 	if err != nil {
@@ -84,8 +84,7 @@ func Origin(i int) robots.Origin {
 	return o
 }
 
-// Record returns a good record of an origin with a body. If that is "", the record is of
-// an empty file.
+// Record returns a good record of an origin with a body, or of an empty file for "".
 func Record(o robots.Origin, body string) *fetch.Record {
 	at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
 	r := &fetch.Record{
@@ -102,7 +101,7 @@ func Record(o robots.Origin, body string) *fetch.Record {
 	return r
 }
 
-// good returns a last good answer with a body.
+// good returns a last good response with a body.
 func good(body string) *fetch.Copy {
 	c := &fetch.Copy{Outcome: fetch.Success, Cause: fetch.OK, Body: []byte(body)}
 	if body == "" {
@@ -111,7 +110,7 @@ func good(body string) *fetch.Copy {
 	return c
 }
 
-// filled returns a record with a value in every field.
+// filled returns a record with all fields set.
 func filled(o robots.Origin) *fetch.Record {
 	r := Record(o, "")
 	r.Hops[0].Location, r.Hops[0].Protocol, r.Hops[0].Via = "/robots.txt", "HTTP/2.0", "http://proxy.example:3128"
@@ -154,9 +153,8 @@ func wantAbsent(t *testing.T, s cache.Store, o robots.Origin) {
 	}
 }
 
-// Difference says in what an entry differs from the one that was put, and returns
-// "" if it does not. It counts as the contract does: times by their millisecond,
-// empty slices and maps as nil.
+// Difference describes how an entry differs from the one that was put, "" if it does not, as
+// the contract compares: times in milliseconds, empty slices and maps as nil.
 func Difference(got, want cache.Entry) string {
 	if got.Fence != want.Fence {
 		return fmt.Sprintf("fence %d, want %d", got.Fence, want.Fence)
@@ -169,12 +167,12 @@ func Difference(got, want cache.Entry) string {
 	for at < min(len(g), len(w)) && g[at] == w[at] {
 		at++
 	}
-	at = max(0, at-20) // where the name of the field is
+	at = max(0, at-20) // to include the name of the field
 	return fmt.Sprintf("record ...%.80s, want ...%.80s", g[at:], w[at:])
 }
 
-// text is all that a store must keep of a record (TestText).
-// Bytes that are not UTF-8 come back as U+FFFD.
+// text returns all that a store must keep of a record (TestText). Invalid UTF-8 comes back as
+// U+FFFD.
 func text(r *fetch.Record) string {
 	s := fmt.Sprintf("%s %s", r.Outcome, bytes.ReplaceAll(r.Encode(), []byte(`\ufffd`), []byte("\ufffd")))
 	if g := r.LastGood; g != nil {
@@ -189,8 +187,8 @@ func absence(t *testing.T, s cache.Store) {
 	wantAbsent(t, s, Origin(2))
 }
 
-// everyField puts a record with a value in every field, one record for each field
-// that may be zero, with that field at zero, and one for each cause.
+// everyField puts a record with all fields set, one for each field that can be zero, and one
+// for each cause.
 func everyField(t *testing.T, s cache.Store) {
 	full := cache.Entry{Record: filled(Origin(0)), Fence: 1<<63 + 7}
 	put(t, s, full)
@@ -199,7 +197,7 @@ func everyField(t *testing.T, s cache.Store) {
 	for i := range fields.NumField() {
 		switch fields.Field(i).Name {
 		case "Origin", "Outcome", "Cause", "Body":
-			continue // no record is without; and a body belongs to its cause
+			continue // required, or a body that belongs to its cause
 		}
 		r := filled(Origin(1 + i))
 		reflect.ValueOf(r).Elem().Field(i).SetZero()
@@ -251,14 +249,14 @@ var longHost = func() string {
 func remove(t *testing.T, s cache.Store) {
 	put(t, s, cache.Entry{Record: Record(Origin(1), "a"), Fence: 9})
 	put(t, s, cache.Entry{Record: Record(Origin(2), "a")})
-	for range 2 { // the second finds nothing
+	for range 2 { // the second deletes nothing
 		if err := s.Delete(ctx, Origin(1)); err != nil {
 			t.Fatalf("delete: %v", err)
 		}
 		wantAbsent(t, s, Origin(1))
 	}
-	want(t, s, Origin(2), cache.Entry{Record: Record(Origin(2), "a")}) // its body is shared
-	put(t, s, cache.Entry{Record: Record(Origin(1), "b"), Fence: 1})   // the fence went with the entry
+	want(t, s, Origin(2), cache.Entry{Record: Record(Origin(2), "a")}) // it shares its body
+	put(t, s, cache.Entry{Record: Record(Origin(1), "b"), Fence: 1})   // the fence was deleted with the entry
 	want(t, s, Origin(1), cache.Entry{Record: Record(Origin(1), "b"), Fence: 1})
 }
 
@@ -280,7 +278,7 @@ func fences(t *testing.T, s cache.Store) {
 	put(t, s, cache.Entry{Record: Record(Origin(2), "fences are per origin")})
 }
 
-// fencesRace: if writers with growing fences race, the highest fence wins.
+// fencesRace: of concurrent writers with growing fences the highest fence wins.
 func fencesRace(t *testing.T, s cache.Store) {
 	const writers, each = 8, 50
 	o := Origin(1)
@@ -323,7 +321,7 @@ func bodies(t *testing.T, s cache.Store) {
 		put(t, s, cache.Entry{Record: r})
 		want(t, s, r.Origin, cache.Entry{Record: r})
 	}
-	// A Fetcher of the user may return an empty body with the cause OK.
+	// A custom Fetcher might return an empty body with the cause OK.
 	r := Record(Origin(98), "")
 	r.Cause, r.LastGood = fetch.OK, &fetch.Copy{Outcome: fetch.Success, Cause: fetch.OK}
 	put(t, s, cache.Entry{Record: r})
@@ -335,8 +333,8 @@ func bodies(t *testing.T, s cache.Store) {
 	want(t, s, r.Origin, cache.Entry{Record: r})
 }
 
-// bodiesChange gives entries other bodies, which they share, at random. After each step
-// all entries can be read.
+// bodiesChange puts entries with other, shared bodies at random. After each step all entries
+// can be read.
 func bodiesChange(t *testing.T, s cache.Store) {
 	random := rand.New(rand.NewPCG(3, 4))
 	held := map[int]cache.Entry{}

@@ -8,9 +8,9 @@ import (
 	"github.com/robotskit/robots/cache"
 )
 
-// Numbered returns an entry of the i-th origin that is made from a number, which is its
-// Fence: a test that finds the entry can tell which one it is and, with Difference,
-// whether it is complete. Some have the body of others.
+// Numbered returns an entry of the i-th origin that is made from a number, which is its Fence:
+// a test can find out which entry it got and, with Difference, whether it is complete. Some
+// share bodies.
 func Numbered(i int, number uint64) cache.Entry {
 	random := rand.New(rand.NewPCG(number, uint64(i)))
 	r := Record(Origin(i), strings.Repeat(fmt.Sprintln("Disallow: /", number), 1+random.IntN(100)))

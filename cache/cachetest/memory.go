@@ -10,8 +10,8 @@ import (
 	"github.com/robotskit/robots/cache"
 )
 
-// Memory is the simplest cache.Locker: a map, for tests of caches that share a store. Make
-// one with NewMemory.
+// Memory is the simplest cache.Locker, a map, for tests of caches that share a store. Make one
+// with NewMemory.
 type Memory struct {
 	mu     sync.Mutex
 	kept   map[robots.Origin]cache.Entry
@@ -56,7 +56,7 @@ func (m *Memory) Get(ctx context.Context, origin robots.Origin) (cache.Entry, er
 	return e, nil
 }
 
-// Put keeps an entry, for ever.
+// Put stores an entry without an expiry.
 func (m *Memory) Put(ctx context.Context, e cache.Entry, _ time.Duration) error {
 	if e.Record == nil || e.Record.Origin.IsZero() {
 		return errors.New("the entry has no record, or the record no origin")
@@ -72,7 +72,7 @@ func (m *Memory) Put(ctx context.Context, e cache.Entry, _ time.Duration) error 
 	return nil
 }
 
-// Delete forgets an origin.
+// Delete deletes the entry of an origin.
 func (m *Memory) Delete(ctx context.Context, origin robots.Origin) error {
 	if err := m.begin(ctx); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (m *Memory) Delete(ctx context.Context, origin robots.Origin) error {
 	return nil
 }
 
-// Lock takes the right to fetch an origin.
+// Lock takes the lock on an origin.
 func (m *Memory) Lock(ctx context.Context, origin robots.Origin, ttl time.Duration) (uint64, error) {
 	if err := m.begin(ctx); err != nil {
 		return 0, err
@@ -96,7 +96,7 @@ func (m *Memory) Lock(ctx context.Context, origin robots.Origin, ttl time.Durati
 	return m.token, nil
 }
 
-// Unlock ends a lock.
+// Unlock releases a lock.
 func (m *Memory) Unlock(ctx context.Context, origin robots.Origin, token uint64) error {
 	if err := m.begin(ctx); err != nil {
 		return err
@@ -108,10 +108,10 @@ func (m *Memory) Unlock(ctx context.Context, origin robots.Origin, token uint64)
 	return nil
 }
 
-// Down is false: memory always answers.
+// Down returns false, as memory always answers.
 func (*Memory) Down(robots.Origin) bool { return false }
 
-// Close forgets everything.
+// Close deletes everything.
 func (m *Memory) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"github.com/robotskit/robots/cache"
 )
 
-// expiry: a store must not drop an entry before its time. After that the entry may be
-// there, as it was put, or absent.
+// expiry: a store must not drop an entry before its time. After that the entry can be there,
+// unchanged, or absent.
 func expiry(t *testing.T, s cache.Store) {
 	long, short := Record(Origin(1), "long"), Record(Origin(2), "short")
 	put(t, s, cache.Entry{Record: long})
@@ -35,7 +35,7 @@ func expiry(t *testing.T, s cache.Store) {
 	} else if !errors.Is(err, cache.ErrAbsent) {
 		t.Errorf("get after its time: %v, want the entry or ErrAbsent", err)
 	}
-	put(t, s, cache.Entry{Record: short}) // an entry can be put again
+	put(t, s, cache.Entry{Record: short}) // an entry can be replaced
 	want(t, s, Origin(2), cache.Entry{Record: short})
 }
 
@@ -80,7 +80,7 @@ func concurrent(t *testing.T, s cache.Store) {
 	t.Logf("%d gets found an entry among %d puts", gets.Load(), puts.Load())
 }
 
-// contexts: a call with an ended context does nothing and says so.
+// contexts: a call whose context has ended does nothing and returns its error.
 func contexts(t *testing.T, s cache.Store) {
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
@@ -108,8 +108,8 @@ func badPuts(t *testing.T, s cache.Store) {
 	wantAbsent(t, s, robots.Origin{})
 }
 
-// versions: a record of a later release is neither read nor absent, and is replaced by
-// the next put. The same holds for a damaged one.
+// versions: a record of a later release, or a damaged one, is neither read nor absent, and the
+// next put replaces it.
 func versions(t *testing.T, s cache.Store) {
 	p, ok := s.(Planter)
 	if !ok {
@@ -137,7 +137,7 @@ func versions(t *testing.T, s cache.Store) {
 		put(t, s, e)
 		want(t, s, Origin(1), e)
 	}
-	// A field that this release does not know is ignored.
+	// An unknown field is ignored.
 	if err := p.Plant(Origin(1), []byte(`{"v":1,"o":"https://site-1.example","c":"client-error","s":404,"later-addition":[1]}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func versions(t *testing.T, s cache.Store) {
 	}
 }
 
-// locker returns the store if it has locks; else it skips the test.
+// locker returns the store if it has locks; otherwise it skips the test.
 func locker(t *testing.T, s cache.Store) cache.Locker {
 	t.Helper()
 	l, ok := s.(cache.Locker)
@@ -159,7 +159,7 @@ func locker(t *testing.T, s cache.Store) cache.Locker {
 	return l
 }
 
-// locked takes the lock on the first origin, as soon as it is to be had.
+// locked takes the lock on the first origin, as soon as it is free.
 func locked(t *testing.T, l cache.Locker, ttl time.Duration) (token uint64) {
 	t.Helper()
 	for {
@@ -174,7 +174,7 @@ func locked(t *testing.T, l cache.Locker, ttl time.Duration) (token uint64) {
 	}
 }
 
-// locks: one holder per origin, until that holder ends the lock.
+// locks: there is one holder per origin until it unlocks.
 func locks(t *testing.T, s cache.Store) {
 	l := locker(t, s)
 	put(t, s, cache.Entry{Record: Record(Origin(1), "a"), Fence: 41})
@@ -211,8 +211,8 @@ func locks(t *testing.T, s cache.Store) {
 	want(t, s, Origin(1), cache.Entry{Record: Record(Origin(1), "b"), Fence: first})
 }
 
-// lockEnds: a lock that nobody ends runs out. Its holder has a lower token than the next
-// one, and what it puts after that is refused.
+// lockEnds: an abandoned lock expires. Its holder has a lower token than the next, and its
+// puts are then refused.
 func lockEnds(t *testing.T, s cache.Store) {
 	l := locker(t, s)
 	dead := locked(t, l, 20*time.Millisecond)
@@ -226,7 +226,7 @@ func lockEnds(t *testing.T, s cache.Store) {
 	}
 }
 
-// lockRace: if many ask at once, one at a time has the lock, and tokens grow.
+// lockRace: of many concurrent callers one at a time has the lock, and tokens grow.
 func lockRace(t *testing.T, s cache.Store) {
 	l := locker(t, s)
 	const workers, rounds = 16, 20
@@ -252,7 +252,7 @@ func lockRace(t *testing.T, s cache.Store) {
 	t.Logf("%d locks", workers*rounds)
 }
 
-// closing closes the store while calls are under way.
+// closing closes the store during calls.
 func closing(t *testing.T, s cache.Store) {
 	put(t, s, cache.Entry{Record: Record(Origin(1), "a")})
 	var wg sync.WaitGroup

@@ -19,19 +19,18 @@ import (
 	"github.com/robotskit/robots/internal/script"
 )
 
-// Options are the settings of a Store. All processes of a fleet must use the same ones.
-// The zero value is usual.
+// Options configure a Store. All processes of a fleet must use the same. The zero value is
+// usual.
 type Options struct {
-	// Prefix begins all keys: "robots" if empty. Fleets that share a server need
-	// different ones. It has at most 64 bytes and no braces, spaces or control
-	// characters.
+	// Prefix begins all keys: "robots" if empty. Fleets that share a server need different
+	// prefixes, of at most 64 bytes without braces, spaces and control characters.
 	Prefix string
 }
 
 const (
-	// callLimit is how long a call may take, whatever its context says.
+	// callLimit is the timeout of a call, whatever its context.
 	callLimit = 3 * time.Second
-	// While a server is down calls try for probeLimit. When it has been down for
+	// A server that has not answered is down after probeLimit. When it has been down for
 	// probeAll, one call tries every probeGap, and the others fail at once.
 	probeLimit = time.Second
 	probeAll   = time.Second
@@ -43,22 +42,22 @@ type Store struct {
 	client rueidis.Client
 	prefix string
 
-	mu     sync.RWMutex // of closed; read-locked around calls.Add
+	mu     sync.RWMutex // guards closed; read-locked around calls.Add
 	closed bool
 	calls  sync.WaitGroup
 
 	parts []part
-	down  atomic.Int64 // how many parts are
+	down  atomic.Int64 // number of parts that are down
 }
 
-// A part is so much of the keys as fails together: all that a server has, or of a cluster,
-// whose nodes fail apart, the keys of 64 slots.
+// A part is a set of keys that fail together: all keys of a server, or the keys of 64 slots of
+// a cluster.
 type part struct {
 	mu     sync.Mutex
 	isDown atomic.Bool // since is not zero
 	since  time.Time
-	probe  time.Time // when the next call may try
-	key    string    // that the call was about which failed
+	probe  time.Time // when the next call can try
+	key    string    // of the call that failed
 	cause  error
 }
 
@@ -66,13 +65,11 @@ const slotsOfPart = 64
 
 var _ cache.Locker = (*Store)(nil)
 
-// New returns a store that uses the caller's client, which stays the caller's to
-// close, after the store. It sends nothing to the server: the error is about the
-// options.
+// New returns a store on the caller's client, which is closed by the caller after the store.
+// It sends nothing to the server: the error is about the options.
 //
-// The client must not send reads to replicas (rueidis.ClientOption.SendToReplicas),
-// which lag behind. It needs no client-side caching (DisableCache): a cache.Cache
-// has its own memory in front of the store.
+// The client must not send reads to replicas (rueidis.ClientOption.SendToReplicas), which lag
+// behind. It needs no client-side caching (DisableCache), as cache.Cache has its own memory.
 func New(client rueidis.Client, o Options) (*Store, error) {
 	if client == nil {
 		return nil, errors.New("shared cache: the Redis client is nil: make one with rueidis.NewClient")
@@ -88,7 +85,7 @@ func New(client rueidis.Client, o Options) (*Store, error) {
 	return s, nil
 }
 
-// key returns the key of an origin, which alone is its tag in a cluster.
+// key returns the key of an origin, which is its own hash tag.
 func (s *Store) key(origin robots.Origin) string { return s.prefix + ":{" + origin.String() + "}" }
 
 // part returns the part of a key.
@@ -100,7 +97,7 @@ func (s *Store) part(key string) *part {
 	return &s.parts[int(cmd.Slot()&16383)/slotsOfPart]
 }
 
-// Close lets the calls under way end. The client stays open.
+// Close waits for calls in progress. The client stays open.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -109,10 +106,9 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// DownSince returns since when Redis has not answered, by the clock of this process,
-// and the zero time if it has answered the last call. Of a cluster it is the time of the
-// part that has not answered for the longest time. An error of the whole server
-// (LOADING, CLUSTERDOWN, MASTERDOWN) counts as no answer.
+// DownSince returns since when Redis has not answered, by the clock of this process, or the
+// zero time if it answered the last call. In a cluster it is the earliest time of all parts.
+// An error of the whole server (LOADING, CLUSTERDOWN, MASTERDOWN) counts as no answer.
 func (s *Store) DownSince() (since time.Time) {
 	if s.down.Load() == 0 {
 		return since
@@ -125,13 +121,13 @@ func (s *Store) DownSince() (since time.Time) {
 	return since
 }
 
-// Down reports whether Redis is down for an origin: of a cluster, the part that has it.
+// Down reports whether Redis, or the part of a cluster with the origin, is down.
 func (s *Store) Down(origin robots.Origin) bool {
 	return s.down.Load() > 0 && !s.downSince(s.part(s.key(origin))).IsZero()
 }
 
-// downSince also asks in the background whether Redis is back: if the cache answers from its
-// memory, nobody else calls.
+// downSince also probes Redis in the background, as nobody else calls if the cache answers
+// from its memory.
 func (s *Store) downSince(p *part) time.Time {
 	if !p.isDown.Load() {
 		return time.Time{}
@@ -153,7 +149,7 @@ func (s *Store) downSince(p *part) time.Time {
 	return p.since
 }
 
-// enter counts a call, which is to end with calls.Done.
+// enter counts a call, which ends with calls.Done.
 func (s *Store) enter() error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -164,8 +160,8 @@ func (s *Store) enter() error {
 	return nil
 }
 
-// do calls the server. It bounds the time of the call, notes whether Redis answered, and
-// makes a sentence of the error, for which the call has a name.
+// do calls the server with a timeout, notes whether Redis answered, and adds the name of the
+// call to an error.
 func (s *Store) do(ctx context.Context, name string, origin robots.Origin, call func(ctx context.Context, key string) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -186,12 +182,12 @@ func (s *Store) do(ctx context.Context, name string, origin robots.Origin, call 
 	err = call(limited, key)
 	if err == nil || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		s.note(p, key, err)
-	} else if d, ok := ctx.Deadline(); ctx.Err() != nil || ok && d.Before(until) { // also if its timer has not fired yet
+	} else if d, ok := ctx.Deadline(); ctx.Err() != nil || ok && d.Before(until) { // its timer might not have fired yet
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		return err
-	} else if errors.Is(err, context.DeadlineExceeded) { // else it is another caller's, whose connection this one waited for
+	} else if errors.Is(err, context.DeadlineExceeded) { // of another caller, whose connection this call waited for
 		err = errSilent
 		s.note(p, key, err)
 	}
@@ -201,7 +197,7 @@ func (s *Store) do(ctx context.Context, name string, origin robots.Origin, call 
 	return fmt.Errorf("shared cache: %s of %s: %w", name, origin, err)
 }
 
-// limit returns how long a call may take, or an error if it must not try.
+// limit returns the timeout of a call, or an error if it must not try.
 func (p *part) limit() (time.Duration, error) {
 	if !p.isDown.Load() {
 		return callLimit, nil
@@ -223,8 +219,8 @@ func (p *part) limit() (time.Duration, error) {
 
 var errSilent = errors.New("the server does not answer")
 
-// note notes whether Redis has answered a call about a key of a part. That it refuses writes
-// (READONLY) is an answer, on which nobody has to wait.
+// note notes whether Redis has answered a call about a key of a part. A refused write
+// (READONLY) is an answer.
 func (s *Store) note(p *part, key string, err error) {
 	down := false
 	if err != nil && !isAnswer(err) {
@@ -237,7 +233,7 @@ func (s *Store) note(p *part, key string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	if down == p.since.IsZero() { // it changes
+	if down == p.since.IsZero() { // changed
 		p.isDown.Store(down)
 		if p.since = (time.Time{}); down {
 			p.since = now
@@ -248,7 +244,7 @@ func (s *Store) note(p *part, key string, err error) {
 	}
 	p.key, p.cause, p.probe = key, err, now.Add(probeGap)
 	if errors.Is(err, context.DeadlineExceeded) {
-		p.cause = errSilent // the deadline was ours, and the cause is shown to others
+		p.cause = errSilent // our own deadline
 	}
 }
 
@@ -277,8 +273,9 @@ var (
 	unlockLua string
 )
 
-// The flags in the first lines let a server without free memory run what needs none. What is
-// not sent again may have been done, and another process may have written in between.
+// The flags in the first lines let a server without free memory run scripts that need none.
+// Other scripts are not repeated: they might have taken effect, and another process might have
+// written since.
 var (
 	putScript    = &script.Script{Text: func() string { return "#!lua\n" + commonLua + putLua }}
 	deleteScript = &script.Script{Text: func() string { return "#!lua flags=allow-oom\n" + commonLua + deleteLua }}
@@ -287,7 +284,7 @@ var (
 	unlockScript = &script.Script{Text: func() string { return "#!lua flags=allow-oom\n" + commonLua + unlockLua }, Retry: true}
 )
 
-// Codes in the answers of scripts, as in common.lua.
+// Codes in the replies of scripts, as in common.lua.
 const (
 	done = iota
 	refused
@@ -295,7 +292,7 @@ const (
 	exhausted
 )
 
-// First bytes of a value, and sizes of what follows them.
+// First bytes of a value, and sizes of the following fields.
 const (
 	atRest, locked = 2, 3
 
@@ -309,8 +306,8 @@ var (
 	errExhausted = errors.New("the highest possible token has been used: begin again with another prefix")
 )
 
-// run runs a script on the key of an origin. It returns what follows the code in the reply,
-// and the error no if the code says that the script refuses.
+// run runs a script on the key of an origin. It returns the reply after its code, and the
+// error no if the script refused.
 func (s *Store) run(ctx context.Context, sc *script.Script, no error, key string, args ...string) ([]rueidis.RedisMessage, error) {
 	reply, err := sc.Run(ctx, s.client, []string{key}, args).ToArray()
 	if err != nil {
@@ -345,7 +342,7 @@ func (s *Store) bytes(ctx context.Context, key string) ([]byte, error) {
 	return raw, err
 }
 
-// Get returns the entry of an origin, with its bodies as of one moment.
+// Get returns the entry of an origin.
 func (s *Store) Get(ctx context.Context, origin robots.Origin) (e cache.Entry, err error) {
 	err = s.do(ctx, "entry", origin, func(ctx context.Context, key string) error {
 		raw, err := s.bytes(ctx, key)
@@ -375,7 +372,7 @@ func (s *Store) Get(ctx context.Context, origin robots.Origin) (e cache.Entry, e
 	return e, err
 }
 
-// Put keeps an entry for keep, at least for two days.
+// Put stores an entry for keep, at least for two days.
 func (s *Store) Put(ctx context.Context, e cache.Entry, keep time.Duration) error {
 	if e.Record == nil || e.Record.Origin.IsZero() {
 		return errors.New("shared cache: the entry has no record, or the record no origin")
@@ -387,7 +384,7 @@ func (s *Store) Put(ctx context.Context, e cache.Entry, keep time.Duration) erro
 	})
 }
 
-// Delete forgets an origin.
+// Delete deletes the entry of an origin.
 func (s *Store) Delete(ctx context.Context, origin robots.Origin) error {
 	return s.do(ctx, "delete", origin, func(ctx context.Context, key string) error {
 		_, err := s.run(ctx, deleteScript, nil, key)
@@ -395,11 +392,10 @@ func (s *Store) Delete(ctx context.Context, origin robots.Origin) error {
 	})
 }
 
-// longestLock is KEEP in common.lua. A cache asks for 26.4 hours at most.
+// longestLock is KEEP in common.lua. A cache requests 26.4 hours at most.
 const longestLock = 48 * time.Hour
 
-// Lock takes the right to fetch an origin for ttl, a millisecond at least and two days
-// at most.
+// Lock takes the lock on an origin for ttl, which is from a millisecond to two days.
 func (s *Store) Lock(ctx context.Context, origin robots.Origin, ttl time.Duration) (token uint64, err error) {
 	err = s.do(ctx, "lock", origin, func(ctx context.Context, key string) error {
 		rest, err := s.run(ctx, lockScript, cache.ErrLocked, key, millis(min(ttl, longestLock)))
@@ -417,7 +413,7 @@ func (s *Store) Lock(ctx context.Context, origin robots.Origin, ttl time.Duratio
 	return token, err
 }
 
-// Unlock ends a lock early.
+// Unlock releases a lock.
 func (s *Store) Unlock(ctx context.Context, origin robots.Origin, token uint64) error {
 	return s.do(ctx, "unlock", origin, func(ctx context.Context, key string) error {
 		_, err := s.run(ctx, unlockScript, nil, key, encoded(token))
@@ -425,8 +421,8 @@ func (s *Store) Unlock(ctx context.Context, origin robots.Origin, token uint64) 
 	})
 }
 
-// LockLeft returns how long the lock on an origin runs, 0 if there is none: an operator sees
-// so whether somebody fetches it.
+// LockLeft returns how long the lock on an origin still lasts, 0 if there is none, for
+// operators.
 func (s *Store) LockLeft(ctx context.Context, origin robots.Origin) (time.Duration, error) {
 	var ms int64
 	err := s.do(ctx, "lock", origin, func(ctx context.Context, key string) (err error) {
@@ -436,12 +432,12 @@ func (s *Store) LockLeft(ctx context.Context, origin robots.Origin) (time.Durati
 	return time.Duration(ms) * time.Millisecond, err
 }
 
-// encoded returns a number in eight bytes, as scripts take it.
+// encoded returns a number in eight bytes, as scripts expect.
 func encoded(n uint64) string {
 	return string(binary.BigEndian.AppendUint64(nil, n))
 }
 
-// millis returns a duration as Redis takes lifetimes, rounded up and at least 1.
+// millis returns a duration in milliseconds for Redis, rounded up and at least 1.
 func millis(d time.Duration) string {
 	return strconv.FormatInt(max(1, d.Milliseconds()+min(1, int64(d%time.Millisecond))), 10)
 }
