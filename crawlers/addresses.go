@@ -12,43 +12,39 @@ import (
 	"time"
 )
 
-// Addresses is a list of the addresses from which a crawler comes, as its operator
-// publishes it. It is immutable and safe for concurrent use. The zero value holds none.
+// Addresses is an operator's published list of a crawler's addresses. It is immutable and safe
+// for concurrent use. The zero value is empty.
 type Addresses struct {
-	// Created is the day on which the list says that it was made, as in 2026-01-31, ""
-	// if it says none.
+	// Created is the creation date in the list, such as 2026-01-31, or "".
 	Created string
-	// Problems names what cannot be read, each line or value once, with its line: the
-	// first ten. Bad counts them all. An address that a list with such lines does not
-	// hold may be in one of them.
+	// Problems describes the first ten invalid lines or values, with their line numbers; Bad
+	// counts all. The crawler might also use addresses in these lines.
 	Problems []string
 	Bad      int
 
-	ranges []addressRange // sorted, none overlaps another
-	size   int            // prefixes that were read
+	ranges []addressRange // sorted, without overlaps
+	size   int            // number of prefixes
 }
 
-// An addressRange holds all addresses of one family from one to another, both
-// included.
+// An addressRange contains the addresses of one family from first to last.
 type addressRange struct{ first, last netip.Addr }
 
 const (
 	mostProblems = 10
-	// shortestIPv4 and shortestIPv6 are the least bits of a prefix. No crawler has so
-	// many addresses as a shorter one holds: a list with 0.0.0.0/0 in it, by mistake or
-	// ill will, would verify everybody.
+	// shortestIPv4 and shortestIPv6 are the minimum lengths of a prefix. No crawler has more
+	// addresses: a list with 0.0.0.0/0, by mistake or intent, would verify everybody.
 	shortestIPv4 = 8
 	shortestIPv6 = 16
 )
 
-// ReadAddresses reads a list in one of the forms in which operators publish them. JSON
-// as of Google, Bing and OpenAI is {"prefixes": [{"ipv4Prefix": ...}, {"ipv6Prefix":
-// ...}]}; in other JSON the members that speak of an address, a prefix or an IP count,
-// wherever they stand. Text has an address or a prefix in each line; what follows a
-// comma, a blank or a # does not count, so that geofeeds are read too (RFC 8805).
+// ReadAddresses reads a list in one of the published forms. JSON of Google, Bing and OpenAI is
+// {"prefixes": [{"ipv4Prefix": ...}, {"ipv6Prefix": ...}]}; in other JSON, members at any
+// level count whose name contains address, prefix or IP. Text has one address or prefix per
+// line, and anything after a comma, space or # is ignored, so geofeeds are read too (RFC
+// 8805).
 //
-// A line that cannot be read is a problem of the list. The error says that it is no
-// list: it holds no address, or it is JSON that does not end.
+// Invalid lines are Problems. The error says that the text is not a list: it contains no
+// address, or is incomplete JSON.
 func ReadAddresses(text []byte) (*Addresses, error) {
 	a := &Addresses{}
 	text = bytes.TrimPrefix(text, []byte("\uFEFF"))
@@ -62,19 +58,19 @@ func ReadAddresses(text []byte) (*Addresses, error) {
 	case err != nil:
 		return nil, err
 	case a.size == 0 && a.Bad > 0:
-		return nil, errors.New("it holds no address: " + a.Problems[0])
+		return nil, errors.New("it contains no address: " + a.Problems[0])
 	case a.size == 0:
-		return nil, errors.New("it holds no address")
+		return nil, errors.New("it contains no address")
 	}
 	a.merge()
 	return a, nil
 }
 
-// Len returns how many addresses and prefixes the list has.
+// Len returns the number of addresses and prefixes in the list.
 func (a *Addresses) Len() int { return a.size }
 
-// Contains reports whether the list holds an address. An IPv4 address may be written as
-// one of IPv6 (::ffff:192.0.2.1).
+// Contains reports whether the list contains an address. An IPv4 address can be written as an
+// IPv6 address (::ffff:192.0.2.1).
 func (a *Addresses) Contains(address netip.Addr) bool {
 	address = address.Unmap()
 	if address.Zone() != "" {
@@ -102,14 +98,13 @@ func (a *Addresses) readText(text []byte) {
 	}
 }
 
-// readJSON reads the values of all members that speak of addresses. It keeps no more
-// than the names of the members that are open.
+// readJSON reads the values of all members with addresses.
 func (a *Addresses) readJSON(text []byte) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
-	var open []string // the member of each value that is open; an array has that of its own
+	var open []string // the open members; an array has the member that it is the value of
 	var objects []bool
-	number, counted := 1, 0 // the line of the decoder, and up to where it was counted
+	number, counted := 1, 0 // the line of the decoder, and the offset up to which lines are counted
 	member, isName := "", false
 	for {
 		token, err := d.Token()
@@ -117,10 +112,10 @@ func (a *Addresses) readJSON(text []byte) error {
 			return nil
 		}
 		if err == io.EOF {
-			return errors.New("it is no whole JSON: it ends too early")
+			return errors.New("it is incomplete JSON")
 		}
 		if err != nil {
-			return fmt.Errorf("it is no JSON: %w", err)
+			return fmt.Errorf("it is not JSON: %w", err)
 		}
 		at := min(int(d.InputOffset()), len(text))
 		number += bytes.Count(text[counted:at], []byte("\n"))
@@ -152,14 +147,14 @@ func (a *Addresses) readJSON(text []byte) error {
 	}
 }
 
-// speaksOfAddresses reports whether the values of a member are addresses: ipv4Prefix,
-// ip, ip_address, addresses, cidr.
+// speaksOfAddresses reports whether the values of a member are addresses: ipv4Prefix, ip,
+// ip_address, addresses, cidr.
 func speaksOfAddresses(member string) bool {
 	m := strings.ToLower(member)
 	return m == "" || strings.HasPrefix(m, "ip") || strings.Contains(m, "prefix") || strings.Contains(m, "address") || strings.Contains(m, "cidr")
 }
 
-// add reads an address or a prefix of a line.
+// add reads an address or prefix in a line.
 func (a *Addresses) add(number int, value string) {
 	p, why := parsePrefix(value)
 	if why != "" {
@@ -176,8 +171,8 @@ func (a *Addresses) add(number int, value string) {
 	a.ranges = append(a.ranges, addressRange{p.Addr(), lastOf(p)})
 }
 
-// parsePrefix reads an address or a prefix; bits behind the prefix do not count. If it
-// is none, why says so.
+// parsePrefix reads an address or a prefix; bits after the prefix are ignored. If it is
+// invalid, why is the reason.
 func parsePrefix(value string) (p netip.Prefix, why string) {
 	if address, err := netip.ParseAddr(value); err == nil && address.Zone() == "" {
 		address = address.Unmap()
@@ -185,7 +180,7 @@ func parsePrefix(value string) (p netip.Prefix, why string) {
 	}
 	p, err := netip.ParsePrefix(value)
 	if err != nil {
-		return p, "is no address and no prefix"
+		return p, "is not an address or a prefix"
 	}
 	least := shortestIPv6
 	if address := p.Addr(); address.Is4In6() && p.Bits() >= 96 {
@@ -195,7 +190,7 @@ func parsePrefix(value string) (p netip.Prefix, why string) {
 		least = shortestIPv4
 	}
 	if p.Bits() < least {
-		return p, fmt.Sprintf("holds more addresses than any crawler has: less than /%d is not taken", least)
+		return p, fmt.Sprintf("contains more addresses than any crawler has (shorter than /%d)", least)
 	}
 	return p.Masked(), ""
 }
@@ -210,7 +205,7 @@ func lastOf(p netip.Prefix) netip.Addr {
 	return last
 }
 
-// merge sorts the ranges and joins those that overlap.
+// merge sorts the ranges and joins overlapping ones.
 func (a *Addresses) merge() {
 	slices.SortFunc(a.ranges, func(x, y addressRange) int { return x.first.Compare(y.first) })
 	kept := a.ranges[:1]

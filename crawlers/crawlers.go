@@ -33,12 +33,12 @@ type Crawler struct {
 	Name string `json:"name"`
 	// Tokens are its product tokens for robots.File.Rules, most specific first.
 	Tokens []string `json:"tokens"`
-	// Spellings are values that real files have instead of the first token, such as full
-	// headers and misspellings. No crawler matches them.
+	// Spellings are values in real files instead of the first token, such as full headers and
+	// misspellings. No crawler matches them.
 	Spellings []string `json:"spellings,omitempty"`
 	Operator  string   `json:"operator"`
 	Purpose   Purpose  `json:"purpose"`
-	// Status is whether the name is in use, as we read the sources.
+	// Status is whether the name is in use, according to the sources.
 	Status Status `json:"status"`
 	// Dialect is the name of the dialect in which it reads robots.txt, or unknown.
 	Dialect string `json:"dialect"`
@@ -54,25 +54,23 @@ type Crawler struct {
 	// Rival is the token of another operator's crawler whose group it obeys if the file
 	// does not name it, or "".
 	Rival string `json:"rival,omitempty"`
-	// GoogleReads is what the dialects of Google make of the first token if they
-	// cut it, for a user-agent line too: letters, '_' and '-' at its beginning, or
-	// nobody.
+	// GoogleReads is the first token as Google's dialects read it, if they truncate it at the
+	// first character other than letters, '_' and '-'.
 	GoogleReads string `json:"google_reads,omitempty"`
 	Note        string `json:"note,omitempty"`
-	// Sources are the documents, the one that says most first.
+	// Sources are the documents, the most informative first.
 	Sources []Source `json:"sources"`
 }
 
-// A Source is a document and what is taken from it.
+// A Source is a document and the facts taken from it.
 type Source struct {
-	// Document is a URL, a page of this repository, or in words what was looked at:
-	// "the name itself", "real robots.txt files".
+	// Document is a URL, a page of this repository, or a description: "the name itself", "real
+	// robots.txt files".
 	Document string `json:"document"`
-	// Seen is the date of the copy that was read (a year, a month or a day), or
-	// unknown.
+	// Seen is the date of the copy that was read (a year, a month or a day), or unknown.
 	Seen string `json:"seen"`
-	// Says names the facts it is the source of: name, tokens (the fallbacks),
-	// operator, purpose, dialect, obeys, crawl_delay, request_rate, verify.
+	// Says names the facts from this source: name, tokens (the fallbacks), operator, purpose,
+	// dialect, obeys, crawl_delay, request_rate, verify.
 	Says []string `json:"says"`
 }
 
@@ -83,8 +81,8 @@ type Purpose string
 const (
 	Search     Purpose = "search"
 	AITraining Purpose = "ai-training" // collects what models are trained on
-	AISearch   Purpose = "ai-search"   // builds an index that a model answers from
-	AIUser     Purpose = "ai-user"     // fetches what the user of a model asks for
+	AISearch   Purpose = "ai-search"   // builds an index for a model's answers
+	AIUser     Purpose = "ai-user"     // fetches pages for the user of a model
 	Ads        Purpose = "ads"
 	SEO        Purpose = "seo" // measures sites for their owners and rivals
 	Archive    Purpose = "archive"
@@ -105,22 +103,22 @@ func Purposes() []Purpose {
 // Status is whether a name is in use.
 type Status string
 
-// The statuses; there is unknown too, for names in old lists above all.
+// The statuses, besides unknown, which most names in old lists have.
 const (
-	Used    Status = "used"    // requests come under this name
+	Used    Status = "used"    // requests have this name
 	OptOut  Status = "opt-out" // no requests: it steers the use of pages that others fetch
-	Token   Status = "token"   // no requests: it addresses crawlers that have other names
+	Token   Status = "token"   // has no requests; it addresses crawlers with other names
 	Former  Status = "former"  // no longer in use
 	Mistake Status = "mistake" // a name that no crawler looks for, such as that of a company
 )
 
-// Obeys is what is said of a crawler's obedience.
+// Obeys is what documents state about a crawler's compliance.
 type Obeys string
 
-// What is said; there is unknown too.
+// The statements, besides unknown.
 const (
 	ObeysYes      Obeys = "yes"
-	ObeysNamed    Obeys = "ignores-star"   // a group that names it, and none for '*'
+	ObeysNamed    Obeys = "ignores-star"   // obeys a group that names it, but not '*'
 	UserInitiated Obeys = "user-initiated" // rules may not apply: a person asked
 	ObeysNo       Obeys = "no"
 )
@@ -128,7 +126,7 @@ const (
 //go:embed directory.json
 var directory []byte
 
-// index is the directory, read once.
+// index is the decoded directory.
 type index struct {
 	all    []Crawler
 	byName map[string]int // tokens and spellings in lower case
@@ -137,7 +135,7 @@ type index struct {
 var read = sync.OnceValue(func() *index {
 	x := &index{byName: map[string]int{}}
 	if err := json.Unmarshal(directory, &x.all); err != nil {
-		panic("crawlers: directory.json: " + err.Error()) // which the tests have read
+		panic("crawlers: directory.json: " + err.Error()) // tested
 	}
 	for i, c := range x.all {
 		for _, name := range append([]string{c.Name}, c.Spellings...) {
@@ -147,12 +145,11 @@ var read = sync.OnceValue(func() *index {
 	return x
 })
 
-// All returns the directory in its order: by purpose, and within one the entries of
-// an operator together. What the entries hold must not be changed.
+// All returns the directory by purpose, then by operator. The entries must not be changed.
 func All() []Crawler { return slices.Clone(read().all) }
 
-// Names returns the names of all entries. It reads nothing else of the directory, for
-// which a program that is asked one question has no time: that takes milliseconds.
+// Names returns the names of all entries without decoding the directory, which takes
+// milliseconds.
 func Names() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for line := range bytes.Lines(directory) {
@@ -164,9 +161,8 @@ func Names() iter.Seq[string] {
 	}
 }
 
-// Find returns the crawler that a value names: a name of the directory in any case,
-// a value as in old files, or a header as robots.ProductTokens reads it: its first token
-// that the directory has.
+// Find returns the crawler for a value: a name of the directory in any case, one of its
+// Spellings, or a User-Agent header, whose first known token counts (robots.ProductTokens).
 func Find(value string) (Crawler, bool) {
 	x := read()
 	low := strings.ToLower(strings.TrimSpace(value))
@@ -181,15 +177,14 @@ func Find(value string) (Crawler, bool) {
 	return Crawler{}, false
 }
 
-// Sender returns the crawler that the User-Agent header of a request names, as Find does.
-// A header of a browser names none, nor does a name that is a mistake.
+// Sender returns the crawler of a request's User-Agent header, as Find does, but neither for a
+// browser's header nor for a misspelling.
 func Sender(userAgent string) (Crawler, bool) {
 	c, ok := Find(userAgent)
 	return c, ok && c.Status != Mistake
 }
 
-// ReadAs returns the dialect by which a crawler's answers are computed: its own, or
-// RFC9309 where that is unknown.
+// ReadAs returns the dialect of a crawler, or RFC9309 if that is unknown.
 func (c Crawler) ReadAs() robots.Dialect {
 	if d, ok := robots.DialectByName(c.Dialect); ok {
 		return d
@@ -197,5 +192,5 @@ func (c Crawler) ReadAs() robots.Dialect {
 	return robots.RFC9309
 }
 
-// IsAI reports whether the purpose is one of the three that "ai" stands for.
+// IsAI reports whether the purpose is one of the three for AI.
 func (p Purpose) IsAI() bool { return p == AITraining || p == AISearch || p == AIUser }

@@ -6,9 +6,9 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// DialectOf returns the dialect documented for a crawler: that of the first of its tokens that
-// the directory has with a known dialect. Tokens may be User-Agent headers (robots.ProductTokens).
-// It returns false if no token has one; use robots.RFC9309 then. It does not decode the directory.
+// DialectOf returns the documented dialect of a crawler: of the first of its tokens with a
+// known dialect. Tokens can be User-Agent headers (robots.ProductTokens). It returns false if
+// no token has one; use robots.RFC9309 then. It does not decode the directory.
 func DialectOf(tokens ...string) (robots.Dialect, bool) {
 	for _, value := range tokens {
 		if d, ok := dialectOfName(value); ok {

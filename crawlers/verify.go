@@ -12,38 +12,37 @@ import (
 	"time"
 )
 
-// A Resolver asks the DNS. *net.Resolver is one.
+// A Resolver queries the DNS. *net.Resolver is one.
 type Resolver interface {
 	// LookupAddr returns the names of an address (PTR records).
 	LookupAddr(ctx context.Context, addr string) ([]string, error)
-	// LookupNetIP returns the addresses of a name; the network is ip4 or ip6.
+	// LookupNetIP returns the addresses of a name; network is ip4 or ip6.
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// A Verifier says whether an address is that of a crawler, in the two ways in which
-// operators let others find out: by reverse and forward DNS, and by their lists. The
-// zero value knows neither, so it verifies nobody. It is safe for concurrent use if its
-// Resolver is.
+// A Verifier checks whether an address belongs to a crawler in the two ways that operators
+// document: forward-confirmed reverse DNS, and lists of addresses. The zero value has neither,
+// so it verifies nothing. It is safe for concurrent use if its Resolver is.
 type Verifier struct {
-	// Resolver asks the DNS. If nil, it is not asked.
+	// Resolver queries the DNS, nil for no queries.
 	Resolver Resolver
 	// Lists are the addresses of crawlers by their Name.
 	Lists map[string]*Addresses
-	// Timeout is the most time for all questions to the DNS about one address: 10 s if 0.
+	// Timeout limits all DNS queries for one address: 10 s if 0.
 	Timeout time.Duration
 }
 
-// Result is what came of a verification.
+// Result is the result of a verification.
 type Result string
 
-// The results. A third is unknown: no way to find out is known, or none that is known
-// was asked, or the name server gave no answer.
+// The results, besides unknown: no source is known, none was queried, or the name server did
+// not answer.
 const (
 	Verified Result = "verified"
 	Faked    Result = "faked"
 )
 
-// The ways to verify.
+// The methods of verification.
 const (
 	ByDNS  = "dns"
 	ByList = "list"
@@ -52,18 +51,18 @@ const (
 // An Identity is what is known of an address.
 type Identity struct {
 	Result Result
-	// Crawlers are those whose address it is. Where it is not verified they are those
-	// who it claims to be.
+	// Crawlers are the owners of the address or, if it is not verified, those that it claims
+	// to be.
 	Crawlers []Crawler
-	By       string // the way that decided, "" if the result is unknown
-	Name     string // the name of the address that decided, "" if none did
-	Why      string // the reason, to be read behind the address: "its name ... leads back to it"
-	// Failed reports that a name server gave no answer: it may give one later.
+	By       string // the method that decided, "" if the result is unknown
+	Name     string // the name of the address that decided, or ""
+	Why      string // the reason, as a phrase about the address: "its name ... resolves back to it"
+	// Failed is set if a name server did not answer; try again later.
 	Failed bool
 }
 
-// mostNames is the number of names of an address that are looked up. A crawler's address has
-// one; the owner of an address can publish thousands.
+// mostNames limits the names of an address that are resolved. A crawler's address has one; the
+// owner of an address can publish thousands.
 const mostNames = 10
 
 // Verify reports for each crawler whether the address belongs to it. The result is Verified if
@@ -79,8 +78,8 @@ func (v *Verifier) Verify(ctx context.Context, address netip.Addr, as ...Crawler
 	return all
 }
 
-// Identify returns the owner of an address: all crawlers in use whose list contains it, or
-// else all in whose domain its name is. The result is Faked if the name does not resolve
+// Identify returns the owner of an address: the crawlers in use whose list contains it, or
+// else those whose domain its name is in. The result is Faked if the name does not resolve
 // back to the address.
 func (v *Verifier) Identify(ctx context.Context, address netip.Addr) Identity {
 	q := v.ask(ctx, address)
@@ -103,9 +102,9 @@ func (v *Verifier) Identify(ctx context.Context, address netip.Addr) Identity {
 		return Identity{Result: Verified, Crawlers: found, By: ByList, Why: "it is in " + listOf(found[0], v.Lists[found[0].Name])}
 	}
 	if v.Resolver == nil {
-		why := "no list that was given holds it, and the DNS is not asked"
+		why := "it is in no given list, and DNS was not queried"
 		if len(v.Lists) == 0 {
-			why = "there is no list, and the DNS is not asked"
+			why = "no list was given, and DNS was not queried"
 		}
 		return Identity{Result: Unknown, Why: why}
 	}
@@ -115,7 +114,7 @@ func (v *Verifier) Identify(ctx context.Context, address netip.Addr) Identity {
 	case id.Result == Unknown:
 		return id
 	case id.Name == "":
-		return Identity{Result: Unknown, Why: id.Why + "; crawlers without names are told by their lists"}
+		return Identity{Result: Unknown, Why: id.Why + "; crawlers without names are identified by their lists"}
 	}
 	for _, c := range read().all {
 		if c.Status == Used && inDomains(id.Name, c.domains()) {
@@ -125,7 +124,7 @@ func (v *Verifier) Identify(ctx context.Context, address netip.Addr) Identity {
 	return id
 }
 
-// domains are the domains in which the names of its addresses are.
+// domains returns the domains of a crawler's host names.
 func (c *Crawler) domains() []string {
 	if c.ReverseDNS == Unknown {
 		return nil
@@ -133,7 +132,7 @@ func (c *Crawler) domains() []string {
 	return strings.Fields(c.ReverseDNS)
 }
 
-// listOf names the list of a crawler, with its day: an old one lacks new addresses.
+// listOf describes the list of a crawler with its date, as an old list lacks new addresses.
 func listOf(c Crawler, list *Addresses) string {
 	text := "the list of " + c.Name
 	if list.Created != "" {
@@ -142,7 +141,7 @@ func listOf(c Crawler, list *Addresses) string {
 	return text
 }
 
-// questions are those about one address, with their answers.
+// questions are the DNS queries for one address, with their answers.
 type questions struct {
 	*Verifier
 	ctx     context.Context
@@ -150,12 +149,12 @@ type questions struct {
 	address netip.Addr
 
 	asked  bool
-	names  []string // of the address, in lower case and without the dot at the end
-	failed error    // why they are not known
+	names  []string // of the address, in lower case without the final dot
+	failed error    // why they are unknown
 	leads  map[string]lead
 }
 
-// A lead is where a name leads: back to the address, elsewhere, or it is not known.
+// A lead is the result of resolving a name: the address, another one, or unknown.
 type lead struct {
 	back bool
 	err  error
@@ -166,10 +165,10 @@ func (v *Verifier) ask(ctx context.Context, address netip.Addr) *questions {
 	return &questions{Verifier: v, ctx: ctx, cancel: cancel, address: address.Unmap(), leads: map[string]lead{}}
 }
 
-// possible reports whether it is an address from which a crawler can come.
+// possible reports whether a crawler can have the address.
 func (q *questions) possible() bool { return q.address.IsValid() && q.address.Zone() == "" }
 
-const noAddress = "it is no address of the internet"
+const noAddress = "it is not an address on the internet"
 
 func (q *questions) verify(c Crawler) Identity {
 	unknown := func(why string) Identity { return Identity{Result: Unknown, Crawlers: []Crawler{c}, Why: why} }
@@ -191,34 +190,34 @@ func (q *questions) verify(c Crawler) Identity {
 	}
 	switch {
 	case list != nil && list.Bad > 0:
-		return unknown("it is not in " + listOf(c, list) + ", of which not all can be read")
+		return unknown("it is not in " + listOf(c, list) + ", which has invalid lines")
 	case list != nil:
 		return Identity{Result: Faked, Crawlers: []Crawler{c}, By: ByList, Why: "it is not in " + listOf(c, list)}
 	case !byName && c.Addresses == Unknown:
-		return unknown("the directory knows no way to verify " + c.Name)
+		return unknown("the directory has no way to verify " + c.Name)
 	case byName:
-		return unknown("the DNS is not asked")
+		return unknown("DNS was not queried")
 	}
-	return unknown("its operator publishes a list, which is not given: " + c.Addresses)
+	return unknown("its operator publishes a list, which was not given: " + c.Addresses)
 }
 
-// dns asks whether a name of the address is in one of the domains and leads back to it.
+// dns checks whether a name of the address is in one of the domains and resolves back to it.
 // Without such a name the address is faked, and Name is empty.
 func (q *questions) dns(domains []string) Identity {
 	if !q.asked {
 		q.reverse()
 	}
 	unanswered := func(what string, err error) Identity {
-		return Identity{Result: Unknown, Failed: true, Why: "the name server does not say " + what + ": " + reasonOf(err)}
+		return Identity{Result: Unknown, Failed: true, Why: "the name server did not return " + what + ": " + reasonOf(err)}
 	}
 	faked := Identity{Result: Faked, By: ByDNS, Why: "it has no name"}
 	if len(q.names) > 0 {
-		faked.Why = "its name " + cut(q.names[0]) + " is in no domain of a crawler"
-		if len(domains) > 0 && len(domains) < 10 { // those of one crawler
+		faked.Why = "its name " + cut(q.names[0]) + " is not in the domain of a crawler"
+		if len(domains) > 0 && len(domains) < 10 { // of one crawler
 			faked.Why = "its name " + cut(q.names[0]) + " is not in " + strings.Join(domains, " or ")
 		}
 	}
-	var open error // a lookup that failed
+	var open error // a failed lookup
 	looked := 0
 	for _, name := range q.names {
 		if !inDomains(name, domains) {
@@ -230,24 +229,24 @@ func (q *questions) dns(domains []string) Identity {
 		l := q.forward(name)
 		switch {
 		case l.back:
-			return Identity{Result: Verified, By: ByDNS, Name: name, Why: "its name " + cut(name) + " leads back to it"}
+			return Identity{Result: Verified, By: ByDNS, Name: name, Why: "its name " + cut(name) + " resolves back to it"}
 		case l.err != nil:
 			open = l.err
 		}
 		if faked.Name == "" {
-			faked.Name, faked.Why = name, "its name "+cut(name)+" does not lead back to it"
+			faked.Name, faked.Why = name, "its name "+cut(name)+" does not resolve back to it"
 		}
 	}
 	switch {
 	case q.failed != nil:
 		return unanswered("its name", q.failed)
 	case open != nil:
-		return unanswered("where its name "+cut(faked.Name)+" leads", open)
+		return unanswered("the address of its name "+cut(faked.Name), open)
 	}
 	return faked
 }
 
-// reverse asks for the names of the address.
+// reverse looks up the names of the address.
 func (q *questions) reverse() {
 	q.asked = true
 	names, err := q.Resolver.LookupAddr(q.ctx, q.address.String())
@@ -256,13 +255,12 @@ func (q *questions) reverse() {
 			q.names = append(q.names, name)
 		}
 	}
-	if len(names) == 0 && err != nil && !absent(err) { // beside names an error says that others are malformed
+	if len(names) == 0 && err != nil && !absent(err) { // with names, the error means that others are malformed
 		q.failed = err
 	}
 }
 
-// forward asks where a name leads. It ends in a dot, so that neither the machine's
-// search list nor its file of hosts has a say.
+// forward resolves a name. The final dot excludes the machine's search domains and hosts file.
 func (q *questions) forward(name string) lead {
 	if l, ok := q.leads[name]; ok {
 		return l
@@ -283,8 +281,8 @@ func (q *questions) forward(name string) lead {
 	return l
 }
 
-// inDomains reports whether a name is in one of the domains: it is the domain, or ends
-// in it behind a dot. Names are in lower case.
+// inDomains reports whether a name equals one of the domains or is below one. Names are in
+// lower case.
 func inDomains(name string, domains []string) bool {
 	return slices.ContainsFunc(domains, func(d string) bool {
 		rest, ok := strings.CutSuffix(name, strings.ToLower(d))
@@ -292,13 +290,13 @@ func inDomains(name string, domains []string) bool {
 	})
 }
 
-// absent reports whether an error is the answer that there is no such name or record.
+// absent reports whether an error means that there is no such name or record.
 func absent(err error) bool {
 	e, ok := errors.AsType[*net.DNSError](err)
 	return ok && e.IsNotFound
 }
 
-// reasonOf says in a few words why a lookup failed.
+// reasonOf returns in a few words why a lookup failed.
 func reasonOf(err error) string {
 	e, ok := errors.AsType[*net.DNSError](err)
 	switch {
@@ -310,7 +308,7 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// cut cuts a name, which the owner of an address chooses, to what a sentence can hold.
+// cut shortens a name, which the owner of an address chooses.
 func cut(name string) string {
 	const most = 100
 	if len(name) > most {

@@ -77,31 +77,31 @@ func TestVerify(t *testing.T) {
 		want        Result
 		why         string
 	}{
-		{"66.249.66.1", "Googlebot", Verified, "its name crawl-66-249-66-1.googlebot.com leads back to it"},
-		{"::ffff:66.249.66.1", "Googlebot", Verified, "leads back"},
-		{"66.249.66.1", "Googlebot-Image", Verified, "leads back"},
+		{"66.249.66.1", "Googlebot", Verified, "its name crawl-66-249-66-1.googlebot.com resolves back to it"},
+		{"::ffff:66.249.66.1", "Googlebot", Verified, "resolves back"},
+		{"66.249.66.1", "Googlebot-Image", Verified, "resolves back"},
 		{"66.249.66.1", "bingbot", Faked, "its name crawl-66-249-66-1.googlebot.com is not in search.msn.com"},
-		{"157.55.39.1", "bingbot", Verified, "its name msnbot-157-55-39-1.search.msn.com leads"},
-		{"2001:4860:4801::1", "Googlebot", Verified, "leads back"},
-		{"203.0.113.1", "Googlebot", Faked, "its name crawl-66-249-66-1.googlebot.com does not lead back to it"},
+		{"157.55.39.1", "bingbot", Verified, "its name msnbot-157-55-39-1.search.msn.com resolves"},
+		{"2001:4860:4801::1", "Googlebot", Verified, "resolves back"},
+		{"203.0.113.1", "Googlebot", Faked, "its name crawl-66-249-66-1.googlebot.com does not resolve back to it"},
 		{"203.0.113.2", "Googlebot", Faked, "its name crawl.evilgooglebot.com is not in googlebot.com"},
 		{"203.0.113.3", "Googlebot", Faked, "its name crawl.googlebot.com.evil.example is not in googlebot.com"},
-		{"203.0.113.4", "Googlebot", Faked, "does not lead back"},
-		{"203.0.113.5", "Googlebot", Unknown, "the name server does not say its name: "},
+		{"203.0.113.4", "Googlebot", Faked, "does not resolve back"},
+		{"203.0.113.5", "Googlebot", Unknown, "the name server did not return its name: "},
 		{"203.0.113.6", "Googlebot", Unknown, "no answer in time"},
-		{"203.0.113.7", "Googlebot", Unknown, "the name server does not say where its name broken.googlebot.com leads: "},
+		{"203.0.113.7", "Googlebot", Unknown, "the name server did not return the address of its name broken.googlebot.com: "},
 		{"203.0.113.8", "Googlebot", Unknown, "no answer in time"},
-		{"203.0.113.9", "Googlebot", Faked, "its name googlebot.com does not lead back"},
+		{"203.0.113.9", "Googlebot", Faked, "its name googlebot.com does not resolve back"},
 		{"203.0.113.10", "Googlebot", Faked, "its name host.example is not in googlebot.com"},
-		{"203.0.113.11", "Googlebot", Faked, "does not lead back"},
-		{"203.0.113.12", "Googlebot", Verified, "its name crawl-203-0-113-12.googlebot.com leads back"},
-		{"203.0.113.13", "Googlebot", Unknown, "the name server does not say its name"},
-		{"203.0.113.14", "Googlebot", Unknown, "the name server does not say its name"}, // Go's resolver takes no such name
+		{"203.0.113.11", "Googlebot", Faked, "does not resolve back"},
+		{"203.0.113.12", "Googlebot", Verified, "its name crawl-203-0-113-12.googlebot.com resolves back"},
+		{"203.0.113.13", "Googlebot", Unknown, "the name server did not return its name"},
+		{"203.0.113.14", "Googlebot", Unknown, "the name server did not return its name"}, // Go's resolver takes no such name
 		{"203.0.113.15", "Googlebot", Faked, "it has no name"},
-		{"203.0.113.20", "Googlebot", Faked, "does not lead back"}, // after ten names
-		{"66.249.66.1", "GPTBot", Unknown, "its operator publishes a list, which is not given: https://openai.com/gptbot.json"},
-		{"66.249.66.1", "MJ12bot", Unknown, "the directory knows no way to verify MJ12bot"},
-		{"fe80::1%eth0", "Googlebot", Unknown, "it is no address of the internet"},
+		{"203.0.113.20", "Googlebot", Faked, "does not resolve back"}, // after ten names
+		{"66.249.66.1", "GPTBot", Unknown, "its operator publishes a list, which was not given: https://openai.com/gptbot.json"},
+		{"66.249.66.1", "MJ12bot", Unknown, "the directory has no way to verify MJ12bot"},
+		{"fe80::1%eth0", "Googlebot", Unknown, "it is not an address on the internet"},
 	} {
 		t.Run(test.address+" "+test.as, func(t *testing.T) {
 			t.Parallel()
@@ -158,16 +158,16 @@ func TestIdentify(t *testing.T) {
 		first   string
 		why     string
 	}{
-		{both, "66.249.66.1", Verified, "Googlebot", "leads back"},
-		{both, "157.55.39.1", Verified, "bingbot", "leads back"},
+		{both, "66.249.66.1", Verified, "Googlebot", "resolves back"},
+		{both, "157.55.39.1", Verified, "bingbot", "resolves back"},
 		{both, "192.0.2.7", Verified, "GPTBot", "it is in the list of GPTBot"},
 		{both, "::ffff:192.0.2.7", Verified, "GPTBot", "it is in the list of GPTBot"},
-		{both, "203.0.113.1", Faked, "Googlebot", "does not lead back"},
-		{both, "203.0.113.2", Unknown, "", "its name crawl.evilgooglebot.com is in no domain of a crawler"},
+		{both, "203.0.113.1", Faked, "Googlebot", "does not resolve back"},
+		{both, "203.0.113.2", Unknown, "", "its name crawl.evilgooglebot.com is not in the domain of a crawler"},
 		{both, "203.0.113.15", Unknown, "", "it has no name"},
-		{both, "203.0.113.5", Unknown, "", "the name server does not say its name"},
-		{&Verifier{}, "66.249.66.1", Unknown, "", "there is no list, and the DNS is not asked"},
-		{&Verifier{Lists: both.Lists}, "66.249.66.1", Unknown, "", "no list that was given holds it"},
+		{both, "203.0.113.5", Unknown, "", "the name server did not return its name"},
+		{&Verifier{}, "66.249.66.1", Unknown, "", "no list was given, and DNS was not queried"},
+		{&Verifier{Lists: both.Lists}, "66.249.66.1", Unknown, "", "it is in no given list"},
 	} {
 		got := test.v.Identify(t.Context(), netip.MustParseAddr(test.address))
 		first := ""
@@ -202,13 +202,13 @@ func TestVerifyByList(t *testing.T) {
 		{"in it", "GPTBot", "192.0.2.1", list, nil, Verified, "it is in the list of GPTBot"},
 		{"not in it", "GPTBot", "198.51.100.1", list, nil, Faked, "it is not in the list of GPTBot"},
 		{"in a damaged one", "GPTBot", "192.0.2.1", damaged, nil, Verified, "it is in the list"},
-		{"not in a damaged one", "GPTBot", "198.51.100.1", damaged, nil, Unknown, "of which not all can be read"},
-		{"not in it, the DNS is not asked", "Googlebot", "66.249.66.1", list, nil, Faked, "not in the list"},
-		{"not in it, the DNS says yes", "Googlebot", "66.249.66.1", list, dns, Verified, "leads back"},
-		{"not in it, the DNS says no", "Googlebot", "203.0.113.1", list, dns, Faked, "does not lead back to it, and it is not in the list of Googlebot"},
+		{"not in a damaged one", "GPTBot", "198.51.100.1", damaged, nil, Unknown, "which has invalid lines"},
+		{"not in it, DNS was not queried", "Googlebot", "66.249.66.1", list, nil, Faked, "not in the list"},
+		{"not in it, the DNS says yes", "Googlebot", "66.249.66.1", list, dns, Verified, "resolves back"},
+		{"not in it, the DNS says no", "Googlebot", "203.0.113.1", list, dns, Faked, "does not resolve back to it, and it is not in the list of Googlebot"},
 		{"not in it, the DNS says nothing", "Googlebot", "203.0.113.5", list, dns, Unknown, "the name server"},
 		{"in it, whatever the DNS would say", "Googlebot", "192.0.2.1", list, dns, Verified, "it is in the list"},
-		{"none, and the DNS is not asked", "Googlebot", "66.249.66.1", nil, nil, Unknown, "the DNS is not asked"},
+		{"none, and DNS was not queried", "Googlebot", "66.249.66.1", nil, nil, Unknown, "DNS was not queried"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			v := Verifier{Resolver: test.dns}
@@ -255,7 +255,7 @@ func TestReadAddresses(t *testing.T) {
 		{"numbered objects", "{\"0\": {\"guid\": \"x\", \"ip\": \"192.0.2.1\", \"ipv6\": \"\", \"countryiso\": \"GB\"},\n\"1\": {\"ip\": \"192.0.2.3\", \"n\": [1, true, null]}}", "192.0.2.1 192.0.2.3", "192.0.2.2", 2, "", ""},
 		{"an array of texts", `["192.0.2.1", "2001:db8::/32"]`, "192.0.2.1 2001:db8::5", "192.0.2.2", 2, "", ""},
 		{"an array in a member", `{"ok": "10.0.0.1", "addresses": ["192.0.2.1"], "version": "10.0.0.2"}`, "192.0.2.1", "10.0.0.1 10.0.0.2", 1, "", ""},
-		{"JSON with a bad prefix", "{\"prefixes\": [\n{\"ipv4Prefix\": \"192.0.2.0/24\"},\n{\"ipv4Prefix\": \"192.0.2.0/33\"}\n]}", "192.0.2.1", "192.0.3.1", 1, `line 3: "192.0.2.0/33" is no address and no prefix`, ""},
+		{"JSON with a bad prefix", "{\"prefixes\": [\n{\"ipv4Prefix\": \"192.0.2.0/24\"},\n{\"ipv4Prefix\": \"192.0.2.0/33\"}\n]}", "192.0.2.1", "192.0.3.1", 1, `line 3: "192.0.2.0/33" is not an address or a prefix`, ""},
 		{"text", "\uFEFF# all of them\r\n192.0.2.1\r\n\r\n  198.51.100.0/24 # old\n2001:db8::1", "192.0.2.1 198.51.100.255 2001:db8::1", "192.0.2.2 2001:db8::2", 3, "", ""},
 		{"a geofeed", "192.0.2.0/24,US,US-CA,Menlo Park,\n2001:db8::/32,IE,,,\n", "192.0.2.4 2001:db8:ffff::", "192.0.3.1", 2, "", ""},
 		{"bits behind the prefix", "192.0.2.77/24", "192.0.2.0 192.0.2.255", "192.0.3.0", 1, "", ""},
@@ -263,18 +263,18 @@ func TestReadAddresses(t *testing.T) {
 		{"overlapping, in any order", "192.0.2.128/25\n192.0.2.0/24\n192.0.2.7\n192.0.3.0/24", "192.0.2.0 192.0.2.255 192.0.3.255", "192.0.1.255 192.0.4.0", 4, "", ""},
 		{"the ends", "255.255.255.255\n::1\nffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "255.255.255.255 ::1 ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "255.255.255.254 :: ::2", 3, "", ""},
 		{"bad lines", "192.0.2.1\nhello\n192.0.2.256\n1.2.3\n192.0.2.0/\nfe80::1%eth0\n,x\n", "192.0.2.1", "192.0.2.2", 1,
-			`line 2: "hello" is no address and no prefix|line 3: "192.0.2.256" is no address and no prefix|line 4: "1.2.3" is no address and no prefix|line 5: "192.0.2.0/" is no address and no prefix|line 6: "fe80::1%eth0" is no address and no prefix|line 7: "" is no address and no prefix`, ""},
+			`line 2: "hello" is not an address or a prefix|line 3: "192.0.2.256" is not an address or a prefix|line 4: "1.2.3" is not an address or a prefix|line 5: "192.0.2.0/" is not an address or a prefix|line 6: "fe80::1%eth0" is not an address or a prefix|line 7: "" is not an address or a prefix`, ""},
 		{"everybody", "0.0.0.0/0\n192.0.2.1\n10.0.0.0/7\n::/0\n2000::/3\n::ffff:0.0.0.0/96", "192.0.2.1", "10.0.0.1 2001:db8::1 198.51.100.1", 1,
-			`line 1: "0.0.0.0/0" holds more addresses than any crawler has: less than /8 is not taken|line 3: "10.0.0.0/7" holds more addresses than any crawler has: less than /8 is not taken|` +
-				`line 4: "::/0" holds more addresses than any crawler has: less than /16 is not taken|line 5: "2000::/3" holds more addresses than any crawler has: less than /16 is not taken|` +
-				`line 6: "::ffff:0.0.0.0/96" holds more addresses than any crawler has: less than /8 is not taken`, ""},
-		{"nothing", "", "", "", 0, "", "it holds no address"},
-		{"comments alone", "# nothing\n", "", "", 0, "", "it holds no address"},
-		{"a page", "<!doctype html>\n<title>404</title>", "", "", 0, "", `it holds no address: line 1: "<!doctype" is no address and no prefix`},
-		{"other JSON", `{"error": "192.0.2.1"}`, "", "", 0, "", "it holds no address"},
-		{"JSON that ends too early", `{"prefixes": [{"ipv4Prefix": "192.0.2.0/24"}`, "", "", 0, "", "it is no whole JSON: it ends too early"},
-		{"no JSON", `{"prefixes": [192.0.2.1]}`, "", "", 0, "", "it is no JSON: "},
-		{"JSON without an end of depth", strings.Repeat("[", 100_000), "", "", 0, "", "it is no"},
+			`line 1: "0.0.0.0/0" contains more addresses than any crawler has (shorter than /8)|line 3: "10.0.0.0/7" contains more addresses than any crawler has (shorter than /8)|` +
+				`line 4: "::/0" contains more addresses than any crawler has (shorter than /16)|line 5: "2000::/3" contains more addresses than any crawler has (shorter than /16)|` +
+				`line 6: "::ffff:0.0.0.0/96" contains more addresses than any crawler has (shorter than /8)`, ""},
+		{"nothing", "", "", "", 0, "", "it contains no address"},
+		{"comments alone", "# nothing\n", "", "", 0, "", "it contains no address"},
+		{"a page", "<!doctype html>\n<title>404</title>", "", "", 0, "", `it contains no address: line 1: "<!doctype" is not an address or a prefix`},
+		{"other JSON", `{"error": "192.0.2.1"}`, "", "", 0, "", "it contains no address"},
+		{"JSON that ends too early", `{"prefixes": [{"ipv4Prefix": "192.0.2.0/24"}`, "", "", 0, "", "it is incomplete JSON"},
+		{"no JSON", `{"prefixes": [192.0.2.1]}`, "", "", 0, "", "it is not JSON: "},
+		{"JSON without an end of depth", strings.Repeat("[", 100_000), "", "", 0, "", "it is incomplete JSON"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a, err := ReadAddresses([]byte(test.text))

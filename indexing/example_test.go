@@ -25,11 +25,11 @@ func Example() {
 			fmt.Println(" ", r, "-", r.Effect)
 		}
 		if !o.Hidden.IsZero() {
-			fmt.Println("nobody may read", o.Hidden, "in line", o.Hidden.Place.Line)
+			fmt.Println("robots.txt hides", o.Hidden, "in line", o.Hidden.Place.Line)
 		}
 	}
 	// Output:
-	// crawl yes - index no - the page says so
+	// crawl yes - index no - a rule of the page forbids it
 	//   bingbot: nosnippet - other-crawler
 	//   noindex - counts
 	//   noai - meaningless
@@ -37,7 +37,7 @@ func Example() {
 	//   bingbot: nosnippet - other-crawler
 	//   noindex - hidden
 	//   noai - meaningless
-	// nobody may read noindex in line 2
+	// robots.txt hides noindex in line 2
 }
 
 // Directives alone, without robots.txt.

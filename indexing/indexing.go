@@ -54,25 +54,24 @@ type Page struct {
 
 // A Directive is one directive of a page.
 type Directive struct {
-	// Agent is the crawler that is addressed, in lower case, "" for all.
+	// Agent is the addressed crawler in lower case, "" for all.
 	Agent string
-	// Rule is what is said, Unknown if no engine here documents the name.
+	// Rule is the meaning, Unknown if no engine documents the name.
 	Rule Rule
-	// Name is the rule's name in lower case, Value what is behind its colon.
+	// Name is the rule's name in lower case, Value the text after its colon.
 	Name, Value string
-	// Problem says why the directive says nothing, NoProblem if it does.
+	// Problem is why the directive has no effect, or NoProblem.
 	Problem Problem
-	// Number is the value of MaxSnippet, in characters, and of MaxVideoPreview, in
-	// seconds, -1 for no limit; and of MaxImagePreview 0 for none, 1 for standard,
-	// 2 for large.
+	// Number is the value of MaxSnippet in characters or MaxVideoPreview in seconds, -1 for no
+	// limit, or of MaxImagePreview: 0 for none, 1 for standard, 2 for large.
 	Number int
-	// Time is that of UnavailableAfter, in UTC.
+	// Time is the time of UnavailableAfter, in UTC.
 	Time time.Time
-	// Place is where it stands.
+	// Place is where the directive is.
 	Place Place
 }
 
-// IsZero reports whether the value is no directive.
+// IsZero reports whether d is the zero value.
 func (d Directive) IsZero() bool { return d.Name == "" }
 
 // String returns the directive as a page would write it: "max-snippet:20", or
@@ -91,24 +90,24 @@ func (d Directive) String() string {
 	return s
 }
 
-// A Place is where a directive stands: in a line of X-Robots-Tag, or in a meta tag.
+// A Place is an X-Robots-Tag line or a meta tag.
 type Place struct {
 	// Header is the number of the X-Robots-Tag line, from 1, 0 for a meta tag.
 	Header int
-	// Line is the line of the HTML on which the meta tag begins, from 1, 0 for a
-	// header. CR, LF and CRLF each end one.
+	// Line is the line of the HTML on which the meta tag begins, from 1, 0 for a header. CR,
+	// LF and CRLF each end a line.
 	Line int
 }
 
-// Problem is why a directive says nothing to anybody: a closed set.
+// Problem is why a directive has no effect for any engine.
 type Problem uint8
 
 // The problems.
 const (
 	NoProblem     Problem = iota
-	UnknownRule           // the name is of no rule that an engine here documents
-	MissingComma          // rules are written with blanks between them
-	BadValue              // the value cannot be read, or is missing
+	UnknownRule           // no engine documents the name
+	MissingComma          // rules are separated by spaces
+	BadValue              // the value is invalid or missing
 	NeedlessValue         // the rule takes no value
 )
 
@@ -137,7 +136,7 @@ func IsHTML(header map[string][]string) bool {
 	}
 	value := values[0]
 	kind, _, _ := mime.ParseMediaType(value)
-	if kind == "" { // with bad parameters
+	if kind == "" { // with invalid parameters
 		kind, _, _ = strings.Cut(value, ";")
 		kind = lower(strings.TrimSpace(kind))
 	}

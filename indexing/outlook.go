@@ -7,41 +7,40 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// Effect is what becomes of a directive for one crawler: a closed set.
+// Effect is the effect of a directive for one crawler.
 type Effect uint8
 
 // The effects.
 const (
 	Counts       Effect = iota
-	Default             // it says what holds anyway
-	Hidden              // it would count, but robots.txt keeps the crawler from reading it
-	Overruled           // another directive contradicts it and counts
-	NoEffect            // it needs another rule beside it: indexifembedded a noindex
-	OtherCrawler        // it addresses another one
-	NotRead             // the engine documents no such rule, there or at all
+	Default             // it states the default
+	Hidden              // it would count, but robots.txt prevents the crawler from reading it
+	Overruled           // another, contradicting directive counts
+	NoEffect            // it needs another rule: indexifembedded needs noindex
+	OtherCrawler        // it addresses another crawler
+	NotRead             // the engine documents no such rule, or not in this place
 	Meaningless         // it has a Problem
 )
 
-// A Reading is a directive with what becomes of it.
+// A Reading is a directive with its effect.
 type Reading struct {
 	Directive
 	Effect Effect
 }
 
-// Directives are what a page says to one crawler.
+// Directives are the directives of a page for one crawler.
 type Directives struct {
 	Engine   Engine
-	Readings []Reading // of all directives, in the order of the page
-	// Opposed are pairs of directives that contradict each other: the one that counts
-	// first.
+	Readings []Reading // all directives, in the order of the page
+	// Opposed are pairs of contradicting directives, the one that counts first.
 	Opposed [][2]Directive
 
 	by [ruleCount]Directive
 }
 
-// By returns the directive by which a rule counts, the zero value if it does not. Of
-// NoIndex and NoFollow it may be a none, of NoSnippet a max-snippet:0. All, Index,
-// Follow, Archive, None and Retired do not count by themselves.
+// By returns the directive by which a rule counts, the zero value if it does not. For NoIndex
+// and NoFollow it can be none, for NoSnippet max-snippet:0. All, Index, Follow, Archive, None
+// and Retired never count by themselves.
 func (d *Directives) By(r Rule) Directive {
 	if r >= ruleCount {
 		return Directive{}
@@ -49,9 +48,9 @@ func (d *Directives) By(r Rule) Directive {
 	return d.by[r]
 }
 
-// For returns what the page says to a crawler with these product tokens: what it says
-// to all, and to one of them or to the engine as a whole. The token "*", or none,
-// stands for a crawler that is not addressed.
+// For returns the directives for a crawler with these product tokens: those for all crawlers,
+// for one of the tokens, and for the engine as a whole. Without a token, or with "*", the
+// crawler is addressed by no name.
 func (p *Page) For(e Engine, tokens ...string) Directives {
 	d := Directives{Engine: e, Readings: make([]Reading, len(p.Directives))}
 	names := slices.DeleteFunc(slices.Clone(tokens), func(t string) bool { return t == "*" || t == "" })
@@ -83,7 +82,7 @@ func (p *Page) For(e Engine, tokens ...string) Directives {
 	if d.by[NoIndex].IsZero() {
 		d.by[IndexIfEmbedded] = Directive{}
 	}
-	// Of values that differ the most restrictive counts.
+	// The most restrictive of different values counts.
 	for _, r := range []Rule{MaxSnippet, MaxImagePreview, MaxVideoPreview} {
 		d.strictest(r, func(a, b Directive) bool { return b.Number < 0 || a.Number >= 0 && a.Number < b.Number })
 	}
@@ -96,7 +95,7 @@ func (p *Page) For(e Engine, tokens ...string) Directives {
 	return d
 }
 
-// find returns the first directive that has one of these rules, of those that are read.
+// find returns the first directive with one of these rules that the engine reads.
 func (d *Directives) find(rules ...Rule) (Directive, bool) {
 	for i := range d.Readings {
 		if r := &d.Readings[i]; r.Effect == Counts && slices.Contains(rules, r.Rule) {
@@ -106,7 +105,7 @@ func (d *Directives) find(rules ...Rule) (Directive, bool) {
 	return Directive{}, false
 }
 
-// oppose decides between a rule that restricts and those that permit the same.
+// oppose decides between a restrictive rule and permissive ones.
 func (d *Directives) oppose(rule Rule, also, permits []Rule) {
 	no, restricted := d.find(append(also, rule)...)
 	yes, permitted := d.find(permits...)
@@ -123,7 +122,7 @@ func (d *Directives) oppose(rule Rule, also, permits []Rule) {
 	}
 }
 
-// strictest lets the strictest value of a rule count.
+// strictest makes the strictest value of a rule count.
 func (d *Directives) strictest(rule Rule, stricter func(a, b Directive) bool) {
 	for i := range d.Readings {
 		r := &d.Readings[i]
@@ -133,11 +132,11 @@ func (d *Directives) strictest(rule Rule, stricter func(a, b Directive) bool) {
 	}
 }
 
-// settle says of each directive that is read what becomes of it.
+// settle sets the effect of each directive that the engine reads.
 func (d *Directives) settle() {
 	counts := func(r Rule) bool { return !d.by[r].IsZero() }
-	// permits is the effect of a directive that permits: it says what holds
-	// anyway, it is overruled, or of an engine where permissions win it counts.
+	// permits returns the effect of a permissive directive: it states the default, is
+	// overruled, or counts if permissions win.
 	permits := func(rules ...Rule) Effect {
 		effect := Default
 		for _, r := range rules {
@@ -189,7 +188,7 @@ func (d *Directives) settle() {
 	}
 }
 
-// overruled reports whether a rule is stated, and a permission counts.
+// overruled reports whether a rule is overruled by a permission.
 func (d *Directives) overruled(rule Rule) bool {
 	return slices.ContainsFunc(d.Opposed, func(pair [2]Directive) bool {
 		lost := pair[1].Rule
@@ -197,66 +196,64 @@ func (d *Directives) overruled(rule Rule) bool {
 	})
 }
 
-// Word is the answer to what an engine can do: a closed set. The zero value is Unsure.
+// Word is the answer to what an engine can do. The zero value is Unsure.
 type Word uint8
 
 // The words.
 const (
-	Unsure Word = iota // it is not known
+	Unsure Word = iota // unknown
 	No
-	// AddressOnly is an answer to Index alone: not the page, but its address may be
-	// listed, as others link to it.
+	// AddressOnly is an answer only for Index: the URL can be listed without the page's
+	// content, as other pages link to it.
 	AddressOnly
 	Yes
 )
 
-// Reason is why an answer is what it is: a closed set.
+// Reason is the reason of an answer.
 type Reason uint8
 
 // The reasons.
 const (
-	NotAsked    Reason = iota // robots.txt is not known
+	NotAsked    Reason = iota // robots.txt is unknown
 	Allowed                   // robots.txt allows
 	Disallowed                // robots.txt disallows
-	Undecided                 // robots.txt cannot be had: not now
-	Unread                    // the page is not known
+	Undecided                 // robots.txt is unreachable
+	Unread                    // the page is unknown
 	NothingSaid               // no rule restricts it
 	ByRule                    // a rule forbids it
 	Limited                   // a rule limits it
 	Expires                   // until the time of unavailable_after
-	Expired                   // that time has passed
+	Expired                   // after the time of unavailable_after
 	Embedded                  // noindex with indexifembedded
-	NotIndexed                // what is not indexed is not shown
-	Missing                   // the status says that there is no page
-	Redirects                 // the status sends the crawler elsewhere
-	Failing                   // the status is a failure: 429 or 5xx
+	NotIndexed                // a page that is not indexed is not shown
+	Missing                   // the status says that the page does not exist
+	Redirects                 // the status redirects the crawler
+	Failing                   // the status is an error: 429 or 5xx
 )
 
 // An Answer is whether an engine can do something, and why.
 type Answer struct {
 	Is     Word
 	Reason Reason
-	Rule   Directive // the one that forbids or limits it, the zero value if none does
+	Rule   Directive // the directive that forbids or limits it, or the zero value
 }
 
 // An Outlook is what a search engine can do with a page.
 type Outlook struct {
-	Crawl   Answer // fetch it
-	Index   Answer // have it in the index
+	Crawl   Answer // fetch the page
+	Index   Answer // list it
 	Follow  Answer // follow its links
-	Snippet Answer // show something of its text in results
-	// Hidden is the contradiction of a page that robots.txt disallows: the directive
-	// that would count and cannot be read, a noindex before others. It is the zero
-	// value where there is none, or where the page is not known.
+	Snippet Answer // show its text in results
+	// Hidden is set if robots.txt disallows a page with a directive that would count, a
+	// noindex before others: the crawler cannot read it. It is zero if the page is unknown.
 	Hidden Directive
-	// Directives are what the page says to the crawler.
+	// Directives are the page's directives for the crawler.
 	Directives Directives
 }
 
-// Outlook combines the verdict of robots.txt with what a page says to the crawler with
-// these product tokens, as at a time. A nil verdict is one that is not known: the other
-// answers are then those of a page that may be fetched. A nil page is one that is not
-// known.
+// Outlook combines the verdict of robots.txt with the page's directives for the crawler with
+// these product tokens, at a given time. If the verdict is nil, it is unknown, and the other
+// answers assume that the page can be fetched. If the page is nil, it is unknown.
 func (p *Page) Outlook(verdict *robots.Verdict, at time.Time, e Engine, tokens ...string) Outlook {
 	var o Outlook
 	if p != nil {
@@ -299,7 +296,7 @@ func (p *Page) Outlook(verdict *robots.Verdict, at time.Time, e Engine, tokens .
 	return o
 }
 
-// judge answers by what a page says that is read.
+// judge sets the answers by the directives that the engine reads.
 func (o *Outlook) judge(at time.Time) {
 	d := &o.Directives
 	answer := func(r Rule) Answer {
@@ -329,7 +326,7 @@ func (o *Outlook) judge(at time.Time) {
 	}
 }
 
-// hide marks what would count as hidden, and returns the first of it, a noindex before
+// hide marks directives that would count as hidden, and returns the first, a noindex before
 // others.
 func (d *Directives) hide() (first Directive) {
 	first = d.by[NoIndex]

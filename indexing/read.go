@@ -13,12 +13,11 @@ import (
 	"golang.org/x/net/html"
 )
 
-// This file reads lists of rules, and finds those of HTML.
+// This file parses lists of rules, and finds them in HTML.
 
-// readList reads a list of rules: the content of a meta tag that is named after an
-// agent, or a line of X-Robots-Tag, where an agent may stand before the rules. It holds
-// for the rest of the line, or until the next: a proxy may have joined several lines
-// by commas (RFC 9110 section 5.3).
+// readList reads a list of rules: the content of a meta tag for an agent, or an X-Robots-Tag
+// line, in which an agent can precede the rules. It applies up to the next agent or the end of
+// the line, as a proxy can join lines with commas (RFC 9110 section 5.3).
 func (p *Page) readList(text, agent string, at Place) {
 	for first := true; text != ""; first = false {
 		if len(p.Directives) == MaxDirectives {
@@ -65,7 +64,7 @@ func (p *Page) readList(text, agent string, at Place) {
 	}
 }
 
-// readValue reads the value of a rule that takes no date.
+// readValue reads the value of a rule other than a date.
 func (d *Directive) readValue(kind valueKind, valued bool) {
 	ok := false
 	switch value := lower(d.Value); kind {
@@ -88,7 +87,7 @@ func (d *Directive) readValue(kind valueKind, valued bool) {
 	}
 }
 
-// readNumber reads -1, 0 or a number, of which one that is too large is the largest.
+// readNumber reads -1, 0 or a number; too large a number is the largest.
 func readNumber(s string) (n int, ok bool) {
 	if s == "-1" {
 		return -1, true
@@ -108,11 +107,10 @@ func readNumber(s string) (n int, ok bool) {
 	return int(u), true
 }
 
-// isAgent reports whether what stands before a colon is the name of a crawler. At the
-// beginning of a line it is, unless a rule has this name, or may have one day: those
-// with a value begin with "max-" so far. After a comma it is if a rule follows, as it
-// does where lines were joined: for else the rules behind a name that nobody knows
-// would be taken from everybody.
+// isAgent reports whether the text before a colon is a crawler's name. At the beginning of a
+// line it is, unless it is a rule or might become one: those with a value so far begin with
+// "max-". After a comma it is if a rule follows, as in joined lines; otherwise an unknown name
+// would take the following rules away from all crawlers.
 func isAgent(name, after string, first bool) bool {
 	name = lower(trim(name))
 	if !isToken(name) || strings.HasPrefix(name, "max-") {
@@ -129,8 +127,7 @@ func isAgent(name, after string, first bool) bool {
 	return known
 }
 
-// isToken reports whether a name is made of the characters of a token (RFC 9110
-// section 5.6.2), as names of crawlers are.
+// isToken reports whether a name is a token, as crawlers' names are (RFC 9110 section 5.6.2).
 func isToken(name string) bool {
 	for i := range len(name) {
 		c := name[i]
@@ -141,7 +138,7 @@ func isToken(name string) bool {
 	return name != ""
 }
 
-// allKnown reports whether a text is several names of rules with blanks between them.
+// allKnown reports whether a text consists of several rules with spaces between them.
 func allKnown(text string) bool {
 	names := 0
 	for name := range strings.FieldsSeq(text) {
@@ -153,11 +150,11 @@ func allKnown(text string) bool {
 	return names > 1
 }
 
-// longestDate bounds a date in bytes: no form takes as much.
+// longestDate is the maximum length of a date in bytes.
 const longestDate = 64
 
-// readDate reads the date at the beginning of a list, which may hold commas: the
-// longest part before one that is a date. It returns what is behind it, too.
+// readDate reads the date at the beginning of a list: the longest part up to a comma that is a
+// date. It also returns the rest.
 func readDate(text string) (t time.Time, value, rest string) {
 	window := text[:min(len(text), longestDate)]
 	for end := len(window); end >= 0; end = strings.LastIndexByte(window[:end], ',') {
@@ -176,9 +173,9 @@ func readDate(text string) (t time.Time, value, rest string) {
 	return t, value, rest
 }
 
-// zones are those of RFC 822 section 5.1, in hours, without its letters, which were
-// defined the wrong way round. What other abbreviations mean is not certain: a date
-// with one of them cannot be read.
+// zones are those of RFC 822 section 5.1, in hours, without its one-letter zones, which were
+// defined with the wrong sign. Dates with other abbreviations are invalid, as those are
+// ambiguous.
 var zones = []struct {
 	name  string
 	hours time.Duration
@@ -187,8 +184,8 @@ var zones = []struct {
 	{"est", -5}, {"edt", -4}, {"cst", -6}, {"cdt", -5}, {"mst", -7}, {"mdt", -6}, {"pst", -8}, {"pdt", -7},
 }
 
-// isoLayouts are those of ISO 8601, dateLayouts those of RFC 822 with RFC 1123, of RFC
-// 850 and of C's asctime, without the name of the day and the zone.
+// isoLayouts are those of ISO 8601; dateLayouts those of RFC 822 with RFC 1123, RFC 850 and
+// C's asctime, without weekday and zone.
 var (
 	isoLayouts = []string{
 		"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05", "2006-01-02T15:04Z07:00", "2006-01-02T15:04",
@@ -201,8 +198,8 @@ var (
 	}
 )
 
-// parseDate reads a date in a form that Google names: RFC 822, RFC 850, ISO 8601. One
-// without a zone is in UTC.
+// parseDate reads a date in a form that Google documents: RFC 822, RFC 850, ISO 8601. Without
+// a zone it is in UTC.
 func parseDate(text string) (t time.Time, ok bool) {
 	text = trim(text)
 	for _, layout := range isoLayouts {
@@ -260,16 +257,16 @@ func isWeekday(s string) bool {
 	return false
 }
 
-// freeText are names of meta tags that are no crawler's, and whose content may be a word
-// that is a rule elsewhere.
+// freeText are names of meta tags that are not crawlers' and whose content can be a word that
+// is a rule elsewhere.
 var freeText = []string{
 	"description", "keywords", "news_keywords", "title", "abstract", "subject", "author",
 	"referrer", "rating", "audience", "distribution", "format-detection",
 }
 
-// readHTML looks for meta tags, in the body too, where Google reads them as well. What
-// is in comments, scripts, noscript, templates and other text is none. The tokenizer
-// of golang.org/x/net/html knows where these end, in time that grows with the text.
+// readHTML reads meta tags, in the body too, as Google does, but not in comments, scripts,
+// noscript, templates and other text. The tokenizer of golang.org/x/net/html takes time linear
+// in the text.
 func (p *Page) readHTML(body []byte) {
 	if len(body) > MaxBytes {
 		body, p.Cut = body[:MaxBytes], true
@@ -277,7 +274,7 @@ func (p *Page) readHTML(body []byte) {
 	text := decode(body)
 	z := html.NewTokenizer(bytes.NewReader(text))
 	lines := lineCounter{text: text, line: 1}
-	templates := 0 // that are open
+	templates := 0 // open
 	for at := 0; ; {
 		kind := z.Next()
 		if kind == html.ErrorToken {
@@ -301,8 +298,8 @@ func (p *Page) readHTML(body []byte) {
 	}
 }
 
-// metaOf returns name and content of a meta tag. Of an attribute that is given twice
-// the first counts (HTML, section 13.2.5.33).
+// metaOf returns the name and content of a meta tag. The first of two equal attributes counts
+// (HTML, section 13.2.5.33).
 func metaOf(z *html.Tokenizer) (name, content string) {
 	named, filled := false, false
 	for more := true; more; {
@@ -318,8 +315,8 @@ func metaOf(z *html.Tokenizer) (name, content string) {
 	return name, content
 }
 
-// readMeta reads a meta tag if it is one for crawlers: any name may be that of one, so
-// the tags of other names count that hold a rule.
+// readMeta reads a meta tag for crawlers. Any name can be a crawler's, so tags with other
+// names count if they contain a rule.
 func (p *Page) readMeta(agent, content string, at Place) {
 	if agent == "robots" {
 		p.readList(content, "", at)
@@ -341,10 +338,10 @@ func hasRule(content string) bool {
 	return false
 }
 
-// A lineCounter finds lines by offsets that grow.
+// A lineCounter returns the lines of increasing offsets.
 type lineCounter struct {
 	text []byte
-	from int // up to which lines are counted
+	from int // offset up to which lines are counted
 	line int
 }
 
@@ -362,7 +359,7 @@ func (c *lineCounter) at(offset int) int {
 	return c.line
 }
 
-// decode returns a text without its byte order mark, in UTF-8 if that is of UTF-16.
+// decode returns a text in UTF-8 without a byte order mark.
 func decode(text []byte) []byte {
 	var order binary.ByteOrder
 	switch {
@@ -382,10 +379,10 @@ func decode(text []byte) []byte {
 	return []byte(string(utf16.Decode(units)))
 }
 
-// trim removes what HTML and HTTP call blanks.
+// trim removes white space as HTML and HTTP define it.
 func trim(s string) string { return strings.Trim(s, " \t\r\n\f") }
 
-// lower returns a text with the letters of ASCII in lower case.
+// lower returns a text with ASCII letters in lower case.
 func lower(s string) string {
 	for i := range len(s) {
 		if 'A' <= s[i] && s[i] <= 'Z' {
@@ -401,7 +398,7 @@ func lower(s string) string {
 	return s
 }
 
-// bounded cuts a text to MaxText bytes, and no letter in it.
+// bounded shortens a text to MaxText bytes at a character boundary.
 func bounded(s string) string {
 	if len(s) <= MaxText {
 		return s

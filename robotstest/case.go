@@ -19,44 +19,42 @@ var files embed.FS
 
 // A Case is one case file.
 type Case struct {
-	// Name is the file's name without directory and extension; it begins
-	// with the topic: "agent-digits".
+	// Name is the file's name without directory and extension; it begins with the topic:
+	// "agent-digits".
 	Name string
-	// Comment says what the case shows and why, with statements of docs/clauses.md.
+	// Comment describes the behavior and its reason, and refers to clauses of docs/clauses.md.
 	Comment string
 	// Robots is the body of the robots.txt, nil if the case has none.
 	Robots []byte
-	// Verdicts, Facts and Scopes are what the case states, in file order.
+	// Verdicts, Facts and Scopes are the expectations, in file order.
 	Verdicts []Verdict
 	Facts    []Fact
 	Scopes   []Scope
 }
 
-// A Verdict is one cell of the section verdicts: what one crawler may do with
-// one URL under one dialect.
+// A Verdict is a cell of the section verdicts: the expected answer for one crawler, URL and
+// dialect.
 type Verdict struct {
 	Line    int // of the row in the case file
 	Dialect string
-	// Agents holds the crawler's product tokens, the most wanted first, never
-	// none: a crawler that nobody names has the token "*" or "".
+	// Agents are the crawler's product tokens, most specific first, never empty: a crawler
+	// without a name has the token "*" or "".
 	Agents []string
 	URL    string
 	Want   Answer
 }
 
-// An Answer is a verdict, as a case wants it or an engine gives it.
+// An Answer is a verdict, expected by a case or returned by an engine.
 type Answer struct {
 	// Verdict is "allow", "disallow" or "undefined".
 	Verdict string
-	// Line is the number of the line that decided, from 1; 0 if none did, and
-	// -1 for not stated or not known.
+	// Line is the number of the deciding line, from 1; 0 if there is none, -1 if unknown.
 	Line int
-	// Reason says why: "rule", "no-rule", "no-group", "empty-file" or
-	// "robots-txt", empty for not stated or not known.
+	// Reason is "rule", "no-rule", "no-group", "empty-file" or "robots-txt", or "" if unknown.
 	Reason string
 }
 
-// Boolean is the Answer of an engine that knows only yes and no.
+// Boolean returns the Answer of an engine that returns only a boolean.
 func Boolean(allowed bool) Answer {
 	if allowed {
 		return Answer{Verdict: "allow", Line: -1}
@@ -64,8 +62,7 @@ func Boolean(allowed bool) Answer {
 	return Answer{Verdict: "disallow", Line: -1}
 }
 
-// String returns the answer as a cell has it: "allow", "disallow:3" or
-// "allow:no-group".
+// String returns the answer as in a cell: "allow", "disallow:3" or "allow:no-group".
 func (a Answer) String() string {
 	switch {
 	case a.Line > 0:
@@ -76,38 +73,36 @@ func (a Answer) String() string {
 	return a.Verdict
 }
 
-// agrees reports whether got is what a wants; what one of them leaves open is
-// not compared.
+// agrees reports whether got is the expected answer. Unknown parts are not compared.
 func (a Answer) agrees(got Answer) bool {
 	return a.Verdict == got.Verdict &&
 		(a.Line < 0 || got.Line < 0 || a.Line == got.Line) &&
 		(a.Reason == "" || got.Reason == "" || a.Reason == got.Reason)
 }
 
-// Kind is what a Fact is about.
+// Kind is the subject of a Fact.
 type Kind string
 
-// The facts that a robots.txt states beside its rules. Each has one text form,
-// in which wants and answers are compared; "none" says that there is nothing.
+// What a robots.txt states other than rules. Each has one text form, in which answers are
+// compared; "none" means that there is nothing.
 const (
 	// Delay is the Crawl-delay of the crawler's group in seconds: "0.5".
 	Delay Kind = "delays"
-	// Rates are its Request-rates in file order, documents by seconds, the
-	// window behind an @: "1/30s@1800-1900,10/60s".
+	// Rates are the crawler's Request-rates in file order, documents per seconds, with the
+	// window after an @: "1/30s@1800-1900,10/60s".
 	Rates Kind = "rates"
-	// Group is the token that chose the group, in lower case, and the lines of
-	// all user-agent lines that name it: "googlebot:1,7".
+	// Group is the token that selected the group, in lower case, and the lines of all
+	// user-agent lines that name it: "googlebot:1,7".
 	Group Kind = "groups"
-	// Sitemaps are the values of the Sitemap lines in file order, parted by
-	// line feeds.
+	// Sitemaps are the values of the Sitemap lines in file order, separated by line feeds.
 	Sitemaps Kind = "sitemaps"
 )
 
-// None is the text of a Fact that is not there.
+// None is the text of a missing Fact.
 const None = "none"
 
-// A Fact is one cell of the sections delays, rates and groups, or one column of
-// the section sitemaps.
+// A Fact is a cell of the sections delays, rates and groups, or a column of the section
+// sitemaps.
 type Fact struct {
 	Kind    Kind
 	Line    int // of the row in the case file
@@ -116,15 +111,14 @@ type Fact struct {
 	Want    string
 }
 
-// A Scope is one row of the section scope: whether the robots.txt at Robots
-// holds for URL.
+// A Scope is a row of the section scope: whether the robots.txt at Robots applies to URL.
 type Scope struct {
 	Line        int // of the row in the case file
 	Robots, URL string
 	Governs     bool
 }
 
-// Cases returns the cases of this package, ordered by name.
+// Cases returns the cases of this package, sorted by name.
 func Cases() ([]*Case, error) {
 	names, err := fs.Glob(files, "cases/*.txtar")
 	if err != nil {
@@ -146,7 +140,7 @@ func Cases() ([]*Case, error) {
 	return cases, nil
 }
 
-// Parse reads a case file. Its errors name file and line.
+// Parse reads a case file. Errors contain the file and line.
 func Parse(name string, data []byte) (*Case, error) {
 	p := parser{name: name, c: &Case{Name: strings.TrimSuffix(path.Base(name), ".txtar")}}
 	if err := p.parse(txtar.Parse(data)); err != nil {
@@ -278,8 +272,7 @@ func (p *parser) facts(kind Kind, t *table) error {
 	return nil
 }
 
-// sitemaps reads columns downwards: the cells of a dialect are its list, and
-// "-" is an entry it does not have.
+// sitemaps reads columns: the cells of a dialect are its list, and "-" is a missing entry.
 func (p *parser) sitemaps(t *table) error {
 	cols, err := p.columns(t)
 	if err != nil {
@@ -330,7 +323,7 @@ func (p *parser) scope(t *table) error {
 	return nil
 }
 
-// reasons are those that a file can give.
+// reasons are those that a cell can have.
 var reasons = []string{"rule", "no-rule", "no-group", "empty-file", "robots-txt"}
 
 func parseAnswer(cell string) (Answer, error) {
@@ -356,7 +349,7 @@ func parseAnswer(cell string) (Answer, error) {
 	return a, nil
 }
 
-// DialectNames returns the names of the dialects that have cells in the cases.
+// DialectNames returns the names of the dialects in the cases.
 func DialectNames() []string {
 	var names []string
 	for _, d := range robots.Dialects() {
@@ -368,14 +361,13 @@ func DialectNames() []string {
 // columns maps dialects to the cells of a row.
 type columns struct {
 	order []string       // dialects that have a column, in the order of DialectNames
-	index map[string]int // dialect to cell
-	all   int            // the cell of "all", -1 if there is none
-	cells int            // cells before the first dialect
+	index map[string]int // of a dialect's cell
+	all   int            // index of the cell of "all", or -1
+	cells int            // number of cells before the first dialect
 }
 
-// columns reads the header of a table: the leading names, then dialects, several
-// of them in one column joined by commas. "all" stands for every dialect
-// without a column of its own.
+// columns reads the header of a table: the leading names, then dialects, several in one column
+// separated by commas. "all" stands for all dialects without a column.
 func (p *parser) columns(t *table, leading ...string) (columns, error) {
 	c := columns{index: map[string]int{}, all: -1, cells: len(leading)}
 	if len(t.head) <= len(leading) || !slices.Equal(t.head[:len(leading)], leading) {
@@ -408,8 +400,8 @@ func (p *parser) columns(t *table, leading ...string) (columns, error) {
 	return c, nil
 }
 
-// cells calls f for each dialect that the row states something about. In a
-// dialect's own column "=" stands for what the column "all" says.
+// cells calls f for each dialect with a cell in the row. In a dialect's own column "=" stands
+// for the cell of "all".
 func (p *parser) cells(r row, cols columns, f func(dialect, cell string) error) error {
 	for _, dialect := range cols.order {
 		i, own := cols.index[dialect]
@@ -429,7 +421,7 @@ func (p *parser) cells(r row, cols columns, f func(dialect, cell string) error) 
 	return nil
 }
 
-// agents reads the first cell of a row: tokens joined by '>'.
+// agents reads the first cell of a row: tokens separated by '>'.
 func (p *parser) agents(r row) ([]string, error) {
 	var agents []string
 	for s := range strings.SplitSeq(r.cells[0], ">") {

@@ -8,8 +8,8 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// Own is the Engine of package robots. In google-cpp the URL is any string and
-// its path is taken as that library does; elsewhere it is a URL or a path.
+// Own is the Engine of package robots. In google-cpp the URL is any string, whose path is
+// found as that library does; in other dialects it is a URL or a path.
 func Own(body []byte, dialect string, agents []string, url string) (Answer, error) {
 	d, ok := robots.DialectByName(dialect)
 	if !ok {
@@ -26,7 +26,7 @@ func Own(body []byte, dialect string, agents []string, url string) (Answer, erro
 	return Answer{Verdict: v.Word(), Line: v.Rule.Line(), Reason: v.Reason.String()}, nil
 }
 
-// OwnFacts answers for package robots in Options.Facts.
+// OwnFacts returns the facts of package robots, for Options.Facts.
 func OwnFacts(kind Kind, body []byte, dialect string, agents []string) (string, error) {
 	d, ok := robots.DialectByName(dialect)
 	if !ok {

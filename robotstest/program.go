@@ -9,19 +9,18 @@ import (
 	"strings"
 )
 
-// Program returns an Engine that asks another program. The template is its
-// command with these placeholders, which need not stand alone:
+// Program returns an Engine that runs a command. The template is its command line with these
+// placeholders, which can be parts of arguments:
 //
-//	%robots%      name of a file holding the body
+//	%robots%      name of a file with the body
 //	%url%         the URL
 //	%user-agent%  the crawler's product token
 //	%dialect%     the dialect's name
 //
-// as in "robots_main %robots% %user-agent% %url%". The template is split at
-// blanks and run without a shell, so no value is ever taken apart. Exit status 0
-// means allowed and 1 disallowed; every other one is an error, which carries
-// what the program wrote to standard error. What a command line cannot say,
-// several tokens or a NUL, is errors.ErrUnsupported.
+// as in "robots_main %robots% %user-agent% %url%". The template is split at spaces and run
+// without a shell, so values are never split. Exit status 0 means allowed and 1 disallowed;
+// any other is an error with the command's standard error. Several tokens, or a NUL, are
+// errors.ErrUnsupported.
 func Program(template string) Engine {
 	words := strings.Fields(template)
 	return func(body []byte, dialect string, agents []string, url string) (Answer, error) {

@@ -10,43 +10,40 @@ import (
 	"testing"
 )
 
-// An Engine answers whether the crawler that calls itself agents, the most
-// wanted token first and never none, may fetch url by the robots.txt body under
-// a dialect. [errors.ErrUnsupported] says that the engine cannot be asked this;
-// the cell is then skipped. Any other error fails.
+// An Engine returns the verdict of the robots.txt body in a dialect for a URL and the crawler
+// with the product tokens agents, most specific first and never empty. If it returns
+// [errors.ErrUnsupported], the cell is skipped. Any other error fails.
 type Engine func(body []byte, dialect string, agents []string, url string) (Answer, error)
 
-// Options says how Run holds an engine against the cases. The zero value asks
-// for every verdict of every case in every dialect.
+// Options configure Run. The zero value tests all verdicts of all cases in all dialects.
 type Options struct {
-	// Cases are asked instead of the cases of this package.
+	// Cases replaces the cases of this package.
 	Cases []*Case
-	// Dialects are asked about, nil for all.
+	// Dialects are the tested dialects, nil for all.
 	Dialects []string
-	// TwoValued leaves out the cells "undefined", for engines that know only
-	// allow and disallow.
+	// TwoValued skips the cells "undefined", for engines that return only allow and disallow.
 	TwoValued bool
-	// Known lists disagreements that are meant, each with its reason: by
-	// Verdict.ID or by a case's name for all its cells. A disagreement listed
-	// there does not fail; an entry without a disagreement does.
+	// Known lists intended disagreements with their reasons, by Verdict.ID or by a case's name
+	// for all its cells. A listed disagreement does not fail; an entry without a disagreement
+	// does.
 	Known map[string]string
 
-	// Facts answers with the text of a fact (see Kind); nil leaves the
-	// sections delays, rates, groups and sitemaps out.
+	// Facts returns the text of a fact (see Kind); nil skips the sections delays, rates,
+	// groups and sitemaps.
 	Facts func(kind Kind, body []byte, dialect string, agents []string) (string, error)
-	// Governs answers whether a robots.txt holds for a URL; nil leaves the
-	// section scope out. An error counts as no.
+	// Governs reports whether a robots.txt applies to a URL; nil skips the section scope. An
+	// error counts as no.
 	Governs func(robotsURL, url string) (bool, error)
 }
 
-// ID names a cell in lists of known disagreements: case, dialect, agents and
-// URL, such as "agent-case/rfc9309 GooseBot /x".
+// ID returns the key of a cell in Options.Known: case, dialect, agents and URL, such as
+// "agent-case/rfc9309 GooseBot /x".
 func (c *Case) ID(v Verdict) string {
 	return c.Name + "/" + v.Dialect + " " + strings.Join(v.Agents, ">") + " " + shorten(v.URL)
 }
 
-// Run holds an engine against the cases, a subtest a case, dialect and row. A
-// failure prints body, question, got and want.
+// Run tests an engine with the cases, with a subtest per case, dialect and row. A failure
+// prints the body, the query, and the actual and expected answers.
 func Run(t *testing.T, engine Engine, o Options) {
 	t.Helper()
 	cases := o.Cases
@@ -61,7 +58,7 @@ func Run(t *testing.T, engine Engine, o Options) {
 		t.Run(c.Name, func(t *testing.T) { r.run(t, c) })
 	}
 	for id, reason := range o.Known {
-		// A filter of go test may have left the cell out.
+		// A filter of go test can exclude the cell.
 		if r.asked(id) && !r.used[id] {
 			t.Errorf("%s: no disagreement any more (was: %s)", id, reason)
 		}
@@ -117,7 +114,7 @@ func (r *runner) run(t *testing.T, c *Case) {
 	}
 }
 
-// states reports whether the case says anything about a dialect.
+// states reports whether the case has a cell for a dialect.
 func states(c *Case, dialect string) bool {
 	return slices.ContainsFunc(c.Verdicts, func(v Verdict) bool { return v.Dialect == dialect }) ||
 		slices.ContainsFunc(c.Facts, func(f Fact) bool { return f.Dialect == dialect })
@@ -167,7 +164,7 @@ func withError(err error) string {
 	return " (error: " + err.Error() + ")"
 }
 
-// shorten keeps long texts readable in failures and in the names of cells.
+// shorten shortens texts in failures and in names of cells.
 func shorten(s string) string {
 	if len(s) > 200 {
 		return fmt.Sprintf("%s...(%d bytes)", s[:200], len(s))
@@ -175,10 +172,10 @@ func shorten(s string) string {
 	return s
 }
 
-// maxListing is the number of lines of a body that a failure prints.
+// maxListing is the number of lines of a body in a failure.
 const maxListing = 40
 
-// listing returns a body with line numbers, what cannot be seen escaped.
+// listing returns a body with line numbers and escapes.
 func listing(body []byte) string {
 	var b strings.Builder
 	body = bytes.TrimPrefix(body, []byte("\xEF\xBB\xBF"))

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// A table is a section of rows: cells parted by blanks. Blank lines and lines
-// that begin with '#' are for the reader.
+// A table is a section of rows, with cells separated by spaces. Empty lines and lines that
+// begin with '#' are ignored.
 type table struct {
 	line int // of the header
 	head []string
@@ -44,12 +44,11 @@ func (p *parser) table(f txtar.File, at int) (*table, error) {
 	return t, nil
 }
 
-// maxText bounds what escapes may come to, so that a slip in a repeat is an
-// error and no flood.
+// maxText limits the result of escapes, so that a mistake in a repeat is an error.
 const maxText = 8 << 20
 
-// unescape reads \r \n \t \0 \\ \xHH and the repeat \{TEXT*N}: TEXT, which may
-// hold the other escapes, N times. "" written as two quotes is the empty text.
+// unescape reads \r \n \t \0 \\ \xHH and the repeat \{TEXT*N}: TEXT, which can contain the
+// other escapes, N times. "" is the empty text.
 func unescape(s string) ([]byte, error) {
 	if s == `""` {
 		return nil, nil
