@@ -8,20 +8,19 @@ import (
 	"time"
 )
 
-// An AddressPace is the pace at each address of a prefix. From outside, one machine with
-// many sites looks like a network that answers for 10^7 of them. Such networks publish
-// their prefixes.
+// An AddressPace is the rate limit for each address of a prefix. Networks that serve many
+// sites from one address look like a single machine from outside; such networks publish their
+// prefixes.
 type AddressPace struct {
-	// Prefix is the addresses it is for. 0.0.0.0/0 and ::/0 are all of a family.
+	// Prefix is the range of addresses. 0.0.0.0/0 and ::/0 are all addresses of a family.
 	Prefix netip.Prefix
-	// Interval is the time between two starts at one address of the prefix, requests and
-	// fetches of robots.txt alike. Below 0 for no pace; 0 is an error.
+	// Interval is the time between two starts at one address, requests and fetches of
+	// robots.txt alike. A negative Interval means no limit; 0 is an error.
 	Interval time.Duration
 }
 
-// ParseAddressPace reads a pace such as 104.16.0.0/13=50/s: a prefix or a single
-// address, and how many requests one address of it gets, a number and a time with
-// the unit s, m, h or d as in 50/s, 1/30s or 400/h; or none.
+// ParseAddressPace reads PREFIX=RATE: a prefix or a single address, and the number of requests
+// per time with the unit s, m, h or d, as in 104.16.0.0/13=50/s, 1/30s or 400/h, or none.
 func ParseAddressPace(s string) (AddressPace, error) {
 	var p AddressPace
 	wrong := func(what string) error { return errors.New("address pace " + strconv.Quote(clip(s)) + " " + what) }
@@ -48,7 +47,7 @@ func ParseAddressPace(s string) (AddressPace, error) {
 	return p, nil
 }
 
-// parseRate returns the interval of N/[P]unit, a nanosecond at the least.
+// parseRate returns the interval of N/[P]unit, at least a nanosecond.
 func parseRate(s string) (time.Duration, bool) {
 	many, each, ok := strings.Cut(s, "/")
 	n, err := strconv.ParseUint(many, 10, 32)
@@ -68,8 +67,7 @@ func parseRate(s string) (time.Duration, bool) {
 	return max(time.Duration(period)*unit/time.Duration(n), 1), true
 }
 
-// unmapped returns a prefix of IPv4 addresses written as IPv6 as what it is, like
-// the addresses it is compared with.
+// unmapped returns a prefix of IPv4-mapped IPv6 addresses as an IPv4 prefix, for comparison.
 func unmapped(p netip.Prefix) netip.Prefix {
 	if a := p.Addr(); a.Is4In6() && p.Bits() >= 96 {
 		p = netip.PrefixFrom(a.Unmap(), p.Bits()-96)

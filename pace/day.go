@@ -6,24 +6,23 @@ import (
 	"time"
 )
 
-// A Span is a stretch of time in which one pace holds, From included and To not.
+// A Span is a period with one crawl rate, From inclusive, To exclusive.
 type Span struct {
 	From, To time.Time // in the schedule's zone
-	Open     bool      // false: closed for crawlers by Visit-time
+	Open     bool      // false if closed by Visit-time
 	Interval time.Duration
-	Reasons  []Reason // what is behind the pace, the deciding one first
+	Reasons  []Reason // of the rate, the deciding one first
 }
 
-// Day returns the paces of the calendar day of t in the schedule's zone, in
-// order and without gaps: 24 hours, or 23 or 25 where the clocks change.
+// Day returns the rates of the calendar day of t in the schedule's zone, in order and without
+// gaps: 24 hours, or 23 or 25 where the clocks change.
 func (s *Schedule) Day(t time.Time) []Span {
 	s = s.orDefault()
 	y, m, d := t.In(s.zone).Date()
 	return slices.Collect(s.Spans(s.midnight(y, m, d), s.midnight(y, m, d+1)))
 }
 
-// midnight returns the first instant of a day. Where the clocks jump over
-// midnight the day begins after the jump.
+// midnight returns the first instant of a day: after the jump if the clocks skip midnight.
 func (s *Schedule) midnight(y int, m time.Month, d int) time.Time {
 	t := time.Date(y, m, d, 0, 0, 0, 0, s.zone)
 	if t.Hour() == 23 {
@@ -34,14 +33,14 @@ func (s *Schedule) midnight(y int, m time.Month, d int) time.Time {
 	return t
 }
 
-// Spans yields the paces from an instant up to another, in order and without
-// gaps: what Next would decide, for a store that cannot call a Schedule.
+// Spans yields the rates between two instants, in order and without gaps, for programs that
+// cannot call a Schedule.
 func (s *Schedule) Spans(from, to time.Time) iter.Seq[Span] {
 	s = s.orDefault()
 	return func(yield func(Span) bool) {
 		for from.Before(to) {
 			p, end := s.span(from)
-			for end.Before(to) { // the same pace across midnight or a change of the clock
+			for end.Before(to) { // the same rate across midnight or a clock change
 				next, after := s.span(end)
 				if next.from != p.from && !s.alike(p, next) {
 					break
@@ -63,8 +62,7 @@ func (s *Schedule) Spans(from, to time.Time) iter.Seq[Span] {
 	}
 }
 
-// alike reports whether two parts have the same reasons, so that they are one to
-// a reader.
+// alike reports whether two parts have the same reasons, so that a reader sees one.
 func (s *Schedule) alike(a, b part) bool {
 	if a.closed || b.closed {
 		return a.closed && b.closed
@@ -72,13 +70,12 @@ func (s *Schedule) alike(a, b part) bool {
 	return a.interval == b.interval && slices.Equal(s.reasons(a, time.Time{}), s.reasons(b, time.Time{}))
 }
 
-// horizon is how far Duration looks.
+// horizon is how far ahead Duration looks.
 const horizon = 3653 * 24 * time.Hour
 
-// Duration returns how long the given number of pages takes from an instant on, if every
-// response comes at once: from then to an interval after the start of the last page. A
-// real crawl also takes the time of the responses, since intervals count from their ends.
-// ok is false if it takes longer than ten years.
+// Duration returns how long a number of pages takes if every response is immediate: up to an
+// interval after the start of the last page. A real crawl takes longer, since intervals count
+// from the ends of responses. ok is false if it takes more than ten years.
 func (s *Schedule) Duration(pages int, from time.Time) (d time.Duration, ok bool) {
 	s = s.orDefault()
 	if pages <= 0 {
@@ -88,7 +85,7 @@ func (s *Schedule) Duration(pages int, from time.Time) (d time.Duration, ok bool
 	u := s.Next(from, State{})
 	for u.Before(end) {
 		p, edge := s.span(u)
-		// How many starts from u on lie in this part.
+		// How many starts from u on fit into this part.
 		left := pages
 		if p.interval > 0 {
 			left = int(min(int64(pages), 1+int64((edge.Sub(u)-1)/p.interval)))

@@ -9,53 +9,53 @@ import (
 	"time"
 )
 
-// The values that zero fields of Options stand for.
+// Defaults of Options.
 const (
-	// DefaultAddressInterval is the time between two requests to one IP address,
-	// whatever sites they are for.
+	// DefaultAddressInterval is the time between two requests to one IP address, for any
+	// sites.
 	DefaultAddressInterval = 500 * time.Millisecond
-	// DefaultFetchInterval is the time between two fetches of robots.txt from one IP
-	// address, or one and a page: 10 a second (D-57).
+	// DefaultFetchInterval is the time between a fetch of robots.txt and any other start at
+	// one IP address: 10 a second (D-57).
 	DefaultFetchInterval = 100 * time.Millisecond
 )
 
-// Options are the settings of a limiter. The zero value is right for one crawler.
+// Options configure a limiter. The zero value suits one crawler.
 type Options struct {
-	// Concurrency is how many requests to one origin may be sent at the same time: 1 if 0.
-	// With more, starts still keep the interval from each other.
+	// Concurrency is the number of concurrent requests to one origin: 1 if 0. Their starts
+	// still keep the interval.
 	Concurrency int
 	// AddressInterval is the time between two requests to one IP address:
-	// DefaultAddressInterval if 0, no pace per address if negative. Several
-	// crawlers that share no limiter should multiply it by their number.
+	// DefaultAddressInterval if 0, no limit if negative. Multiply it by the number of crawlers
+	// that share no limiter.
 	AddressInterval time.Duration
-	// FetchInterval is the time between a fetch of robots.txt from one IP address and
-	// any other start there: DefaultFetchInterval if 0, none if negative.
+	// FetchInterval is the time between a fetch of robots.txt and any other start at one IP
+	// address: DefaultFetchInterval if 0, no limit if negative.
 	FetchInterval time.Duration
-	// Addresses are the paces of prefixes. They precede the two intervals; the longest
-	// prefix of an address decides. They are for crawls of many sites: content delivery
-	// networks and site builders serve 10^5 to 10^7 sites from one address, and at 10 a
-	// second the robots.txt files of a million sites take 28 hours.
+	// Addresses are the rates for prefixes, instead of the two intervals; the longest matching
+	// prefix decides. Large crawls need them: content delivery networks and site builders
+	// serve 10^5 to 10^7 sites from one address, where 10 a second take 28 hours for a million
+	// robots.txt files.
 	Addresses []AddressPace
 	// Lifetime is how long after its start a permit expires: 10 minutes if 0.
 	Lifetime time.Duration
-	// MaxRetryAfter is the longest Retry-After that is honored in full: 24 h if 0.
+	// MaxRetryAfter is the longest Retry-After that is followed in full: 24 h if 0.
 	MaxRetryAfter time.Duration
-	// MaxBackOff is how long after the last overload a back-off ends, however few responses
-	// came since: 24 h if 0.
+	// MaxBackOff is how long after the last overload a back-off ends even without responses:
+	// 24 h if 0.
 	MaxBackOff time.Duration
-	// MaxBytes bounds the memory for idle sites: 512 MiB if 0, about 4 million sites.
-	// Waiting callers are not counted.
+	// MaxBytes limits the memory for idle sites: 512 MiB if 0, about 4 million sites. Waiting
+	// callers are not counted.
 	MaxBytes int
-	// Now is the clock, time.Now if nil; a shared limiter ignores it. Sleeps are by the
-	// machine's clock.
+	// Now is the clock, time.Now if nil. A shared limiter ignores it. Sleeps use the system
+	// clock.
 	Now func() time.Time
-	// Observe receives the limiter's events. It is called from many goroutines, must be
-	// fast and must not call the limiter.
+	// Observe gets the limiter's events. It is called from many goroutines, so it must be
+	// fast, and must not call the limiter.
 	Observe func(Event)
 }
 
-// Filled returns the options with the defaults for zero fields, for implementations of
-// Limiter. The error names the field that is wrong and the values that are right.
+// Filled returns the options with defaults, for implementations of Limiter. The error names
+// the invalid field and the valid values.
 func (o Options) Filled() (Options, error) {
 	if err := o.check(); err != nil {
 		return o, err
@@ -83,7 +83,7 @@ func (o Options) Filled() (Options, error) {
 	// The longest prefix is tried first.
 	slices.SortStableFunc(o.Addresses, func(a, b AddressPace) int { return cmp.Compare(b.Prefix.Bits(), a.Prefix.Bits()) })
 	if o.Now == nil {
-		o.Now = time.Now //nolint:forbidigo // the default of a clock that is an option
+		o.Now = time.Now //nolint:forbidigo // the default
 	}
 	if o.Observe == nil {
 		o.Observe = func(Event) {}
@@ -128,15 +128,15 @@ func (o Options) check() error {
 		case p.Interval == 0:
 			return wrong(field+".Interval", "0", "it must be the time between two requests to an address of "+prefix.String()+", or negative for no pace")
 		case seen[prefix]:
-			return errors.New("the pace of " + prefix.String() + " is set twice") // as by a flag of the program
+			return errors.New("the pace of " + prefix.String() + " is set twice") // for example by repeated flags
 		}
 		seen[prefix] = true
 	}
 	return nil
 }
 
-// At returns the time between two requests to an address, and between two fetches
-// of robots.txt from it, 0 for no pace. o must be filled.
+// At returns the time between two requests to an address, and between two fetches of
+// robots.txt, 0 for no limit. Call it on filled options.
 func (o Options) At(addr netip.Addr) (requests, fetches time.Duration) {
 	if !addr.IsValid() {
 		return 0, 0

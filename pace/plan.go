@@ -10,16 +10,15 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// MaxEntries bounds the entries of a schedule that decide at no time, so that a
-// hostile file cannot make a report of any size.
+// MaxEntries limits the entries that never decide, so that a hostile file cannot make a report
+// of any size.
 const MaxEntries = 100
 
 const minutes = 24 * 60
 
-// NewSchedule returns the schedule of the crawler of r under an operator's
-// policy. The error is about the policy and never about the site: a value that
-// cannot be used, or is not honoured, is an Entry that says so. Nil rules
-// declare nothing.
+// NewSchedule returns the schedule for the crawler of r under the operator's policy. The error
+// is about the policy, never about the site: a value that is unusable or not followed is an
+// Entry. Nil rules declare nothing.
 func NewSchedule(r *robots.Rules, p Policy) (*Schedule, error) {
 	filled, zone, err := p.filled()
 	if err != nil {
@@ -43,28 +42,28 @@ func NewSchedule(r *robots.Rules, p Policy) (*Schedule, error) {
 	return s, nil
 }
 
-// planner makes the parts of the day out of the entries.
+// A planner divides the day by the entries.
 type planner struct {
 	*Schedule
-	rate   [minutes]int // entry of the windowed rate in force, from 1; 0 for none
+	rate   [minutes]int // entry of the windowed rate that applies, from 1, or 0
 	open   [minutes]bool
-	edge   [minutes + 1]bool // a window of an honoured entry begins, or one ended before
-	visits bool              // some Visit-time is honoured
+	edge   [minutes + 1]bool // the window of a followed entry begins or has ended
+	visits bool              // some Visit-time is followed
 	always int               // entry of the slowest Request-rate without a window, from 1
 	delay  int               // entry of the largest Crawl-delay, from 1
 }
 
 // add reads one declared line.
 func (b *planner) add(r robots.Record, d *robots.Dialect) {
-	e := Entry{Field: r.Field, Line: r.Line, Value: strings.Clone(clip(r.Value)), Fate: FateHonoured, Why: r.Problem}
-	honour, name := d.RequestRate, "Request-rate"
+	e := Entry{Field: r.Field, Line: r.Line, Value: strings.Clone(clip(r.Value)), Use: UseHonored, Why: r.Problem}
+	honor, name := d.RequestRate, "Request-rate"
 	switch r.Field {
 	case robots.FieldCrawlDelay:
-		honour, name = d.CrawlDelay, "Crawl-delay"
+		honor, name = d.CrawlDelay, "Crawl-delay"
 		e.Declared = seconds(r.Delay)
 		e.Interval = min(e.Declared, b.policy.MaxCrawlDelay)
 		if e.Interval < e.Declared {
-			e.Fate, e.Why = FateAdjusted, "longer than "+Words(b.policy.MaxCrawlDelay)+", the longest that is honoured in full"
+			e.Use, e.Why = UseAdjusted, "longer than "+Words(b.policy.MaxCrawlDelay)+", the longest that is followed in full"
 		}
 		if r.Inherited {
 			e.Why = join(e.Why, "taken from the group of *, as "+d.Name+" does")
@@ -75,7 +74,7 @@ func (b *planner) add(r robots.Record, d *robots.Dialect) {
 			e.Declared = spacing(r.Rate)
 			e.Interval = spacing(r.Rate.AtLeast(d.RateFloor))
 			if e.Interval < e.Declared {
-				e.Fate, e.Why = FateAdjusted, join(e.Why, d.Name+" goes no slower than one in "+strconv.Itoa(d.RateFloor)+" s (RATE-04)")
+				e.Use, e.Why = UseAdjusted, join(e.Why, d.Name+" goes no slower than one in "+strconv.Itoa(d.RateFloor)+" s (RATE-04)")
 			}
 		}
 	case robots.FieldVisitTime:
@@ -84,36 +83,36 @@ func (b *planner) add(r robots.Record, d *robots.Dialect) {
 	}
 	switch {
 	case !r.Usable:
-		e.Fate = FateUnusable
+		e.Use = UseUnusable
 		e.Declared, e.Interval = 0, 0
-	case honour == robots.HonorIgnored && b.policy.Obey != ObeyDeclared:
-		e.Fate, e.Why = FateIgnored, d.Name+" does not follow "+name
-	case honour == robots.HonorReported && b.policy.Obey == ObeyHonoured:
-		e.Fate, e.Why = FateIgnored, d.Name+" leaves "+name+" to the crawler, and the policy honours only what engines document"
+	case honor == robots.HonorIgnored && b.policy.Obey != ObeyDeclared:
+		e.Use, e.Why = UseIgnored, d.Name+" does not follow "+name
+	case honor == robots.HonorReported && b.policy.Obey == ObeyDocumented:
+		e.Use, e.Why = UseIgnored, d.Name+" leaves "+name+" to the crawler, and the policy follows only what engines document"
 	default:
 		b.bound(&e)
 	}
 	b.entries = append(b.entries, e)
 }
 
-// bound brings the interval of an entry between the operator's floor and ceiling.
+// bound limits the interval of an entry by the operator's floor and ceiling.
 func (b *planner) bound(e *Entry) {
 	if e.Field == robots.FieldVisitTime {
 		return
 	}
 	switch p := &b.policy; {
 	case e.Interval < p.Floor:
-		e.Interval, e.Fate, e.Why = p.Floor, FateAdjusted, join(e.Why, "faster than the operator's floor of "+Words(p.Floor))
+		e.Interval, e.Use, e.Why = p.Floor, UseAdjusted, join(e.Why, "faster than the operator's floor of "+Words(p.Floor))
 	case e.Interval > p.Ceiling:
-		e.Interval, e.Fate, e.Why = p.Ceiling, FateAdjusted, join(e.Why, "slower than the operator's ceiling of "+Words(p.Ceiling))
+		e.Interval, e.Use, e.Why = p.Ceiling, UseAdjusted, join(e.Why, "slower than the operator's ceiling of "+Words(p.Ceiling))
 	}
 }
 
-// honoured reports whether an entry takes part.
-func (e *Entry) honoured() bool { return e.Fate != FateIgnored && e.Fate != FateUnusable }
+// honored reports whether an entry is followed.
+func (e *Entry) honored() bool { return e.Use != UseIgnored && e.Use != UseUnusable }
 
-// paint finds what holds in each minute: the slowest rate whose window holds it, else
-// the slowest without a window; the slowest Crawl-delay; and whether the site is open
+// paint finds the deciding entries of each minute: the slowest rate whose window contains it,
+// else the slowest without a window; the slowest Crawl-delay; and whether the site is open
 // (D-31, D-34).
 func (b *planner) paint() {
 	var rates []int // entries with windows
@@ -122,7 +121,7 @@ func (b *planner) paint() {
 	for i := range b.entries {
 		e := &b.entries[i]
 		switch {
-		case !e.honoured():
+		case !e.honored():
 			continue
 		case e.Field == robots.FieldCrawlDelay:
 			b.delay = b.slower(b.delay, i+1)
@@ -137,7 +136,7 @@ func (b *planner) paint() {
 		from, end := e.Window.Minutes()
 		b.edge[from], b.edge[end] = true, true
 	}
-	// Every minute is painted once, by the first that comes, which is the slowest.
+	// Every minute is painted once, by the slowest rate, which comes first.
 	slices.SortStableFunc(rates, func(x, y int) int {
 		return cmp.Compare(b.entries[y].Interval, b.entries[x].Interval)
 	})
@@ -147,8 +146,8 @@ func (b *planner) paint() {
 	}
 }
 
-// slower returns the slower of two entries, the first if they are equal. Entries
-// count from 1 here; 0 is none.
+// slower returns the slower of two entries, counted from 1, or the first if they are equal. 0
+// is none.
 func (b *planner) slower(one, other int) int {
 	if one == 0 || other > 0 && b.entries[other-1].Interval > b.entries[one-1].Interval {
 		return other
@@ -156,7 +155,7 @@ func (b *planner) slower(one, other int) int {
 	return one
 }
 
-// divide makes the parts of the day.
+// divide divides the day into parts.
 func (b *planner) divide() {
 	b.least = MaxInterval
 	var parts []part
@@ -173,10 +172,10 @@ func (b *planner) divide() {
 		}
 		parts = append(parts, p)
 	}
-	b.parts = slices.Clone(parts) // and no larger: there is one for each site that is known
+	b.parts = slices.Clone(parts) // without spare capacity, as one is kept per site
 }
 
-// deciding returns the entry that decides in a minute, from 1; 0 for none.
+// deciding returns the entry that decides in a minute, from 1, or 0.
 func (b *planner) deciding(m int) int {
 	if b.rate[m] > 0 {
 		return b.slower(b.rate[m], b.delay)
@@ -184,8 +183,7 @@ func (b *planner) deciding(m int) int {
 	return b.slower(b.always, b.delay)
 }
 
-// report marks the honoured entries that never decide, and drops those of them that are
-// more than MaxEntries.
+// report marks followed entries that never decide, and drops those beyond MaxEntries.
 func (b *planner) report() {
 	decides := make([]bool, len(b.entries)+1)
 	for _, p := range b.parts {
@@ -197,8 +195,8 @@ func (b *planner) report() {
 	extra := 0
 	for i := range b.entries {
 		e := b.entries[i]
-		if e.honoured() && e.Field != robots.FieldVisitTime && !decides[i+1] {
-			e.Fate, e.Why = FateOverridden, join(e.Why, b.overriding(i))
+		if e.honored() && e.Field != robots.FieldVisitTime && !decides[i+1] {
+			e.Use, e.Why = UseOverridden, join(e.Why, b.overriding(i))
 		}
 		if !decides[i+1] {
 			if extra++; extra > MaxEntries {
@@ -211,7 +209,7 @@ func (b *planner) report() {
 	b.entries = slices.Clone(kept)
 }
 
-// overriding says which lines decide where an entry is in force.
+// overriding names the lines that decide where an entry applies.
 func (b *planner) overriding(i int) string {
 	const most = 3
 	var lines []int
@@ -240,8 +238,8 @@ func (b *planner) overriding(i int) string {
 	return s
 }
 
-// blankMinutes finds the minutes that were not visited, each in nearly constant time.
-// Of each it holds a minute from which on to look.
+// blankMinutes finds unvisited minutes in nearly constant time. It contains, for each minute,
+// one from which to search.
 type blankMinutes [minutes + 1]int16
 
 func (b *blankMinutes) reset() {
@@ -258,10 +256,10 @@ func (b *blankMinutes) next(m int) int {
 	return m
 }
 
-// each calls f for the minutes of a window that were not visited before.
+// each calls f for the unvisited minutes of a window.
 func (b *blankMinutes) each(w robots.Window, f func(m int)) {
 	from, end := w.Minutes()
-	if from >= end { // over midnight
+	if from >= end { // past midnight
 		b.between(0, end, f)
 		end = minutes
 	}
@@ -275,8 +273,8 @@ func (b *blankMinutes) between(from, end int, f func(m int)) {
 	}
 }
 
-// spacing returns the interval of a rate, rounded up to a nanosecond so that a
-// period never holds one more.
+// spacing returns the interval of a rate, rounded up to a nanosecond so that a period never
+// contains one request more.
 func spacing(r robots.RequestRate) time.Duration {
 	seconds, n := time.Duration(r.Seconds), time.Duration(r.Requests)
 	if seconds >= MaxInterval/time.Second {

@@ -9,23 +9,23 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// Cause is what asks for a pace or for waiting: a closed set.
+// Cause is the cause of an interval or a wait.
 type Cause uint8
 
 const (
-	// CauseNone is the zero value; no reason has it.
+	// CauseNone is the zero value.
 	CauseNone        Cause = iota
 	CauseCrawlDelay        // a Crawl-delay line
-	CauseRequestRate       // a Request-rate line that is in force (D-31)
-	CauseVisitTime         // the site is closed for crawlers: later, never "never"
-	CauseDefault           // nothing declared is in force, so the operator's default
-	CauseFloor             // the operator goes no faster
-	CauseCeiling           // the operator goes no slower
-	CauseBackOff           // the site answered 429 or 503, or not in time, and the interval is longer for a while
-	CauseRetryAfter        // the site said in a Retry-After when to come again
-	CauseBusy              // no further request to the site may be under way
-	CauseAddress           // another site on the same address was requested a moment ago
-	CauseFull              // the limiter has no room for a further site
+	CauseRequestRate       // a Request-rate line that applies (D-31)
+	CauseVisitTime         // the site is closed until later
+	CauseDefault           // no declared value applies: the operator's default
+	CauseFloor             // the operator's shortest interval
+	CauseCeiling           // the operator's longest interval
+	CauseBackOff           // the site answered 429 or 503, or not in time, so the interval is longer for a while
+	CauseRetryAfter        // the site sent Retry-After
+	CauseBusy              // the maximum number of requests to the site is in progress
+	CauseAddress           // another site at the same address was just requested
+	CauseFull              // the limiter has no room for another site
 	CauseDegraded          // the server of a shared limiter is unreachable
 	CauseHeld              // an operator of the fleet holds the site
 )
@@ -47,7 +47,7 @@ var causes = [...]struct{ name, sentence string }{
 	CauseHeld:        {"held", "an operator holds the site"},
 }
 
-// Causes returns all causes but CauseNone.
+// Causes returns all causes except CauseNone.
 func Causes() []Cause {
 	list := make([]Cause, 0, len(causes)-1)
 	for c := range causes {
@@ -58,7 +58,7 @@ func Causes() []Cause {
 	return list
 }
 
-// String returns the name of the cause in JSON, such as "crawl-delay".
+// String returns the name in JSON, such as "crawl-delay".
 func (c Cause) String() string {
 	if int(c) < len(causes) {
 		return causes[c].name
@@ -66,7 +66,7 @@ func (c Cause) String() string {
 	return ""
 }
 
-// Sentence returns the cause as a clause for people.
+// Sentence returns the cause as a phrase for people.
 func (c Cause) Sentence() string {
 	if int(c) < len(causes) {
 		return causes[c].sentence
@@ -74,10 +74,10 @@ func (c Cause) Sentence() string {
 	return causes[CauseNone].sentence
 }
 
-// MarshalText returns the name of the cause.
+// MarshalText returns the name.
 func (c Cause) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// UnmarshalText accepts the names of String.
+// UnmarshalText accepts the names that String returns.
 func (c *Cause) UnmarshalText(text []byte) error {
 	i := slices.IndexFunc(causes[:], func(c struct{ name, sentence string }) bool { return c.name == string(text) })
 	if i < 0 {
@@ -87,23 +87,20 @@ func (c *Cause) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// A Reason is one thing behind the start of a request.
+// A Reason is a reason for the start of a request.
 type Reason struct {
 	Cause Cause
-	Line  int // of the file, 0 if it comes from none
-	// Value is the declared value as written, such as "1/30s 1800-1900", at most
-	// 80 bytes; "" if there is none. It is whatever the site wrote: see
-	// robots.Printable.
+	Line  int // of the file, 0 for none
+	// Value is the declared value as written, such as "1/30s 1800-1900", at most 80 bytes, or
+	// "". It can contain any bytes: see robots.Printable.
 	Value string
-	// Interval is the spacing that this reason alone asks for, 0 if it asks for
-	// none.
+	// Interval is the interval for this reason alone, 0 for none.
 	Interval time.Duration
-	// Until is the first instant that this reason alone allows, the zero time if
-	// it asked for no waiting.
+	// Until is the first start that this reason permits, the zero time if it requires no wait.
 	Until time.Time
 }
 
-// String says the reason in a clause:
+// String returns the reason as a phrase:
 //
 //	Request-rate 1/30s 1800-1900, line 31: one request every 30 s
 func (r Reason) String() string {
@@ -128,59 +125,57 @@ func (r Reason) String() string {
 	return s
 }
 
-// Fate is what became of a declared line: a closed set.
-type Fate uint8
+// Use is how a schedule uses a declared line.
+type Use uint8
 
 const (
-	FateHonoured   Fate = iota // as declared
-	FateAdjusted               // honoured at another interval than declared; Why says why
-	FateOverridden             // honoured, but other lines decide at all times of the day ("outdone" in JSON)
-	FateIgnored                // usable, but not honoured
-	FateUnusable               // not usable (D-35, D-44)
+	UseHonored    Use = iota // as declared
+	UseAdjusted              // with another interval than declared; Why is the reason
+	UseOverridden            // followed, but other lines decide at all times ("outdone" in JSON)
+	UseIgnored               // valid, but not followed
+	UseUnusable              // invalid (D-35, D-44)
 )
 
-var fates = [...]string{"honoured", "adjusted", "outdone", "ignored", "unusable"}
+var uses = [...]string{"honoured", "adjusted", "outdone", "ignored", "unusable"}
 
-// String returns the name of the fate in JSON.
-func (f Fate) String() string {
-	if int(f) < len(fates) {
-		return fates[f]
+// String returns the name in JSON.
+func (f Use) String() string {
+	if int(f) < len(uses) {
+		return uses[f]
 	}
 	return ""
 }
 
-// MarshalText returns the name of the fate.
-func (f Fate) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
+// MarshalText returns the name.
+func (f Use) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
 
-// UnmarshalText accepts the names of String.
-func (f *Fate) UnmarshalText(text []byte) error {
-	i := slices.Index(fates[:], string(text))
+// UnmarshalText accepts the names that String returns.
+func (f *Use) UnmarshalText(text []byte) error {
+	i := slices.Index(uses[:], string(text))
 	if i < 0 {
-		return errors.New("unknown fate " + strconv.Quote(string(text)))
+		return errors.New("unknown use " + strconv.Quote(string(text)))
 	}
-	*f = Fate(i)
+	*f = Use(i)
 	return nil
 }
 
-// An Entry is one declared line about pace and what became of it.
+// An Entry is a declared Crawl-delay, Request-rate or Visit-time line and its use.
 type Entry struct {
 	Field robots.Field // Crawl-delay, Request-rate or Visit-time
 	Line  int
-	// Value is as written, at most 80 bytes of it. It is whatever the site
-	// wrote: see robots.Printable.
+	// Value is as written, at most 80 bytes. It can contain any bytes: see robots.Printable.
 	Value string
-	// Declared is the interval that the line asks for, Interval what the schedule
-	// makes of it alone. Both are 0 for a Visit-time and an unusable line.
+	// Declared is the interval that the line declares, Interval the one that the schedule uses
+	// for it. Both are 0 for a Visit-time and an unusable line.
 	Declared time.Duration
 	Interval time.Duration
 	Window   robots.Window // of a Request-rate or a Visit-time
-	Fate     Fate
-	// Why is a clause for people; "" if the line is honoured as declared.
+	Use      Use
+	// Why is a phrase for people, "" if the line is followed as declared.
 	Why string
 }
 
-// Every says an interval as a pace, in the unit that reads best: "one request
-// every 30 s", "5 requests a second".
+// Every formats an interval as a rate: "one request every 30 s", "5 requests a second".
 func Every(interval time.Duration) string {
 	if interval <= 0 {
 		return "no waiting"
@@ -191,8 +186,7 @@ func Every(interval time.Duration) string {
 	return "one request every " + Words(interval)
 }
 
-// Words writes a duration for people, in at most two units: "30 s", "2.5 s",
-// "1 h 30 m", "5 h 00 m", "3 d 04 h".
+// Words formats a duration in at most two units: "30 s", "2.5 s", "1 h 30 m", "3 d 04 h".
 func Words(d time.Duration) string {
 	const day = 24 * time.Hour
 	two := func(big time.Duration, bigUnit string, small time.Duration, smallUnit string) string {

@@ -11,48 +11,43 @@ import (
 	"github.com/robotskit/robots/pace/internal/backoff"
 )
 
-// A Schedule is the pace of one crawler on one site: everything that the site
-// declares and the operator wishes, made into one answer to "when may the next
-// request start, and why". It is a pure value: it knows no clock and no history,
-// never changes, and is safe for concurrent use. A nil *Schedule is that of a
-// site that declares nothing under the zero Policy.
+// A Schedule decides when requests of one crawler to one site can start, by the declared
+// values and the operator's Policy. It has no clock and no history, is immutable, and is safe
+// for concurrent use. A nil *Schedule declares nothing, under the zero Policy.
 //
-// One rule gives all answers. With s the end of the last response, a request
-// may start at an instant u if the site is open at u and
+// If s is the end of the last response, a request can start at an instant u if the site is
+// open at u and
 //
-//	u >= s + interval in force at u
+//	u >= s + interval that applies at u
 //
-// A rate of N documents in a period P is an interval of P/N (D-32): no period of
-// length P, wherever it begins, then holds more than N starts under that rate.
-// There is no burst, because N at once and N more a moment after the period's
-// end would be 2N in a period that begins between them. As the interval is that
-// at u and not that at s, entering a slower window asks for its interval since
-// the last response, and leaving it ends its wish at once: a rate of one a day
-// in the night does not block the day.
+// A rate of N documents per period P is an interval of P/N (D-32), so no period of length P
+// contains more than N starts. There are no bursts: N at once, and N more after the period,
+// would be 2N in some period. The interval is the one at u, not at s: a slower window that has
+// opened counts from the last response, and a window that has closed counts no longer.
 //
-// Windows follow the wall clock of the policy's zone; they end at the instant that
-// is written, and an end of HH59 at the full hour; a start after the end runs over
-// midnight, a start equal to the end is the whole day (D-30).
+// Windows follow the wall clock of the policy's zone. They end at the written instant, and
+// HH59 at the full hour. A start after the end continues past midnight; a start equal to the
+// end is the whole day (D-30).
 type Schedule struct {
 	policy  Policy // filled
 	zone    *time.Location
 	dialect string
 	parts   []part // of the day, in order, the first from minute 0
 	least   time.Duration
-	most    time.Duration // of the parts that are open
+	most    time.Duration // of the open parts
 	entries []Entry
 	dropped int
 }
 
-// part is a part of every day in which one pace holds, up to the next part.
+// A part is a part of every day with one rate, up to the next part.
 type part struct {
-	from     int16 // minute of the day on the wall clock of the zone
+	from     int16 // minute of the day, local time
 	closed   bool  // by Visit-time
 	interval time.Duration
 }
 
 var undeclared = sync.OnceValue(func() *Schedule {
-	s, _ := NewSchedule(nil, Policy{}) // the zero policy is possible
+	s, _ := NewSchedule(nil, Policy{}) // no error: the zero policy is valid
 	return s
 })
 
@@ -63,7 +58,7 @@ func (s *Schedule) orDefault() *Schedule {
 	return s
 }
 
-// Policy returns the operator's wishes, with the defaults filled in.
+// Policy returns the operator's policy with defaults.
 func (s *Schedule) Policy() Policy { return s.orDefault().policy }
 
 // Zone returns the time zone of the windows.
@@ -80,8 +75,7 @@ func (s *Schedule) Entries() []Entry { return append([]Entry(nil), s.orDefault()
 // any other; only the report on them is missing.
 func (s *Schedule) Dropped() int { return s.orDefault().dropped }
 
-// MemoryBytes returns about how many bytes of memory the schedule holds. It is for
-// whoever bounds the memory of many.
+// MemoryBytes returns the approximate size of the schedule in bytes.
 func (s *Schedule) MemoryBytes() int {
 	s = s.orDefault()
 	n := int(unsafe.Sizeof(*s)) + int(unsafe.Sizeof(part{}))*cap(s.parts) + int(unsafe.Sizeof(Entry{}))*cap(s.entries)
@@ -98,31 +92,28 @@ func (s *Schedule) Slowest() time.Duration { return s.orDefault().most }
 // Fastest returns the shortest interval of the day while the site is open.
 func (s *Schedule) Fastest() time.Duration { return s.orDefault().least }
 
-// Steady returns the one interval of a schedule that is the same at all times,
-// and whether it is.
+// Steady returns the interval of a schedule that is the same at all times, and whether it is.
 func (s *Schedule) Steady() (interval time.Duration, ok bool) {
 	s = s.orDefault()
 	return s.parts[0].interval, len(s.parts) == 1
 }
 
-// At returns what holds at t: the interval, and whether the site is open for
-// crawlers.
+// At returns the interval at t, and whether the site is open.
 func (s *Schedule) At(t time.Time) (interval time.Duration, open bool) {
 	s = s.orDefault()
 	p := s.at(t)
 	return p.interval, !p.closed
 }
 
-// Next returns the earliest instant at or after t at which a request may start in a state.
-// The time it takes does not depend on the times or intervals: it looks at no more than the
-// windows of two days. It does not allocate.
+// Next returns the first instant from t on at which a request can start in a state. It
+// examines at most the windows of two days and does not allocate.
 func (s *Schedule) Next(t time.Time, state State) time.Time {
 	s = s.orDefault()
 	last := state.Last
 	if state.Busy {
 		last = latest(last, t)
 	}
-	// Nothing may start before the shortest interval has passed.
+	// Nothing can start before the shortest interval has passed.
 	u := latest(latest(latest(t, state.NotBefore), state.Address), since(last, state.stretched(s.least)))
 	if len(s.parts) == 1 { // never closed
 		return u
@@ -136,14 +127,13 @@ func (s *Schedule) Next(t time.Time, state State) time.Time {
 				return at
 			}
 		}
-		// The loop ends at the latest in the part with the shortest interval, which is
-		// open for at least a minute of a day.
+		// The loop ends at the latest in the part with the shortest interval, which is open
+		// for at least a minute a day.
 		u = end
 	}
 }
 
-// since returns the instant an interval after last, the zero time if there was
-// no last response.
+// since returns the instant an interval after last, the zero time if last is zero.
 func since(last time.Time, interval time.Duration) time.Time {
 	if last.IsZero() {
 		return time.Time{}
@@ -158,15 +148,15 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// A State is what a limiter knows of a site at one moment, on one clock. The zero value is
-// a site that was never requested.
+// A State is what a limiter knows of a site at some time. The zero value is a site that was
+// never requested.
 type State struct {
-	Last      time.Time // end of the last response, or start of a request without an end; zero for none
-	BackOff   uint16    // factor by which a back-off stretches the interval, 0 for none
-	NotBefore time.Time // when a Retry-After allows the next request, zero for none
-	Address   time.Time // when the pace of the IP address allows it, zero for now
-	// Busy reports that no further request may be sent at present: the start is at least an
-	// interval from now.
+	Last      time.Time // end of the last response, or start of a request in progress; zero for none
+	BackOff   uint16    // factor of the interval during a back-off, 0 for none
+	NotBefore time.Time // from a Retry-After, zero for none
+	Address   time.Time // first start that the IP address permits, zero for now
+	// Busy is set if no further request can be sent now: the start is at least an interval
+	// ahead.
 	Busy bool
 }
 
@@ -174,8 +164,8 @@ func (s State) stretched(interval time.Duration) time.Duration {
 	return backoff.Interval(interval, s.BackOff)
 }
 
-// Explain returns Next with its reasons, the deciding one first. What lost to a slower
-// value follows it (D-34).
+// Explain returns Next and its reasons, the deciding one first, followed by slower ones that
+// it overrides (D-34).
 func (s *Schedule) Explain(t time.Time, state State) (start time.Time, reasons []Reason) {
 	s = s.orDefault()
 	start = s.Next(t, state)
@@ -202,7 +192,7 @@ func (s *Schedule) Explain(t time.Time, state State) (start time.Time, reasons [
 		open = latest(open, r.Until)
 	}
 	if !s.at(open).closed {
-		open = t // report too that it is closed at t
+		open = t // so that being closed at t is reported too
 	}
 	if s.at(open).closed {
 		reasons = append(reasons, s.closing(s.opening(open))...)
@@ -211,7 +201,7 @@ func (s *Schedule) Explain(t time.Time, state State) (start time.Time, reasons [
 	return start, reasons
 }
 
-// opening returns the first instant at or after t at which the site is open.
+// opening returns the first instant from t on at which the site is open.
 func (s *Schedule) opening(t time.Time) time.Time {
 	p, end := s.span(t)
 	for p.closed {
@@ -221,24 +211,24 @@ func (s *Schedule) opening(t time.Time) time.Time {
 	return t
 }
 
-// maxReasons bounds the reasons of one answer: what is slower stands first.
+// maxReasons limits the reasons of an answer; the slower ones come first.
 const maxReasons = 8
 
-// reasons returns what is behind the pace of a part, the deciding one first.
+// reasons returns the reasons for the rate of a part, the deciding one first.
 func (s *Schedule) reasons(p part, last time.Time) []Reason {
 	second := 60 * int(p.from)
 	windowed := false
 	for i := range s.entries {
 		e := &s.entries[i]
-		windowed = windowed || e.honoured() && e.Field == robots.FieldRequestRate && e.Window.Set && e.Window.Contains(second)
+		windowed = windowed || e.honored() && e.Field == robots.FieldRequestRate && e.Window.Set && e.Window.Contains(second)
 	}
 	var all []Reason
-	declared := time.Duration(0) // of the deciding one
+	declared := time.Duration(0) // of the deciding entry
 	for i := range s.entries {
 		e := &s.entries[i]
 		r := Reason{Line: e.Line, Value: e.Value, Interval: e.Interval, Until: since(last, e.Interval)}
 		switch {
-		case !e.honoured():
+		case !e.honored():
 			continue
 		case e.Field == robots.FieldCrawlDelay:
 			r.Cause = CauseCrawlDelay
@@ -268,18 +258,18 @@ func (s *Schedule) reasons(p part, last time.Time) []Reason {
 	return all[:min(len(all), maxReasons)]
 }
 
-// closing returns the Visit-time lines as the reasons for waiting until then.
+// closing returns the Visit-time lines as reasons for waiting until an instant.
 func (s *Schedule) closing(until time.Time) []Reason {
 	var all []Reason
 	for i := range s.entries {
-		if e := &s.entries[i]; e.Field == robots.FieldVisitTime && e.honoured() && len(all) < maxReasons {
+		if e := &s.entries[i]; e.Field == robots.FieldVisitTime && e.honored() && len(all) < maxReasons {
 			all = append(all, Reason{Cause: CauseVisitTime, Line: e.Line, Value: e.Value, Until: until})
 		}
 	}
 	return all
 }
 
-// at returns the part of the day that holds at t.
+// at returns the part of the day at t.
 func (s *Schedule) at(t time.Time) part {
 	if len(s.parts) == 1 {
 		return s.parts[0]
@@ -287,7 +277,7 @@ func (s *Schedule) at(t time.Time) part {
 	return s.parts[s.find(s.second(t)/60)]
 }
 
-// second returns the second of the day of t on the wall clock of the zone.
+// second returns the second of the day of t in local time.
 func (s *Schedule) second(t time.Time) int {
 	if s.zone == time.UTC {
 		const day = 24 * 60 * 60
@@ -310,9 +300,8 @@ func (s *Schedule) find(minute int) int {
 	return low
 }
 
-// span returns the part that holds at t and the instant at which another may:
-// the end of the part on the wall clock, or a change of that clock before it,
-// after which the hour is another one.
+// span returns the part at t and the instant at which it can end: the end of the part in local
+// time, or an earlier clock change.
 func (s *Schedule) span(t time.Time) (part, time.Time) {
 	if len(s.parts) == 1 {
 		return s.parts[0], t.Add(MaxInterval)

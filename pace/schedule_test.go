@@ -86,7 +86,7 @@ func causes(reasons []pace.Reason) string {
 	return strings.Join(all, ", ")
 }
 
-// TestDialects: one file, who honours what.
+// TestDialects: one file, who follows what.
 func TestDialects(t *testing.T) {
 	const body = "User-agent: *\nCrawl-delay: 20\nRequest-rate: 1/1m\nVisit-time: 0600-0700\n"
 	tests := []struct {
@@ -94,29 +94,29 @@ func TestDialects(t *testing.T) {
 		obey     pace.Obey
 		interval time.Duration
 		open     bool
-		fates    string
+		uses     string
 	}{
 		{robots.RFC9309, 0, time.Minute, false, "outdone honoured honoured"},
-		{robots.RFC9309, pace.ObeyHonoured, 4 * time.Second, true, "ignored ignored ignored"},
+		{robots.RFC9309, pace.ObeyDocumented, 4 * time.Second, true, "ignored ignored ignored"},
 		{robots.Google, 0, 4 * time.Second, true, "ignored ignored ignored"},
 		{robots.Google, pace.ObeyDeclared, time.Minute, false, "outdone honoured honoured"},
 		{robots.Seznam, 0, 30 * time.Second, false, "ignored adjusted honoured"},
-		{robots.Seznam, pace.ObeyHonoured, 30 * time.Second, false, "ignored adjusted honoured"},
+		{robots.Seznam, pace.ObeyDocumented, 30 * time.Second, false, "ignored adjusted honoured"},
 		{robots.Bing, 0, 20 * time.Second, true, "honoured ignored ignored"},
 		{robots.Yandex, 0, 4 * time.Second, true, "ignored ignored ignored"},
 	}
 	for _, tt := range tests {
 		s := schedule(t, body, tt.dialect, pace.Policy{Obey: tt.obey})
 		interval, open := s.At(at("2026-03-01T12:00:00Z"))
-		var fates []string
+		var uses []string
 		for _, e := range s.Entries() {
-			fates = append(fates, e.Fate.String())
-			if e.Fate != pace.FateHonoured && e.Why == "" {
-				t.Errorf("%s: line %d is %s without a why", tt.dialect.Name, e.Line, e.Fate)
+			uses = append(uses, e.Use.String())
+			if e.Use != pace.UseHonored && e.Why == "" {
+				t.Errorf("%s: line %d is %s without a why", tt.dialect.Name, e.Line, e.Use)
 			}
 		}
-		if got := strings.Join(fates, " "); interval != tt.interval || open != tt.open || got != tt.fates {
-			t.Errorf("%s, %s\ngot:  %s, open %t, %s\nwant: %s, open %t, %s", tt.dialect.Name, tt.obey, interval, open, got, tt.interval, tt.open, tt.fates)
+		if got := strings.Join(uses, " "); interval != tt.interval || open != tt.open || got != tt.uses {
+			t.Errorf("%s, %s\ngot:  %s, open %t, %s\nwant: %s, open %t, %s", tt.dialect.Name, tt.obey, interval, open, got, tt.interval, tt.open, tt.uses)
 		}
 	}
 	// A named group inherits Crawl-delay in bing alone, and the entry says so.
@@ -146,7 +146,7 @@ func TestPolicy(t *testing.T) {
 		{pace.Policy{Zone: "Europe/Atlantis"}, `unknown time zone "Europe/Atlantis": it is a name such as Europe/Prague or UTC`},
 		{pace.Policy{Zone: "../etc/passwd"}, `unknown time zone "../etc/passwd": it is a name such as Europe/Prague or UTC`},
 		{pace.Policy{Zone: "Local"}, `the time zone "Local" depends on the machine: name it, such as Europe/Prague`},
-		{pace.Policy{Obey: 9}, "unknown way to obey 9: it is ObeyUnlessIgnored, ObeyHonoured or ObeyDeclared"},
+		{pace.Policy{Obey: 9}, "unknown way to obey 9: it is ObeyUnlessIgnored, ObeyDocumented or ObeyDeclared"},
 	}
 	for _, tt := range tests {
 		got := ""

@@ -58,18 +58,18 @@ func TestRequestRateTable(t *testing.T) {
 			return time.Duration(n)
 		}
 		s := schedule(t, "User-agent: *\nRequest-rate: "+row["value"]+"\n", d, pace.Policy{})
-		want, fate := pace.DefaultInterval, pace.FateUnusable
+		want, fate := pace.DefaultInterval, pace.UseUnusable
 		if row["documents"] == "" && row["status"] == "window-invalid" { // both rows are 1/30s
 			row["documents"], row["seconds"], row["effective_documents"], row["effective_seconds"] = "1", "30", "1", "30"
 		}
 		if row["status"] != "invalid" {
 			want = number("effective_seconds") * time.Second / number("effective_documents")
-			if fate = pace.FateHonoured; number("seconds")*number("effective_documents") != number("effective_seconds")*number("documents") {
-				fate = pace.FateAdjusted
+			if fate = pace.UseHonored; number("seconds")*number("effective_documents") != number("effective_seconds")*number("documents") {
+				fate = pace.UseAdjusted
 			}
 		}
 		e := s.Entries()
-		if len(e) != 1 || e[0].Fate != fate || (fate != pace.FateHonoured || row["status"] == "window-invalid") && e[0].Why == "" {
+		if len(e) != 1 || e[0].Use != fate || (fate != pace.UseHonored || row["status"] == "window-invalid") && e[0].Why == "" {
 			t.Errorf("%s\ngot:  %+v\nwant: one entry, %s", row["value"], e, fate)
 		}
 		checked++

@@ -73,7 +73,7 @@ unreachable and there is no earlier copy.`,
 	f.DurationVar(&s.policy.Floor, "floor", 0, "`DURATION` minimum interval between requests, such as 2s")
 	f.DurationVar(&s.policy.Ceiling, "ceiling", 0, "`DURATION` maximum interval between requests, whatever the site declares, such as 1m")
 	f.StringVar(&s.obey, "obey", pace.ObeyUnlessIgnored.String(), "`WHICH` delays to follow: unless-ignored (by the dialect), honoured (by it), declared (all)")
-	complete(cmd, "obey", []string{pace.ObeyUnlessIgnored.String(), pace.ObeyHonoured.String(), pace.ObeyDeclared.String()})
+	complete(cmd, "obey", []string{pace.ObeyUnlessIgnored.String(), pace.ObeyDocumented.String(), pace.ObeyDeclared.String()})
 	s.site.register(cmd)
 	s.site.pages = true
 	registerMaxBytes(cmd, &s.maxBytes)

@@ -198,13 +198,13 @@ func (p *schedule) printEntries(w io.Writer, colors palette) {
 			return
 		}
 		style := green
-		switch e.Fate {
-		case pace.FateAdjusted, pace.FateOverridden:
+		switch e.Use {
+		case pace.UseAdjusted, pace.UseOverridden:
 			style = yellow
-		case pace.FateIgnored, pace.FateUnusable:
+		case pace.UseIgnored, pace.UseUnusable:
 			style = red
 		}
-		said := colors.paint(style, e.Fate.String())
+		said := colors.paint(style, e.Use.String())
 		if e.Why != "" {
 			said += ": " + e.Why
 		}
@@ -317,13 +317,13 @@ type (
 		Text     string     `json:"text"`
 	}
 	jsonEntry struct {
-		Line     int       `json:"line"`
-		Field    string    `json:"field"`
-		Value    string    `json:"value"`
-		Declared float64   `json:"declared"`
-		Interval float64   `json:"interval"`
-		Fate     pace.Fate `json:"fate"`
-		Why      *string   `json:"why"`
+		Line     int      `json:"line"`
+		Field    string   `json:"field"`
+		Value    string   `json:"value"`
+		Declared float64  `json:"declared"`
+		Interval float64  `json:"interval"`
+		Fate     pace.Use `json:"fate"`
+		Why      *string  `json:"why"`
 	}
 )
 
@@ -343,7 +343,7 @@ func (p *schedule) json() *jsonSchedule {
 		j.Day = append(j.Day, jsonSpan{s.From.Format(time.RFC3339), s.To.Format(time.RFC3339), s.Open, s.Interval.Seconds(), jsonReasons(s.Reasons)})
 	}
 	for _, e := range p.Entries() {
-		j.Declared = append(j.Declared, jsonEntry{e.Line, e.Field.String(), e.Value, e.Declared.Seconds(), e.Interval.Seconds(), e.Fate, notEmpty(e.Why)})
+		j.Declared = append(j.Declared, jsonEntry{e.Line, e.Field.String(), e.Value, e.Declared.Seconds(), e.Interval.Seconds(), e.Use, notEmpty(e.Why)})
 	}
 	return j
 }

@@ -266,7 +266,7 @@ func (s *Service) schedule(ctx context.Context, in *scheduleInput) (*answer, err
 			j.Dropped += len(plan.Entries()) - i
 			break
 		}
-		j.Declared = append(j.Declared, Declared{Line: e.Line, Field: e.Field.String(), Value: e.Value, Interval: e.Interval.Seconds(), Fate: e.Fate.String(), Why: e.Why})
+		j.Declared = append(j.Declared, Declared{Line: e.Line, Field: e.Field.String(), Value: e.Value, Interval: e.Interval.Seconds(), Fate: e.Use.String(), Why: e.Why})
 	}
 	a, err := answerWith(j)
 	if err == nil {

@@ -70,7 +70,7 @@ func rates(w *writer, args []string) string {
 		w.number("line", e.Line)
 		w.text("field", e.Field.String())
 		w.text("value", robots.Printable(e.Value))
-		w.text("fate", e.Fate.String())
+		w.text("fate", e.Use.String())
 		w.text("why", e.Why)
 		w.close('}')
 	}
