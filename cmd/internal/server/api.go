@@ -3,15 +3,12 @@ package server
 import (
 	"cmp"
 	"crypto/rand"
-	"encoding/json"
-	"fmt"
+	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
-
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
@@ -61,9 +58,7 @@ type Service struct {
 	limiter pace.Limiter
 	now     func() time.Time
 
-	api     huma.API
 	handler http.Handler
-	openAPI []byte // the document
 }
 
 // New makes a service. The error says in one sentence which part cannot be used.
@@ -118,78 +113,76 @@ func (s *Service) Cache() *cache.Cache { return s.cache }
 // bounds no client and writes no log; the Caller of a request is found in its context.
 func (s *Service) Handler() http.Handler { return s.handler }
 
-// route makes the handler and the document.
+// An operation answers the requests of a method and path of openapi.yaml.
+type operation struct {
+	pattern string
+	types   []string // of its responses
+	run     func(*request) (*answer, *Problem)
+	query   []string // parameters, with "..." if they can be repeated
+}
+
+// route makes the handler.
 func (s *Service) route() {
+	inJSON := []string{typeJSON}
 	mux := http.NewServeMux()
-	config := huma.DefaultConfig("robots", s.parts.Version)
-	config.Info.Description = "Check robots.txt rules, and acquire permits to crawl. Every response with a status of 400 or more is a problem (RFC 9457)."
-	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "", "", ""
-	config.CreateHooks = nil
-	config.Formats = map[string]huma.Format{typeJSON: jsonFormat, "json": jsonFormat} // the second is for +json
-	config.Transformers = []huma.Transformer{finishProblem}
-	s.api = humago.New(mux, config)
-	s.api.UseMiddleware(negotiate, strictQuery)
-
-	s.registerCheck()
-	s.registerRobots()
-	s.registerText()
-	s.registerPermits()
-	s.registerAbout()
-	s.registerDocs()
-	s.boundURLs()
-
-	document, err := json.Marshal(s.api.OpenAPI())
-	if err != nil {
-		panic(fmt.Sprintf("server: the OpenAPI document: %v", err))
+	methods := map[string][]string{}
+	for _, op := range []operation{
+		{"GET /v1/check", inJSON, s.check, []string{"url", "agent...", "dialect", "user_initiated", "wait", "as"}},
+		{"POST /v1/check", []string{typeJSON, typeLines}, s.checkMany, []string{"wait"}},
+		{"POST /v1/permits", inJSON, s.permit, nil},
+		{"POST /v1/permits/next", inJSON, s.permits, nil},
+		{"POST /v1/permits/{id}/done", inJSON, s.done, nil},
+		{"GET /v1/robots", []string{typeJSON, typeText}, s.robots, []string{"url", "body", "wait"}},
+		{"POST /v1/robots/refresh", inJSON, s.refresh, nil},
+		{"GET /v1/schedule", inJSON, s.schedule, []string{"url", "agent...", "dialect", "wait"}},
+		{"POST /v1/explain", inJSON, s.explain, nil},
+		{"POST /v1/lint", inJSON, s.lint, nil},
+		{"POST /v1/diff", inJSON, s.diff, nil},
+		{"GET /version", inJSON, s.version, nil},
+		{"GET /openapi.json", []string{typeOpenAPI}, s.openAPI, nil},
+		{"GET /docs", []string{"text/html"}, s.docs, nil},
+	} {
+		mux.Handle(op.pattern, s.handle(op))
+		method, path, _ := strings.Cut(op.pattern, " ")
+		if methods[path] = append(methods[path], method); method == http.MethodGet {
+			methods[path] = append(methods[path], http.MethodHead)
+		}
 	}
-	s.openAPI = document
-	for path, item := range s.api.OpenAPI().Paths {
-		mux.Handle(path, wrongMethod(item))
+	for path, allowed := range methods {
+		mux.Handle(path, wrongMethod(allowed))
 	}
+	mux.HandleFunc("GET /problems/{type}", problemPage)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		NewProblem(NotFound, "unknown path; /docs lists the operations").Write(w, r)
 	})
 	s.handler = recovered(mux)
 }
 
-// boundURLs sets the length of each URL, of which the tag of its member says only that it has
-// a bound.
-func (s *Service) boundURLs() {
-	most := int(s.parts.URLBytes)
-	bound := func(schema *huma.Schema) {
-		if schema != nil && schema.MaxLength != nil {
-			schema.MaxLength = &most
-			schema.PrecomputeMessages()
-		}
+// handle returns the handler of an operation.
+func (s *Service) handle(op operation) http.HandlerFunc {
+	most := s.parts.BodyBytes
+	if op.pattern == "POST /v1/check" {
+		most = s.parts.BatchBytes
 	}
-	for _, item := range s.api.OpenAPI().Paths {
-		for _, op := range []*huma.Operation{item.Get, item.Post} {
-			if op == nil {
-				continue
-			}
-			for _, p := range op.Parameters {
-				if p.Name == "url" {
-					bound(p.Schema)
-				}
-			}
+	return func(w http.ResponseWriter, r *http.Request) {
+		a, p := (*answer)(nil), acceptable(r.Header.Get("Accept"), op.types)
+		req := &request{Request: r, w: w, s: s, body: most}
+		if p == nil {
+			req.query, p = parseQuery(r.URL.RawQuery, op.query)
 		}
-	}
-	for _, schema := range s.api.OpenAPI().Components.Schemas.Map() {
-		bound(schema.Properties["url"])
+		if p == nil {
+			a, p = op.run(req)
+		}
+		if p != nil {
+			p.Write(w, r)
+			return
+		}
+		a.write(w, r)
 	}
 }
 
-// wrongMethod answers requests whose path is known and whose method is not.
-func wrongMethod(item *huma.PathItem) http.Handler {
-	var allowed []string
-	for method, op := range map[string]*huma.Operation{http.MethodGet: item.Get, http.MethodPost: item.Post} {
-		if op != nil {
-			allowed = append(allowed, method)
-		}
-	}
-	if item.Get != nil {
-		allowed = append(allowed, http.MethodHead)
-	}
+// wrongMethod answers requests of a known path with another method.
+func wrongMethod(allowed []string) http.Handler {
 	slices.Sort(allowed)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
@@ -238,35 +231,13 @@ func (b *began) Write(p []byte) (int, error) {
 // Unwrap is for http.ResponseController.
 func (b *began) Unwrap() http.ResponseWriter { return b.ResponseWriter }
 
-// writeProblem answers a request of huma with a problem.
-func writeProblem(ctx huma.Context, p *Problem) {
-	r, w := humago.Unwrap(ctx)
-	p.Write(w, r)
-}
-
-// finishProblem completes a problem that huma writes.
-func finishProblem(ctx huma.Context, _ string, v any) (any, error) {
-	p, ok := v.(*Problem)
-	if !ok {
-		return v, nil
+// acceptable refuses an Accept header without any type of the response. Weights are ignored: a
+// client that excludes a type does not name it alone.
+func acceptable(accept string, types []string) *Problem {
+	if accept == "" || accepts(accept, types) {
+		return nil
 	}
-	r, w := humago.Unwrap(ctx)
-	return p.head(w, r), nil
-}
-
-// produces is where an operation keeps the types that it writes.
-const produces = "produces"
-
-// negotiate refuses a request whose Accept header leaves nothing that is written here.
-// A weight of 0 is taken as any other: who excludes a type does not name it alone.
-func negotiate(ctx huma.Context, next func(huma.Context)) {
-	accept := ctx.Header("Accept")
-	types, _ := ctx.Operation().Metadata[produces].([]string)
-	if accept == "" || len(types) == 0 || accepts(accept, types) {
-		next(ctx)
-		return
-	}
-	writeProblem(ctx, NewProblem(NotAcceptable, "the Accept header excludes every type of the response (known: "+strings.Join(types, ", ")+")"))
+	return NewProblem(NotAcceptable, "the Accept header excludes every type of the response (known: "+strings.Join(types, ", ")+")")
 }
 
 func accepts(accept string, types []string) bool {
@@ -284,60 +255,31 @@ func accepts(accept string, types []string) bool {
 
 const typeJSON = "application/json"
 
-// An answer is a response whose body is written already.
+// An answer is a response.
 type answer struct {
-	Status       int
-	ContentType  string `header:"Content-Type"`
-	CacheControl string `header:"Cache-Control"`
-	Options      string `header:"X-Content-Type-Options"`
-	RetryAfter   string `header:"Retry-After"`
-	Body         []byte
+	status  int // 200 if 0
+	kind    string
+	caching string // Cache-Control
+	header  http.Header
+	body    []byte
 }
 
-// answerWith writes a value as an answer.
-func answerWith(v any) (*answer, error) {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
+func (a *answer) write(w http.ResponseWriter, r *http.Request) {
+	maps.Copy(w.Header(), a.header)
+	if a.kind != "" {
+		w.Header().Set("Content-Type", a.kind)
 	}
-	return &answer{Status: http.StatusOK, ContentType: typeJSON, CacheControl: "no-store", Body: append(text, '\n')}, nil
+	w.Header().Set("Cache-Control", cmp.Or(a.caching, "no-store"))
+	if a.status != http.StatusNoContent {
+		w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
+	}
+	w.WriteHeader(cmp.Or(a.status, http.StatusOK))
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(a.body)
+	}
 }
 
-// operation completes the description of an operation: what it answers with 200, by its
-// type, and that all else is a problem.
-func (s *Service) operation(op huma.Operation, ok map[string]*huma.Schema) huma.Operation {
-	problem := s.schema(Problem{})
-	if op.Responses == nil {
-		op.Responses = map[string]*huma.Response{}
-	}
-	content := map[string]*huma.MediaType{}
-	var types []string
-	for t, schema := range ok {
-		content[t] = &huma.MediaType{Schema: schema}
-		types = append(types, t)
-	}
-	slices.Sort(types)
-	op.Responses["200"] = &huma.Response{Description: "OK", Content: content}
-	op.Responses["default"] = &huma.Response{
-		Description: "A problem: its type is " + problemTypes(),
-		Content:     map[string]*huma.MediaType{"application/problem+json": {Schema: problem}},
-	}
-	if op.Metadata == nil {
-		op.Metadata = map[string]any{}
-	}
-	op.Metadata[produces] = types
-	op.Metadata[registryOf] = s.api.OpenAPI().Components.Schemas
-	op.BodyReadTimeout = s.parts.BodyTimeout
-	op.MaxBodyBytes = cmp.Or(op.MaxBodyBytes, s.parts.BodyBytes+1)
-	return op
-}
-
-// problemTypes lists the types of problems.
-func problemTypes() string {
-	var words []string
-	for t := range problems {
-		words = append(words, string(t))
-	}
-	slices.Sort(words)
-	return "/problems/ and one of " + strings.Join(words, ", ")
+// answerWith returns a value as a JSON response.
+func answerWith(v any) (*answer, *Problem) {
+	return &answer{kind: typeJSON, body: append(appendJSON(nil, v), '\n')}, nil
 }

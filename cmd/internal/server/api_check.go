@@ -2,18 +2,17 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"mime"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
+	jsonv2 "github.com/go-json-experiment/json"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
@@ -29,44 +28,20 @@ const (
 	typeLines     = "application/x-ndjson"
 )
 
-type checkInput struct {
-	URL           string   `query:"url" required:"true" maxLength:"8192" doc:"URL to check" example:"https://shop.example/basket"`
-	Agent         []string `query:"agent,explode" maxItems:"20" doc:"product token of the crawler; repeated: the tokens of one crawler, most specific first; default: a crawler without a group" example:"MyBot"`
-	Dialect       string   `query:"dialect" doc:"dialect of the rules"`
-	UserInitiated bool     `query:"user_initiated" doc:"a user requested the page, so robots.txt does not apply"`
-	Wait          string   `query:"wait" default:"10s" doc:"timeout for a robots.txt without a record, 0s to 30s"`
-	As            string   `query:"as" enum:"status" doc:"status: return only a status, 204 allowed, 403 disallowed, 503 with Retry-After undecided"`
-}
-
-func (s *Service) registerCheck() {
-	huma.Register(s.api, s.operation(huma.Operation{
-		OperationID: "check", Method: http.MethodGet, Path: "/v1/check",
-		Summary:     "Check a URL",
-		Description: "A disallowed URL is an answer with the status 200. The members are those of docs/batch.md.",
-		Responses:   map[string]*huma.Response{"204": {Description: "Allowed, of as=status"}},
-	}, map[string]*huma.Schema{typeJSON: s.schema(Check{})}), s.check)
-
-	huma.Register(s.api, s.operation(huma.Operation{
-		OperationID: "check-many", Method: http.MethodPost, Path: "/v1/check",
-		Summary: "Check many URLs",
-		Description: "Questions and answers are those of docs/batch.md, byte for byte: each line of application/x-ndjson, or each entry of questions, is " +
-			"one question, and the answers keep the order. Sites without a record are fetched in parallel within wait; the answers of sites that " +
-			"take longer have the code pending. An invalid question gets the members error and code; the status stays 200.",
-		MaxBodyBytes: s.parts.BatchBytes + 1,
-		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
-			typeJSON:  {Schema: s.schema(Questions{})},
-			typeLines: {Schema: &huma.Schema{Type: huma.TypeString, Description: "JSON Lines, one question each, at most 1,000 and " + Size(s.parts.BatchBytes).String()}},
-		}},
-		SkipValidateBody: true,
-	}, map[string]*huma.Schema{
-		typeJSON:  s.schema(Answers{}),
-		typeLines: {Type: huma.TypeString, Description: "JSON Lines, one answer each"},
-	}), s.checkMany)
-}
-
-// check answers one question.
-func (s *Service) check(ctx context.Context, in *checkInput) (*answer, error) {
-	q, p := s.question(ctx, in.URL, in.Agent, in.Dialect, in.UserInitiated, in.Wait, "query.")
+// check answers GET /v1/check.
+func (s *Service) check(r *request) (*answer, *Problem) {
+	ctx := r.Context()
+	url, p := r.requiredURL()
+	if p == nil {
+		p = tooMany("query.agent", len(r.query["agent"]), mostAgents)
+	}
+	userInitiated, wrongFlag := r.flag("user_initiated")
+	as, wrongWord := r.word("as", "status")
+	if p = cmp.Or(p, wrongFlag, wrongWord); p != nil {
+		Answered(ctx, "", OutcomeBad)
+		return nil, p
+	}
+	q, p := s.question(ctx, url, r.query["agent"], r.query.Get("dialect"), userInitiated, r.query.Get("wait"), "query.")
 	if p != nil {
 		var origin string
 		if q != nil {
@@ -77,19 +52,19 @@ func (s *Service) check(ctx context.Context, in *checkInput) (*answer, error) {
 	}
 	v := q.terms.rules.Match(q.path)
 	Answered(ctx, q.origin.String(), outcomeOf(batch.Last{Answered: true, Allowed: v.Allowed, Undecided: v.Undecided()}))
-	if in.As != "" {
+	if as != "" {
 		return s.asStatus(q, v)
 	}
-	body := make([]byte, 0, 512+len(in.URL))
+	body := make([]byte, 0, 512+len(url))
 	body = append(q.appendVerdict(append(body, '{'), v), "}\n"...)
-	return &answer{Status: http.StatusOK, ContentType: typeJSON, CacheControl: s.maxAge(q.record), Body: body}, nil
+	return &answer{kind: typeJSON, caching: s.maxAge(q.record), body: body}, nil
 }
 
-// asStatus answers by the status.
-func (s *Service) asStatus(q *question, v robots.Verdict) (*answer, error) {
+// asStatus answers by the status alone.
+func (s *Service) asStatus(q *question, v robots.Verdict) (*answer, *Problem) {
 	switch {
 	case v.Allowed:
-		return &answer{Status: http.StatusNoContent, CacheControl: s.maxAge(q.record)}, nil
+		return &answer{status: http.StatusNoContent, caching: s.maxAge(q.record)}, nil
 	case v.Undecided():
 		return nil, NewProblem(Pending, "robots.txt of "+q.origin.String()+": "+v.String()).After(s.lifetime(q.record))
 	}
@@ -141,12 +116,12 @@ func (s *Service) question(ctx context.Context, url string, agents []string, dia
 	if p == nil {
 		q.origin, q.path, p = siteOf(d, url, location+"url")
 	}
-	var patient time.Duration
+	var timeout time.Duration
 	if p == nil {
-		patient, p = patience(wait, location+"wait")
+		timeout, p = timeoutOf(wait, location+"wait")
 	}
 	if p == nil {
-		q.record, q.terms, p = s.get(ctx, &asker{cache.Crawler{Dialect: d, Tokens: agents}, userInitiated}, q.origin, patient)
+		q.record, q.terms, p = s.get(ctx, &crawler{cache.Crawler{Dialect: d, Tokens: agents}, userInitiated}, q.origin, timeout)
 	}
 	return q, p
 }
@@ -159,67 +134,60 @@ func (q *question) appendVerdict(dst []byte, v robots.Verdict) []byte {
 	return appendAgent(dst, q.agents)
 }
 
-type checkManyInput struct {
-	ContentType string `header:"Content-Type" hidden:"true"`
-	Wait        string `query:"wait" doc:"timeout for all questions together, 0s to 30s; in application/json also the member wait of defaults"`
-	RawBody     []byte
-}
-
-// checkMany answers questions.
-func (s *Service) checkMany(ctx context.Context, in *checkManyInput) (*answer, error) {
+// checkMany answers POST /v1/check.
+func (s *Service) checkMany(r *request) (*answer, *Problem) {
+	ctx := r.Context()
 	if !CallerOf(ctx).May(ScopeCheck) {
 		return nil, NewProblem(Unauthorized, "a token with the scope check is needed")
 	}
-	wait, p := patience(in.Wait, "query.wait")
+	wait, p := timeoutOf(r.query.Get("wait"), "query.wait")
 	if p != nil {
 		return nil, p
 	}
-	media, _, err := mime.ParseMediaType(in.ContentType)
-	if in.ContentType == "" {
-		media, err = typeJSON, nil
+	media, p := r.mediaType(typeJSON, typeLines)
+	if p == nil && media != typeJSON && media != typeLines {
+		p = unsupportedType(typeJSON, typeLines)
+	}
+	if p != nil {
+		return nil, p
+	}
+	text, p := r.readBody()
+	if p == nil && len(text) == 0 && media == typeJSON {
+		p = emptyBody()
+	}
+	if p != nil {
+		return nil, p
 	}
 	b := &lines{s: s, defaults: batch.Defaults{Dialect: s.parts.Dialect, MaxBytes: ask.NoLimit}}
-	out := &answer{Status: http.StatusOK, ContentType: media, CacheControl: "no-store"}
-	switch {
-	case err == nil && media == typeLines:
-		var list [][]byte
-		for line := range bytes.Lines(in.RawBody) {
+	var list [][]byte
+	begin, separator, end := []byte(nil), "\n", "\n"
+	if media == typeLines {
+		for line := range bytes.Lines(text) {
 			line = bytes.TrimSuffix(line, []byte("\n"))
 			list = append(list, bytes.TrimSuffix(line, []byte("\r")))
 		}
-		if len(list) > mostQuestions {
-			return nil, tooManyQuestions(len(list), "lines")
+		if len(list) == 0 {
+			end = ""
 		}
-		if p := charge(ctx, len(list)); p != nil {
-			return nil, p
+		p = tooManyQuestions(len(list), "lines")
+	} else {
+		begin, separator, end = []byte(`{"answers":[`), ",\n", "]}\n"
+		list, p = b.read(text)
+		if p == nil && b.wait != "" {
+			wait, p = timeoutOf(b.wait, "body.defaults.wait")
 		}
-		if out.Body, p = b.answer(ctx, nil, list, "\n", wait); p != nil {
-			return nil, p
-		}
-		if len(list) > 0 {
-			out.Body = append(out.Body, '\n')
-		}
-		return out, nil
-	case err == nil && media == typeJSON:
-		list, p := b.read(in.RawBody)
-		if p != nil {
-			return nil, p
-		}
-		if b.wait != "" {
-			if wait, p = patience(b.wait, "body.defaults.wait"); p != nil {
-				return nil, p
-			}
-		}
-		if p := charge(ctx, len(list)); p != nil {
-			return nil, p
-		}
-		if out.Body, p = b.answer(ctx, []byte(`{"answers":[`), list, ",\n", wait); p != nil {
-			return nil, p
-		}
-		out.Body = append(out.Body, "]}\n"...)
-		return out, nil
 	}
-	return nil, NewProblem(UnsupportedType, "the Content-Type must be "+typeJSON+" or "+typeLines)
+	if p == nil {
+		p = charge(ctx, len(list))
+	}
+	if p != nil {
+		return nil, p
+	}
+	body, p := b.answer(ctx, begin, list, separator, wait)
+	if p != nil {
+		return nil, p
+	}
+	return &answer{kind: media, body: append(body, end...)}, nil
 }
 
 // charge takes the questions of a batch from what its caller may ask.
@@ -231,6 +199,9 @@ func charge(ctx context.Context, n int) *Problem {
 }
 
 func tooManyQuestions(n int, what string) *Problem {
+	if n <= mostQuestions {
+		return nil
+	}
 	return NewProblem(TooMany, fmt.Sprintf("the body has %d %s; send at most %d at a time", n, what, mostQuestions))
 }
 
@@ -254,8 +225,8 @@ func (b *lines) read(body []byte) (list [][]byte, p *Problem) {
 	if questions == nil || !batch.Elements(questions, func(q []byte) { list = append(list, oneLine(q)) }) {
 		return nil, wrong(BadParameter, "body", "", "must have the member questions, a list")
 	}
-	if len(list) > mostQuestions {
-		return nil, tooManyQuestions(len(list), "questions")
+	if p := tooManyQuestions(len(list), "questions"); p != nil {
+		return nil, p
 	}
 	return list, b.readDefaults(defaults)
 }
@@ -270,12 +241,7 @@ func members(text []byte, location string, known map[string]*[]byte) *Problem {
 		switch {
 		case p != nil:
 		case at == nil:
-			names := slices.Sorted(maps.Keys(known))
-			message := isUnknown + " (known: " + strings.Join(names, ", ") + ")"
-			if meant := ask.Nearest(name, names); meant != "" {
-				message = isUnknown + " (did you mean " + meant + "?)"
-			}
-			p = wrong(BadParameter, location+"."+ask.Clip(name), "", message)
+			p = wrong(BadParameter, location+"."+ask.Clip(name), "", isUnknown+suggestion(name, slices.Sorted(maps.Keys(known))))
 		case seen[name]:
 			p = NewProblem(BadJSON, describe(location)+" has the member "+name+" twice")
 		case string(value) != "null":
@@ -285,7 +251,7 @@ func members(text []byte, location string, known map[string]*[]byte) *Problem {
 	})
 	switch {
 	case !valid:
-		return NewProblem(BadJSON, "the body "+strictJSON(text).Error())
+		return NewProblem(BadJSON, "the body "+syntaxText(jsonv2.Unmarshal(text, new(any))))
 	case !object:
 		return wrong(BadParameter, location, "", "must be an object")
 	}
@@ -324,12 +290,12 @@ func (b *lines) readDefaults(text []byte) *Problem {
 		to   any
 		what string
 	}{
-		{"agent", agent, (*Agents)(&d.Agents), "must be a string or a list of strings"},
+		{"agent", agent, (*Agents)(&d.Agents), notAgents},
 		{"dialect", dialect, &dialectName, "must be a string"},
 		{"max_bytes", maxBytes, &d.MaxBytes, "must be a whole number of bytes"},
 		{"at", at, &when, "must be a string"},
 		{"robots", file, &body, "must be a string"},
-		{"user_initiated", userInitiated, &d.UserInitiated, "must be true or false"},
+		{"user_initiated", userInitiated, &d.UserInitiated, notBool},
 		{"wait", wait, &b.wait, "must be a string such as 5s"},
 	} {
 		if m.text != nil && json.Unmarshal(m.text, m.to) != nil {

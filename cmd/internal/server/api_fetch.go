@@ -81,25 +81,25 @@ func (f *fetcher) FetchAfter(ctx context.Context, origin robots.Origin, before f
 	return f.client.FetchAfter(ctx, origin, before)
 }
 
-// An asker is a crawler with the options of its question.
-type asker struct {
+// A crawler is a crawler with the options of a question.
+type crawler struct {
 	cache.Crawler
 	userInitiated bool
 }
 
-// terms are what a site says to an asker.
+// terms are the rules and the schedule of a site for a crawler.
 type terms struct {
 	rules    *robots.Rules
 	schedule *pace.Schedule
 }
 
-// terms returns the record of a site and what it says to an asker.
-func (s *Service) terms(ctx context.Context, origin robots.Origin, a *asker) (*fetch.Record, *terms, error) {
-	rules, r, err := s.cache.Rules(ctx, origin, &a.Crawler)
+// terms returns the record of a site and its rules and schedule for a crawler.
+func (s *Service) terms(ctx context.Context, origin robots.Origin, c *crawler) (*fetch.Record, *terms, error) {
+	rules, r, err := s.cache.Rules(ctx, origin, &c.Crawler)
 	if err != nil {
 		return nil, nil, err
 	}
-	if a.userInitiated {
+	if c.userInitiated {
 		rules = rules.UserInitiated()
 	}
 	schedule, _ := pace.NewSchedule(rules, s.parts.Policy) // the error is about the policy, which New has checked
@@ -110,11 +110,10 @@ func (s *Service) terms(ctx context.Context, origin robots.Origin, a *asker) (*f
 const (
 	mostWait  = 30 * time.Second
 	usualWait = 10 * time.Second
-	waitText  = "how long to wait for robots.txt of a site that is not held, 0s to 30s; then the answer is a problem of the type pending, and the fetch goes on"
 )
 
-// patience returns how long a parameter lets a question wait.
-func patience(text, location string) (time.Duration, *Problem) {
+// timeoutOf reads the parameter wait.
+func timeoutOf(text, location string) (time.Duration, *Problem) {
 	if text == "" {
 		return usualWait, nil
 	}
@@ -133,21 +132,16 @@ func durationOf(text, location string, least, most time.Duration) (time.Duration
 	return d, nil
 }
 
-// wrong is the problem of one value, whose message is the end of a sentence.
-func wrong(t ProblemType, location, value, message string) *Problem {
-	return NewProblem(t, describe(location)+" "+message, FieldError{Location: location, Message: message, Value: shortValue(value)})
-}
-
-// get waits for what a site says to an asker.
-func (s *Service) get(ctx context.Context, a *asker, origin robots.Origin, wait time.Duration) (*fetch.Record, *terms, *Problem) {
+// get waits for the terms of a site for a crawler.
+func (s *Service) get(ctx context.Context, c *crawler, origin robots.Origin, wait time.Duration) (*fetch.Record, *terms, *Problem) {
 	// What is held is answered without a timer, and its refresh before its end is not the
 	// caller's: no question is behind it.
-	r, t, err := s.terms(ended, origin, a)
+	r, t, err := s.terms(ended, origin, c)
 	if err == nil {
 		return r, t, nil
 	}
 	p := s.await(ctx, origin, wait, func(ctx context.Context) (err error) {
-		r, t, err = s.terms(ctx, origin, a)
+		r, t, err = s.terms(ctx, origin, c)
 		return err
 	})
 	return r, t, p

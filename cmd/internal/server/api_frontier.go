@@ -1,13 +1,11 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"reflect"
 	"sync"
 	"time"
-
-	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
@@ -19,36 +17,6 @@ import (
 // longestURL is how many bytes each may have.
 const longestURL = 8 << 10
 
-type permitsInput struct {
-	Body struct {
-		URLs    []string `json:"urls" minItems:"1" maxItems:"1000" doc:"URLs to request, usually each of another site, most wanted first" example:"https://shop.example/a"`
-		Most    int      `json:"most,omitempty" minimum:"1" maximum:"1000" doc:"maximum number of permits, default all"`
-		Agent   Agents   `json:"agent,omitempty"`
-		Dialect string   `json:"dialect,omitempty" doc:"dialect of the rules"`
-		Wait    string   `json:"wait,omitempty" doc:"timeout for all robots.txt without a record, 0s to 30s; default 10s"`
-		Hold    string   `json:"hold,omitempty" doc:"lifetime of each permit after its start, 1s to 1h; default 2m" example:"2m"`
-		Done    []Return `json:"done,omitempty" maxItems:"100" doc:"permits to release, which saves a request for each"`
-	}
-}
-
-// PermitAnswers are those about many URLs, in their order.
-type PermitAnswers struct {
-	_       struct{}     `additionalProperties:"true"`
-	Answers []PermitLine `json:"answers"`
-	Done    []Returned   `json:"done,omitempty" doc:"the results of the permits in done, in order"`
-}
-
-// A PermitLine is the answer about one URL of many: the members of PermitAnswer, or an error.
-type PermitLine struct{}
-
-// Schema says so.
-func (PermitLine) Schema(r huma.Registry) *huma.Schema {
-	return &huma.Schema{AnyOf: []*huma.Schema{
-		r.SchemaFromRef(r.Schema(reflect.TypeFor[PermitAnswer](), true, "").Ref),
-		r.SchemaFromRef(r.Schema(reflect.TypeFor[LineError](), true, "").Ref),
-	}}
-}
-
 // A wantedPage is one URL of many, with its permit.
 type wantedPage struct {
 	question
@@ -57,18 +25,45 @@ type wantedPage struct {
 	permit  pace.Permit
 }
 
-func (s *Service) permits(ctx context.Context, in *permitsInput) (*answer, error) {
-	b := &in.Body
-	p := mayPermit(ctx)
+// maxURLs is how many URLs a request can have.
+const maxURLs = 1000
+
+// permits answers POST /v1/permits/next.
+func (s *Service) permits(r *request) (*answer, *Problem) {
+	ctx := r.Context()
+	var b struct {
+		URLs    []string `json:"urls"`
+		Most    *int     `json:"most"`
+		Agent   Agents   `json:"agent"`
+		Dialect string   `json:"dialect"`
+		Wait    string   `json:"wait"`
+		Hold    string   `json:"hold"`
+		Done    []Return `json:"done"`
+	}
+	p := r.decode(&b)
+	most := len(b.URLs)
+	switch {
+	case p != nil:
+	case b.URLs == nil:
+		p = wrong(BadParameter, "body.urls", "", isMissing)
+	case most == 0:
+		p = wrong(BadParameter, "body.urls", "", "must have 1 entries or more")
+	case b.Most != nil:
+		most = *b.Most
+		p = outside("body.most", float64(most), 1, maxURLs)
+	}
+	if p == nil {
+		p = cmp.Or(tooMany("body.urls", len(b.URLs), maxURLs), mayPermit(ctx))
+	}
 	if p == nil && !CallerOf(ctx).May(ScopeCheck) {
 		p = NewProblem(Unauthorized, "a token with the scope check is needed")
 	}
-	var hold, patient time.Duration
+	var hold, timeout time.Duration
 	if p == nil {
 		hold, p = holdOf(b.Hold)
 	}
 	if p == nil {
-		patient, p = patience(b.Wait, "body.wait")
+		timeout, p = timeoutOf(b.Wait, "body.wait")
 	}
 	d, wrongDialect := s.dialectOf(b.Dialect, "body.dialect")
 	if p == nil {
@@ -83,17 +78,13 @@ func (s *Service) permits(ctx context.Context, in *permitsInput) (*answer, error
 	if p != nil {
 		return nil, p
 	}
-	returned, p := s.giveBackAll(ctx, b.Done)
+	returned, p := s.releaseAll(ctx, b.Done)
 	if p != nil {
 		return nil, p
 	}
 
 	pages := make([]wantedPage, len(b.URLs))
-	s.readPages(ctx, pages, b.URLs, d, b.Agent, patient)
-	most := b.Most
-	if most == 0 {
-		most = len(pages)
-	}
+	s.readPages(ctx, pages, b.URLs, d, b.Agent, timeout)
 	var err error
 	Wait(ctx, func() { err = s.acquireFirst(ctx, pages, most, hold) })
 	if err != nil {
@@ -117,7 +108,7 @@ func (s *Service) permits(ctx context.Context, in *permitsInput) (*answer, error
 // readPages finds what the sites say of their URLs. Those that are not held are asked at the
 // same time.
 func (s *Service) readPages(ctx context.Context, pages []wantedPage, urls []string, d robots.Dialect, agents Agents, wait time.Duration) {
-	crawler := &asker{Crawler: cache.Crawler{Dialect: d, Tokens: agents}}
+	who := &crawler{Crawler: cache.Crawler{Dialect: d, Tokens: agents}}
 	missing := map[robots.Origin][]*wantedPage{}
 	for i, url := range urls {
 		q := &pages[i]
@@ -130,7 +121,7 @@ func (s *Service) readPages(ctx context.Context, pages []wantedPage, urls []stri
 			continue
 		}
 		var err error
-		if q.record, q.terms, err = s.terms(ended, q.origin, crawler); err != nil {
+		if q.record, q.terms, err = s.terms(ended, q.origin, who); err != nil {
 			missing[q.origin] = append(missing[q.origin], q)
 		}
 	}
@@ -139,7 +130,7 @@ func (s *Service) readPages(ctx context.Context, pages []wantedPage, urls []stri
 			var asking sync.WaitGroup
 			for origin, of := range missing {
 				asking.Go(func() {
-					record, terms, p := s.get(ctx, crawler, origin, wait)
+					record, terms, p := s.get(ctx, who, origin, wait)
 					for _, q := range of {
 						q.record, q.terms, q.problem = record, terms, p
 					}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -12,8 +13,6 @@ import (
 	"net/netip"
 	"strings"
 	"time"
-
-	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/pace"
@@ -75,85 +74,28 @@ func (s *Service) verify(id string) (*permit, bool) {
 	return p, err == nil
 }
 
-// A Return is what came of a permit.
+// A Return is the result of the request of a permit.
 type Return struct {
-	ID         string  `json:"id" maxLength:"1024" doc:"of the permit"`
-	Status     int     `json:"status,omitempty" minimum:"0" maximum:"999" doc:"HTTP status of the response, 0 without one"`
-	RetryAfter float64 `json:"retry_after,omitempty" minimum:"0" maximum:"31536000" doc:"seconds of Retry-After"`
-	Timeout    bool    `json:"timeout,omitempty" doc:"the site did not respond in time"`
-	Unused     bool    `json:"unused,omitempty" doc:"no request was sent"`
+	ID         string  `json:"id"`
+	Status     int     `json:"status"`
+	RetryAfter float64 `json:"retry_after"`
+	Timeout    bool    `json:"timeout"`
+	Unused     bool    `json:"unused"`
 }
 
-type permitInput struct {
-	Body struct {
-		URL     string   `json:"url" maxLength:"8192" doc:"URL to request" example:"https://shop.example/a"`
-		Agent   Agents   `json:"agent,omitempty"`
-		Dialect string   `json:"dialect,omitempty" doc:"dialect of the rules"`
-		Wait    string   `json:"wait,omitempty" doc:"timeout for a robots.txt without a record, 0s to 30s; default 10s"`
-		Within  string   `json:"within,omitempty" doc:"latest start from now, 0s to 30s; default 0s" example:"5s"`
-		Hold    string   `json:"hold,omitempty" doc:"lifetime of the permit after its start, 1s to 1h; default 2m" example:"2m"`
-		Addr    string   `json:"addr,omitempty" maxLength:"64" doc:"IP address of the request, at which a start is reserved; default that of the robots.txt fetch" example:"192.0.2.7"`
-		Done    []Return `json:"done,omitempty" maxItems:"100" doc:"permits to release, which saves a request for each"`
-	}
+// invalid returns what is wrong with a Return at a location such as "body".
+func (r *Return) invalid(location string) *Problem {
+	return cmp.Or(outside(location+".status", float64(r.Status), 0, 999), outside(location+".retry_after", r.RetryAfter, 0, 31536000))
 }
 
-type doneInput struct {
-	ID   string `path:"id" doc:"of the permit"`
-	Body struct {
-		Status     int     `json:"status,omitempty" minimum:"0" maximum:"999" doc:"HTTP status of the response, 0 without one"`
-		RetryAfter float64 `json:"retry_after,omitempty" minimum:"0" maximum:"31536000" doc:"seconds of Retry-After"`
-		Timeout    bool    `json:"timeout,omitempty" doc:"the site did not respond in time"`
-		Unused     bool    `json:"unused,omitempty" doc:"no request was sent"`
-	}
-}
+// maxReturns is how many permits a request can release.
+const maxReturns = 100
 
-// A PermitAnswer is the right to one request, or when to ask again.
-type PermitAnswer struct {
-	_         struct{}       `additionalProperties:"true"`
-	Verdict   Check          `json:"verdict" doc:"the answer of GET /v1/check; a disallowed URL gets no permit"`
-	Permit    orNull[Permit] `json:"permit"`
-	NotBefore orNull[string] `json:"not_before,omitempty" doc:"without a permit: when to try again; null if the URL is disallowed"` //nolint:modernize // for the schema: it may be missing
-	Reasons   []string       `json:"reasons,omitempty" doc:"reasons of the start, the deciding one first"`
-	Done      []Returned     `json:"done,omitempty" doc:"the results of the permits in done, in order"`
-}
-
-// A Permit is the right to one request.
-type Permit struct {
-	_       struct{} `additionalProperties:"true"`
-	ID      string   `json:"id"`
-	Start   string   `json:"start" format:"date-time" doc:"when the request may start"`
-	Expires string   `json:"expires" format:"date-time" doc:"a permit that is not released by then counts as a request that timed out"`
-}
-
-// A Returned is what became of a permit that was given back.
+// A Returned is the result of releasing a permit: done, also if it was released before,
+// unknown or ended.
 type Returned struct {
-	_      struct{} `additionalProperties:"true"`
-	ID     string   `json:"id"`
-	Result string   `json:"result" enum:"done,unknown,ended" doc:"done: also if it was released before; unknown: no such permit; ended: it has expired"`
-}
-
-func (s *Service) registerPermits() {
-	huma.Register(s.api, s.operation(huma.Operation{
-		OperationID: "permit", Method: http.MethodPost, Path: "/v1/permits",
-		Summary: "Acquire a permit for one request",
-		Description: "A site has one request at a time, and its interval counts from the end of one request to the start of the next: release the " +
-			"permit when the request is over. It belongs to the client and outlives the server that issued it; any server can release it.",
-	}, map[string]*huma.Schema{typeJSON: s.schema(PermitAnswer{})}), s.permit)
-
-	huma.Register(s.api, s.operation(huma.Operation{
-		OperationID: "permit-next", Method: http.MethodPost, Path: "/v1/permits/next",
-		Summary: "Acquire permits for many sites",
-		Description: "For a frontier with URLs of many sites. The first sites that are ready get a permit, at most as many as wanted; the others get " +
-			"not_before, which has passed for a ready site that was not among the first. The answers keep the order of the URLs. Sites without a " +
-			"record are fetched in parallel within wait; sites that take longer have the code pending. An invalid URL gets the members error and " +
-			"code; the status stays 200.",
-	}, map[string]*huma.Schema{typeJSON: s.schema(PermitAnswers{})}), s.permits)
-
-	huma.Register(s.api, s.operation(huma.Operation{
-		OperationID: "permit-done", Method: http.MethodPost, Path: "/v1/permits/{id}/done",
-		Summary:     "Release a permit with the status of the response",
-		Description: "A second release is no error and changes nothing. 404: unknown permit; 410: it has expired.",
-	}, map[string]*huma.Schema{typeJSON: s.schema(Returned{})}), s.done)
+	ID     string `json:"id"`
+	Result string `json:"result"`
 }
 
 // stamp writes a time of an answer, in whole milliseconds.
@@ -169,9 +111,23 @@ func mayPermit(ctx context.Context) *Problem {
 	return nil
 }
 
-func (s *Service) permit(ctx context.Context, in *permitInput) (*answer, error) {
-	b := &in.Body
-	p := mayPermit(ctx)
+// permit answers POST /v1/permits.
+func (s *Service) permit(r *request) (*answer, *Problem) {
+	ctx := r.Context()
+	var b struct {
+		URL     *string  `json:"url"`
+		Agent   Agents   `json:"agent"`
+		Dialect string   `json:"dialect"`
+		Wait    string   `json:"wait"`
+		Within  string   `json:"within"`
+		Hold    string   `json:"hold"`
+		Addr    string   `json:"addr"`
+		Done    []Return `json:"done"`
+	}
+	p := r.decode(&b)
+	if p == nil {
+		p = cmp.Or(r.requireURL(b.URL), mayPermit(ctx))
+	}
 	var within, hold time.Duration
 	if p == nil && b.Within != "" {
 		within, p = durationOf(b.Within, "body.within", 0, mostWithin)
@@ -190,12 +146,12 @@ func (s *Service) permit(ctx context.Context, in *permitInput) (*answer, error) 
 	if p != nil {
 		return nil, p
 	}
-	// They are given back also where nothing new can be had.
-	returned, p := s.giveBackAll(ctx, b.Done)
+	// They are released even if there is no new permit.
+	returned, p := s.releaseAll(ctx, b.Done)
 	if p != nil {
 		return nil, p
 	}
-	q, p := s.question(ctx, b.URL, b.Agent, b.Dialect, false, b.Wait, "body.")
+	q, p := s.question(ctx, *b.URL, b.Agent, b.Dialect, false, b.Wait, "body.")
 	if p != nil {
 		return nil, p
 	}
@@ -231,12 +187,12 @@ func noPace(err error) *Problem {
 	return NewProblem(Busy, "no permits are issued at present: "+robots.Printable(err.Error())).After(1)
 }
 
-// permitsOf is an answer with what became of the permits that were given back.
+// permitsOf is an answer with the results of released permits.
 func permitsOf(out []byte, returned []Returned) *answer {
 	if returned != nil {
 		out = appendJSON(append(out, `,"done":`...), returned)
 	}
-	return &answer{Status: http.StatusOK, ContentType: typeJSON, CacheControl: "no-store", Body: append(out, "}\n"...)}
+	return &answer{kind: typeJSON, body: append(out, "}\n"...)}
 }
 
 // appendPermit appends the members of an answer, without braces: the verdict, and where that
@@ -264,22 +220,46 @@ func appendJSON(dst []byte, v any) []byte {
 	return append(dst, text...)
 }
 
-func (s *Service) done(ctx context.Context, in *doneInput) (*answer, error) {
-	p := mayPermit(ctx)
+// done answers POST /v1/permits/{id}/done.
+func (s *Service) done(r *request) (*answer, *Problem) {
+	ctx := r.Context()
+	var b struct {
+		Status     int     `json:"status"`
+		RetryAfter float64 `json:"retry_after"`
+		Timeout    bool    `json:"timeout"`
+		Unused     bool    `json:"unused"`
+	}
+	p := r.decode(&b)
+	result := Return{r.PathValue("id"), b.Status, b.RetryAfter, b.Timeout, b.Unused}
 	if p == nil {
-		p = s.giveBack(ctx, &Return{in.ID, in.Body.Status, in.Body.RetryAfter, in.Body.Timeout, in.Body.Unused})
+		p = cmp.Or(result.invalid("body"), mayPermit(ctx))
+	}
+	if p == nil {
+		p = s.release(ctx, &result)
 	}
 	if p != nil {
 		return nil, p
 	}
-	return answerWith(Returned{ID: in.ID, Result: "done"})
+	return answerWith(Returned{ID: result.ID, Result: "done"})
 }
 
-// giveBackAll gives permits back, which are few.
-func (s *Service) giveBackAll(ctx context.Context, list []Return) (returned []Returned, p *Problem) {
+// releaseAll releases a few permits.
+func (s *Service) releaseAll(ctx context.Context, list []Return) (returned []Returned, p *Problem) {
+	if p := tooMany("body.done", len(list), maxReturns); p != nil {
+		return nil, p
+	}
+	for i := range list {
+		location := fmt.Sprintf("body.done[%d]", i)
+		if list[i].ID == "" {
+			return nil, wrong(BadParameter, location+".id", "", isMissing)
+		}
+		if p := list[i].invalid(location); p != nil {
+			return nil, p
+		}
+	}
 	for i := range list {
 		result := Returned{ID: list[i].ID, Result: "done"}
-		switch p := s.giveBack(ctx, &list[i]); {
+		switch p := s.release(ctx, &list[i]); {
 		case p == nil:
 		case p.Status == http.StatusGone:
 			result.Result = "ended"
@@ -293,8 +273,8 @@ func (s *Service) giveBackAll(ctx context.Context, list []Return) (returned []Re
 	return returned, nil
 }
 
-// giveBack gives a permit back. That its client goes away meanwhile changes nothing.
-func (s *Service) giveBack(ctx context.Context, r *Return) *Problem {
+// release releases a permit, even if the client disconnects meanwhile.
+func (s *Service) release(ctx context.Context, r *Return) *Problem {
 	p, ok := s.verify(r.ID)
 	switch {
 	case !ok:

@@ -20,7 +20,7 @@ import (
 // A permitReply is an answer of POST /v1/permits.
 type permitReply struct {
 	Verdict   struct{ Allowed bool }
-	Permit    *Permit
+	Permit    *struct{ ID, Start, Expires string }
 	NotBefore *string `json:"not_before"`
 	Reasons   []string
 	Done      []Returned

@@ -1,14 +1,13 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
 	"maps"
 	"net/http"
 	"time"
-
-	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/fetch"
@@ -19,31 +18,29 @@ import (
 
 // A Record is the outcome of a robots.txt fetch.
 type Record struct {
-	_            struct{}          `additionalProperties:"true"`
-	URL          string            `json:"url" doc:"URL of the robots.txt"`
-	Outcome      string            `json:"outcome" enum:"success,unavailable,unreachable,refused" doc:"unavailable: the site has none"`
-	Cause        string            `json:"cause" doc:"a word for programs"`
-	Note         string            `json:"note" doc:"a sentence for people"`
-	Status       int               `json:"status" doc:"of the last answer: an HTTP status or an FTP reply, 0 without an answer"`
-	FinalURL     string            `json:"final_url" doc:"of the last request"`
+	URL          string            `json:"url"`
+	Outcome      string            `json:"outcome"`
+	Cause        string            `json:"cause"`
+	Note         string            `json:"note"`
+	Status       int               `json:"status"`
+	FinalURL     string            `json:"final_url"`
 	Started      *time.Time        `json:"started,omitempty"`
-	Fetched      *time.Time        `json:"fetched,omitempty" doc:"when the response was complete, or the attempt had failed"`
-	Expires      *time.Time        `json:"expires,omitempty" doc:"until when a good answer is fresh"`
-	NextTry      *time.Time        `json:"next_try,omitempty" doc:"time of the next attempt after a failure"`
-	FailingSince *time.Time        `json:"failing_since,omitempty" doc:"the first failure of the site after its last good answer"`
-	Failures     int               `json:"failures,omitempty" doc:"how many there were since then"`
-	LastGood     *GoodCopy         `json:"last_good,omitempty" doc:"the last answer before that, which may be in use"`
-	Bytes        int               `json:"bytes" doc:"of the file"`
-	SHA256       string            `json:"sha256,omitempty" doc:"of the file, in hexadecimal"`
-	Truncated    bool              `json:"truncated" doc:"the file goes on after the bytes that were kept"`
-	Degraded     bool              `json:"degraded,omitempty" doc:"the shared store was unreachable"`
-	Headers      map[string]string `json:"headers" doc:"headers of the last response that matter for a robots.txt"`
-	Hops         []Hop             `json:"hops" doc:"every request, redirects included"`
+	Fetched      *time.Time        `json:"fetched,omitempty"`
+	Expires      *time.Time        `json:"expires,omitempty"`
+	NextTry      *time.Time        `json:"next_try,omitempty"`
+	FailingSince *time.Time        `json:"failing_since,omitempty"`
+	Failures     int               `json:"failures,omitempty"`
+	LastGood     *GoodCopy         `json:"last_good,omitempty"`
+	Bytes        int               `json:"bytes"`
+	SHA256       string            `json:"sha256,omitempty"`
+	Truncated    bool              `json:"truncated"`
+	Degraded     bool              `json:"degraded,omitempty"`
+	Headers      map[string]string `json:"headers"`
+	Hops         []Hop             `json:"hops"`
 }
 
 // A GoodCopy is an answer kept through an outage.
 type GoodCopy struct {
-	_       struct{}   `additionalProperties:"true"`
 	Status  int        `json:"status"`
 	Fetched *time.Time `json:"fetched,omitempty"`
 	Bytes   int        `json:"bytes"`
@@ -52,15 +49,14 @@ type GoodCopy struct {
 
 // A Hop is one request of a fetch.
 type Hop struct {
-	_        struct{} `additionalProperties:"true"`
-	URL      string   `json:"url"`
-	Address  string   `json:"address" doc:"of the site that was connected to, empty if none was"`
-	Protocol string   `json:"protocol,omitempty"`
-	Via      string   `json:"via,omitempty" doc:"the proxy or protocol, if not the usual one"`
-	Status   int      `json:"status"`
-	Location string   `json:"location,omitempty" doc:"of a redirect, as sent"`
-	Received int64    `json:"received" doc:"bytes"`
-	Seconds  float64  `json:"seconds" doc:"how long it took"`
+	URL      string  `json:"url"`
+	Address  string  `json:"address"`
+	Protocol string  `json:"protocol,omitempty"`
+	Via      string  `json:"via,omitempty"`
+	Status   int     `json:"status"`
+	Location string  `json:"location,omitempty"`
+	Received int64   `json:"received"`
+	Seconds  float64 `json:"seconds"`
 }
 
 // some returns nil for no time. Times of a service are whole milliseconds in UTC.
@@ -101,58 +97,26 @@ func newRecord(r *fetch.Record) *Record {
 
 const typeText = "text/plain"
 
-type robotsInput struct {
-	URL  string `query:"url" required:"true" maxLength:"8192" doc:"any URL of the site" example:"https://shop.example/"`
-	File string `query:"body" enum:"1" doc:"1: return the file as text/plain; during an outage the last good copy"`
-	Wait string `query:"wait" default:"10s" doc:"timeout for a robots.txt without a record, 0s to 30s"`
-}
-
-type refreshInput struct {
-	Body struct {
-		URL  string `json:"url" maxLength:"8192" doc:"any URL of the site" example:"https://shop.example/"`
-		Wait string `json:"wait,omitempty" doc:"timeout for the fetch, 0s to 30s; default 10s"`
-	}
-}
-
-type scheduleInput struct {
-	URL     string   `query:"url" required:"true" maxLength:"8192" doc:"any URL of the site" example:"https://shop.example/"`
-	Agent   []string `query:"agent,explode" maxItems:"20" doc:"product token of the crawler; repeated: the tokens of one crawler, most specific first" example:"MyBot"`
-	Dialect string   `query:"dialect" doc:"dialect of the rules"`
-	Wait    string   `query:"wait" default:"10s" doc:"timeout for a robots.txt without a record, 0s to 30s"`
-}
-
-func (s *Service) registerRobots() {
-	huma.Register(s.api, s.operation(huma.Operation{
-		OperationID: "robots", Method: http.MethodGet, Path: "/v1/robots",
-		Summary:     "Show the record of a robots.txt",
-		Description: "An unreachable site is an answer with the status 200. With body=1 the file is returned, always as text/plain.",
-	}, map[string]*huma.Schema{typeJSON: s.schema(Record{}), typeText: {Type: huma.TypeString}}), s.robots)
-
-	huma.Register(s.api, s.operation(huma.Operation{
-		OperationID: "robots-refresh", Method: http.MethodPost, Path: "/v1/robots/refresh",
-		Summary:     "Fetch a robots.txt again now",
-		Description: "It counts as a new site for the client.",
-	}, map[string]*huma.Schema{typeJSON: s.schema(Record{})}), s.refresh)
-
-	huma.Register(s.api, s.operation(huma.Operation{
-		OperationID: "schedule", Method: http.MethodGet, Path: "/v1/schedule",
-		Summary: "Show the crawl rate of a site for the next 24 hours",
-	}, map[string]*huma.Schema{typeJSON: s.schema(Schedule{})}), s.schedule)
-}
-
 // site returns the site of a URL and how long to wait for it.
-func (s *Service) site(ctx context.Context, url, wait, location string) (origin robots.Origin, patient time.Duration, p *Problem) {
+func (s *Service) site(ctx context.Context, url, wait, location string) (origin robots.Origin, timeout time.Duration, p *Problem) {
 	if !CallerOf(ctx).May(ScopeCheck) {
 		return origin, 0, NewProblem(Unauthorized, "a token with the scope check is needed")
 	}
 	if origin, _, p = siteOf(robots.RFC9309, url, location+"url"); p == nil {
-		patient, p = patience(wait, location+"wait")
+		timeout, p = timeoutOf(wait, location+"wait")
 	}
-	return origin, patient, p
+	return origin, timeout, p
 }
 
-func (s *Service) robots(ctx context.Context, in *robotsInput) (*answer, error) {
-	origin, wait, p := s.site(ctx, in.URL, in.Wait, "query.")
+// robots answers GET /v1/robots.
+func (s *Service) robots(req *request) (*answer, *Problem) {
+	ctx := req.Context()
+	url, p := req.requiredURL()
+	file, wrongWord := req.word("body", "1")
+	if p = cmp.Or(p, wrongWord); p != nil {
+		return nil, p
+	}
+	origin, wait, p := s.site(ctx, url, req.query.Get("wait"), "query.")
 	if p != nil {
 		return nil, p
 	}
@@ -160,7 +124,7 @@ func (s *Service) robots(ctx context.Context, in *robotsInput) (*answer, error) 
 	if p != nil {
 		return nil, p
 	}
-	if in.File == "" {
+	if file == "" {
 		return s.answerRecord(r)
 	}
 	body, has := r.Body, r.Outcome == fetch.Success
@@ -170,22 +134,31 @@ func (s *Service) robots(ctx context.Context, in *robotsInput) (*answer, error) 
 	if !has {
 		return nil, NewProblem(NotFound, "there is no robots.txt of "+origin.String()+" to show: "+r.Cause.Sentence())
 	}
-	return &answer{
-		Status: http.StatusOK, ContentType: typeText, Options: "nosniff",
-		CacheControl: s.maxAge(r), Body: body,
-	}, nil
+	header := http.Header{"X-Content-Type-Options": {"nosniff"}}
+	return &answer{kind: typeText, caching: s.maxAge(r), header: header, body: body}, nil
 }
 
-func (s *Service) answerRecord(r *fetch.Record) (*answer, error) {
-	a, err := answerWith(newRecord(r))
-	if err == nil {
-		a.CacheControl = s.maxAge(r)
+func (s *Service) answerRecord(r *fetch.Record) (*answer, *Problem) {
+	a, p := answerWith(newRecord(r))
+	a.caching = s.maxAge(r)
+	return a, p
+}
+
+// refresh answers POST /v1/robots/refresh.
+func (s *Service) refresh(req *request) (*answer, *Problem) {
+	ctx := req.Context()
+	var in struct {
+		URL  *string `json:"url"`
+		Wait string  `json:"wait"`
 	}
-	return a, err
-}
-
-func (s *Service) refresh(ctx context.Context, in *refreshInput) (*answer, error) {
-	origin, wait, p := s.site(ctx, in.Body.URL, in.Body.Wait, "body.")
+	p := req.decode(&in)
+	if p == nil {
+		p = req.requireURL(in.URL)
+	}
+	if p != nil {
+		return nil, p
+	}
+	origin, wait, p := s.site(ctx, *in.URL, in.Wait, "body.")
 	if p != nil {
 		return nil, p
 	}
@@ -202,44 +175,46 @@ func (s *Service) refresh(ctx context.Context, in *refreshInput) (*answer, error
 
 // A Schedule is the pace of a site for a crawler.
 type Schedule struct {
-	_        struct{}   `additionalProperties:"true"`
 	Dialect  string     `json:"dialect"`
 	Agent    Agents     `json:"agent"`
-	At       time.Time  `json:"at" doc:"when the windows begin"`
-	Allowed  bool       `json:"allowed" doc:"false if robots.txt is unreachable; there are no windows then"`
-	Interval float64    `json:"interval" doc:"seconds between two starts now"`
-	Next     *time.Time `json:"next,omitempty" doc:"the first start that the schedule permits, regardless of other requests"`
-	Windows  []Window   `json:"windows" doc:"the next 24 hours"`
-	Declared []Declared `json:"declared" doc:"lines about the crawl rate, and how each is used"`
-	Dropped  int        `json:"dropped" doc:"number of further lines"`
+	At       time.Time  `json:"at"`
+	Allowed  bool       `json:"allowed"`
+	Interval float64    `json:"interval"`
+	Next     *time.Time `json:"next,omitempty"`
+	Windows  []Window   `json:"windows"`
+	Declared []Declared `json:"declared"`
+	Dropped  int        `json:"dropped"`
 }
 
 // A Window is a time with one pace.
 type Window struct {
-	_        struct{}  `additionalProperties:"true"`
 	From     time.Time `json:"from"`
 	To       time.Time `json:"to"`
-	Open     bool      `json:"open" doc:"false: closed for crawlers"`
-	Interval float64   `json:"interval" doc:"seconds between two starts"`
-	Reasons  []string  `json:"reasons" doc:"sentences, the deciding reason first"`
+	Open     bool      `json:"open"`
+	Interval float64   `json:"interval"`
+	Reasons  []string  `json:"reasons"`
 }
 
 // A Declared is a line about pace.
 type Declared struct {
-	_        struct{} `additionalProperties:"true"`
-	Line     int      `json:"line"`
-	Field    string   `json:"field"`
-	Value    string   `json:"value"`
-	Interval float64  `json:"interval" doc:"seconds, 0 if it says none"`
-	Fate     string   `json:"fate" doc:"a word for programs"`
-	Why      string   `json:"why,omitempty"`
+	Line     int     `json:"line"`
+	Field    string  `json:"field"`
+	Value    string  `json:"value"`
+	Interval float64 `json:"interval"`
+	Fate     string  `json:"fate"`
+	Why      string  `json:"why,omitempty"`
 }
 
 // mostEntries bounds the windows and the lines of a file with hundreds of them.
 const mostEntries = 1000
 
-func (s *Service) schedule(ctx context.Context, in *scheduleInput) (*answer, error) {
-	q, p := s.question(ctx, in.URL, in.Agent, in.Dialect, false, in.Wait, "query.")
+// schedule answers GET /v1/schedule.
+func (s *Service) schedule(r *request) (*answer, *Problem) {
+	url, p := r.requiredURL()
+	if p = cmp.Or(p, tooMany("query.agent", len(r.query["agent"]), mostAgents)); p != nil {
+		return nil, p
+	}
+	q, p := s.question(r.Context(), url, r.query["agent"], r.query.Get("dialect"), false, r.query.Get("wait"), "query.")
 	if p != nil {
 		return nil, p
 	}
@@ -268,11 +243,9 @@ func (s *Service) schedule(ctx context.Context, in *scheduleInput) (*answer, err
 		}
 		j.Declared = append(j.Declared, Declared{Line: e.Line, Field: e.Field.String(), Value: e.Value, Interval: e.Interval.Seconds(), Fate: e.Use.String(), Why: e.Why})
 	}
-	a, err := answerWith(j)
-	if err == nil {
-		a.CacheControl = s.maxAge(q.record)
-	}
-	return a, err
+	a, p := answerWith(j)
+	a.caching = s.maxAge(q.record)
+	return a, p
 }
 
 // reasonsOf returns reasons in words.

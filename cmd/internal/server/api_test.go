@@ -55,6 +55,7 @@ func newBench(t testing.TB, p Parts) *bench {
 // whether it is OpenAPI 3.1 and which operation a request is, jsonschema whether a body is
 // what a schema of it (JSON Schema 2020-12) says.
 type judge struct {
+	doc      *openapi3.T
 	router   routers.Router
 	compiler *jsonschema.Compiler
 	mu       sync.Mutex
@@ -65,7 +66,7 @@ type judge struct {
 // though clients must expect more members.
 func judgeOf(t testing.TB, s *Service) *judge {
 	t.Helper()
-	text := bytes.ReplaceAll(s.openAPI, []byte(`"additionalProperties":true`), []byte(`"additionalProperties":false`))
+	text := bytes.ReplaceAll(OpenAPI(s.parts.Version), []byte(`"additionalProperties":true`), []byte(`"additionalProperties":false`))
 	doc, err := openapi3.NewLoader().LoadFromData(text)
 	if err != nil {
 		t.Fatalf("the document cannot be read: %v", err)
@@ -73,6 +74,7 @@ func judgeOf(t testing.TB, s *Service) *judge {
 	if err := doc.Validate(context.Background()); err != nil {
 		t.Fatalf("the document is not OpenAPI 3.1: %v", err)
 	}
+	doc.Servers = nil // the router matches full URLs
 	router, err := legacy.NewRouter(doc)
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +88,7 @@ func judgeOf(t testing.TB, s *Service) *judge {
 	if err := c.AddResource("mem:openapi.json", value); err != nil {
 		t.Fatal(err)
 	}
-	return &judge{router: router, compiler: c}
+	return &judge{doc: doc, router: router, compiler: c}
 }
 
 // body holds a body against the schema at a place of an operation. Of JSON Lines each line
@@ -103,7 +105,15 @@ func (j *judge) body(route *routers.Route, place, mediaType, body string) error 
 		return nil
 	}
 	escape := strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D")
+	if mediaType == "application/problem+json" {
+		return j.validate("mem:openapi.json#/components/schemas/Problem", body)
+	}
 	at := "mem:openapi.json#/paths/" + escape.Replace(route.Path) + "/" + strings.ToLower(route.Method) + "/" + place + "/content/" + escape.Replace(mediaType) + "/schema"
+	return j.validate(at, body)
+}
+
+// validate holds a JSON text against the schema at a place of the document.
+func (j *judge) validate(at, body string) error {
 	schema, err := j.compiler.Compile(at)
 	if err != nil {
 		return fmt.Errorf("the document has no schema for it: %w", err)
@@ -165,13 +175,11 @@ func (b *bench) judgeReply(req *http.Request, r reply) {
 		}
 		return
 	}
-	place := "responses/default"
-	if responses := route.Operation.Responses; responses.Status(r.status) != nil {
-		place = fmt.Sprint("responses/", r.status)
-	} else if r.status < 400 {
-		b.Errorf("%s %s: the document knows no answer %d", req.Method, req.URL, r.status)
+	if route.Operation.Responses.Status(r.status) == nil {
+		b.Errorf("%s %s: the document has no response %d", req.Method, req.URL, r.status)
 		return
 	}
+	place := fmt.Sprint("responses/", r.status)
 	if req.Method == http.MethodHead || r.status == http.StatusNoContent {
 		return
 	}

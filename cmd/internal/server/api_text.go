@@ -1,16 +1,14 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
-	"net/http"
-	"reflect"
 	"slices"
-
-	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
@@ -23,8 +21,8 @@ import (
 
 // A Text is a robots.txt in a question.
 type Text struct {
-	Robots    *string `json:"robots,omitempty" doc:"the robots.txt as text" example:"User-agent: *\nDisallow: /basket\n"`
-	RobotsB64 *string `json:"robots_b64,omitempty" doc:"the robots.txt as padded base64, if it is not UTF-8"`
+	Robots    *string `json:"robots,omitempty"`
+	RobotsB64 *string `json:"robots_b64,omitempty"`
 }
 
 // bytes returns the file of a question.
@@ -44,70 +42,12 @@ func (t Text) bytes() ([]byte, *Problem) {
 	return nil, wrong(BadParameter, "body", "", "must have the member robots, the text of the file, or robots_b64")
 }
 
-type explainInput struct {
-	Body struct {
-		Text
-		URL     string `json:"url" maxLength:"8192" doc:"an absolute URL, or a path that begins with /" example:"https://shop.example/basket"`
-		Agent   Agents `json:"agent,omitempty"`
-		Dialect string `json:"dialect,omitempty" doc:"dialect of the rules"`
-	}
-}
-
-type lintInput struct {
-	Body struct {
-		Text
-		Dialects []string `json:"dialects,omitempty" maxItems:"20" doc:"dialects to check, default all"`
-	}
-}
-
-type diffInput struct {
-	Body struct {
-		Old     string   `json:"old" doc:"a robots.txt as text" example:"User-agent: *\nDisallow: /basket\n"`
-		New     string   `json:"new" doc:"the new robots.txt" example:"User-agent: *\nDisallow: /\n"`
-		Agent   []string `json:"agent,omitempty" maxItems:"100" doc:"crawlers to compare, by product token; default * and every crawler that a file names"`
-		Dialect string   `json:"dialect,omitempty" doc:"dialect of both files"`
-	}
-}
-
-func (s *Service) registerText() {
-	huma.Register(s.api, s.operation(huma.Operation{
-		OperationID: "explain", Method: http.MethodPost, Path: "/v1/explain",
-		Summary:     "Explain a verdict",
-		Description: "For text in the request, which is neither stored nor logged.",
-	}, map[string]*huma.Schema{typeJSON: s.schema(Explanation{})}), s.explain)
-
-	huma.Register(s.api, s.operation(huma.Operation{
-		OperationID: "lint", Method: http.MethodPost, Path: "/v1/lint",
-		Summary:     "Find mistakes in a robots.txt",
-		Description: "For text in the request, which is neither stored nor logged. The checks are those of docs/lint.md.",
-	}, map[string]*huma.Schema{typeJSON: s.schema(Findings{})}), s.lint)
-
-	huma.Register(s.api, s.operation(huma.Operation{
-		OperationID: "diff", Method: http.MethodPost, Path: "/v1/diff",
-		Summary: "Compare two versions of a robots.txt",
-		Description: "Over all URLs: access is proved to be the same, or a shortest URL shows the change. All crawlers of a request share the steps of " +
-			"the proofs; crawlers that come after the last step are undecided. The text is neither stored nor logged.",
-	}, map[string]*huma.Schema{typeJSON: s.schema(Diff{})}), s.diff)
-}
-
 // An Explanation is how a verdict came to be: the members of Check, and the steps.
 type Explanation struct {
-	_      struct{}  `additionalProperties:"true"`
-	Answer verdictOf `json:"answer" doc:"the answer of POST /v1/check"`
+	Answer json.RawMessage `json:"answer"`
 	shapes.Derivation
-	Dropped int `json:"dropped" doc:"number of further notes"`
+	Dropped int `json:"dropped"`
 }
-
-// verdictOf is an answer that is written already.
-type verdictOf []byte
-
-// Schema is that of a Check.
-func (verdictOf) Schema(r huma.Registry) *huma.Schema {
-	return r.Schema(reflect.TypeFor[Check](), true, "")
-}
-
-// MarshalJSON returns what is written.
-func (v verdictOf) MarshalJSON() ([]byte, error) { return v, nil }
 
 // mayAsk says whether a caller may ask about text.
 func mayAsk(ctx context.Context) *Problem {
@@ -117,84 +57,99 @@ func mayAsk(ctx context.Context) *Problem {
 	return nil
 }
 
-func (s *Service) explain(ctx context.Context, in *explainInput) (*answer, error) {
-	p := mayAsk(ctx)
+// explain answers POST /v1/explain.
+func (s *Service) explain(r *request) (*answer, *Problem) {
+	var in struct {
+		Text    `json:",inline"`
+		URL     *string `json:"url"`
+		Agent   Agents  `json:"agent"`
+		Dialect string  `json:"dialect"`
+	}
+	p := r.decode(&in)
+	if p == nil {
+		p = cmp.Or(r.requireURL(in.URL), mayAsk(r.Context()))
+	}
 	var d robots.Dialect
 	if p == nil {
-		d, p = s.dialectOf(in.Body.Dialect, "body.dialect")
+		d, p = s.dialectOf(in.Dialect, "body.dialect")
 	}
 	if p == nil {
-		p = checkAgents(in.Body.Agent, d, "body.agent")
+		p = checkAgents(in.Agent, d, "body.agent")
 	}
 	var body []byte
 	if p == nil {
-		body, p = in.Body.bytes()
+		body, p = in.bytes()
 	}
 	if p != nil {
 		return nil, p
 	}
-	_, path, err := ask.URL(d, in.Body.URL, false)
+	_, path, err := ask.URL(d, *in.URL, false)
 	if err != nil {
-		return nil, NewProblem(BadURL, err.Error(), FieldError{Location: "body.url", Message: err.Error(), Value: shortValue(in.Body.URL)})
+		return nil, NewProblem(BadURL, err.Error(), FieldError{Location: "body.url", Message: err.Error(), Value: shortValue(*in.URL)})
 	}
-	rules := robots.Parse(body).Rules(d, in.Body.Agent...)
+	rules := robots.Parse(body).Rules(d, in.Agent...)
 	e := lint.Explain(rules, path)
 	said := append(e.Verdict.AppendDecisionJSON([]byte{'{'}), ',')
 	said = append(rules.AppendCommonJSON(said), `,"url":`...)
-	said = append(robots.AppendQuoted(said, in.Body.URL), ',')
+	said = append(robots.AppendQuoted(said, *in.URL), ',')
 	j := &Explanation{
-		Answer: append(appendAgent(said, in.Body.Agent), '}'), Derivation: shapes.NewDerivation(&e), Dropped: e.Dropped,
+		Answer: append(appendAgent(said, in.Agent), '}'), Derivation: shapes.NewDerivation(&e), Dropped: e.Dropped,
 	}
 	return answerWith(j)
 }
 
 // Findings are what is wrong with a file.
 type Findings struct {
-	_         struct{}  `additionalProperties:"true"`
 	Findings  []Finding `json:"findings"`
-	Undecided bool      `json:"undecided" doc:"the proofs ran out of steps; there might be more findings"`
-	Dropped   int       `json:"dropped" doc:"number of further findings"`
+	Undecided bool      `json:"undecided"`
+	Dropped   int       `json:"dropped"`
 }
 
 // A Finding is one.
 type Finding struct {
-	_         struct{}    `additionalProperties:"true"`
-	Line      int         `json:"line"`
-	Column    int         `json:"column" doc:"from 1, in bytes"`
-	EndLine   int         `json:"end_line"`
-	EndColumn int         `json:"end_column"`
-	ID        string      `json:"id" doc:"of the check, see docs/lint.md"`
-	Name      string      `json:"name"`
-	Severity  string      `json:"severity" enum:"note,warning,error"`
-	Message   string      `json:"message"`
-	Advice    string      `json:"advice"`
-	Dialects  []string    `json:"dialects" doc:"those in which it matters"`
-	Fix       orNull[Fix] `json:"fix"`
+	Line      int      `json:"line"`
+	Column    int      `json:"column"`
+	EndLine   int      `json:"end_line"`
+	EndColumn int      `json:"end_column"`
+	ID        string   `json:"id"`
+	Name      string   `json:"name"`
+	Severity  string   `json:"severity"`
+	Message   string   `json:"message"`
+	Advice    string   `json:"advice"`
+	Dialects  []string `json:"dialects"`
+	Fix       *Fix     `json:"fix"`
 }
 
 // A Fix changes a file.
 type Fix struct {
-	_      struct{}      `additionalProperties:"true"`
-	Safe   bool          `json:"safe" doc:"it is proved to change no verdict"`
-	Change string        `json:"change" doc:"what an unsafe fix changes"`
+	Safe   bool          `json:"safe"`
+	Change string        `json:"change"`
 	Edits  []shapes.Edit `json:"edits"`
 }
 
-func (s *Service) lint(ctx context.Context, in *lintInput) (*answer, error) {
-	p := mayAsk(ctx)
-	for i, name := range in.Body.Dialects {
+// lint answers POST /v1/lint.
+func (s *Service) lint(r *request) (*answer, *Problem) {
+	var in struct {
+		Text     `json:",inline"`
+		Dialects []string `json:"dialects"`
+	}
+	p := r.decode(&in)
+	if p == nil {
+		p = cmp.Or(tooMany("body.dialects", len(in.Dialects), mostDialects), mayAsk(r.Context()))
+	}
+	for i, name := range in.Dialects {
 		if p == nil {
 			_, p = s.dialectOf(name, fmt.Sprintf("body.dialects[%d]", i))
 		}
 	}
 	var body []byte
 	if p == nil {
-		body, p = in.Body.bytes()
+		body, p = in.bytes()
 	}
 	if p != nil {
 		return nil, p
 	}
-	found := lint.File(robots.Parse(body), lint.Options{Dialects: in.Body.Dialects})
+	found := lint.File(robots.Parse(body), lint.Options{Dialects: in.Dialects})
 	j := &Findings{Findings: []Finding{}, Undecided: found.Undecided, Dropped: found.Dropped}
 	for i := range found.Diagnostics {
 		d := &found.Diagnostics[i]
@@ -204,7 +159,7 @@ func (s *Service) lint(ctx context.Context, in *lintInput) (*answer, error) {
 			Dialects: append([]string{}, d.Dialects...),
 		}
 		if d.Fix != nil {
-			f.Fix.Value = &Fix{Safe: d.Fix.Safe, Change: d.Fix.Change, Edits: shapes.NewEdits(d.Fix)}
+			f.Fix = &Fix{Safe: d.Fix.Safe, Change: d.Fix.Change, Edits: shapes.NewEdits(d.Fix)}
 		}
 		j.Findings = append(j.Findings, f)
 	}
@@ -213,45 +168,61 @@ func (s *Service) lint(ctx context.Context, in *lintInput) (*answer, error) {
 
 // A Diff is what changes for each crawler.
 type Diff struct {
-	_        struct{}      `additionalProperties:"true"`
 	Dialect  string        `json:"dialect"`
-	Same     bool          `json:"same" doc:"proved: no verdict changes for any crawler and URL"`
+	Same     bool          `json:"same"`
 	Crawlers []CrawlerDiff `json:"crawlers"`
 }
 
 // A CrawlerDiff is what changes for one crawler.
 type CrawlerDiff struct {
-	_            struct{}      `additionalProperties:"true"`
 	Agent        string        `json:"agent"`
-	Result       string        `json:"result" enum:"same,differs,undecided" doc:"same is proved; undecided: the proof ran out of steps"`
-	NewlyBlocked []ChangeOfURL `json:"newly_blocked" doc:"a URL for each rule that blocks what was allowed"`
-	NewlyAllowed []ChangeOfURL `json:"newly_allowed" doc:"a URL for each rule that allows what was blocked"`
-	Complete     bool          `json:"complete" doc:"there are no other changes"`
+	Result       string        `json:"result"`
+	NewlyBlocked []ChangeOfURL `json:"newly_blocked"`
+	NewlyAllowed []ChangeOfURL `json:"newly_allowed"`
+	Complete     bool          `json:"complete"`
 }
 
 // A ChangeOfURL is a URL that is answered otherwise.
 type ChangeOfURL struct {
-	_        struct{}            `additionalProperties:"true"`
-	Path     string              `json:"path"`
-	Shortest bool                `json:"shortest" doc:"there is no shorter one for the rules that are shown"`
-	Old      orNull[shapes.Rule] `json:"old" doc:"the rule that decided, null for none"`
-	New      orNull[shapes.Rule] `json:"new"`
+	Path     string       `json:"path"`
+	Shortest bool         `json:"shortest"`
+	Old      *shapes.Rule `json:"old"`
+	New      *shapes.Rule `json:"new"`
 }
 
 // The bounds of a diff: crawlers of a request, and steps of all its proofs together, of some
 // twenty nanoseconds each.
 const (
 	mostCrawlers = 1000
+	mostNamed    = 100 // crawlers in the request
+	mostDialects = 20
 	diffSteps    = 20 * compare.DefaultSteps
 )
 
-func (s *Service) diff(ctx context.Context, in *diffInput) (*answer, error) {
-	p := mayAsk(ctx)
+// diff answers POST /v1/diff.
+func (s *Service) diff(r *request) (*answer, *Problem) {
+	ctx := r.Context()
+	var in struct {
+		Old     *string  `json:"old"`
+		New     *string  `json:"new"`
+		Agent   []string `json:"agent"`
+		Dialect string   `json:"dialect"`
+	}
+	p := r.decode(&in)
+	switch {
+	case p != nil:
+	case in.Old == nil:
+		p = wrong(BadParameter, "body.old", "", isMissing)
+	case in.New == nil:
+		p = wrong(BadParameter, "body.new", "", isMissing)
+	default:
+		p = cmp.Or(tooMany("body.agent", len(in.Agent), mostNamed), mayAsk(ctx))
+	}
 	var d robots.Dialect
 	if p == nil {
-		d, p = s.dialectOf(in.Body.Dialect, "body.dialect")
+		d, p = s.dialectOf(in.Dialect, "body.dialect")
 	}
-	for _, agent := range in.Body.Agent {
+	for _, agent := range in.Agent {
 		if p == nil {
 			p = checkAgents([]string{agent}, d, "body.agent")
 		}
@@ -259,8 +230,8 @@ func (s *Service) diff(ctx context.Context, in *diffInput) (*answer, error) {
 	if p != nil {
 		return nil, p
 	}
-	old, changed := robots.Parse([]byte(in.Body.Old)), robots.Parse([]byte(in.Body.New))
-	names := in.Body.Agent
+	old, changed := robots.Parse([]byte(*in.Old)), robots.Parse([]byte(*in.New))
+	names := in.Agent
 	if len(names) == 0 {
 		names = append(old.Crawlers(d), changed.Crawlers(d)...)
 		slices.Sort(names)
@@ -283,18 +254,18 @@ func (s *Service) diff(ctx context.Context, in *diffInput) (*answer, error) {
 		if p := Overworked(ctx); p != nil {
 			return nil, p
 		}
-		r := proofs.compare(before[i], after[i])
+		result := proofs.compare(before[i], after[i])
 		c := CrawlerDiff{
-			Agent: name, Result: "undecided", NewlyBlocked: changesOf(r.NewlyBlocked), NewlyAllowed: changesOf(r.NewlyAllowed),
-			Complete: r.NewlyBlocked.Complete && r.NewlyAllowed.Complete,
+			Agent: name, Result: "undecided", NewlyBlocked: changesOf(result.NewlyBlocked), NewlyAllowed: changesOf(result.NewlyAllowed),
+			Complete: result.NewlyBlocked.Complete && result.NewlyAllowed.Complete,
 		}
 		switch {
-		case r.Same():
+		case result.Same():
 			c.Result = "same"
-		case r.Differs():
+		case result.Differs():
 			c.Result = "differs"
 		}
-		j.Same = j.Same && r.Same()
+		j.Same = j.Same && result.Same()
 		j.Crawlers = append(j.Crawlers, c)
 	}
 	return answerWith(j)
@@ -342,7 +313,7 @@ func placesOf(r *robots.Rules) [sha256.Size]byte {
 func changesOf(d compare.Direction) []ChangeOfURL {
 	list := []ChangeOfURL{}
 	for _, c := range d.Changes {
-		list = append(list, ChangeOfURL{Path: c.Path, Shortest: c.Shortest, Old: orNull[shapes.Rule]{shapes.NewRule(c.Old.Rule)}, New: orNull[shapes.Rule]{shapes.NewRule(c.New.Rule)}})
+		list = append(list, ChangeOfURL{Path: c.Path, Shortest: c.Shortest, Old: shapes.NewRule(c.Old.Rule), New: shapes.NewRule(c.New.Rule)})
 	}
 	return list
 }

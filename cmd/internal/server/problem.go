@@ -63,11 +63,11 @@ var problems = map[ProblemType]struct {
 // A Problem is the body of every answer with a status of 400 or more
 // (RFC 9457). It is an error, so that a function can return it.
 type Problem struct {
-	Type     string       `json:"type" doc:"/problems/ and a word that is a contract" example:"/problems/bad-url"`
-	Title    string       `json:"title" example:"Invalid URL"`
-	Status   int          `json:"status" example:"422"`
-	Detail   string       `json:"detail" doc:"one sentence for people: what, where, what would be right"`
-	Instance string       `json:"instance,omitempty" doc:"the path that was asked" example:"/v1/check"`
+	Type     string       `json:"type"`
+	Title    string       `json:"title"`
+	Status   int          `json:"status"`
+	Detail   string       `json:"detail"`
+	Instance string       `json:"instance,omitempty"`
 	Errors   []FieldError `json:"errors,omitempty"`
 
 	RetryAfter int `json:"-"` // seconds, for the header of that name; 0 for none
@@ -75,9 +75,9 @@ type Problem struct {
 
 // A FieldError says which value was wrong.
 type FieldError struct {
-	Location string `json:"location" doc:"such as query.url or body.questions[3].agent"`
+	Location string `json:"location"`
 	Message  string `json:"message"`
-	Value    any    `json:"value,omitempty" doc:"what was there, if it is short"`
+	Value    any    `json:"value,omitempty"`
 }
 
 // NewProblem returns a problem of the type with its usual status and title.
@@ -129,4 +129,8 @@ func (p *Problem) head(w http.ResponseWriter, r *http.Request) *Problem {
 // code returns the problem as the code of a line of a batch.
 func (p *Problem) code() batch.Code {
 	return batch.Code(strings.TrimPrefix(p.Type, "/problems/"))
+}
+
+func internalProblem() *Problem {
+	return NewProblem(Internal, "internal error; please report it with the X-Request-Id")
 }

@@ -1,6 +1,6 @@
 // Package shapes has the parts of JSON answers that the program and its service have in
 // common: the deciding rule, how a verdict came to be, the edits of a fix. Their members are
-// a contract; other tags than json are for the description of the service.
+// a contract (openapi.yaml describes them).
 package shapes
 
 import (
@@ -11,16 +11,15 @@ import (
 	"github.com/robotskit/robots/lint"
 )
 
-// A Rule is one that decided.
+// A Rule is a deciding rule.
 type Rule struct {
-	_          struct{} `additionalProperties:"true"`
-	Line       int      `json:"line" minimum:"1"`
-	Directive  string   `json:"directive" enum:"allow,disallow"`
-	Pattern    string   `json:"pattern" doc:"as written, without blanks around it and comment"`
-	PatternB64 string   `json:"pattern_b64,omitempty" doc:"the bytes of a pattern that is no UTF-8"`
+	Line       int    `json:"line"`
+	Directive  string `json:"directive"`
+	Pattern    string `json:"pattern"`
+	PatternB64 string `json:"pattern_b64,omitempty"`
 }
 
-// NewRule returns nil, which is null, for no rule.
+// NewRule returns nil, in JSON null, for no rule.
 func NewRule(r robots.Rule) *Rule {
 	if r.IsZero() {
 		return nil
@@ -28,7 +27,7 @@ func NewRule(r robots.Rule) *Rule {
 	return &Rule{Line: r.Line(), Directive: r.Directive(), Pattern: r.Path(), PatternB64: noText(r.Path())}
 }
 
-// noText returns in base64 what is no UTF-8, and nothing for what is.
+// noText returns text that is not UTF-8 in base64, otherwise "".
 func noText(s string) string {
 	if utf8.ValidString(s) {
 		return ""
@@ -36,41 +35,38 @@ func noText(s string) string {
 	return base64.StdEncoding.EncodeToString([]byte(s))
 }
 
-// A Step is one of a derivation.
+// A Step is a step of a derivation.
 type Step struct {
-	_      struct{} `additionalProperties:"true"`
-	Clause string   `json:"clause" doc:"the statement behind it, see docs/clauses.md"`
-	Text   string   `json:"text"`
+	Clause string `json:"clause"`
+	Text   string `json:"text"`
 }
 
 // A RuleMatch is a rule that matches.
 type RuleMatch struct {
-	_          struct{} `additionalProperties:"true"`
-	Line       int      `json:"line"`
-	Directive  string   `json:"directive" enum:"allow,disallow"`
-	Pattern    string   `json:"pattern"`
-	PatternB64 string   `json:"pattern_b64,omitempty" doc:"the bytes of a pattern that is no UTF-8"`
-	Bytes      int      `json:"bytes" doc:"its weight"`
-	Won        bool     `json:"won"`
-	Clause     string   `json:"clause"`
-	Why        string   `json:"why"`
+	Line       int    `json:"line"`
+	Directive  string `json:"directive"`
+	Pattern    string `json:"pattern"`
+	PatternB64 string `json:"pattern_b64,omitempty"`
+	Bytes      int    `json:"bytes"`
+	Won        bool   `json:"won"`
+	Clause     string `json:"clause"`
+	Why        string `json:"why"`
 }
 
 // A Note is about a line.
 type Note struct {
-	_      struct{} `additionalProperties:"true"`
-	Line   int      `json:"line" doc:"0 for the file as a whole"`
-	Clause string   `json:"clause"`
-	Text   string   `json:"text"`
+	Line   int    `json:"line"`
+	Clause string `json:"clause"`
+	Text   string `json:"text"`
 }
 
 // A Derivation is how a verdict came to be.
 type Derivation struct {
-	Path    string      `json:"path" doc:"as given"`
-	Normal  string      `json:"normal" doc:"in the form in which it is compared"`
+	Path    string      `json:"path"`
+	Normal  string      `json:"normal"`
 	Steps   []Step      `json:"steps"`
-	Matches []RuleMatch `json:"matches" doc:"every rule of the crawler that matches, the deciding one first"`
-	Notes   []Note      `json:"notes" doc:"lines that look as if they counted"`
+	Matches []RuleMatch `json:"matches"`
+	Notes   []Note      `json:"notes"`
 }
 
 // NewDerivation returns that of an explanation.
@@ -99,10 +95,9 @@ func NewNotes(e *robots.Explanation) []Note {
 
 // An Edit replaces bytes of a file.
 type Edit struct {
-	_     struct{} `additionalProperties:"true"`
-	Start int      `json:"start" doc:"in bytes from 0"`
-	End   int      `json:"end"`
-	Text  string   `json:"text"`
+	Start int    `json:"start"`
+	End   int    `json:"end"`
+	Text  string `json:"text"`
 }
 
 // NewEdits returns the edits of a fix.

@@ -1,0 +1,75 @@
+package server
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+)
+
+//go:embed openapi.yaml
+var openAPIText []byte
+
+// docsText is openapi.yaml for people, written by the tests.
+//
+//go:embed docs.html
+var docsText []byte
+
+const typeOpenAPI = "application/openapi+json"
+
+// openAPI decodes openapi.yaml when it is first requested.
+var openAPI = sync.OnceValue(func() (document map[string]any) {
+	if err := yaml.Unmarshal(openAPIText, &document); err != nil {
+		panic(err) // tested
+	}
+	return document
+})
+
+// OpenAPI returns the OpenAPI document of a version of the service as JSON.
+func OpenAPI(version string) []byte {
+	document := maps.Clone(openAPI())
+	info := maps.Clone(document["info"].(map[string]any))
+	info["version"] = version
+	document["info"] = info
+	text, err := json.Marshal(document)
+	if err != nil {
+		panic(err) // tested
+	}
+	return text
+}
+
+func (s *Service) openAPI(*request) (*answer, *Problem) {
+	return &answer{kind: typeOpenAPI, caching: "private, max-age=300", body: OpenAPI(s.parts.Version)}, nil
+}
+
+// docsPolicy permits only the style in the page.
+var docsPolicy = sync.OnceValue(func() string {
+	_, style, _ := bytes.Cut(docsText, []byte("<style>"))
+	style, _, _ = bytes.Cut(style, []byte("</style>"))
+	sum := sha256.Sum256(style)
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+})
+
+func (s *Service) docs(*request) (*answer, *Problem) {
+	header := http.Header{"Content-Security-Policy": {docsPolicy()}, "X-Content-Type-Options": {"nosniff"}}
+	return &answer{kind: "text/html; charset=utf-8", caching: "private, max-age=300", header: header, body: docsText}, nil
+}
+
+// problemPage shows the documentation of a problem's type.
+func problemPage(w http.ResponseWriter, r *http.Request) {
+	if _, known := problems[ProblemType(r.PathValue("type"))]; !known {
+		NewProblem(NotFound, "unknown problem type; /docs lists them").Write(w, r)
+		return
+	}
+	http.Redirect(w, r, "/docs#"+r.PathValue("type"), http.StatusSeeOther)
+}
+
+func (s *Service) version(*request) (*answer, *Problem) {
+	return answerWith(map[string]string{"version": s.parts.Version})
+}
