@@ -278,6 +278,7 @@ func (s *service) handler() http.Handler {
 	people := web.Handler(web.Options{Sites: s.demo.sites()})
 	mux.Handle("/{$}", people)
 	mux.Handle("/page/", people)
+	mux.Handle("/favicon.ico", people)
 	return mux
 }
 

@@ -20,8 +20,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/robotskit/robots/cmd/internal/server/openloop"
 	"github.com/robotskit/robots/fleet"
+	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/internal/redistest"
 	paceredis "github.com/robotskit/robots/pace/redis"
@@ -180,6 +180,17 @@ func TestServeEnds(t *testing.T) {
 // processors is how many a process of this machine works with, whatever -cpu says.
 var processors = runtime.GOMAXPROCS(0)
 
+// TestServeFiles: the service has a robots.txt that keeps crawlers off its API, and an icon.
+func TestServeFiles(t *testing.T) {
+	s := runServer(t, "--store", "memory")
+	if body := get(t, s.open+"/robots.txt"); robots.Allowed([]byte(body), robots.RFC9309, robots.RawPath("/v1/check")) || !robots.Allowed([]byte(body), robots.RFC9309, robots.RawPath("/")) {
+		t.Errorf("robots.txt: %q", body)
+	}
+	if body := get(t, s.open+"/favicon.ico"); !strings.HasPrefix(body, "<svg ") {
+		t.Errorf("favicon.ico: %q", body)
+	}
+}
+
 // TestServeIdle: what a connection without requests costs in memory.
 func TestServeIdle(t *testing.T) {
 	if runtime.GOOS != "linux" {
@@ -190,7 +201,7 @@ func TestServeIdle(t *testing.T) {
 	if threads := fmt.Sprintf("\ngo_sched_gomaxprocs_threads %d\n", processors+1); !strings.Contains(get(t, s.admin+"/metrics"), threads) {
 		t.Errorf("no thread takes in requests while all others work: the metrics have no %q", threads)
 	}
-	before := openloop.Memory(t, s.cmd.Process.Pid)
+	before := memoryOf(t, s.cmd.Process.Pid)
 	for range n {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(s.open, "http://"))
 		if err != nil {
@@ -202,7 +213,7 @@ func TestServeIdle(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	after := openloop.Memory(t, s.cmd.Process.Pid)
+	after := memoryOf(t, s.cmd.Process.Pid)
 	t.Logf("%d idle connections: %d MiB before, %d MiB with them", n, before>>20, after>>20)
 	const most = 300 << 20
 	if n == 10_000 && after > most {

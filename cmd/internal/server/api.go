@@ -152,6 +152,9 @@ func (s *Service) route() {
 		mux.Handle(path, wrongMethod(allowed))
 	}
 	mux.HandleFunc("GET /problems/{type}", problemPage)
+	mux.HandleFunc("GET /robots.txt", func(w http.ResponseWriter, r *http.Request) {
+		(&answer{kind: typeText, caching: "max-age=86400", body: []byte("User-agent: *\nDisallow: /v1/\n")}).write(w, r)
+	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		NewProblem(NotFound, "unknown path; /docs lists the operations").Write(w, r)
 	})

@@ -22,6 +22,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"path"
 	"strconv"
 	"strings"
@@ -91,10 +92,24 @@ func Handler(o Options) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", p.serveIndex)
 	mux.HandleFunc("GET /page/{name}", p.serveAsset)
+	mux.HandleFunc("GET /favicon.ico", p.serveIcon)
 	mux.HandleFunc("POST /page/ask", serveAsk)
 	mux.HandleFunc("/{$}", refuse)
 	mux.HandleFunc("/page/{name}", refuse)
 	return mux
+}
+
+// serveIcon serves the icon of the page, for browsers that look for it beside the API.
+func (p *pages) serveIcon(w http.ResponseWriter, _ *http.Request) {
+	_, icon, _ := strings.Cut(p.index, `<link rel="icon" href="data:image/svg+xml,`)
+	icon, _, _ = strings.Cut(icon, `"`)
+	text, err := url.PathUnescape(icon)
+	if err != nil {
+		panic(err) // the page is part of the program
+	}
+	w.Header().Set("Content-Type", "image/svg+xml")
+	w.Header().Set("Cache-Control", "max-age=86400")
+	_, _ = io.WriteString(w, text)
 }
 
 // refuse answers methods that a path has not.
