@@ -6,7 +6,7 @@ local key = ARGV[1]
 local missing = {}
 for _, c in ipairs({
   {'eval', '', '0'}, {'evalsha', '', '0'}, {'time'}, {'info'},
-  {'get', key}, {'getrange', key}, {'set', key}, {'setrange', key}, {'del', key}, {'pexpire', key},
+  {'get', key}, {'mget', key}, {'getrange', key}, {'set', key}, {'setrange', key}, {'del', key}, {'pexpire', key},
   {'zadd', key}, {'zscore', key, 'x'}, {'zcard', key}, {'zrange', key}, {'zrangebyscore', key, '0', '1'},
   {'zrem', key, 'x'}, {'zremrangebyscore', key, '0', '1'}, {'zremrangebyrank', key, '0', '1'},
 }) do

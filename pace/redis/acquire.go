@@ -58,7 +58,7 @@ func (l *Limiter) newDecision(r pace.Request, mode byte, within time.Duration) *
 }
 
 // maxBatch is how many origins a script takes at most on one server.
-const maxBatch = 32
+const maxBatch = 64
 
 // attempts bounds how often a decision is made again: its clock was set, it is outside the
 // spans, a permit in its way belongs to a worker that is gone.

@@ -16,12 +16,14 @@
 -- worker of such a permit if it might be gone, else zeros.
 local concurrency, timeout
 concurrency, timeout, n = unpick('<dd', arg, n)
+local no_worker = '\0\0\0\0\0'
 local answers = {pack('<dc8', now, server)}
 for k, key in ipairs(KEYS) do
   local id, mode, gone, gone_for, within, lifetime, slowest, spans, from
   id, mode, gone, gone_for, within, lifetime, slowest, spans, from, n = unpick('<c8Bc5ddI4dHd', arg, n)
-  local s = site(key, gone, gone_for, timeout)
-  local others, doubted, mine = {}, '\0\0\0\0\0', mode <= 2
+  site(key, gone, gone_for, timeout)
+  local others, doubted, mine = none, no_worker, mode <= 2
+  if s.permits ~= none then others = {} end
   for _, p in ipairs(s.permits) do
     if p.id ~= id then
       others[#others + 1] = p
@@ -67,10 +69,11 @@ for k, key in ipairs(KEYS) do
     code = 'O'
   elseif mode >= 2 and mine and not busy and start and start - now <= within then
     code = 'G'
+    if others == none then others = {} end
     others[#others + 1] = {id = id, start = start, before = s.last, lifetime = lifetime}
     s.permits, s.last, s.slowest = others, max(s.last, start), slowest
   end
-  if code == 'G' or mode >= 1 and not s.known then write(key, s) end
+  if code == 'G' or mode >= 1 and not s.known then write(key) end
   answers[k + 1] = pack('<c1dddHBc5', code, start or to, last, max(s.retry, s.held), s.factor, (busy and 1 or 0) + (s.held > now and 2 or 0), doubted)
 end
 return table.concat(answers)

@@ -11,8 +11,19 @@ local function server_id()
   return sub(info, before + 1, before + 8)
 end
 
--- get returns the value of a key, a damaged one if it has another type.
+-- get returns the value of a key, false if it is missing or of another type. All keys are read
+-- at once.
+local values
 local function get(key)
-  local value = redis.pcall('GET', key)
-  return type(value) == 'table' and 'damaged' or value
+  if not values then
+    values = {}
+    for i, value in ipairs(call('MGET', unpack(KEYS))) do values[KEYS[i]] = value end
+  end
+  return values[key]
+end
+
+-- set writes a key that expires in some milliseconds.
+local function set(key, value, ttl)
+  if values then values[key] = value end
+  call('SET', key, value, 'PX', format('%d', ttl))
 end

@@ -9,7 +9,7 @@
 for _, key in ipairs(KEYS) do
   local id, ago, wait, result, permit
   id, ago, wait, result, n = unpick('<c8ddB', arg, n)
-  local s = site(key)
+  site(key)
   for i, p in ipairs(s.permits) do
     if p.id == id then permit = table.remove(s.permits, i) end
   end
@@ -19,12 +19,12 @@ for _, key in ipairs(KEYS) do
   elseif permit or result < 4 then
     s.last = max(s.last, at)
     if permit and result % 4 == 1 then
-      overload(s, at)
+      overload(at)
     elseif permit and result % 4 == 2 and s.factor > 0 then
       if s.factor > s.shrink + 1 then s.factor = s.factor - s.shrink else s.factor, s.shrink = 0, 0 end
     end
     if wait > 0 then s.retry = max(s.retry, at + wait) end
   end
-  if permit or result < 3 then write(key, s) end
+  if permit or result < 3 then write(key) end
 end
 return pack('<dc8', now, server or '\0\0\0\0\0\0\0\0')

@@ -13,19 +13,20 @@ local function moved(written)
   return written <= noticed and min(step, noticed - written) or 0
 end
 
--- overload doubles the back-off of a site.
-local function overload(s, at)
+local s, none = {}, {} -- the current site; its permits if it has none
+
+-- overload doubles the back-off of the site.
+local function overload(at)
   if at - s.over >= forget then s.factor = 0 end
   s.factor = min(max(s.factor, 1) * 2, 1024)
   s.shrink, s.over = max(math.floor(s.factor / 8), 1), max(s.over, at)
 end
 
--- site reads the state of an origin. It counts as requested now if it is missing or damaged, if
--- another server wrote it, or if the clock was set back since. A permit that has expired counts as ended then; that of the
--- worker gone ends when the worker did.
+-- site reads the state of an origin into s. The origin counts as requested now if its state is
+-- missing or damaged, if another server wrote it, or if the clock was set back since. A permit
+-- that has expired counts as ended then; that of the worker gone ends when the worker did.
 local function site(key, gone, gone_for, timeout)
   local value = get(key)
-  local s = {last = 0, retry = 0, held = 0, over = 0, slowest = 0, factor = 0, shrink = 0, permits = {}}
   local name, written, last, retry, held, over, slowest, factor, shrink, i
   local whole = value and #value >= 60 and #value % 28 == 4
   if whole then
@@ -34,12 +35,17 @@ local function site(key, gone, gone_for, timeout)
     whole = written >= 1e15 and (last == 0 or last >= 1e15) and (retry == 0 or retry >= 1e15) and (held == 0 or held >= 1e15) and (over == 0 or over >= 1e15)
       and slowest >= 0 and written + last + retry + held + over + slowest < 5e16 and factor <= 1024
   end
-  if whole then
-    local by = moved(written)
-    if by ~= 0 then
-      last, retry, held, over = last > 0 and last + by or 0, retry > 0 and retry + by or 0, held > 0 and held + by or 0, over > 0 and over + by or 0
-    end
-    s.last, s.retry, s.held, s.over, s.slowest, s.factor, s.shrink = last, retry, held, over, slowest, factor, shrink
+  s.permits, s.name, s.written, s.known = none, name, written, whole and name == server and written <= now
+  if not whole then
+    last, retry, held, over, slowest, factor, shrink = 0, 0, 0, 0, 0, 0, 0
+  end
+  local by = whole and moved(written) or 0
+  if by ~= 0 then
+    last, retry, held, over = last > 0 and last + by or 0, retry > 0 and retry + by or 0, held > 0 and held + by or 0, over > 0 and over + by or 0
+  end
+  s.last, s.retry, s.held, s.over, s.slowest, s.factor, s.shrink = last, retry, held, over, slowest, factor, shrink
+  if whole and #value > 60 then
+    s.permits = {}
     while i <= #value do
       local p = {}
       p.id, p.start, p.before, p.lifetime, i = unpick('<c8ddI4', value, i)
@@ -53,25 +59,23 @@ local function site(key, gone, gone_for, timeout)
         s.permits[#s.permits + 1] = p
       else
         s.last = max(s.last, ends)
-        if p.shared then overload(s, ends) end -- the request counts as timed out
+        if p.shared then overload(ends) end -- the request counts as timed out
       end
     end
   end
   if s.factor > 0 and now - s.over >= forget then s.factor, s.shrink = 0, 0 end
-  s.name, s.written, s.known = name, written, whole and name == server and written <= now
   if server and not s.known then s.last = max(s.last, now + startable) end
-  return s
 end
 
 -- write keeps a state until it no longer counts, ten minutes at least. A script that does not
 -- know its server leaves it to the next one to find whether the state was old.
-local function write(key, s)
+local function write(key)
   local till = max(now + 600000000, s.retry, s.held, s.last + s.slowest, s.factor > 0 and s.over + forget or 0)
   local permits = ''
   for _, p in ipairs(s.permits) do
     till = max(till, p.start + p.lifetime * 1000 + s.slowest)
     permits = permits .. pack('<c8ddI4', p.id, p.start, p.before, p.lifetime)
   end
-  call('SET', key, pack('<c8ddddddHH', server or s.name or '\0\0\0\0\0\0\0\0', not server and s.written or now, s.last, s.retry, s.held, s.over, s.slowest, s.factor, s.shrink) .. permits,
-    'PX', format('%d', (till - now) / 1000 + 2))
+  set(key, pack('<c8ddddddHH', server or s.name or '\0\0\0\0\0\0\0\0', not server and s.written or now, s.last, s.retry, s.held, s.over, s.slowest, s.factor, s.shrink) .. permits,
+    (till - now) / 1000 + 2)
 end

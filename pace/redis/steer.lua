@@ -4,7 +4,7 @@
 -- to delete its Retry-After and back-off; a double: for how long to hold. The reply is the time,
 -- the server, and 1 if the site was held.
 local what, hold = unpick('<c1d', arg, n)
-local s = site(KEYS[1])
+site(KEYS[1])
 local held = s.held > now
 if what == 'h' then
   s.held = now + hold
@@ -13,5 +13,5 @@ elseif what == 'r' then
 else
   s.retry, s.over, s.factor, s.shrink = 0, 0, 0, 0
 end
-write(KEYS[1], s)
+write(KEYS[1])
 return pack('<dc8B', now, server, held and 1 or 0)
