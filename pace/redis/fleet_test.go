@@ -67,7 +67,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	flag.Parse()
-	flag.Set("test.parallel", "4") // the tests sleep most of the time
+	flag.Set("test.parallel", "8") // the tests sleep most of the time
 	os.Exit(m.Run())
 }
 
@@ -541,6 +541,7 @@ func full(r *stage, back bool) {
 // TestFleetFaults checks that no site is requested early through any fault, by the log of the
 // site, and that the workers go on by themselves.
 func TestFleetFaults(t *testing.T) {
+	t.Parallel()
 	workers := campaign.Size(6, 6, 32)
 	length := campaign.Size(1500*time.Millisecond, 1500*time.Millisecond, 10*time.Second)
 	for _, f := range faults {
