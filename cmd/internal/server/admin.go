@@ -16,8 +16,8 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// Metrics counts what a service does; it is a fleet.Observer. No label has a value that
-// came from outside: each is of a closed set.
+// Metrics counts what a service does; it is a fleet.Observer. No label has a value from
+// outside.
 type Metrics struct {
 	registry    registry
 	questions   map[Outcome]*counter
@@ -31,7 +31,7 @@ type Metrics struct {
 	permitWait  prometheus.Histogram
 	permitLater prometheus.Histogram
 	permits     map[string]*counter
-	decisions   map[string]*counter // by pace.Cause, or granted, or failed
+	decisions   map[string]*counter // by pace.Cause, granted or failed
 	overloads   *counter
 	changes     map[pace.EventKind]*counter
 	panics      *counter
@@ -66,19 +66,19 @@ func NewMetrics() *Metrics {
 	}
 	m.decisions = counters(r, "robots_decisions_total", "Decisions about the pace of sites: granted, failed, or why there was no start for now.", "outcome",
 		func(outcome string) string { return outcome }, outcomes...)
-	m.overloads = r.counter("robots_overloads_total", "Answers by which sites said that they are asked too much: 429, 503, 504, or none in time.")
+	m.overloads = r.counter("robots_overloads_total", "Responses of sites that signal overload: 429, 503, 504, or a timeout.")
 	m.changes = counters(r, "robots_fleet_changes_total", "Changes of the Redis of the fleet: down, up, renewed (its memory is lost), replaced (this worker was taken for gone), drained, resumed.", "change",
 		pace.EventKind.String, pace.EventDown, pace.EventUp, pace.EventRenewed, pace.EventReplaced, pace.EventDrained, pace.EventResumed)
 	m.panics = r.counter("robots_panics_total", "Requests that ended in a fault of the service.")
 	return m
 }
 
-// gauge adds a value that is read when metrics are.
+// gauge adds a value that is read with the metrics.
 func (m *Metrics) gauge(name, help string, read func() float64) {
 	m.registry.gauge("robots_"+name, help, read)
 }
 
-// Held adds what a cache has in memory.
+// Held adds the size of a cache in memory.
 func (m *Metrics) Held(usage func() (origins int, bytes int64)) {
 	m.gauge("held_origins", "Origins whose records are in memory.", func() float64 { n, _ := usage(); return float64(n) })
 	m.gauge("held_bytes", "Bytes of records in memory.", func() float64 { _, n := usage(); return float64(n) })
@@ -89,7 +89,7 @@ func (m *Metrics) StoreSize(read func() int64) {
 	m.gauge("store_bytes", "Bytes of the file of the store.", func() float64 { return float64(read()) })
 }
 
-// Degraded adds since when the Redis of a fleet is away.
+// Degraded adds since when the Redis of a fleet is unreachable.
 func (m *Metrics) Degraded(downSince func() time.Time) {
 	m.gauge("limiter_degraded_seconds", "For how long the Redis of the fleet has been away, so that the limiter works alone; 0 while it answers.", func() float64 {
 		since := downSince()
@@ -100,7 +100,7 @@ func (m *Metrics) Degraded(downSince func() time.Time) {
 	})
 }
 
-// Cache counts what a cache does: cache.Options.Observe.
+// Cache counts the events of a cache, for cache.Options.Observe.
 func (m *Metrics) Cache(e cache.Event) {
 	m.answers[e.Kind].inc()
 	switch e.Kind {
@@ -112,8 +112,8 @@ func (m *Metrics) Cache(e cache.Event) {
 	}
 }
 
-// Pace counts what a limiter decides and what is given back, and how the Redis of a fleet
-// comes and goes: pace.Options.Observe.
+// Pace counts decisions and released permits of a limiter, and outages of a fleet's Redis, for
+// pace.Options.Observe.
 func (m *Metrics) Pace(e pace.Event) {
 	switch e.Kind {
 	case pace.EventAcquired:
@@ -143,18 +143,18 @@ func (m *Metrics) Pace(e pace.Event) {
 	}
 }
 
-// The outcomes of decisions that are no cause of waiting.
+// Outcomes of decisions other than a pace.Cause.
 const granted, failed = "granted", "failed"
 
-// admin is what the admin listener serves. It passes no gate and never queues, so
-// that it answers when the service is busy.
+// admin returns the handler of the admin listener. It has no gate and no queue, so that it
+// answers when the service is busy.
 func admin(m *Metrics, check func(context.Context) error) http.Handler {
 	mux := http.NewServeMux()
 	say := func(w http.ResponseWriter, status int, text string) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.Header().Set("Cache-Control", "no-store")
 		w.WriteHeader(status)
-		_, _ = w.Write([]byte(text + "\n")) // the client has gone, or it has the answer
+		_, _ = w.Write([]byte(text + "\n")) // the client might have disconnected
 	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok") })
 	m.gauge("ready", "1 if requests may come, as /readyz says, else 0.", func() float64 {

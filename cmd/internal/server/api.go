@@ -16,42 +16,40 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// Parts are what a Service is made of. Of a fleet Store and Limiter are those of a
-// fleet.Fleet, and Secret is its Secret.
+// Parts are the parts of a Service. In a fleet, Store and Limiter are those of a fleet.Fleet,
+// and Secret is its Secret.
 type Parts struct {
-	// Fetch says how robots.txt is fetched. Its Start is that of the Limiter if it is nil.
+	// Fetch configures robots.txt fetches. A nil Start is that of the Limiter.
 	Fetch fetch.Options
-	// Cache says how what was fetched is kept. Its Fetcher is not used: the service asks
-	// for each fetch whether its caller may cause it.
+	// Cache configures the cache. Its Fetcher is replaced by one that checks whether the
+	// client may cause a fetch.
 	Cache cache.Options
-	// Fetches is how many origins may be asked, or wait for their turn, at a time, those
-	// whose callers have gone included: 2,048 if 0. How many connections there are at a
-	// time Fetch says.
+	// Fetches limits the origins that are fetched or waited for, including those whose clients
+	// have gone: 2,048 if 0. Fetch limits the connections.
 	Fetches int
-	// BodyTimeout is how long the body of a request may take: 15 s if 0.
+	// BodyTimeout is the timeout of a request body: 15 s if 0.
 	BodyTimeout time.Duration
-	// URLBytes, BodyBytes and BatchBytes are the most bytes of a URL, of the body of a
-	// request and of that of POST /v1/check: 8 KiB, 1 MiB and 8 MiB if 0.
+	// URLBytes, BodyBytes and BatchBytes limit a URL, a request body and the body of POST
+	// /v1/check: 8 KiB, 1 MiB and 8 MiB if 0.
 	URLBytes, BodyBytes, BatchBytes int64
-	// FTP permits origins with the scheme ftp.
+	// FTP permits ftp origins.
 	FTP bool
-	// Limiter grants permits: one of this process if nil.
+	// Limiter issues permits; nil for one of this process.
 	Limiter pace.Limiter
-	// Policy is what the operator says about pace.
+	// Policy is the operator's limits for crawl rates.
 	Policy pace.Policy
-	// Dialect is how robots.txt is read where a question names none: robots.RFC9309 if it
-	// is the zero value.
+	// Dialect is the default dialect: robots.RFC9309 if zero.
 	Dialect robots.Dialect
-	// Secret signs permits: all servers that share a Limiter have one. If it is empty it
-	// is made, and the permits end with the process.
+	// Secret signs permits; all servers with the same Limiter need the same. If it is empty, a
+	// random one is used, and permits end with the process.
 	Secret []byte
-	// Version is what /version and /openapi.json say.
+	// Version is the version of the program.
 	Version string
-	// Now is the clock of the answers, time.Now if nil.
+	// Now is the clock of responses, time.Now if nil.
 	Now func() time.Time
 }
 
-// A Service answers questions about robots.txt by HTTP. It is safe for concurrent use.
+// A Service is the HTTP API. It is safe for concurrent use.
 type Service struct {
 	parts   Parts
 	cache   *cache.Cache
@@ -61,7 +59,7 @@ type Service struct {
 	handler http.Handler
 }
 
-// New makes a service. The error says in one sentence which part cannot be used.
+// New returns a service. The error names the invalid part.
 func New(p Parts) (*Service, error) {
 	if p.Dialect == (robots.Dialect{}) {
 		p.Dialect = robots.RFC9309
@@ -102,15 +100,15 @@ func New(p Parts) (*Service, error) {
 	return s, nil
 }
 
-// Close ends the fetches under way and waits until what was fetched is stored. It leaves
-// the Limiter and the Store open.
+// Close ends fetches in progress and waits until fetched records are stored. It does not close
+// the Limiter and the Store.
 func (s *Service) Close() error { return s.cache.Close() }
 
-// Cache returns what keeps the records of the service.
+// Cache returns the cache of the service.
 func (s *Service) Cache() *cache.Cache { return s.cache }
 
-// Handler returns what answers requests: /v1/..., /openapi.json, /docs and /version. It
-// bounds no client and writes no log; the Caller of a request is found in its context.
+// Handler returns the handler for /v1/..., /openapi.json, /docs and /version. It has no limits
+// for clients and no log; the Caller of a request is in its context.
 func (s *Service) Handler() http.Handler { return s.handler }
 
 // An operation answers the requests of a method and path of openapi.yaml.
@@ -193,19 +191,18 @@ func wrongMethod(allowed []string) http.Handler {
 	})
 }
 
-// recovered answers a panic of a handler with a problem, or, where an answer has begun,
-// ends the connection.
+// recovered turns a panic into a problem or, if the response has begun, closes the connection.
 func recovered(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun := &began{ResponseWriter: w}
 		defer func() {
 			fault := recover()
-			if fault != nil && fault != http.ErrAbortHandler { //nolint:errorlint // the value itself is the sign
+			if fault != nil && fault != http.ErrAbortHandler { //nolint:errorlint // panics are compared
 				Fault(r.Context(), fault)
 			}
 			switch {
 			case fault == nil:
-			case fault == http.ErrAbortHandler || begun.header: //nolint:errorlint // the value itself is the sign
+			case fault == http.ErrAbortHandler || begun.header: //nolint:errorlint // panics are compared
 				panic(http.ErrAbortHandler)
 			default:
 				internalProblem().Write(w, r)
@@ -215,7 +212,7 @@ func recovered(next http.Handler) http.Handler {
 	})
 }
 
-// began knows whether an answer has begun.
+// began notes whether a response has begun.
 type began struct {
 	http.ResponseWriter
 	header bool
@@ -231,7 +228,7 @@ func (b *began) Write(p []byte) (int, error) {
 	return b.ResponseWriter.Write(p)
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap lets http.ResponseController reach the connection.
 func (b *began) Unwrap() http.ResponseWriter { return b.ResponseWriter }
 
 // acceptable refuses an Accept header without any type of the response. Weights are ignored: a

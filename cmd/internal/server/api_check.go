@@ -21,10 +21,10 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// The questions whether a crawler may fetch a URL: one, or many at a time.
+// Verdicts for one URL or for many.
 
 const (
-	mostQuestions = 1000 // of a batch
+	mostQuestions = 1000 // per batch
 	typeLines     = "application/x-ndjson"
 )
 
@@ -71,7 +71,7 @@ func (s *Service) asStatus(q *question, v robots.Verdict) (*answer, *Problem) {
 	return nil, NewProblem(Disallowed, "the URL is "+v.String())
 }
 
-// outcomeOf is an answer for the log and the metrics.
+// outcomeOf returns the outcome of an answer for logs and metrics.
 func outcomeOf(l batch.Last) Outcome {
 	switch {
 	case !l.Answered:
@@ -84,7 +84,7 @@ func outcomeOf(l batch.Last) Outcome {
 	return OutcomeDisallowed
 }
 
-// outcome is a problem in place of an answer for the log and the metrics.
+// outcome returns the outcome of a problem for logs and metrics.
 func (p *Problem) outcome() Outcome {
 	if p.code() == batch.Code(Pending) {
 		return OutcomePending
@@ -92,7 +92,7 @@ func (p *Problem) outcome() Outcome {
 	return OutcomeBad
 }
 
-// A question is one about a live site, with what the site says.
+// A question is a question about a live site, with the site's terms.
 type question struct {
 	url    string
 	agents []string
@@ -102,8 +102,8 @@ type question struct {
 	terms  *terms
 }
 
-// question reads the parts of a question and gets what the site says. The location begins
-// that of each part, such as "query.".
+// question parses a question and gets the site's terms. Location is the prefix of its parts,
+// such as "query.".
 func (s *Service) question(ctx context.Context, url string, agents []string, dialect string, userInitiated bool, wait, location string) (*question, *Problem) {
 	if !CallerOf(ctx).May(ScopeCheck) {
 		return nil, NewProblem(Unauthorized, "a token with the scope check is needed")
@@ -190,7 +190,7 @@ func (s *Service) checkMany(r *request) (*answer, *Problem) {
 	return &answer{kind: media, body: append(body, end...)}, nil
 }
 
-// charge takes the questions of a batch from what its caller may ask.
+// charge counts the questions of a batch against the rate limit of the client.
 func charge(ctx context.Context, n int) *Problem {
 	if ok, after := Charge(ctx, max(0, n-1)); !ok {
 		return NewProblem(RateLimited, fmt.Sprintf("%d questions exceed your current rate limit; send fewer at a time, or later", n)).After(after)
@@ -205,15 +205,15 @@ func tooManyQuestions(n int, what string) *Problem {
 	return NewProblem(TooMany, fmt.Sprintf("the body has %d %s; send at most %d at a time", n, what, mostQuestions))
 }
 
-// lines are the questions of one request.
+// lines are the questions of a request.
 type lines struct {
 	s        *Service
 	defaults batch.Defaults
 	wait     string // of the defaults
 }
 
-// read reads a body of application/json: what is around the questions strictly, each
-// question as a line of a batch.
+// read splits a body of application/json: each question is read like a line of a batch,
+// everything around the questions strictly.
 func (b *lines) read(body []byte) (list [][]byte, p *Problem) {
 	if err := shallow(body); err != nil {
 		return nil, NewProblem(BadJSON, "the body "+err.Error())
@@ -231,8 +231,8 @@ func (b *lines) read(body []byte) (list [][]byte, p *Problem) {
 	return list, b.readDefaults(defaults)
 }
 
-// members splits an object into the members that it may have, of which each may be there
-// once. A member that is null is one that is absent.
+// members splits an object into known members. Null is the same as absent; repeated members
+// are a problem.
 func members(text []byte, location string, known map[string]*[]byte) *Problem {
 	var p *Problem
 	seen := map[string]bool{}
@@ -258,8 +258,8 @@ func members(text []byte, location string, known map[string]*[]byte) *Problem {
 	return p
 }
 
-// oneLine returns a JSON text without line ends between its tokens, which its members
-// would take into the answer.
+// oneLine returns a JSON text without line ends between its tokens, which would end up in the
+// answer.
 func oneLine(text []byte) []byte {
 	if bytes.IndexByte(text, '\n') < 0 {
 		return text
@@ -271,7 +271,7 @@ func oneLine(text []byte) []byte {
 	return b.Bytes()
 }
 
-// readDefaults reads what stands for members that a question leaves out.
+// readDefaults reads the defaults for members that questions omit.
 func (b *lines) readDefaults(text []byte) *Problem {
 	if text == nil {
 		return nil
@@ -324,10 +324,11 @@ func (b *lines) readDefaults(text []byte) *Problem {
 	return nil
 }
 
-// sample is after how many answers the length of all of them is guessed.
+// sample is the number of answers after which the total length is estimated.
 const sample = 16
 
-// answer appends the answers to lines, with a separator between them. The sites that are not held are fetched at the same time.
+// answer appends the answers to lines, with a separator between them. Sites that are not in
+// memory are fetched concurrently.
 func (b *lines) answer(ctx context.Context, dst []byte, list [][]byte, separator string, wait time.Duration) ([]byte, *Problem) {
 	type site struct {
 		record  *fetch.Record

@@ -16,10 +16,10 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// A fetcher fetches what its callers may have fetched. It is asked when neither memory nor
-// store has an answer, by the flight that one caller has begun: a flight keeps the values
-// of that caller's context and goes on when he is gone. So a held answer costs no caller
-// anything, and what goes on unwatched is bounded here.
+// A fetcher fetches what its clients may have fetched. The cache calls it if neither memory
+// nor store has the record, with the context of the client that caused the flight, which
+// continues when that client is gone. So records in memory cost a client nothing, and
+// abandoned fetches are limited here.
 type fetcher struct {
 	client *fetch.Client
 	ftp    bool
@@ -27,7 +27,7 @@ type fetcher struct {
 	flying atomic.Int64
 }
 
-// A refusal says that a caller may not cause a fetch.
+// A refusal reports that a client may not cause a fetch.
 type refusal struct {
 	*Problem
 	caller string
@@ -35,13 +35,13 @@ type refusal struct {
 
 func (e *refusal) Unwrap() error { return e.Problem }
 
-// begin counts a fetch, or says why there is none.
+// begin counts a fetch, or returns why it is refused.
 func (f *fetcher) begin(ctx context.Context, origin robots.Origin) error {
 	c := CallerOf(ctx)
 	p := f.refuses(c, origin)
 	if p == nil && f.flying.Add(1) > f.most {
 		f.flying.Add(-1)
-		p = NewProblem(Busy, "as many sites are being asked as this service asks at a time: try again in a second").After(1)
+		p = NewProblem(Busy, "too many sites are being fetched: try again in a second").After(1)
 	}
 	if p != nil {
 		return &refusal{p, c.Name}
@@ -53,26 +53,26 @@ func (f *fetcher) refuses(c Caller, origin robots.Origin) *Problem {
 	port := origin.Port()
 	switch {
 	case !c.May(ScopeFetch):
-		return NewProblem(Unauthorized, "robots.txt of "+origin.String()+" is not held, and to have it fetched a token with the scope fetch is needed")
+		return NewProblem(Unauthorized, "robots.txt of "+origin.String()+" has no record, and a token with the scope fetch is needed to fetch it")
 	case origin.Scheme() == "ftp" && !f.ftp:
-		return NewProblem(BadURL, "sites with the scheme ftp are not asked by this service: ask about http or https")
+		return NewProblem(BadURL, "this service does not fetch ftp sites: use http or https")
 	case c.Anonymous && (origin.Scheme() == "ftp" || port != 80 && port != 443):
-		return NewProblem(Unauthorized, "without a token only http and https on the ports 80 and 443 are asked, and not "+origin.String())
+		return NewProblem(Unauthorized, "without a token only http and https sites on ports 80 and 443 are fetched, not "+origin.String())
 	case c.NewOrigin == nil:
 		return nil
 	}
 	if ok, after := c.NewOrigin(); !ok {
-		return NewProblem(RateLimited, "robots.txt of "+origin.String()+" is not held, and you have had as many sites asked as you may for now: try again later").After(after)
+		return NewProblem(RateLimited, "robots.txt of "+origin.String()+" has no record, and you have reached your limit of new sites: try again later").After(after)
 	}
 	return nil
 }
 
-// Fetch is FetchAfter without a function.
+// Fetch is required by cache.Fetcher.
 func (f *fetcher) Fetch(ctx context.Context, origin robots.Origin) (*fetch.Record, error) {
 	return f.FetchAfter(ctx, origin, func() error { return nil })
 }
 
-// FetchAfter fetches what the client of ctx may have fetched.
+// FetchAfter fetches if the client of ctx may cause a fetch.
 func (f *fetcher) FetchAfter(ctx context.Context, origin robots.Origin, before func() error) (*fetch.Record, error) {
 	if err := f.begin(ctx, origin); err != nil {
 		return nil, err
@@ -102,11 +102,11 @@ func (s *Service) terms(ctx context.Context, origin robots.Origin, c *crawler) (
 	if c.userInitiated {
 		rules = rules.UserInitiated()
 	}
-	schedule, _ := pace.NewSchedule(rules, s.parts.Policy) // the error is about the policy, which New has checked
+	schedule, _ := pace.NewSchedule(rules, s.parts.Policy) // no error: New has checked the policy
 	return r, &terms{rules, schedule}, nil
 }
 
-// mostWait and usualWait bound how long a question waits for a fetch.
+// mostWait and usualWait limit how long a request waits for a fetch.
 const (
 	mostWait  = 30 * time.Second
 	usualWait = 10 * time.Second
@@ -134,8 +134,8 @@ func durationOf(text, location string, least, most time.Duration) (time.Duration
 
 // get waits for the terms of a site for a crawler.
 func (s *Service) get(ctx context.Context, c *crawler, origin robots.Origin, wait time.Duration) (*fetch.Record, *terms, *Problem) {
-	// What is held is answered without a timer, and its refresh before its end is not the
-	// caller's: no question is behind it.
+	// A record in memory needs no timer, and its background refresh does not count for the
+	// client.
 	r, t, err := s.terms(ended, origin, c)
 	if err == nil {
 		return r, t, nil
@@ -159,7 +159,7 @@ func (s *Service) record(ctx context.Context, origin robots.Origin, wait time.Du
 	return r, p
 }
 
-// ended is a context that has ended: with it a cache answers out of its memory alone.
+// ended is a context that has ended: a cache then returns only records in memory.
 var ended = func() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -175,8 +175,8 @@ func (s *Service) held(origin robots.Origin) *fetch.Record {
 	return r
 }
 
-// await calls get until it has an answer or the wait is over. A held answer is there also
-// where the wait is 0; then a fetch begins that nobody waits for.
+// await calls get until it succeeds or the wait is over. With a wait of 0 it returns records
+// in memory, or starts a fetch in the background.
 func (s *Service) await(ctx context.Context, origin robots.Origin, wait time.Duration, get func(context.Context) error) *Problem {
 	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -186,35 +186,35 @@ func (s *Service) await(ctx context.Context, origin robots.Origin, wait time.Dur
 		if err == nil {
 			return nil
 		}
-		// The flight may be one that another caller has begun, who may not have it.
+		// The flight might have been started by another client, who may not cause a fetch.
 		if r, ok := errors.AsType[*refusal](err); ok && r.caller != CallerOf(ctx).Name && waiting.Err() == nil {
 			continue
 		}
 		if wait <= 0 {
-			go s.cache.Get(context.WithoutCancel(ctx), origin) // the next request gets the outcome
+			go s.cache.Get(context.WithoutCancel(ctx), origin) // the next request gets the record
 		}
 		return fetchProblem(origin, err)
 	}
 }
 
-// pendingAfter is the Retry-After, in seconds, of what is being fetched.
+// pendingAfter is the Retry-After in seconds while a fetch is in progress.
 const pendingAfter = 2
 
-// fetchProblem says why there is no record.
+// fetchProblem returns the problem for a missing record.
 func fetchProblem(origin robots.Origin, err error) *Problem {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r.Problem
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return NewProblem(Pending, "robots.txt of "+origin.String()+" is being fetched and not there yet: ask again").After(pendingAfter)
+		return NewProblem(Pending, "robots.txt of "+origin.String()+" is being fetched: try again").After(pendingAfter)
 	case errors.Is(err, cache.ErrClosed):
-		return NewProblem(Busy, "the service is being stopped: ask another, or try again").After(1)
+		return NewProblem(Busy, "the service is stopping: use another, or try again").After(1)
 	}
-	return NewProblem(Pending, "robots.txt of "+origin.String()+" could not be asked for: "+robots.Printable(err.Error())).After(pendingAfter)
+	return NewProblem(Pending, "robots.txt of "+origin.String()+" could not be fetched: "+robots.Printable(err.Error())).After(pendingAfter)
 }
 
-// siteOf returns the site and the path of a URL, as a dialect reads it.
+// siteOf returns the origin and path of a URL as a dialect reads it.
 func siteOf(d robots.Dialect, url, location string) (robots.Origin, robots.Path, *Problem) {
 	origin, path, err := ask.URL(d, url, true)
 	if err != nil {
@@ -223,7 +223,7 @@ func siteOf(d robots.Dialect, url, location string) (robots.Origin, robots.Path,
 	return origin, path, nil
 }
 
-// dialectOf returns the dialect of a name, that of the service if there is none.
+// dialectOf returns the dialect with a name, or the default.
 func (s *Service) dialectOf(name, location string) (robots.Dialect, *Problem) {
 	if name == "" {
 		return s.parts.Dialect, nil
@@ -235,32 +235,32 @@ func (s *Service) dialectOf(name, location string) (robots.Dialect, *Problem) {
 	return d, nil
 }
 
-// Agents of one question.
+// Limits for the agents of a question.
 const (
 	mostAgents  = 20
 	longestName = 128
 )
 
-// checkAgents returns what is wrong with the tokens of a crawler.
+// checkAgents returns a problem for invalid product tokens.
 func checkAgents(agents []string, d robots.Dialect, location string) *Problem {
 	if len(agents) > mostAgents {
-		return wrong(TooMany, location, "", fmt.Sprintf("names the crawler in %d ways: %d at most", len(agents), mostAgents))
+		return wrong(TooMany, location, "", fmt.Sprintf("has %d product tokens: at most %d are allowed", len(agents), mostAgents))
 	}
 	for _, a := range agents {
 		switch {
 		case len(a) > longestName:
-			return wrong(BadParameter, location, a, fmt.Sprintf("has more than %d bytes: give a product token such as MyBot", longestName))
+			return wrong(BadParameter, location, a, fmt.Sprintf("has more than %d bytes: use a product token such as MyBot", longestName))
 		case strings.IndexByte(a, 0) >= 0:
-			return wrong(BadParameter, location, "", "holds a NUL: give a product token such as MyBot")
+			return wrong(BadParameter, location, "", "contains a NUL: use a product token such as MyBot")
 		}
 		if names := ask.Listed(a); names != nil && !d.RawTokens {
-			return wrong(BadParameter, location, a, "is a list in one string: give its names one by one, the most wanted first, "+strings.Join(names, ", then "))
+			return wrong(BadParameter, location, a, "is a list in one string: send the product tokens separately, most specific first: "+strings.Join(names, ", then "))
 		}
 	}
 	return nil
 }
 
-// appendAgent appends the member agent of an answer: as it was given.
+// appendAgent appends the member agent of an answer, as given.
 func appendAgent(dst []byte, agents []string) []byte {
 	dst = append(dst, `"agent":`...)
 	switch len(agents) {
@@ -272,8 +272,7 @@ func appendAgent(dst []byte, agents []string) []byte {
 	return ask.AppendStrings(dst, agents)
 }
 
-// lifetime returns how long the answers of a record are good, in whole seconds: until it
-// expires, or until the site is asked again.
+// lifetime returns the seconds until a record expires or is fetched again.
 func (s *Service) lifetime(r *fetch.Record) int {
 	until := r.Expires
 	if !r.Outcome.Good() {
@@ -285,7 +284,7 @@ func (s *Service) lifetime(r *fetch.Record) int {
 	return int(max(until.Sub(s.now()), 0) / time.Second)
 }
 
-// maxAge is the Cache-Control of an answer about a record.
+// maxAge returns the Cache-Control of an answer from a record.
 func (s *Service) maxAge(r *fetch.Record) string {
 	return "private, max-age=" + strconv.Itoa(s.lifetime(r))
 }

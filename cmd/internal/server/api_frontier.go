@@ -12,12 +12,12 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// Permits for a frontier, which has URLs of many sites: one call of the limiter for all of them.
+// Permits for many sites, with one call of the limiter.
 
-// longestURL is how many bytes each may have.
+// longestURL is the maximum size of each URL in bytes.
 const longestURL = 8 << 10
 
-// A wantedPage is one URL of many, with its permit.
+// A wantedPage is a URL of a request, with its permit.
 type wantedPage struct {
 	question
 	problem *Problem
@@ -25,7 +25,7 @@ type wantedPage struct {
 	permit  pace.Permit
 }
 
-// maxURLs is how many URLs a request can have.
+// maxURLs is the maximum number of URLs in a request.
 const maxURLs = 1000
 
 // permits answers POST /v1/permits/next.
@@ -105,8 +105,8 @@ func (s *Service) permits(r *request) (*answer, *Problem) {
 	return permitsOf(append(out, ']'), returned), nil
 }
 
-// readPages finds what the sites say of their URLs. Those that are not held are asked at the
-// same time.
+// readPages finds the verdicts for URLs. Sites that are not in memory are fetched
+// concurrently.
 func (s *Service) readPages(ctx context.Context, pages []wantedPage, urls []string, d robots.Dialect, agents Agents, wait time.Duration) {
 	who := &crawler{Crawler: cache.Crawler{Dialect: d, Tokens: agents}}
 	missing := map[robots.Origin][]*wantedPage{}
@@ -146,7 +146,8 @@ func (s *Service) readPages(ctx context.Context, pages []wantedPage, urls []stri
 	}
 }
 
-// acquireFirst acquires permits for the first most of the pages that are allowed and whose sites are ready.
+// acquireFirst acquires permits for the first allowed pages whose sites are ready, at most
+// most.
 func (s *Service) acquireFirst(ctx context.Context, pages []wantedPage, most int, hold time.Duration) error {
 	var allowed []*wantedPage
 	var requests []pace.Request

@@ -18,7 +18,8 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// A permit is one that a client has. What its release needs, through any server with the same limiter and secret, is in its id.
+// A permit is a permit of a client. Its id contains what a server with the same limiter and
+// secret needs to release it.
 type permit struct {
 	pace.Permit
 	hold time.Duration
@@ -26,8 +27,9 @@ type permit struct {
 
 func (p *permit) expires() time.Time { return p.Start.Add(p.hold) }
 
-// The id of a permit is permitHead and base64url of: its start in milliseconds, the seconds of its lifetime, the id in the limiter
-// with its length, the origin; then macBytes of an HMAC over that.
+// The id of a permit is permitHead and base64url of: its start in milliseconds, its lifetime
+// in seconds, the id in the limiter with its length, the origin, and macBytes of an HMAC over
+// these.
 const (
 	permitHead  = "p_"
 	macBytes    = 16
@@ -52,7 +54,7 @@ func (s *Service) sign(p *permit) string {
 	return permitHead + base64.RawURLEncoding.EncodeToString(append(b, s.mac(b)...))
 }
 
-// verify reads the id of a permit that a server with the same secret has made.
+// verify reads the id of a permit from a server with the same secret.
 func (s *Service) verify(id string) (*permit, bool) {
 	text, ok := strings.CutPrefix(id, permitHead)
 	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
@@ -63,7 +65,7 @@ func (s *Service) verify(id string) (*permit, bool) {
 	if !hmac.Equal(mac, s.mac(b)) {
 		return nil, false
 	}
-	// It is one of ours, so it is complete.
+	// The signature is valid, so the id is complete.
 	const fixed = 8 + 4 + 1
 	p := &permit{hold: time.Duration(binary.BigEndian.Uint32(b[8:])) * time.Second}
 	p.Start = time.UnixMilli(int64(binary.BigEndian.Uint64(b))).UTC()
@@ -83,7 +85,8 @@ type Return struct {
 	Unused     bool    `json:"unused"`
 }
 
-// invalid returns what is wrong with a Return at a location such as "body".
+// invalid returns a problem for invalid values. Location is that of the Return, such as
+// "body".
 func (r *Return) invalid(location string) *Problem {
 	return cmp.Or(outside(location+".status", float64(r.Status), 0, 999), outside(location+".retry_after", r.RetryAfter, 0, 31536000))
 }
@@ -98,10 +101,10 @@ type Returned struct {
 	Result string `json:"result"`
 }
 
-// stamp writes a time of an answer, in whole milliseconds.
+// stamp formats a time in whole milliseconds.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999Z") }
 
-// stampAfter writes a time before which nothing is to happen.
+// stampAfter formats a time rounded up.
 func stampAfter(t time.Time) string { return stamp(t.Add(time.Millisecond - 1)) }
 
 func mayPermit(ctx context.Context) *Problem {
@@ -161,7 +164,8 @@ func (s *Service) permit(r *request) (*answer, *Problem) {
 		if !addr.IsValid() {
 			addr = q.record.Addr()
 		}
-		// The lifetime counts from the start at the site, and the address might make that later.
+		// The lifetime counts from the start at the origin; the start at the address can be
+		// later.
 		request := pace.Request{Origin: q.origin, Schedule: q.terms.schedule, Within: within, Addr: addr, Lifetime: hold + within}
 		var list []pace.Permit
 		var err error
@@ -174,7 +178,7 @@ func (s *Service) permit(r *request) (*answer, *Problem) {
 	return permitsOf(s.appendPermit([]byte("{"), q, v, got, hold), returned), nil
 }
 
-// holdOf reads for how long a permit is held.
+// holdOf reads the lifetime of a permit.
 func holdOf(text string) (time.Duration, *Problem) {
 	if text == "" {
 		return usualHold, nil
@@ -187,7 +191,7 @@ func noPace(err error) *Problem {
 	return NewProblem(Busy, "no permits are issued at present: "+robots.Printable(err.Error())).After(1)
 }
 
-// permitsOf is an answer with the results of released permits.
+// permitsOf returns an answer with the results of released permits.
 func permitsOf(out []byte, returned []Returned) *answer {
 	if returned != nil {
 		out = appendJSON(append(out, `,"done":`...), returned)
@@ -195,8 +199,8 @@ func permitsOf(out []byte, returned []Returned) *answer {
 	return &answer{kind: typeJSON, body: append(out, "}\n"...)}
 }
 
-// appendPermit appends the members of an answer, without braces: the verdict, and where that
-// allows the URL, what was granted.
+// appendPermit appends the members of an answer, without braces: the verdict and, if the URL
+// is allowed, the permit or the time to try again.
 func (s *Service) appendPermit(dst []byte, q *question, v robots.Verdict, got pace.Permit, hold time.Duration) []byte {
 	dst = append(q.appendVerdict(append(dst, `"verdict":{`...), v), `},"permit":`...)
 	switch {
@@ -211,11 +215,11 @@ func (s *Service) appendPermit(dst []byte, q *question, v robots.Verdict, got pa
 	return appendJSON(append(dst, `,"reasons":`...), reasonsOf(got.Reasons))
 }
 
-// appendJSON appends a value that can be written.
+// appendJSON appends a value as JSON.
 func appendJSON(dst []byte, v any) []byte {
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // which is answered as a fault of the service
+		panic(err) // recovered as an internal error
 	}
 	return append(dst, text...)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// What is known of a site: the record of its robots.txt, and its pace.
+// The record and the crawl rate of a site.
 
 // A Record is the outcome of a robots.txt fetch.
 type Record struct {
@@ -39,7 +39,7 @@ type Record struct {
 	Hops         []Hop             `json:"hops"`
 }
 
-// A GoodCopy is an answer kept through an outage.
+// A GoodCopy is a last good response.
 type GoodCopy struct {
 	Status  int        `json:"status"`
 	Fetched *time.Time `json:"fetched,omitempty"`
@@ -59,7 +59,7 @@ type Hop struct {
 	Seconds  float64 `json:"seconds"`
 }
 
-// some returns nil for no time. Times of a service are whole milliseconds in UTC.
+// some returns nil for the zero time, otherwise the time in UTC and whole milliseconds.
 func some(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -97,7 +97,7 @@ func newRecord(r *fetch.Record) *Record {
 
 const typeText = "text/plain"
 
-// site returns the site of a URL and how long to wait for it.
+// site returns the origin of a URL and the timeout for its record.
 func (s *Service) site(ctx context.Context, url, wait, location string) (origin robots.Origin, timeout time.Duration, p *Problem) {
 	if !CallerOf(ctx).May(ScopeCheck) {
 		return origin, 0, NewProblem(Unauthorized, "a token with the scope check is needed")
@@ -132,7 +132,7 @@ func (s *Service) robots(req *request) (*answer, *Problem) {
 		body, has = g.Body, g.Outcome == fetch.Success
 	}
 	if !has {
-		return nil, NewProblem(NotFound, "there is no robots.txt of "+origin.String()+" to show: "+r.Cause.Sentence())
+		return nil, NewProblem(NotFound, ""+origin.String()+" has no robots.txt: "+r.Cause.Sentence())
 	}
 	header := http.Header{"X-Content-Type-Options": {"nosniff"}}
 	return &answer{kind: typeText, caching: s.maxAge(r), header: header, body: body}, nil
@@ -173,7 +173,7 @@ func (s *Service) refresh(req *request) (*answer, *Problem) {
 	return s.answerRecord(r)
 }
 
-// A Schedule is the pace of a site for a crawler.
+// A Schedule is the crawl rate of a site for a crawler.
 type Schedule struct {
 	Dialect  string     `json:"dialect"`
 	Agent    Agents     `json:"agent"`
@@ -186,7 +186,7 @@ type Schedule struct {
 	Dropped  int        `json:"dropped"`
 }
 
-// A Window is a time with one pace.
+// A Window is a period with one crawl rate.
 type Window struct {
 	From     time.Time `json:"from"`
 	To       time.Time `json:"to"`
@@ -195,7 +195,7 @@ type Window struct {
 	Reasons  []string  `json:"reasons"`
 }
 
-// A Declared is a line about pace.
+// A Declared is a line about the crawl rate.
 type Declared struct {
 	Line     int     `json:"line"`
 	Field    string  `json:"field"`
@@ -205,7 +205,7 @@ type Declared struct {
 	Why      string  `json:"why,omitempty"`
 }
 
-// mostEntries bounds the windows and the lines of a file with hundreds of them.
+// mostEntries limits windows and lines.
 const mostEntries = 1000
 
 // schedule answers GET /v1/schedule.
@@ -248,7 +248,7 @@ func (s *Service) schedule(r *request) (*answer, *Problem) {
 	return a, p
 }
 
-// reasonsOf returns reasons in words.
+// reasonsOf returns reasons as text.
 func reasonsOf(reasons []pace.Reason) []string {
 	words := []string{}
 	for _, r := range reasons {

@@ -327,11 +327,11 @@ func TestCheckRefuses(t *testing.T) {
 		{"?url=https://a.example/&wait=31s", BadParameter, "wait must be a time such as 5s, from 0 s to 30 s"},
 		{"?url=https://a.example/&user_initiated=maybe", BadParameter, "user_initiated must be true or false"},
 		{"?url=https://a.example/&as=html", BadParameter, `as must be one of "status"`},
-		{"?url=https://a.example/&agent=A,B", BadParameter, "agent is a list in one string: give its names one by one, the most wanted first, A, then B"},
-		{"?url=https://a.example/&agent=" + strings.Repeat("x", 129), BadParameter, "agent has more than 128 bytes: give a product token such as MyBot"},
+		{"?url=https://a.example/&agent=A,B", BadParameter, "agent is a list in one string: send the product tokens separately, most specific first: A, then B"},
+		{"?url=https://a.example/&agent=" + strings.Repeat("x", 129), BadParameter, "agent has more than 128 bytes: use a product token such as MyBot"},
 		{"?url=https://a.example/" + strings.Repeat("&agent=x", 21), BadParameter, "agent must have 20 entries or fewer"},
 		{"?url=https://a.example/%zz", BadParameter, "the query cannot be read: write special characters as %XX, a semicolon as %3B, and & between parameters"},
-		{"?url=ftp://a.example/", BadURL, "sites with the scheme ftp are not asked by this service: ask about http or https"},
+		{"?url=ftp://a.example/", BadURL, "this service does not fetch ftp sites: use http or https"},
 	} {
 		r := b.get("/v1/check" + tt.query)
 		var p Problem

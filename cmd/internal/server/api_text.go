@@ -17,19 +17,19 @@ import (
 	"github.com/robotskit/robots/lint"
 )
 
-// Questions about text that is sent with them. It is neither kept nor logged.
+// Operations on text in the request, which is neither stored nor logged.
 
-// A Text is a robots.txt in a question.
+// A Text is a robots.txt in a request.
 type Text struct {
 	Robots    *string `json:"robots,omitempty"`
 	RobotsB64 *string `json:"robots_b64,omitempty"`
 }
 
-// bytes returns the file of a question.
+// bytes returns the file.
 func (t Text) bytes() ([]byte, *Problem) {
 	switch {
 	case t.Robots != nil && t.RobotsB64 != nil:
-		return nil, wrong(BadParameter, "body.robots_b64", "", "is there beside robots: give one of them")
+		return nil, wrong(BadParameter, "body.robots_b64", "", "excludes robots: send only one of them")
 	case t.RobotsB64 != nil:
 		body, err := base64.StdEncoding.DecodeString(*t.RobotsB64)
 		if err != nil {
@@ -39,17 +39,17 @@ func (t Text) bytes() ([]byte, *Problem) {
 	case t.Robots != nil:
 		return []byte(*t.Robots), nil
 	}
-	return nil, wrong(BadParameter, "body", "", "must have the member robots, the text of the file, or robots_b64")
+	return nil, wrong(BadParameter, "body", "", "must have the member robots or robots_b64, the file")
 }
 
-// An Explanation is how a verdict came to be: the members of Check, and the steps.
+// An Explanation is a verdict with the steps that led to it.
 type Explanation struct {
 	Answer json.RawMessage `json:"answer"`
 	shapes.Derivation
 	Dropped int `json:"dropped"`
 }
 
-// mayAsk says whether a caller may ask about text.
+// mayAsk returns a problem if the client may not use these operations.
 func mayAsk(ctx context.Context) *Problem {
 	if !CallerOf(ctx).May(ScopeCheck) {
 		return NewProblem(Unauthorized, "a token with the scope check is needed")
@@ -98,14 +98,14 @@ func (s *Service) explain(r *request) (*answer, *Problem) {
 	return answerWith(j)
 }
 
-// Findings are what is wrong with a file.
+// Findings are the mistakes in a file.
 type Findings struct {
 	Findings  []Finding `json:"findings"`
 	Undecided bool      `json:"undecided"`
 	Dropped   int       `json:"dropped"`
 }
 
-// A Finding is one.
+// A Finding is a mistake.
 type Finding struct {
 	Line      int      `json:"line"`
 	Column    int      `json:"column"`
@@ -166,14 +166,14 @@ func (s *Service) lint(r *request) (*answer, *Problem) {
 	return answerWith(j)
 }
 
-// A Diff is what changes for each crawler.
+// A Diff is the comparison of two files.
 type Diff struct {
 	Dialect  string        `json:"dialect"`
 	Same     bool          `json:"same"`
 	Crawlers []CrawlerDiff `json:"crawlers"`
 }
 
-// A CrawlerDiff is what changes for one crawler.
+// A CrawlerDiff is the comparison for one crawler.
 type CrawlerDiff struct {
 	Agent        string        `json:"agent"`
 	Result       string        `json:"result"`
@@ -182,7 +182,7 @@ type CrawlerDiff struct {
 	Complete     bool          `json:"complete"`
 }
 
-// A ChangeOfURL is a URL that is answered otherwise.
+// A ChangeOfURL is a URL with another verdict.
 type ChangeOfURL struct {
 	Path     string       `json:"path"`
 	Shortest bool         `json:"shortest"`
@@ -190,7 +190,7 @@ type ChangeOfURL struct {
 	New      *shapes.Rule `json:"new"`
 }
 
-// The bounds of a diff: crawlers of a request, and steps of all its proofs together, of some
+// Limits of a diff: crawlers of a request, and steps of all its proofs together, of about
 // twenty nanoseconds each.
 const (
 	mostCrawlers = 1000
@@ -236,7 +236,7 @@ func (s *Service) diff(r *request) (*answer, *Problem) {
 		names = append(old.Crawlers(d), changed.Crawlers(d)...)
 		slices.Sort(names)
 		if names = append([]string{"*"}, slices.Compact(names)...); len(names) > mostCrawlers {
-			return nil, NewProblem(TooMany, fmt.Sprintf("the files name %d crawlers, and %d are compared at a time: name those that matter with agent", len(names)-1, mostCrawlers))
+			return nil, NewProblem(TooMany, fmt.Sprintf("the files name %d crawlers, but at most %d are compared: select some with agent", len(names)-1, mostCrawlers))
 		}
 	}
 	callers := make([]robots.Crawler, len(names))
@@ -249,7 +249,7 @@ func (s *Service) diff(r *request) (*answer, *Problem) {
 	proofs := newDiffer(diffSteps)
 	for i, name := range names {
 		if ctx.Err() != nil {
-			return nil, NewProblem(Pending, "the caller has gone").After(1)
+			return nil, NewProblem(Pending, "the client has disconnected").After(1)
 		}
 		if p := Overworked(ctx); p != nil {
 			return nil, p
@@ -271,10 +271,10 @@ func (s *Service) diff(r *request) (*answer, *Problem) {
 	return answerWith(j)
 }
 
-// A differ compares the rules of one crawler after another. Their proofs share steps. Who comes
-// when these are used up is still looked at, for rules that are the same take no proof. But to
-// look at rules takes steps too, a half for each and more to compare them, and after as many
-// steps again all are undecided.
+// A differ compares the rules of one crawler after another; their proofs share steps. When
+// these are used up, only equal rules, which need no proof, are decided. Reading rules takes
+// steps too, half a step per rule, and after twice the steps all further crawlers are
+// undecided.
 type differ struct {
 	steps, used int
 	known       map[[2][sha256.Size]byte]compare.Result // crawlers in the same groups have the same rules
@@ -292,7 +292,7 @@ func (d *differ) compare(before, after *robots.Rules) compare.Result {
 	key := [2][sha256.Size]byte{placesOf(before), placesOf(after)}
 	r, ok := d.known[key]
 	if !ok {
-		// At least a step: 0 would be the usual number of them.
+		// At least 1, as 0 means the default.
 		r = compare.Rules(before, after, compare.Options{Steps: max(min(d.steps-d.used, compare.DefaultSteps), 1)})
 		d.used += r.NewlyBlocked.Steps + r.NewlyAllowed.Steps
 		d.known[key] = r
@@ -300,8 +300,7 @@ func (d *differ) compare(before, after *robots.Rules) compare.Result {
 	return r
 }
 
-// placesOf says where rules stand in their file: those that stand in the same places are
-// the same.
+// placesOf returns a hash of the positions of rules in their file.
 func placesOf(r *robots.Rules) [sha256.Size]byte {
 	var places []byte
 	for rule := range r.All() {

@@ -145,10 +145,10 @@ func TestDiffEnds(t *testing.T) {
 func TestTextRefuses(t *testing.T) {
 	b := newBench(t, Parts{})
 	for _, tt := range []struct{ path, body, detail string }{
-		{"/v1/explain", `{"url":"/"}`, "the body must have the member robots, the text of the file, or robots_b64"},
+		{"/v1/explain", `{"url":"/"}`, "the body must have the member robots or robots_b64, the file"},
 		{"/v1/explain", `{"robots":""}`, "url is missing"},
 		{"/v1/explain", `{"robots":"","url":"x"}`, `URL \"x\": not an absolute URL`},
-		{"/v1/explain", `{"robots":"","url":"/","robots_b64":""}`, "robots_b64 is there beside robots: give one of them"},
+		{"/v1/explain", `{"robots":"","url":"/","robots_b64":""}`, "robots_b64 excludes robots: send only one of them"},
 		{"/v1/explain", `{"robots_b64":"!","url":"/"}`, "robots_b64 must be base64, padded"},
 		{"/v1/explain", `{"robots":"","url":"/","agnt":"x"}`, "agnt is unknown (did you mean agent?)"},
 		{"/v1/explain", `{"robots":"","url":"/","agent":7}`, "agent must be a string or a list of strings"},

@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// mostClients is how many clients are remembered, some 20 MB.
+	// mostClients is the number of clients that are remembered, in about 20 MB.
 	mostClients = 1 << 16
-	// leastToken is the least length of a token, in bytes.
+	// leastToken is the minimum length of a token in bytes.
 	leastToken = 32
 )
 
-// A token is a right to ask. Of its text only the sum is kept.
+// A token is an access token. Only the hash of its text is kept.
 type token struct {
 	name   string
 	scopes Scope
@@ -47,7 +47,7 @@ func readTokens(c *Config) ([]token, error) {
 	return tokens, err
 }
 
-// parseTokens reads a token from each line. Messages repeat none.
+// parseTokens reads a token from each line. Errors do not repeat them.
 func parseTokens(from string, text []byte) (tokens []token, err error) {
 	number := 0
 	for line := range bytes.Lines(text) {
@@ -79,8 +79,7 @@ func parseTokens(from string, text []byte) (tokens []token, err error) {
 	return tokens, nil
 }
 
-// plain reports whether s is a word that may stand in a log or a header: letters,
-// digits and . - _, at most so many.
+// plain reports whether s has at most so many letters, digits and . - _.
 func plain(s string, most int) bool {
 	for i := range len(s) {
 		b := s[i]
@@ -93,7 +92,7 @@ func plain(s string, most int) bool {
 	return s != "" && len(s) <= most
 }
 
-// bearer returns the token of the request's Authorization, "" if there is none.
+// bearer returns the token in the Authorization header, or "".
 func bearer(r *http.Request) string {
 	scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -102,7 +101,7 @@ func bearer(r *http.Request) string {
 	return strings.TrimSpace(text)
 }
 
-// find returns the token with this text. All are compared, in the same time.
+// find returns the token with this text, in constant time.
 func find(tokens []token, text string) (found *token) {
 	sum := sha256.Sum256([]byte(text))
 	for i := range tokens {
@@ -113,8 +112,8 @@ func find(tokens []token, text string) (found *token) {
 	return found
 }
 
-// clientAddress is the address of the client: the last one in X-Forwarded-For that
-// is not a trusted proxy, if a trusted proxy sent the request.
+// clientAddress returns the address of the client: the last one in X-Forwarded-For that is not
+// a trusted proxy, if a trusted proxy sent the request.
 func clientAddress(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	at, _ := netip.ParseAddrPort(r.RemoteAddr)
 	addr := at.Addr().Unmap().WithZone("")
@@ -133,15 +132,14 @@ func clientAddress(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	for i := len(hops) - 1; i >= 0 && believe(); i-- {
 		before, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
 		if err != nil {
-			break // whoever wrote that is no proxy, but what came after was written by one
+			break // not written by a proxy, but what followed was
 		}
 		addr = before.Unmap().WithZone("")
 	}
 	return addr
 }
 
-// network is the client that an address stands for: itself, or its /64, which one
-// machine of IPv6 has for itself.
+// network returns the client for an address: the address, or its /64 with IPv6.
 func network(a netip.Addr) string {
 	bits := 32
 	if a.Is6() {
@@ -154,25 +152,25 @@ func network(a netip.Addr) string {
 	return p.String()
 }
 
-// clients limits what each client may ask, and how many new origins it may have fetched.
+// clients limits the requests of each client, and the new origins that it can have fetched.
 type clients struct {
 	questions, origins limit
 	most               int
 	used               *lru.Cache[string, *usage]
-	others             *usage // of clients that have no room
+	others             *usage // of clients beyond the maximum
 }
 
-// A limit is a rate with a burst; a burst of 0 is no limit.
+// A limit is a rate with a burst; a burst of 0 means no limit.
 type limit struct {
 	rate  rate.Limit
 	burst int
 }
 
-// usage is what a client has used.
+// usage is the use of a client's limits.
 type usage struct{ questions, origins *rate.Limiter }
 
 func newClients(questions, origins limit, most int) *clients {
-	used, _ := lru.New[string, *usage](most) // most is above 0
+	used, _ := lru.New[string, *usage](most) // no error: most is above 0
 	c := &clients{questions: questions, origins: origins, most: most, used: used}
 	c.others = c.fresh()
 	return c
@@ -182,8 +180,9 @@ func (c *clients) fresh() *usage {
 	return &usage{rate.NewLimiter(c.questions.rate, c.questions.burst), rate.NewLimiter(c.origins.rate, c.origins.burst)}
 }
 
-// of returns what a client has used. A client is forgotten only when it has its full limits again: until then, those who come to
-// a full table count as one client, so that a flood of addresses resets nobody.
+// of returns the usage of a client. A client is dropped only when its limits are full again.
+// Until then clients beyond the maximum count as one, so that a flood of addresses resets no
+// limit.
 func (c *clients) of(name string) *usage {
 	if u, known := c.used.Get(name); known {
 		return u
@@ -200,8 +199,8 @@ func (c *clients) of(name string) *usage {
 	return u
 }
 
-// take takes n of a limit, or returns after which time there would be so many. More than the burst are never there at once, and
-// have to wait all the same.
+// take takes n of a limit, or returns how long until they are available. More than the burst
+// are never available at once, but still have to wait.
 func take(l *rate.Limiter, n int, now time.Time) time.Duration {
 	if l.Burst() == 0 || n == 0 {
 		return 0
@@ -217,7 +216,7 @@ func take(l *rate.Limiter, n int, now time.Time) time.Duration {
 	return 0
 }
 
-// ask takes n questions of a client, and returns after which time it may ask them if not now.
+// ask takes n questions of a client, or returns how long it has to wait.
 func (c *clients) ask(name string, n int) time.Duration {
 	return take(c.of(name).questions, n, time.Now())
 }
@@ -225,12 +224,12 @@ func (c *clients) ask(name string, n int) time.Duration {
 // origin takes a new origin of a client.
 func (c *clients) origin(name string) time.Duration { return take(c.of(name).origins, 1, time.Now()) }
 
-// owe takes n questions that are answered already, also if the client has not so many left.
+// owe takes n questions that were already answered, even beyond the limit.
 func (c *clients) owe(name string, n int) {
 	if l := c.of(name).questions; l.Burst() > 0 && n > 0 {
 		l.ReserveN(time.Now(), min(n, l.Burst()))
 	}
 }
 
-// seconds rounds a wait up, for Retry-After.
+// seconds rounds a wait up for Retry-After.
 func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }

@@ -27,34 +27,35 @@ import (
 )
 
 const (
-	// mostHeld limits the bodies of requests and of answers that are under way, in bytes.
+	// mostHeld limits the bodies of concurrent requests and responses, in bytes.
 	mostHeld = 256 << 20
-	// mostWork is the work of one request, without waiting; longer ones are refused.
+	// mostWork limits the work of a request, without waits.
 	mostWork = time.Second
-	// workOfQuestion is the work that counts as one question against the rate of a client.
+	// workOfQuestion is the work that counts as one question in the rate limit.
 	workOfQuestion = 10 * time.Millisecond
-	// stuckAfter is how long requests may wait without any of them being served until the service is not ready.
+	// stuckAfter is how long requests can wait, with none being served, until the service is
+	// not ready.
 	stuckAfter = 10 * time.Second
 )
 
-// A Gate limits who may use a service, how much, and how much at the same time. It refuses with problems.
+// A Gate limits who can use a service, how much, and how much concurrently. It refuses with
+// problems.
 type Gate struct {
 	c        *Config
 	hosts    map[string]bool
 	cross    *http.CrossOriginProtection
 	tokens   []token
 	proxies  []netip.Prefix
-	public   bool // a client without a token might be anyone, and not only a user of this machine
+	public   bool // a client without a token can be anyone, not only a user of this machine
 	clients  *clients
 	places   *places
-	held     atomic.Int64 // bytes of bodies and answers
+	held     atomic.Int64 // bytes of bodies and responses
 	log      *slog.Logger
 	metrics  *Metrics
 	draining atomic.Bool
 }
 
-// NewGate returns a gate by a configuration that was checked. The error is about
-// the file of tokens.
+// NewGate returns a gate for a checked configuration. The error is about the file of tokens.
 func NewGate(c *Config, log *slog.Logger, m *Metrics) (*Gate, error) {
 	tokens, err := readTokens(c)
 	if err != nil {
@@ -92,12 +93,12 @@ func NewGate(c *Config, log *slog.Logger, m *Metrics) (*Gate, error) {
 	return g, nil
 }
 
-// An exchange is one request and its answer.
+// An exchange is a request and its response.
 type exchange struct {
 	gate    *Gate
 	id      string
 	client  string
-	outside atomic.Bool  // Wait is under way
+	outside atomic.Bool  // within Wait
 	idle    atomic.Int64 // nanoseconds in Wait
 	began   time.Time    // of the work
 
@@ -121,7 +122,7 @@ func (g *Gate) fault(id string, fault any) {
 	g.log.Error("panic", "id", id, "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
 }
 
-// charge takes n questions of a client that has a rate.
+// charge takes n questions of a client with a rate limit.
 func (v *exchange) charge(c Caller, n int) (ok bool, retryAfter int) {
 	if !c.Anonymous {
 		return true, 0
@@ -130,10 +131,10 @@ func (v *exchange) charge(c Caller, n int) (ok bool, retryAfter int) {
 	return wait == 0, seconds(wait)
 }
 
-// worked returns how long the request has worked, without waiting for sites.
+// worked returns how long the request has worked, without waits.
 func (v *exchange) worked() time.Duration { return time.Since(v.began) - time.Duration(v.idle.Load()) }
 
-// Wrap returns a handler that passes to next what the gate lets through.
+// Wrap returns a handler that checks requests before it passes them to next.
 func (g *Gate) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun := time.Now()
@@ -153,7 +154,7 @@ func (g *Gate) Wrap(next http.Handler) http.Handler {
 			h.Set("Traceparent", trace)
 		}
 		if g.draining.Load() {
-			h.Set("Connection", "close") // the next request goes to another server
+			h.Set("Connection", "close") // the next request should go to another server
 		}
 		defer func() {
 			fault := recover()
@@ -168,7 +169,7 @@ func (g *Gate) Wrap(next http.Handler) http.Handler {
 			g.metrics.took.Observe(took.Seconds())
 			g.note(v, a, r, id, traceID, took)
 			if fault == http.ErrAbortHandler || a.broken { //nolint:errorlint // panics are compared
-				panic(http.ErrAbortHandler) // so that the client sees that the answer is not complete
+				panic(http.ErrAbortHandler) // so that the client notices that the response is incomplete
 			}
 		}()
 		if p := g.pass(a, r, v, next); p != nil {
@@ -178,13 +179,13 @@ func (g *Gate) Wrap(next http.Handler) http.Handler {
 	})
 }
 
-// pass checks a request, the cheapest check first, and nothing is read or remembered of clients without permission. It returns
-// why a request is refused.
+// pass checks a request, cheapest check first, and reads nothing from clients without
+// permission. It returns why a request is refused.
 func (g *Gate) pass(w *response, r *http.Request, v *exchange, next http.Handler) *Problem {
 	control := http.NewResponseController(w.ResponseWriter)
 	hasBody := r.ContentLength != 0 && r.Body != nil
 	if hasBody {
-		_ = control.SetReadDeadline(time.Now().Add(g.c.BodyTime)) // for refused requests too; a test's recorder has none
+		_ = control.SetReadDeadline(time.Now().Add(g.c.BodyTime)) // for refused requests too; not supported by test recorders
 	}
 	if n := int64(len(r.RequestURI)); n > int64(g.c.URLBytes) {
 		return NewProblem(TooLarge, fmt.Sprintf("the URL has %d bytes; the limit is %d", n, int64(g.c.URLBytes)))
@@ -206,7 +207,7 @@ func (g *Gate) pass(w *response, r *http.Request, v *exchange, next http.Handler
 		return p
 	}
 	ctx := WithCaller(r.Context(), caller)
-	if isAsset(r) { // of files in memory, which take no work
+	if isAsset(r) { // files in memory take no work
 		w.direct = true
 		next.ServeHTTP(w, r.WithContext(ctx))
 		return nil
@@ -217,19 +218,19 @@ func (g *Gate) pass(w *response, r *http.Request, v *exchange, next http.Handler
 			return p
 		}
 		if g.places.full() {
-			return busy() // before its body takes memory
+			return busy() // before the body takes memory
 		}
 		body, p := g.readBody(w, r)
 		defer func() { g.held.Add(-int64(cap(body))) }()
 		if p != nil {
 			return p
 		}
-		_ = control.SetReadDeadline(time.Time{}) // else the wait for the next request would end this one
+		_ = control.SetReadDeadline(time.Time{}) // otherwise the wait for the next request would end this one
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	}
 	if len(r.TransferEncoding) > 0 {
-		// net/http drops a Content-Length beside it, with which another server on the way may have found another request
-		// in the connection (RFC 9112 section 6.3).
+		// net/http ignores a Content-Length beside Transfer-Encoding, with which a proxy might
+		// have found another request in the connection (RFC 9112 section 6.3).
 		w.Header().Set("Connection", "close")
 	}
 	switch err := g.places.enter(r.Context()); {
@@ -254,7 +255,7 @@ func isAsset(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && (r.URL.Path == "/" || strings.HasPrefix(r.URL.Path, "/page/"))
 }
 
-// checkEncoding refuses bodies in an encoding that the service does not read.
+// checkEncoding refuses bodies in unsupported encodings.
 func checkEncoding(r *http.Request) *Problem {
 	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return NewProblem(UnsupportedType, fmt.Sprintf("the Content-Encoding %q is not supported; send the body without one", ask.Clip(e)))
@@ -266,8 +267,8 @@ func checkEncoding(r *http.Request) *Problem {
 	return nil
 }
 
-// checkHost refuses other host names: a page can point a name of its own at this address, and send requests as if it were of the
-// same site (DNS rebinding).
+// checkHost refuses other host names: a page can point its own name at this address, and then
+// send same-origin requests (DNS rebinding).
 func (g *Gate) checkHost(r *http.Request) *Problem {
 	name, addr := hostOf(r.Host)
 	if g.hosts[name] || addr.IsValid() && addr.Zone() == "" && addr.Unmap().IsLoopback() {
@@ -276,8 +277,8 @@ func (g *Gate) checkHost(r *http.Request) *Problem {
 	return NewProblem(ForbiddenHost, fmt.Sprintf("%q is not a host of this service; use localhost, or a name given with --host", ask.Clip(r.Host)))
 }
 
-// checkOrigin refuses requests that a page of another site makes its reader's browser send: everything but GET, and what might
-// cause a fetch. It answers preflight requests for the origins of --cors.
+// checkOrigin refuses requests of pages of other sites: all but GET, and those that can cause
+// a fetch. It answers preflight requests for the origins of --cors.
 func (g *Gate) checkOrigin(w *response, r *http.Request) (p *Problem, done bool) {
 	origin := r.Header.Get("Origin")
 	listed := origin != "" && slices.Contains(g.c.CORS, origin)
@@ -313,7 +314,7 @@ func (g *Gate) checkOrigin(w *response, r *http.Request) (p *Problem, done bool)
 	return nil, false
 }
 
-// identify returns the caller of a request, also of one that is refused.
+// identify returns the client of a request, even of a refused one.
 func (g *Gate) identify(w http.ResponseWriter, r *http.Request, address string) (Caller, *Problem) {
 	caller := Caller{Name: address}
 	text := bearer(r)
@@ -345,11 +346,11 @@ func open(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && !strings.HasPrefix(r.URL.Path, "/v1/")
 }
 
-// readBody reads the body of a request before it takes a place, so that a slow client costs none, and no more memory than it has
-// sent, whatever its Content-Length. The memory counts in g.held.
+// readBody reads the body of a request before it takes a place, so that a slow client takes
+// none, and no more memory than it has sent. The memory counts in g.held.
 func (g *Gate) readBody(w *response, r *http.Request) ([]byte, *Problem) {
 	most := int64(g.c.BodyBytes)
-	if r.URL.Path == "/v1/check" || r.URL.Path == "/page/ask" { // many questions, two files
+	if r.URL.Path == "/v1/check" || r.URL.Path == "/page/ask" { // many questions, or two files
 		most = int64(g.c.BatchBytes)
 	}
 	tooLarge := NewProblem(TooLarge, fmt.Sprintf("the body has more than %d bytes", most))
@@ -362,7 +363,7 @@ func (g *Gate) readBody(w *response, r *http.Request) ([]byte, *Problem) {
 		if len(body) == cap(body) {
 			grown := min(max(4<<10, 2*int64(cap(body))), most+1)
 			if r.ContentLength >= 0 && grown < 64<<10 {
-				grown = min(r.ContentLength+1, 64<<10) // honest lengths are usual, and cheap to believe so far
+				grown = min(r.ContentLength+1, 64<<10) // up to this size the Content-Length is trusted
 			}
 			more := make([]byte, len(body), grown)
 			added := int64(cap(more) - cap(body))
@@ -395,8 +396,8 @@ func (g *Gate) readBody(w *response, r *http.Request) ([]byte, *Problem) {
 	}
 }
 
-// note writes the line of a request into the log. Without --log-urls it has no
-// query and no text that was sent.
+// note logs a request. Without --log-urls, the line contains no query and no text of the
+// client.
 func (g *Gate) note(v *exchange, a *response, r *http.Request, id, traceID string, took time.Duration) {
 	if !g.log.Enabled(r.Context(), slog.LevelInfo) {
 		return
@@ -431,7 +432,7 @@ func (g *Gate) note(v *exchange, a *response, r *http.Request, id, traceID strin
 	g.log.LogAttrs(r.Context(), slog.LevelInfo, "request", list...)
 }
 
-// traceOf returns the trace of a traceparent, "" if it is none (W3C Trace Context).
+// traceOf returns the trace id of a traceparent, or "" (W3C Trace Context).
 func traceOf(parent string) string {
 	if len(parent) != 55 || parent[2] != '-' || parent[35] != '-' || parent[52] != '-' {
 		return ""
@@ -444,13 +445,14 @@ func traceOf(parent string) string {
 	return parent[3:35]
 }
 
-// A response keeps an answer until its handler has returned, so that a client that reads slowly takes no place, and a fault after
-// its beginning is still a problem. It replaces the plain text of handlers that know no problems, such as http.ServeMux.
+// A response is kept until its handler has returned, so that a client that reads slowly takes
+// no place, and a late panic is still a problem. It replaces plain-text errors, such as those
+// of http.ServeMux.
 type response struct {
 	http.ResponseWriter
 	gate    *Gate
 	request *http.Request
-	direct  bool // written as it comes
+	direct  bool // written at once
 	status  int
 	body    []byte
 	bytes   int64 // written
@@ -475,9 +477,9 @@ func (a *response) WriteHeader(status int) {
 	}
 }
 
-// limitTime sets the time that the client has to take the answer.
+// limitTime sets the timeout for the client to read the response.
 func (a *response) limitTime() {
-	_ = http.NewResponseController(a.ResponseWriter).SetWriteDeadline(time.Now().Add(a.gate.c.WriteTime)) // a test's recorder has none
+	_ = http.NewResponseController(a.ResponseWriter).SetWriteDeadline(time.Now().Add(a.gate.c.WriteTime)) // not supported by test recorders
 }
 
 func (a *response) Write(b []byte) (int, error) {
@@ -495,7 +497,7 @@ func (a *response) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// reset drops what has not been sent.
+// reset drops what was not sent.
 func (a *response) reset() {
 	if a.direct && a.status != 0 {
 		a.broken = true
@@ -508,14 +510,14 @@ func (a *response) reset() {
 	}
 }
 
-// send writes the answer to the client.
+// send writes the response to the client.
 func (a *response) send() {
 	if a.direct || a.broken {
 		a.status = cmp.Or(a.status, http.StatusOK)
 		return
 	}
 	defer func() { a.gate.held.Add(-int64(cap(a.body))) }()
-	a.status = cmp.Or(a.status, http.StatusOK) // as net/http does
+	a.status = cmp.Or(a.status, http.StatusOK) // like net/http
 	if a.status >= 400 && strings.HasPrefix(a.Header().Get("Content-Type"), "text/plain") {
 		a.problem()
 	} else if a.gate.held.Load() > mostHeld && len(a.body) > 64<<10 {
@@ -531,7 +533,7 @@ func (a *response) send() {
 	a.bytes, a.broken = int64(n), err != nil && a.request.Method != http.MethodHead && n < len(a.body) && a.status != http.StatusNoContent && a.status != http.StatusNotModified
 }
 
-// problem replaces a plain text by a problem.
+// problem replaces a plain text with a problem.
 func (a *response) problem() {
 	status, text, allow := a.status, string(a.body), a.Header().Get("Allow")
 	a.reset()

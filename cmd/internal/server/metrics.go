@@ -5,7 +5,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
-// A registry has the metrics of one service, and those of the process.
+// A registry has the metrics of a service and of the process.
 type registry struct{ *prometheus.Registry }
 
 func newRegistry() registry {
@@ -14,12 +14,12 @@ func newRegistry() registry {
 	return r
 }
 
-// gauge adds a value that is read when metrics are.
+// gauge adds a value that is read with the metrics.
 func (r registry) gauge(name, help string, read func() float64) {
 	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
 }
 
-// A counter only grows. A nil counter counts nothing: that of a value which no label has.
+// A counter only grows. A nil counter, for an unknown label value, counts nothing.
 type counter struct{ prometheus.Counter }
 
 func (c *counter) inc() {
@@ -34,7 +34,7 @@ func (r registry) counter(name, help string) *counter {
 	return &counter{c}
 }
 
-// counters adds a counter with a label, which has these values and no others.
+// counters adds a counter with a label that has only these values.
 func counters[K comparable](r registry, name, help, label string, text func(K) string, values ...K) map[K]*counter {
 	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
 	r.MustRegister(v)
@@ -45,7 +45,7 @@ func counters[K comparable](r registry, name, help, label string, text func(K) s
 	return all
 }
 
-// histogram adds a histogram with n buckets, each four times as wide as the one before.
+// histogram adds a histogram with n buckets, each four times as wide as the last.
 func (r registry) histogram(name, help string, from float64, n int) prometheus.Histogram {
 	h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(from, 4, n)})
 	r.MustRegister(h)

@@ -7,18 +7,19 @@ import (
 	"time"
 )
 
-// errBusy says that there is no place for a request.
+// errBusy means that there is no place for a request.
 var errBusy = errors.New("too many requests wait")
 
-// places limits how many requests work at the same time, and how many wait for that. A request that waits for a site, or whose
-// answer is being written, holds no place: a slow site or client costs memory, never a worker.
+// places limits how many requests work concurrently, and how many wait for that. A request
+// that waits for a site, or whose response is being written, holds no place: a slow site or
+// client costs memory, never a worker.
 type places struct {
-	taken    chan struct{} // one value for each place that is taken
-	most     int64         // requests that wait
-	patience time.Duration // of each
+	taken    chan struct{} // a value for each taken place
+	most     int64         // waiting requests
+	patience time.Duration // of each of them
 
 	waiting, away atomic.Int64
-	released      atomic.Int64 // when a place was released last, Unix nanoseconds
+	released      atomic.Int64 // last release of a place, Unix nanoseconds
 }
 
 func newPlaces(n, most int, patience time.Duration) *places {
@@ -54,8 +55,8 @@ func (p *places) leave() {
 	p.released.Store(time.Now().UnixNano())
 }
 
-// outside releases the place while f waits for something else, and takes one again. It has waited its turn, so it waits for as
-// long as that takes.
+// outside releases the place while f waits, and then takes one again, for which it waits
+// without a limit.
 func (p *places) outside(f func()) {
 	p.leave()
 	p.away.Add(1)
@@ -66,13 +67,13 @@ func (p *places) outside(f func()) {
 	f()
 }
 
-// full reports whether a request that came now would be refused.
+// full reports whether a new request would be refused.
 func (p *places) full() bool { return len(p.taken) == cap(p.taken) && p.waiting.Load() >= p.most }
 
-// stuck reports whether requests wait although no place was released for so long.
+// stuck reports whether requests wait although no place was released for this long.
 func (p *places) stuck(d time.Duration) bool {
 	return len(p.taken) == cap(p.taken) && p.waiting.Load() > 0 && time.Since(time.Unix(0, p.released.Load())) > d
 }
 
-// working counts requests that have a place or wait for something else.
+// working returns the number of requests with a place or within outside.
 func (p *places) working() int { return len(p.taken) + int(p.away.Load()) }

@@ -9,8 +9,8 @@ import (
 	"github.com/robotskit/robots/cmd/internal/batch"
 )
 
-// A ProblemType is the last part of a problem's type, which is a path such
-// as /problems/bad-url (RFC 9457). The words are a contract.
+// A ProblemType is the last part of a problem's type, such as /problems/bad-url (RFC 9457).
+// The words are a contract.
 type ProblemType string
 
 // The problems of the service.
@@ -35,7 +35,7 @@ const (
 	Internal         ProblemType = "internal"
 )
 
-// problems says of each type the HTTP status it usually has and its title.
+// problems contains the usual status and the title of each type.
 var problems = map[ProblemType]struct {
 	status int
 	title  string
@@ -55,13 +55,13 @@ var problems = map[ProblemType]struct {
 	Busy:             {http.StatusServiceUnavailable, "Busy"},
 	RateLimited:      {http.StatusTooManyRequests, "Too many requests"},
 	Pending:          {http.StatusServiceUnavailable, "Not fetched yet"},
-	Disallowed:       {http.StatusForbidden, "Disallowed by robots.txt"}, // where the status is the answer
+	Disallowed:       {http.StatusForbidden, "Disallowed by robots.txt"}, // if the status is the answer
 	Ended:            {http.StatusGone, "Permit expired"},
 	Internal:         {http.StatusInternalServerError, "Internal error"},
 }
 
-// A Problem is the body of every answer with a status of 400 or more
-// (RFC 9457). It is an error, so that a function can return it.
+// A Problem is the body of every response with a status of 400 or more (RFC 9457), and an
+// error.
 type Problem struct {
 	Type     string       `json:"type"`
 	Title    string       `json:"title"`
@@ -73,7 +73,7 @@ type Problem struct {
 	RetryAfter int `json:"-"` // seconds, for the header of that name; 0 for none
 }
 
-// A FieldError says which value was wrong.
+// A FieldError names an invalid value.
 type FieldError struct {
 	Location string `json:"location"`
 	Message  string `json:"message"`
@@ -89,31 +89,25 @@ func NewProblem(t ProblemType, detail string, errors ...FieldError) *Problem {
 // Error returns the detail.
 func (p *Problem) Error() string { return p.Detail }
 
-// GetStatus returns the HTTP status.
-func (p *Problem) GetStatus() int { return p.Status }
-
-// ContentType returns that of a problem, whatever JSON was asked for.
-func (p *Problem) ContentType(string) string { return "application/problem+json" }
-
-// After returns the problem with a Retry-After of so many seconds, one at least.
+// After returns the problem with a Retry-After of at least one second.
 func (p *Problem) After(seconds int) *Problem {
 	later := *p
 	later.RetryAfter = max(seconds, 1)
 	return &later
 }
 
-// Write answers r with the problem. Other headers are to be set before.
+// Write sends the problem. Other headers must be set before.
 func (p *Problem) Write(w http.ResponseWriter, r *http.Request) {
 	answer := p.head(w, r)
-	w.Header().Set("Content-Type", answer.ContentType(""))
+	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(answer.Status)
 	if r.Method == http.MethodHead {
 		return
 	}
-	_ = json.NewEncoder(w).Encode(answer) // the client has gone, or it has the answer
+	_ = json.NewEncoder(w).Encode(answer) // the client might have disconnected
 }
 
-// head sets the headers of a problem and returns it with the path that was asked.
+// head sets the headers of a problem and returns it with the path of the request.
 func (p *Problem) head(w http.ResponseWriter, r *http.Request) *Problem {
 	answer := *p
 	if answer.Instance == "" {
@@ -126,7 +120,7 @@ func (p *Problem) head(w http.ResponseWriter, r *http.Request) *Problem {
 	return &answer
 }
 
-// code returns the problem as the code of a line of a batch.
+// code returns the code of a problem in a batch.
 func (p *Problem) code() batch.Code {
 	return batch.Code(strings.TrimPrefix(p.Type, "/problems/"))
 }

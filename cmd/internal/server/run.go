@@ -13,14 +13,13 @@ import (
 	"time"
 )
 
-// waitCeiling is the longest that an answer may wait for a fetch and for its pace.
+// waitCeiling is the longest wait of a response for a fetch and a permit.
 const waitCeiling = time.Minute
 
-// Run serves handler behind the gate, and its health beside it, until ctx ends. Then
-// it is not ready any more, serves on for DrainDelay, takes no more connections, and
-// answers within Grace what it has accepted; all that is no error. Ready says why
-// the service is not ready, nil if it is. Started is called once with the addresses
-// at which it listens; that of the admin listener is nil if there is none.
+// Run serves handler behind the gate, and the admin listener, until ctx ends. Then it is not
+// ready, serves on for DrainDelay, closes its listener, and answers accepted requests within
+// Grace; all that is no error. Ready returns why the service is not ready. Started is called
+// once with the addresses of the listeners; that of the admin listener can be nil.
 func Run(ctx context.Context, g *Gate, handler http.Handler, ready func(context.Context) error, started func(at, admin net.Addr)) error {
 	c := g.c
 	var listening net.ListenConfig
@@ -28,7 +27,7 @@ func Run(ctx context.Context, g *Gate, handler http.Handler, ready func(context.
 	if err != nil {
 		return fmt.Errorf("cannot listen: %w", err)
 	}
-	defer at.Close() // Serve closes it, unless the next fails
+	defer at.Close() // closed by Serve, unless the next call fails
 	ended := make(chan error, 2)
 	var adminAt net.Addr
 	if c.Admin != "none" {
@@ -43,7 +42,7 @@ func Run(ctx context.Context, g *Gate, handler http.Handler, ready func(context.
 		}
 		go func() { ended <- side.Serve(l) }()
 		defer func() {
-			_ = side.Close() // whoever looks at profiles is not waited for
+			_ = side.Close() // it does not wait for profiles
 			<-ended
 		}()
 	}
@@ -52,10 +51,10 @@ func Run(ctx context.Context, g *Gate, handler http.Handler, ready func(context.
 		ReadHeaderTimeout: c.HeaderTime,
 		MaxHeaderBytes:    int(c.HeaderBytes) - 4096, // net/http adds as much
 		IdleTimeout:       c.IdleTime,
-		// The answer sets the time to take it. This is for what the server writes itself.
+		// Each response sets its own timeout. This is for what net/http writes itself.
 		WriteTimeout: c.BodyTime + c.QueueTime + waitCeiling + c.WriteTime,
 		BaseContext:  func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
-		ErrorLog:     slog.NewLogLogger(g.log.Handler(), slog.LevelDebug), // what clients did wrong
+		ErrorLog:     slog.NewLogLogger(g.log.Handler(), slog.LevelDebug), // mistakes of clients
 	}
 	serving := make(chan error, 1)
 	go func() { serving <- s.Serve(problemListener{at}) }()
@@ -81,7 +80,7 @@ func Run(ctx context.Context, g *Gate, handler http.Handler, ready func(context.
 	err = s.Shutdown(grace)
 	<-serving
 	if err != nil {
-		_ = s.Close() // its error is that of listeners which are closed
+		_ = s.Close() // the listeners are closed
 		if errors.Is(err, context.DeadlineExceeded) {
 			return fmt.Errorf("%d requests were not answered within --grace %s", g.places.working()+int(g.places.waiting.Load()), c.Grace)
 		}
@@ -105,9 +104,8 @@ func (g *Gate) ready(service func(context.Context) error) func(context.Context) 
 	}
 }
 
-// problemListener and problemConn make problems of the refusals that net/http writes
-// to a connection itself: a malformed head, one that is too large, an Expect that it
-// does not know.
+// problemListener and problemConn turn refusals that net/http writes itself into problems:
+// invalid or too large headers, or an unknown Expect.
 type problemListener struct{ net.Listener }
 
 func (l problemListener) Accept() (net.Conn, error) {
@@ -120,10 +118,10 @@ func (l problemListener) Accept() (net.Conn, error) {
 
 type problemConn struct{ net.Conn }
 
-// bareHead is the rest of the head of such an answer, after its status.
+// bareHead is the rest of such a response's head, after its status.
 var bareHead = []byte("\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n")
 
-// CloseWrite is for net/http, which looks for it.
+// CloseWrite is called by net/http.
 func (c problemConn) CloseWrite() error {
 	if tcp, ok := c.Conn.(*net.TCPConn); ok {
 		return tcp.CloseWrite()
@@ -136,7 +134,7 @@ func (c problemConn) Write(b []byte) (int, error) {
 		return c.Conn.Write(b)
 	}
 	line, text, ok := bytes.Cut(b, bareHead)
-	if bytes.HasPrefix(b, []byte("HTTP/1.1 417 ")) { // an Expect that is none, which net/http answers itself too
+	if bytes.HasPrefix(b, []byte("HTTP/1.1 417 ")) { // an invalid Expect
 		line, text, ok = []byte("HTTP/1.1 417 Expectation Failed"), nil, true
 	}
 	if !ok || len(line) < len("HTTP/1.1 400") || bytes.Contains(line, []byte("\r\n")) {
