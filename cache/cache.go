@@ -105,7 +105,7 @@ type Cache struct {
 	flights singleflight.Group
 	storing sync.Map        // robots.Origin to a channel that is closed when the record is stored
 	early   atomic.Int64    // flights in the background
-	writes  atomic.Int64    // in progress
+	writes  chan struct{}   // a value for each record that is being stored
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
 
@@ -131,7 +131,7 @@ func New(o Options) (*Cache, error) {
 	if o.Floor > o.Ceiling {
 		return nil, fmt.Errorf("cache option floor is %v: it must not be above the ceiling of %v", o.Floor, o.Ceiling)
 	}
-	c := &Cache{o: o, hot: newMemory(o.Memory)}
+	c := &Cache{o: o, hot: newMemory(o.Memory), writes: make(chan struct{}, maxWrites)}
 	c.locker, _ = o.Store.(Locker)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c, nil

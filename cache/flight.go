@@ -134,29 +134,31 @@ func (c *Cache) fly(ctx context.Context, origin robots.Origin, plan flightPlan) 
 		f.unlock(ctx)
 		return landing{it, true}, nil
 	}
-	store := func() {
-		defer f.unlock(ctx)
-		c.store(ctx, e, keep)
-	}
-	if c.writes.Add(1) > maxWrites {
-		defer c.writes.Add(-1)
-		store()
-		return landing{it, true}, nil
-	}
 	stored := make(chan struct{})
 	c.storing.Store(origin, stored)
+	c.writes <- struct{}{} // after waitForWrites, rarely for long
 	c.running.Go(func() {
-		defer c.writes.Add(-1)
+		defer func() { <-c.writes }()
 		defer close(stored)
 		defer c.storing.Delete(origin)
-		store()
+		defer f.unlock(ctx)
+		c.store(ctx, e, keep)
 	})
 	return landing{it, true}, nil
 }
 
-// maxWrites limits records that are being stored after their flight has landed. Beyond it
-// callers wait for the store, so that a slow store does not fill the memory.
-const maxWrites = 512
+// maxWrites limits the records that are being stored after their flights have landed. While
+// there are as many, no fetch begins, so that a slow store does not fill the memory.
+const maxWrites = 64
+
+// waitForWrites waits until fewer records are being stored.
+func (c *Cache) waitForWrites(ctx context.Context) {
+	select {
+	case c.writes <- struct{}{}:
+		<-c.writes
+	case <-ctx.Done():
+	}
+}
 
 // A flight is an attempt to get the record of an origin.
 type flight struct {
@@ -244,6 +246,7 @@ func (f *flight) request(ctx context.Context) (r *fetch.Record, err error) {
 	defer cancel(nil)
 	tooLong := fmt.Errorf("the fetch took longer than %v: %w", c.o.FetchLimit, context.DeadlineExceeded)
 	before := func() error {
+		c.waitForWrites(ctx)
 		if err := f.lock(ctx); err != nil {
 			return err
 		}

@@ -197,7 +197,7 @@ func (s slowPut) Put(ctx context.Context, e cache.Entry, keep time.Duration) err
 // way to it.
 func TestSlowStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const writes = 512
+		const writes = 64
 		store := slowPut{cachetest.NewMemory(), 3 * time.Second}
 		c := open(t, cache.Options{Fetcher: &slow{now: behaving("file")}, Store: plain{store}})
 		defer c.Close()

@@ -216,10 +216,11 @@ func (s *slowDisk) Put(ctx context.Context, e cache.Entry, keep time.Duration) e
 	return s.Store.Put(ctx, e, keep)
 }
 
-// TestSlowDisk: what is on its way to a disk that is slower than all sites is never
-// more than the connections, since no further site is asked meanwhile.
+// TestSlowDisk: with a disk that is slower than all sites, the records on their way to it are
+// limited, since no further site is fetched meanwhile: as many as connections are written, and
+// as many more are fetched at the most.
 func TestSlowDisk(t *testing.T) {
-	sites := campaign.Size(100, 250, 250)
+	sites := campaign.Size(200, 250, 250)
 	file, err := bolt.Open(filepath.Join(t.TempDir(), "cache"), bolt.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -254,8 +255,8 @@ func TestSlowDisk(t *testing.T) {
 	if got := large.asked.Load(); got != int64(sites) {
 		t.Errorf("%d requests to %d sites", got, sites)
 	}
-	if got := most.Load(); got > maxConnections {
-		t.Errorf("%d sites are asked or on their way to the disk, want at most %d", got, maxConnections)
+	if got := most.Load(); got > 2*maxConnections {
+		t.Errorf("%d sites are fetched or on their way to the disk, want at most %d", got, 2*maxConnections)
 	}
 }
 
