@@ -103,9 +103,9 @@ func TestFindings(t *testing.T) {
 	if safe == 0 || len(list) < 2 {
 		t.Errorf("%d findings, %d with a fix that is proved: %v", len(list), safe, list)
 	}
-	mended := ask(t, "mend", file)["text"].(string)
-	if strings.Contains(mended, "/a/b") || !strings.Contains(mended, "Disalow: /c") {
-		t.Errorf("mended to %q: want the rule gone that has no effect, and the misspelt one left alone", mended)
+	fixed := ask(t, "fix", file)["text"].(string)
+	if strings.Contains(fixed, "/a/b") || !strings.Contains(fixed, "Disalow: /c") {
+		t.Errorf("fixed to %q: want the rule gone that has no effect, and the misspelt one left alone", fixed)
 	}
 }
 

@@ -25,24 +25,17 @@ func known(name string) crawler {
 	return crawler{robots.RFC9309, []string{name}}
 }
 
-// dialects lists the dialects and the crawlers of the directory.
-func dialects(w *writer, _ []string) string {
-	w.list("dialects")
+// dialects returns the names of the dialects, and the crawlers of the directory.
+func dialects([]string) (any, error) {
+	names, entries := []string{}, []object{}
 	for _, d := range robots.Dialects() {
-		w.value(d.Name)
+		names = append(names, d.Name)
 	}
-	w.close(']')
-	w.list("crawlers")
 	for _, c := range crawlers.All() {
-		w.open('{')
-		w.text("dialect", c.ReadAs().Name)
-		w.texts("tokens", c.Tokens)
-		w.text("operator", c.Operator)
-		w.text("purpose", string(c.Purpose))
-		w.text("obeys", string(c.Obeys))
-		w.yes("token_only", c.Status == crawlers.OptOut || c.Status == crawlers.Token)
-		w.close('}')
+		entries = append(entries, object{
+			"dialect": c.ReadAs().Name, "tokens": list(c.Tokens), "operator": c.Operator, "purpose": c.Purpose, "obeys": c.Obeys,
+			"token_only": c.Status == crawlers.OptOut || c.Status == crawlers.Token,
+		})
 	}
-	w.close(']')
-	return ""
+	return object{"dialects": names, "crawlers": entries}, nil
 }

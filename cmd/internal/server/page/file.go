@@ -1,13 +1,15 @@
 package page
 
 import (
+	"maps"
 	"strconv"
+	"strings"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/lint"
 )
 
-// kinds are the letters by which parse names what lines are.
+// kinds are the letters of kinds of lines.
 var kinds = map[robots.Field]byte{
 	robots.FieldUnknown:       '?', // a field that no dialect knows
 	robots.FieldUserAgent:     'u',
@@ -24,24 +26,22 @@ var kinds = map[robots.Field]byte{
 	robots.FieldLicense:       'o',
 }
 
-// Kinds of lines beside those of fields.
+// Kinds of lines other than fields.
 const (
 	kindBlank   = ' '
 	kindComment = '#'
-	kindStrange = '!' // text that declares nothing
-	kindLenient = 'g' // nothing in the standard, and read as a field by google
-	kindIgnored = 'x' // behind the size limit
+	kindOther   = '!' // text without a meaning
+	kindLenient = 'g' // not valid in the standard, but read as a field by google
+	kindIgnored = 'x' // beyond the size limit
 )
 
-// maxNamed bounds the crawlers and sitemaps of one answer.
+// maxNamed limits the crawlers and sitemaps of one answer.
 const maxNamed = 1000
 
-// parse says what is in a file: a letter for each line, notes, crawlers that are
-// named, sitemaps.
-func parse(w *writer, args []string) string {
+// parse returns the kind of each line, notes, named crawlers and sitemaps.
+func parse(args []string) (any, error) {
 	f := robots.Parse([]byte(args[0]))
 	rfc := robots.RFC9309
-	w.number("bytes", len(args[0]))
 	lenient := map[int]bool{}
 	for r := range f.Readings(robots.GoogleCPP) {
 		lenient[r.Line] = true
@@ -61,32 +61,31 @@ func parse(w *writer, args []string) string {
 		case l.Comment.End > l.Comment.Start && blank(f.Text(robots.Span{Start: l.Span.Start, End: l.Comment.Start})):
 			kind = kindComment
 		case !blank(f.Text(l.Span)):
-			kind = kindStrange
+			kind = kindOther
 		}
 		letters = append(letters, kind)
 	}
-	w.text("kinds", string(letters))
-	w.list("notes")
-	for _, n := range f.Notes(rfc) {
-		w.note(n)
-	}
-	w.close(']')
-	w.list("crawlers")
+	crawlers := []column{}
 	for i, name := range f.Crawlers(rfc) {
 		if i == maxNamed {
 			break
 		}
-		c := known(name)
-		w.open('{')
-		w.text("dialect", c.dialect.Name)
-		w.texts("tokens", c.tokens)
-		w.close('}')
+		crawlers = append(crawlers, known(name).column())
 	}
-	w.close(']')
 	sitemaps := f.Rules(rfc).Sitemaps()
-	w.texts("sitemaps", sitemaps[:min(len(sitemaps), maxNamed)])
-	return ""
+	return object{
+		"bytes": len(args[0]), "kinds": string(letters), "notes": notesOf(f.Notes(rfc)), "crawlers": crawlers,
+		"sitemaps": list(sitemaps[:min(len(sitemaps), maxNamed)]),
+	}, nil
 }
+
+// A column is a crawler in answers.
+type column struct {
+	Dialect string   `json:"dialect"`
+	Tokens  []string `json:"tokens"`
+}
+
+func (c crawler) column() column { return column{c.dialect.Name, list(c.tokens)} }
 
 func blank(s string) bool {
 	for i := range len(s) {
@@ -97,94 +96,85 @@ func blank(s string) bool {
 	return true
 }
 
-func (w *writer) note(n robots.Note) {
-	w.open('{')
-	w.number("line", n.Line)
-	w.text("clause", n.Clause)
-	w.text("text", n.Text)
-	w.close('}')
+func notesOf(notes []robots.Note) []object {
+	all := []object{}
+	for _, n := range notes {
+		all = append(all, object{"line": n.Line, "clause": n.Clause, "text": n.Text})
+	}
+	return all
 }
 
-// engines are the dialects by which crawlers are run today, in one of which
-// another verdict is worth a badge.
+// engines are the dialects of current crawlers; the page marks verdicts that differ in one.
 var engines = []robots.Dialect{robots.RFC9309, robots.Google, robots.Bing, robots.Seznam, robots.Yandex}
 
-// matrix answers every crawler and URL. A cell has its word, its line (0 without a
-// rule) and the names of the engines that answer otherwise about the same names.
-func matrix(w *writer, args []string) string {
+// A cell is a verdict: Line is 0 without a rule, Others are engines with another verdict for
+// the same tokens.
+type cell struct {
+	Word   string   `json:"word,omitempty"`
+	Line   int      `json:"line"`
+	Reason string   `json:"reason,omitempty"`
+	Others []string `json:"others,omitempty"`
+	Error  string   `json:"error,omitempty"`
+}
+
+type row struct {
+	URL   string `json:"url"`
+	Error string `json:"error,omitempty"`
+	Cells []cell `json:"cells"`
+}
+
+// matrix returns the verdict for each crawler and URL.
+func matrix(args []string) (any, error) {
 	f := robots.Parse([]byte(args[0]))
-	crawlers, wrong := readCrawlers(args[1])
-	if wrong != "" {
-		return wrong
+	crawlers, err := readCrawlers(args[1])
+	if err != nil {
+		return nil, err
 	}
-	urls, wrong := readURLs(args[2])
-	if wrong != "" {
-		return wrong
+	urls, err := readURLs(args[2])
+	if err != nil {
+		return nil, err
 	}
 	rules := make([]*robots.Rules, len(crawlers))
 	others := make([][]*robots.Rules, len(crawlers))
-	shared := map[string][]*robots.Rules{} // columns of one crawler ask the same engines
-	w.list("columns")
+	shared := map[string][]*robots.Rules{} // rules of all engines by tokens
+	columns := []object{}
 	for i, c := range crawlers {
 		rules[i] = c.rules(f)
-		key := ""
-		for _, t := range c.tokens {
-			key += t + "\n"
-		}
+		key := strings.Join(c.tokens, "\n")
 		if shared[key] == nil {
 			for _, d := range engines {
 				shared[key] = append(shared[key], f.Rules(d, c.tokens...))
 			}
 		}
 		others[i] = shared[key]
-		w.open('{')
-		w.text("dialect", c.dialect.Name)
-		w.texts("tokens", c.tokens)
 		g := rules[i].Group()
-		w.text("group", g.Token())
-		w.integers("lines", g.Lines())
-		w.number("rules", rules[i].Len())
-		w.close('}')
+		columns = append(columns, object{"dialect": c.dialect.Name, "tokens": list(c.tokens), "group": g.Token(), "lines": list(g.Lines()), "rules": rules[i].Len()})
 	}
-	w.close(']')
-	w.list("rows")
-	for _, url := range urls {
-		w.open('{')
-		w.text("url", url)
+	rows := make([]row, len(urls))
+	for n, url := range urls {
+		r := &rows[n]
+		r.URL, r.Cells = url, make([]cell, len(crawlers))
 		plain, err := robots.ParsePath(url)
 		if err != nil {
-			w.text("error", err.Error())
+			r.Error = err.Error()
 		}
-		w.list("cells")
 		for i, c := range crawlers {
 			path, err := c.path(url)
 			if err != nil {
-				w.open('{')
-				w.text("error", err.Error())
-				w.close('}')
+				r.Cells[i].Error = err.Error()
 				continue
 			}
 			v := rules[i].Match(path)
-			w.open('{')
-			w.text("word", v.Word())
-			w.number("line", v.Rule.Line())
-			w.text("reason", v.Reason.String())
-			if other := differing(v, others[i], plain); len(other) > 0 {
-				w.texts("others", other)
-			}
-			w.close('}')
+			r.Cells[i] = cell{Word: v.Word(), Line: v.Rule.Line(), Reason: v.Reason.String(), Others: differing(v, others[i], plain)}
 		}
-		w.close(']')
-		w.close('}')
 	}
-	w.close(']')
-	return ""
+	return object{"columns": columns, "rows": rows}, nil
 }
 
-// differing names the engines that do not say what v says.
+// differing returns the engines with another verdict.
 func differing(v robots.Verdict, others []*robots.Rules, p robots.Path) (names []string) {
 	if p == (robots.Path{}) || v.Reason == robots.ReasonRobotsTxt || p.String() == "/robots.txt" {
-		return nil // google-cpp alone lets rules hold for the file itself
+		return nil // only google-cpp applies rules to the file itself
 	}
 	for _, r := range others {
 		if o := r.Match(p); o.Allowed != v.Allowed && o.Dialect != v.Dialect {
@@ -194,73 +184,50 @@ func differing(v robots.Verdict, others []*robots.Rules, p robots.Path) (names [
 	return names
 }
 
-// explain says how one verdict came to be, and what the other dialects say.
-func explain(w *writer, args []string) string {
+// explain returns the steps of one verdict, and the verdicts in the other dialects.
+func explain(args []string) (any, error) {
 	f := robots.Parse([]byte(args[0]))
-	c, wrong := readCrawler(args[1])
-	if wrong != "" {
-		return wrong
+	c, err := readCrawler(args[1])
+	if err != nil {
+		return nil, err
 	}
 	path, err := c.path(args[2])
 	if err != nil {
-		return err.Error()
+		return nil, err
 	}
 	e := lint.Explain(c.rules(f), path)
-	w.verdict(e.Verdict)
-	w.text("path", e.Path)
-	w.text("normal", e.Normal)
-	w.list("steps")
+	steps, matches, others := []object{}, []object{}, []object{}
 	for _, s := range e.Steps {
-		w.open('{')
-		w.text("clause", s.Clause)
-		w.text("text", s.Text)
-		w.close('}')
+		steps = append(steps, object{"clause": s.Clause, "text": s.Text})
 	}
-	w.close(']')
 	const most = 100
-	w.number("more", max(0, len(e.Matches)-most))
-	w.list("matches")
 	for _, m := range e.Matches[:min(len(e.Matches), most)] {
-		w.open('{')
-		w.number("line", m.Rule.Line())
-		w.text("rule", m.Rule.String())
-		w.number("bytes", m.Rule.Weight())
-		w.yes("won", m.Won)
-		w.yes("allows", m.Rule.Allows())
-		w.text("clause", m.Clause)
-		w.text("why", m.Why)
-		w.close('}')
+		matches = append(matches, object{
+			"line": m.Rule.Line(), "rule": m.Rule.String(), "bytes": m.Rule.Weight(), "won": m.Won, "allows": m.Rule.Allows(),
+			"clause": m.Clause, "why": m.Why,
+		})
 	}
-	w.close(']')
-	w.list("notes")
-	for _, n := range e.Notes {
-		w.note(n)
-	}
+	notes := e.Notes
 	if e.Dropped > 0 {
-		w.note(robots.Note{Text: "and " + strconv.Itoa(e.Dropped) + " more"})
+		notes = append(notes, robots.Note{Text: "and " + strconv.Itoa(e.Dropped) + " more"})
 	}
-	w.close(']')
-	w.list("others")
 	for _, d := range robots.Dialects() {
 		o := crawler{d, c.tokens}
-		path, err := o.path(args[2])
-		if err != nil {
-			continue
+		if path, err := o.path(args[2]); err == nil {
+			others = append(others, verdictOf(o.rules(f).Match(path)))
 		}
-		w.open('{')
-		w.verdict(o.rules(f).Match(path))
-		w.close('}')
 	}
-	w.close(']')
-	return ""
+	answer := verdictOf(e.Verdict)
+	maps.Copy(answer, object{
+		"path": e.Path, "normal": e.Normal, "steps": steps, "more": max(0, len(e.Matches)-most), "matches": matches,
+		"notes": notesOf(notes), "others": others,
+	})
+	return answer, nil
 }
 
-// verdict writes the members that say a verdict.
-func (w *writer) verdict(v robots.Verdict) {
-	w.text("dialect", v.Dialect)
-	w.text("word", v.Word())
-	w.text("sentence", v.String())
-	w.text("reason", v.Reason.String())
-	w.number("line", v.Rule.Line())
-	w.text("rule", v.Rule.String())
+func verdictOf(v robots.Verdict) object {
+	return object{
+		"dialect": v.Dialect, "word": v.Word(), "sentence": v.String(), "reason": v.Reason.String(),
+		"line": v.Rule.Line(), "rule": v.Rule.String(),
+	}
 }

@@ -9,46 +9,37 @@ import (
 )
 
 // outlook combines the verdict for a URL with the directives in pasted headers and HTML.
-func outlook(w *writer, args []string) string {
-	c, wrong := readCrawler(args[1])
-	if wrong != "" {
-		return wrong
+func outlook(args []string) (any, error) {
+	c, err := readCrawler(args[1])
+	if err != nil {
+		return nil, err
 	}
 	path, err := c.path(args[2])
 	if err != nil {
-		return err.Error()
+		return nil, err
 	}
 	header, html := pasted(args[3])
 	page := indexing.Parse(header, []byte(html))
 	verdict := c.rules(robots.Parse([]byte(args[0]))).Match(path)
 	o := page.Outlook(&verdict, time.Time{}, indexing.EngineOf(c.dialect), c.tokens...)
-	if !o.Hidden.IsZero() {
-		w.text("hidden", o.Hidden.String())
-	}
-	w.list("answers")
+	answers, directives := []object{}, []object{}
 	for _, a := range []struct {
 		what string
 		indexing.Answer
 	}{{"Crawl", o.Crawl}, {"Index", o.Index}, {"Follow links", o.Follow}, {"Snippet", o.Snippet}} {
-		w.open('{')
-		w.text("what", a.what)
-		w.text("is", a.Is.String())
-		w.text("why", a.Reason.Sentence())
-		w.close('}')
+		answers = append(answers, object{"what": a.what, "is": a.Is.String(), "why": a.Reason.Sentence()})
 	}
-	w.close(']')
-	w.list("directives")
 	for _, r := range o.Directives.Readings {
-		w.open('{')
-		w.text("text", r.Directive.String())
-		w.text("effect", r.Effect.Sentence())
-		w.close('}')
+		directives = append(directives, object{"text": r.Directive.String(), "effect": r.Effect.Sentence()})
 	}
-	w.close(']')
-	return ""
+	answer := object{"answers": answers, "directives": directives}
+	if !o.Hidden.IsZero() {
+		answer["hidden"] = o.Hidden.String()
+	}
+	return answer, nil
 }
 
-// pasted takes a text apart: header lines, and HTML from the first tag on.
+// pasted splits a text into header lines, and HTML from the first tag on.
 func pasted(text string) (header map[string][]string, html string) {
 	header = map[string][]string{}
 	if i := strings.IndexByte(text, '<'); i >= 0 {

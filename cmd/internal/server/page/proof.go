@@ -9,148 +9,110 @@ import (
 	"github.com/robotskit/robots/lint"
 )
 
-// Budgets in steps of package compare, some ten nanoseconds each, several times
-// that in a browser: a person waits for the answer.
+// Limits in steps of package compare, about ten nanoseconds each and several times that in a
+// browser: a person waits for the answer.
 const (
-	diffSteps    = 300_000 // of one crawler in one direction
+	diffSteps    = 300_000 // per crawler and direction
 	lintSteps    = 1_000_000
-	decidesSteps = 300_000 // of one crawler
+	decidesSteps = 300_000 // per crawler
 )
 
-// findings says what is wrong with a file.
-func findings(w *writer, args []string) string {
-	f := robots.Parse([]byte(args[0]))
-	r := lint.File(f, lint.Options{MaxSteps: lintSteps})
-	w.yes("undecided", r.Undecided)
+// findings returns the mistakes in a file.
+func findings(args []string) (any, error) {
+	r := lint.File(robots.Parse([]byte(args[0])), lint.Options{MaxSteps: lintSteps})
 	const most = 500
-	w.number("dropped", r.Dropped+max(0, len(r.Diagnostics)-most))
-	w.list("findings")
+	all := []object{}
 	for _, d := range r.Diagnostics[:min(len(r.Diagnostics), most)] {
-		w.open('{')
-		w.text("id", d.Check.ID)
-		w.text("name", d.Check.Name)
-		w.text("severity", d.Severity.String())
-		w.number("line", d.Line)
-		w.number("column", d.Column)
-		w.number("endLine", d.EndLine)
-		w.number("endColumn", d.EndColumn)
-		w.text("message", d.Message)
-		w.text("advice", d.Advice)
-		w.text("why", d.Check.Why)
-		w.text("clause", d.Check.Clause)
-		w.texts("dialects", d.Dialects)
-		if d.Fix != nil {
-			w.object("fix")
-			w.yes("safe", d.Fix.Safe)
-			w.text("change", d.Fix.Change)
-			w.list("edits")
-			for _, e := range d.Fix.Edits {
-				w.open('{')
-				w.number("start", e.Start)
-				w.number("end", e.End)
-				w.text("text", e.Text)
-				w.close('}')
-			}
-			w.close(']')
-			w.close('}')
+		o := object{
+			"id": d.Check.ID, "name": d.Check.Name, "severity": d.Severity.String(), "line": d.Line, "column": d.Column,
+			"endLine": d.EndLine, "endColumn": d.EndColumn, "message": d.Message, "advice": d.Advice, "why": d.Check.Why,
+			"clause": d.Check.Clause, "dialects": list(d.Dialects),
 		}
-		w.close('}')
+		if d.Fix != nil {
+			edits := []object{}
+			for _, e := range d.Fix.Edits {
+				edits = append(edits, object{"start": e.Start, "end": e.End, "text": e.Text})
+			}
+			o["fix"] = object{"safe": d.Fix.Safe, "change": d.Fix.Change, "edits": edits}
+		}
+		all = append(all, o)
 	}
-	w.close(']')
-	return ""
+	return object{"undecided": r.Undecided, "dropped": r.Dropped + max(0, len(r.Diagnostics)-most), "findings": all}, nil
 }
 
-// mend returns the file after all fixes that are proved to change no verdict.
-func mend(w *writer, args []string) string {
-	mended, _, _ := lint.ApplyFixes([]byte(args[0]), lint.Options{MaxSteps: lintSteps}, false)
-	w.text("text", string(mended))
-	return ""
+// fix returns the file after all safe fixes.
+func fix(args []string) (any, error) {
+	fixed, _, _ := lint.ApplyFixes([]byte(args[0]), lint.Options{MaxSteps: lintSteps}, false)
+	return object{"text": string(fixed)}, nil
 }
 
-// diff proves for every crawler that two files answer alike, or shows URLs on
-// which they do not. Crawlers that a file names and that are not asked for come
-// behind those that are.
-func diff(w *writer, args []string) string {
+// diff compares two files for each crawler over all URLs. Crawlers that only a file names follow
+// those of the question.
+func diff(args []string) (any, error) {
 	before, after := robots.Parse([]byte(args[0])), robots.Parse([]byte(args[1]))
-	list, wrong := readCrawlers(args[2])
-	if wrong != "" {
-		return wrong
+	crawlers, err := readCrawlers(args[2])
+	if err != nil {
+		return nil, err
 	}
-	asked := map[string]bool{}
-	for _, c := range list {
-		asked[strings.ToLower(c.tokens1())] = true
+	given := map[string]bool{}
+	for _, c := range crawlers {
+		given[strings.ToLower(c.first())] = true
 	}
-	list = append([]crawler{}, list...)
-	if !asked["*"] {
-		list = append(list, crawler{robots.RFC9309, []string{"*"}})
+	if !given["*"] {
+		crawlers = append(crawlers, crawler{robots.RFC9309, []string{"*"}})
 	}
 	named := append(before.Crawlers(robots.RFC9309), after.Crawlers(robots.RFC9309)...)
 	slices.Sort(named)
 	for _, name := range slices.Compact(named) {
-		if len(list) == 2*MaxCrawlers {
+		if len(crawlers) == 2*MaxCrawlers {
 			break
 		}
-		if !asked[strings.ToLower(name)] {
-			list = append(list, known(name))
+		if !given[strings.ToLower(name)] {
+			crawlers = append(crawlers, known(name))
 		}
 	}
-	w.number("budget", diffSteps)
-	w.list("crawlers")
-	for _, c := range list {
+	all := []object{}
+	for _, c := range crawlers {
 		r := compare.Rules(c.rules(before), c.rules(after), compare.Options{Steps: diffSteps})
-		w.open('{')
-		w.text("dialect", c.dialect.Name)
-		w.texts("tokens", c.tokens)
-		w.text("result", r.String())
-		w.yes("complete", r.NewlyBlocked.Complete && r.NewlyAllowed.Complete)
-		w.changes("blocked", r.NewlyBlocked)
-		w.changes("opened", r.NewlyAllowed)
-		w.close('}')
+		all = append(all, object{
+			"dialect": c.dialect.Name, "tokens": list(c.tokens), "result": r.String(), "complete": r.NewlyBlocked.Complete && r.NewlyAllowed.Complete,
+			"blocked": changesOf(r.NewlyBlocked), "opened": changesOf(r.NewlyAllowed),
+		})
 	}
-	w.close(']')
-	return ""
+	return object{"budget": diffSteps, "crawlers": all}, nil
 }
 
-// tokens1 is the crawler's first token, * if it has none.
-func (c crawler) tokens1() string {
+// first returns the first token, * if there is none.
+func (c crawler) first() string {
 	if len(c.tokens) == 0 {
 		return "*"
 	}
 	return c.tokens[0]
 }
 
-func (w *writer) changes(name string, d compare.Direction) {
+func changesOf(d compare.Direction) object {
 	const most = 20
-	w.object(name)
-	w.yes("complete", d.Complete)
-	w.number("more", max(0, len(d.Changes)-most))
-	w.list("changes")
+	changes := []object{}
 	for _, c := range d.Changes[:min(len(d.Changes), most)] {
-		w.open('{')
-		w.text("path", c.Path)
-		w.text("old", c.Old.String())
-		w.text("new", c.New.String())
-		w.number("oldLine", c.Old.Rule.Line())
-		w.number("newLine", c.New.Rule.Line())
-		w.close('}')
+		changes = append(changes, object{
+			"path": c.Path, "old": c.Old.String(), "new": c.New.String(), "oldLine": c.Old.Rule.Line(), "newLine": c.New.Rule.Line(),
+		})
 	}
-	w.close(']')
-	w.close('}')
+	return object{"complete": d.Complete, "more": max(0, len(d.Changes)-most), "changes": changes}
 }
 
-// decides names the rules that never decide for any of the crawlers, whatever URL
-// is asked for: proved, so a rule that is left undecided is not among them. A rule
-// that none of them obeys is not either.
-func decides(w *writer, args []string) string {
+// decides returns the lines of rules that are proved never to decide for any of the crawlers. A
+// rule outside their groups is not among them.
+func decides(args []string) (any, error) {
 	f := robots.Parse([]byte(args[0]))
-	list, wrong := readCrawlers(args[1])
-	if wrong != "" {
-		return wrong
+	crawlers, err := readCrawlers(args[1])
+	if err != nil {
+		return nil, err
 	}
 	seen := map[string]bool{}
-	use := map[int]compare.Use{} // of a line: the most that it is for any crawler
+	use := map[int]compare.Use{} // of a line, for the crawler that needs it most
 	complete := true
-	for _, c := range list {
+	for _, c := range crawlers {
 		r := c.rules(f)
 		key := c.dialect.Name + ":" + r.Group().Token()
 		if seen[key] {
@@ -172,7 +134,5 @@ func decides(w *writer, args []string) string {
 		}
 	}
 	slices.Sort(lines)
-	w.integers("never", lines)
-	w.yes("complete", complete)
-	return ""
+	return object{"never": lines, "complete": complete}, nil
 }

@@ -106,7 +106,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestFindings: what is wrong is listed, and mended without changing a verdict.
+// TestFindings: what is wrong is listed, and fixed without changing a verdict.
 func TestFindings(t *testing.T) {
 	b := usual(t)
 	b.paste("# \U0001F600 caf\u00e9\nUser-agent: *\nDisallow: /a\nDisallow: /a/\U0001F600b\n")
@@ -116,7 +116,7 @@ func TestFindings(t *testing.T) {
 	b.do(`[...document.querySelectorAll('#lint button')].find((e) => e.innerText === 'Fix').click()`)
 	b.wait(`page.state.findings.findings.length === 0`)
 	if got := eval[string](b, `new TextDecoder().decode(page.snapshot().file)`); got != "# \U0001F600 caf\u00e9\nUser-agent: *\nDisallow: /a\n" {
-		t.Errorf("mended to %q", got)
+		t.Errorf("fixed to %q", got)
 	}
 }
 

@@ -2,7 +2,7 @@
 
 // Waiting questions are asked in this order. Only the newest of each kind waits, and one question runs at a time, so that
 // typing never waits for old questions.
-const order = ['dialects', 'matrix', 'parse', 'explain', 'hover', 'rates', 'outlook', 'diff', 'lint', 'decides', 'mend'];
+const order = ['dialects', 'matrix', 'parse', 'explain', 'hover', 'rates', 'outlook', 'diff', 'lint', 'decides', 'fix'];
 
 const encoder = new TextEncoder();
 

@@ -587,7 +587,7 @@ function fix(finding) {
 }
 
 function fixAll() {
-  prove('mend', () => [file()], withFile((answer) => editor.edit(answer.text)));
+  prove('fix', () => [file()], withFile((answer) => editor.edit(answer.text)));
 }
 
 const show = panels({
