@@ -66,13 +66,10 @@ func (s *dialectCrawlers) add(at int, given []string) {
 	s.crawlers = append(s.crawlers, k)
 }
 
-// Rules returns the rules of each crawler in f, in the order of the list. Their verdicts
-// are those of f.Rules(crawler.Dialect, crawler.Tokens...), but the file is read once per
-// dialect, and crawlers of a dialect that match the same groups share their rules. Crawlers
-// of a dialect that the file does not name share one value, which has no Tokens.
-//
-// Memory is bounded: a dialect copies at most 8 rules per line of the file, and
-// minCopied. Crawlers beyond that share the rules of all groups, with one bit per rule.
+// Rules returns the rules of each crawler in f, in the order of the list, with the verdicts of
+// f.Rules(crawler.Dialect, crawler.Tokens...). The file is read once per dialect. Crawlers
+// with the same groups share their rules, and those that the file does not name share rules
+// without Tokens, so memory is bounded by the file and not by the list.
 func (c *Crawlers) Rules(f *File) []*Rules {
 	return c.rules(func(Dialect) *Rules { return &Rules{file: f} }, minCopied)
 }

@@ -64,13 +64,10 @@ func (o Origin) RobotsURL() string {
 	return o.String() + "/robots.txt"
 }
 
-// ParseURL splits an absolute URL into its origin and the path to match. Only the scheme
-// and authority can be invalid: path and query are any bytes, including invalid escapes,
-// spaces and non-ASCII bytes. User information and fragment are ignored. The error quotes
-// rawURL; Origin and Path are then zero, and no rules allow a zero Path.
-//
-// The host is normalized: lower case, Unicode names in their ASCII form (UTS 46, D-36),
-// without a trailing dot, IPv4 addresses in dotted decimal and IPv6 addresses as in RFC 5952.
+// ParseURL splits an absolute URL into its origin and the path to match. Only scheme and
+// authority can be invalid: path and query are any bytes. User information and fragment are
+// ignored. The host is normalized: lower case, ASCII (UTS 46, D-36), no trailing dot, IPv4 in
+// dotted decimal, IPv6 as in RFC 5952. The error quotes rawURL; no rules allow the zero Path.
 func ParseURL(rawURL string) (Origin, Path, error) {
 	switch {
 	case len(rawURL) > 8 && equalFold(rawURL[:8], "https://"):

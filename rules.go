@@ -116,13 +116,11 @@ func (c *agent) named(d *Dialect, value string) bool {
 	return false
 }
 
-// Rules returns the rules for the crawler with the given product tokens, most specific
-// first. The first token that has a group decides (AGENT-04, D-04); in GoogleCPP the groups
-// of all tokens are combined (C-11). If no token has a group, and for the tokens "" and "*"
-// (D-47), the group of '*' applies; without that, everything is allowed (AGENT-09).
-//
-// Except in GoogleCPP, a full User-Agent header or a token with a version, spaces or commas
-// stands for the product tokens in it (see ProductTokens).
+// Rules returns the rules for the crawler with these product tokens, most specific first:
+// those of the first token that has a group (AGENT-04, D-04), in GoogleCPP of all tokens
+// (C-11), or else of '*'. Without a group everything is allowed (AGENT-09). Except in
+// GoogleCPP, a token with a version, spaces or commas stands for the product tokens in it
+// (ProductTokens).
 func (f *File) Rules(d Dialect, tokens ...string) *Rules {
 	r := newRules(f, &d, tokens)
 	r.limit, r.counts = f.limit(r.dialect)

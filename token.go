@@ -149,13 +149,11 @@ func wordLen(s string) int {
 	return len(s)
 }
 
-// ProductTokens returns the product tokens in a User-Agent header or another name of a
-// crawler, most specific first (D-03): SeznamBot for "Mozilla/5.0 (compatible;
-// SeznamBot/4.0; +http://x/)", MyBot for "MyBot/1.0". A name of several words, such as
-// Yahoo! Slurp, is followed by those of its words that could be tokens. The value itself
-// comes last, because some files use names with spaces.
-//
-// File.Rules and Allowed apply it to the tokens that they are given.
+// ProductTokens returns the product tokens in a User-Agent header or another name, most
+// specific first (D-03): SeznamBot for "Mozilla/5.0 (compatible; SeznamBot/4.0; +http://x/)".
+// A name of several words is followed by each word that could be a token, and the value itself
+// comes last, as some files name crawlers with spaces. File.Rules and Allowed apply it to
+// their tokens.
 func ProductTokens(value string) []string {
 	var tokens tokenList
 	tokens.read(value)

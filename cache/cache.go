@@ -15,15 +15,11 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// A Fetcher fetches robots.txt files; *fetch.Client is one. A response or failure of the site
-// is a Record; an error means that the origin cannot be fetched at all, or that ctx ended
-// first, and is not kept. A Fetcher must be safe for concurrent use, return soon after ctx is
-// done, and limit its concurrent fetches: a Cache starts one for each origin that its callers
-// ask for.
-//
-// If it has a method FetchAfter like that of *fetch.Client, the Cache takes the lock of its
-// store after the wait for a connection, and that wait does not count against
-// Options.FetchLimit.
+// A Fetcher fetches robots.txt files concurrently and limits its fetches; *fetch.Client is
+// one. A response or failure of the site is a Record. An error means that the origin cannot be
+// fetched, or that ctx ended, after which it returns soon; it is not kept. If it has a method
+// FetchAfter like that of *fetch.Client, the Cache takes the lock of its store after the wait
+// for a connection.
 type Fetcher interface {
 	Fetch(ctx context.Context, origin robots.Origin) (*fetch.Record, error)
 }

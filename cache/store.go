@@ -31,50 +31,8 @@ type Entry struct {
 	Fence uint64
 }
 
-// A Store keeps one Entry per origin. Package cachetest tests an implementation against this
-// contract; its example is a good start.
-//
-// Keys. The key is robots.Origin, as text Origin.String: scheme, host and port in canonical
-// form, at most about 300 bytes of ASCII. A store can hash or prefix keys, but different
-// origins must have different keys.
-//
-// Values. Get returns an entry as it was put: every field of the record, times to the
-// millisecond in any zone, with no distinction between empty and nil bodies and headers.
-// Stores of bytes use Record.Encode and fetch.Decode. Most of a record are its body and that
-// of its last good response, up to 513,024 bytes each.
-//
-// Absence. For an origin that was never put, or was deleted or dropped, Get returns ErrAbsent.
-// If an entry cannot be read, because it is damaged or was written by a later release, Get
-// returns another error, and the entry stays until a Put or Delete of its origin. Other
-// origins are not affected.
-//
-// Atomicity. A Put replaces an entry completely or not at all. No reader sees part of an
-// entry, or the record of one Put with the fence of another. Entries of different origins are
-// independent.
-//
-// Fences. A Put with a lower Fence than that of the stored entry returns ErrFenced and changes
-// nothing; comparison and write are one step. An equal fence overwrites. A deleted or dropped
-// entry takes its fence with it.
-//
-// Durability. In a store that outlives the process, an entry is durable when Put returns nil:
-// killing the process at any time loses no acknowledged entry, and the store still opens.
-//
-// Expiry and limits. After the duration given to Put the store can drop an entry or keep it,
-// which does no harm, as it contains its dates. Before that it can drop entries only to stay
-// within its own limit, the least recently used or written first. Put returns no error if
-// there is no room. A store must not drop many entries at once because its clock was set; if a
-// server expires keys by itself, the documentation says what happens then.
-//
-// Concurrency. All methods can be called from any number of goroutines.
-//
-// Blocking. Methods can wait for a disk or a network, and return soon after ctx is done, with
-// its error. A Put that was given up can still take effect later, completely. With a ctx that
-// is already done, a method does nothing. A store does not retry after ctx is done.
-//
-// Versions. A store reads what all earlier releases have written. For an entry or store of a
-// later release the error says so, and nothing is changed.
-//
-// A Store is not a queue, a history or a lock (see Locker), and nothing lists its entries.
+// A Store keeps one Entry per origin. The package documentation has the contract, and package
+// cachetest tests an implementation against it.
 type Store interface {
 	// Get returns the entry of an origin.
 	Get(ctx context.Context, origin robots.Origin) (Entry, error)
@@ -89,16 +47,7 @@ type Store interface {
 
 // A Locker is a Store that several processes share, with locks that decide which of them
 // fetches. A Cache fetches an origin under its lock. With a plain Store it assumes that no
-// other process uses the store.
-//
-// A lock expires, and a process that was suspended can write after that. Fences prevent this:
-// the token of a lock is higher than all earlier tokens of the origin and than the fence of
-// its entry, and its holder uses it as the fence of Put. So a late holder gets ErrFenced and
-// loses only its own work.
-//
-// Tokens need not be consecutive, and those of different origins are unrelated. A Locker that
-// lost everything, because an empty server replaced its own, can start again; one that keeps
-// entries keeps its tokens above their fences.
+// other process uses the store. See the contract in the package documentation.
 type Locker interface {
 	Store
 	// Lock takes the lock on an origin for at most ttl and returns its token. It does not

@@ -37,14 +37,11 @@ const (
 	shortestIPv6 = 16
 )
 
-// ReadAddresses reads a list in one of the published forms. JSON of Google, Bing and OpenAI is
-// {"prefixes": [{"ipv4Prefix": ...}, {"ipv6Prefix": ...}]}; in other JSON, members at any
-// level count whose name contains address, prefix or IP. Text has one address or prefix per
-// line, and anything after a comma, space or # is ignored, so geofeeds are read too (RFC
-// 8805).
-//
-// Invalid lines are Problems. The error says that the text is not a list: it contains no
-// address, or is incomplete JSON.
+// ReadAddresses reads a published list: JSON, in which members count whose name contains
+// address, prefix or IP, as in {"prefixes": [{"ipv4Prefix": ...}]}, or text with one address
+// or prefix per line, in which anything after a comma, space or # is ignored (RFC 8805).
+// Invalid lines are Problems. The error says that the text is not a list: it has no address,
+// or is incomplete JSON.
 func ReadAddresses(text []byte) (*Addresses, error) {
 	a := &Addresses{}
 	text = bytes.TrimPrefix(text, []byte("\uFEFF"))

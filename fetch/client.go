@@ -31,11 +31,9 @@ type Options struct {
 	// addresses.
 	Resolver *net.Resolver
 	// Proxy returns the proxy for a request, or nil for none; http.ProxyFromEnvironment is
-	// such a function. If Proxy itself is nil, no proxy is used. The URL has the scheme http,
-	// https, socks5 or socks5h, can contain a user and password, which only the proxy gets,
-	// and must not be changed later. The Guard checks literal addresses before a socks5 proxy
-	// gets them; other proxies get host names, for which only Connections applies, not
-	// PerAddress or Start. The proxy's own address is not checked.
+	// such a function. The URL has the scheme http, https, socks5 or socks5h; its user and
+	// password are sent only to the proxy. A socks5 proxy gets literal addresses that the
+	// Guard has checked, others get host names, to which PerAddress and Start do not apply.
 	Proxy func(*http.Request) (*url.URL, error)
 	// Dial opens TCP connections, without TLS: to a literal address of a site that the Guard
 	// has checked, or to the host of a proxy. If the connection has a remote address, the

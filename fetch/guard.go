@@ -9,15 +9,10 @@ import (
 	"syscall"
 )
 
-// A Guard decides which addresses can be connected to. URLs, redirects, DNS responses and FTP
-// servers can lead a crawler anywhere, so the Guard checks the address itself when the
-// connection is made, whatever name led there. No spelling and no second DNS response evades
-// it.
-//
-// The zero value refuses every address that is not on the public internet: those in IANA's
-// special-purpose registries that are not globally reachable, multicast, IPv6 outside
-// 2000::/3, and cloud metadata services. It also refuses ports that are reserved for other
-// protocols.
+// A Guard decides which addresses can be connected to. It checks the address when the
+// connection is made, whatever URL, redirect or DNS response led there. The zero value refuses
+// addresses that are not on the public internet (IANA's special-purpose registries, multicast,
+// IPv6 outside 2000::/3), cloud metadata services, and ports reserved for other protocols.
 type Guard struct {
 	// AllowPrivate permits private networks: loopback, 10/8, 172.16/12, 192.168/16, 100.64/10
 	// and fc00::/7. Link-local addresses and cloud metadata services in these networks stay

@@ -81,19 +81,10 @@ func (r *Record) Span(d robots.Dialect, now time.Time) (from, until time.Time) {
 	return from, until
 }
 
-// Rules turns the outcome of a fetch into rules; it is the only place that does:
-//
-//   - A good response applies while it is fresh, and longer if nothing has failed since. A file
-//     decides by its rules; without a file everything is allowed.
-//   - A failure changes nothing while an earlier response is fresh (D-42).
-//   - After that the dialect's outage decides by its age since the first failure: the last good
-//     copy, all or nothing. It allows all only if failures cover that age, so a site opens at
-//     a failed attempt, never by the clock (D-54).
-//   - A failure on our own side, such as a refusal by the Guard, says nothing about the site: an
-//     earlier outage goes on, else the last good copy applies at any age, and without one
-//     nothing is allowed (D-55).
-//
-// The rules contain the state of the fetch, which every verdict then reports.
+// Rules turns the outcome of a fetch into rules; it is the only place that does. A good
+// response applies while it is fresh, and longer if nothing has failed since. During an outage
+// the dialect decides by its age (D-42, D-54); failures on our own side leave everything as it
+// was, or disallow without an earlier copy (D-55). Verdicts report the state of the fetch.
 func (p Policy) Rules(r *Record, d robots.Dialect, now time.Time, tokens ...string) *robots.Rules {
 	v := judge{Policy: p, record: r, dialect: d, now: now, tokens: tokens}
 	held := r.good()

@@ -186,15 +186,11 @@ type dials struct {
 	start func(context.Context, netip.Addr) error
 }
 
-// WithDials returns a context for one request, for which a transport of Client.Transport
-// opens at most so many connections, failed ones included: without a limit net/http dials
-// forever if a server of HTTP/2 accepts no request (GOAWAY with stream 0).
-//
-// If start is not nil, it is called before each connection to a site, and waits until that
-// may be opened; its error ends the attempt. The addresses of the site are then tried one
-// after another: each connection counts at its address, whether a request follows or not.
-// An address that has not answered within a second yields to the next, and is tried once
-// more if none answers. Requests on kept connections are the caller's to start.
+// WithDials returns a context for one request, for which a transport of Client.Transport opens
+// at most so many connections; without a limit net/http dials forever if an HTTP/2 server
+// accepts no request (GOAWAY with stream 0). If start is not nil, it is called before each
+// connection to a site, and its error ends the attempt; addresses are then tried one at a
+// time, and one that is silent for a second yields to the next.
 func WithDials(ctx context.Context, most int, start func(ctx context.Context, addr netip.Addr) error) context.Context {
 	d := &dials{start: start}
 	d.left.Store(int32(most))

@@ -7,13 +7,11 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// Format returns a file in the standard layout: UTF-8 without a byte order mark, LF line ends,
-// "Field: value" with known fields in their usual case, one space before a comment, and one
-// blank line between groups. Order, paths, comments and misspellings are kept, and so are
-// blank lines between user-agent lines, which Yandex reads (GROUP-05).
-//
-// It returns an error if the file is not a robots.txt, or if some dialect would read the
-// result differently, as can happen near a size limit.
+// Format returns a file in the standard layout: UTF-8, LF line ends, "Field: value", one space
+// before a comment, one blank line between groups. Order, paths, comments, misspellings and
+// blank lines between user-agent lines (GROUP-05) are kept. It returns an error if the file is
+// not a robots.txt, or if a dialect would read the result differently, for example near a size
+// limit.
 func Format(body []byte) ([]byte, error) {
 	f := robots.Parse(body)
 	if k := kind(f); k != "" {

@@ -29,6 +29,41 @@
 // tenth of a second from any other start. Networks that serve many sites from one address
 // can have their own (Options.Addresses).
 //
+// # Schedules
+//
+// If s is the end of the last response, a request can start at an instant u if the site is
+// open at u and
+//
+//	u >= s + interval that applies at u
+//
+// A rate of N documents per period P is an interval of P/N (D-32), so no period of length P
+// contains more than N starts. There are no bursts: N at once, and N more after the period,
+// would be 2N in some period. The interval is the one at u, not at s: a slower window that has
+// opened counts from the last response, and a window that has closed counts no longer.
+//
+// Windows follow the wall clock of the policy's zone. They end at the written instant, and
+// HH59 at the full hour. A start after the end continues past midnight; a start equal to the
+// end is the whole day (D-30).
+//
+// # Limiters
+//
+// A crawler calls Acquire, dials, calls Start when it knows the address, sends one request, and
+// calls Release when the response has ended.
+//
+// The interval of an origin counts from the end of its last response, that of an address from
+// the last start reserved there. At an address, pages are AddressInterval apart, and a fetch
+// of robots.txt is FetchInterval from every other start: it takes its place between the pages
+// that are reserved. A reserved start that is not used costs the address one interval. An
+// invalid address, as of a request through a proxy, has no pace.
+//
+// A limiter keeps when events happened, never a schedule: a changed robots.txt counts from the
+// next call on. It works on one clock, its own or that of its server. If the clock is set,
+// callers might wait longer; no request starts earlier than an interval after the last event
+// known.
+//
+// An error is never a permission. It says that the context ended or that the call failed; a
+// site that is not ready is a refused Permit. All methods are safe for concurrent use.
+//
 // [Local] is the limiter of one process, pace/redis that of many. Package pace/pacetest
 // tests other implementations.
 package pace

@@ -8,31 +8,10 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// A Limiter decides when requests to sites start: by each site's Schedule, by its
-// responses, and by the pace of the IP address that serves it. NewLocal returns one for a
-// single process, pace/redis one that many processes share.
-//
-// A crawler calls Acquire, dials, calls Start when it knows the address, sends one
-// request, and calls Release when the response has ended:
-//
-//	permit, err := limiter.Acquire(ctx, pace.Request{Origin: origin, Schedule: s})
-//	err = limiter.Start(ctx, permit, addr)
-//	...
-//	err = limiter.Release(ctx, permit, pace.Result{Status: 200})
-//
-// The interval of an origin counts from the end of its last response, that of an address
-// from the last start reserved there. At an address, pages are AddressInterval apart, and a
-// fetch of robots.txt is FetchInterval from every other start: it takes its place between
-// the pages that are reserved. A reserved start that is not used costs the address one
-// interval. An invalid address, as of a request through a proxy, has no pace.
-//
-// A limiter keeps when events happened, never a schedule: a changed robots.txt counts from
-// the next call on. It works on one clock, its own or that of its server. If the clock is
-// set, callers might wait longer; no request starts earlier than an interval after the last
-// event known.
-//
-// An error is never a permission. It says that the context ended or that the call failed;
-// a site that is not ready is a refused Permit. All methods are safe for concurrent use.
+// A Limiter decides when requests to sites start: by each site's Schedule, its responses, and
+// the rate of the IP address that serves it. The package documentation has the contract.
+// NewLocal returns one for a single process, pace/redis one that many processes share. All
+// methods are safe for concurrent use.
 type Limiter interface {
 	// Acquire waits until a request may start and returns its permit. Callers of one origin
 	// are served in order of arrival, as far as the limiter knows it. The error wraps
@@ -41,21 +20,18 @@ type Limiter interface {
 	// was lost is released by the limiter.
 	Acquire(ctx context.Context, r Request) (Permit, error)
 
-	// Try releases each r.Done, then acquires up to k of the sites, in their order, and
-	// waits for none. The answers keep the order. One that is not OK has NotBefore and
-	// Reasons; if that time has come, the site was ready and not among the first k. With a
-	// k of 0 Try only looks. An unreachable server refuses its own sites (CauseDegraded)
-	// and no others. An error says that the context ended or the limiter is closed; every
-	// r.Done is released all the same.
+	// Try releases each r.Done, then acquires up to k of the sites, in order, without waiting.
+	// Permits keep the order. One that is not OK has NotBefore and Reasons; if that time has
+	// passed, the site was ready but not among the first k. With k = 0 Try only looks. An
+	// unreachable server refuses only its own sites. An error means that ctx ended or the
+	// limiter is closed.
 	Try(ctx context.Context, rs []Request, k int) ([]Permit, error)
 
-	// Start is called right before every request is written, on new and on kept
-	// connections. It reserves a start at the address, waits for it, and checks permit and
-	// schedule again. A further Start on the same permit also waits for the interval since
-	// the one before. The error wraps context.Cause(ctx) when the context ends, and is a
-	// *LateError at once if the deadline comes first. It is a *MissedError if the permit has
-	// expired, its StartBy comes first, or the site is closed by then: send nothing, release
-	// the permit as unused, and acquire another at NotBefore.
+	// Start is called right before each request is written, on kept connections too. It
+	// reserves a start at the address, waits for it, and checks permit and schedule again. A
+	// second Start of a permit waits for another interval. A *LateError means that the
+	// deadline comes first, a *MissedError that the permit can no longer be used: release it
+	// as unused and acquire another at NotBefore.
 	Start(ctx context.Context, p Permit, addr netip.Addr) error
 
 	// StartFetch reserves a start for a fetch of robots.txt at an address and waits for it.

@@ -45,14 +45,11 @@ type Policy struct {
 	Zone string
 }
 
-// Obey selects the declared values that a schedule follows. The others are only reported
-// (Schedule.Entries).
-//
-// Each dialect documents whether its engine follows Crawl-delay and Request-rate: it does
-// (seznam and Request-rate, bing and Crawl-delay), it does not (google), or it leaves them
-// open (rfc9309, as RFC 9309 defines neither). In the last case the operator decides;
-// following them costs only time. Visit-time is treated like Request-rate, as both are from
-// Conner's draft of version 2.0.
+// Obey selects the declared values that a schedule follows; the others are only reported
+// (Schedule.Entries). Each dialect documents whether its engine follows Crawl-delay and
+// Request-rate (bing and seznam), ignores them (google), or leaves them open (rfc9309): then
+// the operator decides. Visit-time is treated like Request-rate, as both are from Conner's
+// draft.
 type Obey uint8
 
 const (

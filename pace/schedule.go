@@ -14,20 +14,6 @@ import (
 // A Schedule decides when requests of one crawler to one site can start, by the declared
 // values and the operator's Policy. It has no clock and no history, is immutable, and is safe
 // for concurrent use. A nil *Schedule declares nothing, under the zero Policy.
-//
-// If s is the end of the last response, a request can start at an instant u if the site is
-// open at u and
-//
-//	u >= s + interval that applies at u
-//
-// A rate of N documents per period P is an interval of P/N (D-32), so no period of length P
-// contains more than N starts. There are no bursts: N at once, and N more after the period,
-// would be 2N in some period. The interval is the one at u, not at s: a slower window that has
-// opened counts from the last response, and a window that has closed counts no longer.
-//
-// Windows follow the wall clock of the policy's zone. They end at the written instant, and
-// HH59 at the full hour. A start after the end continues past midnight; a start equal to the
-// end is the whole day (D-30).
 type Schedule struct {
 	policy  Policy // filled
 	zone    *time.Location

@@ -9,17 +9,10 @@ import (
 	"strings"
 )
 
-// Program returns an Engine that runs a command. The template is its command line with these
-// placeholders, which can be parts of arguments:
-//
-//	%robots%      name of a file with the body
-//	%url%         the URL
-//	%user-agent%  the crawler's product token
-//	%dialect%     the dialect's name
-//
-// as in "robots_main %robots% %user-agent% %url%". The template is split at spaces and run
-// without a shell, so values are never split. Exit status 0 means allowed and 1 disallowed;
-// any other is an error with the command's standard error. Several tokens, or a NUL, are
+// Program returns an Engine that runs a command, such as "robots_main %robots% %user-agent%
+// %url%", without a shell. Placeholders are %robots%, a file with the body, %url%,
+// %user-agent% and %dialect%. Exit status 0 means allowed and 1 disallowed; any other is an
+// error with the command's standard error. Several tokens, or a NUL, are
 // errors.ErrUnsupported.
 func Program(template string) Engine {
 	words := strings.Fields(template)

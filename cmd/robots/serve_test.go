@@ -20,8 +20,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/robotskit/robots/fleet"
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/fleet"
 	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/internal/redistest"
 	paceredis "github.com/robotskit/robots/pace/redis"

@@ -23,13 +23,10 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// An Operator inspects and controls the workers of a fleet. It is not a worker: it sends no
-// heartbeats and acquires no permits. All times that it returns are of a server's clock. A
-// call takes a few seconds at most.
-//
-// While servers of a cluster are unreachable each method does what it can with the others: what
-// it returns is then incomplete, with an error that wraps a *PartError for each part that did
-// not answer. A change succeeds if a server takes it that passes it on.
+// An Operator inspects and controls the workers of a fleet without being one. All times are of
+// a server's clock; a call takes a few seconds at most. With servers of a cluster unreachable,
+// results are incomplete, and the error wraps a *PartError for each missing part. A change
+// succeeds if one server accepts it, as workers pass it on.
 type Operator struct {
 	client rueidis.Client
 	prefix string
