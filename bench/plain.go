@@ -130,7 +130,7 @@ func newPlainRule(pattern string, allow bool) plainRule {
 func plainNormal(s string) (normal string, extra int) {
 	const hex = "0123456789ABCDEF"
 	i := 0
-	for i < len(s) && !strange[s[i]] {
+	for i < len(s) && !special[s[i]] {
 		i++
 	}
 	if i == len(s) {
@@ -152,7 +152,7 @@ func plainNormal(s string) (normal string, extra int) {
 			default:
 				out = append(out, '%', hex[v>>4], hex[v&15])
 			}
-		case strange[c] && c != '%':
+		case special[c] && c != '%':
 			out = append(out, '%', hex[c>>4], hex[c&15])
 		default:
 			out = append(out, c)
@@ -161,8 +161,8 @@ func plainNormal(s string) (normal string, extra int) {
 	return string(out), extra
 }
 
-// strange are the bytes that a normal form might not hold as they are.
-var strange = func() (set [256]bool) {
+// special are the bytes that a normal form might not hold as they are.
+var special = func() (set [256]bool) {
 	for c := range set {
 		set[c] = c <= ' ' || c >= 0x7F || strings.IndexByte("%\"<>\\^{}`|", byte(c)) >= 0
 	}

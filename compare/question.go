@@ -228,7 +228,7 @@ func (f *finder) pair(q *question, p pair, limit int) (string, outcome) {
 			return string(path), found
 		case m.used >= limit:
 			return "", exhausted
-		case round == patience:
+		case round == maxBanned:
 			wrong = len(bans)
 		}
 		for _, b := range bans[:wrong] {
@@ -240,9 +240,9 @@ func (f *finder) pair(q *question, p pair, limit int) (string, outcome) {
 	}
 }
 
-// patience is how many searches of a pair end in a banned URL before all banned
+// maxBanned is how many searches of a pair end in a banned URL before all banned
 // rules take part in the next.
-const patience = 24
+const maxBanned = 24
 
 type ban struct {
 	*rule

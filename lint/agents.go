@@ -95,8 +95,8 @@ func (p *pass) agents(form agentForm, do func(l robots.Line, value string)) {
 func tokenCut(p *pass) {
 	p.agents(agentToken, func(l robots.Line, value string) {
 		name, _, _ := strings.Cut(value, "/")
-		if meant := product(value); meant != "" {
-			name = meant
+		if intended := product(value); intended != "" {
+			name = intended
 		}
 		if value == "*" || strings.HasPrefix(value, "* ") {
 			name = "*"

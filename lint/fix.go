@@ -9,9 +9,8 @@ import (
 	"github.com/robotskit/robots/compare"
 )
 
-// prove finds out which fixes are safe, and drops the rules without effect (RT504) that
-// cannot go together with the others: of rules that stand in for each other all but one are
-// told.
+// prove finds out which fixes are safe, and drops rules without effect (RT504) that cannot be
+// removed together with the others: of equivalent rules all but one are reported.
 func (p *pass) prove() {
 	var fixes, more []*Diagnostic
 	for _, d := range p.found {

@@ -37,14 +37,14 @@ func noLeadingSlash(p *pass) {
 		if _, name := secondField(path); name != "" {
 			return // two fields in a line, which is another mistake
 		}
-		meant := "/" + path
+		intended := "/" + path
 		if path[0] == '?' || path[0] == '$' {
-			meant = "/*" + path
+			intended = "/*" + path
 		}
 		d := p.add(l.Value, quote(path)+" matches no URL")
-		d.Advice = "write " + meant
-		d.Dialects = p.fails(path, plain(meant))
-		d.edit(Edit{l.Value.Start, l.Value.End, meant})
+		d.Advice = "write " + intended
+		d.Dialects = p.fails(path, plain(intended))
+		d.edit(Edit{l.Value.Start, l.Value.End, intended})
 	})
 }
 
@@ -63,14 +63,14 @@ func fullURL(p *pass) {
 			return
 		}
 		_, rest, _ := strings.Cut(path, "://")
-		meant := "/"
+		intended := "/"
 		if i := strings.IndexByte(rest, '/'); i >= 0 {
-			meant = rest[i:]
+			intended = rest[i:]
 		}
 		d := p.add(l.Value, "rule value is a full URL and matches nothing")
-		d.Advice = "use the path: " + meant
-		d.Dialects = p.fails(path, plain(meant))
-		d.edit(Edit{l.Value.Start, l.Value.End, meant})
+		d.Advice = "use the path: " + intended
+		d.Dialects = p.fails(path, plain(intended))
+		d.edit(Edit{l.Value.Start, l.Value.End, intended})
 	})
 }
 
@@ -150,20 +150,20 @@ func isUnreserved(c byte) bool {
 
 func needlessEscape(p *pass) {
 	p.paths(func(l robots.Line, path string) {
-		meant := rewrite(path, func(c byte, escape bool) (string, bool) {
+		intended := rewrite(path, func(c byte, escape bool) (string, bool) {
 			return string([]byte{c}), escape && isUnreserved(c)
 		})
-		if meant == path {
+		if intended == path {
 			return
 		}
-		failing := p.fails(path, plain(meant))
+		failing := p.fails(path, plain(intended))
 		if len(failing) == 0 {
 			return
 		}
 		d := p.add(l.Value, "the rule does not match URLs without this escape, and Google decodes it in every URL, so there the rule matches nothing")
-		d.Advice = "write " + meant
+		d.Advice = "write " + intended
 		d.Dialects = failing
-		d.edit(Edit{l.Value.Start, l.Value.End, meant})
+		d.edit(Edit{l.Value.Start, l.Value.End, intended})
 	})
 }
 
@@ -187,10 +187,10 @@ func rewrite(path string, change func(c byte, escape bool) (string, bool)) strin
 }
 
 func blankInPath(p *pass) {
-	p.rawBytes(" \t", func(l robots.Line, _ string, at robots.Span, meant string) *Diagnostic {
+	p.rawBytes(" \t", func(l robots.Line, _ string, at robots.Span, intended string) *Diagnostic {
 		d := p.add(at, "clients send a space as %20, so the rule matches no URL they send")
-		d.Advice = "write " + meant
-		d.edit(Edit{l.Value.Start, l.Value.End, meant})
+		d.Advice = "write " + intended
+		d.edit(Edit{l.Value.Start, l.Value.End, intended})
 		return d
 	})
 }
@@ -200,12 +200,12 @@ func blankInPath(p *pass) {
 func unsafeByte(p *pass) {
 	written := make(map[string]bool) // the paths of all rules
 	p.paths(func(_ robots.Line, path string) { written[path] = true })
-	p.rawBytes("\"<>\\^{}`|", func(l robots.Line, path string, at robots.Span, meant string) *Diagnostic {
+	p.rawBytes("\"<>\\^{}`|", func(l robots.Line, path string, at robots.Span, intended string) *Diagnostic {
 		i, who := at.Start-l.Value.Start, "other clients"
 		if sent := standardForm(path); sent != path {
-			meant, who = sent, "they"
+			intended, who = sent, "they"
 		}
-		if written[meant] {
+		if written[intended] {
 			return nil
 		}
 		c := path[i]
@@ -223,7 +223,7 @@ func unsafeByte(p *pass) {
 			message += inPath + " in a path"
 		}
 		d := p.add(at, message)
-		d.Advice = "keep the rule, and add one with " + meant + ", which " + who + " send"
+		d.Advice = "keep the rule, and add one with " + intended + ", which " + who + " send"
 		return d
 	})
 }
@@ -265,8 +265,8 @@ func standardForm(path string) string {
 }
 
 // rawBytes reports paths with one of the given bytes, the first of them at the span, that some
-// dialect does not match with its escape, as meant has it.
-func (p *pass) rawBytes(set string, report func(l robots.Line, path string, at robots.Span, meant string) *Diagnostic) {
+// dialect does not match with its escape, as intended has it.
+func (p *pass) rawBytes(set string, report func(l robots.Line, path string, at robots.Span, intended string) *Diagnostic) {
 	p.paths(func(l robots.Line, path string) {
 		i := strings.IndexAny(path, set)
 		if i < 0 || isFullURL(path) {
@@ -275,14 +275,14 @@ func (p *pass) rawBytes(set string, report func(l robots.Line, path string, at r
 		if at, name := secondField(path); name != "" && at <= i+1 || path[0] != '/' && path[0] != '*' {
 			return // reported by another check
 		}
-		meant := rewrite(path, func(c byte, escape bool) (string, bool) {
+		intended := rewrite(path, func(c byte, escape bool) (string, bool) {
 			return escaped(c), !escape && strings.IndexByte(set, c) >= 0
 		})
-		failing := p.fails(path, plain(meant))
+		failing := p.fails(path, plain(intended))
 		if len(failing) == 0 {
 			return
 		}
-		if d := report(l, path, robots.Span{Start: l.Value.Start + i, End: l.Value.Start + i + 1}, meant); d != nil {
+		if d := report(l, path, robots.Span{Start: l.Value.Start + i, End: l.Value.Start + i + 1}, intended); d != nil {
 			d.Dialects = failing
 		}
 	})

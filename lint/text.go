@@ -213,20 +213,20 @@ func misspeltField(p *pass) {
 			continue
 		}
 		name := p.text(l.Name)
-		meant := meantField(name)
-		if meant == "" {
+		intended := intendedField(name)
+		if intended == "" {
 			continue
 		}
 		d := p.add(l.Name, "unknown field "+quote(name))
-		d.Advice = "write " + meant
+		d.Advice = "write " + intended
 		d.Dialects = p.where(func(v *view) bool { return v.field(l) == robots.FieldNone })
-		d.edit(Edit{l.Name.Start, l.Name.End, meant})
+		d.edit(Edit{l.Name.Start, l.Name.End, intended})
 	}
 }
 
-// meantField returns the field that a name is a misspelling of: one that two letters
+// intendedField returns the field that a name is a misspelling of: one that two letters
 // added, dropped, changed or swapped make of it. A short name must be nearer.
-func meantField(name string) string {
+func intendedField(name string) string {
 	name = strings.ToLower(name)
 	if customary(name) != "" || isRetired(name) {
 		return ""
@@ -250,7 +250,7 @@ func isRetired(name string) bool {
 
 func unknownField(p *pass) {
 	for _, l := range p.lines {
-		if name := p.text(l.Name); l.Field == robots.FieldUnknown && !isRetired(name) && meantField(name) == "" && !isDisguised(name) {
+		if name := p.text(l.Name); l.Field == robots.FieldUnknown && !isRetired(name) && intendedField(name) == "" && !isDisguised(name) {
 			p.add(l.Name, "unknown field "+quote(name)+"; the line has no effect")
 		}
 	}
@@ -332,7 +332,7 @@ func hashInPath(p *pass) {
 }
 
 // A lookalike is a character that is invisible or looks like another one.
-type lookalike struct{ char, meant, name string }
+type lookalike struct{ char, intended, name string }
 
 var invisible = []lookalike{
 	{"\u00A0", " ", "a non-breaking space"},
@@ -366,7 +366,7 @@ func invisibleCharacter(p *pass) {
 			start := l.Span.Start
 			for _, part := range parts[:len(parts)-1] {
 				start += len(part)
-				edits = append(edits, Edit{start, start + len(c.char), c.meant})
+				edits = append(edits, Edit{start, start + len(c.char), c.intended})
 				start += len(c.char)
 				name = cmp.Or(name, c.name)
 			}

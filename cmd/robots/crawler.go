@@ -138,7 +138,7 @@ func (c *command) warnCrawlers(list []Crawler, file *robots.File) {
 			if file != nil && !namesNear(file, dialects, token) {
 				continue
 			}
-			if s := meant(token); s != "" {
+			if s := suggestion(token); s != "" {
 				c.warn("-a %s is not a known crawler%s", strconv.Quote(clip(token)), s)
 			}
 		}

@@ -128,15 +128,15 @@ func (c *crawlersCommand) argument(arg string) (name string, isCrawler bool, err
 		c.list, c.omitted = []crawlers.Crawler{e}, 0
 		return c.file, true, nil
 	}
-	return "", false, fmt.Errorf("%q is not a file, a URL or a known crawler%s", clip(arg), cmp.Or(meant(arg), "; robots crawlers lists them"))
+	return "", false, fmt.Errorf("%q is not a file, a URL or a known crawler%s", clip(arg), cmp.Or(suggestion(arg), "; robots crawlers lists them"))
 }
 
 // directoryNames is a variable so that a test counts how often the directory is searched.
 var directoryNames = crawlers.Names
 
-// meant suggests the crawler in use whose name has one other letter. It returns "" if there is
+// suggestion suggests the crawler in use whose name has one other letter. It returns "" if there is
 // none or the name is known.
-func meant(name string) string {
+func suggestion(name string) string {
 	const least = 5 // letters: shorter names have too many neighbors
 	if len(name) < least {
 		return ""

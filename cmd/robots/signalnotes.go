@@ -34,7 +34,7 @@ func remarks(rules *robots.Rules) (notes []robots.Note) {
 				said := p.Name + "=" + p.Value
 				if !d.has(p.Name, p.Value) && !undefined[said] && len(undefined) < maxUndefined {
 					undefined[said] = true
-					add(p.Line, "SPEC 3.8", "%s has no %s%s", d.document, clip(said), d.meant(p.Name, p.Value))
+					add(p.Line, "SPEC 3.8", "%s has no %s%s", d.document, clip(said), d.suggestion(p.Name, p.Value))
 				}
 			}
 		}
@@ -63,8 +63,8 @@ func remarks(rules *robots.Rules) (notes []robots.Note) {
 // maxUndefined limits the notes on values of a field that its draft does not define.
 const maxUndefined = 5
 
-// meant suggests the value of the draft for one of the other draft, "" if none is known.
-func (d *draft) meant(name, value string) string {
+// suggestion suggests the value of the draft for one of the other draft, "" if none is known.
+func (d *draft) suggestion(name, value string) string {
 	for known, values := range d.values {
 		if known != name && (meanings[known] == "" || meanings[known] != meanings[name]) {
 			continue

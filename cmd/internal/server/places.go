@@ -14,16 +14,16 @@ var errBusy = errors.New("too many requests wait")
 // that waits for a site, or whose response is being written, holds no place: a slow site or
 // client costs memory, never a worker.
 type places struct {
-	taken    chan struct{} // a value for each taken place
-	most     int64         // waiting requests
-	patience time.Duration // of each of them
+	taken   chan struct{} // a value for each taken place
+	most    int64         // waiting requests
+	timeout time.Duration // of each of them
 
 	waiting, away atomic.Int64
 	released      atomic.Int64 // last release of a place, Unix nanoseconds
 }
 
-func newPlaces(n, most int, patience time.Duration) *places {
-	return &places{taken: make(chan struct{}, n), most: int64(most), patience: patience}
+func newPlaces(n, most int, timeout time.Duration) *places {
+	return &places{taken: make(chan struct{}, n), most: int64(most), timeout: timeout}
 }
 
 // enter takes a place, or returns errBusy or the cause of ctx.
@@ -37,7 +37,7 @@ func (p *places) enter(ctx context.Context) error {
 	if p.waiting.Add(1) > p.most {
 		return errBusy
 	}
-	late := time.NewTimer(p.patience)
+	late := time.NewTimer(p.timeout)
 	defer late.Stop()
 	select {
 	case p.taken <- struct{}{}:
