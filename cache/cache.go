@@ -101,12 +101,13 @@ type Cache struct {
 	flights singleflight.Group
 	storing sync.Map        // robots.Origin to a channel that is closed when the record is stored
 	early   atomic.Int64    // flights in the background
-	writes  chan struct{}   // a value for each record that is being stored
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
 
 	mu      sync.Mutex
 	closed  bool
+	writes  int           // records that are being stored
+	written chan struct{} // closed when there are fewer than maxWrites again
 	running sync.WaitGroup
 }
 
@@ -127,7 +128,7 @@ func New(o Options) (*Cache, error) {
 	if o.Floor > o.Ceiling {
 		return nil, fmt.Errorf("cache option floor is %v: it must not be above the ceiling of %v", o.Floor, o.Ceiling)
 	}
-	c := &Cache{o: o, hot: newMemory(o.Memory), writes: make(chan struct{}, maxWrites)}
+	c := &Cache{o: o, hot: newMemory(o.Memory), written: make(chan struct{})}
 	c.locker, _ = o.Store.(Locker)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c, nil

@@ -136,9 +136,9 @@ func (c *Cache) fly(ctx context.Context, origin robots.Origin, plan flightPlan) 
 	}
 	stored := make(chan struct{})
 	c.storing.Store(origin, stored)
-	c.writes <- struct{}{} // after waitForWrites, rarely for long
+	c.addWrite(1)
 	c.running.Go(func() {
-		defer func() { <-c.writes }()
+		defer c.addWrite(-1)
 		defer close(stored)
 		defer c.storing.Delete(origin)
 		defer f.unlock(ctx)
@@ -151,12 +151,30 @@ func (c *Cache) fly(ctx context.Context, origin robots.Origin, plan flightPlan) 
 // there are as many, no fetch begins, so that a slow store does not fill the memory.
 const maxWrites = 64
 
+// addWrite changes the number of records that are being stored.
+func (c *Cache) addWrite(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.writes += n; n < 0 && c.writes == maxWrites-1 {
+		close(c.written)
+		c.written = make(chan struct{})
+	}
+}
+
 // waitForWrites waits until fewer records are being stored.
 func (c *Cache) waitForWrites(ctx context.Context) {
-	select {
-	case c.writes <- struct{}{}:
-		<-c.writes
-	case <-ctx.Done():
+	for {
+		c.mu.Lock()
+		full, written := c.writes >= maxWrites, c.written
+		c.mu.Unlock()
+		if !full {
+			return
+		}
+		select {
+		case <-written:
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 
 // TestContract holds the limiter against the contract on one server and on a cluster.
 func TestContract(t *testing.T) {
-	t.Parallel()
 	for name, o := range map[string]redistest.Options{"Server": {}, "Cluster": {Cluster: true}} {
 		if testing.Short() && o.Cluster {
 			continue
