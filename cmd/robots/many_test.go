@@ -217,8 +217,8 @@ func (s *slowDisk) Put(ctx context.Context, e cache.Entry, keep time.Duration) e
 }
 
 // TestSlowDisk: with a disk that is slower than all sites, the records on their way to it are
-// limited, since no further site is fetched meanwhile: as many as connections are written, and
-// as many more are fetched at the most.
+// limited, since no further site is fetched meanwhile: as many as connections are written, as
+// many are fetched, and a few have just been fetched.
 func TestSlowDisk(t *testing.T) {
 	sites := campaign.Size(200, 250, 250)
 	file, err := bolt.Open(filepath.Join(t.TempDir(), "cache"), bolt.Options{})
@@ -255,8 +255,8 @@ func TestSlowDisk(t *testing.T) {
 	if got := large.asked.Load(); got != int64(sites) {
 		t.Errorf("%d requests to %d sites", got, sites)
 	}
-	if got := most.Load(); got > 2*maxConnections {
-		t.Errorf("%d sites are fetched or on their way to the disk, want at most %d", got, 2*maxConnections)
+	if got := most.Load(); got > 3*maxConnections {
+		t.Errorf("%d sites are fetched or on their way to the disk, want at most %d", got, 3*maxConnections)
 	}
 }
 
