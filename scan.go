@@ -302,7 +302,7 @@ func readLine(d *Dialect, b []byte, start, end int) (field Field, val, valEnd in
 	if sep < 0 && d.MissingColon {
 		// Exactly two words, blanks between them (C-03).
 		sep = bytes.IndexAny(line, " \t")
-		if sep >= 0 && bytes.IndexAny(trimBlanks(line[sep:]), " \t") >= 0 {
+		if sep >= 0 && bytes.ContainsAny(trimBlanks(line[sep:]), " \t") {
 			sep = -1
 		}
 	}

@@ -65,8 +65,8 @@ type engine struct {
 
 // rows are all rows, in the order of the table.
 func rows() []row {
-	small := func(make func(*set) *work) func(*set) *work {
-		return func(s *set) *work { return make(s.upTo(1024)) }
+	small := func(of func(*set) *work) func(*set) *work {
+		return func(s *set) *work { return of(s.upTo(1024)) }
 	}
 	list := []row{
 		{"OneShot/files=all", "body, agent and path to a verdict", "file", faster(temoto, 31, 45), oneShot},
@@ -348,7 +348,7 @@ func memory(s *set) *work {
 }
 
 // retained returns the bytes of heap that what is made keeps.
-func retained(make func() any) float64 {
+func retained(create func() any) float64 {
 	heap := func() float64 {
 		runtime.GC()
 		runtime.GC()
@@ -357,7 +357,7 @@ func retained(make func() any) float64 {
 		return float64(m.HeapAlloc)
 	}
 	before := heap()
-	made := make()
+	made := create()
 	after := heap()
 	runtime.KeepAlive(made)
 	return after - before

@@ -172,7 +172,7 @@ Exit status: 0; 2 invalid usage, or no server answers.`,
 			for _, h := range list {
 				var until *time.Time
 				text := "until it is released"
-				if time.Until(h.Until) < paceredis.Forever/2 {
+				if h.Until.Sub(c.std.now()) < paceredis.Forever/2 {
 					until, text = &h.Until, "until "+stamp(h.Until)
 				}
 				if c.format == formatJSON {

@@ -18,8 +18,8 @@ type verb struct {
 	make  func(std *streams, status *int) *cobra.Command
 }
 
-func withoutStatus(make func(*streams) *cobra.Command) func(*streams, *int) *cobra.Command {
-	return func(std *streams, _ *int) *cobra.Command { return make(std) }
+func withoutStatus(command func(*streams) *cobra.Command) func(*streams, *int) *cobra.Command {
+	return func(std *streams, _ *int) *cobra.Command { return command(std) }
 }
 
 func verbList() []verb {

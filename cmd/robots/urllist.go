@@ -142,7 +142,7 @@ func openURLs(std *streams, name string) (*urlList, error) {
 	return &urlList{title: title, file: file, std: std, name: name, in: bufio.NewReaderSize(file, 256<<10)}, nil
 }
 
-func (l *urlList) close() { l.file.Close() }
+func (l *urlList) close() { _ = l.file.Close() }
 
 func (l *urlList) at(err error) error {
 	return lineError{fmt.Errorf("line %d of %s: %w", l.line, l.title, err)}

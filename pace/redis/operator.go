@@ -62,9 +62,9 @@ func (o *Operator) partError(part int, err error) error {
 
 func (o *Operator) slotOfPart(part int) int { return o.nodes.slot(partTags[part]) }
 
-// look returns the time and the id of the server of a slot, and the values of keys there, ""
-// for none.
-func (o *Operator) look(ctx context.Context, slot int, keys ...string) (r reply, values []string, err error) {
+// look returns the time and the id of the server that has the keys, which have one slot, and
+// their values, "" for none.
+func (o *Operator) look(ctx context.Context, keys ...string) (r reply, values []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
 	r.sent = clock()
@@ -107,7 +107,7 @@ func (o *Operator) eachPart(f func(part int) (note func(), err error)) (answered
 func (o *Operator) Config(ctx context.Context) (c Config, err error) {
 	best := ""
 	answered, err := o.eachPart(func(part int) (func(), error) {
-		_, values, err := o.look(ctx, o.slotOfPart(part), fleetKey(o.prefix, part, "fleet"))
+		_, values, err := o.look(ctx, fleetKey(o.prefix, part, "fleet"))
 		return func() {
 			if err == nil && len(values[0]) > 8 {
 				best = max(best, values[0][8:])
@@ -139,7 +139,7 @@ func (o *Operator) Change(ctx context.Context, change func(*Config)) error {
 	c.Version++
 	answered, err := o.eachPart(func(part int) (func(), error) {
 		key := fleetKey(o.prefix, part, "fleet")
-		r, _, err := o.look(ctx, o.slotOfPart(part), key)
+		r, _, err := o.look(ctx, key)
 		if err != nil {
 			return nil, err
 		}
@@ -203,7 +203,7 @@ func (o *Operator) workersOf(ctx context.Context, part int) (scores []rueidis.ZS
 	for _, s := range scores {
 		keys = append(keys, workerKey(o.prefix, part, s.Member))
 	}
-	r, values, err = o.look(ctx, o.slotOfPart(part), keys...)
+	r, values, err = o.look(ctx, keys...)
 	return scores, values, r, err
 }
 
@@ -279,7 +279,7 @@ type SitePermit struct {
 func (o *Operator) Site(ctx context.Context, origin robots.Origin) (s Site, err error) {
 	c, _ := o.Config(ctx) // without it one request at a time is assumed
 	name := origin.String()
-	r, values, err := o.look(ctx, o.nodes.slot(name), stateKey(o.prefix, name))
+	r, values, err := o.look(ctx, stateKey(o.prefix, name))
 	if err != nil {
 		return s, err
 	}
@@ -345,7 +345,7 @@ type Address struct {
 // Address returns what is known of an address.
 func (o *Operator) Address(ctx context.Context, addr netip.Addr) (a Address, err error) {
 	name := addr.Unmap().WithZone("").String()
-	r, values, err := o.look(ctx, o.nodes.slot(name), stateKey(o.prefix, name))
+	r, values, err := o.look(ctx, stateKey(o.prefix, name))
 	if err != nil {
 		return a, err
 	}
@@ -508,7 +508,7 @@ func (o *Operator) heldIn(ctx context.Context, part int, now time.Time) (list []
 		if err != nil {
 			continue
 		}
-		r, values, err := o.look(ctx, o.nodes.slot(name), stateKey(o.prefix, name))
+		r, values, err := o.look(ctx, stateKey(o.prefix, name))
 		if failed = append(failed, err); err != nil {
 			continue
 		}

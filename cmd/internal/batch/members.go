@@ -2,6 +2,7 @@ package batch
 
 import (
 	"bytes"
+	"errors"
 	"io"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -30,7 +31,7 @@ func Members(text []byte, f func(name string, value []byte)) (object, valid bool
 
 func atEnd(d *jsontext.Decoder) bool {
 	_, err := d.ReadToken()
-	return err == io.EOF
+	return errors.Is(err, io.EOF)
 }
 
 // Member returns the JSON text of the first member with a name, nil if there is none. It reads

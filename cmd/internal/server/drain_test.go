@@ -38,10 +38,7 @@ func TestDrain(t *testing.T) {
 			}
 		})
 	}
-	for {
-		if s.gate.places.working()+int(s.gate.places.waiting.Load()) == 20 {
-			break
-		}
+	for s.gate.places.working()+int(s.gate.places.waiting.Load()) != 20 {
 		time.Sleep(time.Millisecond)
 	}
 	s.end()
