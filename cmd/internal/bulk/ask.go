@@ -54,7 +54,14 @@ func (o AskOptions) AskTask(dir, format, snapshot string) (*Task, error) {
 	for i, p := range parts {
 		t.Shards = append(t.Shards, Shard{Number: i, Inputs: []int{2 * i, 2*i + 1}, From: p.from, To: p.to})
 	}
-	return t, t.resolve()
+	t.Do = func(ctx context.Context, s Shard, p *Part) (Counts, error) {
+		a, err := newEvaluator(o)
+		if err != nil {
+			return Counts{}, err
+		}
+		return a.shard(ctx, t.partsOf(s.Inputs)[0], t.Format, p)
+	}
+	return t, nil
 }
 
 // canonical fills in defaults and returns the options as in the manifest.
@@ -78,25 +85,6 @@ func (o *AskOptions) canonical() (json.RawMessage, error) {
 		return nil, err
 	}
 	return json.Marshal(o)
-}
-
-func init() {
-	register(verbAsk, func(t *Task) (Do, error) {
-		var o AskOptions
-		if err := json.Unmarshal(t.Options, &o); err != nil {
-			return nil, fmt.Errorf("options of %s: %w", t.Dir, err)
-		}
-		if _, err := newEvaluator(o); err != nil {
-			return nil, err
-		}
-		return func(ctx context.Context, s Shard, p *Part) (Counts, error) {
-			a, err := newEvaluator(o)
-			if err != nil {
-				return Counts{}, err
-			}
-			return a.shard(ctx, t.partsOf(s.Inputs)[0], t.Format, p)
-		}, nil
-	})
 }
 
 // An evaluator evaluates files for all crawlers. It is for one goroutine.

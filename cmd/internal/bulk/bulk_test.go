@@ -27,16 +27,6 @@ type work struct {
 	Panics []int
 }
 
-func init() {
-	register("test", func(t *Task) (Do, error) {
-		var w work
-		if err := json.Unmarshal(t.Options, &w); err != nil {
-			return nil, err
-		}
-		return w.do, nil
-	})
-}
-
 func (w work) do(ctx context.Context, s Shard, p *Part) (Counts, error) {
 	bodies, err := p.Create("bodies")
 	if err != nil || w.Rows == 0 { // of one table
@@ -78,7 +68,7 @@ func (w work) task(t testing.TB, dir string) *Task {
 	if err != nil {
 		t.Fatal(err)
 	}
-	task := &Task{Verb: "test", Dir: dir, Tables: []string{"bodies", "captures"}, Format: "txt", Options: options}
+	task := &Task{Verb: "test", Dir: dir, Tables: []string{"bodies", "captures"}, Format: "txt", Options: options, Do: w.do}
 	for i := range w.Shards {
 		task.Inputs = append(task.Inputs, Input{Name: fmt.Sprintf("input-%d", i), Size: 1000})
 		task.Shards = append(task.Shards, Shard{Number: i, Inputs: []int{i}})
@@ -180,9 +170,6 @@ func TestInterrupt(t *testing.T) {
 	dir := t.TempDir()
 	for stops := 0; ; stops++ {
 		task := w.task(t, dir)
-		if err := task.resolve(); err != nil {
-			t.Fatal(err)
-		}
 		ctx, stop := context.WithCancel(t.Context())
 		do, begun := task.Do, 0
 		task.Do = func(ctx context.Context, s Shard, p *Part) (Counts, error) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"iter"
 	"sort"
 	"strings"
@@ -57,27 +56,15 @@ func (o AskOptions) DiffTask(dir, format, before, after string) (*Task, error) {
 	if t.Options, err = json.Marshal(DiffOptions{o, len(sides[0])}); err != nil {
 		return nil, err
 	}
-	return t, t.resolve()
-}
-
-func init() {
-	register(verbDiff, func(t *Task) (Do, error) {
-		var o DiffOptions
-		if err := json.Unmarshal(t.Options, &o); err != nil || 2*o.Before > len(t.Inputs) {
-			return nil, fmt.Errorf("options of %s: %w", t.Dir, cmp.Or(err, errors.New("more parts than inputs")))
+	t.Do = func(ctx context.Context, s Shard, p *Part) (Counts, error) {
+		a, err := newEvaluator(o)
+		if err != nil {
+			return Counts{}, err
 		}
-		if _, err := newEvaluator(o.AskOptions); err != nil {
-			return nil, err
-		}
-		return func(ctx context.Context, s Shard, p *Part) (Counts, error) {
-			a, err := newEvaluator(o.AskOptions)
-			if err != nil {
-				return Counts{}, err
-			}
-			n := sort.SearchInts(s.Inputs, 2*o.Before)
-			return a.diff(ctx, [2][]part{t.partsOf(s.Inputs[:n]), t.partsOf(s.Inputs[n:])}, s, t.Format, p)
-		}, nil
-	})
+		n := sort.SearchInts(s.Inputs, 2*len(sides[0]))
+		return a.diff(ctx, [2][]part{t.partsOf(s.Inputs[:n]), t.partsOf(s.Inputs[n:])}, s, t.Format, p)
+	}
+	return t, nil
 }
 
 // A side is the captures of one snapshot, a site at a time.

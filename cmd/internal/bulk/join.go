@@ -84,28 +84,16 @@ func (o JoinOptions) JoinTask(dir, format, snapshot string, lists []string) (*Ta
 	if t.Options, err = json.Marshal(o); err != nil {
 		return nil, err
 	}
-	return t, t.resolve()
-}
-
-func init() {
-	register(verbJoin, func(t *Task) (Do, error) {
-		var o JoinOptions
-		if err := json.Unmarshal(t.Options, &o); err != nil {
-			return nil, fmt.Errorf("options of %s: %w", t.Dir, err)
+	t.Do = func(ctx context.Context, s Shard, p *Part) (Counts, error) {
+		a, err := newEvaluator(o.AskOptions)
+		if err != nil {
+			return Counts{}, err
 		}
-		if _, err := newEvaluator(o.AskOptions); err != nil {
-			return nil, err
-		}
-		return func(ctx context.Context, s Shard, p *Part) (Counts, error) {
-			a, err := newEvaluator(o.AskOptions)
-			if err != nil {
-				return Counts{}, err
-			}
-			j := &joiner{evaluator: a, JoinOptions: o, counts: Counts{ByKind: map[string]int64{}}}
-			err = j.shard(ctx, t, s, p)
-			return j.counts, err
-		}, nil
-	})
+		j := &joiner{evaluator: a, JoinOptions: o, counts: Counts{ByKind: map[string]int64{}}}
+		err = j.shard(ctx, t, s, p)
+		return j.counts, err
+	}
+	return t, nil
 }
 
 // behind returns the first key after that of a site; "" is no bound.

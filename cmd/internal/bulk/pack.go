@@ -76,6 +76,7 @@ func (o PackOptions) readTask(dir string, inputs []Input, shards int) (*Task, er
 		}
 		t.Shards = append(t.Shards, s)
 	}
+	t.Do = func(ctx context.Context, s Shard, p *Part) (Counts, error) { return writeRun(ctx, t, s, o, p) }
 	return t, nil
 }
 
@@ -144,10 +145,19 @@ func (o PackOptions) resolveTask(dir, format string, first *Task) (*Task, error)
 		t.Shards = append(t.Shards, Shard{Number: i, From: from, To: to})
 		from = to
 	}
+	open := sync.OnceValues(func() (*archive, error) { return openArchive(t, o) })
+	t.Do = func(ctx context.Context, s Shard, p *Part) (Counts, error) {
+		v, err := open()
+		if err != nil {
+			return Counts{}, err
+		}
+		return v.part(ctx, t, s, p)
+	}
 	return t, nil
 }
 
-func (o PackOptions) canonical() (json.RawMessage, error) {
+// canonical fills in defaults and returns the options as in the manifest.
+func (o *PackOptions) canonical() (json.RawMessage, error) {
 	if o.Window <= 0 {
 		o.Window = 24 * time.Hour
 	}
@@ -201,34 +211,6 @@ func removeRuns(t *Task) error {
 		return nil
 	}
 	return os.RemoveAll(filepath.Join(t.Dir, packDir))
-}
-
-func init() {
-	register(verbRead, func(t *Task) (Do, error) {
-		o, err := packOptions(t)
-		return func(ctx context.Context, s Shard, p *Part) (Counts, error) { return writeRun(ctx, t, s, o, p) }, err
-	})
-	register(verbPack, func(t *Task) (Do, error) {
-		o, err := packOptions(t)
-		if err != nil {
-			return nil, err
-		}
-		open := sync.OnceValues(func() (*archive, error) { return openArchive(t, o) })
-		return func(ctx context.Context, s Shard, p *Part) (Counts, error) {
-			v, err := open()
-			if err != nil {
-				return Counts{}, err
-			}
-			return v.part(ctx, t, s, p)
-		}, nil
-	})
-}
-
-func packOptions(t *Task) (o PackOptions, err error) {
-	if err := json.Unmarshal(t.Options, &o); err != nil {
-		return o, fmt.Errorf("options of %s: %w", t.Dir, err)
-	}
-	return o, nil
 }
 
 // An answer is what an archive holds about one request, judged: a row of a run.

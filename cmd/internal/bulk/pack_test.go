@@ -552,18 +552,18 @@ func TestShares(t *testing.T) {
 	p = newPacking(t, PackOptions{Parts: 3}, names...)
 	stop, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	prepare := verbs[verbRead]
-	register(verbRead, func(t *Task) (Do, error) {
-		first, err := prepare(t)
-		return func(ctx context.Context, s Shard, p *Part) (Counts, error) {
-			if s.Number == 4 {
-				cancel()
-			}
-			return first(ctx, s, p)
-		}, err
-	})
-	err := Pack(stop, p.dir, Parquet, p.PackOptions, p.inputs, RunOptions{})
-	register(verbRead, prepare)
+	first, err := p.readTask(p.dir, p.inputs, len(names))
+	if err != nil {
+		t.Fatal(err)
+	}
+	do := first.Do
+	first.Do = func(ctx context.Context, s Shard, p *Part) (Counts, error) {
+		if s.Number == 4 {
+			cancel()
+		}
+		return do(ctx, s, p)
+	}
+	err = Run(stop, first, RunOptions{})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}

@@ -32,9 +32,6 @@ func (e *FailedError) Error() string {
 func Run(ctx context.Context, t *Task, o RunOptions) error {
 	o.defaults()
 	lessGC(o.Workers)
-	if err := t.resolve(); err != nil {
-		return err
-	}
 	if err := t.claim(); err != nil {
 		return err
 	}

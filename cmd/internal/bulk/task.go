@@ -15,14 +15,14 @@ import (
 
 // A Task is work divided into shards; each makes one part of each table.
 type Task struct {
-	Verb    string          // pack, ask, join, diff: the key for register
+	Verb    string          // pack-read, pack, ask, join, diff
 	Dir     string          // the output folder
 	Tables  []string        // folders below Dir that get a part of each shard
 	Format  string          // extension of the parts: parquet, jsonl, jsonl.zst, csv
 	Options json.RawMessage // canonical JSON of everything that changes the output
 	Inputs  []Input         // all
 	Shards  []Shard         // Shards[i].Number is i
-	Do      Do              // nil: the function registered for the verb
+	Do      Do              // not part of the manifest
 
 	engine   string // of the manifest, "" is this program's
 	seedOnce sync.Once
@@ -73,26 +73,6 @@ func (n *Counts) Add(o Counts) {
 		}
 		n.ByKind[kind] += of
 	}
-}
-
-// verbs maps a verb to the function that makes the Do of a task; see register.
-var verbs = map[string]func(t *Task) (Do, error){}
-
-// register sets the function for a verb. prepare is called once per process and task, and
-// uses only the fields of the task that are in the manifest.
-func register(verb string, prepare func(t *Task) (Do, error)) { verbs[verb] = prepare }
-
-// resolve sets the Do of a task.
-func (t *Task) resolve() (err error) {
-	if t.Do != nil {
-		return nil
-	}
-	prepare := verbs[t.Verb]
-	if prepare == nil {
-		return fmt.Errorf("%s: unknown verb %q", t.Dir, t.Verb)
-	}
-	t.Do, err = prepare(t)
-	return err
 }
 
 // Name returns the name of the parts of a shard, without extension: its number, and four
