@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -20,12 +21,28 @@ type question struct {
 	strict    bool
 }
 
+// askFlags declares the flags of ask, join and diff after those of one command.
 func (b *question) askFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringArrayVarP(&b.agents, "agent", "a", nil, "product `TOKEN` of the crawler, repeated most specific first (default *)")
 	f.StringVar(&b.agentFile, "agents", "", "list of crawlers, `FILE`: one a line, tokens separated by spaces or\ncommas, most specific first")
 	f.StringVarP(&b.dialects, "dialect", "d", "rfc9309", "dialects, comma-separated `LIST`, or all: "+strings.Join(ask.DialectNames()[:4], ", ")+",\n"+strings.Join(ask.DialectNames()[4:], ", "))
+	b.register(cmd, bulk.Formats...)
+	b.registerShare(cmd, "shard")
+}
+
+// evaluate runs the task for the options of the flags.
+func (b *question) evaluate(ctx context.Context, task func(bulk.AskOptions) (*bulk.Task, error)) (int, error) {
+	o, err := b.askOptions()
+	if err != nil {
+		return exitBad, err
+	}
+	t, err := task(o)
+	if err != nil {
+		return exitBad, err
+	}
+	return b.runTask(ctx, t)
 }
 
 // askOptions returns the options that the flags set.
@@ -76,40 +93,35 @@ standard output, for a pipe of Spark or Dask. docs/bulk.md lists the columns.`,
 			if len(args) != 1 {
 				return errors.New("name one snapshot, the output folder of robots-bulk pack")
 			}
-			o, err := b.askOptions()
-			if err != nil {
-				return err
-			}
 			if args[0] == "-" {
-				*status, err = b.stream(cmd, o)
+				*status, err = b.stream(cmd)
 				return err
 			}
-			t, err := o.AskTask(b.dir, b.format, args[0])
-			if err != nil {
-				return err
-			}
-			*status, err = b.runTask(cmd.Context(), t)
+			*status, err = b.evaluate(cmd.Context(), func(o bulk.AskOptions) (*bulk.Task, error) {
+				return o.AskTask(b.dir, b.format, args[0])
+			})
 			return err
 		},
 	}
-	b.askFlags(cmd)
 	cmd.Flags().StringArrayVar(&b.paths, "path", nil, "`PATH` or URL to evaluate for each site, repeatable (default \"/\")")
 	cmd.Flags().BoolVar(&b.strict, "strict", false, "with -: exit with 1 if a line could not be read")
-	b.register(cmd, bulk.Formats...)
-	b.registerShare(cmd, "shard")
+	b.askFlags(cmd)
 	return cmd
 }
 
 // stream answers standard input on standard output.
-func (b *question) stream(cmd *cobra.Command, o bulk.AskOptions) (int, error) {
+func (b *question) stream(cmd *cobra.Command) (int, error) {
+	o, err := b.askOptions()
 	switch {
+	case err != nil:
+		return exitBad, err
 	case b.dir != "" || b.share != "":
 		return exitBad, errors.New("-o and --shard have no use with -: rows go to standard output")
 	case !cmd.Flags().Changed("format"):
 		b.format = bulk.JSONL
 	}
 	bad := 0
-	err := o.Stream(cmd.Context(), b.std.in, b.std.out, b.format, func(d bulk.Damaged) {
+	err = o.Stream(cmd.Context(), b.std.in, b.std.out, b.format, func(d bulk.Damaged) {
 		bad++
 		complain(b.std, b.name, fmt.Errorf("byte %d: %s", d.Offset, d.Detail))
 	})
@@ -146,28 +158,21 @@ key (com,example), as indexes are, and follow one another by name; --sort sorts 
 			if len(args) < 2 {
 				return errors.New("name a snapshot and lists of URLs")
 			}
-			o.AskOptions, err = b.askOptions()
-			if at != "" && err == nil {
+			if at != "" {
 				if o.At, err = ask.Time(at); err != nil {
-					err = fmt.Errorf("--at %w", err)
+					return fmt.Errorf("--at %w", err)
 				}
 			}
-			if err != nil {
-				return err
-			}
-			t, err := o.JoinTask(b.dir, b.format, args[0], args[1:])
-			if err != nil {
-				return err
-			}
-			*status, err = b.runTask(cmd.Context(), t)
+			*status, err = b.evaluate(cmd.Context(), func(of bulk.AskOptions) (*bulk.Task, error) {
+				o.AskOptions = of
+				return o.JoinTask(b.dir, b.format, args[0], args[1:])
+			})
 			return err
 		},
 	}
-	b.askFlags(cmd)
 	cmd.Flags().StringVar(&at, "at", "", "`TIME` for URLs without one")
 	cmd.Flags().BoolVar(&o.Sort, "sort", false, "sort the lists first, in the output folder")
-	b.register(cmd, bulk.Formats...)
-	b.registerShare(cmd, "shard")
+	b.askFlags(cmd)
 	return cmd
 }
 
@@ -187,20 +192,12 @@ takes too many steps.`,
 			if len(args) != 2 {
 				return errors.New("name two snapshots, the older one first")
 			}
-			o, err := b.askOptions()
-			if err != nil {
-				return err
-			}
-			t, err := o.DiffTask(b.dir, b.format, args[0], args[1])
-			if err != nil {
-				return err
-			}
-			*status, err = b.runTask(cmd.Context(), t)
+			*status, err = b.evaluate(cmd.Context(), func(o bulk.AskOptions) (*bulk.Task, error) {
+				return o.DiffTask(b.dir, b.format, args[0], args[1])
+			})
 			return err
 		},
 	}
 	b.askFlags(cmd)
-	b.register(cmd, bulk.Formats...)
-	b.registerShare(cmd, "shard")
 	return cmd
 }

@@ -334,7 +334,14 @@ func (v *archive) writeDamage(p *Part, counts *Counts) error {
 		counts.Damaged += d.Count
 		counts.ByKind[d.Kind] += d.Count
 	}
-	return writeRows(p, errorsDir, rows)
+	return writeAll(p, errorsDir, JSONL, nil, func(put func(Damaged) error) error {
+		for _, d := range rows {
+			if err := put(d); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // writeAll writes a table of a part.
@@ -349,24 +356,6 @@ func writeAll[T any](p *Part, table, format string, sorted []string, each func(p
 	}
 	if err := each(func(row T) error { return w.Write(&row) }); err != nil {
 		return err
-	}
-	return w.Close()
-}
-
-// writeRows writes a table of a part as JSON Lines.
-func writeRows[T any](p *Part, table string, rows []T) error {
-	out, err := p.Create(table)
-	if err != nil {
-		return err
-	}
-	w, err := writeTable[T](out, JSONL)
-	if err != nil {
-		return err
-	}
-	for i := range rows {
-		if err := w.Write(&rows[i]); err != nil {
-			return err
-		}
 	}
 	return w.Close()
 }
