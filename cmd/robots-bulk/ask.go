@@ -21,13 +21,17 @@ type question struct {
 	strict    bool
 }
 
-// askFlags declares the flags of ask, join and diff after those of one command.
+// askFlags declares the flags of ask, join and diff that precede those of one command.
 func (b *question) askFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringArrayVarP(&b.agents, "agent", "a", nil, "product `TOKEN` of the crawler, repeated most specific first (default *)")
 	f.StringVar(&b.agentFile, "agents", "", "list of crawlers, `FILE`: one a line, tokens separated by spaces or\ncommas, most specific first")
 	f.StringVarP(&b.dialects, "dialect", "d", "rfc9309", "dialects, comma-separated `LIST`, or all: "+strings.Join(ask.DialectNames()[:4], ", ")+",\n"+strings.Join(ask.DialectNames()[4:], ", "))
+}
+
+// tableFlags declares the flags of ask, join and diff that follow those of one command.
+func (b *question) tableFlags(cmd *cobra.Command) {
 	b.register(cmd, bulk.Formats...)
 	b.registerShare(cmd, "shard")
 }
@@ -103,9 +107,10 @@ standard output, for a pipe of Spark or Dask. docs/bulk.md lists the columns.`,
 			return err
 		},
 	}
+	b.askFlags(cmd)
 	cmd.Flags().StringArrayVar(&b.paths, "path", nil, "`PATH` or URL to evaluate for each site, repeatable (default \"/\")")
 	cmd.Flags().BoolVar(&b.strict, "strict", false, "with -: exit with 1 if a line could not be read")
-	b.askFlags(cmd)
+	b.tableFlags(cmd)
 	return cmd
 }
 
@@ -170,9 +175,10 @@ key (com,example), as indexes are, and follow one another by name; --sort sorts 
 			return err
 		},
 	}
+	b.askFlags(cmd)
 	cmd.Flags().StringVar(&at, "at", "", "`TIME` for URLs without one")
 	cmd.Flags().BoolVar(&o.Sort, "sort", false, "sort the lists first, in the output folder")
-	b.askFlags(cmd)
+	b.tableFlags(cmd)
 	return cmd
 }
 
@@ -199,5 +205,6 @@ takes too many steps.`,
 		},
 	}
 	b.askFlags(cmd)
+	b.tableFlags(cmd)
 	return cmd
 }
