@@ -506,6 +506,25 @@ const maxLine = 16 << 20
 
 var errLongLine = fmt.Errorf("longer than %d bytes", maxLine)
 
+// readLimited reads a line into a buffer, with its line end, and returns its length. Of a line
+// that is longer than maxLine it reads all and returns errLongLine.
+func readLimited(b *bufio.Reader, line []byte) (_ []byte, n int, err error) {
+	line = line[:0]
+	for {
+		part, err := b.ReadSlice('\n')
+		if n += len(part); n <= maxLine {
+			line = append(line, part...)
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if n > maxLine && (err == nil || errors.Is(err, io.EOF)) {
+			err = errLongLine
+		}
+		return line, n, err
+	}
+}
+
 // lines reads JSON Lines.
 func (r *inputReader) lines(ctx context.Context, name string, in io.Reader, at time.Time) error {
 	watched := &watch{in: in}
@@ -516,34 +535,22 @@ func (r *inputReader) lines(ctx context.Context, name string, in io.Reader, at t
 	defer done()
 	b := bufio.NewReaderSize(text, 64<<10)
 	var line []byte
-	offset := int64(0)
-	for number := 1; ; number++ {
+	for offset := int64(0); ; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		start, long := offset, false
-		line = line[:0]
-		var err error
-		for {
-			var part []byte
-			part, err = b.ReadSlice('\n')
-			offset += int64(len(part))
-			if long = long || len(line)+len(part) > maxLine; !long {
-				line = append(line, part...)
-			}
-			if !errors.Is(err, bufio.ErrBufferFull) {
-				break
-			}
-		}
-		if err != nil && !errors.Is(err, io.EOF) {
+		var n int
+		line, n, err = readLimited(b, line)
+		long := errors.Is(err, errLongLine)
+		if err != nil && !errors.Is(err, io.EOF) && !long {
 			return r.broken(watched, name, "line", err)
 		}
-		if len(line) > 0 || long {
-			if err := r.line(name, start, bytes.TrimRight(line, "\r\n"), long, at); err != nil {
+		if n > 0 {
+			if err := r.line(name, offset, bytes.TrimRight(line, "\r\n"), long, at); err != nil {
 				return err
 			}
 		}
-		if err != nil {
+		if offset += int64(n); err != nil && !long {
 			return nil
 		}
 	}

@@ -168,20 +168,12 @@ func isCDXJ(text []byte) bool {
 // readLineList reads JSON Lines and CDXJ, whose lines have a key and a time before. With
 // ends it reads the first line and the last.
 func readLineList(b *bufio.Reader, name string, ends bool, fn func(p place, l listed) (bool, error)) error {
-	var long, last []byte
+	var buffer, last []byte
 	lastAt := place{name, "line", 0}
 	for n := 1; ; n++ {
-		line, err := b.ReadSlice('\n')
-		if err != nil && errors.Is(err, bufio.ErrBufferFull) {
-			long = append(long[:0], line...)
-			for errors.Is(err, bufio.ErrBufferFull) && len(long) <= maxLine {
-				line, err = b.ReadSlice('\n')
-				long = append(long, line...)
-			}
-			if line = long; len(line) > maxLine {
-				err = errLongLine
-			}
-		}
+		var err error
+		buffer, _, err = readLimited(b, buffer)
+		line := buffer
 		if err != nil && !errors.Is(err, io.EOF) {
 			return fmt.Errorf("%s line %d: %w", name, n, err)
 		}
