@@ -247,12 +247,9 @@ func resultOf(r *robots.Rules, v robots.Verdict, a access.Access) result {
 }
 
 // valid copies a text. Bytes that are not UTF-8 become U+FFFD, as in a batch.
-func valid(s string) string { return strings.Clone(validOf(s)) }
-
-// validOf is valid without a copy of valid text.
-func validOf(s string) string {
+func valid(s string) string {
 	if utf8.ValidString(s) {
-		return s
+		return strings.Clone(s)
 	}
 	return string([]rune(s))
 }
@@ -308,11 +305,7 @@ func (a *evaluator) shard(ctx context.Context, in part, format string, p *Part) 
 	}, results.add); err != nil {
 		return counts, err
 	}
-	out, err := p.Create(tableVerdicts)
-	if err != nil {
-		return counts, err
-	}
-	w, err := writeTable[Verdict](out, format, "surt", "origin", "fetched")
+	w, err := createTable[Verdict](p, tableVerdicts, format, "surt", "origin", "fetched")
 	if err != nil {
 		return counts, err
 	}

@@ -107,11 +107,7 @@ func (s *side) site() (last held, ok bool, err error) {
 // diff makes the rows of a range of sites.
 func (a *evaluator) diff(ctx context.Context, parts [2][]part, s Shard, format string, p *Part) (Counts, error) {
 	counts := Counts{ByKind: map[string]int64{}}
-	out, err := p.Create(tableChanges)
-	if err != nil {
-		return counts, err
-	}
-	w, err := writeTable[Diff](out, format)
+	w, err := createTable[Diff](p, tableChanges, format)
 	if err != nil {
 		return counts, err
 	}

@@ -140,12 +140,8 @@ const (
 	maxRuleSetBytes = 16 << 20
 )
 
-func (j *joiner) shard(ctx context.Context, t *Task, s Shard, p *Part) error {
-	w, err := p.Create(tableJoined)
-	if err != nil {
-		return err
-	}
-	if j.out, err = writeTable[Joined](w, t.Format); err != nil {
+func (j *joiner) shard(ctx context.Context, t *Task, s Shard, p *Part) (err error) {
+	if j.out, err = createTable[Joined](p, tableJoined, t.Format); err != nil {
 		return err
 	}
 	n := sort.SearchInts(s.Inputs, j.Lists)

@@ -344,13 +344,18 @@ func (v *archive) writeDamage(p *Part, counts *Counts) error {
 	})
 }
 
+// createTable creates the part of a table.
+func createTable[T any](p *Part, name, format string, sorted ...string) (*table[T], error) {
+	out, err := p.Create(name)
+	if err != nil {
+		return nil, err
+	}
+	return writeTable[T](out, format, sorted...)
+}
+
 // writeAll writes a table of a part.
 func writeAll[T any](p *Part, table, format string, sorted []string, each func(put func(T) error) error) error {
-	out, err := p.Create(table)
-	if err != nil {
-		return err
-	}
-	w, err := writeTable[T](out, format, sorted...)
+	w, err := createTable[T](p, table, format, sorted...)
 	if err != nil {
 		return err
 	}
