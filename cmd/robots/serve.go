@@ -162,15 +162,13 @@ func (s *service) open(ctx context.Context) error {
 			Guard:       guardFor(c),
 			Connections: c.Fetches,
 		},
-		Cache:      cache.Options{Keep: c.Keep, KeepOnce: c.KeepOnce, FetchLimit: c.FetchTimeout + fetchMargin, Observe: s.Cache},
-		Fetches:    c.Fetches,
-		FTP:        c.FTP,
-		URLBytes:   int64(c.URLBytes),
-		BodyBytes:  int64(c.BodyBytes),
-		BatchBytes: int64(c.BatchBytes),
-		Dialect:    dialect,
-		Version:    programVersion(),
-		Now:        s.now,
+		Cache:    cache.Options{Keep: c.Keep, KeepOnce: c.KeepOnce, FetchLimit: c.FetchTimeout + fetchMargin, Observe: s.Cache},
+		Fetches:  c.Fetches,
+		FTP:      c.FTP,
+		URLBytes: int64(c.URLBytes),
+		Dialect:  dialect,
+		Version:  programVersion(),
+		Now:      s.now,
 	}
 	if c.Demo {
 		if err := s.openDemo(ctx, &parts); err != nil {

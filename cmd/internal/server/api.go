@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"maps"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,11 +26,8 @@ type Parts struct {
 	// Fetches limits the origins that are fetched or waited for, including those whose clients
 	// have gone: 2,048 if 0. Fetch limits the connections.
 	Fetches int
-	// BodyTimeout is the timeout of a request body: 15 s if 0.
-	BodyTimeout time.Duration
-	// URLBytes, BodyBytes and BatchBytes limit a URL, a request body and the body of POST
-	// /v1/check: 8 KiB, 1 MiB and 8 MiB if 0.
-	URLBytes, BodyBytes, BatchBytes int64
+	// URLBytes limits a URL: 8 KiB if 0.
+	URLBytes int64
 	// FTP permits ftp origins.
 	FTP bool
 	// Limiter issues permits; nil for one of this process.
@@ -81,8 +77,7 @@ func New(p Parts) (*Service, error) {
 		p.Secret = []byte(rand.Text() + rand.Text())
 	}
 	p.Fetches = cmp.Or(p.Fetches, 2048)
-	p.BodyTimeout = cmp.Or(p.BodyTimeout, 15*time.Second)
-	p.URLBytes, p.BodyBytes, p.BatchBytes = cmp.Or(p.URLBytes, 8<<10), cmp.Or(p.BodyBytes, 1<<20), cmp.Or(p.BatchBytes, 8<<20)
+	p.URLBytes = cmp.Or(p.URLBytes, 8<<10)
 	p.Version = cmp.Or(p.Version, "unknown")
 	s := &Service{parts: p, limiter: p.Limiter, now: p.Now}
 	if s.now == nil {
@@ -107,13 +102,15 @@ func (s *Service) Close() error { return s.cache.Close() }
 // Cache returns the cache of the service.
 func (s *Service) Cache() *cache.Cache { return s.cache }
 
-// Handler returns the handler for /v1/..., /openapi.json, /docs and /version. It has no limits
-// for clients and no log; the Caller of a request is in its context.
+// Handler returns the handler for /v1/..., /openapi.json, /docs and /version. A Gate limits its
+// clients and the size of bodies, and turns panics into problems; the Caller of a request is in
+// its context.
 func (s *Service) Handler() http.Handler { return s.handler }
 
 // An operation answers the requests of a method and path of openapi.yaml.
 type operation struct {
 	pattern string
+	scope   Scope    // that a client needs, 0 for none
 	types   []string // of its responses
 	run     func(*request) (*answer, *Problem)
 	query   []string // parameters, with "..." if they can be repeated
@@ -123,51 +120,39 @@ type operation struct {
 func (s *Service) route() {
 	inJSON := []string{typeJSON}
 	mux := http.NewServeMux()
-	methods := map[string][]string{}
 	for _, op := range []operation{
-		{"GET /v1/check", inJSON, s.check, []string{"url", "agent...", "dialect", "user_initiated", "wait", "as"}},
-		{"POST /v1/check", []string{typeJSON, typeLines}, s.checkMany, []string{"wait"}},
-		{"POST /v1/permits", inJSON, s.permit, nil},
-		{"POST /v1/permits/next", inJSON, s.permits, nil},
-		{"POST /v1/permits/{id}/done", inJSON, s.done, nil},
-		{"GET /v1/robots", []string{typeJSON, typeText}, s.robots, []string{"url", "body", "wait"}},
-		{"POST /v1/robots/refresh", inJSON, s.refresh, nil},
-		{"GET /v1/schedule", inJSON, s.schedule, []string{"url", "agent...", "dialect", "wait"}},
-		{"POST /v1/explain", inJSON, s.explain, nil},
-		{"POST /v1/lint", inJSON, s.lint, nil},
-		{"POST /v1/diff", inJSON, s.diff, nil},
-		{"GET /version", inJSON, s.version, nil},
-		{"GET /openapi.json", []string{typeOpenAPI}, s.openAPI, nil},
-		{"GET /docs", []string{"text/html"}, s.docs, nil},
+		{"GET /v1/check", ScopeCheck, inJSON, s.check, []string{"url", "agent...", "dialect", "user_initiated", "wait", "as"}},
+		{"POST /v1/check", ScopeCheck, []string{typeJSON, typeLines}, s.checkMany, []string{"wait"}},
+		{"POST /v1/permits", ScopeCheck | ScopePermit, inJSON, s.permit, nil},
+		{"POST /v1/permits/next", ScopeCheck | ScopePermit, inJSON, s.permits, nil},
+		{"POST /v1/permits/{id}/done", ScopePermit, inJSON, s.done, nil},
+		{"GET /v1/robots", ScopeCheck, []string{typeJSON, typeText}, s.robots, []string{"url", "body", "wait"}},
+		{"POST /v1/robots/refresh", ScopeCheck, inJSON, s.refresh, nil},
+		{"GET /v1/schedule", ScopeCheck, inJSON, s.schedule, []string{"url", "agent...", "dialect", "wait"}},
+		{"POST /v1/explain", ScopeCheck, inJSON, s.explain, nil},
+		{"POST /v1/lint", ScopeCheck, inJSON, s.lint, nil},
+		{"POST /v1/diff", ScopeCheck, inJSON, s.diff, nil},
+		{"GET /version", 0, inJSON, s.version, nil},
+		{"GET /openapi.json", 0, []string{typeOpenAPI}, s.openAPI, nil},
+		{"GET /docs", 0, []string{"text/html"}, s.docs, nil},
 	} {
 		mux.Handle(op.pattern, s.handle(op))
-		method, path, _ := strings.Cut(op.pattern, " ")
-		if methods[path] = append(methods[path], method); method == http.MethodGet {
-			methods[path] = append(methods[path], http.MethodHead)
-		}
-	}
-	for path, allowed := range methods {
-		mux.Handle(path, wrongMethod(allowed))
 	}
 	mux.HandleFunc("GET /problems/{type}", problemPage)
 	mux.HandleFunc("GET /robots.txt", func(w http.ResponseWriter, r *http.Request) {
 		(&answer{kind: typeText, caching: "max-age=86400", body: []byte("User-agent: *\nDisallow: /v1/\n")}).write(w, r)
 	})
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		NewProblem(NotFound, "unknown path; /docs lists the operations").Write(w, r)
-	})
-	s.handler = recovered(mux)
+	s.handler = mux
 }
 
 // handle returns the handler of an operation.
 func (s *Service) handle(op operation) http.HandlerFunc {
-	most := s.parts.BodyBytes
-	if op.pattern == "POST /v1/check" {
-		most = s.parts.BatchBytes
-	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		a, p := (*answer)(nil), acceptable(r.Header.Get("Accept"), op.types)
-		req := &request{Request: r, w: w, s: s, body: most}
+		req := &request{Request: r, s: s}
+		if p == nil {
+			p = CallerOf(r.Context()).needs(op.scope)
+		}
 		if p == nil {
 			req.query, p = parseQuery(r.URL.RawQuery, op.query)
 		}
@@ -181,55 +166,6 @@ func (s *Service) handle(op operation) http.HandlerFunc {
 		a.write(w, r)
 	}
 }
-
-// wrongMethod answers requests of a known path with another method.
-func wrongMethod(allowed []string) http.Handler {
-	slices.Sort(allowed)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Allow", strings.Join(allowed, ", "))
-		NewProblem(MethodNotAllowed, "this path takes "+strings.Join(allowed, " or ")).Write(w, r)
-	})
-}
-
-// recovered turns a panic into a problem or, if the response has begun, closes the connection.
-func recovered(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		begun := &began{ResponseWriter: w}
-		defer func() {
-			fault := recover()
-			if fault != nil && fault != http.ErrAbortHandler { //nolint:errorlint // panics are compared
-				Fault(r.Context(), fault)
-			}
-			switch {
-			case fault == nil:
-			case fault == http.ErrAbortHandler || begun.header: //nolint:errorlint // panics are compared
-				panic(http.ErrAbortHandler)
-			default:
-				internalProblem().Write(w, r)
-			}
-		}()
-		next.ServeHTTP(begun, r)
-	})
-}
-
-// began notes whether a response has begun.
-type began struct {
-	http.ResponseWriter
-	header bool
-}
-
-func (b *began) WriteHeader(status int) {
-	b.header = true
-	b.ResponseWriter.WriteHeader(status)
-}
-
-func (b *began) Write(p []byte) (int, error) {
-	b.header = true
-	return b.ResponseWriter.Write(p)
-}
-
-// Unwrap lets http.ResponseController reach the connection.
-func (b *began) Unwrap() http.ResponseWriter { return b.ResponseWriter }
 
 // acceptable refuses an Accept header without any type of the response. Weights are ignored: a
 // client that excludes a type does not name it alone.

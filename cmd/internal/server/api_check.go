@@ -9,7 +9,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"sync"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -105,9 +104,6 @@ type question struct {
 // question parses a question and gets the site's terms. Location is the prefix of its parts,
 // such as "query.".
 func (s *Service) question(ctx context.Context, url string, agents []string, dialect string, userInitiated bool, wait, location string) (*question, *Problem) {
-	if !CallerOf(ctx).May(ScopeCheck) {
-		return nil, NewProblem(Unauthorized, "a token with the scope check is needed")
-	}
 	d, p := s.dialectOf(dialect, location+"dialect")
 	if p == nil {
 		p = checkAgents(agents, d, location+"agent")
@@ -137,9 +133,6 @@ func (q *question) appendVerdict(dst []byte, v robots.Verdict) []byte {
 // checkMany answers POST /v1/check.
 func (s *Service) checkMany(r *request) (*answer, *Problem) {
 	ctx := r.Context()
-	if !CallerOf(ctx).May(ScopeCheck) {
-		return nil, NewProblem(Unauthorized, "a token with the scope check is needed")
-	}
 	wait, p := timeoutOf(r.query.Get("wait"), "query.wait")
 	if p != nil {
 		return nil, p
@@ -354,15 +347,7 @@ func (b *lines) answer(ctx context.Context, dst []byte, list [][]byte, separator
 		}
 		of[i] = at
 	}
-	if len(missing) > 0 {
-		Wait(ctx, func() {
-			var asking sync.WaitGroup
-			for origin, at := range missing {
-				asking.Go(func() { at.record, at.problem = b.s.record(ctx, origin, wait) })
-			}
-			asking.Wait()
-		})
-	}
+	inParallel(ctx, missing, func(origin robots.Origin, at *site) { at.record, at.problem = b.s.record(ctx, origin, wait) })
 	a := batch.NewAnswerer(&b.defaults)
 	now := b.s.now()
 	for i := range questions {

@@ -130,7 +130,7 @@ func TestAPIPage(t *testing.T) {
 			text += "Content-Type: " + e.kind + "\n\n" + wrapped(steady(body))
 		}
 		text += fmt.Sprintf("\n%d %s\n", r.status, http.StatusText(r.status))
-		for _, name := range []string{"Content-Type", "Cache-Control", "Retry-After", "X-Content-Type-Options"} {
+		for _, name := range []string{"Content-Type", "Cache-Control", "Retry-After"} {
 			if v := r.header.Get(name); v != "" && (v != typeJSON || name != "Content-Type") {
 				text += name + ": " + v + "\n"
 			}

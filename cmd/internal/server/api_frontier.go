@@ -1,10 +1,8 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/robotskit/robots"
@@ -53,10 +51,7 @@ func (s *Service) permits(r *request) (*answer, *Problem) {
 		p = outside("body.most", float64(most), 1, maxURLs)
 	}
 	if p == nil {
-		p = cmp.Or(tooMany("body.urls", len(b.URLs), maxURLs), mayPermit(ctx))
-	}
-	if p == nil && !CallerOf(ctx).May(ScopeCheck) {
-		p = NewProblem(Unauthorized, "a token with the scope check is needed")
+		p = tooMany("body.urls", len(b.URLs), maxURLs)
 	}
 	var hold, timeout time.Duration
 	if p == nil {
@@ -125,20 +120,12 @@ func (s *Service) readPages(ctx context.Context, pages []wantedPage, urls []stri
 			missing[q.origin] = append(missing[q.origin], q)
 		}
 	}
-	if len(missing) > 0 {
-		Wait(ctx, func() {
-			var asking sync.WaitGroup
-			for origin, of := range missing {
-				asking.Go(func() {
-					record, terms, p := s.get(ctx, who, origin, wait)
-					for _, q := range of {
-						q.record, q.terms, q.problem = record, terms, p
-					}
-				})
-			}
-			asking.Wait()
-		})
-	}
+	inParallel(ctx, missing, func(origin robots.Origin, of []*wantedPage) {
+		record, terms, p := s.get(ctx, who, origin, wait)
+		for _, q := range of {
+			q.record, q.terms, q.problem = record, terms, p
+		}
+	})
 	for i := range pages {
 		if q := &pages[i]; q.problem == nil {
 			q.verdict = q.terms.rules.Match(q.path)

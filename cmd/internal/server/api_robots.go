@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"maps"
-	"net/http"
 	"time"
 
 	"github.com/robotskit/robots"
@@ -97,11 +96,8 @@ func newRecord(r *fetch.Record) *Record {
 
 const typeText = "text/plain"
 
-// site returns the origin of a URL and the timeout for its record.
-func (s *Service) site(ctx context.Context, url, wait, location string) (origin robots.Origin, timeout time.Duration, p *Problem) {
-	if !CallerOf(ctx).May(ScopeCheck) {
-		return origin, 0, NewProblem(Unauthorized, "a token with the scope check is needed")
-	}
+// siteAndWait returns the origin of a URL and the timeout for its record.
+func siteAndWait(url, wait, location string) (origin robots.Origin, timeout time.Duration, p *Problem) {
 	if origin, _, p = siteOf(robots.RFC9309, url, location+"url"); p == nil {
 		timeout, p = timeoutOf(wait, location+"wait")
 	}
@@ -116,7 +112,7 @@ func (s *Service) robots(req *request) (*answer, *Problem) {
 	if p = cmp.Or(p, wrongWord); p != nil {
 		return nil, p
 	}
-	origin, wait, p := s.site(ctx, url, req.query.Get("wait"), "query.")
+	origin, wait, p := siteAndWait(url, req.query.Get("wait"), "query.")
 	if p != nil {
 		return nil, p
 	}
@@ -132,10 +128,9 @@ func (s *Service) robots(req *request) (*answer, *Problem) {
 		body, has = g.Body, g.Outcome == fetch.Success
 	}
 	if !has {
-		return nil, NewProblem(NotFound, ""+origin.String()+" has no robots.txt: "+r.Cause.Sentence())
+		return nil, NewProblem(NotFound, origin.String()+" has no robots.txt: "+r.Cause.Sentence())
 	}
-	header := http.Header{"X-Content-Type-Options": {"nosniff"}}
-	return &answer{kind: typeText, caching: s.maxAge(r), header: header, body: body}, nil
+	return &answer{kind: typeText, caching: s.maxAge(r), body: body}, nil
 }
 
 func (s *Service) answerRecord(r *fetch.Record) (*answer, *Problem) {
@@ -158,7 +153,7 @@ func (s *Service) refresh(req *request) (*answer, *Problem) {
 	if p != nil {
 		return nil, p
 	}
-	origin, wait, p := s.site(ctx, *in.URL, in.Wait, "body.")
+	origin, wait, p := siteAndWait(*in.URL, in.Wait, "body.")
 	if p != nil {
 		return nil, p
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -37,12 +38,16 @@ func newBench(t testing.TB, p Parts) *bench {
 		t.Fatal(err)
 	}
 	b := &bench{TB: t, Service: s, judge: judgeOf(t, s)}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	gate, err := NewGate(local(t), slog.New(slog.DiscardHandler), NewMetrics())
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(gate.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c := b.caller.Load(); c != nil {
 			r = r.WithContext(WithCaller(r.Context(), *c))
 		}
 		s.Handler().ServeHTTP(w, r)
-	}))
+	})))
 	t.Cleanup(func() {
 		server.Close()
 		s.Close()

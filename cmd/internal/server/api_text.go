@@ -1,8 +1,6 @@
 package server
 
 import (
-	"cmp"
-	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
@@ -49,14 +47,6 @@ type Explanation struct {
 	Dropped int `json:"dropped"`
 }
 
-// mayAsk returns a problem if the client may not use these operations.
-func mayAsk(ctx context.Context) *Problem {
-	if !CallerOf(ctx).May(ScopeCheck) {
-		return NewProblem(Unauthorized, "a token with the scope check is needed")
-	}
-	return nil
-}
-
 // explain answers POST /v1/explain.
 func (s *Service) explain(r *request) (*answer, *Problem) {
 	var in struct {
@@ -67,7 +57,7 @@ func (s *Service) explain(r *request) (*answer, *Problem) {
 	}
 	p := r.decode(&in)
 	if p == nil {
-		p = cmp.Or(r.requireURL(in.URL), mayAsk(r.Context()))
+		p = r.requireURL(in.URL)
 	}
 	var d robots.Dialect
 	if p == nil {
@@ -135,7 +125,7 @@ func (s *Service) lint(r *request) (*answer, *Problem) {
 	}
 	p := r.decode(&in)
 	if p == nil {
-		p = cmp.Or(tooMany("body.dialects", len(in.Dialects), mostDialects), mayAsk(r.Context()))
+		p = tooMany("body.dialects", len(in.Dialects), mostDialects)
 	}
 	for i, name := range in.Dialects {
 		if p == nil {
@@ -216,7 +206,7 @@ func (s *Service) diff(r *request) (*answer, *Problem) {
 	case in.New == nil:
 		p = wrong(BadParameter, "body.new", "", isMissing)
 	default:
-		p = cmp.Or(tooMany("body.agent", len(in.Agent), mostNamed), mayAsk(ctx))
+		p = tooMany("body.agent", len(in.Agent), mostNamed)
 	}
 	var d robots.Dialect
 	if p == nil {

@@ -2,7 +2,10 @@ package server
 
 import (
 	"context"
+	"sync"
 	"time"
+
+	"github.com/robotskit/robots"
 )
 
 // A Scope is a right of a token. A client without a token has all of them if the service is
@@ -15,6 +18,14 @@ const (
 	ScopeFetch                    // requests that can cause a fetch
 	ScopePermit                   // permits
 )
+
+type namedScope struct {
+	scope Scope
+	name  string
+}
+
+// scopes are the scopes with their names in a file of tokens.
+var scopes = []namedScope{{ScopeCheck, "check"}, {ScopeFetch, "fetch"}, {ScopePermit, "permit"}}
 
 // A Caller is the client of a request.
 type Caller struct {
@@ -29,6 +40,16 @@ type Caller struct {
 
 // May reports whether the caller has the scope.
 func (c Caller) May(s Scope) bool { return c.Scopes&s == s }
+
+// needs returns a problem if the caller lacks one of the scopes.
+func (c Caller) needs(s Scope) *Problem {
+	for _, one := range scopes {
+		if one.scope&s&^c.Scopes != 0 {
+			return NewProblem(Unauthorized, "a token with the scope "+one.name+" is needed")
+		}
+	}
+	return nil
+}
 
 type callerKey struct{}
 
@@ -106,9 +127,16 @@ func Wait(ctx context.Context, f func()) {
 	v.gate.places.outside(f)
 }
 
-// Fault logs a panic.
-func Fault(ctx context.Context, fault any) {
-	if v, ok := ctx.Value(exchangeKey{}).(*exchange); ok {
-		v.gate.fault(v.id, fault)
+// inParallel calls get for all missing sites concurrently, within one Wait.
+func inParallel[T any](ctx context.Context, missing map[robots.Origin]T, get func(robots.Origin, T)) {
+	if len(missing) == 0 {
+		return
 	}
+	Wait(ctx, func() {
+		var gets sync.WaitGroup
+		for origin, site := range missing {
+			gets.Go(func() { get(origin, site) })
+		}
+		gets.Wait()
+	})
 }

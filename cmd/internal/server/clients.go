@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -65,11 +66,11 @@ func parseTokens(from string, text []byte) (tokens []token, err error) {
 			return nil, wrong("the name has letters, digits, points, hyphens and underscores, at most 64")
 		}
 		for scope := range strings.SplitSeq(fields[1], ",") {
-			s, ok := map[string]Scope{"check": ScopeCheck, "fetch": ScopeFetch, "permit": ScopePermit}[scope]
-			if !ok {
+			i := slices.IndexFunc(scopes, func(s namedScope) bool { return s.name == scope })
+			if i < 0 {
 				return nil, wrong(fmt.Sprintf("unknown scope %q (known: check, fetch, permit)", ask.Clip(scope)))
 			}
-			t.scopes |= s
+			t.scopes |= scopes[i].scope
 		}
 		if len(fields[2]) < leastToken {
 			return nil, wrong(fmt.Sprintf("the token has %d bytes, at least %d are needed: openssl rand -hex 32 makes one", len(fields[2]), leastToken))

@@ -11,7 +11,7 @@ import (
 )
 
 // load reads a configuration of flags and variables, each NAME=VALUE, and the text of a file.
-func load(t *testing.T, flags, env []string, file string) (*Config, map[string]string, *pflag.FlagSet, error) {
+func load(t testing.TB, flags, env []string, file string) (*Config, map[string]string, *pflag.FlagSet, error) {
 	t.Helper()
 	c := new(Config)
 	set := c.Flags()

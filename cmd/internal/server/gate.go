@@ -161,7 +161,7 @@ func (g *Gate) Wrap(next http.Handler) http.Handler {
 			if fault != nil && fault != http.ErrAbortHandler { //nolint:errorlint // panics are compared
 				g.fault(id, fault)
 				a.reset()
-				NewProblem(Internal, "this is a fault of the service; its log has it as "+id).Write(a, r)
+				NewProblem(Internal, "internal error; please report it with the X-Request-Id").Write(a, r)
 			}
 			a.send()
 			took := time.Since(begun)
@@ -353,7 +353,7 @@ func (g *Gate) readBody(w *response, r *http.Request) ([]byte, *Problem) {
 	if r.URL.Path == "/v1/check" || r.URL.Path == "/page/ask" { // many questions, or two files
 		most = int64(g.c.BatchBytes)
 	}
-	tooLarge := NewProblem(TooLarge, fmt.Sprintf("the body has more than %d bytes", most))
+	tooLarge := NewProblem(TooLarge, fmt.Sprintf("the body has more than %d bytes: send less at a time", most))
 	if r.ContentLength > most {
 		w.Header().Set("Connection", "close")
 		return nil, tooLarge
@@ -540,9 +540,9 @@ func (a *response) problem() {
 	p := &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: strings.TrimSpace(text[:min(len(text), 256)])}
 	switch status {
 	case http.StatusNotFound:
-		p = NewProblem(NotFound, "there is nothing at this path")
+		p = NewProblem(NotFound, "unknown path; /docs lists the operations")
 	case http.StatusMethodNotAllowed:
-		p = NewProblem(MethodNotAllowed, a.request.Method+" is not a method of this path; it has "+allow)
+		p = NewProblem(MethodNotAllowed, "the methods of this path are "+allow)
 	}
 	p.Write(a, a.request)
 }

@@ -57,7 +57,7 @@ var docsPolicy = sync.OnceValue(func() string {
 })
 
 func (s *Service) docs(*request) (*answer, *Problem) {
-	header := http.Header{"Content-Security-Policy": {docsPolicy()}, "X-Content-Type-Options": {"nosniff"}}
+	header := http.Header{"Content-Security-Policy": {docsPolicy()}}
 	return &answer{kind: "text/html; charset=utf-8", caching: "private, max-age=300", header: header, body: docsText}, nil
 }
 

@@ -124,7 +124,3 @@ func (p *Problem) head(w http.ResponseWriter, r *http.Request) *Problem {
 func (p *Problem) code() batch.Code {
 	return batch.Code(strings.TrimPrefix(p.Type, "/problems/"))
 }
-
-func internalProblem() *Problem {
-	return NewProblem(Internal, "internal error; please report it with the X-Request-Id")
-}

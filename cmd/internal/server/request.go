@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -36,9 +35,7 @@ const (
 type request struct {
 	*http.Request
 	query url.Values
-	w     http.ResponseWriter
 	s     *Service
-	body  int64 // maximum size
 }
 
 // parseQuery returns the parameters of a query. It refuses unknown parameters, and repeated
@@ -190,25 +187,13 @@ func unsupportedType(known ...string) *Problem {
 	return NewProblem(UnsupportedType, "the Content-Type must be "+strings.Join(known, " or "))
 }
 
-// readBody reads the body within its size and time limits.
+// readBody reads the body, whose size and time a Gate limits.
 func (r *request) readBody() ([]byte, *Problem) {
-	control := http.NewResponseController(r.w)
-	_ = control.SetReadDeadline(time.Now().Add(r.s.parts.BodyTimeout)) // a connection without deadlines has no timeout
-	text, err := io.ReadAll(http.MaxBytesReader(r.w, r.Body, r.body))
-	if err == nil {
-		_ = control.SetReadDeadline(time.Time{})
-		return text, nil
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, NewProblem(BadJSON, "the body ended before its Content-Length: send all of it")
 	}
-	var timeout interface{ Timeout() bool }
-	switch {
-	case errors.As(err, new(*http.MaxBytesError)):
-		return nil, NewProblem(TooLarge, fmt.Sprintf("the body has more than %d bytes: send less at a time", r.body))
-	case errors.As(err, &timeout) && timeout.Timeout():
-		p := NewProblem(BadJSON, "the body did not arrive in time: send it at once")
-		p.Status = http.StatusRequestTimeout
-		return nil, p
-	}
-	return nil, NewProblem(BadJSON, "the body ended before its Content-Length: send all of it")
+	return text, nil
 }
 
 // bodyProblem returns the problem of a body that cannot be decoded.
