@@ -1,10 +1,10 @@
-// Pack makes what a browser gets of the engine: the WebAssembly of
-// cmd/internal/server/wasm and the script that starts it, each packed by gzip and
-// by brotli (make build). With -site it writes the whole page for a static host
-// (make site). Without a folder it only prints the sizes (make wasm).
+// Pack builds the engine for browsers: the WebAssembly program of cmd/internal/server/wasm and
+// the script that starts it, each compressed with gzip and with brotli (make build). With -site
+// it writes the whole page for a static host (make site). Without a folder it only prints the
+// sizes (make wasm).
 //
-// Brotli packs smaller by a quarter than gzip, and slower than a server could
-// do for a visitor: so it is done here, once, and the program holds no packer.
+// Brotli output is a quarter smaller, but takes too long for a server to make for each visitor,
+// so it is made here and the service has no compressor.
 package main
 
 import (
@@ -22,15 +22,15 @@ import (
 	"github.com/andybalholm/brotli"
 )
 
-// most is what the engine may weigh, packed by gzip, in bytes.
+// most is the maximum size of the engine after gzip, in bytes.
 const most = 5 << 19 // 2.5 MiB
 
-// brotliLevel is the best but one: 11 would save 3 %, and take five times as long.
+// brotliLevel is below the best: 11 would save 3 % and take five times as long.
 const brotliLevel = 10
 
 func main() {
-	output := flag.String("o", "", "the `folder` to write; without it, only sizes are printed")
-	quick := flag.Bool("gzip", false, "pack by gzip alone, which takes a tenth of the time")
+	output := flag.String("o", "", "write the compressed files to this `folder`; without it, print their sizes")
+	quick := flag.Bool("gzip", false, "compress with gzip only, which takes a tenth of the time")
 	static := flag.String("site", "", "write the page as static files to this `folder`")
 	flag.Parse()
 	var err error
@@ -77,12 +77,12 @@ func pack(output string, quick bool) error {
 	}
 	fmt.Printf("wasm: %d bytes, %d gzipped, at most %d, %d by brotli\n", len(engine), len(g), most, len(b))
 	if len(g) > most {
-		return errors.New("the engine is too large for a browser: see what it imports")
+		return errors.New("the engine is too large for a browser; check its imports")
 	}
 	return nil
 }
 
-// build compiles the engine. Inlining would cost 4 % of its size.
+// build compiles the engine. Inlining would make it a tenth larger.
 func build() ([]byte, error) {
 	temp, err := os.MkdirTemp("", "robots-wasm-")
 	if err != nil {
@@ -96,15 +96,10 @@ func build() ([]byte, error) {
 	if err := cmd.Run(); err != nil {
 		return nil, fmt.Errorf("go build of the engine: %w", err)
 	}
-	wasm, err := os.ReadFile(name)
-	if err != nil {
-		return nil, err
-	}
-	return join(wasm)
+	return os.ReadFile(name)
 }
 
-// write writes a file packed in both ways, unless that is what is there already:
-// brotli takes seconds.
+// write writes a file compressed in both ways, unless the folder has it: brotli takes seconds.
 func write(folder, name string, content []byte, quick bool) error {
 	path := filepath.Join(folder, name)
 	if _, err := os.Stat(path + ".br"); err == nil && same(path+".gz", content) {
@@ -120,11 +115,11 @@ func write(folder, name string, content []byte, quick bool) error {
 	if err != nil {
 		return err
 	}
-	// The one that is looked at comes last, so that it never stands for a half.
+	// Last, since same looks at this one.
 	return os.WriteFile(path+".gz", g, 0o644)
 }
 
-// same reports whether a gzip file holds content.
+// same reports whether a gzip file has this content.
 func same(path string, content []byte) bool {
 	packed, err := os.ReadFile(path)
 	if err != nil {

@@ -1,11 +1,10 @@
-// Package web is the page of the service: a person pastes a robots.txt and sees
-// every answer while typing. Its files are embedded in the program.
+// Package web is the page of the service: a person pastes a robots.txt and sees the results
+// while typing. Its files are embedded in the program.
 //
-// src holds the scripts as they are written; page.js is what esbuild makes of them
-// and CodeMirror, committed, so that nobody needs npm to build the program. The
-// engine for browsers, robots.wasm, is not committed: make build puts it, packed,
-// beside the other files. A program that was built without it serves the same page,
-// for which the server then answers (/page/ask) by the same function.
+// src has the source of the scripts; page.js is their esbuild bundle with CodeMirror, committed
+// so that nobody needs npm to build the program. The engine for browsers, robots.wasm, is not
+// committed: make build writes it, compressed, beside the other files. A program built without
+// it serves the same page, and answers its questions itself (/page/ask).
 package web
 
 import (
@@ -34,29 +33,26 @@ import (
 //go:embed assets
 var embedded embed.FS
 
-// Options say what a Handler serves. The zero value is what a program serves.
+// Options configure a Handler. The zero value is the usual configuration.
 type Options struct {
-	// Engine holds robots.wasm and wasm_exec.js, each with .gz and .br behind its name,
-	// as cmd/internal/server/pack writes them. Nil is what make build has embedded, if
-	// it has.
+	// Engine has robots.wasm and wasm_exec.js as .gz and .br files, as written by
+	// cmd/internal/server/pack. Nil is the embedded engine, if there is one.
 	Engine fs.FS
-	// Sites are offered by name where a site is fetched: those of a demo.
+	// Sites are suggestions of sites to fetch, for the demo.
 	Sites []Site
 }
 
-// A Site is one that is worth fetching.
+// A Site is a suggestion.
 type Site struct {
 	Name string `json:"name"`
-	URL  string `json:"url"` // a page of it, whose verdict shows what there is to see
-	See  string `json:"see"` // what there is to see
+	URL  string `json:"url"` // a page with a verdict that shows this
+	See  string `json:"see"` // what the site shows
 }
 
-// MaxQuestion is the longest question to /page/ask, in bytes: two files, crawlers
-// and URLs.
+// MaxQuestion limits a question to /page/ask in bytes: two files, crawlers and URLs.
 const MaxQuestion = 4 << 20
 
-// Handler returns a handler for the paths / and /page/. It keeps nothing of what is
-// asked, and logs nothing.
+// Handler returns a handler for the paths / and /page/. It stores and logs nothing.
 func Handler(o Options) http.Handler {
 	files, err := fs.Sub(embedded, "assets")
 	if err != nil {
@@ -94,12 +90,10 @@ func Handler(o Options) http.Handler {
 	mux.HandleFunc("GET /page/{name}", p.serveAsset)
 	mux.HandleFunc("GET /favicon.ico", p.serveIcon)
 	mux.HandleFunc("POST /page/ask", serveAsk)
-	mux.HandleFunc("/{$}", refuse)
-	mux.HandleFunc("/page/{name}", refuse)
 	return mux
 }
 
-// serveIcon serves the icon of the page, for browsers that look for it beside the API.
+// serveIcon serves the icon of the page, for browsers that open a document of the API.
 func (p *pages) serveIcon(w http.ResponseWriter, _ *http.Request) {
 	_, icon, _ := strings.Cut(p.index, `<link rel="icon" href="data:image/svg+xml,`)
 	icon, _, _ = strings.Cut(icon, `"`)
@@ -112,19 +106,12 @@ func (p *pages) serveIcon(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, text)
 }
 
-// refuse answers methods that a path has not.
-func refuse(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Allow", "GET, HEAD")
-	server.NewProblem(server.MethodNotAllowed, "the page is read by GET, and asks by POST /page/ask").Write(w, r)
-}
-
 type pages struct {
 	index  string
 	assets map[string]*asset
 }
 
-// An asset is a file in the encodings that there are of it, by the names that HTTP
-// has for them; "" is the file itself.
+// An asset is a file by content encodings; "" is the file itself.
 type asset struct {
 	kind    string
 	tag     string
@@ -143,7 +130,7 @@ func newAsset(name string, content map[string][]byte, body []byte) *asset {
 	return &asset{kinds[path.Ext(name)], `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`, content}
 }
 
-// packed returns a file with what gzip makes of it.
+// packed returns a file with its gzip encoding.
 func packed(name string, body []byte) *asset {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
@@ -154,8 +141,8 @@ func packed(name string, body []byte) *asset {
 	return newAsset(name, map[string][]byte{"": body, "gzip": b.Bytes()}, body)
 }
 
-// prepacked returns a file that exists only packed, nil if it is not there. Who
-// takes neither encoding gets it unpacked.
+// prepacked returns a file that exists only compressed, nil if it does not exist. It is
+// decompressed for clients without these encodings.
 func prepacked(files fs.FS, name string) *asset {
 	zipped, err := fs.ReadFile(files, name+".gz")
 	if err != nil {
@@ -168,7 +155,7 @@ func prepacked(files fs.FS, name string) *asset {
 	return newAsset(name, content, zipped)
 }
 
-// accepted picks the encoding of an asset that a client takes.
+// accepted returns the best encoding of an asset that a client accepts.
 func (a *asset) accepted(header string) string {
 	takes := map[string]bool{}
 	for item := range strings.SplitSeq(header, ",") {
@@ -184,8 +171,8 @@ func (a *asset) accepted(header string) string {
 	return ""
 }
 
-// secure sets the headers that all answers have. The nonce is for the style
-// elements of CodeMirror; style attributes come from the browser's own editing.
+// secure sets the headers of all responses. The nonce is for the style elements of
+// CodeMirror; browsers set style attributes while a user edits.
 func secure(h http.Header, nonce string) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; "+
 		"style-src-elem 'self' 'nonce-"+nonce+"'; style-src-attr 'unsafe-inline'; img-src data:; "+
@@ -202,14 +189,14 @@ func (p *pages) serveIndex(w http.ResponseWriter, _ *http.Request) {
 	h := w.Header()
 	secure(h, nonce)
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = io.WriteString(w, strings.ReplaceAll(p.index, "{{nonce}}", nonce)) // or the client has gone
+	_, _ = io.WriteString(w, strings.ReplaceAll(p.index, "{{nonce}}", nonce)) // the client might have disconnected
 }
 
 func (p *pages) serveAsset(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	a := p.assets[name]
 	if a == nil {
-		server.NewProblem(server.NotFound, "the page has no file of this name").Write(w, r)
+		server.NewProblem(server.NotFound, "the page has no such file").Write(w, r)
 		return
 	}
 	h := w.Header()
@@ -240,12 +227,12 @@ func (p *pages) serveAsset(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body)
 }
 
-// serveAsk answers a question as the engine in a browser does. Its body is the verb
-// and the arguments, each behind its length in bytes, four of them, the highest
-// first: bytes of a file come through as they are.
+// serveAsk answers a question as the engine in a browser does. Its body is the verb and the
+// arguments, each after its length as four bytes, big endian, so that the bytes of a file stay
+// as they are.
 func serveAsk(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Content-Type") != "application/octet-stream" {
-		server.NewProblem(server.UnsupportedType, "a question is application/octet-stream: the verb and its arguments, each behind its length").Write(w, r)
+		server.NewProblem(server.UnsupportedType, "the Content-Type must be application/octet-stream: the verb and its arguments, each after its length").Write(w, r)
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxQuestion))
@@ -253,11 +240,11 @@ func serveAsk(w http.ResponseWriter, r *http.Request) {
 		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 			server.NewProblem(server.TooLarge, "a question has at most "+strconv.Itoa(MaxQuestion)+" bytes").Write(w, r)
 		}
-		return // else the client has gone
+		return // or the client has disconnected
 	}
 	parts, ok := split(body)
 	if !ok {
-		server.NewProblem(server.BadParameter, "the question is not the verb and its arguments, each behind its length in four bytes").Write(w, r)
+		server.NewProblem(server.BadParameter, "the body must be the verb and its arguments, each after its length in four bytes").Write(w, r)
 		return
 	}
 	secure(w.Header(), rand.Text())
@@ -266,7 +253,7 @@ func serveAsk(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, page.Ask(parts[0], parts[1:]...))
 }
 
-// split takes a question apart.
+// split returns the verb and the arguments of a question.
 func split(body []byte) (parts []string, ok bool) {
 	for len(body) > 0 {
 		if len(body) < 4 || uint64(binary.BigEndian.Uint32(body)) > uint64(len(body)-4) || len(parts) == 8 {
