@@ -84,7 +84,7 @@ func (o Options) steps() int {
 	if o.Steps <= 0 {
 		return DefaultSteps
 	}
-	return min(o.Steps, math.MaxInt/16) // Effects takes it 16 times
+	return min(o.Steps, math.MaxInt/16) // Effects multiplies it by 16
 }
 
 // Rules compares two sets of rules in both directions.
@@ -188,8 +188,8 @@ func Blocked(old, new *robots.Rules, o Options) Direction {
 	return d
 }
 
-// questionsOf returns a question for each rule that stands in one of two lists
-// alone and may decide what a allows and b disallows.
+// questionsOf returns a question for each rule that is in only one of two lists and might
+// decide a URL that a allows and b disallows.
 func questionsOf(a, b *list) []question {
 	var questions []question
 	for _, side := range []struct {
@@ -205,7 +205,7 @@ func questionsOf(a, b *list) []question {
 	return questions
 }
 
-// lineOf is rule.line of the rule that decided.
+// lineOf returns rule.line of the deciding rule.
 func lineOf(v robots.Verdict) int {
 	if v.Rule.IsZero() {
 		return -1
@@ -213,8 +213,8 @@ func lineOf(v robots.Verdict) int {
 	return v.Rule.Span().Start
 }
 
-// answer runs questions: first all, each pair for an eighth of the steps, then
-// those that are left. It reports whether all are answered.
+// answer searches for the answers to questions: first to all, with an eighth of the steps per
+// pair, then to those that remain. It reports whether all are answered.
 func (f *finder) answer(questions []question) (complete bool) {
 	complete = true
 	for i := range questions {
@@ -235,7 +235,7 @@ func (f *finder) answer(questions []question) (complete bool) {
 	return complete
 }
 
-// notNormal is 0 for a URL in normal form and 1 for others.
+// notNormal is 0 for a URL in normal form and 1 for any other.
 func notNormal(path string) int {
 	if isNormal(path) {
 		return 0
@@ -243,7 +243,7 @@ func notNormal(path string) int {
 	return 1
 }
 
-// normalize looks for a URL in normal form that is as short as the one found.
+// normalize searches for a URL in normal form that is no longer than the one found.
 func (f *finder) normalize(q *question) {
 	n := question{own: q.own, other: q.other, rule: q.rule, aim: q.aim, without: q.without, longest: len(q.path)}
 	defer func(was *alphabet) { f.abc = was }(f.abc)
@@ -262,7 +262,7 @@ func (f *finder) withDots(q *question, old, new *robots.Rules) string {
 	text := strings.Join(rule.pieces, "")
 	path, n, _, ok := alphabetOf(q.own.form, q.own.form, AllURLs).spell(text)
 	if !ok || strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c > '~' }) {
-		return "" // google-cpp takes strings that no URL carries
+		return "" // google-cpp matches strings that cannot be URLs
 	}
 	if path += text[n:]; !strings.HasPrefix(path, "/") {
 		path = "/" + path
@@ -283,5 +283,5 @@ func (f *finder) withDots(q *question, old, new *robots.Rules) string {
 	return ""
 }
 
-// site returns the path that Rules.Match takes for a path and query.
+// site returns a path and query as an argument of Rules.Match.
 func site(path string) robots.Path { return robots.RawPath("http://example.com" + path) }

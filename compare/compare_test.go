@@ -276,7 +276,7 @@ func TestExhaustive(t *testing.T) {
 // TestDrawn compares sets that hold what the normal forms and clients treat in
 // their own ways: escapes, literal stars and dollars, dots, queries.
 func TestDrawn(t *testing.T) {
-	single := strings.Split("ab2A~./*$?%3C"+foreign, "")
+	single := strings.Split("ab2A~./*$?%3C"+invalid, "")
 	urls := append([]string{"%2A", "%24", "%2F", "%61", "%2e"}, single...)
 	var paths []robots.Path
 	var extend func(path string, n int)

@@ -72,7 +72,7 @@ func Effects(r *robots.Rules, o Options) []Effect {
 	return effects
 }
 
-// use asks what a rule is there for whose patterns stand at some places.
+// use returns the use of a rule whose patterns are at these places in the list.
 func (f *finder) use(own, other *list, places []int) Use {
 	for _, ask := range []struct {
 		aim aim

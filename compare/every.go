@@ -36,7 +36,8 @@ func Every(r *robots.Rules, pattern string, allowed bool, o Options) (Claim, err
 	if rules.Len() != 1 {
 		return Claim{}, errors.New("compare: " + strconv.Quote(pattern) + " is not a valid pattern: write a path such as /products/*")
 	}
-	// A side that says so of the pattern and nothing of the rest: where is it wrong?
+	// The claim is a list of its own with the pattern as the only rule. A URL for which the
+	// rules have the opposite verdict refutes it.
 	f.prepare(&own, &other, o.URLs)
 	var q []question
 	for i := range own.rules {

@@ -2,30 +2,28 @@ package compare
 
 import "strings"
 
-// A glob is the automaton of a pattern. Its state is the number of bytes of the
-// pieces that have been found, from 0 to all of them, or dead. The first piece
-// must begin the path; each later one is left behind where it is found first,
-// which is always right, since nothing is lost by looking for the rest from there
-// on. When all is found a pattern without an end holds for good; one with an end
-// holds if the path ends there.
+// A glob is the automaton of a pattern. Its state is the number of bytes of the pieces that are
+// found, or dead. The path must begin with the first piece. Each further piece is searched from
+// the end of the one before, and its first occurrence is as good as any later one. When all
+// pieces are found, a pattern without an end matches whatever follows, and one with an end
+// matches if the path ends.
 type glob struct {
-	text string // the pieces, one after the other
+	text string // all pieces
 	head int    // bytes of the first
 	end  bool
-	// fail says for the states from head on where to look for another byte than
-	// the one waited for: a state that waits for a byte not yet tried, or the
-	// complement of the state in which no byte of the piece is found. So a path of
-	// failures is short: it grows with the logarithm of the piece (Knuth, Morris
-	// and Pratt, 1977).
+	// fail has for the states from head on the state to try next if the byte is not the
+	// expected one: one that expects another byte, or the complement of the state in which no
+	// byte of the piece is found. So a path of failures grows only with the logarithm of the
+	// piece (Knuth, Morris and Pratt, 1977).
 	fail []int32
 	held letters // bytes of the text
-	// rest says for each state how many bytes a URL needs at least from there: fewer
-	// than are missing where a byte that no URI may hold is the image of its escape
-	// (D-14, D-43). nil if all are needed.
+	// rest has for each state the minimum number of bytes that a URL still needs. It is fewer
+	// than those of the text where a byte that is invalid in URIs has the image of its escape
+	// (D-14, D-43). Nil if it is equal for all states.
 	rest []int32
 }
 
-// dead is the state from which nothing is found any more.
+// dead is the state of a pattern that cannot match any more.
 const dead = 1<<31 - 1
 
 func newGlob(pieces []string, end, escapes bool) *glob {
@@ -46,10 +44,10 @@ func newGlob(pieces []string, end, escapes bool) *glob {
 	return g
 }
 
-// shorten fills in rest: what a raw byte of three bytes in the normal form can be for the
-// text. Where a piece ends or begins, a star may take a part of them.
+// shorten fills in rest, for bytes that have three bytes in the normal form. Where a piece ends
+// or begins, a star can match a part of the three.
 func (g *glob) shorten(pieces []string) {
-	starts := make([]bool, len(g.text)+1) // a piece starts here
+	starts := make([]bool, len(g.text)+1) // at the first byte of a piece
 	at := 0
 	for _, p := range pieces {
 		at += len(p)
@@ -64,7 +62,7 @@ func (g *glob) shorten(pieces []string) {
 			}
 			continue
 		}
-		for _, c := range []byte(foreign) {
+		for _, c := range []byte(invalid) {
 			w := string([]byte{'%', upperHex[c>>4], upperHex[c&15]})
 			text := g.text[i:]
 			switch {
@@ -88,12 +86,12 @@ func (g *glob) shorten(pieces []string) {
 	}
 }
 
-// search fills in the failures of the piece that begins at state base.
+// search fills in fail for the piece that begins at state base.
 func (g *glob) search(base int, piece string) {
 	fail := g.fail[base-g.head:]
 	none := ^int32(base)
 	fail[0] = none
-	at := int32(0) // the longest beginning of the piece that ends here, -1 for none
+	at := int32(0) // length of the longest prefix of the piece that ends here, -1 for none
 	for i := 1; i < len(piece); i++ {
 		if piece[i] == piece[at] {
 			fail[i] = fail[at]
@@ -148,13 +146,13 @@ func (g *glob) run(q int32, s string) int32 {
 	return q
 }
 
-// done reports whether all is found.
+// done reports whether all pieces are found.
 func (g *glob) done(q int32) bool { return int(q) == len(g.text) }
 
 // holds reports whether the pattern matches whatever follows.
 func (g *glob) holds(q int32) bool { return !g.end && g.done(q) }
 
-// missing returns how many bytes the URL must have at least from here.
+// missing returns the minimum number of bytes that the URL still needs.
 func (g *glob) missing(q int32) int32 {
 	if g.rest != nil {
 		return g.rest[q]
@@ -162,10 +160,10 @@ func (g *glob) missing(q int32) int32 {
 	return int32(len(g.text)) - q
 }
 
-// only reports that one byte alone keeps the pattern alive.
+// only reports whether every byte but one leads to dead.
 func (g *glob) only(q int32) bool { return int(q) < g.head }
 
-// waits adds the bytes that lead elsewhere than all others do.
+// waits adds the bytes that do not lead to the same state as most bytes.
 func (g *glob) waits(q int32, to *letters) {
 	if int(q) == len(g.text) {
 		if !g.end || g.fail == nil {
@@ -183,7 +181,7 @@ func (g *glob) waits(q int32, to *letters) {
 	}
 }
 
-// letters is a set of bytes below 0x80; patterns hold no others.
+// letters is a set of bytes below 0x80; patterns contain no others.
 type letters [2]uint64
 
 func (l *letters) add(c byte) {
@@ -201,7 +199,7 @@ func (l letters) andNot(m letters) letters { return letters{l[0] &^ m[0], l[1] &
 func (l letters) empty() bool              { return l[0]|l[1] == 0 }
 func (l letters) meets(m letters) bool     { return l[0]&m[0]|l[1]&m[1] != 0 }
 
-// holds reports whether all bytes of a text are letters of the set.
+// holds reports whether all bytes of a text are in the set.
 func (l letters) holds(s string) bool {
 	for i := range len(s) {
 		if !l.has(s[i]) {

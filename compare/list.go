@@ -8,43 +8,43 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// A list is what one side obeys, in the order of precedence: the first rule that
-// matches decides, and where none does all is allowed.
+// A list is the rules of one side by precedence: the first rule that matches decides, and a URL
+// that none matches is allowed.
 type list struct {
 	rules []rule
 	form  robots.Escapes
-	side  int // of the two that have different normal forms
+	side  int // index of the normal form, if the two lists have different ones
 }
 
 // rule is a rule of a list.
 type rule struct {
-	pieces []string // the first, then all others that are not empty
+	pieces []string // the text before the first star, then the nonempty texts after stars
 	end    bool
 	allow  bool
 	weight int
 	size   int    // bytes of the pieces
-	least  int    // no shorter URL matches
-	twin   int    // where the common rule of the other list stands, -1 if there is none
-	line   int    // where the rule's path begins in the file, -1 if it is in none
-	text   string // the pattern as written, "" if it is in no file
-	// free says that the pattern matches the same URLs in the forms of both lists, and
-	// head is what all paths begin with that match, as far as both forms agree on it.
+	least  int    // minimum length of a URL that matches
+	twin   int    // index of the same rule in the other list, -1 if there is none
+	line   int    // offset of the rule's path in the file, -1 for a rule that is not in a file
+	text   string // the pattern as written, "" for a rule that is not in a file
+	// free is set if the pattern matches the same URLs in the normal forms of both lists.
+	// head is the beginning of all paths that match, as far as both forms have the same.
 	free   bool
 	head   string
-	glob   *glob  // once it is needed
-	sample string // a path that stands for all that match, once it is needed
+	glob   *glob  // made on demand
+	sample string // a path that a rule matches only if it matches all paths of this one; made on demand
 }
 
-// The weights of what is in no file: above and below all rules.
+// The weights of rules that are not in a file: above and below all others.
 const (
 	weightExempt  = math.MaxInt
 	weightDefault = -1
 )
 
-// robotsTxt is what most dialects exempt (D-38).
+// robotsTxt is the path that most dialects exempt (D-38).
 const robotsTxt = "/robots.txt"
 
-// newList returns what rules say. Rules that match no path are left out.
+// newList returns the list of rules, without those that match no path.
 func newList(r *robots.Rules, skipRobotsTxt bool, m *meter) list {
 	d := r.Dialect()
 	l := list{form: d.Escapes}
@@ -70,8 +70,8 @@ func newList(r *robots.Rules, skipRobotsTxt bool, m *meter) list {
 	return l
 }
 
-// answer reports whether rules answer every path alike, and how; and whether
-// /robots.txt is exempt from what they say.
+// answer returns the verdict for all paths if the rules have only one, and whether /robots.txt
+// is exempt.
 func answer(r *robots.Rules) (allow, whole, exempt bool) {
 	v := r.Match(site("/"))
 	switch v.Reason {
@@ -82,7 +82,7 @@ func answer(r *robots.Rules) (allow, whole, exempt bool) {
 	return v.Allowed, whole, !r.Dialect().MatchRobotsTxt
 }
 
-// tidy drops the pieces that say nothing and reports whether a path can match.
+// tidy removes empty pieces and reports whether any path can match.
 func (r *rule) tidy(form robots.Escapes) bool {
 	last := len(r.pieces) - 1
 	if last > 0 {
@@ -95,7 +95,8 @@ func (r *rule) tidy(form robots.Escapes) bool {
 		if form == robots.EscapesRaw {
 			continue
 		}
-		// A byte that no URI may hold is three in the normal form, some of which a star may take.
+		// A byte that is invalid in URIs has three bytes in the normal form, some of which a star
+		// can match.
 		if r.least -= 2 * strings.Count(p, "%"); i > 0 && strings.IndexByte("23567", p[0]) >= 0 {
 			r.least--
 		}
@@ -108,9 +109,9 @@ func (r *rule) tidy(form robots.Escapes) bool {
 	return true
 }
 
-// isFree reports whether a pattern matches the same URLs in two normal forms: one that only
-// asks for '?', or of NormalURLs one without '*' and '$', which alone differ. An escape of
-// theirs is three bytes in one form and one in the other, so no piece may be found in a part.
+// isFree reports whether a pattern matches the same URLs in two normal forms: one that contains
+// only '?', or for NormalURLs one without '*' and '$', the only bytes that differ. Their escape
+// has three bytes in one form and one in the other, so no piece may match a part of it.
 func (r *rule) isFree(urls URLs) bool {
 	if urls != NormalURLs {
 		text := strings.Join(r.pieces, "")
@@ -127,7 +128,7 @@ func (r *rule) isFree(urls URLs) bool {
 	return true
 }
 
-// prepare relates two lists to each other: their normal forms and their common rules.
+// prepare finds what two lists have in common: their normal form, and rules that are in both.
 func (f *finder) prepare(a, b *list, urls URLs) {
 	f.abc = alphabetOf(a.form, b.form, urls)
 	m, cross := &f.m, f.abc.cross
@@ -150,7 +151,7 @@ func (f *finder) prepare(a, b *list, urls URLs) {
 			}
 		}
 	}
-	// Both are sorted by weight and answer, so only classes of those are compared.
+	// Both are sorted by weight and verdict, so only rules with equal ones are compared.
 	for i, j := 0, 0; i < len(a.rules) && j < len(b.rules); {
 		switch c := a.rules[i].class(&b.rules[j]); {
 		case c < 0:
@@ -165,8 +166,7 @@ func (f *finder) prepare(a, b *list, urls URLs) {
 	}
 }
 
-// class compares the precedence of two rules without regard to their lines: -1 if
-// r comes before other.
+// class compares the precedence of two rules without their lines: -1 if that of r is higher.
 func (r *rule) class(other *rule) int {
 	switch {
 	case r.weight != other.weight:
@@ -191,7 +191,7 @@ func (l *list) classEnd(i int) int {
 	return j
 }
 
-// twins finds the common rules of two classes, which begin at places i and j.
+// twins finds the rules that are in both of two classes, which begin at the indexes i and j.
 func twins(a, b []rule, i, j int, m *meter) {
 	m.spend(len(a) + len(b))
 	meet := func(x, y int) {
@@ -229,7 +229,7 @@ func twins(a, b []rule, i, j int, m *meter) {
 	}
 }
 
-// automaton returns the automaton of a rule.
+// automaton returns the automaton of a rule and makes it on demand.
 func (l *list) automaton(r *rule, m *meter) *glob {
 	if r.glob == nil {
 		r.glob = newGlob(r.pieces, r.end, l.form != robots.EscapesRaw)
@@ -238,16 +238,16 @@ func (l *list) automaton(r *rule, m *meter) *glob {
 	return r.glob
 }
 
-// meets reports whether some URL may begin as both rules want it.
+// meets reports whether a URL can begin with the heads of both rules.
 func (r *rule) meets(other *rule, m *meter) bool {
 	n := min(len(r.head), len(other.head))
 	m.spend(1 + n/bytesPerStep)
 	return r.head[:n] == other.head[:n]
 }
 
-// covers reports whether r matches every path that other matches. It is exact in one form: r
-// reads what other holds, with a byte that no pattern holds for each star and for what may
-// follow. cross says that they are of two forms.
+// covers reports whether r matches every path that other matches. It matches a sample of other
+// in which a byte that is in no pattern stands for each star, which is exact if both have the
+// same normal form. cross means that they have different ones.
 func (r *rule) covers(other *rule, cross bool, m *meter) bool {
 	if r.size > max(other.size, 1) || cross && !r.free && !other.free {
 		return false
@@ -262,11 +262,11 @@ func (r *rule) covers(other *rule, cross bool, m *meter) bool {
 	return r.matches(other.sample, m)
 }
 
-// anything is a byte that no pattern holds.
+// anything is a byte that is in no pattern.
 const anything = "\xFF"
 
-// matches reports whether the pattern matches a path that is in its normal form,
-// but for a '*' and a '$', which are literals.
+// matches reports whether the pattern matches a path in normal form, in which '*' and '$' are
+// literals.
 func (r *rule) matches(path string, m *meter) bool {
 	m.spend(len(r.pieces) + len(path)/bytesPerStep)
 	if !strings.HasPrefix(path, r.pieces[0]) {
@@ -290,8 +290,7 @@ func (r *rule) matches(path string, m *meter) bool {
 // A meter counts steps: an automaton reads a byte, or two rules are compared.
 type meter struct{ used, limit int }
 
-// bytesPerStep is how many bytes that are only compared with others, or copied,
-// count as one step.
+// bytesPerStep is the number of bytes that are only compared or copied in one step.
 const bytesPerStep = 64
 
 func (m *meter) spend(n int) { m.used += n }

@@ -8,36 +8,37 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// A question asks for a shortest URL that one rule decides on its side and on
-// which the other side says the opposite. Where both sides differ, the deciding
-// rule of one of them at least is not common: were both common, each would stand
-// in both lists, and they would be one rule. So two lists answer alike if this
-// question has no answer for any rule that is not common.
+// A question asks for a shortest URL that a rule decides in its own list and for which the
+// other list has the opposite verdict. Where two lists differ, at least one of the two deciding
+// rules is in only one list: if both rules were in both lists, they would be the same rule. So
+// the lists have the same verdicts if the question has no answer for any rule that is in only
+// one list.
 type question struct {
 	own, other *list
-	rule       int    // its place in own
-	aim        aim    // what is asked
-	without    int    // rules of this line count for nothing in other, -1 for none
-	heavier    []int  // of own, before the rule, that may match where it does
-	against    []int  // of other, with the rule's own answer
-	partners   []pair // still to be searched
-	path       string // the best so far, "" for none
-	longest    int    // with no path: no longer one is asked for, 0 for any
+	rule       int // index in own
+	aim        aim
+	without    int    // line whose rules other is without, -1 for none
+	heavier    []int  // rules of own with a higher precedence that might match the same URLs
+	against    []int  // rules of other with the same verdict as the rule
+	partners   []pair // not yet searched
+	path       string // shortest URL so far, "" for none
+	longest    int    // maximum length of the URL, 0 for any
 	cut        bool   // the steps ended before all pairs were known
 }
 
+// An aim is a condition for the URL of a question.
 type aim uint8
 
 const (
-	aimDiffers aim = iota // the other side says the opposite
-	aimDecides            // whatever the other side says
-	aimMatches            // whatever any rule says
+	aimDiffers aim = iota // the rule decides, and the other list has the opposite verdict
+	aimDecides            // the rule decides
+	aimMatches            // the rule matches
 )
 
-// A pair is the rule and what decides on the other side.
+// A pair is the rule of a question and the rule that decides in the other list.
 type pair struct {
-	partner int // its place in other; noRule for the default, or where other does not count
-	least   int // no URL of the pair is shorter
+	partner int // index in other; noRule if no rule decides there, or for the other aims
+	least   int // minimum length of a URL of the pair
 }
 
 const noRule = -1
@@ -47,10 +48,10 @@ type finder struct {
 	m    meter
 	abc  *alphabet
 	s    search
-	bans []ban // scratch
+	bans []ban // reused memory
 }
 
-// ask finds what may have to do with the rule.
+// ask finds the rules that can affect the answer.
 func (f *finder) ask(q *question) {
 	c := &q.own.rules[q.rule]
 	if q.aim != aimMatches {
@@ -60,7 +61,7 @@ func (f *finder) ask(q *question) {
 				continue
 			}
 			if r.covers(c, false, &f.m) {
-				return // it never decides
+				return // the rule never decides
 			}
 			q.heavier = append(q.heavier, i)
 			if q.cut = f.m.empty(); q.cut {
@@ -80,12 +81,12 @@ func (f *finder) ask(q *question) {
 		}
 		if r.allow == c.allow {
 			if covered = r.covers(c, cross, &f.m); covered {
-				break // what comes later decides nowhere where c matches
+				break // no later rule decides where c matches
 			}
-			if r.twin == noRule || r.twin >= q.rule { // else it is among the heavier
+			if r.twin == noRule || r.twin >= q.rule { // otherwise it is in q.heavier
 				q.against = append(q.against, i)
 			}
-		} else if r.twin == noRule || r.twin > q.rule { // else it decides before c
+		} else if r.twin == noRule || r.twin > q.rule { // otherwise it decides before c
 			q.partners = append(q.partners, pair{i, max(c.least, r.least)})
 		}
 		if q.cut = f.m.empty(); q.cut {
@@ -101,13 +102,13 @@ func (f *finder) ask(q *question) {
 	slices.SortStableFunc(q.partners, func(a, b pair) int { return a.least - b.least })
 }
 
-// run searches the pairs that are left, each for so many steps, and leaves those
-// for which these are not enough.
+// run searches the remaining pairs with a number of steps each. Pairs that need more steps
+// remain.
 func (f *finder) run(q *question, steps int) {
 	left := q.partners[:0]
 	for i, p := range q.partners {
 		if p.least >= q.bound() {
-			break // so are all others
+			break // and so are all further pairs
 		}
 		if f.m.empty() {
 			left = append(left, q.partners[i:]...)
@@ -124,7 +125,7 @@ func (f *finder) run(q *question, steps int) {
 	q.partners = left
 }
 
-// bound is the length from which on a URL is of no use.
+// bound returns the length that a URL must be shorter than to improve the answer.
 func (q *question) bound() int {
 	switch {
 	case q.path != "":
@@ -135,17 +136,16 @@ func (q *question) bound() int {
 	return math.MaxInt32
 }
 
-// open reports whether a shorter URL, or one at all, may have been missed.
+// open reports whether a shorter URL, or any URL, might have been missed.
 func (q *question) open() bool {
 	return q.cut || slices.ContainsFunc(q.partners, func(p pair) bool { return p.least < q.bound() })
 }
 
-// pair searches one pair.
+// pair searches for a shortest URL of one pair.
 //
-// Of the banned rules few matter, so the search begins without any. If one of
-// them matches what is found, the search begins again with those that do. What is
-// found with fewer bans is never longer, so the first that no ban matches is a
-// shortest.
+// Few of the banned rules affect the result, so the search starts without any. If some of them
+// match the URL it finds, it starts again with these. With fewer bans the URL is never longer,
+// so the first URL that no banned rule matches is a shortest.
 func (f *finder) pair(q *question, p pair, limit int) (string, outcome) {
 	s, m := &f.s, &f.m
 	s.m, s.abc, s.autos = m, f.abc, s.autos[:0]
@@ -183,7 +183,7 @@ func (f *finder) pair(q *question, p pair, limit int) (string, outcome) {
 		case len(r.pieces) > 1:
 			s.avoid.add(r.pieces[1][0])
 		case n == len(r.pieces[0]) && !r.end:
-			return true // it matches all that begins so
+			return true // it matches every URL with this head
 		}
 		bans = append(bans, ban{r, of})
 		return false
@@ -216,7 +216,7 @@ func (f *finder) pair(q *question, p pair, limit int) (string, outcome) {
 			images[1] = append(images[1], u.image[1]...)
 		}
 		texts := [2]string{string(images[0]), string(images[1])}
-		wrong := 0 // so many bans match, and stand first
+		wrong := 0 // number of bans that match; they are moved to the front
 		for i, b := range bans {
 			if b.matches(texts[b.of.side], m) {
 				bans[i], bans[wrong] = bans[wrong], b
@@ -240,8 +240,8 @@ func (f *finder) pair(q *question, p pair, limit int) (string, outcome) {
 	}
 }
 
-// maxBanned is how many searches of a pair end in a banned URL before all banned
-// rules take part in the next.
+// maxBanned is the number of searches of a pair with a banned URL as the result after which
+// the next search includes all banned rules.
 const maxBanned = 24
 
 type ban struct {
@@ -249,8 +249,8 @@ type ban struct {
 	of *list
 }
 
-// add lets a rule take part in the search from the head on; false if it cannot
-// match what begins so.
+// add includes a rule in the search, after the head. It returns false if the rule cannot match
+// a URL with this head.
 func (s *search) add(r *rule, of *list, head string) bool {
 	g := of.automaton(r, s.m)
 	n := min(len(r.head), len(head))

@@ -5,39 +5,38 @@ import (
 	"slices"
 )
 
-// A search looks for a shortest URL that all needed patterns match and none of the
-// banned. It is A* over nodes: the states of the needed, of the banned that are
-// alive, and the place where the URL stands. The cost is the length so far, the
-// estimate what the needed patterns miss at least.
+// A search finds a shortest URL that all needed patterns match and no banned pattern matches.
+// It is A* over nodes, each with the states of the needed patterns, the states of the banned
+// patterns that can still match, and the place in the URL. The cost is the length so far; the
+// estimate is the minimum number of bytes that the needed patterns still require.
 //
-// Few units need to be tried after a node. Take one whose images no needed pattern
-// waits for and put a byte in its place for which no live pattern waits at all: the
-// needed ones are where they were, and every banned one is thrown back as far as
-// it can be. So the units to try are those for which a needed pattern waits, a byte
-// that none waits for, and '?', behind which dots mean nothing.
+// Few units have to be tried after a node. Replace a unit that no needed pattern waits for by a
+// byte that no pattern waits for: the needed patterns keep their states, and the banned ones
+// fall back as far as possible. So the units to try are those that a needed pattern waits for,
+// one byte that no pattern waits for, and '?', after which dot segments have no meaning.
 type search struct {
 	m     *meter
 	abc   *alphabet
 	autos []auto
-	needs int // so many of them are needed, the others are banned
-	plain bool
-	avoid letters // with which banned rules go on that take no part
-	units []int16 // units, plus one, that a needed pattern may wait for
-	every []int16 // units that patterns can tell apart, once they are needed
+	needs int     // number of needed patterns; the others are banned
+	plain bool    // the URLs have no dot segments
+	avoid letters // next bytes of banned rules that are not included
+	units []int16 // units, plus one, that a needed pattern can wait for
+	every []int16 // units that differ for some pattern, made on demand
 	seen  map[class]bool
 
 	nodes  []node
 	arena  []uint32 // of each node: needed states, place, then automaton and state of each live ban
-	vector []uint32 // the same of a node to be
+	vector []uint32 // the same for the next node
 	table  []int32  // nodes by hash, plus one
-	queue  []int32  // the last node of each length, plus one
-	base   int32    // the length of the first
+	queue  []int32  // last node of each length, plus one
+	base   int32    // length of the first node
 }
 
 type auto struct {
 	g    *glob
 	side int
-	q    int32 // where it begins
+	q    int32 // first state
 }
 
 func (a auto) holds() bool { return a.g.holds(a.q) }
@@ -48,20 +47,20 @@ type node struct {
 	at, size     int32 // in the arena
 	hash         uint32
 	unit         int16 // plus one
-	stale        bool  // a later node is the same, and nearer
+	stale        bool  // a later node with the same states costs less
 }
 
-// outcome is what became of a search.
+// An outcome is the outcome of a search.
 type outcome uint8
 
 const (
-	exhausted outcome = iota // the limit came first
-	none                     // there is no such URL shorter than the bound
+	exhausted outcome = iota // the limit of steps was reached
+	none                     // no such URL is shorter than the bound
 	found
 )
 
-// run returns a shortest URL of less than bound bytes that begins with prefix, at
-// which the automata stand where they begin.
+// run returns a shortest URL of less than bound bytes that begins with prefix, after which the
+// automata are in their first states.
 func (s *search) run(prefix string, at place, bound, limit int) (path []int16, o outcome) {
 	s.nodes, s.arena, s.queue = s.nodes[:0], s.arena[:0], s.queue[:0]
 	if s.table == nil {
@@ -105,7 +104,7 @@ func (s *search) run(prefix string, at place, bound, limit int) (path []int16, o
 	return nil, none
 }
 
-// place is where the URL stands as far as it matters.
+// place returns a place without the distinctions that this search does not need.
 func (s *search) place(at place) place {
 	if s.plain {
 		return at/placePercent*placePercent + placeOther
@@ -113,17 +112,17 @@ func (s *search) place(at place) place {
 	return at
 }
 
-// A class is what the patterns of a search see of a unit: the images, with a byte that
-// no pattern holds for each that none does.
+// A class is a unit as the patterns of a search read it: its images, in which one byte stands
+// for all bytes that are in no pattern.
 type class struct {
 	images [2][3]byte
 	char   byte
 	place  [2]bool
 }
 
-// choose finds the units that a needed pattern may wait for, and whether a path of this
-// search can have dot segments: only if one of them asks for a dot, or if there may be no
-// other byte to take.
+// choose finds the units that a needed pattern can wait for, and whether a path of this search
+// can have dot segments: only if a needed pattern contains a dot, or if every other byte is in
+// some pattern.
 func (s *search) choose() {
 	var needed, held [2]letters
 	var all letters
@@ -146,7 +145,7 @@ func (s *search) choose() {
 	for i := range s.abc.units {
 		u := &s.abc.units[i]
 		if len(u.raw) > 1 && !escapes {
-			break // a plain byte before the digits does the same
+			break // an unencoded byte before the digits has the same effect
 		}
 		if (u.held[0].meets(needed[0]) || u.held[1].meets(needed[1])) && (len(u.image[0]) == 1 || s.isNew(u, &held)) {
 			s.units = append(s.units, int16(i+1))
@@ -154,7 +153,7 @@ func (s *search) choose() {
 	}
 }
 
-// isNew reports whether no pattern of this search can tell a unit from one before it.
+// isNew reports whether a unit differs for some pattern from all units before it.
 func (s *search) isNew(u *unit, held *[2]letters) bool {
 	c := class{char: u.char, place: u.place}
 	for side := range u.image {
@@ -185,7 +184,7 @@ func (s *search) missing(vector []uint32) (most int32) {
 	return most
 }
 
-// goal reports whether the path may end at a node.
+// goal reports whether the path can end at a node.
 func (s *search) goal(n int32) bool {
 	v := s.vectorOf(n)
 	for i := range s.needs {
@@ -204,7 +203,7 @@ func (s *search) goal(n int32) bool {
 	return true
 }
 
-// path returns the units of a node since the first.
+// path returns the units from the first node to this one.
 func (s *search) path(n int32) (units []int16) {
 	for ; s.nodes[n].parent >= 0; n = s.nodes[n].parent {
 		units = append(units, s.nodes[n].unit)
@@ -213,11 +212,11 @@ func (s *search) path(n int32) (units []int16) {
 	return units
 }
 
-// expand tries what may follow a node.
+// expand tries the units that can follow a node.
 func (s *search) expand(n int32, bound int) {
 	v := s.vectorOf(n)
 	at := place(v[s.needs])
-	var waited, forced [2]letters // what each side's needed patterns wait for, and what keeps them alive
+	var waited, forced [2]letters // per side: what needed patterns wait for, and the bytes without which one fails
 	var isForced [2]bool
 	var all letters
 	for i := range s.needs {
@@ -261,7 +260,7 @@ func (s *search) expand(n int32, bound int) {
 	}
 }
 
-// everyUnit returns the units that patterns can tell apart.
+// everyUnit returns the units that differ for some pattern.
 func (s *search) everyUnit() []int16 {
 	if len(s.every) > 0 {
 		return s.every
@@ -279,8 +278,7 @@ func (s *search) everyUnit() []int16 {
 	return s.every
 }
 
-// unwaited returns a byte that stands for all that nobody waits for, if it can be
-// one that banned rules which take no part would not like.
+// unwaited returns a byte that no pattern waits for, if possible one that is not in s.avoid.
 func (s *search) unwaited(all letters, at place) (id int16, ok bool) {
 	if at >= placePercent {
 		all.join(hexLetters)
@@ -308,7 +306,7 @@ func (l *letters) take() byte {
 	return byte(c)
 }
 
-// try makes the node that a unit leads to.
+// try adds the node after a unit.
 func (s *search) try(from int32, id int16, bound int) {
 	v := s.vectorOf(from)
 	at, ok := s.abc.follow(place(v[s.needs]), id)
@@ -348,7 +346,7 @@ func (s *search) feed(i int, q int32, u *unit) int32 {
 	return q
 }
 
-// push keeps the node in s.vector unless it is known or too long.
+// push adds the node in s.vector unless it is known or too long.
 func (s *search) push(parent int32, id int16, cost int32, bound int) {
 	f := cost + s.missing(s.vector)
 	if int(f) >= bound {
@@ -366,7 +364,7 @@ func (s *search) push(parent int32, id int16, cost int32, bound int) {
 		if v.cost <= cost {
 			return
 		}
-		v.stale = true // a shorter way to it
+		v.stale = true // this path to it is shorter
 		break
 	}
 	for int(f-s.base) >= len(s.queue) {

@@ -13,11 +13,11 @@ const (
 	digits     = "0123456789"
 	unreserved = lowerCase + upperCase + digits + "-._~" // RFC 3986 section 2.3
 	reserved   = "!$&'()*+,;=:@/?[]"                     // section 2.2, without '#'
-	foreign    = "\"<>\\^`{|}"                           // no URI may hold these (D-14)
+	invalid    = "\"<>\\^`{|}"                           // not in any URI (D-14)
 	upperHex   = "0123456789ABCDEF"
 	anyHex     = upperHex + "abcdef"
-	// A WHATWG URL parser escapes these or turns them into '/' (URL Standard, path
-	// and special-query percent-encode sets). Of '^' in a path browsers differ.
+	// A WHATWG URL parser escapes these or replaces them by '/' (URL Standard, path and
+	// special-query percent-encode sets). Browsers differ for '^' in a path.
 	rewrittenInPath  = "\"<>\\`{}"
 	rewrittenInQuery = "\"<>'"
 )
@@ -27,9 +27,9 @@ var (
 	rawLetters        = lettersOf(unreserved + reserved)
 	hexLetters        = lettersOf(anyHex)
 	dotLetters        = lettersOf("./?")
-	// plainLetters structure no URL, and may stand anywhere in each of them.
+	// plainLetters have no meaning in a URL and are valid anywhere in it.
 	plainLetters = rawLetters.andNot(dotLetters).andNot(lettersOf("'"))
-	// plainOrder are they in the order in which an example should use them.
+	// plainOrder is the order of preference in an example.
 	plainOrder = []letters{
 		lettersOf(lowerCase),
 		lettersOf(digits + upperCase),
@@ -37,29 +37,29 @@ var (
 	}
 )
 
-// A unit is a byte of a URL, or an escape %XX. A '%' that begins no escape is a unit
-// as well.
+// A unit is a byte of a URL, or an escape %XX. A '%' without two hexadecimal digits is a unit
+// too.
 type unit struct {
 	raw string
-	// image is what the patterns of each side read instead of it. In EscapesRFC a '*'
-	// and a '$' are literals. Both sides have the first if they have one normal form.
+	// image is its normal form for the patterns of each side. In EscapesRFC '*' and '$' are
+	// literals. Both sides use the first if they have the same normal form.
 	image [2]string
 	held  [2]letters // bytes of the images
-	char  byte       // '/', '?', '.' (an escaped one too), '%' that begins no escape, a hexadecimal digit, else 0
-	place [2]bool    // may stand in a path, and in a query
+	char  byte       // '/', '?', '.' (also escaped), '%' without digits, a hexadecimal digit, otherwise 0
+	place [2]bool    // valid in a path, and in a query
 }
 
-// alphabet is the set of the URLs that are compared, as the units they are made of.
+// An alphabet is the units of the URLs that are compared.
 type alphabet struct {
 	forms   [2]robots.Escapes
 	urls    URLs
 	cross   bool // the sides have two normal forms
-	octets  bool // a URL is any bytes, '%' a byte like others
-	dotFree bool // without dot segments
-	dots    bool // and so not all of them, for the sides differ in what dot segments mean
+	octets  bool // a URL is any bytes, and '%' has no meaning
+	dotFree bool // the URLs have no dot segments
+	dots    bool // URLs with dot segments are missing, because only one side resolves them
 	units   []unit
-	// In a path and in a query, the first unit, plus one, whose first image is one byte; the
-	// escape of a byte; a hexadecimal digit that the URL does not hold as such.
+	// For a path and a query, the first unit, plus one, whose first image is this byte, this byte
+	// as an escape, or this byte where a URL has only its escape.
 	single, escape, digit [2][256]int16
 }
 
@@ -68,7 +68,7 @@ var (
 	making    [len(alphabets)]sync.Once
 )
 
-// alphabetOf returns the URLs that two sides are compared over.
+// alphabetOf returns the alphabet for two normal forms.
 func alphabetOf(a, b robots.Escapes, urls URLs) *alphabet {
 	i := int(a)*9 + int(b)*3 + int(urls)
 	making[i].Do(func() { alphabets[i] = newAlphabet([2]robots.Escapes{a, b}, urls) })
@@ -96,8 +96,7 @@ func newAlphabet(forms [2]robots.Escapes, urls URLs) *alphabet {
 	return a
 }
 
-// add adds a byte or an escape of it, unless the patterns read it as they read a unit
-// before it, which is no longer.
+// add adds a byte or its escape, unless a unit that is no longer has the same images.
 func (a *alphabet) add(raw string, v byte, escaped bool, forms [2]robots.Escapes, urls URLs) {
 	isUnreserved := unreservedLetters.has(v)
 	u := unit{raw: raw, place: [2]bool{true, true}}
@@ -122,7 +121,7 @@ func (a *alphabet) add(raw string, v byte, escaped bool, forms [2]robots.Escapes
 			u.image[side] = raw
 		case isUnreserved, form == robots.EscapesRFC && (v == '*' || v == '$'):
 			u.image[side] = string([]byte{v})
-		case escaped || strings.IndexByte(foreign, v) >= 0:
+		case escaped || strings.IndexByte(invalid, v) >= 0:
 			u.image[side] = string([]byte{'%', upperHex[v>>4], upperHex[v&15]})
 		default:
 			u.image[side] = raw
@@ -150,10 +149,10 @@ func (a *alphabet) add(raw string, v byte, escaped bool, forms [2]robots.Escapes
 	}
 }
 
-// spell returns how much of a head is whole units, the URL that begins so, and where
-// that stands then; false if no URL begins so.
+// spell returns a URL for the whole units of a head, their number of bytes in the head, and the
+// place after them. It returns false if no URL begins with the head.
 func (a *alphabet) spell(head string) (raw string, n int, at place, ok bool) {
-	// Nearly all heads are in normal form and without dots.
+	// Nearly all heads are in normal form and have no dot segments.
 	if at = placeOther; a.urls != BrowserURLs && strings.IndexByte(head, '%') < 0 && !strings.Contains(head, "/.") && rawLetters.holds(head) {
 		switch {
 		case strings.IndexByte(head, '?') >= 0:
@@ -210,9 +209,9 @@ func hexValue(c byte) byte {
 	return 0xFF
 }
 
-// place is where a URL stands: in a segment of its path, which must not become "." or
-// ".." (RFC 3986 section 5.2.4), or in its query; and, times placePercent, how many
-// bytes follow a '%' that must not become an escape.
+// A place is a place in a URL: in a segment of its path, which must not become "." or ".." (RFC
+// 3986 section 5.2.4), or in its query. To this it adds placePercent for each byte since a '%'
+// that must not become an escape.
 type place uint8
 
 const (
@@ -220,13 +219,13 @@ const (
 	placeDot                // the segment is "."
 	placeDots               // the segment is ".."
 	placeOther              // the segment is another
-	placeQuery              // in the query, where dots mean nothing
+	placeQuery              // in the query, where dots have no meaning
 
 	placePercent place = 8
 )
 
-// follow returns where a URL stands after a unit, given by its number plus one, and false
-// if none continues so.
+// follow returns the place after a unit, given by its index plus one. It returns false if the
+// unit is not possible there.
 func (a *alphabet) follow(at place, id int16) (place, bool) {
 	if id == 0 || !a.units[id-1].place[at.query()] {
 		return 0, false
@@ -260,7 +259,7 @@ func (a *alphabet) follow(at place, id int16) (place, bool) {
 	return open*placePercent + at, true
 }
 
-// ends reports whether the URL may end here.
+// ends reports whether the URL can end here.
 func (p place) ends() bool {
 	p %= placePercent
 	return p != placeDot && p != placeDots
