@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"encoding/binary"
 	"math/bits"
 	"slices"
 )
@@ -26,11 +27,12 @@ type search struct {
 	seen  map[class]bool
 
 	nodes  []node
-	arena  []uint32 // of each node: needed states, place, then automaton and state of each live ban
-	vector []uint32 // the same for the next node
-	table  []int32  // nodes by hash, plus one
-	queue  []int32  // last node of each length, plus one
-	base   int32    // length of the first node
+	arena  []uint32         // of each node: needed states, place, then automaton and state of each live ban
+	vector []uint32         // the same for the next node
+	table  map[string]int32 // nodes by the bytes of their vector
+	key    []byte           // of the next node
+	queue  []int32          // last node of each length, plus one
+	base   int32            // length of the first node
 }
 
 type auto struct {
@@ -45,7 +47,6 @@ type node struct {
 	parent, next int32 // next of the same length, plus one
 	cost         int32
 	at, size     int32 // in the arena
-	hash         uint32
 	unit         int16 // plus one
 	stale        bool  // a later node with the same states costs less
 }
@@ -64,9 +65,8 @@ const (
 func (s *search) run(prefix string, at place, bound, limit int) (path []int16, o outcome) {
 	s.nodes, s.arena, s.queue = s.nodes[:0], s.arena[:0], s.queue[:0]
 	if s.table == nil {
-		s.table = make([]int32, 64)
+		s.table = map[string]int32{}
 	}
-	s.table = s.table[:64]
 	clear(s.table)
 	s.choose()
 	s.vector = s.vector[:0]
@@ -352,61 +352,22 @@ func (s *search) push(parent int32, id int16, cost int32, bound int) {
 	if int(f) >= bound {
 		return
 	}
-	h := hash(s.vector)
-	mask := uint32(len(s.table) - 1)
-	i := h & mask
-	for ; s.table[i] > 0; i = (i + 1) & mask {
-		n := s.table[i] - 1
-		v := &s.nodes[n]
-		if v.hash != h || !slices.Equal(s.vectorOf(n), s.vector) {
-			continue
-		}
-		if v.cost <= cost {
+	s.key = s.key[:0]
+	for _, x := range s.vector {
+		s.key = binary.LittleEndian.AppendUint32(s.key, x)
+	}
+	if n, ok := s.table[string(s.key)]; ok {
+		if s.nodes[n].cost <= cost {
 			return
 		}
-		v.stale = true // this path to it is shorter
-		break
+		s.nodes[n].stale = true // this path to it is shorter
 	}
 	for int(f-s.base) >= len(s.queue) {
 		s.queue = append(s.queue, 0)
 	}
 	last := int32(len(s.nodes))
-	s.nodes = append(s.nodes, node{parent: parent, next: s.queue[f-s.base], cost: cost, at: int32(len(s.arena)), size: int32(len(s.vector)), hash: h, unit: id})
+	s.nodes = append(s.nodes, node{parent: parent, next: s.queue[f-s.base], cost: cost, at: int32(len(s.arena)), size: int32(len(s.vector)), unit: id})
 	s.arena = append(s.arena, s.vector...)
 	s.queue[f-s.base] = last + 1
-	s.table[i] = last + 1
-	if 2*len(s.nodes) > len(s.table) {
-		s.grow()
-	}
-}
-
-func (s *search) grow() {
-	n := 2 * len(s.table)
-	if cap(s.table) >= n {
-		s.table = s.table[:n]
-		clear(s.table)
-	} else {
-		s.table = make([]int32, n)
-	}
-	mask := uint32(n - 1)
-	for id := range s.nodes {
-		if s.nodes[id].stale {
-			continue
-		}
-		h := s.nodes[id].hash
-		i := h & mask
-		for s.table[i] > 0 {
-			i = (i + 1) & mask
-		}
-		s.table[i] = int32(id) + 1
-	}
-}
-
-func hash(vector []uint32) uint32 {
-	h := uint64(len(vector))
-	for _, x := range vector {
-		h = (h ^ uint64(x)) * 0x9E3779B97F4A7C15
-		h ^= h >> 29
-	}
-	return uint32(h >> 16)
+	s.table[string(s.key)] = last
 }
