@@ -28,7 +28,7 @@ func ruleBeforeGroup(p *pass) {
 	}
 }
 
-// agentForm says what a user-agent value looks like.
+// agentForm is the form of a user-agent value.
 type agentForm uint8
 
 const (
@@ -55,8 +55,8 @@ func formOf(value string) agentForm {
 	return agentToken
 }
 
-// isHeader reports whether a value is a whole User-Agent header that begins with another
-// product than the one it names.
+// isHeader reports whether a value is a full User-Agent header whose first product is not the
+// crawler that it names.
 func isHeader(value string) bool {
 	if !strings.ContainsRune(value, '(') && !strings.HasPrefix(strings.ToLower(value), "mozilla/") {
 		return false
@@ -65,8 +65,8 @@ func isHeader(value string) bool {
 	return name != "" && !strings.EqualFold(name, commonStart(value, name))
 }
 
-// product returns the crawler that a value most probably means, "" for none. A name
-// without blanks is preferred, as most engines read no other.
+// product returns the crawler that a value probably means, "" for none. A name without spaces is
+// preferred, because most engines read no other.
 func product(value string) string {
 	const most = 4096 // no server accepts a longer header
 	names := robots.ProductTokens(value[:min(len(value), most)])
@@ -81,7 +81,7 @@ func product(value string) string {
 	return ""
 }
 
-// agents calls do for the user-agent lines of a form.
+// agents calls do for each user-agent line of a form.
 func (p *pass) agents(form agentForm, do func(l robots.Line, value string)) {
 	for _, l := range p.lines {
 		if l.Field == robots.FieldUserAgent {
@@ -125,7 +125,7 @@ func tokenCut(p *pass) {
 	})
 }
 
-// commonStart returns how much of a, in any case, b begins with.
+// commonStart returns the length of the common prefix of a and b, case-insensitively.
 func commonStart(a, b string) string {
 	n := 0
 	for n < len(a) && n < len(b) && strings.EqualFold(a[n:n+1], b[n:n+1]) {
@@ -237,8 +237,8 @@ func groupWithoutRules(p *pass) {
 	}
 }
 
-// splitGroup asks for names as RFC 9309 reads them: that an engine cuts two names to one is
-// another finding.
+// splitGroup compares names as RFC 9309 reads them. Names that become equal only because an
+// engine cuts them are another finding.
 func splitGroup(p *pass) {
 	first := map[string]robots.Line{}
 	std := p.all[0]

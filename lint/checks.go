@@ -14,8 +14,8 @@ type Check struct {
 
 	// anyKind is set if it also runs on files that are not a robots.txt.
 	anyKind bool
-	// proved is set if it takes many steps and does not run while it is off. Other
-	// checks always run, so that a check can omit what another one reports.
+	// proved is set if it needs a proof and does not run while it is off. Other checks
+	// always run, so that a check can omit what another one reports.
 	proved bool
 	find   func(*pass)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/robotskit/robots/compare"
 )
 
-// Checks of what single rules are there for, as package compare proves it.
+// Checks of the effect of each rule, which package compare proves.
 
 // uses returns the use of each rule: by dialect and line, the best use for any crawler. It is
 // computed once.
@@ -16,8 +16,8 @@ func (p *pass) uses() []map[int]compare.Use {
 		return p.usesOf
 	}
 	p.usesOf = make([]map[int]compare.Use, len(p.views))
-	// Of a rule that stands twice neither has an effect; the second is reported by its own
-	// check, so it is made a comment here.
+	// Of two equal rules neither has an effect. Another check reports the second, so it is
+	// made a comment here.
 	body := append([]byte(nil), p.body...)
 	same, _ := p.duplicates()
 	for _, l := range p.lines {
@@ -38,7 +38,7 @@ func (p *pass) uses() []map[int]compare.Use {
 	return p.usesOf
 }
 
-// usesIn is uses in one dialect. If the steps do not suffice, nothing is known of any rule.
+// usesIn returns the uses in one dialect, none if the steps do not suffice for all rules.
 func (p *pass) usesIn(v *view, known map[string][]compare.Effect) map[int]compare.Use {
 	best := map[int]compare.Use{}
 	done := map[*robots.Rules]bool{}
@@ -63,8 +63,8 @@ func (p *pass) usesIn(v *view, known map[string][]compare.Effect) map[int]compar
 	return best
 }
 
-// effects is compare.Effects out of the steps of the file, false if they do not suffice. Sets
-// that are alike are asked once.
+// effects calls compare.Effects with the steps that remain for the file, once for equal rules. It
+// returns false if the steps do not suffice.
 func (p *pass) effects(r *robots.Rules, known map[string][]compare.Effect) ([]compare.Effect, bool) {
 	if r == nil {
 		return nil, false
@@ -87,8 +87,8 @@ func (p *pass) effects(r *robots.Rules, known map[string][]compare.Effect) ([]co
 	return effects, true
 }
 
-// isDenied reports whether it is proved that the rules say the opposite of what one of them
-// says, of a URL that it matches.
+// isDenied reports whether it is proved that a URL that one of the rules matches has the opposite
+// verdict.
 func (p *pass) isDenied(r *robots.Rules, rule robots.Rule) bool {
 	if !p.spend(1) {
 		return false
@@ -101,7 +101,7 @@ func (p *pass) isDenied(r *robots.Rules, rule robots.Rule) bool {
 	return err == nil && c.Path != ""
 }
 
-// isBetter reports whether a use keeps a rule sooner than another one does.
+// isBetter reports whether a use is a stronger reason to keep a rule than another one.
 func isBetter(a, b compare.Use) bool {
 	if b == compare.Needed || a == compare.Needed {
 		return a == compare.Needed && b != compare.Needed
@@ -109,9 +109,9 @@ func isBetter(a, b compare.Use) bool {
 	return a < b
 }
 
-// unused calls do for each rule that has a path, with the names of the dialects in which
-// "is" says so of its use, and of those in which it counts. Rules that another check
-// reports are skipped.
+// unused calls do for each rule with a path, with the names of the dialects in which "is" reports
+// true for its use, and of those that apply the rule. Rules that another check reports are
+// skipped.
 func (p *pass) unused(is func(compare.Use) bool, do func(l robots.Line, so, counts []string)) {
 	uses := p.uses()
 	reported := map[int]bool{}

@@ -9,8 +9,8 @@ import (
 	"github.com/robotskit/robots/compare"
 )
 
-// prove finds out which fixes are safe, and drops rules without effect (RT504) that cannot be
-// removed together with the others: of equivalent rules all but one are reported.
+// prove determines which fixes are safe, and drops findings of rules without effect (RT504) that
+// cannot be removed together with the others: of equivalent rules all but one are reported.
 func (p *pass) prove() {
 	var fixes, more []*Diagnostic
 	for _, d := range p.found {
@@ -40,8 +40,8 @@ func (p *pass) prove() {
 	})
 }
 
-// leaveOne takes the fix from findings that would leave a group without its last rule: it
-// would fall together with the next group, or look as if it were cut off.
+// leaveOne removes fixes that would delete the last rule of a group, which would then be merged
+// with the next group, or look truncated.
 func (p *pass) leaveOne(found []*Diagnostic) (left []*Diagnostic) {
 	rules := make([]map[int]int, len(p.all)) // of each group
 	for i, v := range p.all {
@@ -72,10 +72,10 @@ func (p *pass) leaveOne(found []*Diagnostic) (left []*Diagnostic) {
 	return left
 }
 
-// together finds out which fixes change nothing in some dialects, on top of edits that do not.
-// It makes all of them and asks whether every crawler still gets the same verdicts. If not,
-// it halves them, so that of two rules that stand in for each other one fix stays. What is
-// left holds together.
+// together returns the fixes that change no verdict in some dialects when they are applied
+// together, after edits that change none. It applies all of them and compares the verdicts for
+// every crawler. If these differ, it tries each half, so that one fix remains of two rules that
+// replace each other.
 func (p *pass) together(safe []Edit, found []*Diagnostic, views []*view) ([]Edit, map[*Diagnostic]bool) {
 	hold := map[*Diagnostic]bool{}
 	var try func(found []*Diagnostic)
@@ -103,8 +103,8 @@ func (p *pass) together(safe []Edit, found []*Diagnostic, views []*view) ([]Edit
 	return safe, hold
 }
 
-// sameVerdicts reports whether it is proved that every crawler gets the same verdicts from
-// another file, in some dialects.
+// sameVerdicts reports whether it is proved that another file has the same verdicts for every
+// crawler in some dialects.
 func (p *pass) sameVerdicts(other *robots.File, views []*view) bool {
 	o := newPass(other, Options{})
 	same := map[[2]string]bool{} // that are proved
@@ -142,7 +142,7 @@ func (p *pass) sameVerdicts(other *robots.File, views []*view) bool {
 	return true
 }
 
-// sameRules reports whether it is proved that two sets answer alike.
+// sameRules reports whether it is proved that two sets of rules have the same verdicts.
 func (p *pass) sameRules(a, b *robots.Rules) bool {
 	for _, ask := range [][2]*robots.Rules{{a, b}, {b, a}} {
 		o := p.budget()
@@ -159,16 +159,16 @@ func (p *pass) sameRules(a, b *robots.Rules) bool {
 	return true
 }
 
-// union returns what either of two sorted lists holds after their first entry, "*".
+// union returns the entries of two sorted lists after their first entry, "*".
 func union(a, b []string) []string {
 	all := slices.Concat(a, b[1:])
 	slices.Sort(all[1:])
 	return slices.Compact(all)
 }
 
-// sameForAll returns an error unless every crawler reads the same rules, delays, rates,
-// sitemaps and signals out of two files, in all dialects: the lines that count are the same
-// ones in the same order, and stand in the same groups.
+// sameForAll returns an error unless two files have the same rules, delays, rates, sitemaps and
+// signals for every crawler in all dialects: the same effective lines in the same order and the
+// same groups.
 func sameForAll(a, b *robots.File) error {
 	for _, d := range robots.Dialects() {
 		next, stop := iter.Pull(b.Readings(d))
@@ -188,8 +188,8 @@ func sameForAll(a, b *robots.File) error {
 	return nil
 }
 
-// findChanges says of each fix that is not safe what it changes. It takes what steps are left, and
-// none that other proofs need.
+// findChanges sets Change of each fix that is not safe. It uses only steps that remain after all
+// other proofs.
 func (p *pass) findChanges() {
 	defer func(was bool) { p.undecided = was }(p.undecided)
 	for _, d := range p.found {
@@ -200,8 +200,8 @@ func (p *pass) findChanges() {
 	}
 }
 
-// change returns what a fix changes, for the first crawler for whom it changes anything: in a
-// dialect in which the finding matters, or else in another one, which it names.
+// change returns what a fix changes for the first crawler that it affects: in a dialect in which
+// the finding matters, or otherwise in another one, which it names.
 func (p *pass) change(d *Diagnostic) string {
 	other := &pass{file: robots.Parse(Apply(p.body, d.Fix.Edits))}
 	other.lines = slices.Collect(other.file.Lines())

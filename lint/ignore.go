@@ -7,8 +7,8 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// ignore is a comment that silences checks: "lint:ignore RT504 reason" for its line, or for
-// the next one if it stands alone, "lint:ignore-file RT504 reason" for the file.
+// ignore is a comment that disables checks: "lint:ignore RT504 reason" for its line, or for the
+// next line if the comment has its own, "lint:ignore-file RT504 reason" for the file.
 type ignore struct {
 	at   robots.Line
 	ids  []string
@@ -17,7 +17,7 @@ type ignore struct {
 
 const ignoreMark = "lint:ignore"
 
-// ignores reads the comments of a file, and says of those that cannot be used why (RT902).
+// ignores reads the comments of a file, and reports invalid ones (RT902).
 func (p *pass) ignores() []*ignore {
 	var all []*ignore
 	for _, l := range p.lines {
@@ -63,8 +63,8 @@ func (p *pass) ignores() []*ignore {
 	return all
 }
 
-// silence takes out of a pass what comments ignore, and reports those that ignore nothing
-// (RT901). A comment for a proof that does not run may come to use and is not reported.
+// silence removes the findings that comments ignore, and reports comments that ignore nothing
+// (RT901), except for checks that did not run.
 func (p *pass) silence(all []*ignore) {
 	type place struct {
 		line int
@@ -104,10 +104,10 @@ func (p *pass) silence(all []*ignore) {
 	}
 }
 
-// isAlone reports whether nothing stands before the comment of a line.
+// isAlone reports whether a line contains only its comment.
 func (p *pass) isAlone(l robots.Line) bool { return strings.Trim(p.content(l), " \t") == "" }
 
-// contentEnd returns where a line ends without its comment and the blanks before that.
+// contentEnd returns the end of a line without its comment and the spaces before it.
 func (p *pass) contentEnd(l robots.Line) int {
 	return l.Span.Start + len(strings.TrimRight(p.content(l), " \t"))
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/robotskit/robots/compare"
 )
 
-// Checks of what the rules of a crawler mean together.
+// Checks of all rules of a crawler together.
 
-// rules returns what a crawler obeys in a dialect, nil if the steps for proofs are used up:
+// rules returns the rules of a crawler in a dialect, nil if the steps for proofs are used up:
 // choosing the rules reads the whole file.
 func (p *pass) rules(v *view, name string) *robots.Rules {
 	key := name
@@ -21,7 +21,7 @@ func (p *pass) rules(v *view, name string) *robots.Rules {
 	if r := v.rules[key]; r != nil {
 		return r
 	}
-	// Distinguishing the product tokens in a long name compares each with each.
+	// All pairs of product tokens in a long name are compared.
 	if !p.spend(1 + len(p.lines) + len(p.file.Bytes())/64 + len(name)*len(name)/256) {
 		return nil
 	}
@@ -33,7 +33,7 @@ func (p *pass) rules(v *view, name string) *robots.Rules {
 	return r
 }
 
-// spend takes steps for a proof, and reports whether there were any left.
+// spend takes steps for a proof, and reports whether any were left.
 func (p *pass) spend(steps int) bool {
 	if p.steps < steps {
 		p.undecided = true
@@ -43,8 +43,8 @@ func (p *pass) spend(steps int) bool {
 	return true
 }
 
-// key says what a set of rules answers: two with the same one answer alike. With places it
-// also says where the rules stand.
+// key is equal for two sets of rules only if they have the same verdicts. With places it also
+// contains the positions of the rules.
 func (p *pass) key(r *robots.Rules, places bool) string {
 	if k, ok := p.keys[ruleSet{r, places}]; ok {
 		return k
@@ -73,7 +73,7 @@ type ruleSet struct {
 	places bool
 }
 
-// budget is what one direction of a comparison may take of what is left.
+// budget is the part of the remaining steps for one direction of a comparison.
 func (p *pass) budget() compare.Options {
 	return compare.Options{Steps: max(1, min(p.steps, compare.DefaultSteps)), SkipRobotsTxt: true}
 }
@@ -143,7 +143,7 @@ func siteBlocked(p *pass) {
 	}
 }
 
-// nameList writes at most three names out.
+// nameList lists at most three names.
 func nameList(names []string) string {
 	const most = 3
 	if len(names) <= most {
@@ -152,8 +152,7 @@ func nameList(names []string) string {
 	return strings.Join(names[:most], ", ") + " and " + itoa(len(names)-most) + " more"
 }
 
-// groupRules calls do for each rule with a path, and says in which group it stands as
-// RFC 9309 reads it.
+// groupRules calls do for each rule with a path, with its group as RFC 9309 reads it.
 func (p *pass) groupRules(do func(l robots.Line, group int, path string)) {
 	v := p.all[0]
 	p.paths(func(l robots.Line, path string) {
@@ -217,8 +216,8 @@ func allowAndDisallow(p *pass) {
 	}
 }
 
-// cssBlocked asks for the rules of the crawler that renders pages. Only a rule for the whole
-// site is found: one for a folder is there for the scripts in it.
+// cssBlocked uses the rules of the crawler that renders pages. It reports only rules for the
+// whole site: a rule for a folder was probably written for the scripts in it.
 func cssBlocked(p *pass) {
 	for _, v := range p.views {
 		if v.dialect.Name != robots.Google.Name {
@@ -246,10 +245,10 @@ func cssBlocked(p *pass) {
 	}
 }
 
-// matchSteps is what a match may cost.
+// matchSteps is the cost of a match in steps.
 func matchSteps(r *robots.Rules, path robots.Path) int { return 64 + r.Len()/16 + len(path.String()) }
 
-// endsIn reports whether a path ends in one of the endings, stars and a $ aside.
+// endsIn reports whether a path has one of the endings, before stars and a $.
 func endsIn(path string, endings ...string) bool {
 	path = strings.ToLower(strings.TrimRight(path, "*$?"))
 	return slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(path, e) })
@@ -284,7 +283,7 @@ func sitemapBlocked(p *pass) {
 	})
 }
 
-// secrets are parts of paths that tell where something is that should be protected.
+// secrets are parts of paths that reveal content that should be protected.
 var secrets = []string{"/.git", "/.env", "/.svn", "/.ht", "/.ssh", "id_rsa", ".sql", ".bak", ".pem", ".key", ".pfx", "/.aws", "wp-config"}
 
 func secretInPath(p *pass) {

@@ -10,7 +10,7 @@ import (
 // maxNotes limits the notes of an explanation, as in package robots.
 const maxNotes = 50
 
-// A nearly is a reason for which a rule seems to match but does not.
+// A nearly is a reason why a rule does not match although it seems to.
 type nearly struct {
 	clause, why string
 	dialect     robots.Dialect

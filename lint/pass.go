@@ -11,7 +11,7 @@ import (
 	"github.com/robotskit/robots/compare"
 )
 
-// pass is one run over one file.
+// A pass is one run over one file.
 type pass struct {
 	file      *robots.File
 	body      []byte
@@ -59,7 +59,7 @@ func newPass(f *robots.File, o Options) *pass {
 	return p
 }
 
-// begin makes a check the one that runs, and reports whether it is on.
+// begin sets the running check, and reports whether it is on.
 func (p *pass) begin(c *Check) bool {
 	p.check, p.severity = c, c.Severity
 	if s, ok := p.options.Severities[c.ID]; ok {
@@ -82,7 +82,7 @@ func (p *pass) add(at robots.Span, message string) *Diagnostic {
 	return d
 }
 
-// result returns what was found, in order.
+// result returns the findings in order.
 func (p *pass) result() Result {
 	r := Result{Dropped: p.dropped, Undecided: p.undecided, Steps: p.budgeted - p.steps}
 	for _, d := range p.found {
@@ -117,10 +117,10 @@ func (p *pass) position(offset int) (line, column int) {
 	return line, offset - start + 1
 }
 
-// edit gives a finding its fix.
+// edit sets the fix of a finding.
 func (d *Diagnostic) edit(edits ...Edit) { d.Fix = &Fix{Edits: edits} }
 
-// deletes has a finding's fix delete the line of a rule.
+// deletes sets a fix that deletes the line of a rule.
 func (p *pass) deletes(d *Diagnostic, l robots.Line) {
 	d.edit(p.withoutLine(l))
 	p.removes[d.Fix] = l
@@ -142,7 +142,7 @@ func (p *pass) content(l robots.Line) string {
 	return string(p.body[l.Span.Start:l.Comment.Start])
 }
 
-// where returns the names of the dialects of which something is so.
+// where returns the names of the dialects for which is returns true.
 func (p *pass) where(is func(*view) bool) []string {
 	var names []string
 	for _, v := range p.views {
@@ -153,12 +153,12 @@ func (p *pass) where(is func(*view) bool) []string {
 	return names
 }
 
-// only returns the names that are among the dialects looked at.
+// only returns the names of dialects that are checked.
 func (p *pass) only(names ...string) []string {
 	return p.where(func(v *view) bool { return slices.Contains(names, v.dialect.Name) })
 }
 
-// newline returns the line end that a file uses.
+// newline returns the line end of a file.
 func newline(body []byte) string {
 	if i := bytes.IndexByte(body, '\n'); i > 0 && body[i-1] == '\r' {
 		return "\r\n"
@@ -168,7 +168,7 @@ func newline(body []byte) string {
 
 func isRule(f robots.Field) bool { return f == robots.FieldAllow || f == robots.FieldDisallow }
 
-// cutBlank cuts s around its first blanks; ok says that something follows them.
+// cutBlank splits s at its first spaces; ok is set if text follows them.
 func cutBlank(s string) (word, rest string, ok bool) {
 	i := strings.IndexAny(s, " \t")
 	if i < 0 {
@@ -183,8 +183,8 @@ func quote(s string) string { return `"` + robots.Printable(s) + `"` }
 // escaped returns a byte as %XX.
 func escaped(c byte) string { return fmt.Sprintf("%%%02X", c) }
 
-// near reports whether at most most letters added, dropped, changed or swapped with
-// their neighbour make b of a.
+// near reports whether a becomes b when at most most letters are added, dropped, changed or
+// swapped with their neighbor.
 func near(a, b string, most int) bool {
 	if len(a)-len(b) > most || len(b)-len(a) > most {
 		return false

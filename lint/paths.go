@@ -167,8 +167,8 @@ func needlessEscape(p *pass) {
 	})
 }
 
-// rewrite replaces bytes and whole escapes of a path. change is given a byte and
-// whether it is written as an escape.
+// rewrite replaces bytes and whole escapes of a path. Arguments of change are a byte and whether
+// it is escaped.
 func rewrite(path string, change func(c byte, escape bool) (string, bool)) string {
 	var b strings.Builder
 	for i := 0; i < len(path); i++ {
@@ -195,8 +195,8 @@ func blankInPath(p *pass) {
 	})
 }
 
-// unsafeByte offers no rewrite: some client sends the character as it is, and what the rule
-// blocks for it must stay blocked.
+// unsafeByte offers no fix: some clients send the character as it is, and what the rule blocks
+// for them must stay blocked.
 func unsafeByte(p *pass) {
 	written := make(map[string]bool) // the paths of all rules
 	p.paths(func(_ robots.Line, path string) { written[path] = true })
@@ -228,8 +228,8 @@ func unsafeByte(p *pass) {
 	})
 }
 
-// sentInPath and sentInQuery say how clients that follow the URL Standard of WHATWG (its
-// percent-encode sets for paths and special queries) send a character that no URI may hold.
+// sentInPath and sentInQuery describe how clients that follow the WHATWG URL Standard (its
+// percent-encode sets for paths and special queries) send a character that is invalid in URIs.
 func sentInPath(c byte) string {
 	switch c {
 	case '|':
@@ -249,8 +249,8 @@ func sentInQuery(c byte) string {
 	return "raw"
 }
 
-// standardForm returns a path with the escapes that such a client writes. What comes behind
-// a star counts as the path.
+// standardForm returns a path with the escapes that such a client sends. The text after a star
+// counts as part of the path.
 func standardForm(path string) string {
 	query := false
 	return rewrite(path, func(c byte, escape bool) (string, bool) {
@@ -264,8 +264,8 @@ func standardForm(path string) string {
 	})
 }
 
-// rawBytes reports paths with one of the given bytes, the first of them at the span, that some
-// dialect does not match with its escape, as intended has it.
+// rawBytes reports paths with one of the given bytes that some dialect does not match with the
+// escape in intended. The finding is at the first such byte.
 func (p *pass) rawBytes(set string, report func(l robots.Line, path string, at robots.Span, intended string) *Diagnostic) {
 	p.paths(func(l robots.Line, path string) {
 		i := strings.IndexAny(path, set)
@@ -300,7 +300,7 @@ func looksLikeRegex(p *pass) {
 	})
 }
 
-// regexIn finds what is written as in a regular expression.
+// regexIn returns the part of a path that is written like a regular expression.
 func regexIn(path string) (at int, what string) {
 	if path[0] == '^' {
 		return 0, "^"
@@ -310,7 +310,7 @@ func regexIn(path string) (at int, what string) {
 		if i < 0 {
 			continue
 		}
-		// "/.*.html" may mean hidden files, and does not look like one.
+		// "/.*.html" can mean hidden files.
 		if w == "/.*" && i+len(w) < len(path) && path[i+len(w)] == '.' {
 			continue
 		}

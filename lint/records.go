@@ -76,7 +76,7 @@ func isPace(f robots.Field) bool {
 	return f == robots.FieldCrawlDelay || f == robots.FieldRequestRate || f == robots.FieldVisitTime
 }
 
-// record reads one line as a record of the group of *.
+// record reads a line as a record of the group of *.
 func (p *pass) record(l robots.Line) (rec robots.Record, ok bool) {
 	body := []byte("User-agent: *\n" + l.Field.String() + ": " + p.text(l.Value) + "\n")
 	for rec := range robots.Parse(body).Rules(robots.RFC9309).Records() {
@@ -116,8 +116,8 @@ func paceOutsideGroup(p *pass) {
 	}
 }
 
-// longDelaySeconds is the Crawl-delay, in seconds, above which a site is hardly read:
-// 1,440 pages a day.
+// longDelaySeconds is the Crawl-delay, in seconds, above which a crawler fetches few pages: 1,440
+// per day.
 const longDelaySeconds = 60
 
 func longDelay(p *pass) {

@@ -12,12 +12,12 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// Checks of the bytes of a file, and of lines as lines.
+// Checks of the bytes and lines of a file.
 
 const byteOrderMark = "\uFEFF"
 
-// kind returns what a file is that is no robots.txt: "UTF-16", "HTML or XML", "JSON",
-// or "" for text. A page with a user-agent line is text: crawlers read its rules.
+// kind returns the format of a file that is not a robots.txt: "UTF-16", "HTML or XML" or "JSON",
+// "" for text. A page with a user-agent line is text: crawlers read its rules.
 func kind(f *robots.File) string {
 	k := begins(f.Bytes())
 	if k == "" || k == "UTF-16" {
@@ -31,7 +31,7 @@ func kind(f *robots.File) string {
 	return k
 }
 
-// begins returns what a file begins like.
+// begins returns the format that a file begins like.
 func begins(body []byte) string {
 	if bytes.HasPrefix(body, []byte("\xFE\xFF")) || bytes.HasPrefix(body, []byte("\xFF\xFE")) {
 		return "UTF-16"
@@ -152,7 +152,7 @@ func longLine(p *pass) {
 	}
 }
 
-// maxRules is the number of rules above which Yandex's tester refuses a file.
+// maxRules is the number of rules above which Yandex's tester rejects a file.
 const maxRules = 2048
 
 func tooManyRules(p *pass) {
@@ -175,7 +175,7 @@ var knownFields = []string{
 	"Clean-param", "Host", "Content-Signal", "Content-Usage", "License",
 }
 
-// retiredFields were once common; no engine reads them now.
+// retiredFields were common, but no engine reads them any more.
 var retiredFields = []string{
 	"Noindex", "Nofollow", "Noarchive", "Nosnippet", "Host", "Robot-version", "Comment", "Cache-delay",
 }
@@ -224,8 +224,8 @@ func misspeltField(p *pass) {
 	}
 }
 
-// intendedField returns the field that a name is a misspelling of: one that two letters
-// added, dropped, changed or swapped make of it. A short name must be nearer.
+// intendedField returns the field that a name probably misspells: it differs by at most two
+// letters that are added, dropped, changed or swapped, fewer in a short name.
 func intendedField(name string) string {
 	name = strings.ToLower(name)
 	if customary(name) != "" || isRetired(name) {
@@ -305,7 +305,7 @@ func twoFields(p *pass) {
 	}
 }
 
-// secondField finds a field with its colon after a blank in a value.
+// secondField finds a field with its colon after a space in a value.
 func secondField(value string) (at int, name string) {
 	for i := 0; ; { // behind the last colon
 		part, _, ok := strings.Cut(value[i:], ":")
@@ -349,8 +349,8 @@ var invisible = []lookalike{
 	{"\u2014", "-", "an em dash"},
 }
 
-// isDisguised reports whether a text has a byte order mark or an invisible character, of
-// which other checks tell.
+// isDisguised reports whether a text has a byte order mark or an invisible character, which other
+// checks report.
 func isDisguised(text string) bool {
 	return strings.HasPrefix(text, byteOrderMark) ||
 		slices.ContainsFunc(invisible, func(c lookalike) bool { return strings.Contains(text, c.char) })

@@ -7,7 +7,7 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// view is how a dialect reads the file.
+// A view is the file as a dialect reads it.
 type view struct {
 	dialect robots.Dialect
 	lines   []seen   // by number, from 1; index 0 is unused
@@ -17,7 +17,7 @@ type view struct {
 	rules    map[string]*robots.Rules // by signature, and "*"
 }
 
-// seen is what a dialect makes of a line.
+// seen is a line as a dialect reads it.
 type seen struct {
 	field robots.Field
 	group int32 // -1 if it belongs to none
@@ -38,10 +38,10 @@ func newView(f *robots.File, d robots.Dialect, lines int) *view {
 	return v
 }
 
-// field returns what a line declares in the dialect, FieldNone if it is not read.
+// field returns the field of a line in the dialect, FieldNone if it is not read.
 func (v *view) field(l robots.Line) robots.Field { return v.lines[l.Number].field }
 
-// uses reports whether the engine may make anything of a record.
+// uses reports whether the engine might use a record.
 func (v *view) uses(field robots.Field) bool {
 	switch field {
 	case robots.FieldCrawlDelay:
@@ -77,16 +77,16 @@ func (v *view) named(l robots.Line, name string) bool {
 	})
 }
 
-// misnames reports whether a user-agent line counts and does not name a crawler.
+// misnames reports whether a user-agent line counts but does not name a crawler.
 func (v *view) misnames(l robots.Line, name string) bool {
 	return v.field(l) == robots.FieldUserAgent && !v.named(l, name)
 }
 
-// crawlers returns the crawlers that can have different verdicts: "*", which
-// stands for all that the file does not name, and those it names.
+// crawlers returns the crawlers that can have different verdicts: those that the file names, and
+// "*" for all others.
 func (v *view) crawlers() []string { return append([]string{"*"}, v.names...) }
 
-// signature says which groups name a crawler: two with the same one obey the same rules.
+// signature is equal for crawlers that are named by the same groups, and so have the same rules.
 func (v *view) signature(name string) string {
 	if v.groupsOf == nil {
 		v.groupsOf = map[string][]byte{}
