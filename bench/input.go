@@ -142,8 +142,8 @@ func makeQuery(rng *rand.Rand, rules []string) query {
 	return newQuery(somePath(rng, 20+rng.IntN(41)))
 }
 
-// fromRule makes a path that the rule matches or nearly matches: text for each
-// star, no '$' at the end, something behind.
+// fromRule makes a path that the rule matches or nearly matches: text for each star, no final '$',
+// and text at the end.
 func fromRule(rng *rand.Rand, rule string) string {
 	var b strings.Builder
 	b.WriteByte('/')
@@ -201,9 +201,9 @@ var sizes = []struct{ quantile, byteCount float64 }{
 	{0, 24}, {0.10, 87}, {0.50, 619}, {0.90, 4527}, {0.99, 89403}, {1, 512_000},
 }
 
-// generateFiles makes n files as they are on the web: size p10, p50, p90, p99 of
-// 87, 619, 4,527 and 89,403 bytes, 13 rules in the median, 13.5 % of the rules
-// with '*' or '$', every third file with CRLF.
+// generateFiles makes n files with the statistics of files on the web: sizes p10, p50, p90, p99 of
+// 87, 619, 4,527 and 89,403 bytes, a median of 13 rules, 13.5 % of the rules with '*' or '$', every
+// third file with CRLF.
 func generateFiles(n int) [][]byte {
 	rng := newRand(2)
 	bodies := make([][]byte, n)
@@ -243,7 +243,7 @@ func generateFile(rng *rand.Rand, size int) []byte {
 		line()
 	}
 	line("User-agent: *")
-	// Some files spend what follows on a list of crawlers, most on rules.
+	// Some files then have a list of crawlers, most have rules.
 	perGroup := 3
 	if rng.IntN(4) > 0 {
 		perGroup = 20 + rng.IntN(200)
@@ -331,7 +331,7 @@ func literalRules(rng *rand.Rand, n int) []string {
 	return keys(rng, seen)
 }
 
-// keys returns the keys in an order that depends on rng alone.
+// keys returns the keys in an order that depends only on rng.
 func keys(rng *rand.Rand, m map[string]bool) []string {
 	all := make([]string, 0, len(m))
 	for k := range m {

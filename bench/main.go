@@ -112,8 +112,8 @@ func median(values []float64) (mid, low, high float64) {
 	return (v[(n-1)/2] + v[n/2]) / 2, v[0], v[n-1]
 }
 
-// figures returns what the goal of a row is about, and how it is written: how many times as fast robots is as the
-// baseline, the median of the ratios of each round, or the least value, as other work on the machine only adds to it.
+// figures returns the value that the goal of a row limits, and its text: the speed of robots as a multiple of the
+// baseline's, the median over the rounds, or the lowest value, because other load on the machine only adds to it.
 func (r *results) figures(w row) (value float64, text string) {
 	if w.goal.baseline == "" {
 		_, low, _ := median(r.values[key(w.name, ours, w.goal.unit)])
@@ -162,7 +162,7 @@ func (r *results) table() string {
 	return b.String()
 }
 
-// words returns the goal in words, and how far a value reaches it.
+// words returns the goal in words, and whether a value reaches it.
 func (g goal) words(v float64) (floor, aim, reached string) {
 	if g.floor == 0 {
 		return "", "", ""

@@ -60,7 +60,7 @@ func plainParse(body []byte) []plainGroup {
 	return groups
 }
 
-// plainFold compares with ASCII text without regard to case.
+// plainFold compares with ASCII text case-insensitively.
 func plainFold(s, ascii string) bool { return len(s) == len(ascii) && strings.EqualFold(s, ascii) }
 
 // plainNames compares the whole value, the value up to a blank or slash, and its

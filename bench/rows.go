@@ -17,7 +17,7 @@ import (
 	"github.com/temoto/robotstxt"
 )
 
-// What is measured, and what it is compared with.
+// Engines and baselines.
 const (
 	ours   = "robots"
 	plain  = "plain"   // the matcher of plain.go
@@ -35,8 +35,8 @@ type row struct {
 	make  func(s *set) *work
 }
 
-// A goal says what a row is to reach: the floor must be, the aim should be. With a baseline it is how many times as
-// fast, at least; without one it is a value in the unit, at most.
+// A goal is the target of a row: the floor is required, the aim is not. With a baseline it is a minimum multiple of the
+// baseline's speed, without one a maximum value in the unit.
 type goal struct {
 	baseline   string
 	unit       string
@@ -47,7 +47,7 @@ func faster(baseline string, floor, aim float64) goal { return goal{baseline, ""
 
 func atMost(unit string, floor, aim float64) goal { return goal{"", unit, floor, aim} }
 
-// work is what a row measures. All engines have the same operations in a pass.
+// work is the measured work of a row. A pass has the same operations for all engines.
 type work struct {
 	ops     int // operations in a pass
 	bytes   int // of the files that a pass reads, 0 if it reads none
@@ -177,7 +177,7 @@ func requestURI(raw string) string {
 	return u.RequestURI()
 }
 
-// each makes a pass of n operations and counts what holds.
+// each returns a pass of n operations that counts those that return true.
 func each(n int, holds func(i, round int) bool) func(round int) int {
 	return func(round int) (sum int) {
 		for i := range n {
@@ -187,7 +187,7 @@ func each(n int, holds func(i, round int) bool) func(round int) int {
 	}
 }
 
-// oneShot asks about one path of every file, another one in each round.
+// oneShot matches one path against every file, another one in each round.
 func oneShot(s *set) *work {
 	n := len(s.bodies)
 	return &work{ops: n, bytes: s.byteCount, engines: []engine{
@@ -238,7 +238,7 @@ func chooseRules(s *set) *work {
 	}}
 }
 
-// kept asks about the paths of every file, file after file, so that the data of a match has left the processor's caches
+// kept matches the paths of every file, file after file, so that the data of a match has left the processor's caches
 // since its last use.
 func kept(s *set) *work {
 	rules, groups := make([]*robots.Rules, len(s.bodies)), make([]*robotstxt.Group, len(s.bodies))
@@ -266,7 +266,7 @@ func kept(s *set) *work {
 	}}
 }
 
-// longPath asks every parsed file about one long path, made of one of its short paths.
+// longPath matches one long path against every parsed file, made from one of its short paths.
 func longPath(s *set, size int) *work {
 	rules, plains, queries := make([]*robots.Rules, len(s.bodies)), make([][]plainRule, len(s.bodies)), make([]query, len(s.bodies))
 	rng := newRand(3)
@@ -283,7 +283,7 @@ func longPath(s *set, size int) *work {
 	}}
 }
 
-// match asks about the paths of a problem. The first passes build an index.
+// match matches the paths of a problem. The first passes build an index.
 func match(p problem) *work {
 	rules := robots.Parse(p.body).Rules(robots.RFC9309, anyBot)
 	plains := plainRules(plainParse(p.body), anyBot)
@@ -314,7 +314,7 @@ func match(p problem) *work {
 	}}
 }
 
-// indexed returns Rules that were asked until they had an index, and not much longer.
+// indexed returns Rules after the matches that make them build an index.
 func indexed(f *robots.File, p problem) *robots.Rules {
 	rules := f.Rules(robots.RFC9309, anyBot)
 	for i := range 64 {
@@ -347,7 +347,7 @@ func memory(s *set) *work {
 	}}
 }
 
-// retained returns the bytes of heap that what is made keeps.
+// retained returns the bytes of heap that the made values retain.
 func retained(create func() any) float64 {
 	heap := func() float64 {
 		runtime.GC()
@@ -387,7 +387,7 @@ func parseURL(urls ...string) *work {
 	}}, netParse(urls)}}
 }
 
-// sites answers for every site with a robots.txt that disallows none of the URLs.
+// sites returns a robots.txt for every site that disallows none of the URLs.
 type sites struct{}
 
 func (sites) Fetch(_ context.Context, origin robots.Origin) (*fetch.Record, error) {
@@ -419,7 +419,7 @@ func verdicts(urls ...string) *work {
 	return &work{ops: len(urls), engines: []engine{{ours, ask}, netParse(urls)}}
 }
 
-// manySites returns a URL on each of so many sites.
+// manySites returns a URL of each of n sites.
 func manySites(n int) []string {
 	rng := newRand(4)
 	urls := make([]string, n)
@@ -430,7 +430,7 @@ func manySites(n int) []string {
 	return urls
 }
 
-// someCrawlers returns n crawlers from all over the directory, alike if they use one dialect.
+// someCrawlers returns n crawlers of the directory, with one dialect if alike is set.
 func someCrawlers(n int, alike bool) []crawlers.Crawler {
 	all := crawlers.All()
 	list := make([]crawlers.Crawler, n)
@@ -443,7 +443,7 @@ func someCrawlers(n int, alike bool) []crawlers.Crawler {
 	return list
 }
 
-// allowedOf parses a file and asks about one path for each crawler. Crawlers with the same rules are asked once.
+// allowedOf parses a file and matches one path for each crawler, once for crawlers with the same rules.
 func allowedOf(together *robots.Crawlers, body []byte, path robots.Path) (n int) {
 	asked := map[*robots.Rules]bool{}
 	for _, r := range together.Rules(robots.Parse(body)) {
@@ -492,7 +492,7 @@ func hostileCrawlers() *work {
 	return &work{ops: 1, bytes: fileLimit, engines: []engine{{ours, func(int) int { return allowedOf(together, b[:fileLimit], path) }}}}
 }
 
-// firstAnswer parses a hostile file, chooses its rules and asks about one path.
+// firstAnswer parses a hostile file, chooses its rules and matches one path.
 func firstAnswer(f hostile.File, size int) *work {
 	path := f.Path(size)
 	body, q := f.Body(fileLimit, path), newQuery(path)

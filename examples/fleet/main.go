@@ -1,6 +1,6 @@
-// Fleet is a crawler of three processes that share one robots.txt fetch and one crawl rate.
-// It also runs the site, on this machine, whose robots.txt allows five pages a second for ten
-// minutes and fewer later, and prints when requests arrive.
+// Fleet is a crawler of three processes that share each robots.txt fetch and one crawl rate per
+// site. It also runs the site, on this machine, whose robots.txt allows five pages per second for
+// ten minutes and fewer later, and prints when requests arrive.
 //
 //	go run ./examples/fleet redis://localhost:6379
 package main
@@ -40,7 +40,7 @@ func main() {
 	}
 }
 
-// work is one worker. The Fleet is all that it shares with the others.
+// work is one worker, which shares only the Fleet with the others.
 func work(redis, site, name string) {
 	f, err := fleet.Open(context.Background(), redis, fleet.Options{
 		Prefix: "example",

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// The signal is sent when the thread that started the process ends, which may be long
-// before the process does (https://go.dev/issue/27505). So all are started by one
-// goroutine that keeps its thread and never ends.
+// The signal is sent when the thread that started the process ends, which can be long before the
+// test process ends (https://go.dev/issue/27505). So one goroutine, which keeps its thread and
+// never ends, starts all of them.
 var commands = sync.OnceValue(func() chan<- order {
 	c := make(chan order)
 	go func() {

@@ -10,8 +10,8 @@ import (
 // slots is the number of hash slots of a cluster.
 const slots = 16384
 
-// StartCluster starts a cluster of n primaries, each with an equal part of the slots,
-// and returns when they know each other. Config are further lines of redis.conf.
+// StartCluster starts a cluster of n primaries with equal parts of the slots, and returns when
+// they know each other. Config has further lines for redis.conf.
 func StartCluster(t testing.TB, n int, config ...string) []*Server {
 	t.Helper()
 	return StartClusterOf(t, n, Options{Config: config})
@@ -48,8 +48,8 @@ func (s *Server) meet(other *Server) {
 	s.Do("CLUSTER", "MEET", host, port)
 }
 
-// ReplicaOf starts a member of a cluster that is a replica of one of its primaries, and
-// returns when it has that one's data and all know it: so they elect it when that one is gone.
+// ReplicaOf starts a replica of a primary in a cluster. It returns when the replica has the data
+// and all members know it, so that they elect it when the primary fails.
 func ReplicaOf(t testing.TB, nodes []*Server, of int, config ...string) *Server {
 	t.Helper()
 	r := startMember(t, Options{Config: config})

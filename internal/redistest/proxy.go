@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A Proxy is an address behind which the server can change, like that of a managed
-// Redis: connections end, and the next ones reach another server, or none.
+// A Proxy is an address whose server can change, like that of a managed Redis: connections end,
+// and new ones reach another server, or none.
 type Proxy struct {
 	Addr string
 
@@ -34,8 +34,8 @@ func NewProxy(t testing.TB, target string) *Proxy {
 	return p
 }
 
-// Switch ends all connections and sends later ones to another address. If that is empty
-// they end at once.
+// Switch ends all connections and forwards new ones to another address. Without an address they
+// end at once.
 func (p *Proxy) Switch(target string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -31,7 +31,7 @@ import (
 // Options are the settings of a Server. The zero value keeps nothing on disk.
 type Options struct {
 	AppendOnly bool // an append-only file, written to the disk every second
-	// Clock makes SetClock possible. It takes a C compiler.
+	// Clock enables SetClock. It requires a C compiler.
 	Clock bool
 	// Cluster makes the server the only member of a cluster.
 	Cluster bool
@@ -39,9 +39,8 @@ type Options struct {
 	Config []string
 	// TLS makes the server speak TLS only; Server.TLS is the setting of its clients.
 	TLS bool
-	// Watch starts a sentinel instead of a server. It watches this server and its
-	// replicas under the name "fleet", and promotes a replica when the server is gone
-	// for half a second.
+	// Watch starts a sentinel instead of a server. It monitors this server and its replicas
+	// under the name "fleet", and promotes a replica when the server is down for half a second.
 	Watch *Server
 }
 
@@ -69,8 +68,7 @@ type Server struct {
 //go:embed testdata/clock.c
 var clockSource []byte
 
-// Start starts a server and returns when it answers. If there is no redis-server on the
-// machine it skips the test.
+// Start starts a server and returns when it answers. Without redis-server it skips the test.
 func Start(t testing.TB, o Options) *Server {
 	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err != nil {
@@ -134,7 +132,7 @@ func (s *Server) configure() {
 	}
 }
 
-// start starts the process and waits until the port takes connections.
+// start starts the process and waits until it accepts connections.
 func (s *Server) start() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,7 +205,7 @@ func (s *Server) Client() rueidis.Client {
 	return NewClient(s.t, s.Option())
 }
 
-// NewClient returns a client with other options than those of Server.Client.
+// NewClient returns a client with these options.
 func NewClient(t testing.TB, o rueidis.ClientOption) rueidis.Client {
 	t.Helper()
 	c, err := rueidis.NewClient(o)
@@ -232,7 +230,7 @@ func (s *Server) Do(args ...string) string {
 func (s *Server) try(args ...string) (string, error) {
 	o := s.Option()
 	o.DisableCache, o.ForceSingleClient, o.DisableRetry = true, true, true
-	// For one short command a megabyte of buffers would cost more than the rest.
+	// For one short command the default buffers, a megabyte, would take longer than the rest.
 	o.ReadBufferEachConn, o.WriteBufferEachConn, o.RingScaleEachConn = 4<<10, 4<<10, 1
 	c, err := rueidis.NewClient(o)
 	if err != nil {
@@ -254,7 +252,7 @@ func (s *Server) try(args ...string) (string, error) {
 	return m.String(), nil
 }
 
-// Kill ends the server as kill -9 does. On a dead server it does nothing.
+// Kill ends the server by SIGKILL, if it is running.
 func (s *Server) Kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -317,7 +315,7 @@ func (s *Server) Replica(o Options) *Server {
 	return r
 }
 
-// Follow makes s a replica of another server and returns when it has that one's data.
+// Follow makes s a replica of another server and returns when s has its data.
 func (s *Server) Follow(of *Server) {
 	s.t.Helper()
 	host, port, _ := net.SplitHostPort(of.Addr)
@@ -342,7 +340,7 @@ func (s *Server) until(ok func() bool) {
 	Until(s.t, "a state of redis-server", ok)
 }
 
-// Until waits for what gives no signal.
+// Until waits for a condition by polling.
 func Until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for limit := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(time.Millisecond) {
@@ -352,7 +350,7 @@ func Until(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// SetClock sets the server's wall clock ahead of the machine's, or behind it if ahead is
+// SetClock sets the server's wall clock ahead of the machine's clock, or behind it if ahead is
 // negative. The server must have Options.Clock.
 func (s *Server) SetClock(ahead time.Duration) {
 	s.t.Helper()

@@ -1,5 +1,5 @@
-// Package script is what cache/redis and pace/redis share: how Lua scripts are sent, what
-// an error reply of the server means, and the prefix of keys.
+// Package script is the common part of cache/redis and pace/redis: running Lua scripts, the
+// meaning of error replies, and the prefix of keys.
 package script
 
 import (
@@ -15,11 +15,11 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Script is a Lua script. A server that has run it knows it by the SHA-1 of its text.
+// A Script is a Lua script. A server that has run it knows it by the SHA-1 of its text.
 //
-// rueidis.Lua does the same, but it decides by itself what an unknown name means. It also
-// reuses the memory of a command that is sent again while the broken connection may
-// still read it, so such commands are pinned here.
+// rueidis.Lua is similar, but always sends the text after NOSCRIPT. It also reuses the memory of
+// a command that is sent again while the broken connection might still read it, so commands are
+// pinned here.
 type Script struct {
 	Text  func() string // called when the script is first sent: most programs that could send scripts send none
 	Retry bool          // it is sent again if the connection breaks: to run it twice must be the same as to run it once
@@ -56,7 +56,7 @@ func (s *Script) ByName(ctx context.Context, client rueidis.Client, keys, args [
 	return s.send(ctx, client, client.B().Evalsha().Sha1(s.SHA1()).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build())
 }
 
-// ByText runs a script, and the server knows it from then on.
+// ByText runs a script by its text, after which the server knows it.
 func (s *Script) ByText(ctx context.Context, client rueidis.Client, keys, args []string) rueidis.RedisResult {
 	s.make()
 	return s.send(ctx, client, client.B().Eval().Script(s.text).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build())
@@ -100,10 +100,10 @@ func (s *Script) send(ctx context.Context, client rueidis.Client, cmd rueidis.Co
 	return client.Do(ctx, cmd)
 }
 
-// ErrReply is the error of a reply that a script cannot give.
+// ErrReply is the error for a reply that no script sends.
 var ErrReply = errors.New("the server's reply to a script cannot be read: use Redis 7.0 or later, or Valkey")
 
-// Kind says what an error means for the next calls.
+// A Kind is the meaning of an error for the next calls.
 type Kind uint8
 
 const (
@@ -139,8 +139,8 @@ func Says(err error, words ...string) bool {
 	return w != "" && slices.Contains(words, w)
 }
 
-// word returns the first word of an error reply, "" if the error is not a reply. rueidis
-// removes the general word ERR, so a reply that begins in small letters had it.
+// word returns the first word of an error reply, "" if the error is not a reply. rueidis removes
+// the word ERR, so a reply that begins with a lower-case letter had it.
 func word(err error) string {
 	e, ok := rueidis.IsRedisErr(err)
 	if !ok {
@@ -153,12 +153,12 @@ func word(err error) string {
 	return first
 }
 
-// DefaultPrefix is that of a fleet that sets none.
+// DefaultPrefix is the default prefix of keys.
 const DefaultPrefix = "robots"
 
 const maxPrefix = 64 // bytes; every key has it
 
-// Prefix returns the beginning of all keys, DefaultPrefix if it is empty.
+// Prefix returns a valid prefix of keys, DefaultPrefix for the empty one.
 func Prefix(prefix string) (string, error) {
 	switch {
 	case prefix == "":
@@ -171,8 +171,8 @@ func Prefix(prefix string) (string, error) {
 	return prefix, nil
 }
 
-// Head returns the beginning of keys that lie together on one shard of a cluster: the
-// prefix in braces, and a colon.
+// Head returns the beginning of keys that are on one shard of a cluster: the prefix in braces, and
+// a colon.
 func Head(prefix string) (string, error) {
 	prefix, err := Prefix(prefix)
 	if err != nil {

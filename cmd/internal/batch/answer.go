@@ -38,13 +38,13 @@ type Answerer struct {
 	heard map[heardAgent][]string
 }
 
-// A heardAgent is a member agent in a dialect, for which an answerer keeps the tokens.
+// A heardAgent is a member agent and a dialect, for which an answerer keeps the tokens.
 type heardAgent struct{ dialect, agent string }
 
-// mostHeard limits the members agent that an answerer keeps, and maxHeard their length.
+// mostHeard limits the number of members agent that an answerer keeps, and maxHeard their length.
 const mostHeard, maxHeard = 1000, 200
 
-// A basis is what rules are made from, but for the agent.
+// A basis is everything that rules are made from, except the agent.
 type basis struct {
 	ask.Source
 	dialect  string

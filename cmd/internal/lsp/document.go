@@ -10,7 +10,7 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// A document is the text of an open file, which never changes: a change of the file makes another.
+// A document is the text of an open file. It is immutable: a change of the file makes a new one.
 type document struct {
 	uri     string
 	version int
@@ -18,7 +18,7 @@ type document struct {
 	utf8    bool // the encoding of positions; UTF-16 if false
 	file    *robots.File
 	lines   []robots.Line
-	// readings are the lines as RFC 9309 reads them, by their numbers.
+	// readings are the lines as RFC 9309 reads them, by line number.
 	readings map[int]robots.Reading
 }
 
@@ -31,19 +31,19 @@ func newDocument(d textDocument, utf8 bool) *document {
 	return &document{uri: d.URI, version: d.Version, text: d.Text, utf8: utf8, file: f, lines: slices.Collect(f.Lines()), readings: readings}
 }
 
-// concerns reports whether the server has anything to do with a document: clients that know no language for robots.txt
+// concerns reports whether a document is a robots.txt or a file of assertions: clients without a language for robots.txt
 // send every text file, or every YAML file.
 func (t textDocument) concerns() bool {
 	return t.LanguageID != "plaintext" && t.LanguageID != "yaml" || strings.Contains(path.Base(t.URI), "robots")
 }
 
-// holdsTests reports whether the document is a file of assertions and no robots.txt.
+// holdsTests reports whether the document is a file of assertions instead of a robots.txt.
 func (d *document) holdsTests() bool {
 	ext := path.Ext(d.uri)
 	return ext == ".yaml" || ext == ".yml"
 }
 
-// position converts an offset in bytes. Both count lines alike: CR, LF and CRLF end one.
+// position converts an offset in bytes. The protocol and package robots have the same line ends: CR, LF and CRLF.
 func (d *document) position(offset int) position {
 	i, _ := slices.BinarySearchFunc(d.lines, offset, func(l robots.Line, offset int) int {
 		if l.Span.Start <= offset {
@@ -69,7 +69,7 @@ func (d *document) position(offset int) position {
 	return position{i - 1, units}
 }
 
-// offset converts a position; one after the end of its line is that end.
+// offset converts a position. A position after the end of its line is this end.
 func (d *document) offset(p position) int {
 	if p.Line < 0 || p.Line >= len(d.lines) {
 		return len(d.text)
@@ -91,7 +91,7 @@ func (d *document) rangeOf(s robots.Span) textRange {
 	return textRange{d.position(s.Start), d.position(s.End)}
 }
 
-// line returns the line of a number from 1, and whether the document has it.
+// line returns a line by its number, from 1, and whether it exists.
 func (d *document) line(number int) (robots.Line, bool) {
 	if number < 1 || number > len(d.lines) {
 		return robots.Line{}, false

@@ -26,7 +26,7 @@ var fields = []struct{ name, about string }{
 	{"License", "The URL of a license (RSL). It changes no verdict."},
 }
 
-// hover explains the line at a position.
+// hover returns an explanation of the line at a position.
 func (s *server) hover(_ context.Context, p positionParams) (any, error) {
 	d := s.robots(p.TextDocument.URI)
 	if d == nil {
@@ -55,7 +55,7 @@ func (s *server) hover(_ context.Context, p positionParams) (any, error) {
 	return hover{markup{"markdown", strings.Join(parts, "\n\n")}, d.rangeOf(line.Span)}, nil
 }
 
-// aboutCrawler says which crawler a user-agent line names.
+// aboutCrawler describes the crawler that a user-agent line names.
 func (d *document) aboutCrawler(line robots.Line) (parts []string) {
 	for _, token := range d.readings[line.Number].Names {
 		if c, ok := crawlers.Find(token); ok && token != "*" {
@@ -72,7 +72,7 @@ func (d *document) aboutCrawler(line robots.Line) (parts []string) {
 	return parts
 }
 
-// aboutRule says for which crawlers a rule is.
+// aboutRule names the crawlers of a rule.
 func (d *document) aboutRule(line robots.Line) []string {
 	agents := d.groupOf(line)
 	if agents == nil {
@@ -110,7 +110,7 @@ func (s *server) decided(d *document, line robots.Line) []string {
 	return []string{"Decides in the open tests:\n" + strings.Join(list, "\n")}
 }
 
-// rules returns the rules of a crawler, in the dialect that the directory has for it.
+// rules returns the rules of a crawler in its documented dialect.
 func (d *document) rules(tokens []string) *robots.Rules {
 	dialect := robots.RFC9309
 	if c, ok := crawlers.Find(tokens[0]); ok {
@@ -119,8 +119,8 @@ func (d *document) rules(tokens []string) *robots.Rules {
 	return d.file.Rules(dialect, tokens...)
 }
 
-// definition leads from a rule to the user-agent lines of its group, and from a name, in a robots.txt or in a file of
-// assertions, to those of the group that applies to it.
+// definition returns, for a rule, the user-agent lines of its group and, for the name of a crawler in a robots.txt or in a
+// file of assertions, those of the group that applies to it.
 func (s *server) definition(_ context.Context, p positionParams) ([]location, error) {
 	d := s.document(p.TextDocument.URI)
 	if d == nil {

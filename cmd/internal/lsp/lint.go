@@ -95,7 +95,7 @@ func (s *server) formatting(_ context.Context, p documentParams) ([]textEdit, er
 	return d.replaced(string(formatted)), nil
 }
 
-// replaced returns the edit that makes the document this text.
+// replaced returns the edit that replaces the document by a text.
 func (d *document) replaced(text string) []textEdit {
 	if text == d.text {
 		return []textEdit{}

@@ -12,8 +12,8 @@ import (
 	"github.com/creachadair/jrpc2/handler"
 )
 
-// Serve answers a client until it sends exit or closes its side. version is that of the program. The error is nil after an
-// orderly shutdown.
+// Serve answers a client until it sends exit or disconnects. version is that of the program. The error is nil after a
+// shutdown request.
 func Serve(in io.Reader, out io.WriteCloser, version string) error {
 	s := &server{version: version, documents: map[string]*document{}}
 	rpc := jrpc2.NewServer(handler.Map{
@@ -106,7 +106,7 @@ func (s *server) didClose(ctx context.Context, p documentParams) error {
 	return s.rpc.Notify(ctx, "textDocument/publishDiagnostics", map[string]any{"uri": p.TextDocument.URI, "diagnostics": []diagnostic{}})
 }
 
-// set keeps a document and publishes its findings, unless a newer text comes before.
+// set stores a document and publishes its findings, unless a newer text arrives first.
 func (s *server) set(t textDocument) {
 	s.mu.Lock()
 	d := newDocument(t, s.utf8)
@@ -122,20 +122,20 @@ func (s *server) set(t textDocument) {
 			return
 		}
 		if list := findings(d); s.document(d.uri) == d {
-			// An error means that the client is gone.
+			// An error means that the client has disconnected.
 			_ = s.rpc.Notify(context.Background(), "textDocument/publishDiagnostics", map[string]any{"uri": d.uri, "version": d.version, "diagnostics": list})
 		}
 	})
 }
 
-// document returns an open document, nil for one that is none of ours.
+// document returns an open document, nil for other files.
 func (s *server) document(uri string) *document {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.documents[uri]
 }
 
-// robots returns an open robots.txt, nil for anything else.
+// robots returns an open robots.txt, nil for other files.
 func (s *server) robots(uri string) *document {
 	if d := s.document(uri); d != nil && !d.holdsTests() {
 		return d

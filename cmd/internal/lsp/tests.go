@@ -5,7 +5,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A question is one URL of a file of assertions.
+// A question is a URL in a file of assertions.
 type question struct {
 	tokens []string
 	url    string
@@ -13,8 +13,7 @@ type question struct {
 	from   int // first line of its test, from 1
 }
 
-// questions returns the URLs that a file of assertions (docs/ci.md) is about. What cannot be read is left out: robots test
-// reports it.
+// questions returns the URLs in a file of assertions (docs/ci.md), without invalid lines, which robots test reports.
 func questions(d *document) (list []question) {
 	var suite struct {
 		Tests []yaml.Node `yaml:"tests"`
@@ -56,8 +55,8 @@ func questions(d *document) (list []question) {
 	return list
 }
 
-// definitionOfTest leads from a line of a test to the rule that decides about its URL, or to the group of its crawler, in
-// every open robots.txt.
+// definitionOfTest returns, for a line of a test, the rule that decides its URL, or the group of its crawler, in every
+// open robots.txt.
 func (s *server) definitionOfTest(t *document, line int) (list []location) {
 	var in []question
 	for _, q := range questions(t) {

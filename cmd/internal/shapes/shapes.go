@@ -1,5 +1,5 @@
 // Package shapes has the parts of JSON answers that the program and its service have in
-// common: the deciding rule, how a verdict came to be, the edits of a fix. Their members are
+// common: the deciding rule, the derivation of a verdict, the edits of a fix. Their members are
 // a contract (openapi.yaml describes them).
 package shapes
 
@@ -60,7 +60,7 @@ type Note struct {
 	Text   string `json:"text"`
 }
 
-// A Derivation is how a verdict came to be.
+// A Derivation is the derivation of a verdict.
 type Derivation struct {
 	Path    string      `json:"path"`
 	Normal  string      `json:"normal"`
@@ -69,7 +69,7 @@ type Derivation struct {
 	Notes   []Note      `json:"notes"`
 }
 
-// NewDerivation returns that of an explanation.
+// NewDerivation returns the derivation in an explanation.
 func NewDerivation(e *robots.Explanation) Derivation {
 	d := Derivation{Path: e.Path, Normal: e.Normal, Steps: []Step{}, Matches: []RuleMatch{}, Notes: NewNotes(e)}
 	for _, s := range e.Steps {
