@@ -47,7 +47,11 @@ func parseURL(rawURL string) (robots.Origin, robots.Path, error) {
 	}
 	scheme := len(origin.Scheme()) + len("://")
 	authority := rawURL[scheme:]
-	if rest, ok := cutHost(authority, origin); ok && (rest == "" || strings.IndexByte("/?#", rest[0]) >= 0) {
+	rest, ok := cutHost(authority, origin)
+	if !ok {
+		rest, ok = cutHost(authority[plainUser(authority):], origin)
+	}
+	if ok && (rest == "" || strings.IndexByte("/?#", rest[0]) >= 0) {
 		return origin, path, nil
 	}
 	if i := strings.IndexAny(authority, "/?#"); i >= 0 {
@@ -61,6 +65,21 @@ func parseURL(rawURL string) (robots.Origin, robots.Path, error) {
 		return robots.Origin{}, robots.Path{}, fmt.Errorf("URL %q: net/http would request %q, not %s", rawURL, u.Host, origin)
 	}
 	return origin, path, nil
+}
+
+// plainUser returns the length of the user information at the beginning of an authority, with
+// its '@', 0 if there is none or if it has characters that parsers might read differently.
+func plainUser(authority string) int {
+	for i := range len(authority) {
+		switch c := authority[i]; {
+		case c == '@':
+			return i + 1
+		case 'a' <= c|0x20 && c|0x20 <= 'z', '0' <= c && c <= '9', strings.IndexByte("-._~:", c) >= 0:
+		default:
+			return 0
+		}
+	}
+	return 0
 }
 
 // cutHost cuts the host of an origin, and its port unless that is the default, from the
