@@ -289,7 +289,7 @@ func (a *evaluator) noAnswer() *answers {
 // shard makes the rows of a part of a snapshot: bodies are evaluated in their order, each
 // once, and the results are sorted into the order of the captures.
 func (a *evaluator) shard(ctx context.Context, in part, format string, p *Part) (Counts, error) {
-	counts := Counts{Bytes: in.captures.Size + in.bodies.Size}
+	var counts Counts
 	results := newSorter(p.Scratch())
 	defer results.close()
 	rows := uint64(0)
@@ -300,7 +300,6 @@ func (a *evaluator) shard(ctx context.Context, in part, format string, p *Part) 
 		rows++
 		return number, nil
 	}, func(body []byte, truncated bool) ([]byte, error) {
-		counts.Bodies++
 		return json.Marshal(a.ask(a.ruleSet(a.bodyRules(body, truncated))))
 	}, results.add); err != nil {
 		return counts, err

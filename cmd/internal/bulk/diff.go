@@ -106,7 +106,7 @@ func (s *side) site() (last held, ok bool, err error) {
 
 // diff makes the rows of a range of sites.
 func (a *evaluator) diff(ctx context.Context, parts [2][]part, s Shard, format string, p *Part) (Counts, error) {
-	counts := Counts{ByKind: map[string]int64{}}
+	var counts Counts
 	w, err := createTable[Diff](p, tableChanges, format)
 	if err != nil {
 		return counts, err
@@ -120,7 +120,6 @@ func (a *evaluator) diff(ctx context.Context, parts [2][]part, s Shard, format s
 			return counts, err
 		}
 		defer k.close()
-		counts.Bytes += k.Read
 		next, stop := iter.Pull2(k.all())
 		defer stop()
 		sides[i] = side{keyed: k, next: next}
@@ -153,7 +152,6 @@ func (a *evaluator) diff(ctx context.Context, parts [2][]part, s Shard, format s
 			}
 		}
 		for i := range rows {
-			counts.ByKind[rows[i].Change]++
 			if err := w.Write(&rows[i]); err != nil {
 				return counts, err
 			}

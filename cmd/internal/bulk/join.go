@@ -89,7 +89,7 @@ func (o JoinOptions) JoinTask(dir, format, snapshot string, lists []string) (*Ta
 		if err != nil {
 			return Counts{}, err
 		}
-		j := &joiner{evaluator: a, JoinOptions: o, counts: Counts{ByKind: map[string]int64{}}}
+		j := &joiner{evaluator: a, JoinOptions: o}
 		err = j.shard(ctx, t, s, p)
 		return j.counts, err
 	}
@@ -149,7 +149,6 @@ func (j *joiner) shard(ctx context.Context, t *Task, s Shard, p *Part) (err erro
 		return err
 	}
 	defer j.keyed.close()
-	j.counts.Bytes = j.keyed.Read
 	var stop func()
 	j.next, stop = iter.Pull2(j.keyed.all())
 	defer stop()
@@ -158,7 +157,6 @@ func (j *joiner) shard(ctx context.Context, t *Task, s Shard, p *Part) (err erro
 	}
 	var lists []string
 	for _, i := range s.Inputs[:n] {
-		j.counts.Bytes += t.Inputs[i].Size
 		lists = append(lists, t.Inputs[i].Name)
 	}
 	read := readLists
@@ -287,16 +285,12 @@ func (j *joiner) join(p place, l listed) error {
 	}
 	var capture *held
 	path, err := j.parse(l.url)
-	if err != nil {
-		j.counts.ByKind["bad-url"]++
-	} else {
+	if err == nil {
 		if err := j.look(l.at); err != nil {
 			return err
 		}
 		row.Path, row.Origin = valid(path.String()), j.site
-		if capture = j.inForce; capture == nil {
-			j.counts.ByKind["no-capture"]++
-		}
+		capture = j.inForce
 	}
 	results := j.results[:0]
 	var rules *ruleSet

@@ -270,12 +270,11 @@ func (l *damageLog) add(d Damaged) {
 }
 
 // part makes the captures and bodies of a range of sites.
-func (v *archive) part(ctx context.Context, t *Task, s Shard, p *Part) (Counts, error) {
-	counts := Counts{ByKind: map[string]int64{}}
+func (v *archive) part(ctx context.Context, t *Task, s Shard, p *Part) (counts Counts, err error) {
 	bodies := newSorter(p.Scratch())
 	defer bodies.close()
 	if s.Number == 0 {
-		if err := v.writeDamage(p, &counts); err != nil {
+		if err := v.writeDamage(p); err != nil {
 			return counts, err
 		}
 	}
@@ -288,7 +287,7 @@ func (v *archive) part(ctx context.Context, t *Task, s Shard, p *Part) (Counts, 
 			if err != nil {
 				return err
 			}
-			counts.count(c)
+			counts.Captures++
 			if last != nil && last.SHA256 != "" {
 				sum, err := hex.DecodeString(last.SHA256)
 				if err != nil {
@@ -311,7 +310,6 @@ func (v *archive) part(ctx context.Context, t *Task, s Shard, p *Part) (Counts, 
 				return ctx.Err()
 			}
 			last = append(last[:0], sum...)
-			counts.Bodies++
 			body, err := v.runs[binary.BigEndian.Uint32(place)].body(int64(binary.BigEndian.Uint64(place[4:])))
 			if err != nil {
 				return err
@@ -322,17 +320,13 @@ func (v *archive) part(ctx context.Context, t *Task, s Shard, p *Part) (Counts, 
 }
 
 // writeDamage writes what the inputs of all runs have that cannot be read.
-func (v *archive) writeDamage(p *Part, counts *Counts) error {
+func (v *archive) writeDamage(p *Part) error {
 	var rows []Damaged
 	for _, r := range v.runs {
 		rows = append(rows, r.Damaged...)
 	}
 	if len(rows) == 0 {
 		return nil
-	}
-	for _, d := range rows {
-		counts.Damaged += d.Count
-		counts.ByKind[d.Kind] += d.Count
 	}
 	return writeAll(p, errorsDir, JSONL, nil, func(put func(Damaged) error) error {
 		for _, d := range rows {
@@ -363,34 +357,6 @@ func writeAll[T any](p *Part, table, format string, sorted []string, each func(p
 		return err
 	}
 	return w.Close()
-}
-
-// copyDamage reads a file of damage and counts it.
-func copyDamage(path string, counts *Counts) (list []Damaged, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	err = readLines(f, func(d Damaged) bool {
-		list = append(list, d)
-		counts.Damaged += d.Count
-		counts.ByKind[d.Kind] += d.Count
-		return true
-	})
-	return list, err
-}
-
-// count counts a capture by its outcome.
-func (n *Counts) count(c *Capture) {
-	n.Captures++
-	n.Rows++
-	if !c.Answered() {
-		n.ByKind[c.Outcome]++
-	}
-	if c.Location != "" {
-		n.ByKind["redirect"]++
-	}
 }
 
 // sortKey orders answers by site, time and place in the inputs.

@@ -33,7 +33,8 @@ func (p *Progress) done(c Counts) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.made++
-	p.counts.Add(c)
+	p.counts.Captures += c.Captures
+	p.counts.Rows += c.Rows
 }
 
 // fail counts a failed shard.

@@ -106,7 +106,6 @@ func writeRun(ctx context.Context, t *Task, s Shard, o PackOptions, p *Part) (co
 	var packed []byte
 	for _, number := range s.Inputs {
 		in := t.Inputs[number]
-		counts.Bytes += in.Size
 		log := &damageLog{last: map[string]int{}, counts: map[string]int64{}}
 		answers := 0
 		r := &inputReader{files: o.Files, damaged: log.add}

@@ -170,7 +170,6 @@ var errEnough = errors.New("enough")
 type keyed struct {
 	rows   *sorter
 	bodies *os.File
-	Read   int64 // bytes of parts
 }
 
 // A held is a capture with the place of its body.
@@ -196,7 +195,6 @@ func gather(ctx context.Context, scratch string, parts []part, from, before stri
 	out := bufio.NewWriterSize(k.bodies, 64<<10)
 	at := int64(0)
 	for number, in := range parts {
-		k.Read += in.captures.Size + in.bodies.Size
 		put := func(h held) error {
 			row, err := json.Marshal(h)
 			if err != nil {

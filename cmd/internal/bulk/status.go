@@ -115,15 +115,18 @@ func (st *state) damage() (map[string]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	counts := Counts{ByKind: map[string]int64{}}
+	counts := map[string]int64{}
 	for name := range found {
 		if st.parts[name] {
-			if _, err := copyDamage(st.t.path(errorsDir, name), &counts); err != nil {
-				return nil, err
+			for d, err := range readTable[Damaged](st.t.path(errorsDir, name)) {
+				if err != nil {
+					return nil, err
+				}
+				counts[d.Kind] += d.Count
 			}
 		}
 	}
-	return counts.ByKind, nil
+	return counts, nil
 }
 
 // A Failure is a shard that failed.

@@ -49,31 +49,8 @@ type Shard struct {
 	To     string `json:"to,omitempty"`
 }
 
-// Counts is the result of a shard. Bytes is the size of the inputs read; ByKind has further
-// counts, such as damaged records by kind.
-type Counts struct {
-	Captures int64            `json:"captures,omitempty"`
-	Rows     int64            `json:"rows,omitempty"`
-	Bodies   int64            `json:"bodies,omitempty"`
-	Damaged  int64            `json:"damaged,omitempty"`
-	Bytes    int64            `json:"bytes,omitempty"`
-	ByKind   map[string]int64 `json:"by_kind,omitempty"`
-}
-
-// Add adds another's counts.
-func (n *Counts) Add(o Counts) {
-	n.Captures += o.Captures
-	n.Rows += o.Rows
-	n.Bodies += o.Bodies
-	n.Damaged += o.Damaged
-	n.Bytes += o.Bytes
-	for kind, of := range o.ByKind {
-		if n.ByKind == nil {
-			n.ByKind = map[string]int64{}
-		}
-		n.ByKind[kind] += of
-	}
-}
+// Counts is what a shard contributes to the progress of a run.
+type Counts struct{ Captures, Rows int64 }
 
 // Name returns the name of the parts of a shard, without extension: its number, and four
 // bytes of a hash of everything that determines their content.
