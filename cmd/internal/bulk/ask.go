@@ -3,14 +3,10 @@ package bulk
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"iter"
-	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -52,14 +48,14 @@ func (o AskOptions) AskTask(dir, format, snapshot string) (*Task, error) {
 	t := &Task{Verb: verbAsk, Dir: dir, Format: format, Options: options, Tables: []string{tableVerdicts}}
 	t.addParts(parts)
 	for i, p := range parts {
-		t.Shards = append(t.Shards, Shard{Number: i, Inputs: []int{2 * i, 2*i + 1}, From: p.from, To: p.to})
+		t.Shards = append(t.Shards, Shard{Number: i, Inputs: inputsOf(parts[i : i+1]), From: p.from, To: p.to})
 	}
 	t.Do = func(ctx context.Context, s Shard, p *Part) (Counts, error) {
 		a, err := newEvaluator(o)
 		if err != nil {
 			return Counts{}, err
 		}
-		return a.shard(ctx, t.partsOf(s.Inputs)[0], t.Format, p)
+		return a.shard(ctx, parts[s.Number:s.Number+1], t.Format, p)
 	}
 	return t, nil
 }
@@ -94,11 +90,11 @@ type evaluator struct {
 	dialects []robots.Dialect
 	callers  *robots.Crawlers // agents in the first dialect, then in the next
 	paths    [][]robots.Path
-	known    map[withoutBody]*answers
+	known    map[withoutBody]*ruleSet
 	row      Verdict // reused by write
 }
 
-// withoutBody is the key of the answers of captures without a body.
+// withoutBody is the key of the rules of captures without a body.
 type withoutBody struct {
 	outcome, cause string
 	status, hops   int32
@@ -106,11 +102,11 @@ type withoutBody struct {
 
 func (c *Capture) withoutBody() withoutBody { return withoutBody{c.Outcome, c.Cause, c.Status, c.Hops} }
 
-// maxWithoutBody limits the answers that are kept: a site can invent status codes.
+// maxWithoutBody limits the rules that are kept: a site can invent status codes.
 const maxWithoutBody = 1000
 
 func newEvaluator(o AskOptions) (*evaluator, error) {
-	a := &evaluator{AskOptions: o, known: map[withoutBody]*answers{}}
+	a := &evaluator{AskOptions: o, known: map[withoutBody]*ruleSet{}}
 	for _, name := range o.Dialects {
 		d, err := ask.Dialect(name)
 		if err != nil {
@@ -208,8 +204,11 @@ func (a *evaluator) ruleSet(all []*robots.Rules) *ruleSet {
 	return s
 }
 
-// ask evaluates the paths.
+// ask evaluates the paths. Without rules, the verdicts are unknown.
 func (a *evaluator) ask(s *ruleSet) *answers {
+	if s == nil {
+		return &answers{slices.Repeat([]result{unknown}, len(a.Paths)), make([]int, len(a.dialects)*len(a.names))}
+	}
 	out := &answers{Index: s.index}
 	for i, r := range s.rules {
 		for _, path := range a.paths[s.dialect[i]] {
@@ -254,110 +253,64 @@ func valid(s string) string {
 	return string([]rune(s))
 }
 
-// without returns the answers of a capture without a body.
-func (a *evaluator) without(c *Capture) (*answers, error) {
+// without returns the rules for a capture without a body, nil if the archive holds no answer of
+// the site, which is neither allowed nor disallowed.
+func (a *evaluator) without(c *Capture) (*ruleSet, error) {
 	key := c.withoutBody()
-	if known := a.known[key]; known != nil {
-		return known, nil
+	if s := a.known[key]; s != nil || !c.Answered() {
+		return s, nil
 	}
-	var known *answers
-	if c.Answered() {
-		rules, err := a.captureRules(c)
-		if err != nil {
-			return nil, err
-		}
-		known = a.ask(a.ruleSet(rules))
-	} else {
-		known = a.noAnswer()
+	rules, err := a.captureRules(c)
+	if err != nil {
+		return nil, err
 	}
 	if len(a.known) == maxWithoutBody {
 		clear(a.known)
 	}
-	a.known[key] = known
-	return known, nil
+	a.known[key] = a.ruleSet(rules)
+	return a.known[key], nil
 }
 
-// noAnswer returns the answers if the archive holds no response: neither allowed nor disallowed.
-func (a *evaluator) noAnswer() *answers {
-	known := &answers{Index: make([]int, len(a.dialects)*len(a.names))}
-	for range a.Paths {
-		known.Results = append(known.Results, result{Access: string(access.Unknown)})
-	}
-	return known
-}
+// unknown is the result without an answer.
+var unknown = result{Access: string(access.Unknown)}
 
-// shard makes the rows of a part of a snapshot: bodies are evaluated in their order, each
-// once, and the results are sorted into the order of the captures.
-func (a *evaluator) shard(ctx context.Context, in part, format string, p *Part) (Counts, error) {
-	var counts Counts
-	results := newSorter(p.Scratch())
-	defer results.close()
-	rows := uint64(0)
-	if err := in.eachBody(ctx, p.Scratch(), func(c *Capture) (number []byte, _ error) {
-		if c.Outcome == fetch.Success.String() {
-			number = binary.BigEndian.AppendUint64(nil, rows)
-		}
-		rows++
-		return number, nil
-	}, func(body []byte, truncated bool) ([]byte, error) {
-		return json.Marshal(a.ask(a.ruleSet(a.bodyRules(body, truncated))))
-	}, results.add); err != nil {
-		return counts, err
-	}
+// shard makes the rows of a part of a snapshot.
+func (a *evaluator) shard(ctx context.Context, parts []part, format string, p *Part) (counts Counts, err error) {
 	w, err := createTable[Verdict](p, tableVerdicts, format, "surt", "origin", "fetched")
 	if err != nil {
 		return counts, err
 	}
-	next, stop := iter.Pull2(readTable[Capture](filepath.FromSlash(in.captures.Name)))
-	defer stop()
-	number := uint64(0)
-	until := func(end uint64, of *answers) error { // writes all captures before end, and end itself with its answers
-		for ; number < end || of != nil && number == end; number++ {
-			c, err, more := next()
-			if !more {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			it := of
-			if number < end {
-				if it, err = a.without(&c); err != nil {
-					return fmt.Errorf("%s row %d: %w", in.captures.Name, number, err)
-				}
-			}
-			counts.Captures++
-			n, err := a.write(w, &c, it)
-			if err != nil {
-				return err
-			}
-			counts.Rows += n
-		}
-		return ctx.Err()
-	}
 	var last []byte
-	var held *answers
-	err = results.each(func(key, text []byte) error {
-		if held == nil || !bytes.Equal(text, last) { // neighbors share files
-			last = append(last[:0], text...)
-			held = new(answers)
-			if err := json.Unmarshal(text, held); err != nil {
-				return err
+	var of *answers
+	for c, err := range evaluated(ctx, p.Scratch(), parts, "", "", func(body []byte, truncated bool) ([]byte, error) {
+		return json.Marshal(a.ask(a.ruleSet(a.bodyRules(body, truncated))))
+	}) {
+		if err != nil {
+			return counts, err
+		}
+		switch {
+		case !c.hasBody():
+			rules, err := a.without(&c.Capture)
+			if err != nil {
+				return counts, fmt.Errorf("%s row %d: %w", parts[0].captures.Name, counts.Captures, err)
+			}
+			last, of = nil, a.ask(rules)
+		case !bytes.Equal(c.value, last): // neighbors share files
+			last, of = c.value, new(answers)
+			if err := json.Unmarshal(c.value, of); err != nil {
+				return counts, err
 			}
 		}
-		return until(binary.BigEndian.Uint64(key), held)
-	})
-	if err == nil {
-		err = until(math.MaxUint64, nil)
-	}
-	if err != nil {
-		return counts, err
+		counts.Captures++
+		if err := a.write(w, &c.Capture, of); err != nil {
+			return counts, err
+		}
 	}
 	return counts, w.Close()
 }
 
 // write writes the rows of a capture.
-func (a *evaluator) write(w *table[Verdict], c *Capture, of *answers) (n int64, err error) {
+func (a *evaluator) write(w *table[Verdict], c *Capture, of *answers) error {
 	row := &a.row
 	*row = Verdict{SURT: c.SURT, Origin: c.Origin, Fetched: c.Fetched.UTC(), Outcome: c.Outcome, Engine: Engine(), Input: c.Input, Offset: c.Offset}
 	for agent, name := range a.names {
@@ -369,13 +322,12 @@ func (a *evaluator) write(w *table[Verdict], c *Capture, of *answers) (n int64, 
 				row.Verdict, row.Reason, row.Line, row.Directive, row.Pattern = t.Verdict, t.Reason, t.Line, t.Directive, t.Pattern
 				row.Group, row.Access, row.CrawlDelay = t.Group, t.Access, t.CrawlDelay
 				if err := w.Write(row); err != nil {
-					return n, err
+					return err
 				}
-				n++
 			}
 		}
 	}
-	return n, nil
+	return nil
 }
 
 // ReadAgents reads a list of crawlers, one a line: tokens separated by spaces or commas, most

@@ -1,6 +1,10 @@
 package bulk
 
-import "time"
+import (
+	"time"
+
+	"github.com/robotskit/robots/fetch"
+)
 
 // A Capture is a row of captures: the outcome of one archived request. Rows are sorted by
 // surt, origin and time. The columns are a contract.
@@ -52,3 +56,6 @@ type Body struct {
 	SHA256 string `parquet:"sha256,delta"`
 	Body   []byte `parquet:"body"`
 }
+
+// hasBody reports whether the snapshot has a body of the capture.
+func (c *Capture) hasBody() bool { return c.Outcome == fetch.Success.String() }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
-	"sort"
 	"strings"
 
 	"github.com/robotskit/robots"
@@ -47,10 +46,11 @@ func (o AskOptions) DiffTask(dir, format, before, after string) (*Task, error) {
 		ranges = sides[1]
 	}
 	for i, r := range ranges {
-		t.Shards = append(t.Shards, Shard{
-			Number: i, From: r.from, To: r.to,
-			Inputs: append(inputsOf(sides[0], 0, r.from, r.to), inputsOf(sides[1], 2*len(sides[0]), r.from, r.to)...),
-		})
+		s := Shard{Number: i, From: r.from, To: r.to}
+		for _, parts := range sides {
+			s.Inputs = append(s.Inputs, inputsOf(overlapping(parts, r.from, r.to))...)
+		}
+		t.Shards = append(t.Shards, s)
 	}
 	var err error
 	if t.Options, err = json.Marshal(DiffOptions{o, len(sides[0])}); err != nil {
@@ -61,112 +61,103 @@ func (o AskOptions) DiffTask(dir, format, before, after string) (*Task, error) {
 		if err != nil {
 			return Counts{}, err
 		}
-		n := sort.SearchInts(s.Inputs, 2*len(sides[0]))
-		return a.diff(ctx, [2][]part{t.partsOf(s.Inputs[:n]), t.partsOf(s.Inputs[n:])}, s, t.Format, p)
+		return a.diff(ctx, sides, s, t.Format, p)
 	}
 	return t, nil
 }
 
-// A side is the captures of one snapshot, a site at a time.
+// A side is one snapshot, read a site at a time.
 type side struct {
 	*keyed
-	next  func() (held, error, bool)
-	ahead held
-	more  bool
+	next func() (valued, error, bool)
+	now  valued // the decisive capture of the current site
+	more bool   // there is one
 }
 
-// site returns the decisive capture of the next site, false if there is none: the last
-// answer, else the last failure, else the last capture.
-func (s *side) site() (last held, ok bool, err error) {
-	rank := func(h *held) int {
+// advance goes to the next site.
+func (s *side) advance() (err error) {
+	s.now, err, s.more = s.next()
+	return err
+}
+
+// decisive yields one capture of each site: the last answer, else the last failure, else the
+// last capture.
+func (k *keyed) decisive(yield func(valued, error) bool) {
+	rank := func(c *valued) int {
 		switch {
-		case h.Outcome == fetch.Success.String() || h.Outcome == fetch.Unavailable.String():
+		case c.hasBody() || c.Outcome == fetch.Unavailable.String():
 			return 2
-		case h.Answered():
+		case c.Answered():
 			return 1
 		}
 		return 0
 	}
-	if !s.more {
-		return held{}, false, nil
+	var best valued
+	for c, err := range k.captures {
+		switch {
+		case err != nil:
+			yield(c, err)
+			return
+		case best.Origin == "" || c.Origin == best.Origin:
+			if rank(&c) >= rank(&best) {
+				best = c
+			}
+		case !yield(best, nil):
+			return
+		default:
+			best = c
+		}
 	}
-	last = s.ahead
-	for {
-		if s.ahead, err, s.more = s.next(); err != nil {
-			return held{}, false, err
-		}
-		if !s.more || s.ahead.SURT != last.SURT || s.ahead.Origin != last.Origin {
-			return last, true, nil
-		}
-		if rank(&s.ahead) >= rank(&last) {
-			last = s.ahead
-		}
+	if best.Origin != "" {
+		yield(best, nil)
 	}
 }
 
 // diff makes the rows of a range of sites.
-func (a *evaluator) diff(ctx context.Context, parts [2][]part, s Shard, format string, p *Part) (Counts, error) {
-	var counts Counts
+func (a *evaluator) diff(ctx context.Context, parts [2][]part, s Shard, format string, p *Part) (counts Counts, err error) {
 	w, err := createTable[Diff](p, tableChanges, format)
 	if err != nil {
 		return counts, err
 	}
 	var sides [2]side
-	var now [2]held
-	var has [2]bool
 	for i := range sides {
-		k, err := gather(ctx, p.Scratch(), parts[i], s.From, s.To)
+		k, err := gather(ctx, p.Scratch(), overlapping(parts[i], s.From, s.To), s.From, s.To)
 		if err != nil {
 			return counts, err
 		}
 		defer k.close()
-		next, stop := iter.Pull2(k.all())
+		next, stop := iter.Pull2(k.decisive)
 		defer stop()
 		sides[i] = side{keyed: k, next: next}
-		if sides[i].ahead, err, sides[i].more = next(); err != nil {
-			return counts, err
-		}
-		if now[i], has[i], err = sides[i].site(); err != nil {
+		if err := sides[i].advance(); err != nil {
 			return counts, err
 		}
 	}
-	for has[0] || has[1] {
-		order := 0
-		switch {
-		case !has[1]:
-			order = -1
-		case !has[0]:
-			order = 1
-		default:
-			order = cmp.Or(strings.Compare(now[0].SURT, now[1].SURT), strings.Compare(now[0].Origin, now[1].Origin))
-		}
+	before, after := &sides[0], &sides[1]
+	for before.more || after.more {
+		order := cmp.Or(strings.Compare(before.now.SURT, after.now.SURT), strings.Compare(before.now.Origin, after.now.Origin))
 		var rows []Diff
 		switch {
-		case order < 0:
-			rows = a.every(now[0].Origin, Gone)
-		case order > 0:
-			rows = a.every(now[1].Origin, Appeared)
+		case !after.more || before.more && order < 0:
+			rows = a.every(before.now.Origin, Gone)
+			err = before.advance()
+		case !before.more || order > 0:
+			rows = a.every(after.now.Origin, Appeared)
+			err = after.advance()
 		default:
-			if rows, err = a.changes(&sides, &now); err != nil {
-				return counts, err
+			if rows, err = a.changes(before, after); err == nil {
+				err = errors.Join(before.advance(), after.advance())
 			}
+			counts.Captures++
 		}
+		if err != nil {
+			return counts, err
+		}
+		counts.Captures++
 		for i := range rows {
 			if err := w.Write(&rows[i]); err != nil {
 				return counts, err
 			}
-		}
-		counts.Rows += int64(len(rows))
-		for i := range sides {
-			if i == 0 && order <= 0 || i == 1 && order >= 0 {
-				counts.Captures++
-				if now[i], has[i], err = sides[i].site(); err != nil {
-					return counts, err
-				}
-			}
-		}
-		if err := ctx.Err(); err != nil {
-			return counts, err
 		}
 	}
 	return counts, w.Close()
@@ -182,29 +173,29 @@ func (a *evaluator) every(origin, change string) (rows []Diff) {
 	return rows
 }
 
-// changes compares two captures of one site.
-func (a *evaluator) changes(sides *[2]side, of *[2]held) ([]Diff, error) {
-	origin := of[0].Origin
-	if !of[0].Answered() || !of[1].Answered() {
-		return a.every(origin, Undecided), nil
+// changes compares the captures of the current site.
+func (a *evaluator) changes(before, after *side) ([]Diff, error) {
+	one, two := &before.now, &after.now
+	if !one.Answered() || !two.Answered() {
+		return a.every(one.Origin, Undecided), nil
 	}
-	if of[0].Place >= 0 && of[1].Place >= 0 && of[0].SHA256 == of[1].SHA256 && of[0].Truncated == of[1].Truncated {
-		return a.every(origin, Same), nil
+	if one.hasBody() && two.hasBody() && one.SHA256 == two.SHA256 && one.Truncated == two.Truncated {
+		return a.every(one.Origin, Same), nil
 	}
 	var rules [2][]*robots.Rules
-	for i := range of {
-		if of[i].Place < 0 {
+	for i, s := range []*side{before, after} {
+		if !s.now.hasBody() {
 			var err error
-			if rules[i], err = a.captureRules(&of[i].Capture); err != nil {
+			if rules[i], err = a.captureRules(&s.now.Capture); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		body, err := sides[i].body(&of[i])
+		body, err := s.body(&s.now)
 		if err != nil {
 			return nil, err
 		}
-		rules[i] = a.bodyRules(body, of[i].Truncated)
+		rules[i] = a.bodyRules(body, s.now.Truncated)
 	}
 	type pair struct{ before, after *robots.Rules }
 	known := map[pair]Diff{}
@@ -218,7 +209,7 @@ func (a *evaluator) changes(sides *[2]side, of *[2]held) ([]Diff, error) {
 				row = compared(p.before, p.after, a.Steps)
 				known[p] = row
 			}
-			row.Origin, row.Agent, row.Dialect = origin, name, a.dialects[d].Name
+			row.Origin, row.Agent, row.Dialect = one.Origin, name, a.dialects[d].Name
 			rows = append(rows, row)
 		}
 	}

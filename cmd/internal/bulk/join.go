@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/cmd/internal/access"
 	"github.com/robotskit/robots/cmd/internal/ask"
 )
 
@@ -77,7 +76,7 @@ func (o JoinOptions) JoinTask(dir, format, snapshot string, lists []string) (*Ta
 			}
 			s.To = max(s.To, files[k].to)
 		}
-		s.Inputs = append(s.Inputs, inputsOf(parts, len(files), s.From, behind(s.To))...)
+		s.Inputs = append(s.Inputs, inputsOf(overlapping(parts, s.From, behind(s.To)))...)
 		t.Shards = append(t.Shards, s)
 	}
 	o.Lists = len(files)
@@ -90,7 +89,7 @@ func (o JoinOptions) JoinTask(dir, format, snapshot string, lists []string) (*Ta
 			return Counts{}, err
 		}
 		j := &joiner{evaluator: a, JoinOptions: o}
-		err = j.shard(ctx, t, s, p)
+		err = j.shard(ctx, t, parts, s, p)
 		return j.counts, err
 	}
 	return t, nil
@@ -112,26 +111,29 @@ type joiner struct {
 	counts  Counts
 	out     *table[Joined]
 	results []result // of one URL, for each of the distinct rules
-
-	// State of the previous URL, which neighbors often share.
-	prefix  string // of URLs of the site, up to their path
-	site    string // its origin
-	held    []held // its captures
-	inForce *held  // of them
-	rules   *ruleSet
 	row     Joined
 
 	keyed *keyed
-	next  func() (held, error, bool)
-	ahead held // the first capture of the next key
+	next  func() (valued, error, bool)
+	ahead valued // the first capture of the next key
 	more  bool
 
 	key   string
-	sites map[string][]held // of the key, by origin, by time
-	files map[int64]*ruleSet
+	sites map[string][]valued // of the key, by origin, by time
+	files map[keptBody]*ruleSet
 	size  int64 // of bodies in files
 
-	silent map[withoutBody]*ruleSet // of captures without a body
+	// State of the previous URL, which neighbors often share.
+	origin  robots.Origin
+	held    []valued // captures of the origin
+	inForce *valued  // of them
+	rules   *ruleSet
+}
+
+// A keptBody is what the rules of a body depend on.
+type keptBody struct {
+	sha256    string
+	truncated bool
 }
 
 // Limits of the bodies whose rules a join keeps.
@@ -140,24 +142,26 @@ const (
 	maxRuleSetBytes = 16 << 20
 )
 
-func (j *joiner) shard(ctx context.Context, t *Task, s Shard, p *Part) (err error) {
+func (j *joiner) shard(ctx context.Context, t *Task, parts []part, s Shard, p *Part) (err error) {
 	if j.out, err = createTable[Joined](p, tableJoined, t.Format); err != nil {
 		return err
 	}
-	n := sort.SearchInts(s.Inputs, j.Lists)
-	if j.keyed, err = gather(ctx, p.Scratch(), t.partsOf(s.Inputs[n:]), s.From, behind(s.To)); err != nil {
+	before := behind(s.To)
+	if j.keyed, err = gather(ctx, p.Scratch(), overlapping(parts, s.From, before), s.From, before); err != nil {
 		return err
 	}
 	defer j.keyed.close()
 	var stop func()
-	j.next, stop = iter.Pull2(j.keyed.all())
+	j.next, stop = iter.Pull2(j.keyed.captures)
 	defer stop()
 	if err := j.advance(); err != nil {
 		return err
 	}
 	var lists []string
-	for _, i := range s.Inputs[:n] {
-		lists = append(lists, t.Inputs[i].Name)
+	for _, i := range s.Inputs {
+		if i < j.Lists {
+			lists = append(lists, t.Inputs[i].Name)
+		}
 	}
 	read := readLists
 	if j.Sort {
@@ -165,7 +169,7 @@ func (j *joiner) shard(ctx context.Context, t *Task, s Shard, p *Part) (err erro
 			return sortLists(p.Scratch(), lists, fn)
 		}
 	}
-	n = 0
+	n := 0
 	if err := read(lists, func(p place, l listed) (bool, error) {
 		if n++; n%1024 == 0 && ctx.Err() != nil {
 			return false, ctx.Err()
@@ -185,9 +189,9 @@ func (j *joiner) advance() (err error) {
 
 // load loads the captures of a key.
 func (j *joiner) load(key string) error {
-	j.key, j.sites = strings.Clone(key), map[string][]held{}
-	j.files, j.size = map[int64]*ruleSet{}, 0
-	j.prefix, j.site, j.held, j.inForce = "", "", nil, nil
+	j.key, j.sites = strings.Clone(key), map[string][]valued{}
+	j.files, j.size = map[keptBody]*ruleSet{}, 0
+	j.origin, j.held, j.inForce = robots.Origin{}, nil, nil
 	for j.more && j.ahead.SURT < key {
 		if err := j.advance(); err != nil {
 			return err
@@ -204,60 +208,39 @@ func (j *joiner) load(key string) error {
 }
 
 // look finds the last capture of the site that is not after a time, and its rules.
-func (j *joiner) look(at int64) (err error) {
-	i := len(j.held)
-	if i > 0 && j.held[i-1].at > at {
-		i = sort.Search(i, func(i int) bool { return j.held[i].at > at })
-	}
+func (j *joiner) look(at time.Time) (err error) {
+	i := sort.Search(len(j.held), func(i int) bool { return j.held[i].Fetched.After(at) })
 	if i == 0 {
 		j.inForce = nil
 		return nil
 	}
-	if h := &j.held[i-1]; h != j.inForce {
-		j.inForce = h
-		j.rules, err = j.rulesOf(h)
+	if c := &j.held[i-1]; c != j.inForce {
+		j.inForce = c
+		j.rules, err = j.rulesOf(c)
 	}
 	return err
 }
 
 // rulesOf returns the rules of a capture, nil if it has no answer.
-func (j *joiner) rulesOf(h *held) (*ruleSet, error) {
-	switch {
-	case !h.Answered():
-		return nil, nil
-	case h.Place < 0:
-		key := h.withoutBody()
-		if s := j.silent[key]; s != nil {
-			return s, nil
-		}
-		rules, err := j.captureRules(&h.Capture)
-		if err != nil {
-			return nil, err
-		}
-		if j.silent == nil || len(j.silent) == maxWithoutBody {
-			j.silent = map[withoutBody]*ruleSet{}
-		}
-		j.silent[key] = j.ruleSet(rules)
-		return j.silent[key], nil
+func (j *joiner) rulesOf(c *valued) (*ruleSet, error) {
+	if !c.hasBody() {
+		return j.without(&c.Capture)
 	}
-	place := h.Place << 1
-	if h.Truncated {
-		place++
-	}
-	if s := j.files[place]; s != nil {
+	key := keptBody{c.SHA256, c.Truncated}
+	if s := j.files[key]; s != nil {
 		return s, nil
 	}
 	if len(j.files) >= maxRuleSets || j.size > maxRuleSetBytes {
-		j.files, j.size = map[int64]*ruleSet{}, 0
+		clear(j.files)
+		j.size = 0
 	}
-	body, err := j.keyed.body(h)
+	body, err := j.keyed.body(c)
 	if err != nil {
 		return nil, err
 	}
-	s := j.ruleSet(j.bodyRules(body, h.Truncated))
-	j.files[place] = s
-	j.size += h.Size
-	return s, nil
+	j.files[key] = j.ruleSet(j.bodyRules(body, c.Truncated))
+	j.size += int64(len(body))
+	return j.files[key], nil
 }
 
 // join writes the rows of a URL.
@@ -277,25 +260,29 @@ func (j *joiner) join(p place, l listed) error {
 		}
 	}
 	row := &j.row
-	row.URL, row.At, row.Path = valid(l.url), time.UnixMilli(l.at).UTC(), ""
+	at := time.UnixMilli(l.at).UTC()
+	row.URL, row.At, row.Path = valid(l.url), at, ""
 	row.SURT, row.Origin, row.Engine = "", "", Engine()
 	row.Fetched, row.Offset, row.AgeS, row.Outcome, row.Input = nil, nil, nil, "", ""
 	if l.key != "" {
 		row.SURT = valid(j.key)
 	}
-	var capture *held
-	path, err := j.parse(l.url)
+	var capture *valued
+	origin, path, err := robots.ParseURL(l.url)
 	if err == nil {
-		if err := j.look(l.at); err != nil {
+		if row.Origin = origin.String(); origin != j.origin {
+			j.origin, j.held, j.inForce = origin, j.sites[row.Origin], nil
+		}
+		if err := j.look(at); err != nil {
 			return err
 		}
-		row.Path, row.Origin = valid(path.String()), j.site
+		row.Path = valid(path.String())
 		capture = j.inForce
 	}
 	results := j.results[:0]
 	var rules *ruleSet
 	if capture != nil {
-		age := (l.at - capture.at) / 1000
+		age := (l.at - capture.Fetched.UnixMilli()) / 1000
 		row.Fetched, row.Offset, row.AgeS, row.Outcome, row.Input = &capture.Fetched, &capture.Offset, &age, capture.Outcome, capture.Input
 		rules = j.rules
 	}
@@ -326,28 +313,3 @@ func (j *joiner) join(p place, l listed) error {
 	}
 	return nil
 }
-
-// parse selects the site of a URL and returns the path.
-func (j *joiner) parse(url string) (robots.Path, error) {
-	if rest, ok := strings.CutPrefix(url, j.prefix); ok && j.prefix != "" && len(rest) > 1 && rest[0] == '/' && rest[1] != '/' {
-		return robots.ParsePath(rest)
-	}
-	origin, path, err := robots.ParseURL(url)
-	if err != nil {
-		return path, err
-	}
-	if site := origin.String(); site != j.site || j.held == nil {
-		j.site = site
-		j.held, j.inForce = j.sites[site], nil
-	}
-	j.prefix = ""
-	if begin := strings.Index(url, "://") + 3; begin > 2 {
-		if end := strings.IndexByte(url[begin:], '/'); end > 0 && !strings.ContainsAny(url[begin:begin+end], "?#\\") {
-			j.prefix = strings.Clone(url[:begin+end])
-		}
-	}
-	return path, nil
-}
-
-// unknown is the result without an answer.
-var unknown = result{Access: string(access.Unknown)}

@@ -1,19 +1,16 @@
 package bulk
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -23,37 +20,33 @@ import (
 type part struct {
 	captures, bodies Input
 	from, to         string // the range of its sites, see Shard
-}
-
-// overlaps reports whether a part can have sites of a range; "" is no bound.
-func (in *part) overlaps(from, before string) bool {
-	return (before == "" || in.from < before) && (in.to == "" || in.to > from)
+	number           int    // of captures in the inputs of a task; bodies follow
 }
 
 // addParts appends the parts of a snapshot to the inputs of a task.
 func (t *Task) addParts(parts []part) {
-	for _, p := range parts {
-		t.Inputs = append(t.Inputs, p.captures, p.bodies)
+	for i := range parts {
+		parts[i].number = len(t.Inputs)
+		t.Inputs = append(t.Inputs, parts[i].captures, parts[i].bodies)
 	}
 }
 
-// inputsOf returns the indexes of those of parts that overlap a range, of which the first has
-// an index in the inputs of a task.
-func inputsOf(parts []part, first int, from, before string) (inputs []int) {
-	for i := range parts {
-		if parts[i].overlaps(from, before) {
-			inputs = append(inputs, first+2*i, first+2*i+1)
+// overlapping returns the parts that can have sites of a range; "" is no bound.
+func overlapping(parts []part, from, before string) (found []part) {
+	for _, p := range parts {
+		if (before == "" || p.from < before) && (p.to == "" || p.to > from) {
+			found = append(found, p)
 		}
 	}
-	return inputs
+	return found
 }
 
-// partsOf returns the parts of a snapshot among the inputs of a shard.
-func (t *Task) partsOf(inputs []int) (parts []part) {
-	for pair := range slices.Chunk(inputs, 2) {
-		parts = append(parts, part{captures: t.Inputs[pair[0]], bodies: t.Inputs[pair[1]]})
+// inputsOf returns the indexes of parts in the inputs of their task.
+func inputsOf(parts []part) (inputs []int) {
+	for _, p := range parts {
+		inputs = append(inputs, p.number, p.number+1)
 	}
-	return parts
+	return inputs
 }
 
 // openSnapshot lists the parts of a snapshot. The hash of captures covers bodies, whose
@@ -84,7 +77,7 @@ func openSnapshot(dir string) ([]part, error) {
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, part{captures, Input{Name: filepath.ToSlash(bodies), Size: info.Size()}, s.From, s.To})
+		parts = append(parts, part{captures: captures, bodies: Input{Name: filepath.ToSlash(bodies), Size: info.Size()}, from: s.From, to: s.To})
 	}
 	if missing > 0 {
 		return nil, fmt.Errorf("%s lacks %d of %d parts: complete robots-bulk pack first", dir, missing, len(t.Shards))
@@ -92,179 +85,158 @@ func openSnapshot(dir string) ([]part, error) {
 	return parts, nil
 }
 
-// eachBody calls want with every capture. For those for which it returns bytes, it calls fn
-// once per distinct body, and put with the results of want and fn for each capture. It holds
-// one body at a time.
-func (in *part) eachBody(ctx context.Context, scratch string, want func(c *Capture) ([]byte, error), fn func(body []byte, truncated bool) ([]byte, error), put func(wanted, value []byte) error) error {
+// A valued is a capture with the value that a function made of its body, nil without a body.
+type valued struct {
+	Capture
+	value []byte
+}
+
+// evaluated yields the captures of a range of sites in order. It calls fn for the bodies of one
+// part after another, once for each body, so only one body is in memory.
+func evaluated(ctx context.Context, scratch string, parts []part, from, before string, fn func(body []byte, truncated bool) ([]byte, error)) iter.Seq2[valued, error] {
+	one := func(in *part, yield func(valued, error) bool) (more bool, err error) {
+		values := newSorter(scratch)
+		defer values.close()
+		if err := in.evaluate(ctx, scratch, from, before, fn, values); err != nil {
+			return false, err
+		}
+		next, stop := iter.Pull2(values.all())
+		defer stop()
+		for c, err := range in.sites(ctx, from, before) {
+			if err != nil {
+				return false, err
+			}
+			v := valued{Capture: c}
+			if c.hasBody() {
+				pair, err, _ := next()
+				if err != nil {
+					return false, err
+				}
+				v.value = bytes.Clone(pair.value)
+			}
+			if !yield(v, nil) {
+				return false, nil
+			}
+		}
+		return true, nil
+	}
+	return func(yield func(valued, error) bool) {
+		for i := range parts {
+			more, err := one(&parts[i], yield)
+			if err != nil {
+				yield(valued{}, err)
+			}
+			if !more {
+				return
+			}
+		}
+	}
+}
+
+// sites yields the captures of a range of sites.
+func (in *part) sites(ctx context.Context, from, before string) iter.Seq2[Capture, error] {
+	return func(yield func(Capture, error) bool) {
+		for c, err := range readTable[Capture](filepath.FromSlash(in.captures.Name)) {
+			if err == nil {
+				err = ctx.Err()
+			}
+			switch {
+			case err == nil && c.SURT < from:
+				continue
+			case err == nil && before != "" && c.SURT >= before:
+				return
+			}
+			if !yield(c, err) {
+				return
+			}
+		}
+	}
+}
+
+// evaluate sorts the values of the bodies of captures into the order of the captures.
+func (in *part) evaluate(ctx context.Context, scratch, from, before string, fn func(body []byte, truncated bool) ([]byte, error), values *sorter) error {
 	byHash := newSorter(scratch)
 	defer byHash.close()
-	var key []byte
-	row := 0
-	for c, err := range readTable[Capture](filepath.FromSlash(in.captures.Name)) {
-		if err == nil && row%1024 == 0 {
-			err = ctx.Err()
-		}
+	rows := uint64(0)
+	for c, err := range in.sites(ctx, from, before) {
 		if err != nil {
 			return err
 		}
-		row++
-		wanted, err := want(&c)
-		if errors.Is(err, errEnough) {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		if wanted == nil {
+		if !c.hasBody() {
 			continue
 		}
-		sum, err := hex.DecodeString(c.SHA256)
-		if err != nil || len(sum) != sha256.Size {
+		key, err := hex.DecodeString(c.SHA256)
+		if err != nil || len(key) != sha256.Size {
 			return fmt.Errorf("%s: %s at byte %d of %s has an invalid hash", in.captures.Name, c.URL, c.Offset, c.Input)
 		}
-		key = append(append(key[:0], sum...), 0)
 		if c.Truncated {
-			key[sha256.Size] = 1
+			key = append(key, 1)
 		}
-		if err := byHash.add(key, wanted); err != nil {
+		if err := byHash.add(key, binary.BigEndian.AppendUint64(nil, rows)); err != nil {
 			return err
 		}
+		rows++
 	}
 	next, stop := iter.Pull2(readTable[Body](filepath.FromSlash(in.bodies.Name)))
 	defer stop()
 	var body Body
 	var last, value []byte
-	return byHash.each(func(key, wanted []byte) error {
-		if !bytes.Equal(key, last) {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			last = append(last[:0], key...)
-			sum := hex.EncodeToString(key[:sha256.Size])
-			for body.SHA256 < sum {
-				b, err, more := next()
-				if err != nil {
+	for pair, err := range byHash.all() {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(pair.key, last) {
+			last = append(last[:0], pair.key...)
+			sum := hex.EncodeToString(last[:sha256.Size])
+			for more := true; more && body.SHA256 < sum; {
+				if body, err, more = next(); err != nil {
 					return err
 				}
-				if !more {
-					break
-				}
-				body = b
 			}
 			if body.SHA256 != sum {
 				return fmt.Errorf("%s lacks the body %s of %s", in.bodies.Name, sum, in.captures.Name)
 			}
-			var err error
-			if value, err = fn(body.Body, key[sha256.Size] == 1); err != nil {
+			if value, err = fn(body.Body, len(last) > sha256.Size); err != nil {
 				return err
 			}
 		}
-		return put(wanted, value)
-	})
-}
-
-// errEnough ends a loop.
-var errEnough = errors.New("enough")
-
-// A keyed holds the captures of a range of sites in order, and their bodies in a file.
-type keyed struct {
-	rows   *sorter
-	bodies *os.File
-}
-
-// A held is a capture with the place of its body.
-type held struct {
-	Capture
-	Place int64 // -1: no body
-	Size  int64
-	at    int64 // Fetched in milliseconds since 1970
-}
-
-// gather makes the captures of sites from one key on, and before another, available in
-// order. "" is no bound.
-func gather(ctx context.Context, scratch string, parts []part, from, before string) (k *keyed, err error) {
-	k = &keyed{rows: newSorter(scratch)}
-	defer func() {
-		if err != nil {
-			k.close()
+		if err := values.add(pair.value, value); err != nil {
+			return err
 		}
-	}()
-	if k.bodies, err = os.CreateTemp(scratch, "bodies-*"); err != nil {
+	}
+	return nil
+}
+
+// A keyed holds the captures of a range of sites, each with the place of its body in a file.
+type keyed struct {
+	captures iter.Seq2[valued, error]
+	bodies   *os.File
+}
+
+func gather(ctx context.Context, scratch string, parts []part, from, before string) (*keyed, error) {
+	f, err := os.CreateTemp(scratch, "bodies-*")
+	if err != nil {
 		return nil, err
 	}
-	out := bufio.NewWriterSize(k.bodies, 64<<10)
-	at := int64(0)
-	for number, in := range parts {
-		put := func(h held) error {
-			row, err := json.Marshal(h)
-			if err != nil {
-				return err
-			}
-			return k.rows.add(h.sortKey(uint32(number)), row)
-		}
-		if err = in.eachBody(ctx, scratch, func(c *Capture) ([]byte, error) {
-			switch {
-			case c.SURT < from:
-				return nil, nil
-			case before != "" && c.SURT >= before:
-				return nil, errEnough
-			case c.SHA256 == "":
-				return nil, put(held{Capture: *c, Place: -1})
-			}
-			return json.Marshal(c)
-		}, func(body []byte, _ bool) ([]byte, error) {
-			place := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(at)), uint64(len(body)))
-			at += int64(len(body))
-			_, err := out.Write(body)
-			return place, err
-		}, func(row, place []byte) error {
-			var h held
-			if err := json.Unmarshal(row, &h.Capture); err != nil {
-				return err
-			}
-			first, n := binary.Uvarint(place)
-			size, _ := binary.Uvarint(place[n:])
-			h.Place, h.Size = int64(first), int64(size)
-			return put(h)
-		}); err != nil {
-			return nil, err
-		}
-	}
-	return k, out.Flush()
-}
-
-// all yields the captures in order.
-func (k *keyed) all() iter.Seq2[held, error] {
-	return func(yield func(held, error) bool) {
-		err := k.rows.each(func(_, row []byte) error {
-			var h held
-			if err := json.Unmarshal(row, &h); err != nil {
-				return err
-			}
-			if h.at = h.Fetched.UnixMilli(); !yield(h, nil) {
-				return errEnough
-			}
-			return nil
-		})
-		if err != nil && !errors.Is(err, errEnough) {
-			yield(held{}, err)
-		}
-	}
+	at := 0
+	return &keyed{bodies: f, captures: evaluated(ctx, scratch, parts, from, before, func(body []byte, _ bool) ([]byte, error) {
+		place := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(at)), uint64(len(body)))
+		at += len(body)
+		_, err := f.Write(body)
+		return place, err
+	})}, nil
 }
 
 // body reads the body of a capture.
-func (k *keyed) body(h *held) ([]byte, error) {
-	body := make([]byte, h.Size)
-	_, err := k.bodies.ReadAt(body, h.Place)
-	if h.Size == 0 {
-		err = nil
-	}
+func (k *keyed) body(c *valued) ([]byte, error) {
+	at, n := binary.Uvarint(c.value)
+	size, _ := binary.Uvarint(c.value[n:])
+	body := make([]byte, size)
+	_, err := k.bodies.ReadAt(body, int64(at))
 	return body, err
 }
 
-func (k *keyed) close() {
-	k.rows.close()
-	if k.bodies != nil {
-		remove([]*os.File{k.bodies})
-	}
-}
+func (k *keyed) close() { remove([]*os.File{k.bodies}) }

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"iter"
 	"os"
 	"slices"
 )
@@ -20,6 +21,9 @@ type sorter struct {
 	pairs []pair
 	runs  []*os.File
 }
+
+// A sorted is a pair that all yields.
+type sorted struct{ key, value []byte }
 
 // A pair is the place in the arena and the lengths of a key and a value.
 type pair struct{ at, key, value int }
@@ -89,6 +93,24 @@ func (s *sorter) write(each func(put func(key, value []byte) error) error) error
 	}
 	return err
 }
+
+// all yields all pairs in order. The slices are valid until the next pair.
+func (s *sorter) all() iter.Seq2[sorted, error] {
+	return func(yield func(sorted, error) bool) {
+		err := s.each(func(key, value []byte) error {
+			if !yield(sorted{key, value}, nil) {
+				return errEnough
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errEnough) {
+			yield(sorted{}, err)
+		}
+	}
+}
+
+// errEnough ends a loop.
+var errEnough = errors.New("enough")
 
 // each calls fn with all pairs in order. The slices are valid until it returns.
 func (s *sorter) each(fn func(key, value []byte) error) error {

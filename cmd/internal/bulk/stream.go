@@ -4,8 +4,6 @@ import (
 	"context"
 	"io"
 	"time"
-
-	"github.com/robotskit/robots/fetch"
 )
 
 // Stream reads JSON Lines of docs/batch.md with a url and a file, and writes the verdicts
@@ -33,14 +31,13 @@ func (o AskOptions) Stream(ctx context.Context, in io.Reader, out io.Writer, for
 			return err
 		}
 		c.take(row)
-		results := (*answers)(nil)
-		if c.Outcome == fetch.Success.String() {
-			results = a.ask(a.ruleSet(a.bodyRules(body, c.Truncated)))
-		} else if results, err = a.without(c); err != nil {
+		var rules *ruleSet
+		if c.hasBody() {
+			rules = a.ruleSet(a.bodyRules(body, c.Truncated))
+		} else if rules, err = a.without(c); err != nil {
 			return err
 		}
-		_, err = a.write(w, c, results)
-		return err
+		return a.write(w, c, a.ask(rules))
 	}
 	if err := r.lines(ctx, "-", in, time.Unix(0, 0)); err != nil {
 		return err
