@@ -461,15 +461,21 @@ func sortLists(scratch string, names []string, fn func(p place, l listed) (bool,
 			return err
 		}
 	}
-	return s.each(func(key, value []byte) error {
-		number := func() uint64 {
+	for pair, err := range s.all {
+		if err != nil {
+			return err
+		}
+		value := pair.value
+		number := func() int {
 			n, size := binary.Uvarint(value)
 			value = value[size:]
-			return n
+			return int(n)
 		}
-		p := place{file: names[number()], unit: "row", n: int(number())}
+		p := place{file: names[number()], unit: "row", n: number()}
 		at, size := binary.Varint(value)
-		_, err := fn(p, listed{url: string(value[size:]), at: at, key: string(key)})
-		return err
-	})
+		if _, err := fn(p, listed{url: string(value[size:]), at: at, key: string(pair.key)}); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -278,45 +278,71 @@ func (v *archive) part(ctx context.Context, t *Task, s Shard, p *Part) (counts C
 			return counts, err
 		}
 	}
-	if err := writeAll(p, tableCaptures, t.Format, []string{"surt", "origin", "fetched"}, func(put func(Capture) error) error {
-		return v.each(ctx, s.From, s.To, func(a *answer) error {
-			if !a.robots() {
-				return nil
-			}
-			c, last, err := v.resolve(a)
-			if err != nil {
-				return err
-			}
-			counts.Captures++
-			if last != nil && last.SHA256 != "" {
-				sum, err := hex.DecodeString(last.SHA256)
-				if err != nil {
-					return err
-				}
-				place := binary.BigEndian.AppendUint32(nil, uint32(v.number[last.run]))
-				if err := bodies.add(sum, binary.BigEndian.AppendUint64(place, uint64(last.Body))); err != nil {
-					return err
-				}
-			}
-			return put(*c)
-		})
-	}); err != nil {
+	captures, err := createTable[Capture](p, tableCaptures, t.Format, "surt", "origin", "fetched")
+	if err != nil {
 		return counts, err
 	}
-	var last []byte
-	return counts, writeAll(p, tableBodies, t.Format, []string{"sha256"}, func(put func(Body) error) error {
-		return bodies.each(func(sum, place []byte) error {
-			if bytes.Equal(sum, last) {
-				return ctx.Err()
-			}
-			last = append(last[:0], sum...)
-			body, err := v.runs[binary.BigEndian.Uint32(place)].body(int64(binary.BigEndian.Uint64(place[4:])))
+	for a, err := range v.answers(ctx, s.From, s.To) {
+		if err != nil {
+			return counts, err
+		}
+		if !a.robots() {
+			continue
+		}
+		c, last, err := v.resolve(a)
+		if err != nil {
+			return counts, err
+		}
+		counts.Captures++
+		if last != nil && last.SHA256 != "" {
+			sum, err := hex.DecodeString(last.SHA256)
 			if err != nil {
-				return err
+				return counts, err
 			}
-			return put(Body{hex.EncodeToString(sum), body})
-		})
-	})
+			place := binary.BigEndian.AppendUint32(nil, uint32(last.run.number))
+			if err := bodies.add(sum, binary.BigEndian.AppendUint64(place, uint64(last.Body))); err != nil {
+				return counts, err
+			}
+		}
+		if err := captures.Write(c); err != nil {
+			return counts, err
+		}
+	}
+	if err := captures.Close(); err != nil {
+		return counts, err
+	}
+	return counts, v.writeBodies(ctx, p, t.Format, bodies)
+}
+
+// writeBodies writes bodies, each once, from their sorted hashes and places.
+func (v *archive) writeBodies(ctx context.Context, p *Part, format string, sorted *sorter) error {
+	w, err := createTable[Body](p, tableBodies, format, "sha256")
+	if err != nil {
+		return err
+	}
+	last := ""
+	for pair, err := range sorted.all {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		sum := hex.EncodeToString(pair.key)
+		if sum == last {
+			continue
+		}
+		last = sum
+		run, place := binary.BigEndian.Uint32(pair.value), binary.BigEndian.Uint64(pair.value[4:])
+		body, err := v.runs[run].body(int64(place))
+		if err != nil {
+			return err
+		}
+		if err := w.Write(&Body{sum, body}); err != nil {
+			return err
+		}
+	}
+	return w.Close()
 }
 
 // writeDamage writes what the inputs of all runs have that cannot be read.
@@ -328,14 +354,16 @@ func (v *archive) writeDamage(p *Part) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	return writeAll(p, errorsDir, JSONL, nil, func(put func(Damaged) error) error {
-		for _, d := range rows {
-			if err := put(d); err != nil {
-				return err
-			}
+	w, err := createTable[Damaged](p, errorsDir, JSONL)
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		if err := w.Write(&rows[i]); err != nil {
+			return err
 		}
-		return nil
-	})
+	}
+	return w.Close()
 }
 
 // createTable creates the part of a table.
@@ -345,18 +373,6 @@ func createTable[T any](p *Part, name, format string, sorted ...string) (*table[
 		return nil, err
 	}
 	return writeTable[T](out, format, sorted...)
-}
-
-// writeAll writes a table of a part.
-func writeAll[T any](p *Part, table, format string, sorted []string, each func(put func(T) error) error) error {
-	w, err := createTable[T](p, table, format, sorted...)
-	if err != nil {
-		return err
-	}
-	if err := each(func(row T) error { return w.Write(&row) }); err != nil {
-		return err
-	}
-	return w.Close()
 }
 
 // sortKey orders answers by site, time and place in the inputs.

@@ -1,10 +1,10 @@
 package bulk
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
+	"io"
+	"iter"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -18,7 +18,6 @@ import (
 // a search for a key in each run. It is safe for concurrent use.
 type archive struct {
 	runs   []*runFile
-	number map[*runFile]int
 	window int64       // milliseconds
 	read   map[int]int // the run that has an input
 }
@@ -28,12 +27,11 @@ func openArchive(t *Task, o PackOptions) (*archive, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &archive{number: map[*runFile]int{}, read: map[int]int{}, window: o.Window.Milliseconds()}
+	v := &archive{read: map[int]int{}, window: o.Window.Milliseconds()}
 	if v.runs, err = openRuns(first); err != nil {
 		return nil, err
 	}
-	for i, r := range v.runs {
-		v.number[r] = i
+	for i := range v.runs {
 		for _, input := range first.Shards[i].Inputs {
 			v.read[input] = i
 		}
@@ -43,12 +41,13 @@ func openArchive(t *Task, o PackOptions) (*archive, error) {
 
 // openRuns opens the runs of a task, which must be complete.
 func openRuns(first *Task) (runs []*runFile, err error) {
-	for _, s := range first.Shards {
+	for i, s := range first.Shards {
 		r, err := openRun(first.path(tableRuns, first.Name(s)))
 		if err != nil {
 			closeRuns(runs)
 			return nil, err
 		}
+		r.number = i
 		runs = append(runs, r)
 	}
 	return runs, nil
@@ -60,33 +59,35 @@ func closeRuns(runs []*runFile) {
 	}
 }
 
-// each calls fn with the answers of a range of sites, in order.
-func (v *archive) each(ctx context.Context, from, to string, fn func(a *answer) error) error {
-	inputs := make([]*bufio.Reader, len(v.runs))
+// answers yields the answers of a range of sites in order.
+func (v *archive) answers(ctx context.Context, from, to string) iter.Seq2[*answer, error] {
+	inputs := make([]io.Reader, len(v.runs))
 	for i, r := range v.runs {
-		inputs[i] = bufio.NewReaderSize(r.from(from), 32<<10)
+		inputs[i] = r.from(from)
 	}
-	n := 0
-	err := merge(inputs, func(key, row []byte) error {
-		if n++; n%1024 == 0 && ctx.Err() != nil {
-			return ctx.Err()
+	return func(yield func(*answer, error) bool) {
+		for p, err := range merge(inputs) {
+			surt := ""
+			if err == nil {
+				surt, err = surtOf(p.key), ctx.Err()
+			}
+			switch {
+			case err != nil:
+			case surt < from:
+				continue
+			case to != "" && surt >= to:
+				return
+			}
+			var a answer
+			if err == nil {
+				a.run = v.runs[v.read[int(inputOf(p.key))]]
+				err = json.Unmarshal(p.value, &a)
+			}
+			if !yield(&a, err) {
+				return
+			}
 		}
-		switch surt := surtOf(key); {
-		case surt < from:
-			return nil
-		case to != "" && surt >= to:
-			return errEnough
-		}
-		a := &answer{run: v.runs[v.read[int(inputOf(key))]]}
-		if err := json.Unmarshal(row, a); err != nil {
-			return err
-		}
-		return fn(a)
-	})
-	if errors.Is(err, errEnough) {
-		return nil
 	}
-	return err
 }
 
 // find returns the answer of a hash that is nearest to a time, nil if there is none in the

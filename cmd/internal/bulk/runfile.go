@@ -23,7 +23,7 @@ import (
 // It has four sections:
 //
 //	bodies   compressed by s2, each behind its length
-//	answers  records of a sorter in the order of answer.sortKey
+//	answers  pairs in the order of answer.sortKey
 //	keys     of keySize bytes, sorted: where the answers to a URL are
 //	index    runIndex as JSON, and its length in 8 bytes
 
@@ -43,7 +43,7 @@ type mark struct {
 }
 
 const (
-	fenceKeys = 128
+	fenceKeys = 16
 	maxMarks  = 4096
 	firstStep = 4 << 10
 )
@@ -165,24 +165,26 @@ func (x *runIndex) writeAnswers(ctx context.Context, out *bufio.Writer, sorted *
 	defer keys.close()
 	place, weight := x.Answers, int64(0)
 	x.Step = firstStep
-	var head []byte
-	rows := 0
-	if err := sorted.each(func(name, row []byte) error {
-		if rows++; rows%1024 == 0 && ctx.Err() != nil {
-			return ctx.Err()
+	var text []byte
+	for p, err := range sorted.all {
+		if err == nil {
+			err = ctx.Err()
 		}
 		var a answer
-		if err := json.Unmarshal(row, &a); err != nil {
+		if err == nil {
+			err = json.Unmarshal(p.value, &a)
+		}
+		if err != nil {
 			return err
 		}
 		if weight >= x.Step || len(x.Marks) == 0 {
 			weight = 0
-			if x.Marks = append(x.Marks, mark{surtOf(name), place}); len(x.Marks) == maxMarks {
+			if x.Marks = append(x.Marks, mark{surtOf(p.key), place}); len(x.Marks) == maxMarks {
 				x.thin()
 			}
 		}
-		weight += int64(len(row)) + min(a.Bytes, maxKept)
-		k := key{hashOf(byURL, a.URL), a.At, inputOf(name), place}
+		weight += int64(len(p.value)) + min(a.Bytes, maxKept)
+		k := key{hashOf(byURL, a.URL), a.At, inputOf(p.key), place}
 		if a.Revisit != nil {
 			k.hash = hashOf(byRevisit, a.URL)
 		}
@@ -195,26 +197,28 @@ func (x *runIndex) writeAnswers(ctx context.Context, out *bufio.Writer, sorted *
 				return err
 			}
 		}
-		head = binary.AppendUvarint(binary.AppendUvarint(head[:0], uint64(len(name))), uint64(len(row)))
-		place += int64(len(head) + len(name) + len(row))
-		_, _ = out.Write(head) // its error is sticky
-		_, _ = out.Write(name)
-		_, err := out.Write(row)
-		return err
-	}); err != nil {
-		return err
+		text = appendPair(text[:0], p)
+		place += int64(len(text))
+		if _, err := out.Write(text); err != nil {
+			return err
+		}
 	}
 	x.Keys, x.End = place, place
 	n := 0
-	return keys.each(func(k, _ []byte) error {
+	for p, err := range keys.all {
+		if err != nil {
+			return err
+		}
 		if n%fenceKeys == 0 {
-			x.Fence = append(x.Fence, binary.BigEndian.Uint64(k))
+			x.Fence = append(x.Fence, binary.BigEndian.Uint64(p.key))
 		}
 		n++
 		x.End += keySize
-		_, err := out.Write(k)
-		return err
-	})
+		if _, err := out.Write(p.key); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // thin drops every second mark.
@@ -232,6 +236,7 @@ var errRun = errors.New("the run is malformed")
 type runFile struct {
 	*os.File
 	runIndex
+	number int // among the runs of the archive
 }
 
 func openRun(name string) (*runFile, error) {
@@ -295,12 +300,12 @@ func (r *runFile) body(at int64) ([]byte, error) {
 
 // at reads the answer at a place.
 func (r *runFile) at(place int64) (*answer, error) {
-	one := run{in: bufio.NewReaderSize(io.NewSectionReader(r, place, r.Keys-place), 2<<10)}
-	if err := one.next(); err != nil {
+	var p pair
+	if err := readPair(bufio.NewReaderSize(io.NewSectionReader(r, place, r.Keys-place), 2<<10), &p); err != nil {
 		return nil, err
 	}
 	a := &answer{run: r}
-	return a, json.Unmarshal(one.value, a)
+	return a, json.Unmarshal(p.value, a)
 }
 
 // find returns the key of a hash that is nearest to a time, at most a window away; of two
@@ -349,30 +354,20 @@ func (r *runFile) key(number int64) (key, error) {
 }
 
 // search returns the number of the first key that is not before another.
-func (r *runFile) search(k key) (int64, error) {
+func (r *runFile) search(k key) (number int64, err error) {
 	want := k.append(nil)
 	prefix := binary.BigEndian.Uint64(want)
-	count := (r.End - r.Keys) / keySize
-	if count == 0 {
-		return 0, nil
-	}
-	low := max(sort.Search(len(r.Fence), func(i int) bool { return r.Fence[i] >= prefix })-1, 0)
-	high := max(sort.Search(len(r.Fence), func(i int) bool { return r.Fence[i] > prefix }), low+1)
-	keys := make([]byte, fenceKeys*keySize)
-	var err error
-	first := fenceKeys * int64(low+sort.Search(high-low-1, func(i int) bool {
+	low := fenceKeys * max(sort.Search(len(r.Fence), func(i int) bool { return r.Fence[i] >= prefix })-1, 0)
+	high := fenceKeys * sort.Search(len(r.Fence), func(i int) bool { return r.Fence[i] > prefix })
+	high = min(high, int(r.End-r.Keys)/keySize)
+	var found [keySize]byte
+	low += sort.Search(high-low, func(i int) bool {
 		if err == nil {
-			_, err = r.ReadAt(keys[:keySize], r.Keys+int64(low+1+i)*fenceKeys*keySize)
+			_, err = r.ReadAt(found[:], r.Keys+int64(low+i)*keySize)
 		}
-		return err != nil || bytes.Compare(keys[:keySize], want) >= 0
-	}))
-	keys = keys[:min(fenceKeys, count-first)*keySize]
-	if err == nil {
-		_, err = r.ReadAt(keys, r.Keys+first*keySize)
-	}
-	return first + int64(sort.Search(len(keys)/keySize, func(i int) bool {
-		return bytes.Compare(keys[i*keySize:(i+1)*keySize], want) >= 0
-	})), err
+		return err != nil || bytes.Compare(found[:], want) >= 0
+	})
+	return int64(low), err
 }
 
 // bounds returns parts-1 sites that divide the answers of runs into parts of about one size.

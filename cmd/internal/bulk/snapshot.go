@@ -100,7 +100,7 @@ func evaluated(ctx context.Context, scratch string, parts []part, from, before s
 		if err := in.evaluate(ctx, scratch, from, before, fn, values); err != nil {
 			return false, err
 		}
-		next, stop := iter.Pull2(values.all())
+		next, stop := iter.Pull2(values.all)
 		defer stop()
 		for c, err := range in.sites(ctx, from, before) {
 			if err != nil {
@@ -181,7 +181,7 @@ func (in *part) evaluate(ctx context.Context, scratch, from, before string, fn f
 	defer stop()
 	var body Body
 	var last, value []byte
-	for pair, err := range byHash.all() {
+	for pair, err := range byHash.all {
 		if err == nil {
 			err = ctx.Err()
 		}

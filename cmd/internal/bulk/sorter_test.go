@@ -24,11 +24,14 @@ func TestSorter(t *testing.T) {
 		}
 		slices.Sort(want)
 		var got []string
-		if err := s.each(func(key, value []byte) error {
-			got = append(got, string(key)+string(value))
-			return nil
-		}); err != nil || !slices.Equal(got, want) {
-			t.Errorf("limit %d: %d pairs, %v", limit, len(got), err)
+		for p, err := range s.all {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, string(p.key)+string(p.value))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("limit %d: %d pairs", limit, len(got))
 		}
 		s.close()
 		if left, _ := os.ReadDir(s.dir); len(left) > 0 {
