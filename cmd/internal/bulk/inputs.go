@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"maps"
@@ -673,10 +674,8 @@ func (r *inputReader) judge(a *fetch.Answer, name string, offset int64) (*answer
 	}
 	a.At = a.At.UTC().Truncate(time.Millisecond)
 	a.Buffer = r.buffer
-	counted := &tail{in: a.Body}
-	if a.Body != nil {
-		a.Body = counted
-	}
+	whole := &digest{Hash: sha256.New()}
+	a.Body = io.TeeReader(a.Body, whole)
 	record, next, err := packLimits.Judge(origin, a)
 	if err != nil {
 		return nil, nil, err
@@ -695,52 +694,33 @@ func (r *inputReader) judge(a *fetch.Answer, name string, offset int64) (*answer
 		return kept, nil, nil
 	}
 	kept.Truncated, kept.Kind = record.Truncated, kindOf(record.Body)
-	sum := sha256.New()
-	sum.Write(record.Body)
-	kept.Bytes = int64(len(record.Body))
-	if encoded := a.Header.Get("Content-Encoding"); record.Truncated && encoded == "" && counted.in != nil {
-		rest, err := counted.rest(kept.Bytes, sum)
-		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil, nil, nil // the reader of the archive has counted the damage
-		}
-		kept.Bytes += rest
+	if a.Header.Get("Content-Encoding") != "" || record.Truncated && a.Cut && len(record.Body) < limitedBody {
+		whole = &digest{Hash: sha256.New()} // of what was kept
+		_, _ = whole.Write(record.Body)
+	} else if _, err := io.Copy(io.Discard, a.Body); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, nil, nil // the reader of the archive has counted the damage
 	}
-	kept.SHA256 = hex.EncodeToString(sum.Sum(nil))
+	kept.Bytes, kept.SHA256 = whole.size, hex.EncodeToString(whole.Sum(nil))
 	return kept, record.Body, nil
 }
 
-// maxKept is how many bytes of a body are kept at most: packLimits, and the slack of package
-// fetch for a byte order mark and a last line.
-const maxKept = 512_000 + 1024
-
-// A tail keeps what a reader of the beginning of a body read beyond it.
-type tail struct {
-	in   io.Reader
-	n    int64
-	over []byte // from byte tailFrom on
+// A digest is the size and the hash of a body.
+type digest struct {
+	hash.Hash
+	size int64
 }
 
-// tailFrom is not more than the length of any body that was truncated at a size limit.
-const tailFrom = 512_000
-
-func (t *tail) Read(p []byte) (int, error) {
-	n, err := t.in.Read(p)
-	if t.n+int64(n) > tailFrom {
-		t.over = append(t.over, p[max(tailFrom-t.n, 0):n]...)
-	}
-	t.n += int64(n)
-	return n, err
+func (d *digest) Write(p []byte) (int, error) {
+	d.size += int64(len(p))
+	return d.Hash.Write(p)
 }
 
-// rest hashes all after the first bytes of the body, and returns how many there are.
-func (t *tail) rest(after int64, sum io.Writer) (n int64, err error) {
-	if after < tailFrom { // truncated by the archive
-		return 0, nil
-	}
-	held, _ := sum.Write(t.over[min(after-tailFrom, int64(len(t.over))):])
-	n, err = io.Copy(sum, t.in)
-	return n + int64(held), err
-}
+// limitedBody is the size limit of packLimits, and maxKept how many bytes of a longer body are
+// kept: package fetch leaves room for a byte order mark and a last line.
+const (
+	limitedBody = 512_000
+	maxKept     = limitedBody + 1024
+)
 
 // kindOf returns the kind of content of a body, by its first bytes.
 func kindOf(body []byte) string {
