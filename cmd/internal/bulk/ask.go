@@ -45,7 +45,8 @@ func (o AskOptions) AskTask(dir, format, snapshot string) (*Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Task{Verb: verbAsk, Dir: dir, Format: format, Options: options, Tables: []string{tableVerdicts}}
+	t := newTask(verbAsk, dir, format, tableVerdicts)
+	t.Options = options
 	t.addParts(parts)
 	for i, p := range parts {
 		t.Shards = append(t.Shards, Shard{Number: i, Inputs: inputsOf(parts[i : i+1]), From: p.from, To: p.to})

@@ -68,7 +68,8 @@ func (w work) task(t testing.TB, dir string) *Task {
 	if err != nil {
 		t.Fatal(err)
 	}
-	task := &Task{Verb: "test", Dir: dir, Tables: []string{"bodies", "captures"}, Format: "txt", Options: options, Do: w.do}
+	task := newTask("test", dir, "txt", "bodies", "captures")
+	task.Options, task.Do = options, w.do
 	for i := range w.Shards {
 		task.Inputs = append(task.Inputs, Input{Name: fmt.Sprintf("input-%d", i), Size: 1000})
 		task.Shards = append(task.Shards, Shard{Number: i, Inputs: []int{i}})
@@ -192,7 +193,7 @@ func TestInterrupt(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
-		if st, err := task.survey(Slice{}); err != nil || len(st.lost) > 0 {
+		if st, err := task.survey(Slice{}); err != nil || len(st.Failed) > 0 {
 			t.Errorf("%+v, %v", st, err)
 		}
 	}
@@ -253,14 +254,15 @@ func TestOther(t *testing.T) {
 	}
 }
 
-// TestName: a task without inputs that is read from its manifest names its parts as before.
+// TestName: a task that is read from its manifest names its parts as before, also one without
+// inputs that another version of the program made.
 func TestName(t *testing.T) {
 	task := work{Shards: 1}.task(t, t.TempDir())
-	task.Inputs, task.Shards[0].Inputs = nil, nil
+	task.Engine, task.Inputs, task.Shards[0].Inputs = "v0.0.0+01234567", nil, nil
 	if err := task.claim(); err != nil {
 		t.Fatal(err)
 	}
-	again, _, err := read(task.Dir)
+	again, err := read(task.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func (o AskOptions) DiffTask(dir, format, before, after string) (*Task, error) {
 	if _, err := o.canonical(); err != nil {
 		return nil, err
 	}
-	t := &Task{Verb: verbDiff, Dir: dir, Format: format, Tables: []string{tableChanges}}
+	t := newTask(verbDiff, dir, format, tableChanges)
 	var sides [2][]part
 	for i, snapshot := range []string{before, after} {
 		var err error

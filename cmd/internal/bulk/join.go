@@ -48,7 +48,7 @@ func (o JoinOptions) JoinTask(dir, format, snapshot string, lists []string) (*Ta
 	if err != nil {
 		return nil, err
 	}
-	t := &Task{Verb: verbJoin, Dir: dir, Format: format, Tables: []string{tableJoined}}
+	t := newTask(verbJoin, dir, format, tableJoined)
 	lists = slices.Sorted(slices.Values(lists))
 	lists = slices.Compact(lists)
 	var files []listFile

@@ -13,26 +13,9 @@ import (
 // manifestFile is written before any part.
 const manifestFile = "manifest.json"
 
-// A manifest is manifest.json: everything that determines the parts.
-type manifest struct {
-	Schema  int             `json:"schema"` // 1
-	Verb    string          `json:"verb"`
-	Engine  string          `json:"engine"`
-	Format  string          `json:"format"`
-	Tables  []string        `json:"tables"`
-	Options json.RawMessage `json:"options"`
-	Inputs  []Input         `json:"inputs"`
-	Shards  []Shard         `json:"shards"`
-}
-
 // manifestText returns manifest.json, with a line per input and per shard.
 func (t *Task) manifestText() ([]byte, error) {
-	options := t.Options
-	if len(options) == 0 {
-		options = json.RawMessage("{}")
-	}
-	m := manifest{1, t.Verb, Engine(), t.Format, t.Tables, options, nil, nil}
-	text, err := json.Marshal(m)
+	text, err := json.Marshal(&Task{Schema: t.Schema, Verb: t.Verb, Engine: t.Engine, Format: t.Format, Tables: t.Tables, Options: t.Options})
 	if err != nil {
 		return nil, fmt.Errorf("options: %w", err)
 	}
@@ -62,35 +45,23 @@ func (e *OtherTaskError) Error() string {
 	return fmt.Sprintf("%s holds the output of a run with other %s (see its %s): name another folder, or remove this one", e.Dir, e.Differs, manifestFile)
 }
 
-// claim writes the manifest unless the folder has the same one.
+// claim writes the manifest. It fails if the folder holds another one.
 func (t *Task) claim() error {
-	text, err := t.check()
-	if text == nil || err != nil {
+	text, err := t.manifestText()
+	if err != nil {
+		return err
+	}
+	old, err := os.ReadFile(filepath.Join(t.Dir, manifestFile))
+	switch {
+	case err == nil && !bytes.Equal(old, text):
+		return &OtherTaskError{t.Dir, differs(old, text)}
+	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
 	if err := os.MkdirAll(t.Dir, 0o777); err != nil {
 		return err
 	}
 	return writeFile(filepath.Join(t.Dir, manifestFile), text)
-}
-
-// check returns the manifest to be written, nil if it exists. It fails if the folder holds
-// another one.
-func (t *Task) check() ([]byte, error) {
-	text, err := t.manifestText()
-	if err != nil {
-		return nil, err
-	}
-	old, err := os.ReadFile(filepath.Join(t.Dir, manifestFile))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return text, nil
-	case err != nil:
-		return nil, err
-	case !bytes.Equal(old, text):
-		return nil, &OtherTaskError{t.Dir, differs(old, text)}
-	}
-	return nil, nil
 }
 
 // differs names the first member in which two manifests differ.
@@ -125,26 +96,25 @@ func writeFile(name string, text []byte) error {
 	return syncDir(filepath.Dir(name))
 }
 
-// read returns the task in a folder without its Do, and the engine that made it.
-func read(dir string) (*Task, string, error) {
+// read returns the task in a folder without its Do.
+func read(dir string) (*Task, error) {
 	text, err := os.ReadFile(filepath.Join(dir, manifestFile))
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	var m manifest
-	if err := json.Unmarshal(text, &m); err != nil || m.Schema != 1 || len(m.Tables) == 0 {
-		return nil, "", fmt.Errorf("%s: invalid %s", dir, manifestFile)
+	t := &Task{Dir: dir}
+	if err := json.Unmarshal(text, t); err != nil || t.Schema != 1 || len(t.Tables) == 0 {
+		return nil, fmt.Errorf("%s: invalid %s", dir, manifestFile)
 	}
-	for i, s := range m.Shards {
+	for i, s := range t.Shards {
 		if s.Number != i {
-			return nil, "", fmt.Errorf("%s: %s: shard %d has number %d", dir, manifestFile, i, s.Number)
+			return nil, fmt.Errorf("%s: %s: shard %d has number %d", dir, manifestFile, i, s.Number)
 		}
 		for _, in := range s.Inputs {
-			if in < 0 || in >= len(m.Inputs) {
-				return nil, "", fmt.Errorf("%s: %s: shard %d has no input %d", dir, manifestFile, i, in)
+			if in < 0 || in >= len(t.Inputs) {
+				return nil, fmt.Errorf("%s: %s: shard %d has no input %d", dir, manifestFile, i, in)
 			}
 		}
 	}
-	t := &Task{Verb: m.Verb, Dir: dir, Tables: m.Tables, Format: m.Format, Options: m.Options, Inputs: m.Inputs, Shards: m.Shards}
-	return t, m.Engine, nil
+	return t, nil
 }

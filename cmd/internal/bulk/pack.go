@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/robotskit/robots"
@@ -53,7 +52,7 @@ type PackOptions struct {
 // PackRead makes the runs of a snapshot: shard number i of the task reads the i-th share of
 // the inputs. It does the shards of run.Slice.
 func PackRead(ctx context.Context, dir string, o PackOptions, inputs []Input, shards int, run RunOptions) error {
-	if t, _, err := read(dir); err == nil && complete(t) {
+	if t, err := read(dir); err == nil && complete(t) {
 		return nil
 	}
 	t, err := o.readTask(dir, inputs, shards)
@@ -68,7 +67,8 @@ func (o PackOptions) readTask(dir string, inputs []Input, shards int) (*Task, er
 	if err != nil {
 		return nil, err
 	}
-	t := &Task{Verb: verbRead, Dir: filepath.Join(dir, packDir), Format: runFormat, Tables: []string{tableRuns}, Options: options, Inputs: inputs}
+	t := newTask(verbRead, filepath.Join(dir, packDir), runFormat, tableRuns)
+	t.Options, t.Inputs = options, inputs
 	for i := range shards {
 		s := Shard{Number: i}
 		for k := i * len(inputs) / shards; k < (i+1)*len(inputs)/shards; k++ {
@@ -83,107 +83,100 @@ func (o PackOptions) readTask(dir string, inputs []Input, shards int) (*Task, er
 // PackResolve makes the parts of a snapshot of its runs. It does the shards of run.Slice,
 // and of the options it takes Window and Parts.
 func PackResolve(ctx context.Context, dir, format string, o PackOptions, run RunOptions) error {
-	t, _, err := read(dir)
+	t, err := read(dir)
 	if err == nil {
 		if t.Format != format {
 			return &OtherTaskError{dir, "format"}
 		}
-		if st, err := t.survey(run.Slice); err != nil || st.done == st.shards {
+		if st, err := t.survey(run.Slice); err != nil || st.Done == st.Shards {
 			return errors.Join(err, removeRuns(t))
 		}
 	}
-	first, _, err := read(filepath.Join(dir, packDir))
+	first, err := read(filepath.Join(dir, packDir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s has no runs: start pack read first", dir)
 	}
 	if err != nil {
 		return err
 	}
+	if first.Engine != Engine() {
+		return &OtherTaskError{first.Dir, "engine"}
+	}
 	st, err := first.survey(Slice{})
 	if err != nil {
 		return err
 	}
-	if missing := st.shards - st.done; missing > 0 {
-		return &PhaseError{missing, st.shards}
+	if missing := st.Shards - st.Done; missing > 0 {
+		return &PhaseError{missing, st.Shards}
 	}
-	var read PackOptions
-	if err := json.Unmarshal(first.Options, &read); err != nil {
-		return fmt.Errorf("options of %s: %w", first.Dir, err)
-	}
-	o.Files = read.Files
-	if t, err = o.resolveTask(dir, format, first); err != nil {
+	v, err := openArchive(first)
+	if err != nil {
 		return err
 	}
-	if err := Run(ctx, t, run); err != nil {
+	t, err = v.task(dir, format, o, first)
+	if err == nil {
+		err = Run(ctx, t, run)
+	}
+	v.close()
+	if err != nil {
 		return err
 	}
 	return removeRuns(t)
 }
 
-// resolveTask divides the sites in the runs of a task.
-func (o PackOptions) resolveTask(dir, format string, first *Task) (*Task, error) {
-	options, err := o.canonical()
+// task returns the task that makes a snapshot of the runs of another.
+func (v *archive) task(dir, format string, o PackOptions, first *Task) (*Task, error) {
+	var read PackOptions
+	if err := json.Unmarshal(first.Options, &read); err != nil {
+		return nil, fmt.Errorf("options of %s: %w", first.Dir, err)
+	}
+	o.Files = read.Files
+	t, err := o.task(dir, format, first.Inputs)
 	if err != nil {
 		return nil, err
 	}
-	runs, err := openRuns(first)
-	if err != nil {
-		return nil, err
-	}
-	defer closeRuns(runs)
+	v.window = o.Window.Milliseconds()
 	parts := o.Parts
 	if parts == 0 {
 		size := int64(0)
-		for _, r := range runs {
+		for _, r := range v.runs {
 			size += r.End
 		}
 		parts = int(size/runBytesPerPart) + 1
 	}
-	t := packTask(dir, format, options, first.Inputs)
 	from := ""
-	for i, to := range append(bounds(runs, parts), "") {
+	for i, to := range append(bounds(v.runs, parts), "") {
 		t.Shards = append(t.Shards, Shard{Number: i, From: from, To: to})
 		from = to
 	}
-	open := sync.OnceValues(func() (*archive, error) { return openArchive(t, o) })
-	t.Do = func(ctx context.Context, s Shard, p *Part) (Counts, error) {
-		v, err := open()
-		if err != nil {
-			return Counts{}, err
-		}
-		return v.part(ctx, t, s, p)
-	}
+	t.Do = func(ctx context.Context, s Shard, p *Part) (Counts, error) { return v.part(ctx, t, s, p) }
 	return t, nil
 }
 
-// canonical fills in defaults and returns the options as in the manifest.
-func (o *PackOptions) canonical() (json.RawMessage, error) {
+// task returns the task that makes a snapshot, without its shards. It fills in defaults.
+func (o *PackOptions) task(dir, format string, inputs []Input) (t *Task, err error) {
 	if o.Window <= 0 {
 		o.Window = 24 * time.Hour
 	}
-	return json.Marshal(o)
-}
-
-func packTask(dir, format string, options json.RawMessage, inputs []Input) *Task {
-	return &Task{Verb: verbPack, Dir: dir, Format: format, Options: options, Inputs: inputs, Tables: []string{tableBodies, tableCaptures}}
+	t = newTask(verbPack, dir, format, tableBodies, tableCaptures)
+	t.Inputs = inputs
+	t.Options, err = json.Marshal(o)
+	return t, err
 }
 
 // Pack makes a snapshot. It may be called again after whatever stopped it.
 func Pack(ctx context.Context, dir, format string, o PackOptions, inputs []Input, run RunOptions) error {
-	options, err := o.canonical()
+	t, err := o.task(dir, format, inputs)
 	if err != nil {
 		return err
 	}
-	if old, _, err := read(dir); err == nil { // only its shards are not known yet
-		t := packTask(dir, format, options, inputs)
+	switch old, err := read(dir); {
+	case err == nil: // its options and inputs must be the same
 		t.Shards = old.Shards
 		if err := t.claim(); err != nil {
 			return err
 		}
-		if complete(t) {
-			return removeRuns(t)
-		}
-	} else if !errors.Is(err, fs.ErrNotExist) {
+	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
 	if err := PackRead(ctx, dir, o, inputs, min(len(inputs), MaxRuns), run); err != nil {
@@ -202,7 +195,7 @@ func (e *PhaseError) Error() string {
 // complete reports whether all parts of a snapshot are there.
 func complete(t *Task) bool {
 	st, err := t.survey(Slice{})
-	return err == nil && t.Verb == verbPack && st.done == st.shards
+	return err == nil && t.Verb == verbPack && st.Done == st.Shards
 }
 
 // removeRuns removes the runs of a snapshot that is complete.

@@ -122,7 +122,7 @@ func pack(t *testing.T, o PackOptions, run RunOptions, names ...string) *packed 
 
 func snapshot(t *testing.T, dir string) *packed {
 	t.Helper()
-	task, _, err := read(dir)
+	task, err := read(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,12 +20,12 @@ type Progress struct {
 	counts  Counts
 }
 
-func (p *Progress) begin(st *state, workers int) {
+func (p *Progress) begin(st *Status, workers int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.started = time.Now()
 	p.made, p.counts = 0, Counts{} // of the phase before
-	p.total, p.before, p.failed, p.workers = st.shards, st.done, 0, workers
+	p.total, p.before, p.failed, p.workers = st.Shards, st.Done, 0, workers
 }
 
 // done counts a shard.

@@ -10,7 +10,7 @@ import (
 func TestLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p Progress
-		p.begin(&state{shards: 64_000, done: 2_000}, 2)
+		p.begin(&Status{Shards: 64_000, Done: 2_000}, 2)
 		if got, want := p.Line(), "2,000/64,000 shards  2 workers  0 failed  0s"; got != want {
 			t.Errorf("got  %q\nwant %q", got, want)
 		}

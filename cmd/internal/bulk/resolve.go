@@ -6,7 +6,6 @@ import (
 	"io"
 	"iter"
 	"net/http"
-	"path/filepath"
 	"strings"
 
 	"github.com/robotskit/robots"
@@ -22,39 +21,26 @@ type archive struct {
 	read   map[int]int // the run that has an input
 }
 
-func openArchive(t *Task, o PackOptions) (*archive, error) {
-	first, _, err := read(filepath.Join(t.Dir, packDir))
-	if err != nil {
-		return nil, err
-	}
-	v := &archive{read: map[int]int{}, window: o.Window.Milliseconds()}
-	if v.runs, err = openRuns(first); err != nil {
-		return nil, err
-	}
-	for i := range v.runs {
-		for _, input := range first.Shards[i].Inputs {
+// openArchive opens the runs of a task, which must be complete.
+func openArchive(first *Task) (*archive, error) {
+	v := &archive{read: map[int]int{}}
+	for i, s := range first.Shards {
+		r, err := openRun(first.path(tableRuns, first.Name(s)))
+		if err != nil {
+			v.close()
+			return nil, err
+		}
+		r.number = i
+		v.runs = append(v.runs, r)
+		for _, input := range s.Inputs {
 			v.read[input] = i
 		}
 	}
 	return v, nil
 }
 
-// openRuns opens the runs of a task, which must be complete.
-func openRuns(first *Task) (runs []*runFile, err error) {
-	for i, s := range first.Shards {
-		r, err := openRun(first.path(tableRuns, first.Name(s)))
-		if err != nil {
-			closeRuns(runs)
-			return nil, err
-		}
-		r.number = i
-		runs = append(runs, r)
-	}
-	return runs, nil
-}
-
-func closeRuns(runs []*runFile) {
-	for _, r := range runs {
+func (v *archive) close() {
+	for _, r := range v.runs {
 		r.Close()
 	}
 }

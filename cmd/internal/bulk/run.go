@@ -35,17 +35,32 @@ func Run(ctx context.Context, t *Task, o RunOptions) error {
 	if err := t.claim(); err != nil {
 		return err
 	}
-	state, err := t.survey(o.Slice)
+	before, err := t.survey(o.Slice)
 	if err != nil {
 		return err
 	}
-	state.clean()
-	r := &runner{t: t, o: o}
-	o.Progress.begin(state, o.Workers)
-	if err := r.all(ctx, append(state.todo, state.lost...)); err != nil {
+	before.clean()
+	o.Progress.begin(before, o.Workers)
+	g, shared := errgroup.WithContext(ctx)
+	g.SetLimit(o.Workers)
+	for _, s := range before.missing {
+		g.Go(func() error { return t.try(shared, s, o.Progress) })
+	}
+	if err := g.Wait(); err != nil {
 		return err
 	}
-	return r.end()
+	after, err := t.survey(o.Slice)
+	if err != nil {
+		return err
+	}
+	after.clean()
+	if n := len(after.missing) - len(after.Failed); n > 0 {
+		return fmt.Errorf("%s: %d finished parts were removed", t.Dir, n)
+	}
+	if len(after.Failed) > 0 {
+		return &FailedError{t.Dir, after.Failed}
+	}
+	return nil
 }
 
 // lessGC lets the heap grow to five times the live memory, up to a limit per worker: shards
@@ -60,63 +75,29 @@ func lessGC(workers int) {
 // With two workers these leave 64 MiB of 256 to memory outside the heap.
 const heapBase, heapOfWorker = 128 << 20, 32 << 20
 
-// A runner does shards in this process.
-type runner struct {
-	t *Task
-	o RunOptions
-}
-
-// end returns the result of the run.
-func (r *runner) end() error {
-	state, err := r.t.survey(r.o.Slice)
-	if err != nil {
-		return err
-	}
-	state.clean()
-	if len(state.todo) > 0 {
-		return fmt.Errorf("%s: %d finished parts were removed", r.t.Dir, len(state.todo))
-	}
-	if len(state.lost) > 0 {
-		return &FailedError{r.t.Dir, state.failures()}
-	}
-	return nil
-}
-
-// all does shards, as many concurrently as there are workers.
-func (r *runner) all(ctx context.Context, shards []Shard) error {
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(r.o.Workers)
-	for _, s := range shards {
-		g.Go(func() error {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			return r.try(ctx, s)
-		})
-	}
-	return g.Wait()
-}
-
 // try does a shard unless it is done. A failure is written to its error file, and the run
 // continues; an error that all shards would have stops it.
-func (r *runner) try(ctx context.Context, s Shard) error {
-	name := r.t.Name(s)
-	if r.t.isDone(name) {
-		r.o.Progress.done(Counts{})
+func (t *Task) try(ctx context.Context, s Shard, p *Progress) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	name := t.Name(s)
+	if t.isDone(name) {
+		p.done(Counts{})
 		return nil
 	}
-	counts, err := r.t.do(ctx, s, name)
+	counts, err := t.do(ctx, s, name)
 	switch {
-	case err == nil || r.t.isDone(name): // by another process, which has removed the files of this one
-		r.o.Progress.done(counts)
+	case err == nil || t.isDone(name): // by another process, which has removed the files of this one
+		p.done(counts)
 		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case stops(err):
 		return err
 	}
-	r.o.Progress.fail()
-	return r.t.fail(name, err)
+	p.fail()
+	return t.fail(name, err)
 }
 
 // A failure is the line of an error file, of the last attempt.

@@ -52,7 +52,7 @@ func inputsOf(parts []part) (inputs []int) {
 // openSnapshot lists the parts of a snapshot. The hash of captures covers bodies, whose
 // hashes they hold.
 func openSnapshot(dir string) ([]part, error) {
-	t, _, err := read(dir)
+	t, err := read(dir)
 	if err != nil || t.Verb != verbPack {
 		return nil, fmt.Errorf("%s is not a snapshot of robots-bulk pack", dir)
 	}

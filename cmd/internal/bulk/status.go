@@ -12,15 +12,28 @@ import (
 	"strings"
 )
 
-// A state is the progress of a task, or of a slice of it, as its folder shows.
-type state struct {
-	t      *Task
-	shards int     // of the slice
-	done   int     // of the slice
-	todo   []Shard // neither done nor failed
-	lost   []Shard // failed in the last attempt
-	parts  map[string]bool
-	errors map[string]bool
+// A Status is the progress of a task, or of a slice of it, as its folder shows.
+type Status struct {
+	Verb    string    `json:"verb"`
+	Shards  int       `json:"shards"`
+	Done    int       `json:"done"`
+	Failed  []Failure `json:"failed"`  // in the last attempt
+	Unknown []string  `json:"unknown"` // files among the parts that belong to no shard
+
+	Damaged map[string]int64 `json:"damaged"` // unreadable records of the inputs, by kind
+
+	task    *Task
+	missing []Shard // failed ones included
+	parts   map[string]bool
+	errors  map[string]bool
+}
+
+// A Failure is a shard that failed.
+type Failure struct {
+	Shard int    `json:"shard"`
+	Part  string `json:"part"`
+	Input string `json:"input,omitempty"`
+	Error string `json:"error"`
 }
 
 // isDone reports whether a shard is done.
@@ -30,8 +43,8 @@ func (t *Task) isDone(name string) bool {
 }
 
 // survey compares the folder with the manifest.
-func (t *Task) survey(slice Slice) (*state, error) {
-	st := &state{t: t}
+func (t *Task) survey(slice Slice) (*Status, error) {
+	st := &Status{Verb: t.Verb, Failed: []Failure{}, Unknown: []string{}, Damaged: map[string]int64{}, task: t}
 	var err error
 	if st.parts, err = names(filepath.Join(t.Dir, t.Tables[len(t.Tables)-1]), "."+t.Format); err != nil {
 		return nil, err
@@ -43,14 +56,15 @@ func (t *Task) survey(slice Slice) (*state, error) {
 		if !slice.has(s.Number) {
 			continue
 		}
-		st.shards++
-		switch name := t.Name(s); {
-		case st.parts[name]:
-			st.done++
-		case st.errors[name]:
-			st.lost = append(st.lost, s)
-		default:
-			st.todo = append(st.todo, s)
+		st.Shards++
+		name := t.Name(s)
+		if st.parts[name] {
+			st.Done++
+			continue
+		}
+		st.missing = append(st.missing, s)
+		if st.errors[name] {
+			st.Failed = append(st.Failed, t.failure(s, name))
 		}
 	}
 	return st, nil
@@ -71,28 +85,37 @@ func names(dir, extension string) (map[string]bool, error) {
 	return found, nil
 }
 
-// clean removes the errors of shards that are done, and all temporary files if all are.
-func (st *state) clean() {
-	for name := range st.errors {
-		if st.parts[name] {
-			os.Remove(st.t.errorFile(name))
-		}
+// failure returns a shard that failed, with the error in its error file.
+func (t *Task) failure(s Shard, name string) Failure {
+	var last failure
+	text, err := os.ReadFile(t.errorFile(name))
+	if err == nil {
+		err = json.Unmarshal(text, &last)
 	}
-	os.Remove(filepath.Join(st.t.Dir, errorsDir)) // if it is empty
-	if st.done == len(st.t.Shards) {
-		os.RemoveAll(filepath.Join(st.t.Dir, tmpDir))
+	if err != nil {
+		last.Error = err.Error()
 	}
+	f := Failure{Shard: s.Number, Part: name, Error: last.Error}
+	if len(s.Inputs) > 0 {
+		f.Input = t.Inputs[s.Inputs[0]].Name
+	}
+	if more := len(s.Inputs) - 1; more > 0 {
+		f.Input += fmt.Sprintf(" and %d more", more)
+	}
+	return f
 }
 
-// A Status is the progress of a task.
-type Status struct {
-	Verb    string    `json:"verb"`
-	Shards  int       `json:"shards"`
-	Done    int       `json:"done"`
-	Failed  []Failure `json:"failed"`
-	Unknown []string  `json:"unknown"` // files among the parts that belong to no shard
-
-	Damaged map[string]int64 `json:"damaged"` // unreadable records of the inputs, by kind
+// clean removes the errors of shards that are done, and all temporary files if all are.
+func (s *Status) clean() {
+	for name := range s.errors {
+		if s.parts[name] {
+			os.Remove(s.task.errorFile(name))
+		}
+	}
+	os.Remove(filepath.Join(s.task.Dir, errorsDir)) // if it is empty
+	if s.Done == len(s.task.Shards) {
+		os.RemoveAll(filepath.Join(s.task.Dir, tmpDir))
+	}
 }
 
 // Unreadable describes the records that could not be read, "" if there are none.
@@ -109,67 +132,31 @@ func (s *Status) Unreadable() string {
 	return fmt.Sprintf("%s could not be read (%s)", Thousands(n), strings.Join(kinds, ", "))
 }
 
-// damage counts the unreadable records in the inputs of finished shards, by kind.
-func (st *state) damage() (map[string]int64, error) {
-	found, err := names(filepath.Join(st.t.Dir, errorsDir), ".damaged.jsonl")
-	if err != nil {
-		return nil, err
-	}
-	counts := map[string]int64{}
+// countDamage counts the unreadable records in the inputs of finished shards.
+func (s *Status) countDamage() error {
+	found, err := names(filepath.Join(s.task.Dir, errorsDir), ".damaged.jsonl")
 	for name := range found {
-		if st.parts[name] {
-			for d, err := range readTable[Damaged](st.t.path(errorsDir, name)) {
-				if err != nil {
-					return nil, err
-				}
-				counts[d.Kind] += d.Count
+		if !s.parts[name] {
+			continue
+		}
+		for d, err := range readTable[Damaged](s.task.path(errorsDir, name)) {
+			if err != nil {
+				return err
 			}
+			s.Damaged[d.Kind] += d.Count
 		}
 	}
-	return counts, nil
+	return err
 }
 
-// A Failure is a shard that failed.
-type Failure struct {
-	Shard int    `json:"shard"`
-	Part  string `json:"part"`
-	Input string `json:"input,omitempty"`
-	Error string `json:"error"`
-}
-
-// Look returns the status of the task in a folder, and removes temporary files once all
-// shards are done.
-func Look(dir string) (*Status, error) {
-	t, engine, err := read(dir)
-	if errors.Is(err, fs.ErrNotExist) { // pack resolve was not started yet
-		if t, engine, err = read(filepath.Join(dir, packDir)); err == nil {
-			dir = t.Dir
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	t.engine = engine
-	st, err := t.survey(Slice{})
-	if err != nil {
-		return nil, err
-	}
-	s := &Status{Verb: t.Verb, Shards: st.shards, Done: st.done, Failed: st.failures(), Unknown: []string{}}
-	if s.Damaged, err = st.damage(); err != nil {
-		return nil, err
-	}
-	st.clean()
-	if t.Verb == verbPack {
-		if err := removeRuns(t); err != nil {
-			return nil, err
-		}
-	}
+// findUnknown lists the files among the parts that belong to no shard.
+func (s *Status) findUnknown() {
 	known := map[string]bool{}
-	for _, shard := range t.Shards {
-		known[t.Name(shard)+"."+t.Format] = true
+	for _, shard := range s.task.Shards {
+		known[s.task.Name(shard)+"."+s.task.Format] = true
 	}
-	for _, table := range t.Tables {
-		entries, _ := os.ReadDir(filepath.Join(dir, table)) // a missing folder is no error
+	for _, table := range s.task.Tables {
+		entries, _ := os.ReadDir(filepath.Join(s.task.Dir, table)) // a missing folder is no error
 		for _, e := range entries {
 			if !known[e.Name()] {
 				s.Unknown = append(s.Unknown, filepath.Join(table, e.Name()))
@@ -177,30 +164,31 @@ func Look(dir string) (*Status, error) {
 		}
 	}
 	slices.Sort(s.Unknown)
-	return s, nil
 }
 
-// failures returns the shards that failed, each with its error.
-func (st *state) failures() []Failure {
-	all := []Failure{}
-	for _, s := range st.lost {
-		name := st.t.Name(s)
-		var n failure
-		text, err := os.ReadFile(st.t.errorFile(name))
-		if err == nil {
-			err = json.Unmarshal(text, &n)
-		}
-		if err != nil {
-			n.Error = err.Error()
-		}
-		f := Failure{Shard: s.Number, Part: name, Error: n.Error}
-		if len(s.Inputs) > 0 {
-			f.Input = st.t.Inputs[s.Inputs[0]].Name
-		}
-		if more := len(s.Inputs) - 1; more > 0 {
-			f.Input += fmt.Sprintf(" and %d more", more)
-		}
-		all = append(all, f)
+// Look returns the status of the task in a folder, and removes temporary files once all
+// shards are done.
+func Look(dir string) (*Status, error) {
+	t, err := read(dir)
+	if errors.Is(err, fs.ErrNotExist) { // pack resolve was not started yet
+		t, err = read(filepath.Join(dir, packDir))
 	}
-	return all
+	if err != nil {
+		return nil, err
+	}
+	s, err := t.survey(Slice{})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.countDamage(); err != nil {
+		return nil, err
+	}
+	s.clean()
+	if t.Verb == verbPack {
+		if err := removeRuns(t); err != nil {
+			return nil, err
+		}
+	}
+	s.findUnknown()
+	return s, nil
 }

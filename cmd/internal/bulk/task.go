@@ -13,20 +13,28 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// A Task is work divided into shards; each makes one part of each table.
+// A Task is work divided into shards; each makes one part of each table. Its JSON is the
+// manifest: everything that determines the parts.
 type Task struct {
-	Verb    string          // pack-read, pack, ask, join, diff
-	Dir     string          // the output folder
-	Tables  []string        // folders below Dir that get a part of each shard
-	Format  string          // extension of the parts: parquet, jsonl, jsonl.zst, csv
-	Options json.RawMessage // canonical JSON of everything that changes the output
-	Inputs  []Input         // all
-	Shards  []Shard         // Shards[i].Number is i
-	Do      Do              // not part of the manifest
+	Schema  int             `json:"schema"` // 1
+	Verb    string          `json:"verb"`   // pack-read, pack, ask, join, diff
+	Engine  string          `json:"engine"`
+	Format  string          `json:"format"` // extension of the parts: parquet, jsonl, jsonl.zst, csv
+	Tables  []string        `json:"tables"` // folders below Dir that get a part of each shard
+	Options json.RawMessage `json:"options"`
+	Inputs  []Input         `json:"inputs"` // all
+	Shards  []Shard         `json:"shards"` // Shards[i].Number is i
 
-	engine   string // of the manifest, "" is this program's
+	Dir string `json:"-"` // the output folder
+	Do  Do     `json:"-"`
+
 	seedOnce sync.Once
 	seed     [sha256.Size]byte
+}
+
+// newTask returns a task of this program without options, inputs and shards.
+func newTask(verb, dir, format string, tables ...string) *Task {
+	return &Task{Schema: 1, Verb: verb, Engine: Engine(), Format: format, Tables: tables, Dir: dir}
 }
 
 // Do does one shard. Repeated for the same shard, it writes the same bytes. An error of the
@@ -56,12 +64,9 @@ type Counts struct{ Captures, Rows int64 }
 // bytes of a hash of everything that determines their content.
 func (t *Task) Name(s Shard) string {
 	t.seedOnce.Do(func() {
-		if t.engine == "" {
-			t.engine = Engine()
-		}
 		h := sha256.New()
 		enc := json.NewEncoder(h)                                                                   // these types cannot fail
-		_ = enc.Encode([]any{t.Verb, t.engine, t.Format, t.Tables, append([]Input{}, t.Inputs...)}) // never null, as in the manifest
+		_ = enc.Encode([]any{t.Verb, t.Engine, t.Format, t.Tables, append([]Input{}, t.Inputs...)}) // never null, as in the manifest
 		h.Write(t.Options)
 		h.Sum(t.seed[:0])
 	})
