@@ -19,22 +19,22 @@ concurrency, timeout, n = unpick('<dd', arg, n)
 local no_worker = '\0\0\0\0\0'
 local answers = {pack('<dc8', now, server)}
 for k, key in ipairs(KEYS) do
-  local id, mode, gone, gone_for, within, lifetime, slowest, spans, from
-  id, mode, gone, gone_for, within, lifetime, slowest, spans, from, n = unpick('<c8Bc5ddI4dHd', arg, n)
+  local id, mode, gone, gone_for, within, lifetime, interval, spans, from
+  id, mode, gone, gone_for, within, lifetime, interval, spans, from, n = unpick('<c8Bc5ddI4dHd', arg, n)
   site(key, gone, gone_for, timeout)
   local others, doubted, mine = none, no_worker, mode <= 2
-  if s.permits ~= none then others = {} end
-  for _, p in ipairs(s.permits) do
+  if permits ~= none then others = {} end
+  for _, p in ipairs(permits) do
     if p.id ~= id then
       others[#others + 1] = p
       doubted = p.doubted or doubted
     else
       mine = true
-      if s.last == p.start then
+      if last == p.start then
         if mode == 2 then -- acquired by the call that has shown the step, which did not know it
-          s.last = min(p.before + step, p.start)
+          last = min(p.before + step, p.start)
         elseif mode == 3 then
-          s.last = p.before
+          last = p.before
         end
       end
     end
@@ -42,8 +42,8 @@ for k, key in ipairs(KEYS) do
 
   -- This is Schedule.Next over the spans.
   local busy = #others >= concurrency
-  local ended = busy and max(s.last, now) or s.last
-  local u, start, to = max(now, s.retry, s.held), nil, from
+  local ended = busy and max(last, now) or last
+  local u, start, to = max(now, retry, held), nil, from
   local following = n + 16 * spans
   while n < following do
     local interval
@@ -52,7 +52,7 @@ for k, key in ipairs(KEYS) do
       if interval >= 0 then
         local open = 0
         if ended > 0 then
-          if s.factor > 0 then interval = max(interval, min(max(interval, 1000000) * s.factor, 86400000000)) end
+          if factor > 0 then interval = max(interval, min(max(interval, 1000000) * factor, 86400000000)) end
           open = ended + ceil(interval)
         end
         if open < to or open <= u then
@@ -64,16 +64,16 @@ for k, key in ipairs(KEYS) do
     end
   end
   n = following
-  local code, last = 'R', s.last
+  local code, before = 'R', last
   if from > now or not start and to <= now + within then
     code = 'O'
   elseif mode >= 2 and mine and not busy and start and start - now <= within then
     code = 'G'
     if others == none then others = {} end
-    others[#others + 1] = {id = id, start = start, before = s.last, lifetime = lifetime}
-    s.permits, s.last, s.slowest = others, max(s.last, start), slowest
+    others[#others + 1] = {id = id, start = start, before = last, lifetime = lifetime}
+    permits, last, slowest = others, max(last, start), interval
   end
-  if code == 'G' or mode >= 1 and not s.known then write(key) end
-  answers[k + 1] = pack('<c1dddHBc5', code, start or to, last, max(s.retry, s.held), s.factor, (busy and 1 or 0) + (s.held > now and 2 or 0), doubted)
+  if code == 'G' or mode >= 1 and not known then write(key) end
+  answers[k + 1] = pack('<c1dddHBc5', code, start or to, before, max(retry, held), factor, (busy and 1 or 0) + (held > now and 2 or 0), doubted)
 end
 return table.concat(answers)

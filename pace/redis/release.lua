@@ -10,20 +10,20 @@ for _, key in ipairs(KEYS) do
   local id, ago, wait, result, permit
   id, ago, wait, result, n = unpick('<c8ddB', arg, n)
   site(key)
-  for i, p in ipairs(s.permits) do
-    if p.id == id then permit = table.remove(s.permits, i) end
+  for i, p in ipairs(permits) do
+    if p.id == id then permit = table.remove(permits, i) end
   end
   local at = now - ago
   if result % 4 == 3 then
-    if permit and s.last == permit.start then s.last = permit.before end
+    if permit and last == permit.start then last = permit.before end
   elseif permit or result < 4 then
-    s.last = max(s.last, at)
+    last = max(last, at)
     if permit and result % 4 == 1 then
       overload(at)
-    elseif permit and result % 4 == 2 and s.factor > 0 then
-      if s.factor > s.shrink + 1 then s.factor = s.factor - s.shrink else s.factor, s.shrink = 0, 0 end
+    elseif permit and result % 4 == 2 and factor > 0 then
+      if factor > shrink + 1 then factor = factor - shrink else factor, shrink = 0, 0 end
     end
-    if wait > 0 then s.retry = max(s.retry, at + wait) end
+    if wait > 0 then retry = max(retry, at + wait) end
   end
   if permit or result < 3 then write(key) end
 end

@@ -13,21 +13,27 @@ local function moved(written)
   return written <= noticed and min(step, noticed - written) or 0
 end
 
-local s, none = {}, {} -- the current site; its permits if it has none
+-- The state of the current site.
+local none = {}
+local permits -- none if there are none
+local name, written -- of the value
+local known -- it is neither lost nor old
+local last, retry, held -- the end of the last response, of a Retry-After, of a hold
+local over, factor, shrink -- the last overload, the back-off and how much a good response reduces it
+local slowest -- interval
 
 -- overload doubles the back-off of the site.
 local function overload(at)
-  if at - s.over >= forget then s.factor = 0 end
-  s.factor = min(max(s.factor, 1) * 2, 1024)
-  s.shrink, s.over = max(math.floor(s.factor / 8), 1), max(s.over, at)
+  if at - over >= forget then factor = 0 end
+  factor = min(max(factor, 1) * 2, 1024)
+  shrink, over = max(math.floor(factor / 8), 1), max(over, at)
 end
 
--- site reads the state of an origin into s. The origin counts as requested now if its state is
+-- site reads the state of an origin. The origin counts as requested now if its state is
 -- missing or damaged, if another server wrote it, or if the clock was set back since. A permit
 -- that has expired counts as ended then; that of the worker gone ends when the worker did.
 local function site(key, gone, gone_for, timeout)
-  local value = get(key)
-  local name, written, last, retry, held, over, slowest, factor, shrink, i
+  local value, i = get(key)
   local whole = value and #value >= 60 and #value % 28 == 4
   if whole then
     name, written, last, retry, held, over, slowest, factor, shrink, i = unpick('<c8ddddddHH', value)
@@ -35,47 +41,49 @@ local function site(key, gone, gone_for, timeout)
     whole = written >= 1e15 and (last == 0 or last >= 1e15) and (retry == 0 or retry >= 1e15) and (held == 0 or held >= 1e15) and (over == 0 or over >= 1e15)
       and slowest >= 0 and written + last + retry + held + over + slowest < 5e16 and factor <= 1024
   end
-  s.permits, s.name, s.written, s.known = none, name, written, whole and name == server and written <= now
+  permits = none
   if not whole then
+    name, written, known = nil, nil, false
     last, retry, held, over, slowest, factor, shrink = 0, 0, 0, 0, 0, 0, 0
-  end
-  local by = whole and moved(written) or 0
-  if by ~= 0 then
-    last, retry, held, over = last > 0 and last + by or 0, retry > 0 and retry + by or 0, held > 0 and held + by or 0, over > 0 and over + by or 0
-  end
-  s.last, s.retry, s.held, s.over, s.slowest, s.factor, s.shrink = last, retry, held, over, slowest, factor, shrink
-  if whole and #value > 60 then
-    s.permits = {}
-    while i <= #value do
-      local p = {}
-      p.id, p.start, p.before, p.lifetime, i = unpick('<c8ddI4', value, i)
-      p.start, p.before, p.shared = p.start + by, p.before + by, byte(p.id) == 255
-      local ends = p.start + p.lifetime * 1000
-      if gone and not p.shared and now - p.start >= timeout then
-        p.doubted = sub(p.id, 1, 5)
-        if p.doubted == gone then ends = min(ends, max(p.start + timeout, now - gone_for)) end
-      end
-      if ends > now then
-        s.permits[#s.permits + 1] = p
-      else
-        s.last = max(s.last, ends)
-        if p.shared then overload(ends) end -- the request counts as timed out
+  else
+    known = name == server and written <= now
+    local by = moved(written)
+    if by ~= 0 then
+      last, retry, held, over = last > 0 and last + by or 0, retry > 0 and retry + by or 0, held > 0 and held + by or 0, over > 0 and over + by or 0
+    end
+    if #value > 60 then
+      permits = {}
+      while i <= #value do
+        local p = {}
+        p.id, p.start, p.before, p.lifetime, i = unpick('<c8ddI4', value, i)
+        p.start, p.before, p.shared = p.start + by, p.before + by, byte(p.id) == 255
+        local ends = p.start + p.lifetime * 1000
+        if gone and not p.shared and now - p.start >= timeout then
+          p.doubted = sub(p.id, 1, 5)
+          if p.doubted == gone then ends = min(ends, max(p.start + timeout, now - gone_for)) end
+        end
+        if ends > now then
+          permits[#permits + 1] = p
+        else
+          last = max(last, ends)
+          if p.shared then overload(ends) end -- the request counts as timed out
+        end
       end
     end
   end
-  if s.factor > 0 and now - s.over >= forget then s.factor, s.shrink = 0, 0 end
-  if server and not s.known then s.last = max(s.last, now + startable) end
+  if factor > 0 and now - over >= forget then factor, shrink = 0, 0 end
+  if server and not known then last = max(last, now + startable) end
 end
 
 -- write keeps a state until it no longer counts, ten minutes at least. A script that does not
 -- know its server leaves it to the next one to find whether the state was old.
 local function write(key)
-  local till = max(now + 600000000, s.retry, s.held, s.last + s.slowest, s.factor > 0 and s.over + forget or 0)
-  local permits = ''
-  for _, p in ipairs(s.permits) do
-    till = max(till, p.start + p.lifetime * 1000 + s.slowest)
-    permits = permits .. pack('<c8ddI4', p.id, p.start, p.before, p.lifetime)
+  local till = max(now + 600000000, retry, held, last + slowest, factor > 0 and over + forget or 0)
+  local packed = ''
+  for _, p in ipairs(permits) do
+    till = max(till, p.start + p.lifetime * 1000 + slowest)
+    packed = packed .. pack('<c8ddI4', p.id, p.start, p.before, p.lifetime)
   end
-  set(key, pack('<c8ddddddHH', server or s.name or '\0\0\0\0\0\0\0\0', not server and s.written or now, s.last, s.retry, s.held, s.over, s.slowest, s.factor, s.shrink) .. permits,
+  set(key, pack('<c8ddddddHH', server or name or '\0\0\0\0\0\0\0\0', not server and written or now, last, retry, held, over, slowest, factor, shrink) .. packed,
     (till - now) / 1000 + 2)
 end

@@ -5,13 +5,13 @@
 -- the server, and 1 if the site was held.
 local what, hold = unpick('<c1d', arg, n)
 site(KEYS[1])
-local held = s.held > now
+local was = held > now
 if what == 'h' then
-  s.held = now + hold
+  held = now + hold
 elseif what == 'r' then
-  s.held = 0
+  held = 0
 else
-  s.retry, s.over, s.factor, s.shrink = 0, 0, 0, 0
+  retry, over, factor, shrink = 0, 0, 0, 0
 end
 write(KEYS[1])
-return pack('<dc8B', now, server, held and 1 or 0)
+return pack('<dc8B', now, server, was and 1 or 0)
