@@ -13,7 +13,7 @@ import (
 	"github.com/robotskit/robots/internal/campaign"
 )
 
-// said is all that rules say of themselves and of a path.
+// said is everything that rules report about themselves and about a path.
 func said(r *Rules, path string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %q %q %v %d rules", r.Dialect().Name, r.Tokens(), r.Group().Token(), r.Group().Lines(), r.Len())
@@ -28,8 +28,8 @@ func said(r *Rules, path string) string {
 	return b.String()
 }
 
-// likeNobody returns a dialect with other values in some of the fields that say how a file
-// is read, so that no two dialects differ only as the eight do.
+// likeNobody returns a dialect with other values in some of the fields that affect how a file is
+// read, so that dialects differ in more ways than the eight do.
 func likeNobody(rng *rand.Rand, d Dialect) Dialect {
 	v := reflect.ValueOf(&d).Elem()
 	for i := range v.NumField() {
@@ -50,8 +50,8 @@ func likeNobody(rng *rand.Rand, d Dialect) Dialect {
 	return d
 }
 
-// checkCrawlers holds the rules of crawlers who are asked together to those of each
-// alone, whether they are copies or shared by all.
+// checkCrawlers compares the rules of crawlers in a list with those of each alone, both copied
+// and shared rules.
 func checkCrawlers(t *testing.T, body []byte, path string, more ...string) {
 	t.Helper()
 	f := Parse(body)
@@ -86,7 +86,7 @@ func checkCrawlers(t *testing.T, body []byte, path string, more ...string) {
 			k := list[i]
 			want := f.Rules(k.Dialect, k.Tokens...)
 			if len(got.tokens) == 0 {
-				// Nobody calls it by name: it is the answer of whoever has no token.
+				// No line names it: these are the rules of a crawler without tokens.
 				if g := want.Group(); !g.IsZero() && g.Token() != "*" || !slices.Equal(g.Lines(), got.Group().Lines()) {
 					t.Fatalf("%s %q %q: asked together the group is that of all others, alone it is %q", k.Dialect.Name, k.Tokens, body, g.Token())
 				}
@@ -113,8 +113,9 @@ func TestCrawlers(t *testing.T) {
 	}
 }
 
-// TestCrawlersIndexPage: an Allow of an index page without its slash opens the directory too, for a
-// crawler whose dialect assumes the slash and knows index pages, whoever else is asked.
+// TestCrawlersIndexPage: an Allow of an index page without its slash also allows the directory,
+// for a crawler whose dialect adds the slash and knows index pages, whatever other crawlers are
+// in the list.
 func TestCrawlersIndexPage(t *testing.T) {
 	other := GoogleLegacy
 	other.AssumeSlash, other.IndexHTML = true, true
@@ -136,8 +137,8 @@ func TestCrawlersFiles(t *testing.T) {
 	})
 }
 
-// TestCrawlersState: what is known of the fetch is said to each crawler too, and where no
-// file gives the answer, all callers of the dialect have that.
+// TestCrawlersState: the rules of each crawler have the state of the fetch. If no file decides,
+// all crawlers of the dialect have the same rules.
 func TestCrawlersState(t *testing.T) {
 	f := Parse([]byte("User-agent: a\nDisallow: /a\n\nUser-agent: *\nDisallow: /b\n"))
 	none := DisallowAll(Bing, ReasonUnreachable)
@@ -170,8 +171,8 @@ func TestCrawlersState(t *testing.T) {
 	}
 }
 
-// TestCrawlersPool: two groups with the same rules are told apart, however often they are
-// asked, where their rules stand in one list.
+// TestCrawlersPool: groups with equal rules in one list are distinguished, however often they
+// are matched.
 func TestCrawlersPool(t *testing.T) {
 	var rules strings.Builder
 	for i := range 2 * scanMost {
@@ -192,9 +193,9 @@ func TestCrawlersPool(t *testing.T) {
 	}
 }
 
-// TestCrawlersHostile: a file that names everybody in groups of their own and again
-// in one group of everything takes bounded memory: what is copied, and one bit for
-// each rule and crawler. Alone, each of them copies the whole file.
+// TestCrawlersHostile: the rules of a file that names all crawlers in groups of their own and
+// again in one group of all rules take bounded memory: the copied rules, and one bit for each
+// rule and crawler. For each crawler alone, the whole file would be copied.
 func TestCrawlersHostile(t *testing.T) {
 	const callers, size = 540, 500_000
 	var b strings.Builder

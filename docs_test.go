@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestDocuments: what the documents point to is there, and they show the
-// repository as it is. Every id of a statement in ARCHITECTURE.md, README.md and
-// docs/ is a link; to make new ones links:
+// TestDocuments: the targets of links in the documents exist, and the documents show the current
+// repository. Every id of a clause in ARCHITECTURE.md, README.md and docs/ is a link; to make
+// new ones links:
 //
 //	go test -run TestDocuments -update .
 func TestDocuments(t *testing.T) {
@@ -67,13 +67,13 @@ var (
 	inlineLink = regexp.MustCompile(`\]\(([^)#\s]*)(#[^)\s]*)?\)`)
 	mdHeading  = regexp.MustCompile(`(?m)^#+ +(.+)$`)
 	noAnchor   = regexp.MustCompile(`[^\pL\pN_-]`)
-	// notProse is where an id is no link: code, what is a link already, headings.
+	// notProse matches where an id is not a link: code, existing links, headings.
 	notProse = "(?s:```.*?\n```|<!--.*?-->)|`[^`\n]*`|\\[[^\\]\n]*\\]\\([^)\n]*\\)|(?m:^#.*$)"
 	inProse  = regexp.MustCompile(notProse + "|" + citation.String())
 )
 
-// checkLinks: the files to which a document links are there, and have headings
-// of that name. The anchors of pages that were read are kept in pages.
+// checkLinks reports links to missing files and headings. The anchors of pages that were read
+// are kept in pages.
 func checkLinks(t *testing.T, file, text string, pages map[string]map[string]bool) {
 	t.Helper()
 	for _, m := range inlineLink.FindAllStringSubmatch(text, -1) {
@@ -109,15 +109,14 @@ func anchors(text string) map[string]bool {
 	return names
 }
 
-// anchor is GitHub's rule: lower case, a hyphen for a blank, and of all other
-// signs only '-' and '_' stay.
+// anchor applies GitHub's rule: lower case, a hyphen for a space, and no other signs than '-'
+// and '_'.
 func anchor(heading string) string {
 	heading = strings.ReplaceAll(strings.ToLower(heading), " ", "-")
 	return noAnchor.ReplaceAllString(heading, "")
 }
 
-// linkIDs returns the text of a document with every id of a statement as a link
-// to its heading.
+// linkIDs returns the text of a document in which every id of a clause is a link to its heading.
 func linkIDs(t *testing.T, file, text string) string {
 	page := strings.TrimPrefix("docs/clauses.md", path.Dir(file)+"/")
 	if file == "docs/clauses.md" {

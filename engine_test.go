@@ -11,7 +11,7 @@ import (
 	"github.com/robotskit/robots/internal/campaign"
 )
 
-// agree fails if the engine and the reference differ on anything they both say.
+// agree fails if the engine and the reference differ.
 func agree(t *testing.T, d Dialect, body []byte, path string, tokens ...string) {
 	t.Helper()
 	f := Parse(body)
@@ -78,8 +78,8 @@ func excerpt(body []byte) string {
 	return fmt.Sprintf("%q", body)
 }
 
-// randomFile makes a file of the things that matter, in any order: what people
-// write, what they mistype, and what only an enemy would.
+// randomFile returns a random file of effective lines: usual ones, misspelled ones and hostile
+// ones.
 func randomFile(rng *rand.Rand) []byte {
 	pick := func(s ...string) string { return s[rng.IntN(len(s))] }
 	var b bytes.Buffer
@@ -146,8 +146,8 @@ func TestReference(t *testing.T) {
 				}
 				if rng.IntN(8) == 0 && d.MaxLineBytes > 0 {
 					d.MaxLineBytes = 5 + rng.IntN(20)
-					// Lines are marked ambiguous from ambiguousLength on; shorter limits
-					// need a longer line to show.
+					// Lines are ambiguous from ambiguousLength on; lower limits need a longer
+					// line to have an effect.
 					body = append(body, "\ndisallow: /"+strings.Repeat("a", ambiguousLength)+"\n"...)
 					d.MaxLineBytes += ambiguousLength
 				}
@@ -162,14 +162,14 @@ func TestReference(t *testing.T) {
 	t.Logf("%d checks agree with the reference, %d of them disallowed", checks, disallowed)
 }
 
-// corpus calls fn with files of the folder named by ROBOTS_CORPUS: in a campaign
-// with every one, otherwise with one in so many.
+// corpus calls fn with files of the folder ROBOTS_CORPUS: in a campaign with all, otherwise with
+// every step-th.
 func corpus(t testing.TB, fn func(name string, body []byte)) {
 	t.Helper()
 	campaign.Files(t, campaign.Size(64, 48, 1), fn)
 }
 
-// corpusPaths makes n paths, most of them from the rules of the file itself.
+// corpusPaths returns n paths, most of them made from the rules of the file.
 func corpusPaths(rng *rand.Rand, f *File, n int) []string {
 	var values []string
 	for l := range f.Lines() {
@@ -200,8 +200,8 @@ func corpusPaths(rng *rand.Rand, f *File, n int) []string {
 	return paths
 }
 
-// TestCorpus holds for real files: it prints back byte for byte, and
-// engine and reference agree on eight URLs in every dialect.
+// TestCorpus: real files are printed back byte for byte, and engine and reference agree on eight
+// URLs in every dialect.
 func TestCorpus(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1994, 2022))
 	files, byteCount, checks, skipped := 0, 0, 0, 0
@@ -211,8 +211,8 @@ func TestCorpus(t *testing.T) {
 			t.Fatalf("%s does not print back: %d bytes of %d", name, len(got), len(body))
 		}
 		files, byteCount = files+1, byteCount+len(body)
-		// The reference is slow by design: files over 64 KiB are compared on
-		// one URL and token only, those over 1 MiB only without it.
+		// The reference is slow by design, so files over 64 KiB are compared for one URL and
+		// token only, and those over 1 MiB without it.
 		n := 8
 		switch {
 		case len(body) > 1<<20:
@@ -237,7 +237,7 @@ func TestCorpus(t *testing.T) {
 	t.Logf("%d files, %d bytes print back; %d verdicts agree with the reference; %d files over 1 MiB only parsed and matched", files, byteCount, checks, skipped)
 }
 
-// rejoin prints a file from its lines and what stands between them.
+// rejoin prints a file from its lines and the bytes between them.
 func rejoin(f *File) []byte {
 	var out []byte
 	if bytes.HasPrefix(f.body, []byte(mark)) {

@@ -10,7 +10,7 @@ import (
 	"weak"
 )
 
-// TestWholeRules: rules that no file gives answer every path alike, but for
+// TestWholeRules: rules without a file have the same verdict for every path, except for
 // /robots.txt where the dialect exempts it.
 func TestWholeRules(t *testing.T) {
 	page, _ := ParsePath("/page?q=1")
@@ -49,8 +49,8 @@ func TestWholeRules(t *testing.T) {
 	}
 }
 
-// TestZero: a path and rules that no parser has made allow nothing, not even
-// /robots.txt or what a user asks for, and no method panics (D-56).
+// TestZero: with a zero path or zero rules nothing is allowed, not even /robots.txt or a
+// user-initiated fetch, and no method panics (D-56).
 func TestZero(t *testing.T) {
 	page, _ := ParsePath("/page")
 	self, _ := ParsePath("/robots.txt")
@@ -106,8 +106,7 @@ func TestZero(t *testing.T) {
 	}
 }
 
-// TestState: a verdict shows the state of its fetch, and nothing where there
-// was none.
+// TestState: a verdict contains the state of its fetch, and nil without one.
 func TestState(t *testing.T) {
 	at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.FixedZone("", 7200))
 	file := Parse([]byte("User-agent: *\nDisallow: /a\n")).Rules(RFC9309, "x")
@@ -143,8 +142,8 @@ func TestState(t *testing.T) {
 	}
 }
 
-// TestStateKeepsNothing: rules with a state are a copy, and do not keep alive what they were
-// copied from; nor do those of a user's own request.
+// TestStateKeepsNothing: rules with a state are a copy that does not keep the original alive,
+// and so are user-initiated rules.
 func TestStateKeepsNothing(t *testing.T) {
 	f := Parse([]byte("User-agent: MyBot\nDisallow: /a\n\nUser-agent: other\nDisallow: /b"))
 	for name, copied := range map[string]func(r *Rules) *Rules{

@@ -9,7 +9,7 @@ import (
 	"github.com/robotskit/robots/internal/campaign"
 )
 
-// TestReadingGroups: which lines stand in which group.
+// TestReadingGroups: Readings has the group of each line.
 func TestReadingGroups(t *testing.T) {
 	body := "Disallow: /early\nUser-agent: a\nCrawl-delay: 1\nUser-agent: b\nSitemap: http://h/\nDisallow:\nfoo: bar\nAllow: /x\n\nUser-agent: c\n\nUser-agent: d\nDisallow: /d\nUser-agent: e"
 	for _, c := range []struct {
@@ -48,8 +48,8 @@ func TestFileCrawlers(t *testing.T) {
 	}
 }
 
-// checkReadings holds Readings to Rules: for every crawler that is named, and for "*", the
-// user-agent lines that name it and the rules of its groups are the same.
+// checkReadings compares Readings with Rules: every crawler that the file names, and "*", has
+// the same user-agent lines and rules in both.
 func checkReadings(t *testing.T, body []byte) {
 	t.Helper()
 	f := Parse(body)
@@ -75,8 +75,8 @@ func checkReadings(t *testing.T, body []byte) {
 					rules = append(rules, r.Line)
 				}
 			}
-			// The name is given as the dialect has it: Rules would read a value as the
-			// product tokens in it.
+			// The name is in the form of the dialect: Rules would read a value as the product
+			// tokens in it.
 			r := newRules(f, &d, nil)
 			r.tokens = []string{name}
 			r.limit, r.counts = f.limit(r.dialect)

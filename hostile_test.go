@@ -46,8 +46,8 @@ func TestHostileWork(t *testing.T) {
 }
 
 // TestHostileRead: no file takes quadratic time to read, in any dialect and by any method. Each
-// of these was quadratic once. The limit is two orders of magnitude above the usual time, so that
-// only quadratic time exceeds it.
+// of these once did. The limit is two orders of magnitude above the usual time, so that only
+// quadratic time exceeds it.
 func TestHostileRead(t *testing.T) {
 	const size, limit = 250_000, 100 * 40 * time.Millisecond
 	group := "User-agent: x\n"

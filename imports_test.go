@@ -13,8 +13,8 @@ import (
 
 const module = "github.com/robotskit/robots"
 
-// A row says what one package, and the packages below it that have no row of
-// their own, may import in files that are not tests.
+// A row lists what a package, and the packages below it without rows of their own, may import in
+// files other than tests.
 type row struct {
 	std  []string // of the standard library; nil for all of it
 	ours []string // of this repository, by folder, "" for the root; "..." for all
@@ -59,7 +59,7 @@ var policy = map[string]row{
 	"examples":    {ours: []string{"", "fetch", "cache", "pace", "polite", "fleet", "lint", "compare", "robotstest"}},
 }
 
-// TestImports holds every package against the policy.
+// TestImports checks the imports of every package against the policy.
 func TestImports(t *testing.T) {
 	packages := map[string]bool{}
 	walk(t, func(file string) {
@@ -110,8 +110,8 @@ func (r row) allows(name string) bool {
 	})
 }
 
-// TestRootIsPure: no clock and no goroutine in the root package. A moment comes
-// in as a value, and who wants two things at a time starts them himself.
+// TestRootIsPure: the root package uses no clock and no goroutine. Times are arguments, and
+// concurrency is up to the caller.
 func TestRootIsPure(t *testing.T) {
 	clock := []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
 	walk(t, func(file string) {

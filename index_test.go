@@ -13,8 +13,7 @@ import (
 	"github.com/robotskit/robots/internal/campaign"
 )
 
-// scanAll is find as it is meant: the first rule, in the order of precedence,
-// whose pattern matches.
+// scanAll is the specification of find: the first rule by precedence whose pattern matches.
 func scanAll(r *Rules, path string, only Field) *rule {
 	for i := range r.rules {
 		if v := &r.rules[i]; (only == FieldNone || v.field == only) && r.pattern(v).match(path) {
@@ -24,8 +23,8 @@ func scanAll(r *Rules, path string, only Field) *rule {
 	return nil
 }
 
-// TestIndex compares the index with the scan on files of many rules that share
-// much: beginnings, windows, whole texts.
+// TestIndex compares the index with a scan on files of many rules with much in common: prefixes,
+// n-grams, whole texts.
 func TestIndex(t *testing.T) {
 	rng := rand.New(rand.NewPCG(64, 4096))
 	parts := []string{"/", "a", "b", "ab", "shop", "/shop/", "item", ".html", "?x=", "*", "*", "$", "%2A", "%61", "é", "aaaa", "abab", "category", "\x00"}
@@ -78,7 +77,7 @@ func TestIndex(t *testing.T) {
 					}
 				}
 			}
-			// The lazy way there: the answers before and after are the same.
+			// The results before and after the index is built are the same.
 			for i := range 4 * indexAfter {
 				path := d.normal(Path{"/" + text(6)}, nil)
 				if got, want := r.find(path, FieldNone), scanAll(r, path, FieldNone); got != want {
@@ -90,8 +89,8 @@ func TestIndex(t *testing.T) {
 	t.Logf("%d answers of the index are those of the scan", checks)
 }
 
-// TestChance: of thousands of rules with a star a path meets hardly one by chance: what a
-// match looks at is the path, and less than twice as much again.
+// TestChance: of thousands of rules with a star hardly any is a candidate by chance: a match
+// reads the path and less than as much again.
 func TestChance(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 64))
 	word := func() string {
@@ -123,7 +122,7 @@ func TestChance(t *testing.T) {
 	}
 }
 
-// TestShared: rules are asked by many at once while their index is built.
+// TestShared: rules are matched concurrently while their index is built.
 func TestShared(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("User-agent: *\n")
@@ -147,7 +146,7 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestNoAllocations holds the promises of Allowed and Rules.Allowed.
+// TestNoAllocations: Allowed and Rules.Allowed allocate as little as documented.
 func TestNoAllocations(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("User-agent: *\nUser-agent: Mozilla/5.0 (compatible; bbot/1.0)\nUser-agent: abot\n")
@@ -173,8 +172,8 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
-// TestOnePassInJSON: what a usual file says is found in one pass, without a File and its
-// allocations. FuzzLaws says that it is right.
+// TestOnePassInJSON: usual files are answered in one pass, without a File and its allocations.
+// FuzzLaws compares the answers.
 func TestOnePassInJSON(t *testing.T) {
 	body := []byte("# of a shop\nSitemap: https://x.example/1.xml\nUser-agent: a\nUser-agent: *\nCrawl-delay: 5\nDisallow: /a*b\n" +
 		"Request-rate: 1/30s 1800-1900\n\nUser-agent: b\nVisit-time: 0600-0845\nAllow: /c\nDisallow: /%7Ea\r\nHost: x.example\nSitemap: 2.xml\n")
@@ -196,9 +195,8 @@ func TestOnePassInJSON(t *testing.T) {
 	}
 }
 
-// TestAllocations: Parse takes two allocations, three if a CR alone ends a line, and
-// Parse and Rules at most eight
-// and six in the mean, however many lines and rules there are.
+// TestAllocations: Parse makes two allocations, three if a CR alone ends a line. Parse and Rules
+// together make at most eight, and six on average, however many lines and rules there are.
 func TestAllocations(t *testing.T) {
 	if campaign.Race {
 		t.Skip("the race detector empties pools")
@@ -233,7 +231,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// TestRank compares the order of rules counted by weight with one that is sorted.
+// TestRank compares the counting sort of rules with an ordinary one.
 func TestRank(t *testing.T) {
 	rng := rand.New(rand.NewPCG(22, 2))
 	for range 300 {

@@ -10,8 +10,8 @@ import (
 	"github.com/robotskit/robots/internal/campaign"
 )
 
-// The laws hold for every input. Fuzzing looks for one that breaks them; the
-// tests below try them on random files at every run.
+// The laws hold for every input. Fuzzing searches for a counterexample; the tests below try
+// random files in every run.
 
 func seeds(f *testing.F) {
 	f.Add([]byte("User-agent: *\nDisallow: /a*b$\nAllow: /a\n"), "/axb", "a")
@@ -24,9 +24,8 @@ func seeds(f *testing.F) {
 	}
 }
 
-// FuzzLaws: print after parse is identity; engine, reference, Allowed, Match
-// and Explain agree in every dialect; so do crawlers asked together
-// and alone; nothing panics.
+// FuzzLaws: printing a parsed file returns it; engine, reference, Allowed, Match and Explain
+// agree in every dialect; so do crawlers together and alone; nothing panics.
 func FuzzLaws(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, body []byte, path, token string) {
@@ -84,7 +83,7 @@ func readersAgree(t *testing.T, body []byte) {
 	}
 }
 
-// FuzzURL: no string panics, and what ParseURL accepts it gives back.
+// FuzzURL: no string panics, and ParseURL reproduces what it accepts.
 func FuzzURL(f *testing.F) {
 	for _, s := range []string{"http://h/a#b", "//h?q", "/a", "ftp://u:p@[::1]:21/x", "http://%65x.com:080", "https://müller.eu.", "http://0x7f.1", "", "http://h;p", "a#b://h/x"} {
 		f.Add(s)
@@ -107,12 +106,12 @@ func FuzzURL(f *testing.F) {
 	})
 }
 
-// TestNothingElseMatters: line ends, field case, the order of rules and a group
-// for somebody else change no verdict.
+// TestNothingElseMatters: line ends, letter case of fields, the order of rules and a group for
+// another crawler change no verdict.
 func TestNothingElseMatters(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 11))
 	for range campaign.Size(300, 3000, 30_000) {
-		// A tidy file, so that each change means only what it says.
+		// A regular file, so that each change has only its own effect.
 		agents := []string{"a", "abot", "*"}
 		var blocks [][]string
 		for range 1 + rng.IntN(3) {
@@ -158,7 +157,7 @@ func TestNothingElseMatters(t *testing.T) {
 					if name == "stranger" && want.Reason == ReasonEmptyFile {
 						continue
 					}
-					// Of undefined verdicts the order may pick other rules of one weight.
+					// In undefined verdicts the order can select other rules of the same weight.
 					if got.Allowed != want.Allowed || got.Reason != want.Reason || got.Undefined != want.Undefined && name != "order" {
 						t.Fatalf("%s, %s, token %q, path %q\n%q\n%q\n got %v\nwant %v", name, d.Name, token, path, body, plain, got, want)
 					}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestMemoryBytes holds the estimate of MemoryBytes against the runtime's own count,
-// after so many questions that every index is built.
+// TestMemoryBytes compares MemoryBytes with the memory that the runtime counts, after enough
+// matches that every index is built.
 func TestMemoryBytes(t *testing.T) {
 	lines := func(n int, line string) []byte {
 		b := []byte("User-agent: *\n")

@@ -17,8 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the generated pages of docs/, make ids links")
 
-// optionOf returns the option that a field of Dialect is shown by: the one that
-// changes with it.
+// optionOf returns the option that documents a field of Dialect: the one that changes with it.
 func optionOf(t *testing.T, field int) int {
 	t.Helper()
 	name := reflect.TypeFor[Dialect]().Field(field).Name
@@ -57,8 +56,8 @@ func optionOf(t *testing.T, field int) int {
 	return found
 }
 
-// TestOptions: every field of Dialect has an option, in the order of the
-// struct; a value has a source or is that of RFC9309.
+// TestOptions: every field of Dialect has an option, in the order of the struct; a value has a
+// source or is that of RFC9309.
 func TestOptions(t *testing.T) {
 	fields := reflect.TypeFor[Dialect]()
 	n := 0
@@ -97,8 +96,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestDialectPlaces names every place in which a new dialect was forgotten. What
-// it reads otherwise than RFC9309 belongs into case files, which no test can know.
+// TestDialectPlaces names every place where a new dialect must be added. The differences from
+// RFC9309 belong in case files, which no test can check.
 func TestDialectPlaces(t *testing.T) {
 	readme, page, table := read(t, "README.md"), read(t, "docs/dialects.md"), read(t, "robotstest/testdata/spec/dialects.tsv")
 	for i, d := range Dialects() {
@@ -122,7 +121,7 @@ func TestDialectPlaces(t *testing.T) {
 	}
 }
 
-// TestDialectPage: docs/dialects.md is what the options say. To rewrite it:
+// TestDialectPage: docs/dialects.md contains the options. To rewrite it:
 //
 //	go test -run TestDialectPage -update .
 func TestDialectPage(t *testing.T) {
@@ -216,9 +215,8 @@ func dialectPage(t *testing.T) []byte {
 	return []byte(linkIDs(t, "docs/dialects.md", b.String()))
 }
 
-// dialectComments returns the comments of the fields of Dialect and those of
-// the dialects, the latter by the dialect's name. A field without a comment of
-// its own shares that of the field above it.
+// dialectComments returns the comments of the fields of Dialect and of the dialects, the latter
+// by name. A field without a comment has that of the field above it.
 func dialectComments(t *testing.T) (fields, values map[string]string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "dialect.go", nil, parser.ParseComments)
@@ -262,7 +260,7 @@ func dialectComments(t *testing.T) (fields, values map[string]string) {
 var (
 	// citation is an id of docs/clauses.md in code or prose.
 	citation = regexp.MustCompile(`\b(?:(?:[A-Z]{3,6}|[CD])-\d\d|SPEC \d\.\d|GRAM)\b`)
-	// definition is the heading of a statement in docs/clauses.md.
+	// definition is the heading of a clause in docs/clauses.md.
 	definition = regexp.MustCompile(`(?m)^#### (.+)$`)
 )
 
@@ -279,8 +277,7 @@ func clauses(t *testing.T) map[string]bool {
 	return listed
 }
 
-// TestClauses: every statement that code or a case file cites stands in
-// docs/clauses.md, once.
+// TestClauses: every clause that code or a case file cites is in docs/clauses.md once.
 func TestClauses(t *testing.T) {
 	listed := clauses(t)
 	cited := map[string]bool{}
@@ -312,8 +309,7 @@ func TestClauses(t *testing.T) {
 	t.Logf("%d statements listed, %d cited", len(listed), len(cited))
 }
 
-// walk calls fn with every file of the repository, testdata and what begins
-// with a dot left out.
+// walk calls fn with every file of the repository, except testdata and hidden files.
 func walk(t *testing.T, fn func(path string)) {
 	t.Helper()
 	err := filepath.WalkDir(".", func(path string, entry os.DirEntry, err error) error {

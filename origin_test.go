@@ -8,8 +8,8 @@ import (
 	"github.com/robotskit/robots/internal/campaign"
 )
 
-// TestPlainHost holds the short ways to the form of a host to the long one, on hosts made of what
-// decides between them.
+// TestPlainHost compares the fast forms of host normalization with the general one, for hosts
+// that are made of the deciding characters.
 func TestPlainHost(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3986, 46))
 	parts := strings.Fields("a b c example com www xn-- xn--bcher-kva bücher - -- _ . .. 0 1 7 127 0x 0x7f 09 %61 %2e A EXAMPLE : [ ] [::1] \\ ~ é \u00ad \x00 \x7f ! * ß \u3002 \u200d aa--bb a-b ab-")
@@ -53,8 +53,8 @@ func TestPlainHost(t *testing.T) {
 	}
 }
 
-// TestASCIIHost: a host of ASCII alone is what the mapping of Unicode names makes of it, so
-// that it need not be asked, or makes nothing of it.
+// TestASCIIHost: a host in ASCII is equal to its IDNA form, so that no conversion is needed, or
+// has none.
 func TestASCIIHost(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3492, 46))
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFG0123456789-_.~!$&'()*+,;="
@@ -86,8 +86,8 @@ func TestASCIIHost(t *testing.T) {
 	}
 }
 
-// TestParseBackslash: browsers take a backslash for the end of the host, so nobody may take what
-// follows for the host.
+// TestParseBackslash: browsers end the host at a backslash, so nothing after it may be read as
+// the host.
 func TestParseBackslash(t *testing.T) {
 	for _, url := range []string{`http://good.example\@evil.example/`, `https://good.example\a@evil.example`, `https://good.example\a/`, `https://good.example\`} {
 		if o, _, err := ParseURL(url); err == nil {
@@ -99,8 +99,8 @@ func TestParseBackslash(t *testing.T) {
 	}
 }
 
-// TestParseHostNotUTF8: bytes that are no UTF-8 are no host, as U+FFFD is none; else all of them
-// would be one origin (D-36).
+// TestParseHostNotUTF8: bytes that are not UTF-8 are not a host, and neither is U+FFFD;
+// otherwise all of them would be one origin (D-36).
 func TestParseHostNotUTF8(t *testing.T) {
 	for _, url := range []string{"https://%e4.example/", "https://%FF.example/", "https://a\xe4b.example/", "https://\xc3.example/", "https://\ufffd.example/"} {
 		if o, _, err := ParseURL(url); err == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/robotskit/robots/internal/campaign"
 )
 
-// patternOf returns the pattern of a rule with that path.
+// patternOf returns the pattern of a rule with this path.
 func patternOf(t *testing.T, d Dialect, value string) Pattern {
 	t.Helper()
 	d.IndexHTML = false
@@ -20,8 +20,8 @@ func patternOf(t *testing.T, d Dialect, value string) Pattern {
 	return Pattern{}
 }
 
-// TestPatternString: what is printed of two patterns differs if they match
-// different URLs, also where an escape is put together of parts.
+// TestPatternString: the texts of two patterns differ if they match different URLs, also where
+// parts form an escape.
 func TestPatternString(t *testing.T) {
 	for _, c := range []struct {
 		dialect     Dialect
@@ -56,8 +56,8 @@ func TestPatternString(t *testing.T) {
 	}
 }
 
-// TestPatternRoundTrip: a pattern that is printed and read again is the same, and
-// its pieces say all of it.
+// TestPatternRoundTrip: a pattern that is printed and parsed is the same, and its pieces are
+// complete.
 func TestPatternRoundTrip(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 41))
 	parts := []string{"/", "a", "A", "2", "4", "7", "E", "e", "c", "%", "%", "%2", "%2A", "%2a", "%24", "%41", "%45", "%31", "%34", "%7E", "%C3", "%zz", "*", "$", "\x01", "\x02", "é", "<", "|", " ", "~"}
@@ -110,8 +110,8 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// TestNormalLen: what normalLen leaves out of a copy is what the copy does not change, for each two
-// bytes behind a '%', anywhere in eight bytes, at the end, and behind another '%'.
+// TestNormalLen: normalLen is the length up to which the normal form equals the text, for any
+// two bytes after a '%', at any position in eight bytes, at the end, and after another '%'.
 func TestNormalLen(t *testing.T) {
 	for pair := range 1 << 16 {
 		text := "%" + string([]byte{byte(pair >> 8), byte(pair)})
@@ -136,7 +136,8 @@ func TestNormalLen(t *testing.T) {
 	}
 }
 
-// TestIndexOf: a long piece is found where strings.Index finds it, however often its beginning occurs.
+// TestIndexOf: a long piece is found where strings.Index finds it, however often its prefix
+// occurs.
 func TestIndexOf(t *testing.T) {
 	found := 0
 	for before := range 140 {

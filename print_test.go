@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// TestPrintable puts every byte in every place of texts of many lengths: what is shown
-// holds no byte that could steer a terminal, and a text without one is shown as it is.
+// TestPrintable puts every byte at every position of texts of many lengths: the result has no
+// byte that controls a terminal, and a text without one is unchanged.
 func TestPrintable(t *testing.T) {
 	for length := range 25 {
 		for at := range length {

@@ -8,10 +8,9 @@ import (
 	"strings"
 )
 
-// The reference is the engine once more, slow and plain, in the order of RFC
-// 9309: lines (2.2), groups (2.2.1), normal forms and matching (2.2.2, 2.2.3).
-// It shares no code with the package but the Dialect values. It stays as long
-// as the engine does: every fast path is compared with it.
+// The reference is a second engine, slow and simple, in the order of RFC 9309: lines (2.2),
+// groups (2.2.1), normal forms and matching (2.2.2, 2.2.3). It shares only the Dialect values
+// with the package. Every fast path is compared with it.
 
 type refRule struct {
 	line      int
@@ -22,8 +21,7 @@ type refRule struct {
 	weight    int
 }
 
-// refItem is one item of a pattern: a byte in comparable form, any bytes,
-// or the end of the path.
+// refItem is an item of a pattern: a byte in normal form, any bytes, or the end of the path.
 type refItem struct {
 	byte string // one byte, or one escape "%XX"
 	star bool
@@ -118,7 +116,7 @@ func refCut(d Dialect, body string) (string, bool) {
 	return body, true
 }
 
-// refTokens reads what the crawler gave as its names (D-03).
+// refTokens reads the names given for the crawler (D-03).
 func refTokens(d Dialect, given []string) (tokens []string) {
 	if d.RawTokens {
 		return given
@@ -141,8 +139,7 @@ func refTokens(d Dialect, given []string) (tokens []string) {
 
 var refGeneric = regexp.MustCompile(`(?i)^(Mozilla|AppleWebKit|Gecko|Chrome|Safari|Version|Mobile)$`)
 
-// refProducts takes a header or a list of names apart (D-03): commas part it, but
-// for those in a comment.
+// refProducts splits a header or a list of names (D-03) at commas outside comments.
 func refProducts(value string) (products []string) {
 	var parts []string
 	open, part := 0, ""
@@ -232,8 +229,8 @@ var (
 	refVersion = regexp.MustCompile(`^[vV]?([0-9]+|[0-9].*\..*)$`)
 )
 
-// refHeader returns the names of a header: words with blanks between them, up to a
-// separator, a version, which is not part of them, or what names nothing.
+// refHeader returns the names of a header: words with spaces between them, up to a separator, a
+// version, which is not part of them, or a word that is not a name.
 func refHeader(s string) (names []refName) {
 	var n refName
 	start, depth := 0, 0
@@ -324,8 +321,8 @@ func refStar(d Dialect, value string) bool {
 	return value == "*" || d.AgentMatch == AgentTokenCut && len(value) > 1 && value[0] == '*' && strings.ContainsRune(" \t\v\f", rune(value[1]))
 }
 
-// refItems brings text into comparable items. special says that '*' and a '$'
-// at the end have their meaning, that is, text is a pattern.
+// refItems converts text into items. special means that the text is a pattern, in which '*' and
+// a final '$' have their meaning.
 func refItems(d Dialect, text string, special bool) (items []refItem, weight int) {
 	hex := func(s string) (int, bool) {
 		if len(s) < 3 || s[0] != '%' {
@@ -396,7 +393,7 @@ func refRuleOf(d Dialect, line int, allow bool, value string) refRule {
 	return r
 }
 
-// refPath brings a path into items; Google's dialects resolve dot segments.
+// refPath converts a path into items; Google's dialects resolve dot segments.
 func refPath(d Dialect, path string) []refItem {
 	items, _ := refItems(d, path, false)
 	if d.Escapes != EscapesGoogle {
@@ -438,7 +435,7 @@ func refPath(d Dialect, path string) []refItem {
 	return items
 }
 
-// refMatch holds the set of positions that the pattern so far can reach.
+// refMatch computes the set of positions that the pattern can reach.
 func refMatch(pattern, path []refItem) bool {
 	at := map[int]bool{0: true}
 	for _, it := range pattern {
@@ -475,10 +472,9 @@ func refInnerStar(pattern []refItem) bool {
 	return slices.ContainsFunc(pattern, func(it refItem) bool { return it.star })
 }
 
-// refBlock returns the values of the user-agent lines directly above the end of
-// lines, for a record that stands there in an open run: it looks up over other
-// records to the last such line, and from there on to the first one above it that
-// is not interrupted (D-08).
+// refBlock returns the values of the user-agent lines directly above the last of some lines, for
+// a record in an open run: upwards past other records to the last such line, and from there to
+// the first of its block (D-08).
 func refBlock(d Dialect, lines []refLine) (values []string) {
 	for i := len(lines) - 1; i >= 0; i-- {
 		if lines[i].blank && d.RunEnd == RunEndRuleOrBlank && len(values) > 0 {
@@ -502,7 +498,7 @@ func reference(d Dialect, body, path string, tokens ...string) refAnswer {
 	body, counts := refCut(d, body)
 	lines := refLines(d, body)
 
-	// Who is the crawler? (RFC 9309 section 2.2.1, D-04)
+	// The names of the crawler (RFC 9309 section 2.2.1, D-04).
 	named := func(value string) bool { return false }
 	tokens = refTokens(d, tokens)
 	var a refAnswer
@@ -520,13 +516,13 @@ func reference(d Dialect, body, path string, tokens ...string) refAnswer {
 	}
 	own := func(name string) bool { return refASCIILower(name) == refASCIILower(tokens[0]) }
 	if len(tokens) > 0 && slices.ContainsFunc(strings.Fields(d.IgnoreStar), own) {
-		// Only a group of its own holds for this crawler (D-53).
+		// Only a group of its own applies to this crawler (D-53).
 	} else if !found && slices.ContainsFunc(lines, func(l refLine) bool { return l.field == "user-agent" && refStar(d, l.value) }) {
 		found, a.token = true, "*"
 		named = func(value string) bool { return refStar(d, value) }
 	}
 
-	// The rules of all groups that name the crawler, merged.
+	// The rules of all groups that name the crawler are combined.
 	var rules []refRule
 	anyRule, anyGroup := false, false
 	ended, ruled, mine := true, false, false

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// stated writes preferences as "name=value", with a path before it that is not "".
+// stated formats preferences as "name=value", after a path unless it is "".
 func stated(list []Preference) string {
 	var said []string
 	for _, p := range list {
@@ -16,8 +16,8 @@ func stated(list []Preference) string {
 	return strings.Join(said, ", ")
 }
 
-// TestParseSignals enumerates what a Content-Signal may hold; the first ones are the
-// examples of contentsignals.org.
+// TestParseSignals enumerates the syntax of Content-Signal; the first examples are those of
+// contentsignals.org.
 func TestParseSignals(t *testing.T) {
 	for value, want := range map[string]string{
 		"search=yes, ai-train=no":              "search=yes, ai-train=no",
@@ -47,7 +47,7 @@ func TestParseSignals(t *testing.T) {
 }
 
 // TestParseUsage enumerates the dictionary of a Content-Usage (RFC 9651 section 4.2,
-// draft-ietf-aipref-vocab). What is no dictionary states nothing at all.
+// draft-ietf-aipref-vocab). Anything else states no preference.
 func TestParseUsage(t *testing.T) {
 	for value, want := range map[string]string{
 		"train-ai=n":                                            "train-ai=n",
@@ -65,7 +65,7 @@ func TestParseUsage(t *testing.T) {
 		"train-ai=Y, search=n":                                  "search=n",
 		"a=n/:!, b=n":                                           "b=n",
 
-		// Dictionaries that state nothing.
+		// Dictionaries without preferences.
 		"train-ai": "",
 		"train-ai=y, train-ai, search=n, search=\"n\"": "",
 		"train-ai;has;parameters=\"?\"":                "",
@@ -111,7 +111,7 @@ func TestParseUsage(t *testing.T) {
 			t.Errorf("%q: got %q, want %q", value, got, want)
 		}
 	}
-	// Many names, each of which keeps its place.
+	// Many names, whose order is kept.
 	var names []string
 	for i := range 10_000 {
 		names = append(names, fmt.Sprintf("a%d=%c", i, "yn"[i%2]))
@@ -123,7 +123,7 @@ func TestParseUsage(t *testing.T) {
 	}
 }
 
-// TestPreferences says which lines hold for a crawler and a path.
+// TestPreferences: which lines apply to a crawler and a path.
 func TestPreferences(t *testing.T) {
 	// The example of draft-ietf-aipref-attach-05, section 3.4.
 	attach := "User-Agent: *\nAllow: /\nDisallow: /never/\nContent-Usage: train-ai=n\nContent-Usage: /ai-ok/ train-ai=y\n\n" +
@@ -168,7 +168,7 @@ func TestPreferences(t *testing.T) {
 	}
 }
 
-// TestUnknown: what no dialect knows is kept, up to the size limit.
+// TestUnknown: unknown fields are kept, up to the size limit.
 func TestUnknown(t *testing.T) {
 	f := Parse([]byte("Tdm-Reservation : 1 # all\nUser-agent: *\nAllow: /\nLLMs-Txt: https://e.example/llms.txt\n: x\nno colon\n"))
 	read := func(d Dialect) (got []string) {

@@ -6,24 +6,22 @@ import (
 	"time"
 )
 
-// An option is one field of a Dialect with what stands behind it, for docs/dialects.md.
+// An option is a field of Dialect with its sources, for docs/dialects.md.
 type option struct {
 	// Name is the option's name, such as "max-line-bytes".
 	Name string
 	// Value is its value in words or as a number: "whole-or-cut", "16663".
 	Value string
-	// Source is the statement that gives an engine this value ("C-05", see
-	// docs/clauses.md). It is empty where nobody documents it and where the
-	// dialect was changed by hand.
+	// Source is the clause with this value for an engine ("C-05", see docs/clauses.md). It is
+	// empty where nobody documents the value, or the dialect is a changed one.
 	Source string
-	// Inherited says that no document of the engine states the value; it is
-	// the one of RFC9309.
+	// Inherited means that no document of the engine states the value, which is that of RFC9309.
 	Inherited bool
 }
 
-// options returns every field of d except its name, in the order of the struct.
-// A field that differs from the dialect of that name has no source, and so has
-// every field of a dialect that is none of Dialects.
+// options returns every field of d except its name, in the order of the struct. A field that
+// differs from the dialect of that name has no source, and so has every field of a dialect that
+// is not in Dialects.
 func (d Dialect) options() []option {
 	dialects := Dialects()
 	own := slices.IndexFunc(dialects, func(o Dialect) bool { return o.Name == d.Name })
@@ -42,13 +40,13 @@ func (d Dialect) options() []option {
 	return all
 }
 
-// ids are the statements that give each of the dialects the value of an option, in the
-// order of Dialects. Where one is missing it is inherited from RFC9309: no document of
-// the engine states it, and its value must be that of RFC9309 (TestOptions).
+// ids are the clauses with the value of an option for each dialect, in the order of Dialects.
+// Without one the value is inherited: no document of the engine states it, and it must be that
+// of RFC9309 (TestOptions).
 type ids [8]string
 
-// optionRows has one row for each field of Dialect, in the order of the struct: why
-// its value is as it is, and how it is written. A field without a row fails TestOptions.
+// optionRows has a row for each field of Dialect, in the order of the struct: the source of its
+// value, and how it is written. A field without a row fails TestOptions.
 var optionRows = [...]struct {
 	name   string
 	source ids
@@ -99,7 +97,7 @@ var optionRows = [...]struct {
 	{"lifetime", ids{"CACHE-01", "CACHE-01", "CACHE-01", "CACHE-01", "CACHE-01", "", "", ""}, func(d *Dialect) string { return ageWord(d.Lifetime) }},
 }
 
-// word returns the word of a constant, its number if there is none.
+// word returns the name of a constant, its number if there is none.
 func word[T ~uint8](value T, words ...string) string {
 	if int(value) < len(words) {
 		return words[value]
@@ -125,8 +123,8 @@ func limitWord(n int) string {
 	return strconv.Itoa(n)
 }
 
-// ageWord writes a duration in the largest unit that divides it, days only
-// above one: "24h", "30d".
+// ageWord formats a duration in the largest unit that divides it, days only above one: "24h",
+// "30d".
 func ageWord(age time.Duration) string {
 	const day = 24 * time.Hour
 	switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/robotskit/robots/internal/campaign"
 )
 
-// TestProductTokens: what a header names, the value itself last (D-03).
+// TestProductTokens: the product tokens in a header, the value itself last (D-03).
 func TestProductTokens(t *testing.T) {
 	for _, c := range []struct {
 		header string
@@ -43,8 +43,8 @@ func TestProductTokens(t *testing.T) {
 	}
 }
 
-// TestHeaders compares the reading of headers with the reference, and holds it to what
-// every list has: the value last, none twice, no browser's name first where another is left.
+// TestHeaders compares the product tokens in headers with the reference. Every list has the
+// value last, no duplicates, and no browser's name first if another one is left.
 func TestHeaders(t *testing.T) {
 	pieces := []string{
 		"Mozilla/5.0", "Mozilla", "AppleWebKit/537.36", "(KHTML, like Gecko)", "Chrome/1.2", "Mobile", "Safari/5", "compatible;", "(compatible;", "(compatible)", "COMPATIBLE;",

@@ -13,13 +13,13 @@ import (
 	"github.com/robotskit/robots/internal/campaign"
 )
 
-// parse returns the rules that lines such as "Disallow: /a" are for everyone.
+// parse returns the rules for all crawlers from lines such as "Disallow: /a".
 func parse(d robots.Dialect, lines ...string) *robots.Rules {
 	return robots.Parse([]byte("User-agent: *\n" + strings.Join(lines, "\n"))).Rules(d)
 }
 
-// words returns all words of at most n letters, the empty one first, the shorter
-// before the longer.
+// words returns all words of at most n letters, shorter ones first, beginning with the empty
+// one.
 func words(letters string, n int) []string {
 	all := []string{""}
 	for from := 0; n > 0; n-- {
@@ -39,7 +39,7 @@ type set []uint64
 
 func (s set) add(i int) { s[i/64] |= 1 << (i % 64) }
 
-// enumerated is what some rules say of every path of an enumeration.
+// enumerated is the verdict of rules for every path of an enumeration.
 type enumerated struct {
 	rules  *robots.Rules
 	lines  []string
@@ -59,8 +59,8 @@ func enumerate(d robots.Dialect, lines []string, paths []robots.Path) enumerated
 	return e
 }
 
-// agrees holds a direction to an enumeration whose paths come in order of their
-// units. Every path of at most whole bytes is in it.
+// agrees compares a direction with an enumeration whose paths are ordered by their units and
+// which has every path of at most whole bytes.
 func (d Direction) agrees(old, new enumerated, paths []robots.Path, whole int) error {
 	if err := d.sound(old.rules, new.rules); err != nil {
 		return err
@@ -71,7 +71,7 @@ func (d Direction) agrees(old, new enumerated, paths []robots.Path, whole int) e
 	if !d.Complete {
 		return nil
 	}
-	// The shortest of all, and of each rule that stands on one side alone.
+	// The shortest of all, and for each rule that is only on one side.
 	var all robots.Path
 	shorter := func(p, than robots.Path) bool {
 		a, b := p.String(), than.String()
@@ -125,7 +125,7 @@ func (d Direction) agrees(old, new enumerated, paths []robots.Path, whole int) e
 	return nil
 }
 
-// sound checks what can be checked without an enumeration.
+// sound checks everything that needs no enumeration.
 func (d Direction) sound(old, new *robots.Rules) error {
 	for i, c := range d.Changes {
 		p := site(c.Path)
@@ -151,7 +151,7 @@ func (d Direction) sound(old, new *robots.Rules) error {
 // resolvesDots reports whether rules read a URL without its dot segments.
 func resolvesDots(r *robots.Rules) bool { return r.Dialect().Escapes == robots.EscapesGoogle }
 
-// isTarget reports whether a URL can carry a path and query (D-61).
+// isTarget reports whether a URL can have a path and query (D-61).
 func isTarget(path string) bool {
 	return strings.HasPrefix(path, "/") && strings.IndexFunc(path, func(c rune) bool { return c <= ' ' || c > '~' || c == '#' }) < 0
 }
@@ -179,7 +179,7 @@ func canonical(path string) bool {
 	return true
 }
 
-// isSent reports whether browsers send a path and query as it is (WHATWG URL Standard).
+// isSent reports whether browsers send a path and query unchanged (WHATWG URL Standard).
 func isSent(path string) bool {
 	path, query, _ := strings.Cut(path, "?")
 	if strings.ContainsAny(path, "\"<>\\`{}") || strings.ContainsAny(query, "\"<>'") {
@@ -191,7 +191,7 @@ func isSent(path string) bool {
 	})
 }
 
-// compared runs Rules and holds both directions to the enumeration of the URLs.
+// compared runs Rules and compares both directions with the enumeration of the URLs.
 func compared(old, new enumerated, urls URLs, paths []robots.Path, whole int) (Result, error) {
 	r := Rules(old.rules, new.rules, Options{URLs: urls, SkipRobotsTxt: true})
 	if err := r.NewlyBlocked.agrees(old, new, paths, whole); err != nil {
@@ -209,9 +209,9 @@ func compared(old, new enumerated, urls URLs, paths []robots.Path, whole int) (R
 	return r, nil
 }
 
-// TestExhaustive compares every pair of sets of at most two rules, each '/' and at
-// most two of a, '*' and '$', with the answers to every path of up to five bytes of
-// a, b, '*' and '$', raw or escaped.
+// TestExhaustive compares every pair of sets of at most two rules, each '/' and at most two of
+// a, '*' and '$', with the verdicts for every path of up to five bytes of a, b, '*' and '$', raw
+// or escaped.
 func TestExhaustive(t *testing.T) {
 	var paths []robots.Path
 	for _, w := range words("ab*$", 4) {
@@ -273,8 +273,8 @@ func TestExhaustive(t *testing.T) {
 	}
 }
 
-// TestDrawn compares sets that hold what the normal forms and clients treat in
-// their own ways: escapes, literal stars and dollars, dots, queries.
+// TestDrawn compares random rules with the parts that normal forms and clients treat
+// differently: escapes, literal stars and dollars, dots, queries.
 func TestDrawn(t *testing.T) {
 	single := strings.Split("ab2A~./*$?%3C"+invalid, "")
 	urls := append([]string{"%2A", "%24", "%2F", "%61", "%2e"}, single...)

@@ -12,8 +12,8 @@ import (
 	"github.com/robotskit/robots/internal/campaign"
 )
 
-// corpus calls fn with the rules for everyone, as lines, of the files in the
-// folder ROBOTS_CORPUS, of every part-th file of it.
+// corpus calls fn with the rules for all crawlers, as lines, of every part-th file in the folder
+// ROBOTS_CORPUS.
 func corpus(t testing.TB, part int, fn func(name string, lines []string)) {
 	t.Helper()
 	campaign.Files(t, part, func(path string, body []byte) {
@@ -27,8 +27,8 @@ func corpus(t testing.TB, part int, fn func(name string, lines []string)) {
 	})
 }
 
-// change makes one of the changes that people make: a rule less, another path or
-// another verdict for it, a rule of another file more.
+// change makes a typical change: it drops a rule, changes its path or its verdict, or adds a
+// rule of another file.
 func change(rng *rand.Rand, kind int, lines, others []string) []string {
 	i := rng.IntN(len(lines))
 	switch kind {
@@ -58,7 +58,7 @@ func change(rng *rand.Rand, kind int, lines, others []string) []string {
 	}
 }
 
-// samples returns paths near what rules say.
+// samples returns paths similar to those of rules.
 func samples(rng *rand.Rand, lines []string, n int) []robots.Path {
 	var paths []robots.Path
 	for range n {
@@ -86,7 +86,7 @@ func samples(rng *rand.Rand, lines []string, n int) []robots.Path {
 	return paths
 }
 
-// counts counts the results of one kind of comparison.
+// counts has the results of one kind of comparison.
 type counts struct {
 	name                             string
 	urls                             URLs
@@ -147,8 +147,8 @@ func (c *counts) log(t *testing.T) {
 	}
 }
 
-// TestCorpus compares real files with what one change makes of them, with other
-// files, and with themselves in other dialects.
+// TestCorpus compares real files with versions that have one change, with other files, and with
+// themselves in other dialects.
 func TestCorpus(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9309, 26))
 	dialects := robots.Dialects()

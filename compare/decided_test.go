@@ -9,8 +9,8 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// TestDecided states what was decided on purpose, each with the shortest URLs that
-// are newly blocked and newly open.
+// TestDecided has decisions of design, each with the shortest URLs that are newly blocked and
+// newly allowed.
 func TestDecided(t *testing.T) {
 	rfc, google, cpp, yandex, d2019 := robots.RFC9309, robots.Google, robots.GoogleCPP, robots.Yandex, robots.Google2019
 	all := robots.AllowAll(rfc, robots.ReasonUnavailable)
@@ -88,7 +88,7 @@ func TestDecided(t *testing.T) {
 	}
 }
 
-// TestOneExampleForEachRule: a rule that an example shows has no other.
+// TestOneExampleForEachRule: a rule that decides an example has no other example.
 func TestOneExampleForEachRule(t *testing.T) {
 	all := robots.AllowAll(robots.RFC9309, robots.ReasonUnavailable)
 	d := Blocked(all, parse(robots.RFC9309, "Disallow: /aa", "Disallow: /*b", "Disallow: /aab", "Disallow: /c$", "Allow: /*/d"), Options{})
@@ -101,7 +101,7 @@ func TestOneExampleForEachRule(t *testing.T) {
 	}
 }
 
-// TestUndecided: without steps nothing is claimed, and with few only what is true.
+// TestUndecided: without steps nothing is reported, and with few only what is true.
 func TestUndecided(t *testing.T) {
 	old := repeat(60, func(i int) string { return "Disallow: /*" + strings.Repeat("a*", i%7) + words("abc", 3)[i%40] })
 	a, b := parse(robots.RFC9309, old...), parse(robots.RFC9309, append(old[:30:30], old[33:]...)...)
@@ -142,8 +142,8 @@ func TestUndecided(t *testing.T) {
 	}
 }
 
-// FuzzRules: what is said of two files holds for every path that is tried, and a
-// side is the same as itself.
+// FuzzRules: the result for two files is true for every path that is tried, and a file is the
+// same as itself.
 func FuzzRules(f *testing.F) {
 	f.Add([]byte("User-agent: *\nDisallow: /a*b$\nAllow: /%2A"), []byte("User-agent: *\nDisallow: /a*\nAllow: /*/./"), uint8(1), uint64(1))
 	f.Add([]byte("User-agent: *\nDisallow: /*%\nAllow: /$a"), []byte("User-agent: *\nDisallow: /*%2\nAllow: /%24"), uint8(60), uint64(2))
@@ -186,7 +186,7 @@ func FuzzRules(f *testing.F) {
 	})
 }
 
-// BenchmarkRules compares a usual file with itself, a rule less.
+// BenchmarkRules compares a typical file with itself without one rule.
 func BenchmarkRules(b *testing.B) {
 	lines := repeat(30, func(i int) string {
 		return []string{"Disallow: /", "Disallow: /*", "Allow: /a/"}[i%3] + words("abc", 4)[10+i] + []string{"/", "?x=", ""}[i/10]

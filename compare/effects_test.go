@@ -52,8 +52,8 @@ func TestEffects(t *testing.T) {
 	}
 }
 
-// TestEffectsDrawn: without what has no effect the rules are the same, and without
-// what is needed they are not.
+// TestEffectsDrawn: without the rules that have no effect, or one that is needed, the comparison
+// is the same or differs.
 func TestEffectsDrawn(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 7))
 	counts := map[Use]int{}

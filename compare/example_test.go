@@ -28,7 +28,7 @@ func ExampleRules() {
 	// newly open /img/.png - allowed by line 3: Allow: /*.png$
 }
 
-// Two files that look different and say the same.
+// Two different files with the same verdicts.
 func ExampleResult_Same() {
 	old := rules("User-agent: *\nDisallow: /a/\nDisallow: /a/b\nAllow: /\n")
 	new := rules("User-agent: *\nDisallow: /a/*\n")
@@ -36,7 +36,7 @@ func ExampleResult_Same() {
 	// Output: true
 }
 
-// One file, as two dialects read URLs in normal form: for Google "*" is not "%2A".
+// A file in two dialects, over URLs in normal form: for Google "*" is not "%2A".
 func ExampleRules_dialects() {
 	f := robots.Parse([]byte("User-agent: *\nDisallow: /%2A\n"))
 	r := compare.Rules(f.Rules(robots.RFC9309, "MyBot"), f.Rules(robots.Google, "MyBot"), compare.Options{URLs: compare.NormalURLs})

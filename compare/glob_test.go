@@ -7,8 +7,8 @@ import (
 	"github.com/robotskit/robots/internal/campaign"
 )
 
-// TestGlob holds the automaton to the plain search for pieces, byte by byte, and
-// what it waits for to what it does.
+// TestGlob compares the automaton with a plain search for pieces, byte by byte, and waits with
+// the states that follow.
 func TestGlob(t *testing.T) {
 	rng := rand.New(rand.NewPCG(19, 77))
 	draw := func(alphabet string, n int) string {

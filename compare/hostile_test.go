@@ -21,7 +21,7 @@ func repeat(n int, line func(i int) string) (lines []string) {
 	return lines
 }
 
-// hostile are sets of rules made to take long, each compared with another.
+// hostile are sets of rules whose comparison takes long.
 var hostile = map[string]func() (old, new []string){
 	"5,000 rules with stars": func() (old, new []string) {
 		old = repeat(5000, func(i int) string { return fmt.Sprint("Disallow: /*p", i) })
@@ -73,8 +73,8 @@ var hostile = map[string]func() (old, new []string){
 	},
 }
 
-// TestHostile: whatever the rules, the steps are bounded, and the memory by them.
-// The clock is shown, not asserted.
+// TestHostile: the steps are bounded for any rules, and the memory is bounded by the steps. The
+// time is printed, not checked.
 func TestHostile(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(hostile)) {
 		a, b := hostile[name]()
@@ -95,7 +95,7 @@ func TestHostile(t *testing.T) {
 				if err := r.sound(s[0], s[1]); err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
-				// What is begun when the steps end is ended: a pass over the rules.
+				// The pass over the rules at the end of the steps is completed.
 				if r.Steps > DefaultSteps+DefaultSteps/4 {
 					t.Errorf("%s: %d steps", name, r.Steps)
 				}

@@ -87,7 +87,7 @@ func TestCases(t *testing.T) {
 	t.Logf("%d checks, %d cases in which one fires, %d in which it is silent", len(Checks), fires, silent)
 }
 
-// findings returns what a check finds in a file, and the file with all its fixes made.
+// findings returns the findings of a check in a file, and the file after all its fixes.
 func findings(c *Check, file []byte) (text string, fixed []byte) {
 	var o Options
 	if c.Severity == Off {
@@ -146,7 +146,7 @@ func unquote(t *testing.T, text []byte) []byte {
 	return b
 }
 
-// quoted is the other direction.
+// quoted is the inverse of unquote.
 func quoted(b []byte) []byte {
 	var out []byte
 	for line := range bytes.Lines(b) {

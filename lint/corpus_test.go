@@ -14,9 +14,9 @@ import (
 	"github.com/robotskit/robots/internal/campaign"
 )
 
-// TestCorpus looks at real files, those of the folder ROBOTS_CORPUS or some of them. Most of
-// them are right, so few may have findings above a note. Each is laid out and fixed: both twice
-// with one result, and with the verdicts of before for every crawler in all dialects.
+// TestCorpus checks real files, those of the folder ROBOTS_CORPUS or some of them. Most of them
+// are correct, so few may have findings above a note. Each is formatted and fixed, both twice
+// with the same result, and with the same verdicts for every crawler in all dialects.
 func TestCorpus(t *testing.T) {
 	part := campaign.Size(300, 30, 1)
 	var c counts
@@ -34,7 +34,7 @@ func TestCorpus(t *testing.T) {
 	c.golden(t, fmt.Sprintf("every %d of %d files\n", part, total), filepath.Join("testdata", fmt.Sprintf("counts-%d.txt", part)))
 }
 
-// counts is what was found in real files.
+// counts has the numbers of findings in real files.
 type counts struct {
 	files, text, clean, cleanUnproved, undecided int
 	formatted, refused, fixed, fixes             int
@@ -101,7 +101,7 @@ func (c *counts) look(t *testing.T, name string, body []byte) {
 	sameGroups(t, name, body, fixed)
 }
 
-// sameVerdicts asks compare for every crawler in all dialects, one by one.
+// sameVerdicts runs compare for every crawler in all dialects.
 func (c *counts) sameVerdicts(t *testing.T, name string, before, after []byte) {
 	if bytes.Equal(before, after) {
 		return
@@ -177,8 +177,8 @@ func groupsOf(body []byte, d robots.Dialect) (groups []string) {
 	return groups
 }
 
-// golden holds the counts to those of a run that somebody has read. They are for one folder:
-// with another number of files they are only printed.
+// golden compares the counts with those of a reviewed run. They apply to one folder; for another
+// number of files they are only printed.
 func (c *counts) golden(t *testing.T, about, name string) {
 	text := about
 	for i := range Checks {

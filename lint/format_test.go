@@ -2,8 +2,8 @@ package lint
 
 import "testing"
 
-// TestFormatMark: a byte order mark, or a part of one, that does not begin the file is text:
-// no layout makes it begin the file, where engines drop it.
+// TestFormatMark: a byte order mark, or a part of one, after the beginning of the file is text.
+// Formatting never moves it to the beginning, where engines skip it.
 func TestFormatMark(t *testing.T) {
 	for body, want := range map[string]string{
 		"\xEF\xBB\xBFfoo: x\nUser-agent: a\nDisallow: /\n":       "foo: x\nUser-agent: a\nDisallow: /\n",

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// fuzzSeeds are the files of all cases that are small.
+// fuzzSeeds are the small files of all cases.
 func fuzzSeeds(f *testing.F) {
 	names, err := filepath.Glob("testdata/RT*.txtar")
 	if err != nil {
@@ -32,8 +32,8 @@ func fuzzSeeds(f *testing.F) {
 	f.Add([]byte("User-agent: *\r\n\rDisallow: /\x00"))
 }
 
-// FuzzFile: any file gives findings inside it, in order, and safe fixes change no verdict and
-// take no group its last rule.
+// FuzzFile: the findings of any file are inside it and in order, and safe fixes change no
+// verdict and leave every group its last rule.
 func FuzzFile(f *testing.F) {
 	fuzzSeeds(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
@@ -74,8 +74,8 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// FuzzFormat: a layout is one, once made, and has the verdicts of the file and each byte order
-// mark but the one that begins it. A text is refused only where the file or a line is long.
+// FuzzFormat: formatting twice is the same as once. It keeps the verdicts of the file and each
+// byte order mark except the first. It refuses only files or lines that are long.
 func FuzzFormat(f *testing.F) {
 	fuzzSeeds(f)
 	f.Add([]byte("\n\xEF\xBB\xBFfoo: x\nUser-agent: a\nDisallow: /\n"))

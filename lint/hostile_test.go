@@ -11,11 +11,11 @@ import (
 	"github.com/robotskit/robots/internal/hostile"
 )
 
-// TestHostile: the time for a file is linear in its size, except for the proofs, which have a
-// limit of steps. The limit here is two orders of magnitude above the usual time.
+// TestHostile: the time for a file is linear in its size, except for the proofs, whose steps are
+// limited. The limit here is two orders of magnitude above the usual time.
 func TestHostile(t *testing.T) {
 	bound := campaign.Size(60*time.Second, 60*time.Second, 400*time.Second)
-	// The proofs have their own bound, and it is their steps.
+	// The proofs are limited by their steps.
 	o := Options{MaxSteps: campaign.Size(30_000, 300_000, DefaultMaxSteps)}
 	sizes := campaign.Size([]int{32_000}, []int{128_000}, []int{128_000, 256_000, 512_000})
 	of := func(format string) func(int) string {
@@ -70,9 +70,9 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestSecondField: a value of many colons is read once. Nothing counts the bytes that are read,
-// so the bound is a clock, three orders of magnitude above the 20 ms that it takes, for a busy
-// machine. It took ten minutes when each colon was looked at from the beginning of the value.
+// TestSecondField: a value with many colons is read once. Nothing counts the bytes that are
+// read, so the limit is a time, three orders of magnitude above the usual 20 ms, for a busy
+// machine. A search from the beginning of the value for each colon took ten minutes.
 func TestSecondField(t *testing.T) {
 	for _, c := range []struct {
 		value, name string

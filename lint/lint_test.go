@@ -15,8 +15,8 @@ func ids(r Result) []string {
 	return ids
 }
 
-// TestChecks holds each check to the example in its own documentation: it finds the first
-// form, and not the second.
+// TestChecks runs each check on the example in its documentation: it has findings in the first
+// form, and none in the second.
 func TestChecks(t *testing.T) {
 	for i := range Checks {
 		c := &Checks[i]

@@ -7,7 +7,7 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// TestExplain: the notes on rules that nearly match, one for each rule, the most telling.
+// TestExplain: the notes on rules that nearly match, one for each rule, the most useful one.
 func TestExplain(t *testing.T) {
 	for _, c := range []struct {
 		d          robots.Dialect

@@ -12,7 +12,7 @@ import (
 
 const page = "../docs/lint.md"
 
-// TestPage holds docs/lint.md to the table of checks. To write it anew: make docs
+// TestPage compares docs/lint.md with the table of checks. To rewrite it: make docs
 func TestPage(t *testing.T) {
 	want := pageText()
 	if *update {
@@ -73,7 +73,7 @@ func dialectsOf(c *Check) string {
 	return "all dialects"
 }
 
-// shown writes bytes that nobody would see as escapes.
+// shown writes invisible bytes as escapes.
 func shown(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
