@@ -54,7 +54,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// sink takes results, so that the compiler drops no work.
+// sink stores results, so that the compiler drops no work.
 var sink int
 
 func BenchmarkRow(b *testing.B) {
@@ -84,7 +84,7 @@ func BenchmarkRow(b *testing.B) {
 	}
 }
 
-// TestRows makes one pass of each row over a few files. Engines that read as RFC 9309 say agree.
+// TestRows makes one pass of each row over a few files. Engines that follow RFC 9309 agree.
 func TestRows(t *testing.T) {
 	s := newSet(generateFiles(100))
 	names := map[string]bool{}
@@ -120,8 +120,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestAgree compares every verdict of the engine with one of the plain matcher, on generated files, hostile ones and
-// those of ROBOTS_CORPUS.
+// TestAgree compares every verdict of the engine with the plain matcher's, on generated files,
+// hostile files and those of ROBOTS_CORPUS.
 func TestAgree(t *testing.T) {
 	s := newSet(generateFiles(1000))
 	sets := []*set{s}
@@ -162,7 +162,7 @@ func TestAgree(t *testing.T) {
 	}
 }
 
-// TestTable reads two rounds and writes the files of them.
+// TestTable reads two rounds and writes their files.
 func TestTable(t *testing.T) {
 	var in strings.Builder
 	for _, round := range []string{"100", "200"} {

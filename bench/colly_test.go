@@ -21,8 +21,8 @@ import (
 	"github.com/robotskit/robots/polite"
 )
 
-// TestColly: a crawler of another library over polite, through a proxy, at a site of
-// HTTP/2: it is told what is disallowed, and all goes through the proxy.
+// TestColly: a crawler of another library uses polite, through a proxy, on a site with HTTP/2:
+// it gets an error for disallowed URLs, and all requests use the proxy.
 func TestColly(t *testing.T) {
 	var mu sync.Mutex
 	var seen []string

@@ -13,7 +13,7 @@ import (
 	"github.com/robotskit/robots/internal/campaign"
 )
 
-// agree asks the crawlers of a set one by one too.
+// agree compares the crawlers of a set together and alone.
 func agree(t *testing.T, together *robots.Crawlers, list []Crawler, f *robots.File) (shared int) {
 	t.Helper()
 	all := together.Rules(f)
@@ -35,8 +35,7 @@ func agree(t *testing.T, together *robots.Crawlers, list []Crawler, f *robots.Fi
 	return shared
 }
 
-// TestCallers: whoever is asked together gets the answer that he gets alone, whatever
-// stands in user-agent lines.
+// TestCallers: crawlers have the same verdicts together and alone, for any user-agent lines.
 func TestCallers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	all := All()
@@ -54,8 +53,8 @@ func TestCallers(t *testing.T) {
 	}
 }
 
-// randomFile makes a file whose user-agent lines name crawlers of a list, nearly
-// name them, or name others.
+// randomFile returns a random file whose user-agent lines have names from a list, similar names
+// and others.
 func randomFile(rng *rand.Rand, list []Crawler) []byte {
 	var b strings.Builder
 	for range 1 + rng.IntN(12) {
@@ -84,8 +83,8 @@ func randomFile(rng *rand.Rand, list []Crawler) []byte {
 
 var review = flag.Bool("review", false, "print what the directory lacks, and what is old (make crawlers)")
 
-// TestRealFiles: how much of what real files name the directory knows. What stands
-// in three files of a thousand is known.
+// TestRealFiles: which part of the names in real files the directory contains. It contains every
+// name that is in three of a thousand files.
 func TestRealFiles(t *testing.T) {
 	all := All()
 	together := Callers(all)
@@ -139,8 +138,8 @@ func TestRealFiles(t *testing.T) {
 	}
 }
 
-// TestReview prints the entries whose youngest source was seen more than a year
-// ago. It fails for none.
+// TestReview prints the entries whose latest source was seen more than a year ago. It fails for
+// none.
 func TestReview(t *testing.T) {
 	if !*review {
 		t.Skip("only with -review (make crawlers)")

@@ -19,8 +19,8 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// TestDirectory holds the file to what package comment and types promise, so that a
-// review has only the facts to look at.
+// TestDirectory checks that the directory is as the package comment and the types document it,
+// so that reviews concern only facts.
 func TestDirectory(t *testing.T) {
 	d := json.NewDecoder(bytes.NewReader(directory))
 	d.DisallowUnknownFields()
@@ -75,8 +75,8 @@ func TestDirectory(t *testing.T) {
 
 var update = flag.Bool("update", false, "lay directory.json out")
 
-// TestLayout: the file has a field a line, in one order, so that a diff shows what
-// has changed and nothing else. After a change by hand:
+// TestLayout: the file has a field per line, in a fixed order, so that a diff shows only
+// changes. After a change by hand:
 //
 //	go test ./crawlers -run TestLayout -update
 func TestLayout(t *testing.T) {
@@ -90,7 +90,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// TestKnownDialects holds the generated table of dialects to the directory:
+// TestKnownDialects compares the generated table of dialects with the directory:
 //
 //	go test ./crawlers -run TestKnownDialects -update
 func TestKnownDialects(t *testing.T) {
@@ -219,8 +219,8 @@ func TestSources(t *testing.T) {
 	t.Logf("%d facts on %d crawlers have a source", counted, len(All()))
 }
 
-// TestLists: Google's crawlers whose addresses have names in googlebot.com come from the
-// list of its common crawlers, as its page on verification says.
+// TestLists: Google's crawlers whose addresses have names in googlebot.com are in the list of
+// its common crawlers, as Google's page on verification states.
 func TestLists(t *testing.T) {
 	const list = "https://developers.google.com/static/crawling/ipranges/common-crawlers.json"
 	found := 0
@@ -237,8 +237,8 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// TestTokens asks every dialect whether a user-agent line with a token names its
-// crawler. Those of Google cut names, which the entry says.
+// TestTokens: in every dialect, a user-agent line with a token names its crawler. Google's
+// dialects cut names, which the entry states.
 func TestTokens(t *testing.T) {
 	cuts := 0
 	for _, c := range All() {
@@ -276,8 +276,7 @@ func TestTokens(t *testing.T) {
 	t.Logf("Google cuts %d of %d names", cuts, len(All()))
 }
 
-// TestRivals: a fallback to the group of another operator is marked, and nothing
-// else is.
+// TestRivals: only fallbacks to the group of another operator are marked.
 func TestRivals(t *testing.T) {
 	for _, c := range All() {
 		rival := ""
@@ -292,8 +291,7 @@ func TestRivals(t *testing.T) {
 	}
 }
 
-// TestDialects: what the directory says of a crawler with a dialect is what the
-// dialect does.
+// TestDialects: the directory and the dialect of a crawler agree.
 func TestDialects(t *testing.T) {
 	for _, c := range All() {
 		d, ok := robots.DialectByName(c.Dialect)
@@ -351,7 +349,7 @@ func ExampleSet() {
 	// Bytespider allowed: the file has rules, but none for this crawler
 }
 
-// TestNames: the short way to the names finds those of the directory.
+// TestNames: Names returns the names of the directory.
 func TestNames(t *testing.T) {
 	var want []string
 	for _, c := range All() {
@@ -385,9 +383,9 @@ func TestSender(t *testing.T) {
 //go:embed testdata/user-agents.tsv
 var userAgents string
 
-// TestUserAgents: from the header that a crawler sends, one of its tokens is read, the
-// first but for names that hold its token (D-03), and no list begins with a browser.
-// Each line of the file is a name of the directory and a header as it is published.
+// TestUserAgents: the product tokens in the header of a crawler include one of its tokens, the
+// first except for longer names that contain it (D-03), and never begin with a browser. Each
+// line of the file is a name in the directory and a published header.
 func TestUserAgents(t *testing.T) {
 	notNamed := map[string]string{ // and why
 		"archive.org_bot": "in a URL alone", "gochitchat.ai": "in a URL alone", "Infegy": "in an address alone",
@@ -428,8 +426,8 @@ func TestUserAgents(t *testing.T) {
 		if f := robots.Parse([]byte("User-agent: " + tokens[at] + "\nDisallow: /")); f.Rules(robots.RFC9309, header).Allowed(robots.RawPath("/")) {
 			t.Errorf("%s: its header is allowed where %s is not", name, tokens[at])
 		}
-		// A longer name, its words next to each other, may come before its word, and
-		// before the value itself its words.
+		// A longer name of adjacent words can come before its words, and the words before the
+		// value itself.
 		first := tokens[0]
 		if words := strings.FieldsFunc(strings.ToLower(first), func(c rune) bool { return c == ' ' || c == '/' }); at > 0 && slices.Contains(words, strings.ToLower(tokens[at])) || at == len(tokens)-1 && has(c, header) {
 			first = tokens[at]

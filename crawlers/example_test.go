@@ -13,7 +13,7 @@ func ExampleVerifier() {
 	if err != nil {
 		panic(err)
 	}
-	// With a Resolver, such as &net.Resolver{}, the DNS is asked too.
+	// With a Resolver, such as &net.Resolver{}, DNS is queried too.
 	v := crawlers.Verifier{Lists: map[string]*crawlers.Addresses{"GPTBot": list}}
 	visitor, _ := crawlers.Sender("Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)")
 	for _, address := range []string{"192.0.2.7", "198.51.100.7"} {

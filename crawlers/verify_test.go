@@ -12,7 +12,7 @@ import (
 	"github.com/robotskit/robots/internal/dnstest"
 )
 
-// zone has crawlers, and addresses whose owners would like to be one.
+// zone has crawlers, and addresses whose owners claim to be one.
 var zone = `
 66.249.66.1    PTR   crawl-66-249-66-1.googlebot.com
 crawl-66-249-66-1.googlebot.com  A  66.249.66.1
@@ -47,7 +47,7 @@ crawl-203-0-113-12.googlebot.com  A  203.0.113.12
 203.0.113.14   PTR   a<b>.googlebot.com
 ` + manyNames("203.0.113.20", 200)
 
-// manyNames is an address with so many names of a crawler, of which the last leads back.
+// manyNames is an address with many names of a crawler, of which only the last is confirmed.
 func manyNames(address string, n int) string {
 	text := ""
 	for i := range n {
@@ -120,8 +120,8 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestVerifyAsksOnce: however many crawlers an address is said to be, its name and where
-// that leads is asked once; of many names ten are looked up.
+// TestVerifyAsksOnce: for any number of claims of an address its name and the addresses of that
+// are looked up once; of many names ten are looked up.
 func TestVerifyAsksOnce(t *testing.T) {
 	server := dnstest.Start(t, zone)
 	v := Verifier{Resolver: resolver(server.Addr())}
@@ -180,7 +180,7 @@ func TestIdentify(t *testing.T) {
 	}
 }
 
-// TestVerifyByList: what lists say alone, and beside the DNS.
+// TestVerifyByList: verification by lists alone, and together with DNS.
 func TestVerifyByList(t *testing.T) {
 	server := dnstest.Start(t, zone)
 	read := func(text string) *Addresses {
@@ -314,7 +314,7 @@ func TestReadAddresses(t *testing.T) {
 	}
 }
 
-// FuzzAddresses: what a list holds is what its lines say, one by one.
+// FuzzAddresses: a list contains exactly the addresses of its lines.
 func FuzzAddresses(f *testing.F) {
 	f.Add("192.0.2.0/24\n192.0.2.77/31\n2001:db8::/32", "192.0.2.78")
 	f.Add(`{"prefixes":[{"ipv4Prefix":"192.0.2.0/24"}]}`, "192.0.2.1")

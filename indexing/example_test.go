@@ -9,8 +9,8 @@ import (
 	"github.com/robotskit/robots/indexing"
 )
 
-// A page that says noindex and may not be fetched: nobody reads the noindex, and the
-// address may be listed all the same.
+// A page with noindex that may not be fetched: nobody reads the noindex, so the URL can be
+// indexed anyway.
 func Example() {
 	header := http.Header{"X-Robots-Tag": {"bingbot: nosnippet"}}
 	html := []byte("<head>\n<meta name=\"robots\" content=\"noindex, noai\">\n</head>")

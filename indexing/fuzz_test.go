@@ -10,9 +10,9 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// checkPage holds what must be true of every page: bounds, and of each engine that what
-// counts is in force, that every directive has an effect, and that a page that may not
-// be fetched is never said to be indexed.
+// checkPage checks what is true of every page: limits, that directives in force count for an
+// engine, that every directive has an effect, and that a page that may not be fetched is never
+// reported as indexed.
 func checkPage(t *testing.T, p *Page) {
 	t.Helper()
 	if len(p.Directives) > MaxDirectives {
@@ -67,8 +67,8 @@ func FuzzHeader(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line string) {
 		p := Parse(http.Header{"X-Robots-Tag": {line}}, nil)
 		checkPage(t, p)
-		// A line is read the same whatever its letter case, and its directives are what
-		// they are when they are written alone.
+		// A line is read the same in any letter case, and its directives are the same as when
+		// each is alone.
 		if got, want := show(Parse(http.Header{"X-Robots-Tag": {upper(line)}}, nil).Directives), show(p.Directives); lower(got) != lower(want) {
 			t.Fatalf("in upper case\n%s\nnot\n%s", got, want)
 		}
@@ -104,7 +104,7 @@ func FuzzHTML(f *testing.F) {
 	f.Fuzz(func(t *testing.T, html []byte) {
 		p := Parse(nil, html)
 		checkPage(t, p)
-		// What is in a comment is no tag.
+		// Text in a comment is not a tag.
 		if !strings.Contains(string(html), "-->") && !strings.Contains(string(html), "--!>") && utf8.Valid(html) {
 			if hidden := Parse(nil, []byte("<!-- "+string(html)+" -->")); len(hidden.Directives) > 0 {
 				t.Fatalf("in a comment: %s", show(hidden.Directives))

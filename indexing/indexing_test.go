@@ -12,8 +12,7 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// show writes directives as the tables below have them: where, what, and what is
-// wrong.
+// show formats directives as in the tables below: location, text, problem.
 func show(list []Directive) string {
 	var said []string
 	for _, d := range list {
@@ -222,7 +221,7 @@ func TestType(t *testing.T) {
 	}
 }
 
-// TestLimits: a page is read up to a bound of bytes and of directives, and says so.
+// TestLimits: a page is read up to limits of bytes and directives, and reports that.
 func TestLimits(t *testing.T) {
 	const tag = `<meta name=robots content=noindex>`
 	blanks := strings.Repeat(" ", MaxBytes-len(tag))
@@ -248,7 +247,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// readings says what becomes of each directive.
+// readings returns the effect of each directive.
 func readings(d Directives) string {
 	var said []string
 	for _, r := range d.Readings {
@@ -257,8 +256,8 @@ func readings(d Directives) string {
 	return strings.Join(said, " ")
 }
 
-// TestFor: what a page says to a crawler, by engine. The page is a header; what begins
-// with "<" is HTML.
+// TestFor: the directives for a crawler, by engine. The page is a header; text that begins with
+// "<" is HTML.
 func TestFor(t *testing.T) {
 	for _, q := range []struct {
 		name   string
@@ -387,7 +386,7 @@ func TestOutlook(t *testing.T) {
 	}
 }
 
-// TestOpposed: which contradictions of a page are named.
+// TestOpposed: which contradictions of a page are reported.
 func TestOpposed(t *testing.T) {
 	for _, q := range []struct {
 		engine  Engine
@@ -411,8 +410,8 @@ func TestOpposed(t *testing.T) {
 	}
 }
 
-// TestEngines: every dialect has an engine, every engine its names, and every rule is
-// read by somebody unless it is retired.
+// TestEngines: every dialect has an engine, every engine its names, and some engine reads every
+// rule that is not retired.
 func TestEngines(t *testing.T) {
 	for _, d := range robots.Dialects() {
 		want, _, _ := strings.Cut(d.Name, "-")
@@ -455,10 +454,9 @@ func TestEngines(t *testing.T) {
 	}
 }
 
-// TestLinear: a text that is made to be slow takes about as long as eight texts of an
-// eighth of it, where it would take eight times as long if time grew with the square.
-// That a busy machine takes time from one and not from the other is no finding, so it
-// is enough if this is seen once in many tries.
+// TestLinear: a hostile text takes about as long as eight texts of an eighth of its size; with
+// quadratic time it would take eight times as long. On a busy machine one measurement can be
+// wrong, so one of many tries is enough.
 func TestLinear(t *testing.T) {
 	for _, q := range []struct{ name, begin, unit string }{
 		{"tags", "", "<"},

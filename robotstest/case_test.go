@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// topics are the beginnings of case names, as cases/README.md lists them.
+// topics are the beginnings of case names, as listed in cases/README.md.
 var topics = []string{
 	"agent", "delay", "dialect", "escape", "group", "index", "length", "match",
 	"page", "parse", "rate", "scope", "sitemap", "size", "url",
 }
 
-// TestCases keeps the case files in order: named by topic, with the statements
-// behind them, each question asked once, every dialect and kind covered.
+// TestCases checks the case files: names by topic, clauses, no duplicate questions, every
+// dialect and kind covered.
 func TestCases(t *testing.T) {
 	cases, err := Cases()
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestConfirm holds an outside program against the cases of one dialect:
+// TestConfirm runs the cases of one dialect on another program:
 //
 //	ROBOTS_CONFIRM='robots_main %robots% %user-agent% %url%' ROBOTS_CONFIRM_DIALECT=google-cpp \
 //		go test ./robotstest -run TestConfirm -v
@@ -25,16 +25,16 @@ func TestConfirm(t *testing.T) {
 	})
 }
 
-// Reasons why Google's public C++ library, held against the dialect google,
-// answers otherwise: what Googlebot adds is around the library and not in it.
+// Reasons for differences of Google's public C++ library from the dialect google: what Googlebot
+// adds is not in the library.
 const (
 	knownURL  = "the library leaves the URL as it came (C-15), Googlebot normalises it (D-43)"
 	knownSelf = "the library does not exempt /robots.txt (C-14, D-38)"
 	knownSize = "the library has no limit of size (C-05, FORM-09)"
 )
 
-// confirmKnown lists the known disagreements of that library by dialect and
-// case. In google-cpp there are none.
+// confirmKnown lists the known differences of that library by dialect and case. In google-cpp
+// there are none.
 var confirmKnown = map[string]map[string]string{
 	"google": {
 		"escape-blank":                 knownURL,

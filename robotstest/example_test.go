@@ -8,8 +8,7 @@ import (
 
 var t *testing.T // the test function's
 
-// Another engine, here one that knows nothing but yes, is held against all
-// cases of one dialect.
+// Runs all cases of one dialect on another engine, here one that returns only a boolean.
 func ExampleRun() {
 	allowed := func(body []byte, agent, url string) bool { return true } // the engine
 	engine := func(body []byte, dialect string, agents []string, url string) (robotstest.Answer, error) {
@@ -18,7 +17,7 @@ func ExampleRun() {
 	robotstest.Run(t, engine, robotstest.Options{Dialects: []string{"rfc9309"}, TwoValued: true})
 }
 
-// A program that answers by its exit status is an engine, too.
+// A program whose exit status is the verdict is an engine too.
 func ExampleProgram() {
 	engine := robotstest.Program("robots_main %robots% %user-agent% %url%")
 	robotstest.Run(t, engine, robotstest.Options{Dialects: []string{"google-cpp"}, TwoValued: true})

@@ -52,8 +52,8 @@ func format(data []byte) []byte {
 	return txtar.Format(a)
 }
 
-// maxWidth is the width beyond which a cell pushes its own row only, so that one
-// long URL does not draw a whole table apart.
+// maxWidth is the width from which a cell shifts only its own row, so that one long URL does not
+// widen the whole table.
 const maxWidth = 48
 
 func align(data []byte) []byte {

@@ -6,14 +6,13 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// TestOwn holds package robots against all cases.
+// TestOwn runs all cases on package robots.
 func TestOwn(t *testing.T) {
 	Run(t, Own, Options{Facts: OwnFacts, Governs: governs})
 }
 
-// TestOwnAllowed holds its other ways to an answer against all cases: Allowed in
-// one pass over the body, and Rules.Allowed. Where a verdict is undefined they
-// follow the rule on the line that the cell names, as Match does.
+// TestOwnAllowed runs all cases on Allowed, in one pass over the body, and on Rules.Allowed.
+// Undefined verdicts follow the rule on the line that the cell names, as in Match.
 func TestOwnAllowed(t *testing.T) {
 	engine := func(body []byte, dialect string, agents []string, url string) (Answer, error) {
 		d, _ := robots.DialectByName(dialect)
@@ -37,8 +36,8 @@ func TestOwnAllowed(t *testing.T) {
 	Run(t, engine, Options{})
 }
 
-// governs reports whether a robots.txt at robotsURL holds for rawURL: the same origin, and
-// robotsURL is exactly /robots.txt in the top-level folder (SCOPE-05 to SCOPE-14).
+// governs reports whether a robots.txt at robotsURL applies to rawURL: it has the same origin,
+// and its path is /robots.txt (SCOPE-05 to SCOPE-14).
 func governs(robotsURL, rawURL string) (bool, error) {
 	at, path, err := robots.ParseURL(robotsURL)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// asProgram makes the test binary a program that answers by exit status, as
-// Google's command does: arguments dialect, file, agent and URL.
+// asProgram makes the test binary a program whose exit status is the verdict, like Google's
+// command: arguments dialect, file, agent and URL.
 const asProgram = "ROBOTSTEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -34,9 +34,9 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// TestProgram drives a program, this test binary, through the few cases whose
-// command lines are hard: blanks, empty words, several tokens, bytes of no
-// UTF-8. Each cell is a process, so that more of them cost seconds.
+// TestProgram runs a program, this test binary, on the few cases with difficult command lines:
+// spaces, empty words, several tokens, bytes that are not UTF-8. More cases would take seconds,
+// as each cell is a process.
 func TestProgram(t *testing.T) {
 	cases, err := Cases()
 	if err != nil {

@@ -7,9 +7,8 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// TestWindow: a window ends at the instant written, at the full hour if that is
-// HH59; a start after the end runs over midnight, a start equal to the end is the
-// whole day, 2400 is an end (D-30).
+// TestWindow: a window ends at the stated time, HH59 at the full hour; a start after the end
+// means past midnight, a start equal to the end the whole day, and 2400 is a valid end (D-30).
 func TestWindow(t *testing.T) {
 	tests := []struct {
 		window, time string
@@ -63,8 +62,8 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestFloor: SeznamBot raises what is slower than one document in 30 seconds,
-// and nothing else (RATE-04, D-33).
+// TestFloor: SeznamBot raises only rates that are slower than one document in 30 seconds
+// (RATE-04, D-33).
 func TestFloor(t *testing.T) {
 	tests := []struct{ value, want string }{
 		{"1/30s", "1/30s"},

@@ -27,7 +27,7 @@ func TestAnswerAgrees(t *testing.T) {
 	}
 }
 
-// TestKnown: a listed disagreement does not fail, by cell or by case.
+// TestKnown: a known difference does not fail, by cell or by case.
 func TestKnown(t *testing.T) {
 	cases, err := Cases()
 	if err != nil {

@@ -14,26 +14,25 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// The tables in testdata/spec state what the documents say, a fact a row.
-// TestSpec checks every row that is about one of the eight dialects; rows of
-// older dialects and of other sources are counted, and so are the tables that
-// are about other packages. Nothing is dropped: the counts add up to the rows.
+// The tables in testdata/spec contain the facts of the documents, one per row. TestSpec checks
+// every row about one of the eight dialects. It counts rows about older dialects and other
+// sources, and the tables about other packages, so that the counts add up to all rows.
 
-// conflicts lists the rows that a decision of docs/clauses.md overrules, by table and
-// line. A row listed here must really fail.
+// conflicts lists the rows that a decision in docs/clauses.md overrules, by table and line. Such
+// a row must fail.
 var conflicts = map[string]string{
 	"percent_encoding:3": "D-14: row 2 of figure 4 escapes ':' and '/' in a query, which would break every path",
 	"group_effective:22": "D-07: a sitemap never ends a run; the row is the Korean page's grammar alone",
 	"scope:57":           "SCOPE-11: the page drops the www label, an error of the page",
 }
 
-// elsewhere lists the tables about what other packages do.
+// elsewhere lists the tables about other packages.
 var elsewhere = map[string]string{
 	"http_status":   "outcomes of a fetch",
 	"content_usage": "preferences of Content-Usage",
 }
 
-// checks are the tables and what a row of each means.
+// checks are the tables with the check of a row.
 var checks = map[string]func(d robots.Dialect, r record) error{
 	"agent_equiv":      checkAgentEquiv,
 	"body_verdicts":    checkBodyVerdict,
@@ -141,7 +140,7 @@ func (r record) source() string {
 	return r.cells["dialect"]
 }
 
-// dialects returns those of the row's sources that are dialects.
+// dialects returns the sources of the row that are dialects.
 func (r record) dialects() []robots.Dialect {
 	var ds []robots.Dialect
 	for name := range strings.SplitSeq(r.source(), "|") {
@@ -152,7 +151,7 @@ func (r record) dialects() []robots.Dialect {
 	return ds
 }
 
-// text returns a cell with its escapes undone.
+// text returns a cell with its escapes decoded.
 func (r record) text(column string) string {
 	s, ok := r.cells[column]
 	if !ok {
@@ -165,7 +164,7 @@ func (r record) text(column string) string {
 	return string(b)
 }
 
-// number returns a cell that is a number, 0 if it is empty.
+// number returns the number in a cell, 0 if it is empty.
 func (r record) number(column string) int {
 	if r.text(column) == "" {
 		return 0
@@ -182,7 +181,7 @@ func (r record) tokens(column string) []string {
 	return strings.FieldsFunc(r.text(column), func(c rune) bool { return c == '>' || c == ',' })
 }
 
-// body returns the robots.txt that a row names.
+// body returns the robots.txt of a row.
 func (r record) body() []byte {
 	data, err := os.ReadFile("testdata/spec/robots_bodies.tsv")
 	if err != nil {
@@ -200,7 +199,7 @@ func (r record) body() []byte {
 	panic(r.id + ": no body " + r.cells["body_id"])
 }
 
-// expect asks for one verdict by way of the engine of the case files.
+// expect checks one verdict with the runner of the case files.
 func expect(d robots.Dialect, body string, tokens []string, url, want string) error {
 	got, err := Own([]byte(body), d.Name, tokens, url)
 	if err == nil && got.Verdict == want {
@@ -221,8 +220,7 @@ func checkPathMatch(d robots.Dialect, r record) error {
 	return expect(d, "User-agent: *\nDisallow: "+r.text("pattern")+"\n", []string{"GooseBot"}, r.text("url_path"), want)
 }
 
-// checkPathEquiv compares two patterns on a few URLs that part what they might
-// differ in.
+// checkPathEquiv compares two patterns on a few URLs that distinguish them if they differ.
 func checkPathEquiv(d robots.Dialect, r record) error {
 	var errs error
 	for _, url := range []string{"/", "/a", "/fish", "/fish/", "/fish/a", "/fishes", "/x/fish/", "/?fish"} {
@@ -253,8 +251,8 @@ func checkPrecedence(d robots.Dialect, r record) error {
 	return err
 }
 
-// checkPercentEncoding: canon rows give a path, its encoded form and the form
-// that is compared; match rows a pattern and a path.
+// checkPercentEncoding: canon rows have a path, its encoded form and the form for comparison;
+// match rows a pattern and a path.
 func checkPercentEncoding(d robots.Dialect, r record) error {
 	pattern, url := r.text("pattern"), r.text("url_or_encoded")
 	body := "User-agent: *\nDisallow: " + pattern + "\n"
@@ -269,7 +267,7 @@ func checkPercentEncoding(d robots.Dialect, r record) error {
 	return err
 }
 
-// checkGroupSelect: group N of the body forbids /gN and nothing else.
+// checkGroupSelect: group N of the body disallows only /gN.
 func checkGroupSelect(d robots.Dialect, r record) error {
 	var errs error
 	for n := 1; n <= 3; n++ {
@@ -324,8 +322,8 @@ func checkProbe(d robots.Dialect, r record) error {
 	tokens := strings.Split(r.text("agents"), ",")
 	body := []byte(r.text("body"))
 	line := r.number("matching_line")
-	// The library names the line of an empty rule; here such a line is no rule
-	// and decides nothing (RULE-01).
+	// The library names the line of an empty rule; here such a line is not a rule and decides
+	// nothing (RULE-01).
 	for l := range robots.Parse(body).Lines() {
 		if l.Number == line && l.Field != robots.FieldNone && l.Value.Start == l.Value.End {
 			line = 0
@@ -341,7 +339,7 @@ func checkProbe(d robots.Dialect, r record) error {
 
 func checkScope(_ robots.Dialect, r record) error {
 	got, err := governs(r.text("robots_url"), r.text("url"))
-	// A robots.txt in another place governs nothing.
+	// A robots.txt in another place applies to nothing.
 	want := map[string]string{"yes": "true", "no": "false", "invalid-robots-url": "false"}[r.text("applies")]
 	return errors.Join(err, same("governs", got, want))
 }
@@ -396,8 +394,7 @@ func checkSitemaps(d robots.Dialect, r record) error {
 	return nil
 }
 
-// checkBody: an example is kept byte for byte, and the lines found in it are
-// those that a naive reading finds.
+// checkBody: an example is kept byte for byte, and its lines are those of a simple split.
 func checkBody(_ robots.Dialect, r record) error {
 	body := []byte(r.text("body"))
 	f := robots.Parse(body)
@@ -419,9 +416,9 @@ func checkBody(_ robots.Dialect, r record) error {
 	return same("lines", strings.Join(got, "\n"), strings.Join(want, "\n"))
 }
 
-// dialectColumns says which field of a Dialect a column of dialects.tsv is, with
-// the value of each word. Words stand for the same in every row, so that a row
-// agrees if each of its cells does.
+// dialectColumns maps a column of dialects.tsv to the field of a Dialect, with the value for
+// each word. Words have the same meaning in every row, so a row agrees if each of its cells
+// does.
 var dialectColumns = map[string]func(d robots.Dialect, cell string) error{
 	"agent_case": func(d robots.Dialect, cell string) error {
 		return word(d.ExactCase, cell, map[string]bool{"fold": false, "exact": true})
@@ -472,8 +469,8 @@ var dialectColumns = map[string]func(d robots.Dialect, cell string) error{
 	},
 }
 
-// sameForAll are the columns in which the eight dialects do not differ: the
-// engine has no field for them, and each must really be constant.
+// sameForAll are the columns with one value for all eight dialects, which have no field in a
+// Dialect. Each must be constant.
 var sameForAll = map[string]string{
 	"same_agent":    "merge",
 	"star_groups":   "merge",
@@ -485,7 +482,7 @@ var sameForAll = map[string]string{
 	"robot_version": "ignore",
 }
 
-// fetchColumns are about fetching and pacing, the work of other packages.
+// fetchColumns are about fetching and pacing in other packages.
 var fetchColumns = []string{
 	"s4xx", "s401_403", "s429", "redirects", "over_redirects", "html_body",
 	"net_fail", "unreachable", "ttl", "rate_zone",
@@ -544,7 +541,7 @@ func TestSpecDialects(t *testing.T) {
 	t.Logf("%d columns compared with a field, %d constant, %d of other packages", len(dialectColumns), len(sameForAll), len(fetchColumns))
 }
 
-// TestSpecSitemapOrder: the rows of one body are its whole list, in order.
+// TestSpecSitemapOrder: the rows of a body are its complete list, in order.
 func TestSpecSitemapOrder(t *testing.T) {
 	want := map[string][]string{}
 	bodies := map[string]record{}

@@ -17,8 +17,8 @@ import (
 // roleEnv makes the test binary a test process that starts a server, or that server.
 const roleEnv = "ROBOTS_TEST_ROLE"
 
-// The first thread of a process never ends, so a goroutine that is to end its thread must not
-// run on it. The main goroutine is on it during initialization, and here stays.
+// The first thread of a process never ends, so a goroutine that ends its thread must not run on
+// it. The main goroutine is on it during initialization, and stays there.
 func init() {
 	if os.Getenv(roleEnv) == "parent" {
 		runtime.LockOSThread()
@@ -39,7 +39,8 @@ func TestMain(m *testing.M) {
 	os.Exit(1)
 }
 
-// parent starts a server from a thread that then ends, says so, and waits for the server's end.
+// parent starts a server from a thread that then ends, reports this, and waits for the end of
+// the server.
 func parent() error {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), roleEnv+"=server")
@@ -63,7 +64,7 @@ func parent() error {
 	return cmd.Wait()
 }
 
-// server answers one connection with what it is told, until it is ended.
+// server answers one connection with the text that it receives, until it is killed.
 func server() error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -78,8 +79,8 @@ func server() error {
 	return err
 }
 
-// TestStart: a server lives on when the thread that asked for it has ended, and is gone when
-// its parent was killed.
+// TestStart: a server goes on when the thread that requested it has ended, and ends when its
+// parent was killed.
 func TestStart(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), roleEnv+"=parent")

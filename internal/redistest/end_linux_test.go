@@ -13,7 +13,7 @@ import (
 	"github.com/robotskit/robots/internal/proctest"
 )
 
-// TestEnd: a server is gone when its test process was killed.
+// TestEnd: a server ends when its test process was killed.
 func TestEnd(t *testing.T) {
 	const env = "ROBOTS_TEST_END"
 	if os.Getenv(env) != "" {

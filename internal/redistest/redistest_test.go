@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestClock: other tests of clocks would pass on a server whose clock does not move.
+// TestClock: SetClock moves the clock; otherwise other tests of clocks would pass without it.
 func TestClock(t *testing.T) {
 	s := Start(t, Options{Clock: true})
 	for _, ahead := range []time.Duration{time.Hour, -time.Hour, -1500 * time.Millisecond, 0} {

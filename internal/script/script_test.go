@@ -11,7 +11,7 @@ import (
 	"github.com/robotskit/robots/internal/script"
 )
 
-// TestRun: a server that does not know a script is given it, once.
+// TestRun: a server that does not know a script receives it once.
 func TestRun(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	client := server.Client()
@@ -33,7 +33,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestKind sorts what a server really replies.
+// TestKind checks the kinds of real replies of a server.
 func TestKind(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	client := server.Client()

@@ -8,8 +8,7 @@ import (
 	"github.com/robotskit/robots/internal/campaign"
 )
 
-// TestProver: how much of a site rules leave is proved in every dialect, and left
-// open when the steps end.
+// TestProver: the access is proved in every dialect, and undecided when the steps end.
 func TestProver(t *testing.T) {
 	for _, c := range []struct {
 		rules string
@@ -41,8 +40,7 @@ func TestProver(t *testing.T) {
 	}
 }
 
-// TestProofsEnd: a file that is made to be slow takes the steps of one table and no
-// more, and says so.
+// TestProofsEnd: a hostile file takes no more than the steps of one table, and reports that.
 func TestProofsEnd(t *testing.T) {
 	p := NewProver(1000)
 	undecided := 0
@@ -60,8 +58,7 @@ func TestProofsEnd(t *testing.T) {
 	}
 }
 
-// TestProofOnce: groups that say the same are proved once, and the answer still is
-// that of the crawler's own group.
+// TestProofOnce: groups with equal rules are proved once, and each result has its own group.
 func TestProofOnce(t *testing.T) {
 	f := robots.Parse([]byte("User-agent: a\nUser-agent: b\nDisallow: /x\n\nUser-agent: c\nDisallow: /x\n\nUser-agent: d\nUser-agent: e\nDisallow:\n"))
 	p := NewProver(Steps)
@@ -78,7 +75,7 @@ func TestProofOnce(t *testing.T) {
 	}
 }
 
-// TestAccess: what is found sooner is what is proved.
+// TestAccess: the fast result is the proved one.
 func TestAccess(t *testing.T) {
 	files := []string{
 		"Disallow: /\nAllow: /a", "Disallow: /a\nAllow: /a", "Disallow: /robots.txt", "Disallow: /./a", "Disallow: /a..", "Disallow: /.a",

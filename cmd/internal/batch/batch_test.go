@@ -12,12 +12,12 @@ import (
 	"github.com/robotskit/robots/cmd/internal/ask"
 )
 
-// thirteen is a file as shops have them.
+// thirteen is a typical file of a shop.
 const thirteen = "User-agent: *\nDisallow: /a/\nDisallow: /search\nDisallow: /*?sort=\nAllow: /a/public/\nDisallow: /cart\nDisallow: /checkout\n" +
 	"Disallow: /private/*.html$\nDisallow: /tmp/\nAllow: /tmp/x\nDisallow: /login\nDisallow: /*.pdf$\nDisallow: /admin/\nDisallow: /api/*/internal\n" +
 	"Sitemap: https://shop.example/sitemap.xml\n"
 
-// TestAllocations bounds what a line of a batch with a file of its own costs.
+// TestAllocations limits the cost of a line with its own file.
 func TestAllocations(t *testing.T) {
 	const lines, most = 64, 40
 	var texts [lines][]byte
@@ -40,8 +40,8 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// TestRemembers compares an answerer that has answered many lines with one that has
-// answered none: what is kept from line to line changes no answer.
+// TestRemembers compares an answerer that has answered many lines with a new one: what it keeps
+// changes no answer.
 func TestRemembers(t *testing.T) {
 	defaults := &Defaults{Dialect: robots.RFC9309, MaxBytes: ask.NoLimit, File: robots.Parse([]byte("User-agent: *\nDisallow: /of-the-call\n"))}
 	kept := NewAnswerer(defaults)

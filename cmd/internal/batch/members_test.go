@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestMembers: members are in order, names are exact, and values as written.
+// TestMembers: members are in order, names are exact, and values are as written.
 func TestMembers(t *testing.T) {
 	for _, test := range []struct {
 		text          string

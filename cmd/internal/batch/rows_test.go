@@ -12,7 +12,7 @@ import (
 	"github.com/robotskit/robots/cmd/internal/ask"
 )
 
-// TestRows: a row is answered as the line of JSON that asks the same.
+// TestRows: a row has the same answer as the corresponding line of JSON.
 func TestRows(t *testing.T) {
 	defaults := &Defaults{Agents: []string{"Given"}, Dialect: robots.RFC9309, MaxBytes: ask.NoLimit, File: robots.Parse([]byte("User-agent: *\nDisallow: /of-the-call\n"))}
 	lines, rows := NewAnswerer(defaults), NewAnswerer(defaults)
@@ -89,7 +89,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestEscapes: what ClickHouse escapes is read, and comes back from what is written.
+// TestEscapes: the escapes of ClickHouse are decoded, and encoding them again gives the same
+// text.
 func TestEscapes(t *testing.T) {
 	for text, want := range map[string]string{
 		`\b\f\r\n\t\0\'\\`: "\b\f\r\n\t\x00'\\", `\a\v\e`: "\a\v\x1b", `\x41\xfF\x4`: "A\xffx4", `\"\/\q`: `"/q`, `a\`: `a\`, `\\N`: `\N`, "é\xff": "é\xff",
@@ -103,8 +104,7 @@ func TestEscapes(t *testing.T) {
 	}
 }
 
-// TestBodies: a thousand files are remembered, those that were asked last, and only so many
-// bytes of them.
+// TestBodies: the last thousand files are cached, within a limit of bytes.
 func TestBodies(t *testing.T) {
 	var b Bodies
 	ask := func(text string) *robots.File {

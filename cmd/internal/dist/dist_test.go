@@ -26,10 +26,9 @@ const (
 	version = "v1.2.3-rc.1"
 )
 
-// TestRelease releases the files of this tree by .ci/release, in a temporary
-// repository, and installs the program in every way that a user may: by go install
-// from a module proxy, by make build, from an archive, a Debian package, an image.
-// Each must name the version.
+// TestRelease makes a release of this tree with .ci/release, in a temporary repository, and
+// installs the program in every documented way: by go install from a module proxy, by make
+// build, from an archive, a Debian package and an image. Each must print the version.
 func TestRelease(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: a release builds the program some times")
@@ -41,7 +40,7 @@ func TestRelease(t *testing.T) {
 	if !copyTree(t, tree) {
 		t.Skip("this is no clone, and a version is a tag of one")
 	}
-	// No settings of the user; -trimpath lets the next run reuse Go's build cache.
+	// Without the user's settings; -trimpath lets the next run reuse Go's build cache.
 	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	for _, name := range []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GOWORK"} {
@@ -87,8 +86,8 @@ func TestRelease(t *testing.T) {
 				t.Errorf("the program holds %+v", d)
 			}
 		}
-		// Somebody who clones it and turns go.work off has the sums that he needs,
-		// and those of what the proxy serves.
+		// A clone without go.work has all the checksums that it needs, which are those of the
+		// proxy.
 		t.Setenv("GOWORK", "off")
 		for _, dir := range []string{".", "cmd", "bench"} {
 			must(t, filepath.Join(tree, dir), "go", "mod", "tidy", "-diff")
@@ -237,8 +236,8 @@ func TestRelease(t *testing.T) {
 	})
 }
 
-// copyTree copies the files of this repository that git would take, changed or
-// not, and reports whether it is one.
+// copyTree copies the files of this repository that git would include, changed or not, and
+// reports whether it is a repository.
 func copyTree(t *testing.T, to string) bool {
 	t.Helper()
 	top, err := exec.Command("git", "rev-parse", "--show-toplevel").Output()
@@ -268,10 +267,9 @@ func copyTree(t *testing.T, to string) bool {
 	return true
 }
 
-// serve makes a module proxy of the tags in a repository, a folder as Go itself
-// fills it when it reads a repository directly, and has the rest of the test take
-// modules from there, then from the module cache, and only what that lacks from
-// where the user takes it. They are kept in a module cache of the test.
+// serve makes a module proxy from the tags in a repository, as Go itself writes it when it reads
+// a repository directly. The rest of the test takes modules from there, then from the module
+// cache, and missing ones from the user's proxy. They are stored in a module cache of the test.
 func serve(t *testing.T, tree string) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -289,8 +287,7 @@ func serve(t *testing.T, tree string) string {
 	return proxy
 }
 
-// must runs a program and returns what it printed on standard output, without the
-// blanks around it.
+// must runs a program and returns its trimmed standard output.
 func must(t *testing.T, folder, name string, args ...string) string {
 	t.Helper()
 	if strings.Contains(name, "/") {
@@ -303,7 +300,7 @@ func must(t *testing.T, folder, name string, args ...string) string {
 	return out
 }
 
-// command runs a program and returns what it printed.
+// command runs a program and returns its output.
 func command(t *testing.T, folder, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(t.Context(), name, args...)
 	cmd.Dir = folder

@@ -21,8 +21,8 @@ import (
 	"github.com/robotskit/robots/internal/proctest"
 )
 
-// A descriptor points to a blob of an OCI image, an imageIndex lists the images of
-// several systems; both with the members that are compared.
+// A descriptor refers to a blob of an OCI image, and an imageIndex lists the images of several
+// systems. Both have only the members that are compared.
 type (
 	descriptor struct {
 		Digest   string
@@ -50,8 +50,7 @@ type (
 	}
 )
 
-// layout reads an OCI layout, by the names of its files, and compares the blobs with
-// their names.
+// layout reads an OCI layout by file name, and compares the blobs with their names.
 func layout(t *testing.T, image string) map[string][]byte {
 	t.Helper()
 	f, err := os.Open(image)
@@ -77,7 +76,7 @@ func layout(t *testing.T, image string) map[string][]byte {
 	}
 }
 
-// blob reads what a descriptor describes.
+// blob reads the blob of a descriptor.
 func blob(t *testing.T, files map[string][]byte, d descriptor, to any) []byte {
 	t.Helper()
 	data, ok := files["blobs/sha256/"+strings.TrimPrefix(d.Digest, "sha256:")]
@@ -92,8 +91,8 @@ func blob(t *testing.T, files map[string][]byte, d descriptor, to any) []byte {
 	return data
 }
 
-// checkImage reads an image as a container engine does, unpacks it, and runs it in
-// that folder as its root, as the user that it names.
+// checkImage reads an image like a container engine, unpacks it, and runs it in that folder as
+// its root, as the user in the image.
 func checkImage(t *testing.T, name string) {
 	files := layout(t, name)
 	if string(files["oci-layout"]) != `{"imageLayoutVersion":"1.0.0"}` {
@@ -182,7 +181,7 @@ func runImage(t *testing.T, layer []byte, c *imageConfig) {
 		}
 		return cmd, said, io.TeeReader(out, said)
 	}
-	// Nobody has said who may ask.
+	// The service has no tokens.
 	cmd, said, out := start()
 	_, _ = io.Copy(io.Discard, out)
 	if err := cmd.Wait(); err == nil || !strings.Contains(said.String(), "give --anonymous if strangers may ask") {

@@ -12,7 +12,7 @@ import (
 	"github.com/creachadair/jrpc2/channel"
 )
 
-// A client is the other side of a server that runs in this process.
+// A client is a client of a server in this process.
 type client struct {
 	*jrpc2.Client
 	t        *testing.T
@@ -114,7 +114,7 @@ func TestDiagnostics(t *testing.T) {
 	}
 }
 
-// TestActions: a fix is offered where the finding is, and all safe fixes at once.
+// TestActions: a fix is offered at its finding, and all safe fixes at once.
 func TestActions(t *testing.T) {
 	c := connect(t)
 	text := "User-agent: *\nDisallow: tmp\nDisallow: /a\nDisallow: /a\n"
@@ -166,7 +166,7 @@ func TestFormatting(t *testing.T) {
 	}
 }
 
-// TestHover: a rule says for whom it is, and which URLs of the open tests it decides.
+// TestHover: a rule shows its crawlers, and the URLs of open tests that it decides.
 func TestHover(t *testing.T) {
 	c := connect(t)
 	c.open(file, "User-agent: Googlebot\nUser-agent: *\nDisallow: /basket\n")
@@ -241,7 +241,8 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// FuzzPositions: offsets at the start of a character survive both encodings, whatever the text.
+// FuzzPositions: offsets at the start of a character are the same after conversion in both
+// encodings, for any text.
 func FuzzPositions(f *testing.F) {
 	f.Add("User-agent: *\r\nDisallow: /caf\u00e9\U0001f600\rx\n", 20)
 	f.Add("\xff\xfe\n\x00", 1)
@@ -265,7 +266,8 @@ func FuzzPositions(f *testing.F) {
 	})
 }
 
-// TestUnknown: an unknown method is an error, and files that are not open or no robots.txt get no answers.
+// TestUnknown: an unknown method is an error, and files that are not open or not a robots.txt
+// get no answers.
 func TestUnknown(t *testing.T) {
 	c := connect(t)
 	if _, err := c.Call(context.Background(), "textDocument/rename", nil); err == nil {

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// TestBatchSites: the sites of a batch are asked at the same time, each once, and one that
-// is slow holds up no other; what is not there in time says so and is fetched all the same.
+// TestBatchSites: the sites of a batch are fetched concurrently, each once, and a slow one
+// delays no other. A site that does not respond in time is reported as pending, and its fetch
+// continues.
 func TestBatchSites(t *testing.T) {
 	b, slow := newBench(t, Parts{}), newSite(t, shop)
 	slow.hold = make(chan struct{})
@@ -64,7 +65,8 @@ func TestBatchSites(t *testing.T) {
 	}
 }
 
-// TestBatchRights: a line whose site may not be asked says so, and the others are answered.
+// TestBatchRights: a line whose site may not be fetched gets an error, and the others are
+// answered.
 func TestBatchRights(t *testing.T) {
 	b, s := newBench(t, Parts{}), newSite(t, shop)
 	b.caller.Store(&Caller{Name: "a", Scopes: ScopeCheck})
@@ -75,7 +77,7 @@ func TestBatchRights(t *testing.T) {
 	}
 }
 
-// TestBatchDefaults: defaults stand for what questions leave out.
+// TestBatchDefaults: defaults apply to members that questions omit.
 func TestBatchDefaults(t *testing.T) {
 	b := newBench(t, Parts{})
 	r := b.post("/v1/check", `{"defaults":{"agent":"MyBot","dialect":"google","robots":"User-agent: MyBot\nDisallow: /a","max_bytes":null,"at":"2026-01-31T18:00:00Z"},
@@ -93,7 +95,7 @@ func TestBatchDefaults(t *testing.T) {
 	}
 }
 
-// TestBatchRefuses: a body that cannot be read is a problem.
+// TestBatchRefuses: an invalid body is a problem.
 func TestBatchRefuses(t *testing.T) {
 	b := newBench(t, Parts{})
 	many := `{"questions":[` + strings.Join(slices.Repeat([]string{"{}"}, 1001), ",") + `]}`
@@ -132,7 +134,7 @@ func TestBatchRefuses(t *testing.T) {
 	}
 }
 
-// TestBusy: what goes on after its callers have gone is bounded.
+// TestBusy: fetches whose clients have gone are limited.
 func TestBusy(t *testing.T) {
 	b, slow, other := newBench(t, Parts{Fetches: 1}), newSite(t, shop), newSite(t, shop)
 	slow.hold = make(chan struct{})

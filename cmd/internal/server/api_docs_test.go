@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite docs/api.md and docs.html")
 
-// An example is a request of the page, sent to a service that has just begun.
+// An example is a request in docs/api.md, sent to a new service.
 type example struct {
 	op, title string
 	path      string
@@ -30,8 +30,8 @@ type example struct {
 
 const shopExample = "# shop\nUser-agent: *\nDisallow: /basket\nCrawl-delay: 10\n"
 
-// examples are those of docs/api.md, in the order in which they are sent. PERMIT is the id
-// of the last permit that was given.
+// examples are those of docs/api.md, in the order in which they are sent. PERMIT is the id of
+// the last permit.
 var examples = []example{
 	{"check", "A URL that is disallowed", "/v1/check?url=https://shop.example/basket&agent=MyBot", "", ""},
 	{"check", "By the status alone, for curl and nginx auth_request", "/v1/check?url=https://shop.example/&agent=MyBot&as=status", "", ""},
@@ -57,7 +57,7 @@ var examples = []example{
 	{"version", "", "/version", "", ""},
 }
 
-// sites answers for the sites of the examples: nothing leaves this machine.
+// sites responds for the sites of the examples: nothing leaves this machine.
 type sites struct{}
 
 func (sites) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -74,7 +74,7 @@ func (sites) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// What differs from run to run is replaced by what stands in its place on the page.
+// Values that differ from run to run, with their replacements on the page.
 var variable = []struct {
 	is *regexp.Regexp
 	by string
@@ -93,8 +93,8 @@ var variable = []struct {
 	{regexp.MustCompile(`Retry-After: \d+`), `Retry-After: 60`},
 }
 
-// TestAPIPage sends the examples of docs/api.md, judges requests and answers by the document,
-// and holds the page to what came.
+// TestAPIPage sends the examples of docs/api.md, validates requests and responses by the OpenAPI
+// document, and compares the page with the responses.
 func TestAPIPage(t *testing.T) {
 	p := Parts{Version: "v1.2.3", Now: func() time.Time { return time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC) }}
 	p.Fetch.Transport = sites{}
@@ -158,7 +158,7 @@ func TestAPIPage(t *testing.T) {
 	golden(t, "docs.html", html.Bytes())
 }
 
-// golden compares a generated file with what it should be, or rewrites it.
+// golden compares a generated file with its expected content, or rewrites it.
 func golden(t *testing.T, name string, want []byte) {
 	if *update {
 		if err := os.WriteFile(name, want, 0o644); err != nil {
@@ -169,7 +169,7 @@ func golden(t *testing.T, name string, want []byte) {
 	}
 }
 
-// steady replaces what differs from run to run.
+// steady replaces values that differ from run to run.
 func steady(text string) string {
 	for _, v := range variable {
 		text = v.is.ReplaceAllString(text, v.by)
@@ -196,7 +196,7 @@ func wrapped(text string) string {
 	return out.String()
 }
 
-// page makes the page, and takes the examples that it shows out of shown.
+// page returns the page, and removes the examples that it contains from shown.
 func (b *bench) page(shown map[string]*strings.Builder) []byte {
 	var w bytes.Buffer
 	d := b.judge.described()
@@ -234,7 +234,7 @@ neither changed nor removed without an entry in CHANGELOG.md.
 	return w.Bytes()
 }
 
-// filled breaks a text into lines.
+// filled breaks text into lines.
 func filled(text string) string {
 	out, width := "", 0
 	for word := range strings.FieldsSeq(text) {
@@ -250,7 +250,7 @@ func filled(text string) string {
 	return out
 }
 
-// anchor is what a heading is linked by.
+// anchor returns the anchor of a heading.
 func anchor(o describedOperation) string {
 	return strings.ToLower(o.Method) + "-" + strings.NewReplacer("/", "", "{", "", "}", "", ".", "").Replace(o.Path)
 }
@@ -273,7 +273,7 @@ func table(w io.Writer, what string, members []describedMember) {
 	}
 }
 
-// TestProblemType: the type of a problem leads to its documentation.
+// TestProblemType: the type of a problem is the URL of its documentation.
 func TestProblemType(t *testing.T) {
 	b := newBench(t, Parts{})
 	for word := range problems {
@@ -289,7 +289,7 @@ func TestProblemType(t *testing.T) {
 	}
 }
 
-// TestDocsPage: the page names every operation and asks for nothing from elsewhere.
+// TestDocsPage: the page has every operation and loads nothing from other sites.
 func TestDocsPage(t *testing.T) {
 	b := newBench(t, Parts{})
 	r := b.get("/docs")

@@ -9,15 +9,15 @@ import (
 	"testing"
 )
 
-// hostile are values that no member should have.
+// hostile are values that are invalid for every member.
 var hostile = []string{
 	`null`, `true`, `-1`, `0`, `1e999`, `1e-999`, `99999999999999999999`, `0.5`, `""`, `" "`, `"\u0000"`, `"\ud800"`, `"\\"`, `"a\r\nb: c"`,
 	`"http://[::1"`, `"http://127.0.0.1:99999/"`, `"//"`, `"/"`, `"javascript:alert(1)"`, `"<script>"`, `[]`, `{}`, `[[]]`, `[null]`, `{"a":{"b":[1]}}`,
 	`"` + strings.Repeat("x", 9000) + `"`, `"2026-01-31T18:00:00Z"`, `"1s"`, `"-1s"`, `"9999999h"`, `"NaN"`, `NaN`, `'x'`, ``,
 }
 
-// TestEveryField puts values that are wrong into every parameter and every member of every
-// operation: each answer is one that the document knows, or a problem, and no fault.
+// TestEveryField puts invalid values into every parameter and member of every operation: each
+// response is documented, or a problem other than an internal error.
 func TestEveryField(t *testing.T) {
 	b, s := newBench(t, Parts{}), newSite(t, shop)
 	b.get("/v1/check?url=" + s.URL + "/")

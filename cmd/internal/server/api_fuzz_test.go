@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// FuzzRequests sends anything to every operation: what comes is an answer that the document
-// knows, or a problem that names what is wrong, and never a fault of the service. The caller
-// may cause no fetch, so that nothing leaves this machine.
+// FuzzRequests sends anything to every operation: each response is documented, or a problem
+// other than an internal error that names the invalid part. The client may cause no fetch, so
+// nothing leaves this machine.
 func FuzzRequests(f *testing.F) {
 	b, s := newBench(f, Parts{}), newSite(f, shop)
 	b.get("/v1/check?url=" + s.URL + "/")

@@ -17,7 +17,7 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// A permitReply is an answer of POST /v1/permits.
+// A permitReply is a response of POST /v1/permits.
 type permitReply struct {
 	Verdict   struct{ Allowed bool }
 	Permit    *struct{ ID, Start, Expires string }
@@ -36,7 +36,7 @@ func (b *bench) permit(body string) permitReply {
 	return got
 }
 
-// giveBack gives a permit back and returns the status.
+// giveBack releases a permit and returns the status.
 func (b *bench) giveBack(id, body string) int {
 	b.Helper()
 	return b.post("/v1/permits/"+id+"/done", body).status
@@ -62,7 +62,7 @@ func TestPermits(t *testing.T) {
 			t.Errorf("given back: %d", status)
 		}
 	}
-	// Crawl-delay counts from the end.
+	// A Crawl-delay counts from the end of a response.
 	later := b.permit(ask)
 	if later.Permit != nil || later.NotBefore == nil || !strings.Contains(strings.Join(later.Reasons, " "), "line 4") {
 		t.Errorf("%+v", later)
@@ -78,7 +78,7 @@ func TestPermits(t *testing.T) {
 	if with.Verdict.Allowed || with.Permit != nil || with.NotBefore != nil || len(with.Done) != 2 || with.Done[0].Result != "done" || with.Done[1].Result != "unknown" {
 		t.Errorf("%+v", with)
 	}
-	// An address has a pace of its own.
+	// An address has a rate of its own.
 	other := newSite(t, "")
 	if g := b.permit(fmt.Sprintf(`{"url":"%s/","addr":"::ffff:192.0.2.7"}`, other.URL)); g.Permit == nil {
 		t.Errorf("%+v", g)
@@ -89,8 +89,8 @@ func TestPermits(t *testing.T) {
 	}
 }
 
-// TestPermitsNext: of many sites the first that are ready get permits, and all others say why
-// not or when.
+// TestPermitsNext: the first of many sites that are ready get permits, and the others a reason
+// or a time.
 func TestPermitsNext(t *testing.T) {
 	local, err := pace.NewLocal(pace.Options{AddressInterval: -1}) // the sites have one address
 	if err != nil {
@@ -151,7 +151,7 @@ func TestPermitsNext(t *testing.T) {
 	if err != nil || err2 != nil || expires.Sub(start).Round(time.Second) != 5*time.Minute {
 		t.Errorf("%+v", a[3].Permit)
 	}
-	// All others that are ready, and what is given back rests for its interval.
+	// All others that are ready. The sites of released permits rest for their interval.
 	got = next(asked + fmt.Sprintf(`,"done":[{"id":"%s","status":200},{"id":"p_x"}]}`, first.Permit.ID))
 	if len(got.Done) != 2 || got.Done[0].Result != "done" || got.Done[1].Result != "unknown" || !slices.Equal(given(got.Answers), []int{5, 6}) {
 		t.Errorf("%+v", got)
@@ -173,8 +173,8 @@ func TestPermitsNext(t *testing.T) {
 	}
 }
 
-// TestPermitEnds: a permit that is not given back counts as a request that timed out, and
-// cannot be given back any more.
+// TestPermitEnds: a permit that is not released counts as a request that timed out, and cannot
+// be released later.
 func TestPermitEnds(t *testing.T) {
 	var ahead atomic.Int64
 	now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
@@ -189,7 +189,7 @@ func TestPermitEnds(t *testing.T) {
 	}
 }
 
-// TestPermitForged: an id that is not ours, or was changed, is unknown.
+// TestPermitForged: an id that is invalid or changed is unknown.
 func TestPermitForged(t *testing.T) {
 	b, s := newBench(t, Parts{}), newSite(t, "")
 	other := newBench(t, Parts{})
@@ -238,8 +238,8 @@ func TestPermitRefuses(t *testing.T) {
 	}
 }
 
-// TestPermitFleet: servers on one Redis share permits: while one is in use no server gives another for its site, it outlives its
-// server, and any other releases it.
+// TestPermitFleet: servers on one Redis share permits: while one is in use no server issues
+// another for its site, it outlives its server, and any other server can release it.
 func TestPermitFleet(t *testing.T) {
 	redis := redistest.Start(t, redistest.Options{})
 	server := func() (*bench, *fleet.Fleet) {

@@ -36,8 +36,8 @@ func TestRobots(t *testing.T) {
 	}
 }
 
-// TestRefresh: the site is asked again, an outage keeps the last good answer, and it costs
-// the caller a new site.
+// TestRefresh: the site is fetched again, an outage keeps the last good response, and a refresh
+// counts as a new site of the client.
 func TestRefresh(t *testing.T) {
 	b, s := newBench(t, Parts{}), newSite(t, shop)
 	b.get("/v1/robots?url=" + s.URL)

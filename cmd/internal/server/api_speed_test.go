@@ -15,9 +15,9 @@ import (
 	"github.com/robotskit/robots/internal/campaign"
 )
 
-// TestSpeed measures, in one run over one connection each, what the service costs beside a
-// handler that writes the same bytes, and a batch beside single questions. The figures are
-// printed; a campaign holds their medians to the floors.
+// TestSpeed compares, in one run over one connection each, the service with a handler that
+// writes the same bytes, and a batch with single questions. The results are printed; a campaign
+// compares their medians with floors.
 func TestSpeed(t *testing.T) {
 	b, s := newBench(t, Parts{}), newSite(t, shop+strings.Repeat("Disallow: /x/y/z\n", 50))
 	path := "/v1/check?url=" + s.URL + "/basket&agent=MyBot"
@@ -53,7 +53,7 @@ func TestSpeed(t *testing.T) {
 	}
 }
 
-// perRequest returns the seconds that a request takes, one after another on a connection.
+// perRequest returns the seconds per request, one after another on a connection.
 func perRequest(t *testing.T, at net.Addr, request string, n int) float64 {
 	t.Helper()
 	conn, err := net.Dial("tcp", at.String())

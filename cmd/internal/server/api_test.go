@@ -20,8 +20,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// A bench is a service on loopback whose answers are judged: each by the document of the
-// service, with a validator that has nothing to do with what wrote it.
+// A bench is a service on loopback. Each response is validated by the OpenAPI document with
+// independent libraries.
 type bench struct {
 	testing.TB
 	*Service
@@ -56,9 +56,9 @@ func newBench(t testing.TB, p Parts) *bench {
 	return b
 }
 
-// A judge knows the document of a service and nothing of what wrote it: kin-openapi says
-// whether it is OpenAPI 3.1 and which operation a request is, jsonschema whether a body is
-// what a schema of it (JSON Schema 2020-12) says.
+// A judge validates by the OpenAPI document, without the code that makes responses: kin-openapi
+// checks the document and finds the operation of a request, jsonschema validates bodies (JSON
+// Schema 2020-12).
 type judge struct {
 	doc      *openapi3.T
 	router   routers.Router
@@ -67,8 +67,8 @@ type judge struct {
 	bodies   int // judged
 }
 
-// judgeOf reads the document of a service. What an answer holds beyond it is an error here,
-// though clients must expect more members.
+// judgeOf reads the document of a service. Members that are not in the document are errors here,
+// although clients must accept them.
 func judgeOf(t testing.TB, s *Service) *judge {
 	t.Helper()
 	text := bytes.ReplaceAll(OpenAPI(s.parts.Version), []byte(`"additionalProperties":true`), []byte(`"additionalProperties":false`))
@@ -96,8 +96,8 @@ func judgeOf(t testing.TB, s *Service) *judge {
 	return &judge{doc: doc, router: router, compiler: c}
 }
 
-// body holds a body against the schema at a place of an operation. Of JSON Lines each line
-// is an answer or a question of the schema for one object.
+// body validates a body by the schema at a place of an operation. Each line of JSON Lines is an
+// answer or a question in the schema of the object form.
 func (j *judge) body(route *routers.Route, place, mediaType, body string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -117,7 +117,7 @@ func (j *judge) body(route *routers.Route, place, mediaType, body string) error 
 	return j.validate(at, body)
 }
 
-// validate holds a JSON text against the schema at a place of the document.
+// validate validates JSON text by the schema at a place of the document.
 func (j *judge) validate(at, body string) error {
 	schema, err := j.compiler.Compile(at)
 	if err != nil {
@@ -131,14 +131,14 @@ func (j *judge) validate(at, body string) error {
 	return schema.Validate(value)
 }
 
-// A reply is an answer of the service.
+// A reply is a response of the service.
 type reply struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// ask sends a request and judges its answer.
+// ask sends a request and validates its response.
 func (b *bench) ask(method, path, contentType, body string) reply {
 	b.Helper()
 	req, err := http.NewRequest(method, b.URL+path, strings.NewReader(body))
@@ -167,7 +167,7 @@ func (b *bench) send(req *http.Request) reply {
 	return r
 }
 
-// judgeReply holds an answer against the document.
+// judgeReply validates a response by the document.
 func (b *bench) judgeReply(req *http.Request, r reply) {
 	b.Helper()
 	if r.status >= 400 {
@@ -225,7 +225,7 @@ func (b *bench) post(path, body string) reply {
 	return b.ask(http.MethodPost, path, typeJSON, body)
 }
 
-// A site is one on loopback whose robots.txt can be made to wait.
+// A site is a site on loopback whose robots.txt can be delayed.
 type site struct {
 	*httptest.Server
 	asked  atomic.Int64
@@ -299,7 +299,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestAsStatus: the status alone is the answer, which curl and nginx read.
+// TestAsStatus: the status alone is the verdict, which curl and nginx can read.
 func TestAsStatus(t *testing.T) {
 	b, s, bad := newBench(t, Parts{}), newSite(t, shop), newSite(t, "")
 	bad.status = 500
@@ -314,7 +314,7 @@ func TestAsStatus(t *testing.T) {
 	}
 }
 
-// TestCheckRefuses: what cannot be answered is a problem that names what is wrong.
+// TestCheckRefuses: an invalid question is a problem that names the invalid part.
 func TestCheckRefuses(t *testing.T) {
 	b := newBench(t, Parts{})
 	for _, tt := range []struct {
@@ -360,8 +360,8 @@ func TestCheckRefuses(t *testing.T) {
 	}
 }
 
-// TestPending: a question waits no longer than it says, the fetch goes on, and many
-// questions are one fetch.
+// TestPending: a question waits at most for the given time, the fetch continues, and many
+// questions share one fetch.
 func TestPending(t *testing.T) {
 	b, s := newBench(t, Parts{}), newSite(t, shop)
 	s.hold = make(chan struct{})
@@ -379,8 +379,8 @@ func TestPending(t *testing.T) {
 	}
 }
 
-// TestScopes: what a caller may cause is asked before a fetch, and a held answer costs
-// nothing.
+// TestScopes: the rights of a client are checked before a fetch, and a record in memory counts
+// as no new site.
 func TestScopes(t *testing.T) {
 	b, held, other := newBench(t, Parts{}), newSite(t, shop), newSite(t, shop)
 	if r := b.get("/v1/check?url=" + held.URL + "/"); r.status != 200 {
@@ -424,7 +424,7 @@ func TestAbout(t *testing.T) {
 	}
 }
 
-// TestJudge: the judge of these tests refuses what is wrong.
+// TestJudge: the judge of these tests reports invalid responses.
 func TestJudge(t *testing.T) {
 	b, s := newBench(t, Parts{}), newSite(t, shop)
 	path := "/v1/check?url=" + s.URL + "/basket"

@@ -9,7 +9,7 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// read asks with a body and reads the answer.
+// read sends a body and decodes the response.
 func read[T any](b *bench, path string, body any) (got T) {
 	b.Helper()
 	text, err := json.Marshal(body)
@@ -76,8 +76,8 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// TestDiffTogether: what holds for crawlers in one group is proved once, so that it does not
-// take the steps that the others need.
+// TestDiffTogether: the rules of crawlers in one group are compared once, so that steps remain
+// for the others.
 func TestDiffTogether(t *testing.T) {
 	b := newBench(t, Parts{})
 	const crawlers, rules = 200, 20_000
@@ -100,8 +100,8 @@ func TestDiffTogether(t *testing.T) {
 	}
 }
 
-// TestDiffEnds: the steps of a request bound its work also where thousands of rules are to be
-// looked at for each crawler. Who comes behind is undecided.
+// TestDiffEnds: the steps of a request limit its work also for thousands of rules for each
+// crawler. The last crawlers are undecided.
 func TestDiffEnds(t *testing.T) {
 	const crawlers, rules, steps = 60, 1000, 100_000
 	var file strings.Builder
@@ -123,14 +123,14 @@ func TestDiffEnds(t *testing.T) {
 		r := proofs.compare(old.Rules(d, name), changed.Rules(d, name))
 		said = append(said, r.String())
 	}
-	// To look at two sets of rules takes some steps for each rule of them.
+	// Reading two sets of rules takes steps for each rule.
 	if most := 2*steps + 10*rules; proofs.used < 2*steps || proofs.used > most {
 		t.Errorf("%d steps, want from %d to %d", proofs.used, 2*steps, most)
 	}
 	if said[0] != "differs" || said[crawlers-1] != "undecided" {
 		t.Errorf("the first crawler is %s, the last %s", said[0], said[crawlers-1])
 	}
-	// Rules that are the same are proved while they are looked at, and not after that.
+	// Equal rules are found while they are read, and not after the last step.
 	for left, want := range map[int]string{1: "same", 0: "undecided"} {
 		proofs := newDiffer(steps)
 		proofs.used = 2*steps - left
@@ -141,7 +141,7 @@ func TestDiffEnds(t *testing.T) {
 	}
 }
 
-// TestTextRefuses: bodies that cannot be read are problems.
+// TestTextRefuses: invalid bodies are problems.
 func TestTextRefuses(t *testing.T) {
 	b := newBench(t, Parts{})
 	for _, tt := range []struct{ path, body, detail string }{

@@ -126,7 +126,7 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// TestTokens: tokens come from lines; what is wrong is named without the token.
+// TestTokens: each line is a token; errors name the line and never contain the token.
 func TestTokens(t *testing.T) {
 	long := strings.Repeat("s3cret-", 6)
 	tokens, err := parseTokens("f", []byte("# ours\n\na check,fetch "+long+"\nb permit "+long+"2\n"))

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// TestDrain: what was accepted is answered, also by a handler that takes its time
-// and to who waits for a place, while the service says that it is not ready.
+// TestDrain: accepted requests are answered, also those of a slow handler and in the queue,
+// while the service reports that it is not ready.
 func TestDrain(t *testing.T) {
 	hold := make(chan struct{})
 	var entered atomic.Int64
@@ -62,8 +62,8 @@ func TestDrain(t *testing.T) {
 	s.end = nil
 }
 
-// TestGrace: what is not answered in time ends the service with an error that says
-// how much that is.
+// TestGrace: requests that are not answered in time end the service with an error that has their
+// number.
 func TestGrace(t *testing.T) {
 	hold := make(chan struct{})
 	defer close(hold)
@@ -81,7 +81,7 @@ func TestGrace(t *testing.T) {
 	}
 }
 
-// TestRunErrors: an address that is taken is named.
+// TestRunErrors: the error names an address that is in use.
 func TestRunErrors(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// A gated is a service behind gates that runs for a test.
+// A gated is a running service behind a gate.
 type gated struct {
 	t         *testing.T
 	gate      *Gate
@@ -50,8 +50,7 @@ func (b *lockedBuffer) text() string {
 	return b.String()
 }
 
-// local is a configuration on loopback without bounds for clients, changed by some
-// settings.
+// local is a configuration on loopback without limits for clients, with changed settings.
 func local(t testing.TB, settings ...string) *Config {
 	t.Helper()
 	flags := append([]string{"listen=127.0.0.1:0", "admin=127.0.0.1:0", "store=memory", "client-rate=0"}, settings...)
@@ -105,7 +104,7 @@ func run(t *testing.T, c *Config, handler http.Handler, ready func(context.Conte
 	return s
 }
 
-// stop ends the service, once.
+// stop ends the service.
 func (s *gated) stop() {
 	if s.end == nil {
 		return
@@ -117,8 +116,8 @@ func (s *gated) stop() {
 	}
 }
 
-// raw sends text on a connection of its own and returns the answer, nil if the
-// server closed without one.
+// raw sends text on a new connection and returns the response, nil if the server closed the
+// connection without one.
 func (s *gated) raw(text string, half bool) *http.Response {
 	s.t.Helper()
 	conn, err := net.Dial("tcp", s.at)
@@ -141,7 +140,7 @@ func (s *gated) raw(text string, half bool) *http.Response {
 	return resp
 }
 
-// readProblem reads a problem, and says what is wrong about it as one.
+// readProblem reads a valid problem.
 func readProblem(t *testing.T, resp *http.Response) Problem {
 	t.Helper()
 	var p Problem
@@ -186,8 +185,8 @@ const (
 	tokenB = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
 )
 
-// TestGates: each gate refuses what it is for, with the problem that says so, and
-// lets all else through.
+// TestGates: the gate refuses each kind of invalid request with its problem, and accepts all
+// others.
 func TestGates(t *testing.T) {
 	tokens := filepath.Join(t.TempDir(), "tokens")
 	if err := os.WriteFile(tokens, []byte("old check,fetch,permit "+tokenA+"\nnew check "+tokenB+"\n"), 0o600); err != nil {
@@ -321,8 +320,8 @@ func TestGates(t *testing.T) {
 	}
 }
 
-// TestSlow: a head or a body that does not come in time ends its connection, and
-// holds no place meanwhile.
+// TestSlow: headers or a body that do not arrive in time end the connection, and take no place
+// meanwhile.
 func TestSlow(t *testing.T) {
 	if resp := run(t, local(t, "header-time=50ms"), answering(), nil).raw("GET / HTTP/1.1\r\nHost: loc", false); resp != nil {
 		t.Errorf("half a head gets status %d", resp.StatusCode)
@@ -351,8 +350,8 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// TestLongAnswer: a request with a body may wait longer than the body had time, and
-// its context does not end before the client goes.
+// TestLongAnswer: a request with a body can take longer than the timeout of the body, and its
+// context does not end before the client disconnects.
 func TestLongAnswer(t *testing.T) {
 	s := run(t, local(t, "body-time=300ms", "write-time=300ms"), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		Wait(r.Context(), func() {
@@ -376,8 +375,8 @@ func TestLongAnswer(t *testing.T) {
 	}
 }
 
-// TestLog: a line for each request, with an id that is the client's if it is one,
-// its trace, what was asked, and no query unless that is wanted.
+// TestLog: a line for each request, with a valid id of the client, its trace, the question, and
+// a query only if configured.
 func TestLog(t *testing.T) {
 	handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		Answered(r.Context(), "https://shop.example", OutcomeDisallowed)
@@ -440,8 +439,8 @@ func TestClientAddress(t *testing.T) {
 	}
 }
 
-// TestClients: a client has its rate and its burst, whatever others do; how many are
-// remembered is bounded, and who is forgotten has nothing left to be remembered.
+// TestClients: the rate and burst of a client do not depend on others. The number of clients in
+// memory is limited, and only clients with full limits are dropped.
 func TestClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClients(limit{200, 1000}, limit{rate.Limit(20. / 60), 20}, 4)
@@ -470,7 +469,7 @@ func TestClients(t *testing.T) {
 		if wait := c.origin("a"); wait != 0 {
 			t.Errorf("three seconds later a new origin waits %s", wait)
 		}
-		// A flood of clients, each from an address of its own.
+		// A flood of clients, each with its own address.
 		for i := range 4 * 1000 {
 			c.ask(fmt.Sprint("flood", i), 1)
 		}
@@ -493,8 +492,8 @@ func TestClients(t *testing.T) {
 	})
 }
 
-// TestRate: beyond the rate there is a 429 that says when to come again, a batch
-// costs its questions, and a stranger gets so many new origins.
+// TestRate: beyond the rate the status is 429 with Retry-After, a batch counts its questions,
+// and new sites of an unauthenticated client are limited.
 func TestRate(t *testing.T) {
 	s := run(t, local(t, "client-rate=1", "client-burst=100", "host=x.example"), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ok, after := Charge(r.Context(), 98)
@@ -527,7 +526,8 @@ func TestRate(t *testing.T) {
 	t.Error("a thousand requests are let through at one a second")
 }
 
-// TestPlaces: only so many requests work and wait at the same time, and one that waits for something else holds no place.
+// TestPlaces: the numbers of requests that work and that wait are limited, and one that waits
+// for a site has no place.
 func TestPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlaces(1, 1, time.Second)
@@ -575,7 +575,8 @@ func TestPlaces(t *testing.T) {
 	})
 }
 
-// TestSilentReaders: clients that do not read their answers stop nobody, whether these are files of the page or made for them.
+// TestSilentReaders: clients that do not read their responses delay no others, neither with
+// files of the page nor with API responses.
 func TestSilentReaders(t *testing.T) {
 	large := bytes.Repeat([]byte("x"), 16<<20)
 	mux := http.NewServeMux()
@@ -608,7 +609,8 @@ func TestSilentReaders(t *testing.T) {
 	}
 }
 
-// TestOverworked: a request is refused once it has worked for too long, which counts against the rate of a stranger.
+// TestOverworked: a request that works for too long is refused, and its work counts against the
+// rate of an unauthenticated client.
 func TestOverworked(t *testing.T) {
 	s := run(t, local(t, "client-rate=1", "client-burst=60", "host=x.example"), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v, _ := r.Context().Value(exchangeKey{}).(*exchange)
@@ -626,8 +628,7 @@ func TestOverworked(t *testing.T) {
 	}
 }
 
-// TestGateBusy: beyond places and queue a request gets 503 at once, and the admin
-// listener answers all the same.
+// TestGateBusy: with a full queue the status is 503 at once, and the admin listener responds.
 func TestGateBusy(t *testing.T) {
 	hold := make(chan struct{})
 	entered := make(chan struct{}, 2)
@@ -659,7 +660,7 @@ func TestGateBusy(t *testing.T) {
 	close(hold)
 }
 
-// TestNoGoroutineLeft: whatever clients do, nothing of them is left.
+// TestNoGoroutineLeft: no goroutine remains, whatever clients do.
 func TestNoGoroutineLeft(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 	before := runtime.NumGoroutine()

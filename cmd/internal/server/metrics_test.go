@@ -17,8 +17,8 @@ func exposed(t *testing.T, m *Metrics) string {
 	return w.Body.String()
 }
 
-// TestMetrics: Prometheus finds nothing wrong with the metrics, those of the process are among them, every value of a label is
-// there from the start, and one that no label has is counted nowhere.
+// TestMetrics: Prometheus accepts the metrics, which include those of the process. Every value
+// of a label is present from the start, and unknown values are not counted.
 func TestMetrics(t *testing.T) {
 	m := NewMetrics()
 	m.gauge("held_bytes", "Bytes held.", func() float64 { return 1.5 })

@@ -42,7 +42,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestMatrix: the cells are what the engine says, in every dialect.
+// TestMatrix: the cells are the verdicts of the engine, in every dialect.
 func TestMatrix(t *testing.T) {
 	names := []string{"Googlebot", "GPTBot", "*", "SeznamBot", "MJ12bot"}
 	urls := []string{"/basket", "https://shop.example/list?sort=1", "/basket/help", "/robots.txt", "/caf\u00e9", "/%zz", "//a/b", "/"}
@@ -70,7 +70,7 @@ func TestMatrix(t *testing.T) {
 	if rows[0]["error"] == nil || rows[1]["error"] != nil {
 		t.Errorf("rows %v: want an error for the first alone", rows)
 	}
-	// An engine that answers otherwise is named: Google reads the misspelt field.
+	// An engine with another verdict is named: Google reads the misspelled field.
 	rows = members(ask(t, "matrix", "User-agent: a\nDisalow: /x\n", "rfc9309\ta", "/x")["rows"])
 	if got := members(rows[0]["cells"])[0]["others"]; len(got.([]any)) != 1 || got.([]any)[0] != "google" {
 		t.Errorf("others %v, want google", got)
@@ -143,7 +143,7 @@ func TestDecides(t *testing.T) {
 	if got := m["never"].([]any); len(got) != 1 || got[0] != 4.0 || m["complete"] != true {
 		t.Errorf("%v: want line 4, where an allow as long always decides", m)
 	}
-	// Another crawler for whom the rule decides makes it one that does.
+	// For another crawler the rule decides, so it is not listed.
 	if got := ask(t, "decides", "User-agent: *\nDisallow: /a$b\nAllow: /\n", "rfc9309\tMyBot\ngoogle\tMyBot")["never"].([]any); len(got) != 0 {
 		t.Errorf("never %v, want none", got)
 	}
@@ -160,8 +160,7 @@ func TestDialects(t *testing.T) {
 	}
 }
 
-// TestWrongQuestions: whatever is asked, the answer is JSON, and a question that
-// makes no sense is a sentence.
+// TestWrongQuestions: the answer to any question is JSON, and an invalid one gets a sentence.
 func TestWrongQuestions(t *testing.T) {
 	for _, q := range [][]string{
 		{""}, {"nonsense"}, {"parse"}, {"parse", "a", "b"}, {"matrix", "", "x\ty", ""}, {"matrix", "", strings.Repeat("google\ta\n", MaxCrawlers+1), "/"},
@@ -189,7 +188,7 @@ func TestWrongQuestions(t *testing.T) {
 	}
 }
 
-// TestHostile: no file makes an answer of any size, however slow it is meant to be.
+// TestHostile: the size of an answer is limited for any file.
 func TestHostile(t *testing.T) {
 	size := campaign.Size(2_000, 20_000, 500_000)
 	for _, f := range hostile.Files {

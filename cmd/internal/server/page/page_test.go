@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// ask returns the answer of a question, which must be JSON.
+// ask returns the answer to a question, which must be JSON.
 func ask(t testing.TB, verb string, args ...string) map[string]any {
 	t.Helper()
 	answer := Ask(verb, args...)

@@ -25,8 +25,8 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// One Chromium runs for all tests. It starts with the first. Most tests take turns at one
-// tab: to open another costs ten times as much as to bring that one back to the example.
+// One Chromium runs for all tests and starts with the first. Most tests use one tab in turn,
+// because opening another takes ten times as long as resetting it to the example.
 var chromium struct {
 	once    sync.Once
 	ctx     context.Context // of chromedp, nil without Chromium
@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// start starts Debian's Chromium, and makes the engine that the page loads.
+// start starts Debian's Chromium, and builds the engine for the page.
 func start() {
 	c := &chromium
 	path, err := exec.LookPath("chromium")
@@ -84,7 +84,7 @@ func start() {
 	c.stop = append(c.stop, func() { _ = chromedp.Cancel(tab) })
 }
 
-// A tab is the page in a browser, and what went wrong in it.
+// A tab is the page in a browser, with the problems in it.
 type tab struct {
 	testing.TB
 	ctx  context.Context
@@ -96,7 +96,7 @@ type tab struct {
 	expected []string // words of what may be wrong
 }
 
-// serve starts a server of the page. Around stands around its handler, if it is not nil.
+// serve starts a server of the page. around wraps its handler if it is not nil.
 func serve(t testing.TB, o Options, around func(http.Handler) http.Handler) *httptest.Server {
 	t.Helper()
 	s := newSite(t, o, around)
@@ -123,11 +123,11 @@ func newSite(t testing.TB, o Options, around func(http.Handler) http.Handler) *h
 	return httptest.NewServer(h)
 }
 
-// mostTest is how long a test may take on the slowest machine.
+// mostTest is the time limit of a test, for the slowest machine.
 const mostTest = 4 * time.Minute
 
-// blank opens a tab with nothing in it, in a context of its own: no cookies, caches and
-// service workers are shared. What the page of the site does wrong in it fails the test.
+// blank opens an empty tab in a new context, without shared cookies, caches and service workers.
+// Problems of the site's page in it fail the test.
 func blank(t testing.TB, site *httptest.Server) *tab {
 	t.Helper()
 	b := &tab{TB: t, site: site}
@@ -138,7 +138,7 @@ func blank(t testing.TB, site *httptest.Server) *tab {
 	return b
 }
 
-// begin makes the tab in the browser, and returns what closes it.
+// begin makes the tab in the browser, and returns a function that closes it.
 func (b *tab) begin(ctx context.Context) (end func()) {
 	b.Helper()
 	b.ctx, end = chromedp.NewContext(ctx, chromedp.WithNewBrowserContext(), chromedp.WithListener(b.heard))
@@ -150,7 +150,7 @@ func (b *tab) begin(ctx context.Context) (end func()) {
 	return end
 }
 
-// judge fails the test for what was wrong and not expected.
+// judge fails the test for unexpected problems.
 func (b *tab) judge() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -162,7 +162,7 @@ func (b *tab) judge() {
 	b.wrong = nil
 }
 
-// load goes to the page. Fragment is what stands behind its address.
+// load opens the page with a fragment in its URL.
 func (b *tab) load(fragment string) {
 	b.Helper()
 	b.ok(chromedp.Do(b.ctx, chromedp.Navigate(b.site.URL+"/"+fragment)))
@@ -170,7 +170,7 @@ func (b *tab) load(fragment string) {
 	b.answered()
 }
 
-// open opens a tab of its own with the site.
+// open opens the site in a new tab.
 func open(t testing.TB, site *httptest.Server, fragment string) *tab {
 	t.Helper()
 	b := blank(t, site)
@@ -178,8 +178,8 @@ func open(t testing.TB, site *httptest.Server, fragment string) *tab {
 	return b
 }
 
-// usual returns the tab that tests share, with the first example as after a load. A test
-// that changes what the browser offers to the page opens one of its own.
+// usual returns the shared tab, with the first example as after loading. A test that changes the
+// environment of the page opens a new tab.
 func usual(t testing.TB) *tab {
 	t.Helper()
 	c := &chromium
@@ -218,7 +218,7 @@ func usual(t testing.TB) *tab {
 	return b
 }
 
-// hear hands what is heard of a tab on to the test that uses it.
+// hear passes the events of a tab to the test that uses it.
 func (b *tab) hear(user *tab) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -254,9 +254,8 @@ func (b *tab) heard(event any) {
 	}
 }
 
-// expect waits until something wrong holds each of the words, for the browser says it when it
-// comes to it, and logs that: what is expected is looked for, so that a change of it is seen.
-// Nothing that holds one of the words fails the test.
+// expect waits for a problem with each of the words, because the browser reports it late, and
+// logs it so that changes are seen. Problems with one of the words do not fail the test.
 func (b *tab) expect(words ...string) {
 	b.Helper()
 	b.mu.Lock()
@@ -288,7 +287,7 @@ func (b *tab) ok(err error) {
 	}
 }
 
-// eval returns what a script gives, or what its promise does.
+// eval returns the result of a script, or of its promise.
 func eval[T any](b *tab, script string) T {
 	b.Helper()
 	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
@@ -303,8 +302,8 @@ func (b *tab) do(script string) {
 	eval[bool](b, "(async () => {"+script+"; return true })()")
 }
 
-// wait waits until an expression is true, asked every 10 ms: the policy of the page forbids functions out of strings, and an evaluation by
-// the protocol is none.
+// wait waits until an expression is true by polling every 10 ms: the policy of the page forbids
+// functions from strings, but not evaluation by the protocol.
 func (b *tab) wait(condition string) {
 	b.Helper()
 	ok := eval[bool](b, `new Promise((done) => {
@@ -317,13 +316,13 @@ func (b *tab) wait(condition string) {
 	}
 }
 
-// answered waits for the verdicts alone: proofs about a large file take seconds.
+// answered waits only for the verdicts: proofs for a large file take seconds.
 func (b *tab) answered() {
 	b.Helper()
 	b.wait(`page.state.answered === page.state.version`)
 }
 
-// settled waits until all that is shown is about what is there.
+// settled waits until everything on the page is up to date.
 func (b *tab) settled() {
 	b.Helper()
 	b.wait(`page.state.answered === page.state.version && !page.busy()`)
@@ -357,7 +356,7 @@ func (b *tab) key(name string, modifiers ...int) {
 	}
 }
 
-// screenshot writes what is seen into the folder of the test's artifacts.
+// screenshot writes a screenshot to the folder of the test's artifacts.
 func (b *tab) screenshot(name string) []byte {
 	b.Helper()
 	png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
@@ -366,14 +365,14 @@ func (b *tab) screenshot(name string) []byte {
 	return png
 }
 
-// media sets what the page is told of where it is shown: a scheme such as dark, and print.
+// media sets the environment of the page: a color scheme such as dark, and print.
 func (b *tab) media(scheme, medium string) {
 	b.Helper()
 	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: medium, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
 	b.ok(err)
 }
 
-// paste pastes text into what has the focus, as a person does: by an event.
+// paste pastes text into the focused element, as a user does: by an event.
 func (b *tab) paste(text string) {
 	b.Helper()
 	b.do(`const data = new DataTransfer(); data.setData('text/plain', ` + quoted(text) + `);
@@ -382,13 +381,13 @@ func (b *tab) paste(text string) {
 
 func quoted(s string) string { return string(robots.AppendQuoted(nil, s)) }
 
-// cell is what a cell of the grid says.
+// cell returns the text of a cell of the grid.
 func (b *tab) cell(row, col int) string {
 	b.Helper()
 	return eval[string](b, fmt.Sprintf(`document.querySelector('td[data-row="%d"][data-col="%d"]').getAttribute('aria-label')`, row, col))
 }
 
-// text is what an element shows.
+// text returns the text of an element.
 func (b *tab) text(selector string) string {
 	b.Helper()
 	return eval[string](b, `document.querySelector(`+quoted(selector)+`).innerText`)

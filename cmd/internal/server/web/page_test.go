@@ -23,7 +23,7 @@ import (
 	"github.com/robotskit/robots/internal/campaign"
 )
 
-// TestUse goes through what a person does with the page.
+// TestUse is a typical use of the page.
 func TestUse(t *testing.T) {
 	b := usual(t)
 	if got := b.cell(0, 0); got != "Googlebot as google, /basket: blocked line 23" {
@@ -37,7 +37,7 @@ func TestUse(t *testing.T) {
 		t.Errorf("the line about privacy: %q", said)
 	}
 
-	// Paste replaces the example.
+	// Pasting replaces the example.
 	b.do(`document.querySelector('.cm-content').focus()`)
 	b.paste("User-agent: *\nDisallow: /basket/new\nDisalow: /about\nAllow: /basket/new/x\nDisallow: /basket/new/x\n")
 	b.settled()
@@ -52,7 +52,7 @@ func TestUse(t *testing.T) {
 		t.Errorf("%d rules never decide, want 1", n)
 	}
 
-	// Undo brings the example back.
+	// Undo restores the example.
 	b.do(`document.querySelector('.cm-content').focus()`)
 	b.key("z", 2)
 	b.settled()
@@ -60,7 +60,8 @@ func TestUse(t *testing.T) {
 		t.Errorf("after undo: %q", got)
 	}
 
-	// A dropped file is bytes: a mark, NUL and bad UTF-8 reach the engine.
+	// A dropped file is read as bytes: a byte order mark, NUL and invalid UTF-8 reach the
+	// engine.
 	b.do(`const data = new DataTransfer(); data.items.add(new File([Uint8Array.from([0xef, 0xbb, 0xbf, ...new TextEncoder().encode('User-agent: *\nDisallow: /a'), 0xff, 10, 0])], 'robots.txt'));
 		document.querySelector('.cm-content').dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }))`)
 	b.wait(`page.state.bytes && page.state.bytes.length === 32`)
@@ -72,7 +73,7 @@ func TestUse(t *testing.T) {
 	}
 }
 
-// TestLights: to hover an answer lights its rule, to hover a rule its answers.
+// TestLights: hovering a cell highlights its rule, hovering a rule its cells.
 func TestLights(t *testing.T) {
 	b := usual(t)
 	b.settled()
@@ -85,7 +86,7 @@ func TestLights(t *testing.T) {
 	b.wait(`document.querySelectorAll('.cell.lit').length === 1 && document.querySelector('.cell.lit').dataset.col === '0'`)
 }
 
-// TestChanges: an edit is shown with a witness, which becomes a row.
+// TestChanges: an edit is shown with an example URL, which can be added as a row.
 func TestChanges(t *testing.T) {
 	b := usual(t)
 	b.settled()
@@ -106,7 +107,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestFindings: what is wrong is listed, and fixed without changing a verdict.
+// TestFindings: mistakes are listed, and fixed without a change of verdicts.
 func TestFindings(t *testing.T) {
 	b := usual(t)
 	b.paste("# \U0001F600 caf\u00e9\nUser-agent: *\nDisallow: /a\nDisallow: /a/\U0001F600b\n")
@@ -132,7 +133,7 @@ func TestAllDialects(t *testing.T) {
 	if got := eval[[]string](b, `page.state.names.slice(0, 8).map((n) => n.dialect)`); !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))) {
 		t.Errorf("columns %q, want %q", got, want)
 	}
-	// The names that the scripts know are those of the engine.
+	// The scripts have the names of the engine's dialects.
 	if got := eval[[]string](b, `[...document.querySelector('thead select').options].map((o) => o.value).filter((v) => v !== 'all').sort()`); len(got) != len(want) {
 		t.Errorf("the page knows the dialects %q, the engine %q", got, want)
 	}
@@ -143,7 +144,7 @@ func TestAllDialects(t *testing.T) {
 	}
 }
 
-// TestKeyboard goes from the load to why without a mouse.
+// TestKeyboard uses the page from loading to an explanation without a mouse.
 func TestKeyboard(t *testing.T) {
 	b := usual(t)
 	b.load("") // Tab begins where the focus was
@@ -169,10 +170,10 @@ func TestKeyboard(t *testing.T) {
 	b.wait(`document.activeElement.matches('td[data-row="2"][data-col="1"]')`)
 }
 
-// TestTyping: while the worker is held, who types sees every character at once, and old
-// answers are marked until the new ones are there.
+// TestTyping: while the worker is stopped, typed characters appear at once, and old answers are
+// marked until the new ones arrive.
 func TestTyping(t *testing.T) {
-	// When a text first says so the worker waits until the server answers.
+	// When a text first contains this word, the worker waits until the server responds.
 	const held = `let held = false;
 		addEventListener('message', ({ data }) => {
 			if (!held && data.verb === 'matrix' && new TextDecoder().decode(data.args[0]).includes('# wait!')) {
@@ -234,14 +235,14 @@ func TestTyping(t *testing.T) {
 	}
 }
 
-// prepended is an answer whose header has been written.
+// prepended is a response whose header has been written.
 type prepended struct{ http.ResponseWriter }
 
 func (p prepended) Header() http.Header { return http.Header{} }
 func (p prepended) WriteHeader(int)     {}
 
-// TestLink: a link opens as it was in another browser; what is wrong with one is a
-// sentence and the example.
+// TestLink: a link opens the same state in another browser; an invalid one opens the example,
+// with a message.
 func TestLink(t *testing.T) {
 	b := usual(t)
 	b.paste("User-agent: *\nDisallow: /gr\u00fc\u00df\n")
@@ -275,7 +276,7 @@ func TestLink(t *testing.T) {
 	}
 }
 
-// TestSaved: what is too long for a link is saved in a file, which the page opens.
+// TestSaved: a state that is too long for a link is saved in a file, which the page opens.
 func TestSaved(t *testing.T) {
 	b := usual(t)
 	b.do(`let saved = null; const { createObjectURL } = URL, { click } = HTMLAnchorElement.prototype;
@@ -298,8 +299,8 @@ func TestSaved(t *testing.T) {
 	}
 }
 
-// TestCopies: the table as others read it. A cell that a spreadsheet would run is
-// text.
+// TestCopies: the table can be copied for other programs. A cell that a spreadsheet would
+// execute is text.
 func TestCopies(t *testing.T) {
 	b := usual(t)
 	file, err := os.ReadFile("testdata/copied/robots.txt")
@@ -329,8 +330,8 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// TestFragments: states at random survive their link, and whatever stands in
-// them is shown as text.
+// TestFragments: random states can be restored from their links, and any content is shown as
+// text.
 func TestFragments(t *testing.T) {
 	b := usual(t)
 	n := campaign.Size(100, 200, 10000)
@@ -370,8 +371,8 @@ func TestFragments(t *testing.T) {
 	}
 }
 
-// TestSilence: after the load nothing is sent, whatever is typed; and the page opens and
-// answers when its server has stopped.
+// TestSilence: after loading nothing is sent, whatever is typed, and the page works after its
+// server has stopped.
 func TestSilence(t *testing.T) {
 	var mu sync.Mutex
 	var asked []string
@@ -423,8 +424,8 @@ func TestSilence(t *testing.T) {
 	b.expect(`ERR_CONNECTION_REFUSED`)
 }
 
-// TestServer: without the engine the server answers, and the page says so; when it
-// stops, the page says that too.
+// TestServer: without the engine the server answers, which the page shows; when it stops, the
+// page shows that too.
 func TestServer(t *testing.T) {
 	site := serve(t, Options{Engine: fstest.MapFS{}}, nil)
 	b := open(t, site, "")
@@ -446,7 +447,7 @@ func TestServer(t *testing.T) {
 	b.expect(`ERR_`)
 }
 
-// TestBroken: an engine that does not start is replaced by the server.
+// TestBroken: if the engine does not start, the server answers.
 func TestBroken(t *testing.T) {
 	site := serve(t, Options{Engine: fstest.MapFS{"robots.wasm.gz": {Data: []byte("no gzip")}, "wasm_exec.js.gz": {Data: []byte("nor this")}}}, nil)
 	b := open(t, site, "")
@@ -455,8 +456,8 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestAccess asks axe-core in every part of the page, light, dark and narrow, and
-// whether a control is cut off.
+// TestAccess runs axe-core in every part of the page, light, dark and narrow, and finds controls
+// that are cut off.
 func TestAccess(t *testing.T) {
 	axe, err := os.ReadFile("testdata/axe-core/axe.min.js")
 	if err != nil {
@@ -520,8 +521,8 @@ func TestAccess(t *testing.T) {
 	look("390 pixels, menu")
 }
 
-// TestFetch: the one button that sends anything says to whom, and shows what the
-// service has of a site: a file behind a redirect, none, and one that cannot be had.
+// TestFetch: the only button that sends a request names the recipient, and shows the record of a
+// site: a file after a redirect, a missing file, and a failure.
 func TestFetch(t *testing.T) {
 	sites := http.NewServeMux()
 	sites.HandleFunc("/robots.txt", func(w http.ResponseWriter, r *http.Request) {
@@ -538,7 +539,7 @@ func TestFetch(t *testing.T) {
 	sites.HandleFunc("/elsewhere.txt", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("User-agent: *\nDisallow: /fetched\n# \xff\n"))
 	})
-	// On all of loopback, so that each site has an address of its own.
+	// On all of loopback, so that each site has its own address.
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "0.0.0.0:0")
 	if err != nil {
 		t.Fatal(err)
@@ -587,7 +588,7 @@ func TestFetch(t *testing.T) {
 	b.expect(`404`) // the console names answers that are none, such as the body of no file
 }
 
-// TestOneEngine: the matrix that the browser shows is that of the engine here, for real
+// TestOneEngine: the matrix in the browser is the same as that of the engine here, for real
 // files, several crawlers and URLs, in all dialects.
 func TestOneEngine(t *testing.T) {
 	want := campaign.Size(5, 20, 200)
@@ -666,7 +667,7 @@ func TestOneEngine(t *testing.T) {
 	t.Logf("%d answers about %d files are those of the engine", answers, files)
 }
 
-// TestManyURLs: rows are drawn when they are scrolled to, and the table has a limit.
+// TestManyURLs: rows are drawn when they are scrolled into view, and their number is limited.
 func TestManyURLs(t *testing.T) {
 	b := usual(t)
 	b.do(`const data = new DataTransfer(); data.setData('text/plain', Array.from({ length: 1200 }, (_, i) => '/basket/' + i).join('\n'));
@@ -682,7 +683,7 @@ func TestManyURLs(t *testing.T) {
 	b.wait(`document.querySelectorAll('#grid tbody tr').length === 400`)
 }
 
-// TestUnicodeHost: the engine in a browser knows hosts in any script, as the library does.
+// TestUnicodeHost: the engine in a browser reads hosts in any script, like the library.
 func TestUnicodeHost(t *testing.T) {
 	b := usual(t)
 	b.urls("https://b\u00fccher.example/basket", "https://xn--bcher-kva.example/basket", "https://\u00ad/basket")
@@ -693,8 +694,8 @@ func TestUnicodeHost(t *testing.T) {
 	}
 }
 
-// TestUnits: columns in bytes become places in the text, with pairs of surrogates and
-// single ones.
+// TestUnits: columns in bytes are converted into positions in the text, with surrogate pairs and
+// single surrogates.
 func TestUnits(t *testing.T) {
 	b := usual(t)
 	wrong := eval[string](b, `(() => {
@@ -712,8 +713,8 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// TestScreenshots takes pictures of the page, which -artifacts keeps. README=write makes
-// that of README.md anew.
+// TestScreenshots takes screenshots of the page, which -artifacts keeps. README=write replaces
+// that in README.md.
 func TestScreenshots(t *testing.T) {
 	b := usual(t)
 	b.ok(chromedp.Do(b.ctx, chromedp.EmulateViewport(1440, 900)))

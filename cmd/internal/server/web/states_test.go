@@ -13,10 +13,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// What the page shows where something is not as usual.
+// The page under unusual conditions.
 
-// TestWithout: the page without scripts says what to do; without its own script it says so
-// too, after a while; and without CodeMirror its text is a plain one that is answered.
+// TestWithout: the page without scripts shows what to do; without its own script it does so
+// after a while; and without CodeMirror it has a plain text field that works.
 func TestWithout(t *testing.T) {
 	var lost atomic.Bool
 	b := blank(t, serve(t, Options{}, func(h http.Handler) http.Handler {
@@ -84,8 +84,8 @@ func TestWithout(t *testing.T) {
 	}
 }
 
-// TestLoading: an engine that is long on its way is told of after 3 s, nobody waits for it to
-// type, and the server is not asked meanwhile: the page says that no text is sent.
+// TestLoading: after 3 s the page shows that the engine is still loading. Typing is possible
+// meanwhile, and the server gets no questions, because the page promises to send no text.
 func TestLoading(t *testing.T) {
 	come := make(chan struct{})
 	letCome := sync.OnceFunc(func() { close(come) })
@@ -135,7 +135,7 @@ func TestLoading(t *testing.T) {
 	}
 }
 
-// TestLimit: what lies behind the size limit is grey, counts for nothing, and is told of.
+// TestLimit: text beyond the size limit is grey, has no effect, and is reported.
 func TestLimit(t *testing.T) {
 	b := usual(t)
 	b.paste("User-agent: *\nDisallow: /basket\n" + strings.Repeat("# sixteen bytes\n", 512_000/16) + "Disallow: /about\n")
@@ -151,7 +151,7 @@ func TestLimit(t *testing.T) {
 	b.screenshot("limit")
 }
 
-// TestHTML: a page in place of a robots.txt is called one.
+// TestHTML: an HTML page instead of a robots.txt is reported.
 func TestHTML(t *testing.T) {
 	b := usual(t)
 	b.paste("<!doctype html>\n<html><head><title>Not found</title></head>\n<body>\n<p>Disallow: /basket</p>\n</body></html>\n")
@@ -165,7 +165,7 @@ func TestHTML(t *testing.T) {
 	}
 }
 
-// TestPrint: on paper there are the text, all answers and what is open, and no buttons.
+// TestPrint: a printed page has the text, all answers and open details, and no buttons.
 func TestPrint(t *testing.T) {
 	b := usual(t)
 	b.do(`page.setURLs(Array.from({ length: 60 }, (_, i) => '/basket/' + i)); page.changed()`)

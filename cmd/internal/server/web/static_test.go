@@ -15,10 +15,11 @@ import (
 	"github.com/robotskit/robots/internal/campaign"
 )
 
-// firstLoad is the most that a browser loads before the first result, compressed.
+// firstLoad is the maximum that a browser loads before the first result, compressed.
 const firstLoad = 5 << 19 // 2.5 MiB
 
-// static writes the page as make site does, and serves it from plain files in a folder below the root of the host.
+// static writes the page like make site, and serves it from plain files in a folder below the
+// root of the host.
 func static(t *testing.T) (site *httptest.Server, sent *atomic.Int64) {
 	t.Helper()
 	if testing.Short() {
@@ -98,8 +99,9 @@ func TestStatic(t *testing.T) {
 	}
 }
 
-// TestSpeed measures from a key to the result at 500 KB, and from a cold load to the first result. A campaign holds both to
-// their goals, 100 ms and 2 s; beside other tests no clock can.
+// TestSpeed measures the time from a key to the result at 500 KB, and from a cold load to the
+// first result. A campaign compares both with their goals, 100 ms and 2 s; beside other tests
+// times are not reliable.
 func TestSpeed(t *testing.T) {
 	site, _ := static(t)
 	b := blank(t, site)

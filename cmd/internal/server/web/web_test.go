@@ -34,8 +34,8 @@ func get(h http.Handler, method, path string, body []byte, headers ...string) *h
 	return w
 }
 
-// TestAsk: the server answers as the engine in a browser does, bytes as they are, and
-// what is no question is a problem.
+// TestAsk: the server answers like the engine in a browser, also for any bytes, and an invalid
+// question is a problem.
 func TestAsk(t *testing.T) {
 	h := Handler(Options{})
 	const octets = "application/octet-stream"
@@ -72,8 +72,8 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// TestAssets: every file has the policy, comes in the encoding that the client takes,
-// and not again if the client has it.
+// TestAssets: every file has the policy and the best encoding that the client accepts, and is
+// not sent again to a client that has it.
 func TestAssets(t *testing.T) {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
@@ -118,8 +118,8 @@ func TestAssets(t *testing.T) {
 	}
 }
 
-// TestBundle makes page.js anew where npm can download what it imports, and holds it to
-// the one that is committed.
+// TestBundle builds page.js where npm can download its imports, and compares it with the
+// committed one.
 func TestBundle(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: it downloads and builds page.js")
@@ -128,7 +128,8 @@ func TestBundle(t *testing.T) {
 		t.Skip("there is no npm here: page.js is taken as it is")
 	}
 	temp := t.TempDir()
-	// As deep as the folder is in the repository: the scripts import examples by their way there.
+	// As deep as the folder is in the repository, because the scripts import examples by a
+	// relative path.
 	root, err := filepath.Abs("../../../..")
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +163,7 @@ func TestBundle(t *testing.T) {
 	if out, err := npm.CombinedOutput(); err != nil {
 		t.Skipf("npm downloads nothing here, page.js is taken as it is: %v: %.300s", err, out)
 	}
-	// The command of go generate, as it stands in generate.go.
+	// The command of go generate in generate.go.
 	source, err := os.ReadFile("generate.go")
 	if err != nil {
 		t.Fatal(err)
@@ -187,7 +188,7 @@ func TestBundle(t *testing.T) {
 	}
 }
 
-// FuzzSplit: no question is taken apart wrongly.
+// FuzzSplit: every question is split correctly.
 func FuzzSplit(f *testing.F) {
 	f.Add(question("parse", "x"))
 	f.Add([]byte{255, 255, 255, 255})
