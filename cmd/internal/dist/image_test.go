@@ -184,7 +184,7 @@ func runImage(t *testing.T, layer []byte, c *imageConfig) {
 	// The service has no tokens.
 	cmd, said, out := start()
 	_, _ = io.Copy(io.Discard, out)
-	if err := cmd.Wait(); err == nil || !strings.Contains(said.String(), "give --anonymous if strangers may ask") {
+	if err := cmd.Wait(); err == nil || !strings.Contains(said.String(), "add --anonymous to answer any client") {
 		t.Errorf("without tokens: %v, %s", err, said)
 	}
 	cmd, said, out = start("ROBOTS_ANONYMOUS=true", "ROBOTS_LISTEN=127.0.0.1:0", "ROBOTS_ADMIN=none")
