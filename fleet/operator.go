@@ -134,7 +134,7 @@ func (o *Operator) Configure(ctx context.Context, what string, change func(*pace
 }
 
 // Hold keeps all workers from starting requests for pages to a target for a time, at most paceredis.Forever, or until Release.
-// Requests under way go on, and robots.txt is still fetched.
+// Requests in progress continue, and robots.txt is still fetched.
 func (o *Operator) Hold(ctx context.Context, t paceredis.Target, d time.Duration) error {
 	what := "hold " + t.String()
 	if d < paceredis.Forever {
@@ -167,7 +167,7 @@ func (o *Operator) Forget(ctx context.Context, origin robots.Origin) error {
 }
 
 // Drain makes a worker, named by its id, acquire no more permits, until it ends or Resume is called. It notices within 7 s; requests
-// under way go on to their end.
+// in progress continue.
 func (o *Operator) Drain(ctx context.Context, worker string) error {
 	return o.change(ctx, "drain "+worker, func() error { return o.pace.Drain(ctx, worker) })
 }

@@ -40,7 +40,7 @@ var causes = [...]struct{ name, sentence string }{
 	CauseCeiling:     {"ceiling", "the operator's ceiling: no slower"},
 	CauseBackOff:     {"back-off", "the site answered that it is overloaded"},
 	CauseRetryAfter:  {"retry-after", "the site said when to come again"},
-	CauseBusy:        {"busy", "a request to the site is under way"},
+	CauseBusy:        {"busy", "a request to the site is in progress"},
 	CauseAddress:     {"address", "another site on its address was requested a moment ago"},
 	CauseFull:        {"full", "the limiter has no memory for another site"},
 	CauseDegraded:    {"degraded", "the server of the shared pace is unreachable"},

@@ -131,7 +131,7 @@ func fleetHoldCommand(c *fleetCall, status *int) *cobra.Command {
 		Short: "Stop requests to sites",
 		Long: `Keep all workers of the fleet from starting requests for pages to an origin, to a host
 with all its schemes and ports, or to all sites, until it is released or the time ends.
-Requests under way go on to their end, and robots.txt is still fetched.`,
+Requests in progress continue, and robots.txt is still fetched.`,
 		Example: `  robots fleet hold --redis redis://redis.internal:6379 https://example.com
   robots fleet hold --redis redis://redis.internal:6379 --for 2h --yes example.com`,
 	}, status, func(ctx context.Context) (int, error) {
@@ -248,7 +248,7 @@ func fleetDrainCommand(c *fleetCall, status *int) *cobra.Command {
 		Short: "Stop a worker from acquiring permits",
 		Long: `Make a worker, named by its id in robots fleet status, acquire no more permits. It notices
 within 7 s, and until robots fleet resume its callers get an error and robots serve is not
-ready. Requests under way go on to their end.`,
+ready. Requests in progress continue.`,
 		Example: "  robots fleet drain --redis redis://redis.internal:6379 5f0c2a91d3",
 	}, status, func(ctx context.Context) (int, error) {
 		return c.changeWorker(ctx, "drain the worker %s", func(op *fleet.Operator, worker string) (string, error) {

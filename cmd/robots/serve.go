@@ -280,7 +280,7 @@ func (s *service) handler() http.Handler {
 	return mux
 }
 
-// ready says why the service is not ready, nil if it is.
+// ready returns why the service is not ready, nil if it is.
 func (s *service) ready(ctx context.Context) error {
 	if s.store == nil {
 		return nil
@@ -292,32 +292,32 @@ func (s *service) ready(ctx context.Context) error {
 	_, err = s.store.Get(ctx, origin)
 	switch {
 	case s.fleet != nil && s.fleet.Drained():
-		return errors.New("an operator drains this server, or the others of its fleet keep another pace")
+		return errors.New("an operator has drained this server, or its options differ from those of the fleet")
 	case s.fleet != nil && s.config.RedisOptional:
 		return nil
 	case s.fleet != nil && !s.fleet.DownSince().IsZero():
-		return errors.New("Redis is away")
+		return errors.New("Redis is unreachable")
 	case err != nil && !errors.Is(err, cache.ErrAbsent):
-		return fmt.Errorf("the store fails: %w", err)
+		return fmt.Errorf("the store failed: %w", err)
 	}
 	return nil
 }
 
-// Pace counts what the limiter does. What changes for the whole server the fleet logs.
+// Pace counts the events of the limiter. The fleet logs those that concern the whole server.
 func (s *service) Pace(e pace.Event) { s.metrics.Pace(e) }
 
-// Cache counts what the cache does, and logs errors of the store, one a minute at most.
+// Cache counts the events of the cache, and logs errors of the store, at most one per minute.
 func (s *service) Cache(e cache.Event) {
 	s.metrics.Cache(e)
 	if e.Kind == cache.EventStoreFailed {
 		now := s.now().Unix()
 		if last := s.failed.Load(); now-last >= 60 && s.failed.CompareAndSwap(last, now) {
-			s.log.Warn("the store fails, going on without it", "error", e.Err.Error())
+			s.log.Warn("the store failed; continuing without it", "error", e.Err.Error())
 		}
 	}
 }
 
-// close ends what is under way and closes what keeps it.
+// close ends fetches in progress and closes the stores.
 func (s *service) close() error {
 	if s.api != nil {
 		_ = s.api.Close() // it has nothing to report

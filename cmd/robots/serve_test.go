@@ -303,7 +303,7 @@ func TestServeReady(t *testing.T) {
 	}
 	until("200 ready")
 	redis.Kill()
-	until("503 not ready: Redis is away")
+	until("503 not ready: Redis is unreachable")
 	if m := get(t, needs.admin+"/metrics"); !strings.Contains(m, "\nrobots_ready 0\n") {
 		t.Error("the metrics say that it is ready")
 	} else if !regexp.MustCompile(`(?m)^robots_limiter_degraded_seconds [0-9.e-]*[1-9]`).MatchString(m) {

@@ -412,7 +412,7 @@ func TestServeResume(t *testing.T) {
 			t.Errorf("%s: %d, %v: %s, want none before %s (%s)", s.url, status, err, reply, when, reason)
 		}
 	}
-	wants(out, time.Time{}, "under way")
+	wants(out, time.Time{}, "in progress")
 	wants(back, done.Truncate(time.Millisecond).Add(5*time.Minute), "line 2")
 	wants(later, done.Truncate(time.Millisecond).Add(2*time.Hour), "the site said when to come again")
 	done = time.Now()

@@ -37,7 +37,7 @@ func (s *service) resume(ctx context.Context, local *pace.Local) []byte {
 		s.kept.Secret = []byte(rand.Text() + rand.Text())
 	}
 	if err := s.writePermits(ctx); err != nil {
-		s.log.Warn("the store fails, so permits might end with the process", "error", err.Error())
+		s.log.Warn("the store failed, so permits might end with the process", "error", err.Error())
 	}
 	return s.kept.Secret
 }

@@ -41,35 +41,35 @@ type Metrics struct {
 func NewMetrics() *Metrics {
 	m := &Metrics{registry: newRegistry()}
 	r := m.registry
-	m.questions = counters(r, "robots_questions_total", "Questions by what became of them.", "outcome",
+	m.questions = counters(r, "robots_questions_total", "Questions by outcome.", "outcome",
 		Outcome.String, OutcomeAllowed, OutcomeDisallowed, OutcomeUndecided, OutcomePending, OutcomeBad)
-	m.requests = counters(r, "robots_requests_total", "Requests by the class of their status.", "class",
+	m.requests = counters(r, "robots_requests_total", "Requests by class of status.", "class",
 		func(digit int) string { return strconv.Itoa(digit) + "xx" }, 2, 3, 4, 5)
-	m.took = r.histogram("robots_request_seconds", "Time from the head of a request to the end of its answer.", 1.0/16384, 10)
-	m.refused = counters(r, "robots_refused_total", "Requests that the gates refused, by the type of the problem.", "problem",
+	m.took = r.histogram("robots_request_seconds", "Time from the headers of a request to the end of its response.", 1.0/16384, 10)
+	m.refused = counters(r, "robots_refused_total", "Refused requests by type of problem.", "problem",
 		func(t ProblemType) string { return string(t) }, slices.Collect(maps.Keys(problems))...)
-	m.fetches = counters(r, "robots_fetches_total", "Fetches of robots.txt by their cause.", "cause", fetch.Cause.String, fetch.Causes()...)
-	m.fetchTook = r.histogram("robots_fetch_seconds", "Time of a fetch of robots.txt.", 1.0/256, 8)
+	m.fetches = counters(r, "robots_fetches_total", "robots.txt fetches by cause.", "cause", fetch.Cause.String, fetch.Causes()...)
+	m.fetchTook = r.histogram("robots_fetch_seconds", "Duration of robots.txt fetches.", 1.0/256, 8)
 	var kinds []cache.EventKind
 	for k := cache.EventHit; k <= cache.EventFenced; k++ {
 		kinds = append(kinds, k)
 	}
-	m.answers = counters(r, "robots_cache_events_total", "What the cache did, by kind.", "kind", cache.EventKind.String, kinds...)
-	m.storeErrors = r.counter("robots_store_errors_total", "Errors of the store; the service goes on without it.")
-	m.permitWait = r.histogram("robots_permit_wait_seconds", "Time until the start of a request that a permit was given for.", 1.0/64, 9)
-	m.permitLater = r.histogram("robots_permit_later_seconds", "Without a permit: time until when to ask again.", 1.0/64, 9)
-	m.permits = counters(r, "robots_permits_total", "Permits by what became of them: given, later (none for now), failed (the limiter cannot say), back, unused, lost (not given back for now).", "outcome",
+	m.answers = counters(r, "robots_cache_events_total", "Events of the cache by kind.", "kind", cache.EventKind.String, kinds...)
+	m.storeErrors = r.counter("robots_store_errors_total", "Errors of the store, without which the service continues.")
+	m.permitWait = r.histogram("robots_permit_wait_seconds", "Time until the start in a permit.", 1.0/64, 9)
+	m.permitLater = r.histogram("robots_permit_later_seconds", "Time until a next attempt, without a permit.", 1.0/64, 9)
+	m.permits = counters(r, "robots_permits_total", "Permits by outcome: given, later (refused for now), failed (no decision), back (released), unused, lost (not yet released).", "outcome",
 		func(outcome string) string { return outcome }, "given", "later", "failed", "back", "unused", "lost")
 	outcomes := []string{granted, failed}
 	for _, c := range pace.Causes() {
 		outcomes = append(outcomes, c.String())
 	}
-	m.decisions = counters(r, "robots_decisions_total", "Decisions about the pace of sites: granted, failed, or why there was no start for now.", "outcome",
+	m.decisions = counters(r, "robots_decisions_total", "Decisions on starts: granted, failed, or the cause of a refusal.", "outcome",
 		func(outcome string) string { return outcome }, outcomes...)
 	m.overloads = r.counter("robots_overloads_total", "Responses of sites that signal overload: 429, 503, 504, or a timeout.")
-	m.changes = counters(r, "robots_fleet_changes_total", "Changes of the Redis of the fleet: down, up, renewed (its memory is lost), replaced (this worker was taken for gone), drained, resumed.", "change",
+	m.changes = counters(r, "robots_fleet_changes_total", "Changes of the fleet: down and up (Redis), renewed (Redis lost its memory), replaced (this worker was considered gone), drained, resumed.", "change",
 		pace.EventKind.String, pace.EventDown, pace.EventUp, pace.EventRenewed, pace.EventReplaced, pace.EventDrained, pace.EventResumed)
-	m.panics = r.counter("robots_panics_total", "Requests that ended in a fault of the service.")
+	m.panics = r.counter("robots_panics_total", "Requests that ended with an internal error.")
 	return m
 }
 
@@ -80,18 +80,18 @@ func (m *Metrics) gauge(name, help string, read func() float64) {
 
 // Held adds the size of a cache in memory.
 func (m *Metrics) Held(usage func() (origins int, bytes int64)) {
-	m.gauge("held_origins", "Origins whose records are in memory.", func() float64 { n, _ := usage(); return float64(n) })
+	m.gauge("held_origins", "Origins with records in memory.", func() float64 { n, _ := usage(); return float64(n) })
 	m.gauge("held_bytes", "Bytes of records in memory.", func() float64 { _, n := usage(); return float64(n) })
 }
 
 // StoreSize adds the size of the store's file.
 func (m *Metrics) StoreSize(read func() int64) {
-	m.gauge("store_bytes", "Bytes of the file of the store.", func() float64 { return float64(read()) })
+	m.gauge("store_bytes", "Size of the store's file in bytes.", func() float64 { return float64(read()) })
 }
 
 // Degraded adds since when the Redis of a fleet is unreachable.
 func (m *Metrics) Degraded(downSince func() time.Time) {
-	m.gauge("limiter_degraded_seconds", "For how long the Redis of the fleet has been away, so that the limiter works alone; 0 while it answers.", func() float64 {
+	m.gauge("limiter_degraded_seconds", "Seconds since the Redis of the fleet became unreachable, 0 while it is reachable.", func() float64 {
 		since := downSince()
 		if since.IsZero() {
 			return 0
@@ -157,7 +157,7 @@ func admin(m *Metrics, check func(context.Context) error) http.Handler {
 		_, _ = w.Write([]byte(text + "\n")) // the client might have disconnected
 	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok") })
-	m.gauge("ready", "1 if requests may come, as /readyz says, else 0.", func() float64 {
+	m.gauge("ready", "1 if /readyz reports ready, otherwise 0.", func() float64 {
 		if check(context.Background()) != nil {
 			return 0
 		}

@@ -131,7 +131,7 @@ func TestPermitsNext(t *testing.T) {
 	if len(a) != 7 || !slices.Equal(given(a), []int{3, 4}) || got.Done != nil {
 		t.Fatalf("%+v", got)
 	}
-	if a[0].NotBefore == nil || !strings.Contains(strings.Join(a[0].Reasons, " "), "under way") {
+	if a[0].NotBefore == nil || !strings.Contains(strings.Join(a[0].Reasons, " "), "in progress") {
 		t.Errorf("a site with a permit that is out: %+v", a[0])
 	}
 	if a[1].Code != "bad-url" || a[1].Error == "" {
@@ -272,7 +272,7 @@ func TestPermitFleet(t *testing.T) {
 		redistest.Until(t, want, func() bool {
 			r := []*bench{two, one}[i].post("/v1/permits/next", fmt.Sprintf(`{"urls":["%s/","%s/"]}`, s.URL, free.URL))
 			first, second, _ := strings.Cut(r.body, ",\n")
-			if !strings.Contains(first, "a request to the site is under way") {
+			if !strings.Contains(first, "a request to the site is in progress") {
 				t.Fatalf("for a frontier: %s", r.body)
 			}
 			return strings.Contains(second, want)

@@ -85,11 +85,11 @@ func NewGate(c *Config, log *slog.Logger, m *Metrics) (*Gate, error) {
 			return nil, err
 		}
 	}
-	m.gauge("requests_working", "Requests under way, with those that wait for sites.", func() float64 { return float64(g.places.working()) })
-	m.gauge("requests_waiting_for_sites", "Requests under way that wait for a site or a permit.", func() float64 { return float64(g.places.away.Load()) })
-	m.gauge("queue_length", "Requests that wait for a place.", func() float64 { return float64(g.places.waiting.Load()) })
-	m.gauge("queue_limit", "Most requests that may wait.", func() float64 { return float64(c.Queue) })
-	m.gauge("held_request_bytes", "Bytes of bodies and answers under way.", func() float64 { return float64(g.held.Load()) })
+	m.gauge("requests_working", "Requests in progress, including those that wait for sites.", func() float64 { return float64(g.places.working()) })
+	m.gauge("requests_waiting_for_sites", "Requests in progress that wait for a site or a permit.", func() float64 { return float64(g.places.away.Load()) })
+	m.gauge("queue_length", "Requests in the queue.", func() float64 { return float64(g.places.waiting.Load()) })
+	m.gauge("queue_limit", "Maximum length of the queue.", func() float64 { return float64(c.Queue) })
+	m.gauge("held_request_bytes", "Bytes of request and response bodies in memory.", func() float64 { return float64(g.held.Load()) })
 	return g, nil
 }
 
