@@ -62,7 +62,8 @@ func readmeOutput(t *testing.T, line string) string {
 	}
 	if args, ok := strings.CutPrefix(line, "curl http://127.0.0.1:8780"); ok {
 		path, body, _ := strings.Cut(args, " -d ")
-		resp, err := http.Post(runServer(t).open+path, "application/json", strings.NewReader(strings.Trim(body, "'")))
+		// the Content-Type that curl -d sends
+		resp, err := http.Post(runServer(t).open+path, "application/x-www-form-urlencoded", strings.NewReader(strings.Trim(body, "'")))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -138,9 +138,6 @@ func (s *Service) checkMany(r *request) (*answer, *Problem) {
 		return nil, p
 	}
 	media, p := r.mediaType(typeJSON, typeLines)
-	if p == nil && media != typeJSON && media != typeLines {
-		p = unsupportedType(typeJSON, typeLines)
-	}
 	if p != nil {
 		return nil, p
 	}

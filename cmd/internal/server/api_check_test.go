@@ -105,6 +105,8 @@ func TestBatchRefuses(t *testing.T) {
 		detail           string
 	}{
 		{"empty", typeJSON, "", BadJSON, "the body is empty: it must be a JSON object"},
+		{"default of curl", "application/x-www-form-urlencoded", `[]`, BadParameter, "the body must be an object"},
+		{"JSON of another type", "application/merge-patch+json", `[]`, BadParameter, "the body must be an object"},
 		{"cut", typeJSON, `{"questions":[`, BadJSON, "the body is not JSON: it ends too early"},
 		{"list", typeJSON, `[]`, BadParameter, "the body must be an object"},
 		{"misspelt", typeJSON, `{"question":[]}`, BadParameter, "question is unknown (did you mean questions?)"},

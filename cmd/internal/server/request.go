@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -146,12 +147,8 @@ func (r *request) word(name, only string) (string, *Problem) {
 
 // decode reads a JSON body into v, a struct with a json tag for each member.
 func (r *request) decode(v any) *Problem {
-	media, p := r.mediaType(typeJSON)
-	if p != nil {
+	if _, p := r.mediaType(typeJSON); p != nil {
 		return p
-	}
-	if media != typeJSON && !strings.HasSuffix(media, "+json") {
-		return unsupportedType(typeJSON)
 	}
 	text, p := r.readBody()
 	if p != nil {
@@ -170,21 +167,17 @@ func emptyBody() *Problem {
 	return NewProblem(BadJSON, "the body is empty: it must be a JSON object")
 }
 
-// mediaType returns the media type of the body.
+// mediaType returns the media type of the body, one of those known. JSON is also what has no type
+// and what has the type that curl -d sends.
 func (r *request) mediaType(known ...string) (string, *Problem) {
-	header := r.Header.Get("Content-Type")
-	if header == "" {
-		return typeJSON, nil
+	media, _, err := mime.ParseMediaType(cmp.Or(r.Header.Get("Content-Type"), typeJSON))
+	if media == "application/x-www-form-urlencoded" || strings.HasSuffix(media, "+json") {
+		media = typeJSON
 	}
-	media, _, err := mime.ParseMediaType(header)
-	if err != nil {
-		return "", unsupportedType(known...)
+	if err != nil || !slices.Contains(known, media) {
+		return "", NewProblem(UnsupportedType, "the Content-Type must be "+strings.Join(known, " or "))
 	}
 	return media, nil
-}
-
-func unsupportedType(known ...string) *Problem {
-	return NewProblem(UnsupportedType, "the Content-Type must be "+strings.Join(known, " or "))
 }
 
 // readBody reads the body, whose size and time a Gate limits.
