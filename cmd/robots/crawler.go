@@ -9,7 +9,6 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
-	"github.com/robotskit/robots/crawlers"
 	"github.com/spf13/cobra"
 )
 
@@ -78,7 +77,7 @@ func (f *crawlerFlags) crawlers() (list []Crawler, decisive int, err error) {
 	}
 	if f.dialect != allDialects {
 		for i := range list {
-			if list[i].Dialect, err = dialectFor(f.dialect, list[i].Tokens); err != nil {
+			if list[i].Dialect, err = ask.DialectFor(f.dialect, list[i].Tokens...); err != nil {
 				return nil, 0, err
 			}
 		}
@@ -87,7 +86,7 @@ func (f *crawlerFlags) crawlers() (list []Crawler, decisive int, err error) {
 	if len(list) > 1 {
 		return nil, 0, errors.New("--dialect all compares the dialects for one crawler, not for several")
 	}
-	auto, _ := dialectFor(ask.AutoDialect, list[0].Tokens)
+	auto, _ := ask.DialectFor(ask.AutoDialect, list[0].Tokens...)
 	one := list[0]
 	list = nil
 	for i, d := range robots.Dialects() {
@@ -97,17 +96,6 @@ func (f *crawlerFlags) crawlers() (list []Crawler, decisive int, err error) {
 		list = append(list, Crawler{one.Name, one.Tokens, d})
 	}
 	return list, decisive, nil
-}
-
-// dialectFor returns the dialect of a flag for a crawler with these tokens.
-func dialectFor(name string, tokens []string) (robots.Dialect, error) {
-	if name != ask.AutoDialect {
-		return ask.Dialect(name)
-	}
-	if d, ok := crawlers.DialectOf(tokens...); ok {
-		return d, nil
-	}
-	return robots.RFC9309, nil
 }
 
 // dialectsOf returns the dialects of crawlers, each once.

@@ -393,7 +393,7 @@ func (d *differ) crawlers(files [2]*robots.File, before, after robots.Dialect) [
 	}
 	if d.auto {
 		names = slices.DeleteFunc(names, func(name string) bool {
-			own, _ := dialectFor(ask.AutoDialect, []string{name}) // never an error
+			own, _ := ask.DialectFor(ask.AutoDialect, name) // never an error
 			return own.Name != after.Name
 		})
 	}

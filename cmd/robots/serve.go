@@ -21,7 +21,6 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cache/bolt"
-	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/server"
 	"github.com/robotskit/robots/cmd/internal/server/web"
 	"github.com/robotskit/robots/fetch"
@@ -151,10 +150,6 @@ func (s *service) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	dialect, err := ask.Dialect(c.Dialect)
-	if err != nil {
-		return err
-	}
 	parts := server.Parts{
 		Fetch: fetch.Options{
 			UserAgent:   cmp.Or(c.UserAgent, defaultUserAgent()),
@@ -166,7 +161,7 @@ func (s *service) open(ctx context.Context) error {
 		Fetches:  c.Fetches,
 		FTP:      c.FTP,
 		URLBytes: int64(c.URLBytes),
-		Dialect:  dialect,
+		Dialect:  c.Dialect,
 		Version:  programVersion(),
 		Now:      s.now,
 	}

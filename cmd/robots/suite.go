@@ -216,7 +216,7 @@ func (s *suite) test(e *suiteEntry, number int) {
 		t.agents = []string{anyCrawler}
 	}
 	if t.dialects = s.dialects; s.auto {
-		own, _ := dialectFor(ask.AutoDialect, t.agents) // never an error
+		own, _ := ask.DialectFor(ask.AutoDialect, t.agents...) // never an error
 		t.dialects = []robots.Dialect{own}
 	}
 	for i := range e.Allow {

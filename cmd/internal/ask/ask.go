@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/crawlers"
 )
 
 // AllDialects is the name that stands for all dialects, where a table of them is possible.
@@ -29,6 +30,18 @@ func Dialect(name string) (robots.Dialect, error) {
 		return d, fmt.Errorf("unknown dialect %q (did you mean %s?)", Clip(name), near)
 	}
 	return d, fmt.Errorf("unknown dialect %q (known: %s)", Clip(name), strings.Join(DialectNames(), ", "))
+}
+
+// DialectFor returns the dialect with a name; for AutoDialect, that of the crawler with these
+// product tokens.
+func DialectFor(name string, tokens ...string) (robots.Dialect, error) {
+	if name != AutoDialect {
+		return Dialect(name)
+	}
+	if d, ok := crawlers.DialectOf(tokens...); ok {
+		return d, nil
+	}
+	return robots.RFC9309, nil
 }
 
 // DialectNames returns the names of the dialects, the default first.

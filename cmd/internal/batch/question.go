@@ -13,7 +13,6 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
-	"github.com/robotskit/robots/crawlers"
 )
 
 // A Question is one line: its members as JSON texts, nil for a member that is absent or
@@ -159,10 +158,7 @@ func (d *Defaults) dialectOf(q *Question) (robots.Dialect, error) {
 		if err != nil {
 			return robots.Dialect{}, err
 		}
-		if known, ok := crawlers.DialectOf(tokens...); ok {
-			return known, nil
-		}
-		return robots.RFC9309, nil
+		return ask.DialectFor(ask.AutoDialect, tokens...)
 	case q.dialect == nil:
 		return d.Dialect, nil
 	case name == ask.AllDialects:

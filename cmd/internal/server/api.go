@@ -11,6 +11,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/pace"
 )
@@ -34,8 +35,8 @@ type Parts struct {
 	Limiter pace.Limiter
 	// Policy is the operator's limits for crawl rates.
 	Policy pace.Policy
-	// Dialect is the default dialect: robots.RFC9309 if zero.
-	Dialect robots.Dialect
+	// Dialect is the name of the default dialect, or ask.AutoDialect: rfc9309 if it is empty.
+	Dialect string
 	// Secret signs permits; all servers with the same Limiter need the same. If it is empty, a
 	// random one is used, and permits end with the process.
 	Secret []byte
@@ -57,8 +58,9 @@ type Service struct {
 
 // New returns a service. The error names the invalid part.
 func New(p Parts) (*Service, error) {
-	if p.Dialect == (robots.Dialect{}) {
-		p.Dialect = robots.RFC9309
+	p.Dialect = cmp.Or(p.Dialect, robots.RFC9309.Name)
+	if _, err := ask.DialectFor(p.Dialect); err != nil {
+		return nil, err
 	}
 	if err := p.Policy.Check(); err != nil {
 		return nil, err

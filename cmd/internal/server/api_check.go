@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -104,10 +105,7 @@ type question struct {
 // question parses a question and gets the site's terms. Location is the prefix of its parts,
 // such as "query.".
 func (s *Service) question(ctx context.Context, url string, agents []string, dialect string, userInitiated bool, wait, location string) (*question, *Problem) {
-	d, p := s.dialectOf(dialect, location+"dialect")
-	if p == nil {
-		p = checkAgents(agents, d, location+"agent")
-	}
+	d, p := s.crawlerOf(agents, dialect, location)
 	q := &question{url: url, agents: agents}
 	if p == nil {
 		q.origin, q.path, p = siteOf(d, url, location+"url")
@@ -148,7 +146,7 @@ func (s *Service) checkMany(r *request) (*answer, *Problem) {
 	if p != nil {
 		return nil, p
 	}
-	b := &lines{s: s, defaults: batch.Defaults{Dialect: s.parts.Dialect, MaxBytes: ask.NoLimit}}
+	b := &lines{s: s}
 	var list [][]byte
 	begin, separator, end := []byte(nil), "\n", "\n"
 	if media == typeLines {
@@ -159,7 +157,9 @@ func (s *Service) checkMany(r *request) (*answer, *Problem) {
 		if len(list) == 0 {
 			end = ""
 		}
-		p = tooManyQuestions(len(list), "lines")
+		if p = tooManyQuestions(len(list), "lines"); p == nil {
+			p = b.readDefaults([]byte("{}"))
+		}
 	} else {
 		begin, separator, end = []byte(`{"answers":[`), ",\n", "]}\n"
 		list, p = b.read(text)
@@ -208,7 +208,7 @@ func (b *lines) read(body []byte) (list [][]byte, p *Problem) {
 	if err := shallow(body); err != nil {
 		return nil, NewProblem(BadJSON, "the body "+err.Error())
 	}
-	var questions, defaults []byte
+	questions, defaults := []byte(nil), []byte("{}")
 	if p := members(body, "body", map[string]*[]byte{"questions": &questions, "defaults": &defaults}); p != nil {
 		return nil, p
 	}
@@ -263,53 +263,40 @@ func oneLine(text []byte) []byte {
 
 // readDefaults reads the defaults for members that questions omit.
 func (b *lines) readDefaults(text []byte) *Problem {
-	if text == nil {
-		return nil
+	var in struct {
+		Agent         Agents  `json:"agent"`
+		Dialect       string  `json:"dialect"`
+		MaxBytes      *int    `json:"max_bytes"`
+		At            *string `json:"at"`
+		Robots        *string `json:"robots"`
+		UserInitiated bool    `json:"user_initiated"`
+		Wait          string  `json:"wait"`
 	}
-	var agent, dialect, maxBytes, at, file, userInitiated, wait []byte
-	if p := members(text, "body.defaults", map[string]*[]byte{
-		"agent": &agent, "dialect": &dialect, "max_bytes": &maxBytes, "at": &at, "robots": &file, "user_initiated": &userInitiated, "wait": &wait,
-	}); p != nil {
+	if p := bodyProblem("body.defaults", unmarshal(text, &in)); p != nil {
 		return p
 	}
-	d := &b.defaults
-	var dialectName, when, body string
-	for _, m := range []struct {
-		name string
-		text []byte
-		to   any
-		what string
-	}{
-		{"agent", agent, (*Agents)(&d.Agents), notAgents},
-		{"dialect", dialect, &dialectName, "must be a string"},
-		{"max_bytes", maxBytes, &d.MaxBytes, "must be a whole number of bytes"},
-		{"at", at, &when, "must be a string"},
-		{"robots", file, &body, "must be a string"},
-		{"user_initiated", userInitiated, &d.UserInitiated, notBool},
-		{"wait", wait, &b.wait, "must be a string such as 5s"},
-	} {
-		if m.text != nil && json.Unmarshal(m.text, m.to) != nil {
-			return wrong(BadParameter, "body.defaults."+m.name, string(m.text), m.what)
-		}
-	}
-	var p *Problem
-	if d.Dialect, p = b.s.dialectOf(dialectName, "body.defaults.dialect"); p == nil {
-		p = checkAgents(d.Agents, d.Dialect, "body.defaults.agent")
-	}
-	if p == nil && maxBytes != nil && d.MaxBytes < 0 {
-		p = wrong(BadParameter, "body.defaults.max_bytes", string(maxBytes), "must be a number of bytes, 0 or more")
-	}
+	d, p := b.s.crawlerOf(in.Agent, in.Dialect, "body.defaults.")
 	if p != nil {
 		return p
 	}
-	if at != nil {
-		var err error
-		if d.At, err = ask.Time(when); err != nil {
-			return wrong(BadParameter, "body.defaults.at", when, "is not a time such as 2026-01-31T18:00:00Z")
+	b.wait = in.Wait
+	b.defaults = batch.Defaults{
+		Agents: in.Agent, Dialect: d, Auto: cmp.Or(in.Dialect, b.s.parts.Dialect) == ask.AutoDialect,
+		MaxBytes: ask.NoLimit, UserInitiated: in.UserInitiated,
+	}
+	if in.MaxBytes != nil {
+		if b.defaults.MaxBytes = *in.MaxBytes; *in.MaxBytes < 0 {
+			return wrong(BadParameter, "body.defaults.max_bytes", strconv.Itoa(*in.MaxBytes), "must be a number of bytes, 0 or more")
 		}
 	}
-	if file != nil {
-		d.File = robots.Parse([]byte(body))
+	if in.At != nil {
+		var err error
+		if b.defaults.At, err = ask.Time(*in.At); err != nil {
+			return wrong(BadParameter, "body.defaults.at", *in.At, "is not a time such as 2026-01-31T18:00:00Z")
+		}
+	}
+	if in.Robots != nil {
+		b.defaults.File = robots.Parse([]byte(*in.Robots))
 	}
 	return nil
 }

@@ -158,3 +158,32 @@ func TestBusy(t *testing.T) {
 		}
 	}
 }
+
+// TestAutoDialect: dialect auto is that of each crawler, in every operation that takes a dialect.
+func TestAutoDialect(t *testing.T) {
+	const typo = `User-agent: *\nDissallow: /\n` // Google accepts it, RFC 9309 does not
+	for _, b := range []*bench{newBench(t, Parts{}), newBench(t, Parts{Dialect: "auto"})} {
+		dialect := `"dialect":"auto",`
+		if b.parts.Dialect == "auto" {
+			dialect = ""
+		}
+		for _, tt := range []struct{ path, body, google, other string }{
+			{"/v1/check", `{"defaults":{` + dialect + `"agent":"%s"},"questions":[{"url":"/","robots":"` + typo + `"}]}`, `"disallow"`, `"allow"`},
+			{"/v1/explain", `{` + dialect + `"agent":"%s","url":"/","robots":"` + typo + `"}`, `"disallow"`, `"allow"`},
+			{"/v1/diff", `{` + dialect + `"agent":["%s"],"old":"` + typo + `","new":""}`, `"dialect":"google","result":"differs"`, `"dialect":"rfc9309","result":"same"`},
+		} {
+			for agent, want := range map[string]string{"Googlebot": tt.google, "MyBot": tt.other} {
+				if r := b.post(tt.path, fmt.Sprintf(tt.body, agent)); r.status != 200 || !strings.Contains(r.body, want) {
+					t.Errorf("%s for %s: %d %s", tt.path, agent, r.status, r.body)
+				}
+			}
+		}
+		site, query := newSite(t, strings.ReplaceAll(typo, `\n`, "\n")), "&dialect=auto"
+		if dialect == "" {
+			query = ""
+		}
+		if r := b.get("/v1/check?agent=Googlebot&url=" + site.URL + query); !strings.Contains(r.body, `"dialect":"google"`) || !strings.Contains(r.body, `"disallow"`) {
+			t.Error(r.body)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -218,21 +219,19 @@ func fetchProblem(origin robots.Origin, err error) *Problem {
 func siteOf(d robots.Dialect, url, location string) (robots.Origin, robots.Path, *Problem) {
 	origin, path, err := ask.URL(d, url, true)
 	if err != nil {
-		return origin, path, NewProblem(BadURL, err.Error(), FieldError{Location: location, Message: err.Error(), Value: shortValue(url)})
+		return origin, path, invalid(BadURL, location, url, err)
 	}
 	return origin, path, nil
 }
 
-// dialectOf returns the dialect with a name, or the default.
-func (s *Service) dialectOf(name, location string) (robots.Dialect, *Problem) {
-	if name == "" {
-		return s.parts.Dialect, nil
-	}
-	d, err := ask.Dialect(name)
+// crawlerOf returns the dialect with a name, or the default, for a crawler with some product
+// tokens, which it checks. Location is the prefix of both, such as "query.".
+func (s *Service) crawlerOf(agents []string, name, location string) (robots.Dialect, *Problem) {
+	d, err := ask.DialectFor(cmp.Or(name, s.parts.Dialect), agents...)
 	if err != nil {
-		return d, NewProblem(BadParameter, err.Error(), FieldError{Location: location, Message: err.Error(), Value: shortValue(name)})
+		return d, invalid(BadParameter, location+"dialect", name, err)
 	}
-	return d, nil
+	return d, checkAgents(agents, d, location+"agent")
 }
 
 // Limits for the agents of a question.

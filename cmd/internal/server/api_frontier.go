@@ -60,12 +60,9 @@ func (s *Service) permits(r *request) (*answer, *Problem) {
 	if p == nil {
 		timeout, p = timeoutOf(b.Wait, "body.wait")
 	}
-	d, wrongDialect := s.dialectOf(b.Dialect, "body.dialect")
+	var d robots.Dialect
 	if p == nil {
-		p = wrongDialect
-	}
-	if p == nil {
-		p = checkAgents(b.Agent, d, "body.agent")
+		d, p = s.crawlerOf(b.Agent, b.Dialect, "body.")
 	}
 	if p == nil {
 		p = charge(ctx, len(b.URLs))

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
@@ -61,10 +62,7 @@ func (s *Service) explain(r *request) (*answer, *Problem) {
 	}
 	var d robots.Dialect
 	if p == nil {
-		d, p = s.dialectOf(in.Dialect, "body.dialect")
-	}
-	if p == nil {
-		p = checkAgents(in.Agent, d, "body.agent")
+		d, p = s.crawlerOf(in.Agent, in.Dialect, "body.")
 	}
 	var body []byte
 	if p == nil {
@@ -75,7 +73,7 @@ func (s *Service) explain(r *request) (*answer, *Problem) {
 	}
 	_, path, err := ask.URL(d, *in.URL, false)
 	if err != nil {
-		return nil, NewProblem(BadURL, err.Error(), FieldError{Location: "body.url", Message: err.Error(), Value: shortValue(*in.URL)})
+		return nil, invalid(BadURL, "body.url", *in.URL, err)
 	}
 	rules := robots.Parse(body).Rules(d, in.Agent...)
 	e := lint.Explain(rules, path)
@@ -128,8 +126,8 @@ func (s *Service) lint(r *request) (*answer, *Problem) {
 		p = tooMany("body.dialects", len(in.Dialects), mostDialects)
 	}
 	for i, name := range in.Dialects {
-		if p == nil {
-			_, p = s.dialectOf(name, fmt.Sprintf("body.dialects[%d]", i))
+		if _, err := ask.Dialect(name); err != nil && p == nil {
+			p = invalid(BadParameter, fmt.Sprintf("body.dialects[%d]", i), name, err)
 		}
 	}
 	var body []byte
@@ -166,6 +164,7 @@ type Diff struct {
 // A CrawlerDiff is the comparison for one crawler.
 type CrawlerDiff struct {
 	Agent        string        `json:"agent"`
+	Dialect      string        `json:"dialect"`
 	Result       string        `json:"result"`
 	NewlyBlocked []ChangeOfURL `json:"newly_blocked"`
 	NewlyAllowed []ChangeOfURL `json:"newly_allowed"`
@@ -210,12 +209,7 @@ func (s *Service) diff(r *request) (*answer, *Problem) {
 	}
 	var d robots.Dialect
 	if p == nil {
-		d, p = s.dialectOf(in.Dialect, "body.dialect")
-	}
-	for _, agent := range in.Agent {
-		if p == nil {
-			p = checkAgents([]string{agent}, d, "body.agent")
-		}
+		d, p = s.crawlerOf(nil, in.Dialect, "body.")
 	}
 	if p != nil {
 		return nil, p
@@ -231,11 +225,16 @@ func (s *Service) diff(r *request) (*answer, *Problem) {
 	}
 	callers := make([]robots.Crawler, len(names))
 	for i := range names {
-		callers[i] = robots.Crawler{Dialect: d, Tokens: names[i : i+1]}
+		tokens := names[i : i+1]
+		own, p := s.crawlerOf(tokens, in.Dialect, "body.")
+		if p != nil {
+			return nil, p
+		}
+		callers[i] = robots.Crawler{Dialect: own, Tokens: tokens}
 	}
 	together := robots.NewCrawlers(callers...)
 	before, after := together.Rules(old), together.Rules(changed)
-	j := &Diff{Dialect: d.Name, Same: true, Crawlers: []CrawlerDiff{}}
+	j := &Diff{Dialect: cmp.Or(in.Dialect, s.parts.Dialect), Same: true, Crawlers: []CrawlerDiff{}}
 	proofs := newDiffer(diffSteps)
 	for i, name := range names {
 		if ctx.Err() != nil {
@@ -246,7 +245,7 @@ func (s *Service) diff(r *request) (*answer, *Problem) {
 		}
 		result := proofs.compare(before[i], after[i])
 		c := CrawlerDiff{
-			Agent: name, Result: "undecided", NewlyBlocked: changesOf(result.NewlyBlocked), NewlyAllowed: changesOf(result.NewlyAllowed),
+			Agent: name, Dialect: callers[i].Dialect.Name, Result: "undecided", NewlyBlocked: changesOf(result.NewlyBlocked), NewlyAllowed: changesOf(result.NewlyAllowed),
 			Complete: result.NewlyBlocked.Complete && result.NewlyAllowed.Complete,
 		}
 		switch {

@@ -81,7 +81,7 @@ func (c *Config) Flags() *pflag.FlagSet {
 	f.BoolVar(&c.AllowEviction, "allow-eviction", false, "accept a Redis that evicts keys when its memory is full")
 	f.BoolVar(&c.RedisOptional, "redis-optional", false, "stay ready while Redis is unavailable")
 	size(&c.Memory, "memory", 256<<20, "`SIZE` memory for records and sites, at least 64MiB with Redis")
-	f.StringVar(&c.Dialect, "dialect", robots.RFC9309.Name, "`NAME` dialect for requests that name none")
+	f.StringVar(&c.Dialect, "dialect", robots.RFC9309.Name, "`NAME` dialect for requests that name none, or auto: that of the crawler")
 	f.StringVar(&c.UserAgent, "user-agent", "", "`STRING` User-Agent header of robots.txt requests")
 	duration(&c.FetchTimeout, "timeout", 30*time.Second, "`TIME` timeout per robots.txt fetch, redirects included")
 	f.StringArrayVar(&c.AddressPaces, "address-pace", nil, "`PREFIX=RATE` rate limit for each address of a prefix: 104.16.0.0/13=50/s (repeatable)")
@@ -398,7 +398,7 @@ func (c *Config) checkStore() error { // and fetching
 			return bad("address-pace", "%q: %s", ask.Clip(text), err)
 		}
 	}
-	if _, err := ask.Dialect(c.Dialect); err != nil {
+	if _, err := ask.DialectFor(c.Dialect); err != nil {
 		return bad("dialect", "%s", err)
 	}
 	return nil

@@ -160,7 +160,12 @@ func (r *request) decode(v any) *Problem {
 	if err := shallow(text); err != nil {
 		return NewProblem(BadJSON, "the body "+err.Error())
 	}
-	return bodyProblem(jsonv2.Unmarshal(text, v, jsonv2.RejectUnknownMembers(true)))
+	return bodyProblem("body", unmarshal(text, v))
+}
+
+// unmarshal reads JSON strictly.
+func unmarshal(text []byte, v any) error {
+	return jsonv2.Unmarshal(text, v, jsonv2.RejectUnknownMembers(true))
 }
 
 func emptyBody() *Problem {
@@ -189,8 +194,8 @@ func (r *request) readBody() ([]byte, *Problem) {
 	return text, nil
 }
 
-// bodyProblem returns the problem of a body that cannot be decoded.
-func bodyProblem(err error) *Problem {
+// bodyProblem returns the problem of a body, or of the part at a location, that cannot be decoded.
+func bodyProblem(location string, err error) *Problem {
 	if err == nil {
 		return nil
 	}
@@ -198,7 +203,7 @@ func bodyProblem(err error) *Problem {
 	if !ok {
 		return NewProblem(BadJSON, "the body "+syntaxText(err))
 	}
-	location := "body" + locationOf(semantic.JSONPointer)
+	location += locationOf(semantic.JSONPointer)
 	message := map[reflect.Kind]string{
 		reflect.Bool: notBool, reflect.Int: "must be a whole number", reflect.Float64: "must be a number",
 		reflect.String: "must be a string", reflect.Slice: "must be a list", reflect.Struct: "must be an object",
@@ -287,6 +292,11 @@ func shallow(text []byte) error {
 // wrong returns the problem of one value, whose message is the end of a sentence.
 func wrong(t ProblemType, location, value, message string) *Problem {
 	return NewProblem(t, describe(location)+" "+message, FieldError{Location: location, Message: message, Value: shortValue(value)})
+}
+
+// invalid returns the problem of one value that an error describes in a whole sentence.
+func invalid(t ProblemType, location, value string, err error) *Problem {
+	return NewProblem(t, err.Error(), FieldError{Location: location, Message: err.Error(), Value: shortValue(value)})
 }
 
 // tooMany returns a problem if a list has too many entries.
