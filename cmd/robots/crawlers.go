@@ -66,11 +66,11 @@ Exit status: 0 whatever the verdicts, 2 invalid usage or input.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringSliceVar(&c.purposes, "purpose", nil, "`CATEGORY` only crawlers of these categories, with commas between (listed above)")
+	f.StringSliceVar(&c.purposes, "purpose", nil, "`CATEGORY` categories of the crawlers to list, separated by commas (see above)")
 	complete(cmd, "purpose", append([]string{anyAI}, purposeNames()...))
-	f.StringVar(&c.operator, "operator", "", "`NAME` only crawlers of this operator, or of those with this word in their name")
+	f.StringVar(&c.operator, "operator", "", "`NAME` operator of the crawlers to list, or a word of its name")
 	f.StringVar(&c.path, "path", "", "`PATH` path or URL of a page, to list which crawlers may fetch it")
-	f.BoolVar(&c.all, "all", false, "include names that are not in use")
+	f.BoolVar(&c.all, "all", false, "include crawlers that are not in use")
 	c.registerFile(cmd, &c.file)
 	c.formatFlag(cmd)
 	c.site.register(cmd)

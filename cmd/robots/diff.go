@@ -86,14 +86,14 @@ file that cannot be read or an unreachable site; 3 undecided within --budget. Wi
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringArrayVarP(&d.agents, "agent", "a", nil, "compare only for this product `TOKEN` (repeat for more; default * and all crawlers named)")
+	f.StringArrayVarP(&d.agents, "agent", "a", nil, "`TOKEN` product token of a crawler to compare (repeat for more; default * and all crawlers named)")
 	f.StringVarP(&d.dialect, "dialect", "d", ask.AutoDialect, "`NAME` auto, "+dialectList()+", all")
 	complete(cmd, "dialect", append(dialectNames(), ask.AutoDialect, allDialects))
-	f.StringVar(&d.dialectsOf, "dialects", "", "compare how engines read this one `FILE`")
-	f.StringVar(&d.urls, "urls", "", "count the URLs in this `FILE` that change: a list, sitemap or access log,\n- for standard input")
+	f.StringVar(&d.dialectsOf, "dialects", "", "`FILE` robots.txt to compare as the dialects read it")
+	f.StringVar(&d.urls, "urls", "", "`FILE` list, sitemap or access log of URLs, to count those that change; - for standard input")
 	failOnFlag(cmd, &d.failOn, lint.Warning.String(), failBlocked, failAllowed)
 	budgetFlag(cmd, &d.budget)
-	f.Func("limit", "show at most `N` changes per crawler and direction, 0 for all (default 10\nin text and markdown)", func(s string) error {
+	f.Func("limit", "`N` maximum changes shown per crawler and direction, 0 for all (default 10 in text and markdown)", func(s string) error {
 		n, err := strconv.ParseUint(s, 10, 31)
 		if err != nil {
 			return fmt.Errorf("invalid --limit %q; write a number of changes, 0 for all", clip(s))
@@ -110,7 +110,7 @@ file that cannot be read or an unreachable site; 3 undecided within --budget. Wi
 // budgetFlag declares the limit of a proof.
 func budgetFlag(cmd *cobra.Command, budget *int) {
 	*budget = compare.DefaultSteps
-	cmd.Flags().Func("budget", "give up a proof after `N` steps (default "+strconv.Itoa(compare.DefaultSteps)+")", func(s string) error {
+	cmd.Flags().Func("budget", "`N` maximum steps of a proof (default "+strconv.Itoa(compare.DefaultSteps)+")", func(s string) error {
 		n, err := strconv.ParseUint(s, 10, 31)
 		if err != nil || n == 0 {
 			return fmt.Errorf("invalid --budget %q; write a number of steps, 1 to 2147483647", clip(s))

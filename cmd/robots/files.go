@@ -1,18 +1,26 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/fetch"
 )
 
-// A textFile is a file given as an argument.
+// A textFile is a file, or the robots.txt of a site, given as an argument.
 type textFile struct {
-	name string // as given
+	name string // as given; of a site, the URL of its robots.txt
 	body []byte
 }
+
+// inPlace reports whether the file can be replaced.
+func (f *textFile) inPlace() bool { return f.name != "-" && !isURL(f.name) }
 
 // title returns the name of the file in messages.
 func (f *textFile) title() string {
@@ -25,26 +33,65 @@ func (f *textFile) title() string {
 	return f.name
 }
 
-// readFiles reads all files before any is processed. A file that is too large is an error, as
-// truncating it would lose data when it is written back.
-func readFiles(std *streams, names []string) ([]textFile, error) {
-	if len(names) == 0 {
-		return nil, errors.New("no file given: name one, or - for standard input")
+// readFiles reads the files and sites of the arguments before any is processed. A file that is
+// too large is an error, as truncating it would lose data when it is written back.
+func (c *command) readFiles(ctx context.Context, flags *siteFlags) ([]textFile, error) {
+	if len(c.args) == 0 {
+		return nil, errors.New("no file given: name one, - for standard input, or the URL of a site")
 	}
-	var files []textFile
-	seen := false
-	for _, name := range names {
-		f := textFile{name: name}
+	files, origins := make([]textFile, len(c.args)), make([]robots.Origin, len(c.args))
+	seen, fetches := false, false
+	for i, name := range c.args {
+		files[i].name = name
+		if isURL(name) {
+			var err error
+			if origins[i], err = siteOf(name); err != nil {
+				return nil, err
+			}
+			files[i].name, fetches = origins[i].RobotsURL(), true
+			continue
+		}
 		if name == "-" && seen {
 			return nil, errors.New("- is given twice: standard input can be read once")
 		}
 		seen = seen || name == "-"
-		if err := f.read(std); err != nil {
+		if err := files[i].read(c.std); err != nil {
 			return nil, err
 		}
-		files = append(files, f)
 	}
-	return files, nil
+	if !fetches {
+		return files, flags.unused("with files")
+	}
+	return files, c.fetchFiles(ctx, flags, origins, files)
+}
+
+// fetchFiles fetches the files of sites.
+func (c *command) fetchFiles(ctx context.Context, flags *siteFlags, origins []robots.Origin, files []textFile) error {
+	l, err := newLive(c, flags, robots.Dialects(), noLimit)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	sources := make([]ask.Source, len(files))
+	if err := l.fetchAll(ctx, c, origins, sources); err != nil {
+		return err
+	}
+	for i, s := range sources {
+		switch r := s.Record; {
+		case r == nil:
+		case r.Outcome == fetch.Success:
+			files[i].body = r.Body
+			if r.Truncated {
+				c.warn("%s is truncated to %s by the fetch", files[i].name, count(len(r.Body), "byte"))
+			}
+		case r.Outcome.Good():
+			return fmt.Errorf("%s: status %d, so the site has no robots.txt to read", files[i].name, r.Status)
+		default:
+			state := r.Rules(robots.RFC9309, l.began).State()
+			return fmt.Errorf("cannot get %s", l.stateLine(r, state, state.Text()))
+		}
+	}
+	return nil
 }
 
 func (f *textFile) read(std *streams) error {

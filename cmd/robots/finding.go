@@ -37,7 +37,7 @@ func severities() []string {
 // failOnFlag declares --fail-on. Some commands accept more values than severities.
 func failOnFlag(cmd *cobra.Command, value *string, standard string, more ...string) {
 	list := append(append(severities(), failNever), more...)
-	cmd.Flags().StringVar(value, "fail-on", standard, "least `SEVERITY` that exits 1: "+strings.Join(list, ", "))
+	cmd.Flags().StringVar(value, "fail-on", standard, "`SEVERITY` lowest severity that exits 1: "+strings.Join(list, ", "))
 	complete(cmd, "fail-on", list)
 }
 

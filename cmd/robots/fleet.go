@@ -52,7 +52,7 @@ from the file named by the same with ` + inFile + `.`,
 func (c *fleetCall) register(cmd *cobra.Command, status *int, verb func(context.Context) (int, error)) *cobra.Command {
 	cmd.DisableFlagsInUseLine = true
 	cmd.Flags().SortFlags = false
-	cmd.Flags().StringVar(&c.redis, "redis", "", "the Redis of the fleet at this `URL`, as in rediss://user@host:6379?prefix=robots")
+	cmd.Flags().StringVar(&c.redis, "redis", "", "`URL` Redis of the fleet, such as rediss://user@host:6379?prefix=robots")
 	registerFormat(cmd, &c.format)
 	cmd.RunE = c.run(status, func(ctx context.Context) (int, error) {
 		if !c.given("redis") {

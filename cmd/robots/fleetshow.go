@@ -380,7 +380,7 @@ last 1000.
 Exit status: 0; 2 invalid usage, or no server answers.`,
 		Example: "  robots fleet log --redis redis://redis.internal:6379 -n 100",
 	}, status, c.log)
-	cmd.Flags().IntVarP(&c.last, "last", "n", 20, "show the last `N`")
+	cmd.Flags().IntVarP(&c.last, "last", "n", 20, "`N` number of entries to show")
 	return cmd
 }
 

@@ -2,7 +2,7 @@ package main
 
 import (
 	"bytes"
-	"errors"
+	"context"
 	"fmt"
 	"strings"
 
@@ -14,19 +14,20 @@ import (
 
 // formatting is one run of robots fmt.
 type formatting struct {
-	std               *streams
+	*command
+	site              siteFlags
 	list, write, diff bool
 }
 
 func fmtCommand(std *streams, status *int) *cobra.Command {
-	f := &formatting{std: std}
+	f := &formatting{command: newCommand(std)}
 	cmd := &cobra.Command{
-		Use:   "fmt [-l] [-w] [-d] FILE...",
+		Use:   "fmt [-l] [-w] [-d] {FILE | URL | -}...",
 		Short: "Format a robots.txt",
-		Long: `Print a robots.txt in a standard layout: usual case of field names, "Field: value",
-LF line ends, no surrounding spaces, at most one empty line in a row and one before
-a group. Comments, order, paths and misspellings stay, as does an empty line between
-User-agent lines, which Yandex interprets.
+		Long: `Print the robots.txt of a file or a site in a standard layout: usual case of field
+names, "Field: value", LF line ends, no surrounding spaces, at most one empty line in
+a row and one before a group. Comments, order, paths and misspellings stay, as does
+an empty line between User-agent lines, which Yandex interprets.
 
 fmt proves that all crawlers read the same rules, delays and sitemaps from the
 result, in all dialects. It rejects a file for which this fails, HTML and UTF-16, and
@@ -39,27 +40,25 @@ that is rejected or cannot be read or written.`,
   robots fmt -l -d public/robots.txt staging/robots.txt
   robots fmt - < robots.txt`,
 		DisableFlagsInUseLine: true,
-		RunE: func(_ *cobra.Command, args []string) (err error) {
-			*status, err = f.run(args)
-			return err
-		},
+		RunE:                  f.run(status, f.formatFiles),
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().BoolVarP(&f.list, "list", "l", false, "list files with a different layout instead of printing")
 	cmd.Flags().BoolVarP(&f.write, "write", "w", false, "write the files in place instead of printing")
 	cmd.Flags().BoolVarP(&f.diff, "diff", "d", false, "show what would change instead of printing")
+	f.site.register(cmd)
 	return cmd
 }
 
-func (f *formatting) run(names []string) (int, error) {
-	files, err := readFiles(f.std, names)
+func (f *formatting) formatFiles(ctx context.Context) (int, error) {
+	files, err := f.readFiles(ctx, &f.site)
 	if err != nil {
 		return exitBad, err
 	}
 	after := make([][]byte, len(files))
 	for i := range files {
-		if f.write && files[i].name == "-" {
-			return exitBad, errors.New("-w cannot write standard input; remove it")
+		if f.write && !files[i].inPlace() {
+			return exitBad, fmt.Errorf("-w cannot write %s; remove it", files[i].title())
 		}
 		if after[i], err = lint.Format(files[i].body); err != nil {
 			return exitBad, fmt.Errorf("%s: %w", files[i].title(), err)

@@ -78,6 +78,7 @@ var rareFlags = []string{
 
 // commonFlags are those of commands with many flags that --help shows.
 var commonFlags = map[string][]string{
+	"robots lint":  {"severity", "fail-on", "fix", "diff", "baseline", "write-baseline", "config", "explain", "format", "allow-private"},
 	"robots serve": {"listen", "public", "anonymous", "tokens-file", "store", "dialect", "client-rate", "demo", "config"},
 }
 

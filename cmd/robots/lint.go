@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,16 +23,16 @@ const (
 
 // linting is one run of robots lint.
 type linting struct {
-	std *streams
-	cmd *cobra.Command
+	*command
+	site siteFlags
 
-	severity, failOn, format string
-	least, fail              lint.Severity // of --severity and --fail-on
-	fix                      string
-	diff                     bool
-	config, baseline         string
-	writeBaseline            bool
-	explain                  string
+	severity, failOn string
+	least, fail      lint.Severity // of --severity and --fail-on
+	fix              string
+	diff             bool
+	config, baseline string
+	writeBaseline    bool
+	explain          string
 }
 
 // A linted file has its findings.
@@ -45,13 +46,13 @@ type linted struct {
 }
 
 func lintCommand(std *streams, status *int) *cobra.Command {
-	l := &linting{std: std}
+	l := &linting{command: newCommand(std, formatSARIF, formatJUnit, formatGitHub, formatMarkdown)}
 	cmd := &cobra.Command{
-		Use:   "lint [--fix] [--diff] FILE...",
+		Use:   "lint [--fix] [--diff] {FILE | URL | -}...",
 		Short: "Find mistakes and fix them",
-		Long: `Find mistakes in robots.txt files: lines that crawlers misread, rules without any
-effect, groups that merge. Each finding lists the dialects that it applies to.
---explain describes a check.
+		Long: `Find mistakes in the robots.txt of files and sites: lines that crawlers misread, rules
+without any effect, groups that merge. Each finding lists the dialects that it applies
+to. --explain describes a check.
 
 A fix is safe if no verdict changes in any dialect, which lint proves. --fix makes
 the safe fixes in place; --fix=all also makes fixes that change verdicts, and lists
@@ -71,41 +72,37 @@ usage, or a file that cannot be read or written.`,
   robots lint --write-baseline --baseline lint.jsonl robots.txt
   robots lint --explain RT307`,
 		DisableFlagsInUseLine: true,
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			l.cmd = cmd
-			*status, err = l.run(args)
-			return err
-		},
+		RunE:                  l.run(status, l.lint),
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	formats := []string{formatSARIF, formatJUnit, formatGitHub, formatMarkdown}
-	f.StringVar(&l.severity, "severity", lint.Warning.String(), "least `SEVERITY` shown: note, warning or error (other formats than\ntext: note)")
+	f.StringVar(&l.severity, "severity", lint.Warning.String(), "`SEVERITY` lowest severity shown: note, warning or error (formats other than text: note)")
 	failOnFlag(cmd, &l.failOn, lint.Warning.String())
-	f.StringVar(&l.fix, "fix", "", "fix the file in place: `WHICH` is safe, or all to include fixes that\nchange verdicts")
+	f.StringVar(&l.fix, "fix", "", "write safe fixes to the file; --fix=all also writes fixes that change verdicts")
 	f.Lookup("fix").NoOptDefVal = fixSafe
 	f.BoolVar(&l.diff, "diff", false, "show what --fix would change, and write nothing")
-	f.StringVar(&l.baseline, "baseline", "", "hide the findings in this `FILE`, whatever their line")
+	f.StringVar(&l.baseline, "baseline", "", "`FILE` known findings to hide, whatever their line")
 	f.BoolVar(&l.writeBaseline, "write-baseline", false, "write the findings to the --baseline file")
-	f.StringVar(&l.config, "config", "", "configuration `FILE` instead of .robots-lint.yaml")
-	f.StringVar(&l.explain, "explain", "", "describe a check, by `ID` or name")
-	registerFormat(cmd, &l.format, formats...)
+	f.StringVar(&l.config, "config", "", "`FILE` configuration file instead of .robots-lint.yaml")
+	f.StringVar(&l.explain, "explain", "", "`ID` check to describe, by ID or name")
+	l.formatFlag(cmd)
+	l.site.register(cmd)
 	complete(cmd, "severity", severities())
 	complete(cmd, "fix", []string{fixSafe, fixAll})
 	return cmd
 }
 
-func (l *linting) run(names []string) (int, error) {
+func (l *linting) lint(ctx context.Context) (int, error) {
 	if l.explain != "" {
-		if len(names) > 0 {
-			return exitBad, fmt.Errorf("unexpected argument %q: --explain takes no file", clip(names[0]))
+		if len(l.args) > 0 {
+			return exitBad, fmt.Errorf("unexpected argument %q: --explain takes no file", clip(l.args[0]))
 		}
 		return exitAllowed, l.explainCheck()
 	}
 	if err := l.check(); err != nil {
 		return exitBad, err
 	}
-	files, err := l.read(names)
+	files, err := l.read(ctx)
 	if err != nil {
 		return exitBad, err
 	}
@@ -150,7 +147,7 @@ func (l *linting) check() (err error) {
 	if l.fail, err = severityNamed("--fail-on", l.failOn, failNever); err != nil {
 		return err
 	}
-	if l.format != formatText && !l.cmd.Flags().Changed("severity") {
+	if l.format != formatText && !l.given("severity") {
 		l.least = lint.Note
 	}
 	switch {
@@ -163,18 +160,18 @@ func (l *linting) check() (err error) {
 	case l.writeBaseline && (l.fix != "" || l.diff):
 		return errors.New("--write-baseline does not fix anything; remove --fix and --diff")
 	}
-	return checkFormat(l.format, formatSARIF, formatJUnit, formatGitHub, formatMarkdown)
+	return nil
 }
 
 // read reads and checks the files.
-func (l *linting) read(names []string) (files []*linted, err error) {
-	read, err := readFiles(l.std, names)
+func (l *linting) read(ctx context.Context) (files []*linted, err error) {
+	read, err := l.readFiles(ctx, &l.site)
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range read {
-		if f.name == "-" && l.fix != "" && !l.diff {
-			return nil, errors.New("--fix cannot write standard input; add --diff to see the fixes")
+		if !f.inPlace() && l.fix != "" && !l.diff {
+			return nil, fmt.Errorf("--fix cannot write %s; add --diff to see the fixes", f.title())
 		}
 		var config lintConfig
 		if l.config != "" {
@@ -186,17 +183,17 @@ func (l *linting) read(names []string) (files []*linted, err error) {
 			return nil, err
 		}
 		one := &linted{textFile: f, fail: l.fail, checked: f.body, fixed: f.body}
-		if config.failOn != 0 && !l.cmd.Flags().Changed("fail-on") {
+		if config.failOn != 0 && !l.given("fail-on") {
 			one.fail = config.failOn
 		}
-		l.lint(one, config.Options)
+		l.lintFile(one, config.Options)
 		files = append(files, one)
 	}
 	return files, nil
 }
 
-// lint finds the mistakes in a file, or those left after the fixes that will be written.
-func (l *linting) lint(f *linted, o lint.Options) {
+// lintFile finds the mistakes in a file, or those left after the fixes that will be written.
+func (l *linting) lintFile(f *linted, o lint.Options) {
 	if l.fix != "" || l.diff {
 		f.fixed, f.changes, f.Result = lint.ApplyFixes(f.body, o, l.fix == fixAll)
 		f.checked = f.fixed
@@ -205,12 +202,11 @@ func (l *linting) lint(f *linted, o lint.Options) {
 		f.Result = lint.File(robots.Parse(f.body), o)
 		f.checked = f.body
 	}
-	name := l.cmd.CommandPath()
 	if f.Undecided {
-		warn(l.std, name, "%s: the proofs exceeded their limit, so findings RT502, RT503, RT504 and safe fixes might be missing", f.title())
+		l.warn("%s: the proofs exceeded their limit, so findings RT502, RT503, RT504 and safe fixes might be missing", f.title())
 	}
 	if f.Dropped > 0 {
-		warn(l.std, name, "%s: %s omitted, beyond %s per check", f.title(), count(f.Dropped, "finding"), thousands(lint.MaxFindings))
+		l.warn("%s: %s omitted, beyond %s per check", f.title(), count(f.Dropped, "finding"), thousands(lint.MaxFindings))
 	}
 }
 

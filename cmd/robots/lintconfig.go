@@ -30,10 +30,10 @@ type lintConfig struct {
 	failOn lint.Severity // 0 if unset
 }
 
-// findConfig returns the configuration for a file.
+// findConfig returns the configuration for a file; for others, that of the current folder.
 func findConfig(name string) (lintConfig, error) {
 	folder := "."
-	if name != "-" {
+	if name != "-" && !isURL(name) {
 		folder = filepath.Dir(name)
 	}
 	folder, err := filepath.Abs(folder)
@@ -132,7 +132,11 @@ type known struct {
 type baseline map[known]int
 
 func knownOf(f *linted, d *lint.Diagnostic) known {
-	return known{1, filepath.ToSlash(filepath.Clean(f.name)), d.Check.ID, strings.ToValidUTF8(strings.TrimSpace(f.lineOf(d)), "\uFFFD")}
+	name := f.name
+	if !isURL(name) {
+		name = filepath.ToSlash(filepath.Clean(name))
+	}
+	return known{1, name, d.Check.ID, strings.ToValidUTF8(strings.TrimSpace(f.lineOf(d)), "\uFFFD")}
 }
 
 // fingerprint identifies a finding when its line moves.

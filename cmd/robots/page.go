@@ -71,9 +71,9 @@ input, or interrupted; 3 undecided: robots.txt or the page is unreachable, retry
 	p.crawlerFlags.register(cmd, true)
 	p.registerCategories(cmd)
 	f.StringVar(&p.html, "html", "", "HTML `FILE` of the page, - for standard input")
-	f.StringArrayVar(&p.headers, "header", nil, "header `LINE` of the page, such as 'X-Robots-Tag: noindex' (repeat for more)")
+	f.StringArrayVar(&p.headers, "header", nil, "`LINE` header of the page, such as 'X-Robots-Tag: noindex' (repeat for more)")
 	p.registerFile(cmd, &p.file)
-	f.StringVar(&p.urls, "urls", "", "read URLs from a list, CSV, sitemap or access log in this `FILE`")
+	f.StringVar(&p.urls, "urls", "", "`FILE` list, CSV, sitemap or access log to read URLs from")
 	p.formatFlag(cmd)
 	p.site.register(cmd)
 	p.site.pages = true

@@ -57,7 +57,7 @@ are reported with file and line, and nothing is tested), or an unreachable site;
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&t.only, "run", "", "run only tests whose name matches this regular expression `RE`")
+	f.StringVar(&t.only, "run", "", "`RE` regular expression for the names of the tests to run")
 	budgetFlag(cmd, &t.budget)
 	t.site.register(cmd)
 	registerFormat(cmd, &t.format, t.formats...)

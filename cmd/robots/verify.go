@@ -84,11 +84,11 @@ server or list was unavailable). 1 takes precedence over 3.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&c.as, "as", "", "check only the known crawler with this `NAME`")
-	f.StringArrayVar(&c.logs, "log", nil, "access log `FILE`, - for standard input (repeat for more)")
-	f.StringVarP(&c.fileName, "file", "f", "", "robots.txt `FILE` to check the requests of --log against")
+	f.StringVar(&c.as, "as", "", "`NAME` known crawler to verify the addresses for")
+	f.StringArrayVar(&c.logs, "log", nil, "`FILE` access log, - for standard input (repeat for more)")
+	f.StringVarP(&c.fileName, "file", "f", "", "`FILE` robots.txt to check the requests of --log against")
 	f.BoolVar(&c.dns, "dns", false, "query DNS for the addresses of --log")
-	f.StringVar(&c.resolver, "resolver", "", "name server `ADDRESS`, such as 9.9.9.9 or 127.0.0.1:5353")
+	f.StringVar(&c.resolver, "resolver", "", "`ADDRESS` name server, such as 9.9.9.9 or 127.0.0.1:5353")
 	f.StringArrayVar(&c.lists, "list", nil, "`NAME[,NAME]=FILE` file or URL of address lists: JSON, or an address or prefix per line")
 	f.BoolVar(&c.fetchLists, "fetch-lists", false, "fetch the published lists of the crawlers in question")
 	f.BoolVar(&c.offline, "offline", false, "use no network, only files given with --list")

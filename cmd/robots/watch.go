@@ -75,9 +75,9 @@ with --expect, a site is unreachable.`,
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&w.state, "state", "", "`FILE` that keeps the last version of each site")
-	f.StringVar(&w.expect, "expect", "", "compare each site with this robots.txt `FILE`")
+	f.StringVar(&w.expect, "expect", "", "`FILE` robots.txt to compare each site with")
 	failOnFlag(cmd, &w.failOn, lint.Error.String())
-	f.DurationVar(&w.every, "every", 0, "repeat at this `INTERVAL`, such as 1h, until interrupted")
+	f.DurationVar(&w.every, "every", 0, "`INTERVAL` time between rounds, such as 1h, until interrupted")
 	f.StringVar(&w.webhook, "webhook", "", "`URL` that each report with a change is posted to (bearer token in $"+webhookTokenName+")")
 	f.StringVar(&w.webhookFormat, "webhook-format", formatJSON, "format of --webhook: json or slack")
 	complete(cmd, "webhook-format", []string{formatJSON, formatSlack})
