@@ -200,6 +200,7 @@ type answer struct {
 	caching string // Cache-Control
 	header  http.Header
 	body    []byte
+	zipped  []byte // the body in gzip, for clients that accept it, or nil
 }
 
 func (a *answer) write(w http.ResponseWriter, r *http.Request) {
@@ -208,6 +209,13 @@ func (a *answer) write(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", a.kind)
 	}
 	w.Header().Set("Cache-Control", cmp.Or(a.caching, "no-store"))
+	if a.zipped != nil {
+		w.Header().Set("Vary", "Accept-Encoding")
+		if Encoding(r.Header.Get("Accept-Encoding"), "gzip") != "" {
+			w.Header().Set("Content-Encoding", "gzip")
+			a.body = a.zipped
+		}
+	}
 	if a.status != http.StatusNoContent {
 		w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
 	}

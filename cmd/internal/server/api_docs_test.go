@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -303,5 +304,32 @@ func TestDocsPage(t *testing.T) {
 	}
 	if found := regexp.MustCompile(`(?i)<script|<link|<img|src=|https?://[^"<]*\.(js|css)|ZgotmplZ`).FindString(r.body); found != "" {
 		t.Errorf("the page has %q", found)
+	}
+}
+
+// TestCompressed: the large documents are compressed for clients that accept it.
+func TestCompressed(t *testing.T) {
+	b := newBench(t, Parts{})
+	for _, path := range []string{"/docs", "/openapi.json"} {
+		for accept, want := range map[string]string{"br, gzip;q=0.5": "gzip", "gzip;q=0": "", "identity": ""} {
+			req, _ := http.NewRequest(http.MethodGet, b.URL+path, nil)
+			req.Header.Set("Accept-Encoding", accept)
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			var body io.Reader = resp.Body
+			got := resp.Header.Get("Content-Encoding")
+			if got == "gzip" {
+				if body, err = gzip.NewReader(body); err != nil {
+					t.Fatal(err)
+				}
+			}
+			text, err := io.ReadAll(body)
+			if err != nil || got != want || resp.Header.Get("Vary") != "Accept-Encoding" || string(text) != b.get(path).body {
+				t.Errorf("%s with %q: encoding %q, %d bytes, %v", path, accept, got, len(text), err)
+			}
+		}
 	}
 }

@@ -2,12 +2,14 @@ package server
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
 	"encoding/json"
 	"maps"
 	"net/http"
+	"strings"
 	"sync"
 
 	"go.yaml.in/yaml/v3"
@@ -45,7 +47,8 @@ func OpenAPI(version string) []byte {
 }
 
 func (s *Service) openAPI(*request) (*answer, *Problem) {
-	return &answer{kind: typeOpenAPI, caching: "private, max-age=300", body: OpenAPI(s.parts.Version)}, nil
+	body := OpenAPI(s.parts.Version)
+	return &answer{kind: typeOpenAPI, caching: "private, max-age=300", body: body, zipped: Gzip(body)}, nil
 }
 
 // docsPolicy permits only the style in the page.
@@ -56,9 +59,36 @@ var docsPolicy = sync.OnceValue(func() string {
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 })
 
+var zippedDocs = sync.OnceValue(func() []byte { return Gzip(docsText) })
+
 func (s *Service) docs(*request) (*answer, *Problem) {
 	header := http.Header{"Content-Security-Policy": {docsPolicy()}}
-	return &answer{kind: "text/html; charset=utf-8", caching: "private, max-age=300", header: header, body: docsText}, nil
+	return &answer{kind: "text/html; charset=utf-8", caching: "private, max-age=300", header: header, body: docsText, zipped: zippedDocs()}, nil
+}
+
+// Gzip compresses a body.
+func Gzip(body []byte) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write(body) // a Buffer does not fail
+	_ = w.Close()
+	return b.Bytes()
+}
+
+// Encoding returns the first of some encodings that an Accept-Encoding header accepts, or "".
+func Encoding(header string, available ...string) string {
+	accepted := map[string]bool{}
+	for item := range strings.SplitSeq(header, ",") {
+		name, parameter, _ := strings.Cut(item, ";")
+		q := strings.ReplaceAll(parameter, " ", "")
+		accepted[strings.ToLower(strings.TrimSpace(name))] = !strings.HasPrefix(q, "q=0") || strings.Trim(q, "q=0.") != ""
+	}
+	for _, name := range available {
+		if accepted[name] {
+			return name
+		}
+	}
+	return ""
 }
 
 // problemPage shows the documentation of a problem's type.

@@ -132,13 +132,7 @@ func newAsset(name string, content map[string][]byte, body []byte) *asset {
 
 // packed returns a file with its gzip encoding.
 func packed(name string, body []byte) *asset {
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	_, err := w.Write(body)
-	if errors.Join(err, w.Close()) != nil {
-		return newAsset(name, map[string][]byte{"": body}, body)
-	}
-	return newAsset(name, map[string][]byte{"": body, "gzip": b.Bytes()}, body)
+	return newAsset(name, map[string][]byte{"": body, "gzip": server.Gzip(body)}, body)
 }
 
 // prepacked returns a file that exists only compressed, nil if it does not exist. It is
@@ -153,22 +147,6 @@ func prepacked(files fs.FS, name string) *asset {
 		content["br"] = b
 	}
 	return newAsset(name, content, zipped)
-}
-
-// accepted returns the best encoding of an asset that a client accepts.
-func (a *asset) accepted(header string) string {
-	takes := map[string]bool{}
-	for item := range strings.SplitSeq(header, ",") {
-		name, parameter, _ := strings.Cut(item, ";")
-		q := strings.ReplaceAll(parameter, " ", "")
-		takes[strings.ToLower(strings.TrimSpace(name))] = !strings.HasPrefix(q, "q=0") || strings.Trim(q, "q=0.") != ""
-	}
-	for _, name := range []string{"br", "gzip"} {
-		if a.content[name] != nil && takes[name] {
-			return name
-		}
-	}
-	return ""
 }
 
 // secure sets the headers of all responses. The nonce is for the style elements of
@@ -211,7 +189,13 @@ func (p *pages) serveAsset(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.Set("Content-Type", a.kind)
-	encoding := a.accepted(r.Header.Get("Accept-Encoding"))
+	var available []string
+	for _, name := range []string{"br", "gzip"} {
+		if a.content[name] != nil {
+			available = append(available, name)
+		}
+	}
+	encoding := server.Encoding(r.Header.Get("Accept-Encoding"), available...)
 	body := a.content[encoding]
 	if encoding != "" {
 		h.Set("Content-Encoding", encoding)
