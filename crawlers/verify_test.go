@@ -127,17 +127,17 @@ func TestVerifyAsksOnce(t *testing.T) {
 	v := Verifier{Resolver: resolver(server.Addr())}
 	as := []Crawler{find(t, "Googlebot"), find(t, "Googlebot-Image"), find(t, "bingbot"), find(t, "GPTBot")}
 	v.Verify(t.Context(), netip.MustParseAddr("66.249.66.1"), as...)
-	if ptr, a, all := server.Asked("PTR 66.249.66.1"), server.Asked("A crawl-66-249-66-1.googlebot.com"), server.Asked(""); ptr != 1 || a != 1 || all != 2 {
+	if ptr, a, all := server.Queries("PTR 66.249.66.1"), server.Queries("A crawl-66-249-66-1.googlebot.com"), server.Queries(""); ptr != 1 || a != 1 || all != 2 {
 		t.Errorf("%d questions for the name, %d for the address, %d in all", ptr, a, all)
 	}
 	v.Verify(t.Context(), netip.MustParseAddr("66.249.66.1"), as[3])
-	if n := server.Asked(""); n != 2 {
+	if n := server.Queries(""); n != 2 {
 		t.Errorf("the DNS was asked for a crawler that it cannot verify: %d questions", n)
 	}
 	v.Verify(t.Context(), netip.MustParseAddr("203.0.113.20"), as...)
 	n := 0
 	for i := range 200 {
-		n += server.Asked(fmt.Sprintf("A n%d.googlebot.com", i))
+		n += server.Queries(fmt.Sprintf("A n%d.googlebot.com", i))
 	}
 	if n != mostNames {
 		t.Errorf("%d of 200 names were looked up, want %d", n, mostNames)

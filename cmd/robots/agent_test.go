@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestDirectorySearches: the directory of crawlers is searched for a name one slip away
-// from that of -a only if the file names something as near.
+// TestDirectorySearches: with a file, the directory of crawlers is searched for a name similar
+// to that of -a only if the file names one.
 func TestDirectorySearches(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "robots.txt")
 	if err := os.WriteFile(file, []byte("User-agent: *\nUser-agent: GPTBot\nUser-agent: Slurp\nDisallow: /a\n"), 0o600); err != nil {

@@ -25,7 +25,7 @@ import (
 // answerMembers are the members of an answer in the order of docs/batch.md.
 var answerMembers = []string{"id", "allowed", "verdict", "reason", "rule", "group", "crawl_delay", "request_rates", "sitemaps", "dialect", "url", "agent"}
 
-// start runs the real program.
+// start runs the built program.
 func start(t *testing.T, stderr io.Writer, args ...string) (*exec.Cmd, io.WriteCloser, io.ReadCloser) {
 	t.Helper()
 	cmd := exec.Command("robots", args...)
@@ -45,8 +45,8 @@ func start(t *testing.T, stderr io.Writer, args ...string) (*exec.Cmd, io.WriteC
 	return cmd, in, out
 }
 
-// TestBatchAnswersWhenInputPauses asks, waits for the answer, and only then
-// asks again: a program that holds answers back hangs here.
+// TestBatchAnswersWhenInputPauses sends a line only after the answer to the previous one: a
+// program that keeps answers back hangs here.
 func TestBatchAnswersWhenInputPauses(t *testing.T) {
 	cmd, in, out := start(t, os.Stderr, "check", "--batch")
 	answers := bufio.NewReader(out)
@@ -55,13 +55,13 @@ func TestBatchAnswersWhenInputPauses(t *testing.T) {
 		for j := range n {
 			fmt.Fprintf(&ask, `{"id":%d,"robots":"User-agent: *\nDisallow: /a","url":"/a"}`+"\n", i*1000+j)
 		}
-		// The beginning of the next line is no reason to wait for its end.
+		// The beginning of the next line must not delay the answer.
 		head, tail := `{"id":"next",`, `"robots":"","url":"/"}`+"\n"
-		// Answers are read beside the writing, so that neither pipe fills up.
-		asked := make(chan error, 1)
+		// Answers are read concurrently, so that neither pipe fills up.
+		sent := make(chan error, 1)
 		go func() {
 			_, err := io.WriteString(in, ask.String()+head)
-			asked <- err
+			sent <- err
 		}()
 		for j := range n {
 			line, err := answers.ReadString('\n')
@@ -72,7 +72,7 @@ func TestBatchAnswersWhenInputPauses(t *testing.T) {
 				t.Fatalf("got %s, want %s", line, want)
 			}
 		}
-		if err := <-asked; err != nil {
+		if err := <-sent; err != nil {
 			t.Fatal(err)
 		}
 		if _, err := io.WriteString(in, tail); err != nil {
@@ -96,8 +96,8 @@ func TestBatchAnswersWhenInputPauses(t *testing.T) {
 	}
 }
 
-// TestBatchStopsWithItsReader closes the reading end: the program ends by
-// itself, without a word, while its input is still open.
+// TestBatchStopsWithItsReader: when the reader closes the pipe, the program ends without an
+// error, although its input is still open.
 func TestBatchStopsWithItsReader(t *testing.T) {
 	var said bytes.Buffer
 	cmd, in, out := start(t, &said, "check", "--batch")
@@ -119,7 +119,7 @@ func TestBatchStopsWithItsReader(t *testing.T) {
 	}
 }
 
-// failing is a standard input that breaks.
+// failing is a standard input that returns an error.
 type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, errors.New("line noise") }
@@ -138,7 +138,7 @@ func TestBatchInputFails(t *testing.T) {
 	}
 }
 
-// full is a standard output without room.
+// full is a standard output without space.
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
@@ -156,8 +156,8 @@ func TestOutputFails(t *testing.T) {
 	}
 }
 
-// TestBatchOrder sends lines of very different cost, so that workers finish out
-// of order, and compares every answer with the engine.
+// TestBatchOrder sends lines whose cost differs widely, so that workers finish out of order, and
+// compares every answer with the engine.
 func TestBatchOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	long := "User-agent: *\n" + strings.Repeat("Disallow: /x*y\n", 20_000)
@@ -213,7 +213,7 @@ func TestBatchOrder(t *testing.T) {
 	}
 }
 
-// TestBatchIsCheck asks the same of the example files in both ways.
+// TestBatchIsCheck: --batch and arguments give the same answers about the example files.
 func TestBatchIsCheck(t *testing.T) {
 	files, err := filepath.Glob("../../examples/*.txt")
 	if err != nil || len(files) == 0 {

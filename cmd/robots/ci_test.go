@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A ciStep is a step of a workflow, as far as it can be tried without GitHub.
+// A ciStep is the part of a workflow step that can be tested without GitHub.
 type ciStep struct {
 	Name string
 	Env  map[string]string
@@ -19,7 +19,7 @@ type ciStep struct {
 	Shell string
 }
 
-// workflow writes what the steps of a workflow or a composite action run into files
+// workflow writes the scripts of the steps of a workflow or a composite action into files
 // step-NAME.sh, and sets their variables: workflow FILE [EXPRESSION=VALUE]...
 func workflow(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
@@ -76,7 +76,8 @@ func workflow(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// gitlab writes what the job of a GitLab file runs into step-gitlab.sh, and sets its variables.
+// gitlab writes the script of the job of a GitLab file into step-gitlab.sh, and sets its
+// variables.
 func gitlab(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: gitlab FILE")
@@ -114,8 +115,8 @@ func readHooks(t testing.TB, text []byte) map[string]ciHook {
 	return hooks
 }
 
-// hooks writes what pre-commit runs for its hooks into files hook-ID.sh: the entry,
-// its arguments and, unless pass_filenames is false, the files.
+// hooks writes the commands of the pre-commit hooks into files hook-ID.sh: the entry, its
+// arguments and, unless pass_filenames is false, the files.
 func hooks(t *testing.T, ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: hooks FILE")
@@ -132,7 +133,7 @@ func hooks(t *testing.T, ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// TestHookFiles: the hooks run for the files that they are about.
+// TestHookFiles: the hooks run for robots.txt files and files of assertions only.
 func TestHookFiles(t *testing.T) {
 	text, err := os.ReadFile("../../.pre-commit-hooks.yaml")
 	if err != nil {
@@ -160,8 +161,8 @@ func TestHookFiles(t *testing.T) {
 	}
 }
 
-// TestKubernetes: the deployment sets variables that robots serve has, and probes paths of the
-// admin listener.
+// TestKubernetes: the deployment sets only known variables of robots serve, and probes paths of
+// the admin listener.
 func TestKubernetes(t *testing.T) {
 	text, err := os.ReadFile("../../docs/operating/kubernetes.yaml")
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/robotskit/robots/docs"
 )
 
-// TestClauses: every heading of the page that names a statement is found, with
-// the whole line below it.
+// TestClauses: every clause with a heading in docs/clauses.md is found, with the whole line
+// after it.
 func TestClauses(t *testing.T) {
 	rows := regexp.MustCompile(`(?m)^#### (.+)\n(.+)$`).FindAllStringSubmatch(docs.Clauses, -1)
 	links := regexp.MustCompile(`\[([^]]*)\]\([^)]*\)`)

@@ -14,7 +14,7 @@ import (
 	"github.com/robotskit/robots/internal/redistest"
 )
 
-// python returns a Python that has a module, Debian's first, "" if there is none.
+// python returns a Python that has a module, preferably Debian's, or "".
 func python(module string) string {
 	for _, name := range []string{"/usr/bin/python3", "python3"} {
 		if exec.Command(name, "-c", "import sys, "+module+"; sys.exit(sys.version_info < (3, 11))").Run() == nil {
@@ -27,8 +27,8 @@ func python(module string) string {
 // examplePace is the interval of the sites of the examples.
 const examplePace = 200 * time.Millisecond
 
-// exampleSite is a site that notes which pages were asked for, and when. /busy is
-// overloaded once, and asks for a second.
+// exampleSite is a site that records the requests for its pages with their times. /busy is
+// overloaded once, and answers with Retry-After: 1.
 type exampleSite struct {
 	url string
 
@@ -68,9 +68,8 @@ func newExampleSite(t *testing.T, i int) *exampleSite {
 	return s
 }
 
-// TestExamples: clients in other languages over robots serve keep to robots.txt, to the
-// pace of a site, and to what it asks for when it is overloaded. Two of them ask two
-// servers of one fleet about the same sites.
+// TestExamples: clients in other languages over robots serve obey robots.txt, the crawl rate of
+// a site and its Retry-After. Two of them use two servers of one fleet for the same sites.
 func TestExamples(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: other programs take seconds to start")
@@ -128,25 +127,25 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// check holds what a site was asked against what two clients were to ask.
+// check compares the requests that a site received with those expected of two clients.
 func (s *exampleSite) check(t *testing.T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	asked := map[string]int{}
+	got := map[string]int{}
 	for i, page := range s.pages {
-		asked[page]++
+		got[page]++
 		if i == 0 {
 			continue
 		}
 		if gap := s.times[i].Sub(s.times[i-1]); gap < examplePace {
-			t.Errorf("%s was asked for %s %s after the page before", s.url, page, gap)
+			t.Errorf("%s got a request for %s %s after the previous page", s.url, page, gap)
 		}
 		if rest := s.times[i].Sub(s.busy); rest > 0 && rest < time.Second {
-			t.Errorf("%s was asked for %s %s after it said to come in a second", s.url, page, rest)
+			t.Errorf("%s got a request for %s %s after a Retry-After of a second", s.url, page, rest)
 		}
 	}
 	want := map[string]int{"/0": 1, "/1": 1, "/old": 2, "/new": 2, "/busy": 2}
-	if fmt.Sprint(asked) != fmt.Sprint(want) {
-		t.Errorf("%s was asked for %v, want %v", s.url, asked, want)
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%s got requests for %v, want %v", s.url, got, want)
 	}
 }

@@ -31,7 +31,7 @@ func program(t *testing.T, want int, args ...string) string {
 	return out.String()
 }
 
-// Names and paths that are markup in some format.
+// Names and paths that are markup in one of the formats.
 const (
 	hostileOld = "User-agent: <a>&\"|`\nDisallow: /\n\nUser-agent: *\nDisallow: /%0A|`<b>\n"
 	hostileNew = "User-agent: *\nDisallow: /]]>\x01\x80\uFFFE|``,:%\nSitemap: https://example.com/<&>\"|\n"

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestHelp: the help of every command fits a terminal, shows at most twelve flags, and names
-// the exit statuses.
+// TestHelp: the help of every command fits a terminal, shows at most twelve flags, and lists the
+// exit statuses.
 func TestHelp(t *testing.T) {
 	const columns, description, shown = 100, 100, 12
 	status := 0

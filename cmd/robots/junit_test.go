@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A junitElement is an element of any document.
+// A junitElement is an element of an XML document.
 type junitElement struct {
 	XMLName  xml.Name
 	Attrs    []xml.Attr     `xml:",any,attr"`
@@ -16,7 +16,7 @@ type junitElement struct {
 	Text     string         `xml:",chardata"`
 }
 
-// A junitShape is what the schema allows for an element.
+// A junitShape is an element as the schema defines it.
 type junitShape struct {
 	required, optional map[string]string // patterns of whole values by attribute
 	children           string            // a pattern of their names, each followed by a space

@@ -23,8 +23,8 @@ func writeFile(t *testing.T, text string) string {
 	return file
 }
 
-// TestListAnswersWhenInputPauses asks, waits for the answer, and only then asks
-// again: a program that holds answers back hangs here.
+// TestListAnswersWhenInputPauses sends a line only after the answer to the previous one: a
+// program that keeps answers back hangs here.
 func TestListAnswersWhenInputPauses(t *testing.T) {
 	file := writeFile(t, "User-agent: *\nDisallow: /a\n")
 	site, _, _ := newPair(t)
@@ -42,10 +42,10 @@ func TestListAnswersWhenInputPauses(t *testing.T) {
 			for j := range n {
 				fmt.Fprintf(&ask, "%s/a/%d\n\n", tt.prefix, i*1000+j)
 			}
-			asked := make(chan error, 1) // answers are read beside the writing, so that neither pipe fills up
+			sent := make(chan error, 1) // answers are read concurrently, so that neither pipe fills up
 			go func() {
 				_, err := io.WriteString(in, ask.String()+"nonsense\n"+tt.prefix+"/a/")
-				asked <- err
+				sent <- err
 			}()
 			for j := range n {
 				line, err := answers.ReadString('\n')
@@ -56,7 +56,7 @@ func TestListAnswersWhenInputPauses(t *testing.T) {
 					t.Fatalf("%s: got %s, want %s and %s", tt.args, line, tt.want, url)
 				}
 			}
-			if err := <-asked; err != nil {
+			if err := <-sent; err != nil {
 				t.Fatal(err)
 			}
 			if _, err := io.WriteString(in, "end\n"); err != nil {
@@ -77,8 +77,8 @@ func TestListAnswersWhenInputPauses(t *testing.T) {
 	}
 }
 
-// TestLongList: memory does not grow with the number of URLs. They leave no garbage, so that
-// its collector, which begins at 4 MiB, has nothing to do.
+// TestLongList: memory does not grow with the number of URLs. They leave no garbage, so the
+// garbage collector, which starts at 4 MiB, is idle.
 func TestLongList(t *testing.T) {
 	urls, most := campaign.Size(30_000, 200_000, 1_000_000), 8 // MiB
 	file := writeFile(t, "User-agent: *\nDisallow: /a\n")
@@ -97,7 +97,7 @@ func TestLongList(t *testing.T) {
 	}
 }
 
-// TestInterruptList ends a run whose input pauses.
+// TestInterruptList interrupts a run whose input pauses.
 func TestInterruptList(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	in, idle, err := os.Pipe()
@@ -120,7 +120,7 @@ func TestInterruptList(t *testing.T) {
 	}
 }
 
-// TestListInputFails: what was read is answered.
+// TestListInputFails: lines read before the error are answered.
 func TestListInputFails(t *testing.T) {
 	var out, said bytes.Buffer
 	in := io.MultiReader(strings.NewReader("/b\n/c"), failing{})
@@ -135,8 +135,7 @@ func TestListInputFails(t *testing.T) {
 	}
 }
 
-// TestListNobodyTakes: a list without end, of which nobody takes the answers, is not read
-// any more.
+// TestListNobodyTakes: an endless list is read no further if the answers are not read.
 func TestListNobodyTakes(t *testing.T) {
 	var said bytes.Buffer
 	if got := run(t.Context(), []string{"check", "-f", writeFile(t, ""), "-", "/after"}, endless{}, full{}, &said); got != exitBad {
@@ -156,7 +155,7 @@ func (endless) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestListIsArguments: the URLs of a list are answered as arguments are.
+// TestListIsArguments: URLs of a list and URLs of arguments give the same answers.
 func TestListIsArguments(t *testing.T) {
 	file := writeFile(t, thirteen+"User-agent: Googlebot\nDisallow: /b\n")
 	var urls []string
@@ -168,8 +167,8 @@ func TestListIsArguments(t *testing.T) {
 		"explain", "explain --format json",
 	} {
 		var said [2]bytes.Buffer
-		for i, asked := range [][]string{urls, {"-"}} {
-			run(t.Context(), append(append(strings.Fields(args), "-f", file), asked...), strings.NewReader(strings.Join(urls, "\n")), &said[i], io.Discard)
+		for i, sent := range [][]string{urls, {"-"}} {
+			run(t.Context(), append(append(strings.Fields(args), "-f", file), sent...), strings.NewReader(strings.Join(urls, "\n")), &said[i], io.Discard)
 		}
 		if got, want := said[1].String(), said[0].String(); got != want || strings.Count(got, urls[0]) != strings.Count(got, urls[len(urls)-1]) || strings.Count(got, urls[0]) == 0 {
 			t.Errorf("%s: of a list %d bytes, of arguments %d, or they differ", args, len(got), len(want))

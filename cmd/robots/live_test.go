@@ -18,11 +18,11 @@ import (
 	"time"
 )
 
-// crowd is many hosts on this machine, each with two origins, that count how
-// many requests they have at a time.
+// crowd is many hosts on this machine with two origins each, which count their concurrent
+// requests.
 type crowd struct {
-	urls             []string
-	now, most, asked atomic.Int64
+	urls                 []string
+	now, most, requested atomic.Int64
 }
 
 func newCrowd(t *testing.T, hosts int) *crowd {
@@ -31,7 +31,7 @@ func newCrowd(t *testing.T, hosts int) *crowd {
 	for i := range hosts {
 		for range 2 {
 			url := serveAt(t, fmt.Sprintf("127.0.0.%d:0", i+2), func(w http.ResponseWriter, _ *http.Request) {
-				c.asked.Add(1)
+				c.requested.Add(1)
 				raise(&c.most, c.now.Add(1))
 				time.Sleep(10 * time.Millisecond)
 				c.now.Add(-1)
@@ -69,7 +69,7 @@ func raise(most *atomic.Int64, n int64) {
 
 func (c *crowd) check(t *testing.T) {
 	t.Helper()
-	if got, want := c.asked.Load(), int64(len(c.urls)); got != want {
+	if got, want := c.requested.Load(), int64(len(c.urls)); got != want {
 		t.Errorf("%d requests to %d origins", got, want)
 	}
 	if got := c.most.Load(); got < 2 || got > maxConnections {
@@ -109,9 +109,9 @@ func TestManySites(t *testing.T) {
 	c.check(t)
 }
 
-// newPair is a site that has no robots.txt and one that does not answer, on two
-// hosts. The channel says that the second is asked.
-func newPair(t *testing.T) (quick, slow string, asked <-chan struct{}) {
+// newPair starts a site that has no robots.txt and one that does not answer, on two hosts. The
+// channel reports that the second was requested.
+func newPair(t *testing.T) (quick, slow string, requested <-chan struct{}) {
 	t.Helper()
 	ended, came := make(chan struct{}), make(chan struct{}, 1)
 	quick = serveAt(t, "127.0.0.1:0", http.NotFound)
@@ -126,8 +126,8 @@ func newPair(t *testing.T) (quick, slow string, asked <-chan struct{}) {
 	return quick, slow, came
 }
 
-// interrupted ends a run of the program, and returns the rest of what it answers. On
-// standard error it says the sentence alone.
+// interrupted interrupts a run of the program and returns the rest of its answers. Standard
+// error contains only the message.
 func interrupted(t *testing.T, cmd *exec.Cmd, answers io.Reader, said *bytes.Buffer, want string) (rest string) {
 	t.Helper()
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
@@ -144,9 +144,9 @@ func interrupted(t *testing.T, cmd *exec.Cmd, answers io.Reader, said *bytes.Buf
 	return string(text)
 }
 
-// TestInterrupt ends a run that waits for a slow site: what is known is answered.
+// TestInterrupt interrupts a run that waits for a slow site: known verdicts are printed.
 func TestInterrupt(t *testing.T) {
-	quick, slow, asked := newPair(t)
+	quick, slow, requested := newPair(t)
 	var said bytes.Buffer
 	cmd, in, out := start(t, &said, "check", "--allow-private", "-")
 	fmt.Fprintln(in, quick+"/0")
@@ -157,9 +157,10 @@ func TestInterrupt(t *testing.T) {
 			t.Fatalf("%q, %v", line, err)
 		}
 	}
-	// The site may be asked before the lines behind it are taken apart. A pipe takes 4,096 bytes at once.
+	// The site is possibly requested before the next lines are read. A pipe takes 4,096 bytes at
+	// once.
 	fmt.Fprint(in, slow+"/\n"+strings.Repeat(quick+"/\n", 150))
-	<-asked
+	<-requested
 	got := interrupted(t, cmd, answers, &said, "robots check: interrupted: 151 of 152 URLs are checked\n")
 	if strings.Count(got, "allow      "+quick) != 150 {
 		t.Errorf("standard output %q", got)
@@ -167,7 +168,7 @@ func TestInterrupt(t *testing.T) {
 }
 
 func TestInterruptBatch(t *testing.T) {
-	quick, slow, asked := newPair(t)
+	quick, slow, requested := newPair(t)
 	var said bytes.Buffer
 	cmd, in, out := start(t, &said, "check", "--batch", "--allow-private")
 	fmt.Fprintf(in, `{"id":1,"url":"%s/"}`+"\n"+`{"id":2,"url":"%s/"}`+"\n"+`{"id":3,"url":"%s/"}`+"\n", quick, slow, quick)
@@ -175,7 +176,7 @@ func TestInterruptBatch(t *testing.T) {
 	if line, err := answers.ReadString('\n'); err != nil || !strings.HasPrefix(line, `{"id":1,"allowed":true`) {
 		t.Fatalf("got %q, %v", line, err)
 	}
-	<-asked
+	<-requested
 	if got := interrupted(t, cmd, answers, &said, "robots check: interrupted\n"); got != "" {
 		t.Errorf("after the interrupt %q is answered, want nothing", got)
 	}
@@ -222,8 +223,8 @@ func TestProgress(t *testing.T) {
 	})
 }
 
-// TestFileLimit asks a site whose file goes on beyond the usual limit, with a rule
-// at its end. It is fetched as far as the furthest of the dialects reads it.
+// TestFileLimit: a robots.txt beyond the usual limit, with a rule at its end, is fetched as far
+// as the largest limit of the dialects.
 func TestFileLimit(t *testing.T) {
 	body := "User-agent: *\n" + strings.Repeat("# "+strings.Repeat("x", 97)+"\n", 6000) + "Disallow: /end\n"
 	site := serveAt(t, "127.0.0.1:0", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) })
@@ -243,7 +244,7 @@ func TestFileLimit(t *testing.T) {
 		{"", []string{"check", "--max-bytes", "700000", url}, exitDisallowed, "disallow  ", false},
 		{"", []string{"check", "-d", "all", url}, exitAllowed, "google-cpp     allow  ", true},
 		{"", []string{"explain", "-d", "google-cpp", "--max-bytes", "700000", url}, exitDisallowed, "disallow  ", false},
-		// A line may ask for more than the flags let the run keep; it is told.
+		// A line with a larger limit than the flags permit gets a warning.
 		{fmt.Sprintf(question, "rfc9309", 700000), []string{"check", "--batch"}, exitAllowed, `"allowed":true`, true},
 		{fmt.Sprintf(question, "rfc9309", 700000), []string{"check", "--batch", "--max-bytes", "700000"}, exitAllowed, `"allowed":false`, false},
 		{fmt.Sprintf(question, "google-cpp", 600000), []string{"check", "--batch", "--max-bytes", "700000"}, exitAllowed, `"allowed":true`, false},

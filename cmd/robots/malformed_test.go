@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestMalformedFiles: a malformed robots.txt causes one warning, given with -f or fetched, and
-// a usual one none.
+// TestMalformedFiles: a malformed robots.txt causes one warning, given with -f or fetched; a
+// usual one causes none.
 func TestMalformedFiles(t *testing.T) {
 	const rules = "User-agent: *\nDisallow: /a\n"
 	long := rules + strings.Repeat("# 34567890\n", 60_000)

@@ -22,13 +22,12 @@ var (
 	manualTime    = flag.Int64("manual-time", 0, "and its time, in seconds since 1970")
 )
 
-// TestManual makes the manual pages and the completions of all shells from the
-// commands. They are part of no checkout, so they cannot be out of date; make dist
-// has this test write them:
+// TestManual writes the manual pages and the completions of all shells from the commands. They
+// are not in the repository, so they cannot be out of date; make dist has this test write them:
 //
 //	go test ./cmd/robots -run TestManual -args -manual DIR -manual-version v1.2.3 -manual-time 1700000000
 //
-// It is a test and no verb, so that the generator is no part of the program.
+// It is a test instead of a command, so that the program does not contain the generator.
 func TestManual(t *testing.T) {
 	folder := *manualFolder
 	if folder == "" {
@@ -106,13 +105,12 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// markdown keeps the generator, which reads Markdown, from taking a star or a low
-// line of a text for emphasis.
+// markdown escapes stars and underscores, which the generator would read as emphasis.
 func markdown(text string) string {
 	return regexp.MustCompile("[*_<`\\[\\]]").ReplaceAllString(text, `\$0`)
 }
 
-// plainText is a manual page without the commands and escapes of roff.
+// plainText returns a manual page without roff commands and escapes.
 func plainText(page string) string {
 	page = regexp.MustCompile(`(?m)^\.(PP|TH|SH|nh).*$`).ReplaceAllString(page, "")
 	page = regexp.MustCompile(`\\f[BIR]`).ReplaceAllString(page, "")

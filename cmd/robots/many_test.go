@@ -26,12 +26,11 @@ import (
 	"github.com/robotskit/robots/internal/campaign"
 )
 
-// large is many sites with files of nearly half a megabyte, of which every tenth
-// fails instead.
+// large is many sites with files of nearly half a megabyte; every tenth fails.
 type large struct {
-	urls  []string
-	asked atomic.Int64
-	told  func(asked int64) // of each request, unless nil
+	urls      []string
+	requested atomic.Int64
+	told      func(requested int64) // of each request, unless nil
 }
 
 func newLarge(t *testing.T, sites int) *large {
@@ -41,7 +40,7 @@ func newLarge(t *testing.T, sites int) *large {
 	rest := "#" + strings.Repeat(" no rule", 60_000)
 	for i := range sites {
 		l.urls = append(l.urls, serveAt(t, fmt.Sprintf("127.0.%d.%d:0", 10+i/200, 1+i%200), func(w http.ResponseWriter, _ *http.Request) {
-			n := l.asked.Add(1)
+			n := l.requested.Add(1)
 			if l.told != nil {
 				l.told(n)
 			}
@@ -56,15 +55,15 @@ func newLarge(t *testing.T, sites int) *large {
 	return l
 }
 
-// progressLine is what a run says of itself every ten seconds.
+// progressLine matches the progress that a run prints every ten seconds.
 var progressLine = regexp.MustCompile(`(?m)^robots check: \d+ of \d+ robots\.txt fetched(, \d+ failed)?\n`)
 
-// liveHeap matches the live heap after a collection. The sizes before it also count garbage,
-// whose amount depends on how fast the collector is beside other programs.
+// liveHeap matches the live heap after a collection. The sizes before it include garbage, whose
+// amount depends on the load of the machine.
 var liveHeap = regexp.MustCompile(`^gc \d+ @.* \d+->\d+->(\d+) MB, .*\n`)
 
-// measured runs the real program and returns its output, and the largest live heap in MiB
-// that the runtime reported.
+// measured runs the built program and returns its output and the largest live heap in MiB that
+// the runtime reported.
 func measured(t *testing.T, in string, args ...string) (out, said string, heap int) {
 	t.Helper()
 	t.Setenv("GODEBUG", "gctrace=1")
@@ -83,12 +82,12 @@ func measured(t *testing.T, in string, args ...string) (out, said string, heap i
 	return string(answers), said, heap
 }
 
-// ownLine is what the program says, which it writes at once.
+// ownLine matches a message of the program, which is written at once.
 var ownLine = regexp.MustCompile(`robots check: [^\n]*\n`)
 
-// traced returns the messages of a program without its progress and the trace of the garbage
-// collector, and the largest live heap of that trace in MiB. The runtime writes a trace line in
-// pieces: a message can stand between two of them, and the last line can lack its LF.
+// traced returns the messages of a program without its progress and the garbage collector's
+// trace, and the largest live heap of that trace in MiB. The runtime writes a trace line in
+// pieces: a message can be between two of them, and the last line can lack its LF.
 func traced(stderr string) (said string, heap int) {
 	for _, line := range ownLine.FindAllString(stderr, -1) {
 		if !progressLine.MatchString(line) {
@@ -121,10 +120,10 @@ func TestTraced(t *testing.T) {
 	}
 }
 
-// TestManyLargeFiles: whatever the size of the files, with --cache a site is asked once,
-// failures too, and memory stays bounded.
+// TestManyLargeFiles: whatever the size of the files, with --cache each site is requested once,
+// failures included, and memory is bounded.
 func TestManyLargeFiles(t *testing.T) {
-	// In MiB: the cached records, and for each connection a body and the buffer it is read into.
+	// In MiB: the cached records, and a body with its read buffer for each connection.
 	const rounds, most = 2, aloneBytes>>20 + maxConnections
 	sites := campaign.Size(50, 200, 300)
 	list := func(l *large) string {
@@ -154,17 +153,17 @@ func TestManyLargeFiles(t *testing.T) {
 	args := []string{"check", "--batch", "--allow-private"}
 	t.Run("file", func(t *testing.T) {
 		l := newLarge(t, sites)
-		slow := false // a disk that others use, too: what it did not keep is asked again, in the next run as well
+		slow := false // a disk that others use, too: what it did not keep is requested again, in the next run too
 		run := func(more ...string) {
 			t.Helper()
 			out, said, heap := measured(t, list(l), append(slices.Clone(args), more...)...)
 			check(t, out)
-			t.Logf("%d requests, %d MiB", l.asked.Load(), heap)
+			t.Logf("%d requests, %d MiB", l.requested.Load(), heap)
 			if strings.Contains(said, "took longer than 5 s") {
 				slow = true
 				t.Log(said)
 			}
-			if got := int(l.asked.Load()); got != sites && !(slow && got > sites) {
+			if got := int(l.requested.Load()); got != sites && !(slow && got > sites) {
 				t.Errorf("%d requests to %d sites", got, sites)
 			}
 			if heap == 0 || heap > most {
@@ -182,11 +181,11 @@ func TestManyLargeFiles(t *testing.T) {
 		l := newLarge(t, sites)
 		out, said, heap := measured(t, list(l), args...)
 		check(t, out)
-		t.Logf("%d requests, %d MiB", l.asked.Load(), heap)
+		t.Logf("%d requests, %d MiB", l.requested.Load(), heap)
 		if heap > most {
 			t.Errorf("a heap of %d MiB, want at most %d", heap, most)
 		}
-		if got := int(l.asked.Load()); got > 2*rounds*sites { // ahead of a question, and when it is its turn
+		if got := int(l.requested.Load()); got > 2*rounds*sites { // ahead of a question, and when it is its turn
 			t.Errorf("%d requests for %d questions", got, rounds*sites)
 		}
 		if said != "" {
@@ -195,8 +194,7 @@ func TestManyLargeFiles(t *testing.T) {
 	})
 }
 
-// slowDisk is a store that takes no entry before so many wait for it, or there are
-// no more.
+// slowDisk is a store that accepts no entry before this many are waiting, or no more are coming.
 type slowDisk struct {
 	*bolt.Store
 	full          chan struct{} // closed by the last that is waited for
@@ -216,9 +214,9 @@ func (s *slowDisk) Put(ctx context.Context, e cache.Entry, keep time.Duration) e
 	return s.Store.Put(ctx, e, keep)
 }
 
-// TestSlowDisk: with a disk that is slower than all sites, the records on their way to it are
-// limited, since no further site is fetched meanwhile: as many as connections are written, as
-// many are fetched, and a few have just been fetched.
+// TestSlowDisk: with a disk slower than all sites, the records waiting for it are limited, since
+// no further site is fetched meanwhile: as many as connections are being written, as many are
+// being fetched, and a few have just been fetched.
 func TestSlowDisk(t *testing.T) {
 	sites := campaign.Size(200, 250, 250)
 	file, err := bolt.Open(filepath.Join(t.TempDir(), "cache"), bolt.Options{})
@@ -237,7 +235,7 @@ func TestSlowDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	var most atomic.Int64
-	large.told = func(asked int64) { raise(&most, asked-disk.done.Load()) }
+	large.told = func(requested int64) { raise(&most, requested-disk.done.Load()) }
 	var all []*site
 	for _, url := range large.urls {
 		origin, _, err := robots.ParseURL(url + "/")
@@ -252,7 +250,7 @@ func TestSlowDisk(t *testing.T) {
 			t.Error(s.err)
 		}
 	}
-	if got := large.asked.Load(); got != int64(sites) {
+	if got := large.requested.Load(); got != int64(sites) {
 		t.Errorf("%d requests to %d sites", got, sites)
 	}
 	if got := most.Load(); got > 3*maxConnections {
@@ -260,7 +258,7 @@ func TestSlowDisk(t *testing.T) {
 	}
 }
 
-// TestStoreTrouble: what is slow is not told as what fails, each once.
+// TestStoreTrouble: a slow store and a failing store get different warnings, each once.
 func TestStoreTrouble(t *testing.T) {
 	late := fmt.Errorf("cache file x: the write is still under way, and may be done all the same: %w", context.DeadlineExceeded)
 	put := &fetch.Record{}
@@ -288,8 +286,8 @@ func TestStoreTrouble(t *testing.T) {
 	}
 }
 
-// TestLargeAnswers: answers that are much larger than their questions do not
-// gather while the first is waited for.
+// TestLargeAnswers: answers much larger than their questions do not accumulate while the first
+// is pending.
 func TestLargeAnswers(t *testing.T) {
 	const lines, most = 1_000, 128
 	file := filepath.Join(t.TempDir(), "robots.txt")
@@ -324,7 +322,7 @@ func TestLargeAnswers(t *testing.T) {
 	}
 }
 
-// TestKilled: what was answered a second before a kill -9 is in the file of --cache.
+// TestKilled: answers printed a second before a kill -9 are in the file of --cache.
 func TestKilled(t *testing.T) {
 	const sites = 20
 	l := newLarge(t, sites)
@@ -351,16 +349,16 @@ func TestKilled(t *testing.T) {
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	l.asked.Store(0)
+	l.requested.Store(0)
 	var said bytes.Buffer
 	run(t.Context(), args, strings.NewReader(list), io.Discard, &said)
-	if n := l.asked.Load(); n != 0 {
-		t.Errorf("%d of %d sites are asked again, %s", n, sites, &said)
+	if n := l.requested.Load(); n != 0 {
+		t.Errorf("%d of %d sites were requested again, %s", n, sites, &said)
 	}
 }
 
-// TestSlowSiteInBatch: a slow site delays the lines after it and none before it,
-// though all came together.
+// TestSlowSiteInBatch: a slow site delays the lines after it and none before it, even if all
+// arrived together.
 func TestSlowSiteInBatch(t *testing.T) {
 	quick, slow, _ := newPair(t)
 	_, in, out := start(t, os.Stderr, "check", "--batch", "--allow-private")
@@ -387,8 +385,8 @@ func TestSlowSiteInBatch(t *testing.T) {
 	}
 }
 
-// TestSilentAddress: many sites on one address that never answer delay no site on
-// another, though they come first.
+// TestSilentAddress: many sites on one address that never answer delay no site on another
+// address, although they come first.
 func TestSilentAddress(t *testing.T) {
 	const silent = 300 // who would take some minutes, 16 at a time
 	var in strings.Builder
@@ -400,8 +398,8 @@ func TestSilentAddress(t *testing.T) {
 		defer l.Close()
 		fmt.Fprintf(&in, `{"url":"http://%s/"}`+"\n", l.Addr())
 	}
-	asked := make(chan struct{}, 1)
-	fmt.Fprintf(&in, `{"url":"%s/"}`+"\n", serveAt(t, "127.0.0.2:0", func(http.ResponseWriter, *http.Request) { asked <- struct{}{} }))
+	requested := make(chan struct{}, 1)
+	fmt.Fprintf(&in, `{"url":"%s/"}`+"\n", serveAt(t, "127.0.0.2:0", func(http.ResponseWriter, *http.Request) { requested <- struct{}{} }))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	ended := make(chan int)
@@ -410,9 +408,9 @@ func TestSilentAddress(t *testing.T) {
 		ended <- run(ctx, []string{"check", "--batch", "--allow-private"}, strings.NewReader(in.String()), &out, io.Discard)
 	}()
 	select {
-	case <-asked:
+	case <-requested:
 	case <-time.After(time.Minute):
-		t.Error("the site on another address is not asked while the silent ones wait")
+		t.Error("the site on another address was not requested while the silent ones wait")
 	}
 	cancel()
 	if got := <-ended; got != exitBad {
@@ -420,8 +418,8 @@ func TestSilentAddress(t *testing.T) {
 	}
 }
 
-// TestAddressPace: sites on one address are asked at its pace, all together, and at
-// none if that is the wish.
+// TestAddressPace: sites on one address share its rate limit, and have none if it is switched
+// off.
 func TestAddressPace(t *testing.T) {
 	for _, tt := range []struct {
 		pace  []string
@@ -449,7 +447,7 @@ func TestAddressPace(t *testing.T) {
 			t.Errorf("%v: exit status %d: %s", tt.pace, got, &out)
 		}
 		if took := time.Unix(0, last.Load()).Sub(began); took < tt.least {
-			t.Errorf("%v: the last of %d is asked after %v, want at least %v", tt.pace, tt.sites, took, tt.least)
+			t.Errorf("%v: the last of %d is requested after %v, want at least %v", tt.pace, tt.sites, took, tt.least)
 		}
 	}
 }

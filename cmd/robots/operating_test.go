@@ -16,9 +16,8 @@ import (
 
 const operating = "../../docs/operating.md"
 
-// TestOperating: docs/operating.md lists the settings that there are, its file of
-// settings and its calls are ones that the program takes, and its paths are those
-// of the admin listener.
+// TestOperating: docs/operating.md lists all settings, the program accepts its settings file and
+// commands, and its paths are those of the admin listener.
 //
 //	go test ./cmd/robots -run TestOperating -update
 func TestOperating(t *testing.T) {
@@ -70,7 +69,7 @@ func TestOperating(t *testing.T) {
 	}
 }
 
-// settingsTable is the table of the settings.
+// settingsTable returns the table of the settings.
 func settingsTable() string {
 	var b strings.Builder
 	b.WriteString("\n| name | default | |\n| --- | --- | --- |\n")
@@ -91,7 +90,7 @@ func settingsTable() string {
 	return b.String() + "\n"
 }
 
-// TestUnit: systemd understands the unit and finds nothing wrong in it.
+// TestUnit: systemd accepts the unit without warnings.
 func TestUnit(t *testing.T) {
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
 		t.Skip("skipped: ", err)
@@ -117,7 +116,7 @@ func TestUnit(t *testing.T) {
 	}
 }
 
-// TestAlerts: the alerts are rules of Prometheus about metrics that there are.
+// TestAlerts: the alerts are Prometheus rules about existing metrics.
 func TestAlerts(t *testing.T) {
 	text, err := os.ReadFile("../../docs/operating/alerts.yaml")
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestPicture holds docs/explain.svg, which README.md shows, against what the
-// command prints in a terminal. To draw it anew:
+// TestPicture compares docs/explain.svg, which README.md shows, with the output of the command
+// in a terminal. To draw it again:
 //
 //	README=write go test ./cmd/robots -run TestPicture
 func TestPicture(t *testing.T) {
@@ -37,7 +37,7 @@ func TestPicture(t *testing.T) {
 	}
 }
 
-// picture draws a terminal in which a command was run.
+// picture draws a terminal with a command and its output.
 func picture(command, out string) []byte {
 	const wide, high, left, top = 7.83, 19, 20, 34 // a character, a line, the margins, in pixels
 	fills := map[string]string{bold: "font-weight=\"bold\"", faint: "fill=\"#8b98a8\"", red: "fill=\"#ff8080\"", green: "fill=\"#7ee2a0\"", yellow: "fill=\"#f2cc60\""}

@@ -22,9 +22,9 @@ import (
 	"github.com/robotskit/robots/cmd/internal/bulk"
 )
 
-// A pool does as an executable pool of ClickHouse: processes that are kept open, each of which
-// is given a chunk of rows and has to answer all of it before it is given another. They run
-// the commands of docs/bulk.md.
+// A pool works like an executable pool of ClickHouse: processes that stay open, each of which
+// gets a chunk of rows and has to answer all of it before it gets another. They run the commands
+// of docs/bulk.md.
 type pool struct {
 	t      *testing.T
 	idle   chan *pooled
@@ -58,7 +58,7 @@ func newPool(t *testing.T, processes int, header bool) *pool {
 	return p
 }
 
-// ask has a chunk answered by a process that has nothing to do.
+// ask sends a chunk to an idle process and returns its answers.
 func (p *pool) ask(rows []string) (answers []string, err error) {
 	c := <-p.idle
 	defer func() { p.idle <- c }()
@@ -90,7 +90,7 @@ func (p *pool) ask(rows []string) (answers []string, err error) {
 	return answers, <-wrote
 }
 
-// end closes the pipes: every process ends with status 0 and has said nothing more.
+// end closes the pipes: every process ends with status 0 and no further output.
 func (p *pool) end() {
 	for range cap(p.idle) {
 		c := <-p.idle
@@ -106,8 +106,8 @@ func rowOf(body []byte, agent, dialect, url string) string {
 	return strings.Join([]string{base64.StdEncoding.EncodeToString(body), agent, dialect, url}, "\t")
 }
 
-// TestPool: several processes, chunks of any length, one row out a row in, in order, and
-// nothing is held back at the end of a chunk.
+// TestPool: several processes, chunks of any length, one output row per input row, in order, and
+// nothing is kept back at the end of a chunk.
 func TestPool(t *testing.T) {
 	for _, header := range []bool{false, true} {
 		p := newPool(t, 3, header)
@@ -142,7 +142,7 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// TestRowsEnd: what is no chunk ends the program, after the rows before it.
+// TestRowsEnd: an invalid chunk ends the program, after the rows before it.
 func TestRowsEnd(t *testing.T) {
 	const row, answer = "\t\t\t/\n", "allow\tempty-file\t\\N\t\\N\n"
 	for _, c := range []struct {
@@ -170,8 +170,8 @@ func TestRowsEnd(t *testing.T) {
 	}
 }
 
-// TestContract: the same shards by an array of jobs, by one run, and by rows on standard input
-// that a pool drives, say the same.
+// TestContract: an array job, one run, and a pool with rows on standard input give the same
+// verdicts for the same shards.
 func TestContract(t *testing.T) {
 	dir := t.TempDir()
 	snapshot, sliced, whole := filepath.Join(dir, "snap"), filepath.Join(dir, "sliced"), filepath.Join(dir, "whole")
@@ -205,7 +205,7 @@ func TestContract(t *testing.T) {
 		}
 	}
 
-	// Bodies of the snapshot, to ask of them what the rows of verdicts say.
+	// Bodies of the snapshot, to repeat the questions of the rows.
 	bodies := map[string][]byte{}
 	sums := map[string]string{} // of bodies, by input and offset of the capture
 	tableLines(t, filepath.Join(snapshot, "bodies"), func(_ string, row map[string]any) {

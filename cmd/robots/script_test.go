@@ -31,38 +31,38 @@ func TestMain(m *testing.M) {
 	}})
 }
 
-// ownSitesEnv names the addresses of a test's sites that robots serve may ask.
+// ownSitesEnv names the addresses of test sites that robots serve may request.
 const ownSitesEnv = "ROBOTS_TEST_SITES"
 
-// TestScript runs the program as a user does. Beside the commands of testscript
+// TestScript runs the program as a user does. Besides the commands of testscript
 // there are
 //
-//	status N robots ARG...   runs the program and compares its exit status; N may be 0|1
+//	status N robots ARG...   runs the program and compares its exit status; N can be 0|1
 //	members stdout NAME...   every line of stdout is a JSON object of exactly
 //	                         these members in this order
 //	line FILE N              writes a batch line of exactly N bytes
 //	site NAME KIND [ARG]...  a web site on this machine with its URL in $NAME, or
-//	                         another answer of it: file FILE, gzip FILE, status N
+//	                         changes its response: file FILE, gzip FILE, status N
 //	                         (each with HEADER=VALUE...), any FILE (at every path),
 //	                         missing N (status N for all but the home page),
 //	                         redirect URL, slow
 //	page NAME PATH STATUS FILE|- [HEADER=VALUE]...
 //	                         a page of a site; without one it answers 404
-//	asked NAME N [AGENT]     the site was asked N times, last by this User-Agent
+//	requests NAME N [AGENT]  the site has received N requests, the last with this User-Agent
 //	plain FILE TO            copies without ports, times and durations
 //	kept CACHE URL AGE FILE [failing AGE]
 //	                         a cache file with a file of that age, and an outage
 //	redis start [CONFIG]...  a Redis server of the script, with its URL in $REDIS
 //	                         and the password "geheim"
-//	redis kill|replace       ends it, or puts an empty one there
+//	redis kill|replace       ends it, or starts an empty one at its address
 //	dns start ZONE           a name server with its address in $DNS (dnstest)
-//	dns asked N [WHAT]       it was asked N times, for WHAT as in "PTR 192.0.2.1"
+//	dns queries N [WHAT]     it has received N queries, for WHAT as in "PTR 192.0.2.1"
 //	gzip FILE TO             compresses; concat A B TO joins files, and cut FILE TO
-//	                         leaves the last half of one away
+//	                         drops the last half of one
 //	envsubst FILE TO         copies with the values of variables
 //	workflow FILE [X=V]...   the steps of a workflow of GitHub as step-NAME.sh
 //	hooks FILE               the hooks of pre-commit as hook-ID.sh
-//	at NAME DURATION         a moment that far from now in $NAME
+//	at NAME DURATION         a time relative to now in $NAME
 func TestScript(t *testing.T) {
 	examples, err := filepath.Abs("../../examples")
 	if err != nil {
@@ -113,7 +113,7 @@ func TestScript(t *testing.T) {
 			"line":     longLine,
 			"site":     webSiteCommand,
 			"page":     webPageCommand,
-			"asked":    asked,
+			"requests": requests,
 			"plain":    plain,
 			"kept":     kept,
 			"at":       at,
@@ -186,7 +186,7 @@ type dnsKey struct{}
 // nameServer runs a name server that ends with t, the test of all scripts.
 func nameServer(t *testing.T, ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
-		ts.Fatalf("usage: dns start ZONE|asked N [WHAT]")
+		ts.Fatalf("usage: dns start ZONE|queries N [WHAT]")
 	}
 	server, _ := ts.Value(dnsKey{}).(**dnstest.Server)
 	if args[0] == "start" {
@@ -194,8 +194,8 @@ func nameServer(t *testing.T, ts *testscript.TestScript, neg bool, args []string
 		ts.Setenv("DNS", (*server).Addr())
 		return
 	}
-	if got := (*server).Asked(strings.Join(args[2:], " ")); strconv.Itoa(got) != args[1] {
-		ts.Fatalf("the name server was asked %d times, want %s", got, args[1])
+	if got := (*server).Queries(strings.Join(args[2:], " ")); strconv.Itoa(got) != args[1] {
+		ts.Fatalf("the name server received %d queries, want %s", got, args[1])
 	}
 }
 

@@ -27,7 +27,7 @@ import (
 	paceredis "github.com/robotskit/robots/pace/redis"
 )
 
-// A served is the program as robots serve.
+// A served is a running robots serve.
 type served struct {
 	cmd         *exec.Cmd
 	out         *bufio.Reader
@@ -35,7 +35,7 @@ type served struct {
 	log         *logLines
 }
 
-// logLines keeps what a program says, and lets a test wait for it.
+// logLines keeps the log of a program, and lets a test wait for a line.
 type logLines struct {
 	mu    sync.Mutex
 	text  bytes.Buffer
@@ -115,8 +115,8 @@ func (s *served) wait() int {
 	return s.cmd.ProcessState.ExitCode()
 }
 
-// TestServeDrain: a program that is told to end under load answers every request
-// that it has accepted, is not ready meanwhile, and ends with status 0.
+// TestServeDrain: a signal under load: the program answers every request that it has accepted,
+// is not ready meanwhile, and ends with status 0.
 func TestServeDrain(t *testing.T) {
 	s := runServer(t, "--store", "memory", "--drain-delay", "200ms")
 	var answered, begun atomic.Int64
@@ -177,7 +177,7 @@ func TestServeEnds(t *testing.T) {
 	}
 }
 
-// processors is how many a process of this machine works with, whatever -cpu says.
+// processors is the GOMAXPROCS of new processes, whatever -cpu is.
 var processors = runtime.GOMAXPROCS(0)
 
 // TestServeFiles: the service has a robots.txt that keeps crawlers off its API, and an icon.
@@ -191,7 +191,7 @@ func TestServeFiles(t *testing.T) {
 	}
 }
 
-// TestServeIdle: what a connection without requests costs in memory.
+// TestServeIdle: the memory of a connection without requests.
 func TestServeIdle(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("what a process has in memory is read from /proc")
@@ -227,7 +227,7 @@ func TestServeIdle(t *testing.T) {
 // TestServeDemo: the curl line of each demo site works, and the guard permits nothing else of this machine.
 func TestServeDemo(t *testing.T) {
 	s := runServer(t, "--demo")
-	other := serveAt(t, "127.0.0.1:0", func(http.ResponseWriter, *http.Request) { t.Error("a server that is none of the demo was asked") })
+	other := serveAt(t, "127.0.0.1:0", func(http.ResponseWriter, *http.Request) { t.Error("a server outside the demo was requested") })
 	sites := map[string][]string{
 		"shop":     {`"allowed":false`, `"line":5`, `/sitemap.xml`},
 		"blog":     {`"allowed":false`, `"crawl_delay":10`},
@@ -258,7 +258,7 @@ func TestServeDemo(t *testing.T) {
 	}
 }
 
-// get returns what a server answers with 200.
+// get returns a response with status 200.
 func get(t *testing.T, url string) string {
 	t.Helper()
 	resp, err := http.Get(url)
@@ -273,9 +273,8 @@ func get(t *testing.T, url string) string {
 	return string(body)
 }
 
-// TestServeReady: a server that needs Redis is not ready while that is away, and is
-// again when it is back, though nobody asks it anything; one that does not need it
-// stays ready.
+// TestServeReady: a server that needs Redis is not ready while Redis is unavailable, and is
+// ready again afterwards even without requests; a server that does not need it stays ready.
 func TestServeReady(t *testing.T) {
 	redis := redistest.Start(t, redistest.Options{Config: []string{"requirepass geheim"}})
 	t.Setenv("ROBOTS_REDIS_PASSWORD", "geheim")
@@ -309,7 +308,7 @@ func TestServeReady(t *testing.T) {
 	} else if !regexp.MustCompile(`(?m)^robots_limiter_degraded_seconds [0-9.e-]*[1-9]`).MatchString(m) {
 		t.Error("the metrics do not say that the limiter is degraded")
 	}
-	// The store notices first; the limiter with its next heartbeat.
+	// The store notices first, the limiter with its next heartbeat.
 	if needs.log.await(`"level":"WARN","msg":"the fleet's Redis is unreachable","error":`) == nil {
 		t.Errorf("the log does not report the outage: %s", needs.log)
 	}
@@ -339,7 +338,7 @@ func TestServeReady(t *testing.T) {
 	}
 }
 
-// TestServeBounds: a server keeps records for as long as it is told to.
+// TestServeBounds: a server keeps records for the configured time.
 func TestServeBounds(t *testing.T) {
 	redis := redistest.Start(t, redistest.Options{})
 	site := serveAt(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
@@ -364,7 +363,7 @@ func TestServeBounds(t *testing.T) {
 	}
 }
 
-// TestServeSizes: the sizes that are set are those that hold, larger ones than the usual too.
+// TestServeSizes: the configured sizes apply, also above the defaults.
 func TestServeSizes(t *testing.T) {
 	s := runServer(t, "--store", "memory", "--header-size", "32KiB", "--url-size", "16KiB", "--body-size", "3MiB", "--batch-size", "12MiB")
 	client := &http.Client{}
@@ -390,14 +389,14 @@ func TestServeSizes(t *testing.T) {
 			t.Errorf("%s: status %d, want %d", tt.name, resp.StatusCode, tt.status)
 		}
 	}
-	// The address is refused, which is an answer: nothing is asked.
+	// The address is refused, which is an answer: no request is sent.
 	if got := get(t, s.open+"/v1/check?url=http://127.0.0.1/"+strings.Repeat("a", 12<<10)); !strings.Contains(got, `"reason":"refused"`) {
 		t.Errorf("a long URL: %.200s", got)
 	}
 }
 
-// TestServeDrained: a server that an operator drains is not ready any more, and gives no
-// permits, until the operator ends that; the other one of the fleet goes on.
+// TestServeDrained: a server that an operator has drained is not ready and issues no permits
+// until it is resumed; the other server of the fleet continues.
 func TestServeDrained(t *testing.T) {
 	redis := redistest.Start(t, redistest.Options{})
 	site := newPacedSite(t, 60, 0)

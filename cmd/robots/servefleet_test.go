@@ -20,7 +20,7 @@ import (
 	"github.com/robotskit/robots/internal/redistest"
 )
 
-// pacedSite is a site that notes when it was asked.
+// pacedSite is a site that records the times of its requests.
 type pacedSite struct {
 	url      string
 	interval time.Duration
@@ -59,13 +59,13 @@ func newPacedSite(t *testing.T, i int, interval time.Duration) *pacedSite {
 	return s
 }
 
-func (s *pacedSite) asked() (robots, overlap, pages int) {
+func (s *pacedSite) requests() (robots, overlap, pages int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.robots, s.overlap, len(s.pages)
 }
 
-// closest returns how close two starts came to each other.
+// closest returns the shortest time between two requests.
 func (s *pacedSite) closest() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +85,7 @@ type serverFleet struct {
 	client  *http.Client
 }
 
-// some returns a server that runs.
+// some returns a running server.
 func (f *serverFleet) some() int {
 	if f.killed.Load() {
 		return 1 + rand.IntN(len(f.servers)-1)
@@ -93,7 +93,8 @@ func (f *serverFleet) some() int {
 	return rand.IntN(len(f.servers))
 }
 
-// ask asks a server, GET without a body. The status is 0 if the server was killed meanwhile.
+// ask sends a request to a server, GET without a body. The status is 0 if the server was killed
+// meanwhile.
 func (f *serverFleet) ask(server int, path, body string) (status int, reply string) {
 	var resp *http.Response
 	var err error
@@ -117,7 +118,7 @@ func (f *serverFleet) ask(server int, path, body string) (status int, reply stri
 	return status, reply
 }
 
-// check asks whether a site may be asked, and reports whether the answer is right.
+// check checks a URL of a site, and reports whether the answer is right.
 func (f *serverFleet) check(server int, s *pacedSite) {
 	status, reply := f.ask(server, "/v1/check?url="+neturl.QueryEscape(s.url+"/private"), "")
 	if status != 0 && (status != http.StatusOK || !strings.Contains(reply, `"line":3`)) {
@@ -125,13 +126,13 @@ func (f *serverFleet) check(server int, s *pacedSite) {
 	}
 }
 
-// fleetPermit is a permit with what stands beside it.
+// fleetPermit is a permit with the rest of the response.
 type fleetPermit struct {
 	ID             string
 	Start, Expires time.Time
 }
 
-// permit asks for a permit. Without one it returns the status.
+// permit acquires a permit. Without one it returns the status.
 func (f *serverFleet) permit(server int, s *pacedSite, within, hold string) (*fleetPermit, int) {
 	status, reply := f.ask(server, "/v1/permits", fmt.Sprintf(`{"url":"%s/page","agent":"MyBot","within":"%s","hold":"%s"}`, s.url, within, hold))
 	if status != http.StatusOK {
@@ -152,10 +153,10 @@ func (f *serverFleet) giveBack(server int, p *fleetPermit, body string) int {
 	return status
 }
 
-// retryPause is how long a client waits before it asks again.
+// retryPause is the time between two attempts of a client.
 const retryPause = 50 * time.Millisecond
 
-// crawl is a client until stop is closed: questions about sites that are held, and pages
+// crawl is a client until stop is closed: it checks URLs of cached sites, and requests pages
 // with permits.
 func (f *serverFleet) crawl(sites []*pacedSite, stop <-chan struct{}) {
 	for {
@@ -185,10 +186,10 @@ func (f *serverFleet) crawl(sites []*pacedSite, stop <-chan struct{}) {
 	}
 }
 
-// TestServeFleet: servers on one Redis are one service. Whatever becomes of a server and
-// of Redis, no site is asked for two robots.txt at a time nor for pages faster than its
-// interval, and what a server holds is answered. A permit is its client's: it outlives its
-// server, any other takes it back, and it ends when it says.
+// TestServeFleet: servers on one Redis are one service. Whatever happens to a server or to
+// Redis, no site gets two robots.txt requests at a time or pages faster than its interval, and
+// cached sites are answered. A permit belongs to its client: it outlives its server, any other
+// server releases it, and it ends at its expiry.
 func TestServeFleet(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: seconds of load")
@@ -216,7 +217,7 @@ func TestServeFleet(t *testing.T) {
 	}
 	began := time.Now()
 
-	// All servers are asked about all sites at the same time.
+	// All servers check all sites at the same time.
 	held := sites[:origins+2]
 	var asking sync.WaitGroup
 	for server := range f.servers {
@@ -232,8 +233,8 @@ func TestServeFleet(t *testing.T) {
 	}
 	asking.Wait()
 	for _, s := range held {
-		if n, _, _ := s.asked(); n != 1 {
-			t.Errorf("%s was asked %d times for its robots.txt by three servers", s.url, n)
+		if n, _, _ := s.requests(); n != 1 {
+			t.Errorf("%s received %d requests for its robots.txt from three servers", s.url, n)
 		}
 	}
 	for server := range f.servers { // and to fetch again what they hold
@@ -259,7 +260,7 @@ func TestServeFleet(t *testing.T) {
 	defer end()
 	total := func() (n int) {
 		for _, s := range sites {
-			_, _, pages := s.asked()
+			_, _, pages := s.requests()
 			n += pages
 		}
 		return n
@@ -276,7 +277,7 @@ func TestServeFleet(t *testing.T) {
 	given, _ := f.permit(0, lent, "0s", "10m")
 	lost, _ := f.permit(0, kept, "0s", long)
 	if given == nil || lost == nil {
-		t.Fatal("no permit of a site that nobody has asked")
+		t.Fatal("no permit for a site without requests")
 	}
 	f.killed.Store(true)
 	if err := f.servers[0].cmd.Process.Kill(); err != nil {
@@ -355,7 +356,7 @@ func TestServeFleet(t *testing.T) {
 
 	var late int
 	for i, s := range sites {
-		robots, overlap, _ := s.asked()
+		robots, overlap, _ := s.requests()
 		most, atOnce := 1, 1
 		switch {
 		case i < refreshed:
@@ -364,18 +365,18 @@ func TestServeFleet(t *testing.T) {
 			most, atOnce = 2, 2
 		}
 		if robots < 1 || robots > most || overlap > atOnce {
-			t.Errorf("%s was asked %d times for its robots.txt, %d times at once", s.url, robots, overlap)
+			t.Errorf("%s received %d requests for its robots.txt, %d concurrently", s.url, robots, overlap)
 		}
 		if gap := s.closest(); gap < s.interval {
-			t.Errorf("%s, with an interval of %s, was asked for pages %s apart", s.url, s.interval, gap)
+			t.Errorf("%s, with an interval of %s, received page requests %s apart", s.url, s.interval, gap)
 		}
 		late += s.late
 	}
 	t.Logf("3 servers, %d clients, %d origins, %.0f s: %d pages, %d of them before Redis was back, %d clients too late", clients, origins, time.Since(began).Seconds(), total(), still, late)
 }
 
-// TestServeResume: the next process with the file of one that was drained takes back its
-// permits, keeps the intervals of its sites, and leaves those alone that asked for it.
+// TestServeResume: the next process with the same file as a drained one accepts its permits,
+// keeps the intervals of its sites, and requests no site that wants to be left alone.
 func TestServeResume(t *testing.T) {
 	out, back, later := newPacedSite(t, 0, 5*time.Minute), newPacedSite(t, 1, 5*time.Minute), newPacedSite(t, 2, time.Second)
 	t.Setenv(ownSitesEnv, strings.ReplaceAll(strings.Join([]string{out.url, back.url, later.url}, " "), "http://", ""))
@@ -385,7 +386,7 @@ func TestServeResume(t *testing.T) {
 	other, _ := f.permit(0, back, "1s", "1h")
 	third, _ := f.permit(0, later, "1s", "1h")
 	if given == nil || other == nil || third == nil {
-		t.Fatal("no permit of a site that nobody has asked")
+		t.Fatal("no permit for a site without requests")
 	}
 	if status := f.giveBack(0, other, `{"status":200}`); status != http.StatusOK {
 		t.Errorf("given back: %d", status)
@@ -432,8 +433,8 @@ func TestServeResume(t *testing.T) {
 		}
 	}
 	for _, s := range []*pacedSite{out, back, later} {
-		if n, _, _ := s.asked(); n != 1 {
-			t.Errorf("%s was asked %d times for its robots.txt", s.url, n)
+		if n, _, _ := s.requests(); n != 1 {
+			t.Errorf("%s received %d requests for its robots.txt", s.url, n)
 		}
 	}
 }

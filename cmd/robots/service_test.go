@@ -39,8 +39,8 @@ func realQuestions(t *testing.T) []string {
 	return list
 }
 
-// TestServiceBatch: robots check --batch and POST /v1/check give the same bytes, as lines
-// and as one object.
+// TestServiceBatch: robots check --batch and POST /v1/check return the same bytes, as lines and
+// as one object.
 func TestServiceBatch(t *testing.T) {
 	service, err := server.New(server.Parts{})
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/robotskit/robots/internal/campaign"
 )
 
-// TestSignalsHostile: whatever a file holds, the text cannot steer a terminal, every
-// line of JSON can be read, and notes are bounded.
+// TestSignalsHostile: whatever a file contains, no escape sequence reaches the terminal, every
+// line of JSON is valid, and notes are bounded.
 func TestSignalsHostile(t *testing.T) {
 	campaign.OneGoroutine(t)
 	var names, lines, agents strings.Builder
@@ -62,7 +62,7 @@ func TestSignalsHostile(t *testing.T) {
 	}
 }
 
-// TestDrafts: each field is told with a document and the day of it.
+// TestDrafts: each field is listed with a document and its date.
 func TestDrafts(t *testing.T) {
 	for _, d := range drafts {
 		if _, err := time.Parse(time.DateOnly, d.date); err != nil || d.document == "" || !strings.HasPrefix(d.page, "https://") || d.field != strings.ToLower(d.title) {

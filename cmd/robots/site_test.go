@@ -20,21 +20,21 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// A webSite is a site of a script. Its robots.txt is what the script last said.
+// A webSite is a site of a script, with the last response set for its robots.txt.
 type webSite struct {
 	server *httptest.Server
 	closed chan struct{}
 
-	mu     sync.Mutex
-	kind   string
-	args   []string
-	body   string
-	asked  int
-	agents []string
-	pages  map[string]webPage // by path
+	mu       sync.Mutex
+	kind     string
+	args     []string
+	body     string
+	requests int
+	agents   []string
+	pages    map[string]webPage // by path
 }
 
-// A webPage is what a site answers for a page: the headers, and a body.
+// A webPage is the response for a page: headers and a body.
 type webPage struct {
 	status  int
 	headers []string
@@ -58,8 +58,8 @@ func (w *webSites) close() {
 
 func sitesOf(ts *testscript.TestScript) *webSites { return ts.Value(webSitesKey{}).(*webSites) }
 
-// webSiteCommand starts a site and puts its URL into the variable of that name,
-// or changes what it answers.
+// webSiteCommand starts a site and puts its URL into the variable of that name, or changes its
+// response.
 func webSiteCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: site NAME file|gzip|any|status|missing|redirect|slow [arg...]")
@@ -82,7 +82,7 @@ func webSiteCommand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// webPageCommand gives a site a page.
+// webPageCommand adds a page to a site.
 func webPageCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 4 {
 		ts.Fatalf("usage: page NAME PATH STATUS FILE|- [HEADER=VALUE]...")
@@ -109,7 +109,7 @@ func (s *webSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	kind, args, body := s.kind, s.args, s.body
 	page, isPage := s.pages[r.URL.Path]
-	s.asked++
+	s.requests++
 	s.agents = append(s.agents, r.UserAgent())
 	s.mu.Unlock()
 	if isPage {
@@ -161,10 +161,10 @@ func (s *webSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, body)
 }
 
-// asked compares how often a site was asked, and by whom.
-func asked(ts *testscript.TestScript, neg bool, args []string) {
+// requests checks how many requests a site received, and the last User-Agent.
+func requests(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
-		ts.Fatalf("usage: asked NAME N [AGENT]")
+		ts.Fatalf("usage: requests NAME N [AGENT]")
 	}
 	s := sitesOf(ts).sites[args[0]]
 	if s == nil {
@@ -172,11 +172,11 @@ func asked(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if want, err := strconv.Atoi(args[1]); err != nil || s.asked != want {
-		ts.Fatalf("%s was asked %d times, want %s", args[0], s.asked, args[1])
+	if want, err := strconv.Atoi(args[1]); err != nil || s.requests != want {
+		ts.Fatalf("%s received %d requests, want %s", args[0], s.requests, args[1])
 	}
 	if len(args) > 2 && s.agents[len(s.agents)-1] != args[2] {
-		ts.Fatalf("%s was asked by %q, want %q", args[0], s.agents[len(s.agents)-1], args[2])
+		ts.Fatalf("%s was last requested by %q, want %q", args[0], s.agents[len(s.agents)-1], args[2])
 	}
 }
 
@@ -193,8 +193,8 @@ var varying = []struct {
 	{regexp.MustCompile(`\d+ bytes received`), "N bytes received"},
 }
 
-// plain copies a file with every site by its name and without what differs
-// between runs.
+// plain copies a file with the names of sites instead of their URLs and without anything that
+// differs between runs.
 func plain(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: plain FILE TO")
@@ -241,7 +241,7 @@ func kept(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(store.Close())
 }
 
-// at puts a time that long from now into a variable.
+// at puts a time relative to now into a variable.
 func at(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: at NAME DURATION")

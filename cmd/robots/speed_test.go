@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// thirteen is a file as shops have them.
+// thirteen is a typical file of a shop.
 const thirteen = "User-agent: *\nDisallow: /a/\nDisallow: /search\nDisallow: /*?sort=\nAllow: /a/public/\nDisallow: /cart\nDisallow: /checkout\n" +
 	"Disallow: /private/*.html$\nDisallow: /tmp/\nAllow: /tmp/x\nDisallow: /login\nDisallow: /*.pdf$\nDisallow: /admin/\nDisallow: /api/*/internal\n" +
 	"Sitemap: https://shop.example/sitemap.xml\n"
 
-// TestListAllocations bounds what a URL of a list costs: its string and that of its rule, and
-// a part of what belongs to the run.
+// TestListAllocations limits the allocations per URL of a list: its string, that of its rule,
+// and a share of the run's.
 func TestListAllocations(t *testing.T) {
 	const urls, most = 20_000, 2.5
 	var in strings.Builder

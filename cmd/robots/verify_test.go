@@ -87,7 +87,7 @@ func TestLogLine(t *testing.T) {
 	}
 }
 
-// FuzzLogLine: a line that a server writes is read as the request that it received.
+// FuzzLogLine: a line written by a server is read as the request that it received.
 func FuzzLogLine(f *testing.F) {
 	f.Add("frank", "GET / HTTP/1.1", "http://a/", "MyBot/1.0", true)
 	f.Add(`a] "b`, "\"\\", "\\", "x\\\"", false)

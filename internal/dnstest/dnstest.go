@@ -23,7 +23,7 @@ type Server struct {
 	zone map[string][]record
 
 	mu    sync.Mutex
-	asked map[string]int
+	queries map[string]int
 }
 
 // A record is an answer for a name: of one type, or for all types a failure.
@@ -34,7 +34,7 @@ type record struct{ kind, value string }
 // REFUSED, or SILENT, which is no answer. Other names do not exist.
 func Start(t testing.TB, zone string) *Server {
 	t.Helper()
-	s := &Server{zone: map[string][]record{}, asked: map[string]int{}}
+	s := &Server{zone: map[string][]record{}, queries: map[string]int{}}
 	for line := range strings.Lines(zone) {
 		f := strings.Fields(line)
 		if len(f) == 0 || f[0][0] == '#' {
@@ -84,19 +84,19 @@ func Start(t testing.TB, zone string) *Server {
 // Addr returns the address and the port of the server.
 func (s *Server) Addr() string { return s.udp.LocalAddr().String() }
 
-// Asked returns how often the server was asked for a type of a name or of an address, as
+// Queries returns how often the server was queries for a type of a name or of an address, as
 // in "PTR 192.0.2.1" or "A www.example.com", or with "" for anything.
-func (s *Server) Asked(what string) int {
+func (s *Server) Queries(what string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if kind, name, ok := strings.Cut(what, " "); ok {
 		if a, err := netip.ParseAddr(name); err == nil {
 			name = strings.TrimSuffix(Reverse(a), ".")
 		}
-		return s.asked[kind+" "+name+"."]
+		return s.queries[kind+" "+name+"."]
 	}
 	n := 0
-	for _, k := range s.asked {
+	for _, k := range s.queries {
 		n += k
 	}
 	return n
@@ -161,7 +161,7 @@ func (s *Server) answer(query []byte, most int) []byte {
 	q := m.Questions[0]
 	name, kind := strings.ToLower(q.Name.String()), strings.TrimPrefix(q.Type.String(), "Type")
 	s.mu.Lock()
-	s.asked[kind+" "+name]++
+	s.queries[kind+" "+name]++
 	s.mu.Unlock()
 	m = dnsmessage.Message{Header: dnsmessage.Header{ID: m.ID, Response: true, RecursionAvailable: true}, Questions: m.Questions}
 	records, known := s.zone[name]
