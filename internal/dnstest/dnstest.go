@@ -84,8 +84,8 @@ func Start(t testing.TB, zone string) *Server {
 // Addr returns the address and the port of the server.
 func (s *Server) Addr() string { return s.udp.LocalAddr().String() }
 
-// Queries returns how often the server was queries for a type of a name or of an address, as
-// in "PTR 192.0.2.1" or "A www.example.com", or with "" for anything.
+// Queries returns the number of queries for a type of a name or of an address, such as
+// "PTR 192.0.2.1" or "A www.example.com", or with "" of all queries.
 func (s *Server) Queries(what string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
