@@ -25,9 +25,9 @@ type question struct {
 func (b *question) askFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringArrayVarP(&b.agents, "agent", "a", nil, "product `TOKEN` of the crawler, repeated most specific first (default *)")
-	f.StringVar(&b.agentFile, "agents", "", "list of crawlers, `FILE`: one a line, tokens separated by spaces or\ncommas, most specific first")
-	f.StringVarP(&b.dialects, "dialect", "d", "rfc9309", "dialects, comma-separated `LIST`, or all: "+strings.Join(ask.DialectNames()[:4], ", ")+",\n"+strings.Join(ask.DialectNames()[4:], ", "))
+	f.StringArrayVarP(&b.agents, "agent", "a", nil, "`TOKEN[,TOKEN]` product tokens of one crawler, most specific first (repeat for several crawlers; default *)")
+	f.StringVar(&b.agentFile, "agents", "", "`FILE` list of crawlers, one per line: tokens separated by spaces or commas, most specific first")
+	f.StringVarP(&b.dialects, "dialect", "d", "rfc9309", "`NAME[,NAME]` auto, "+strings.Join(ask.DialectNames(), ", ")+", all")
 }
 
 // tableFlags declares the flags of ask, join and diff that follow those of one command.
@@ -53,9 +53,15 @@ func (b *question) evaluate(ctx context.Context, task func(bulk.AskOptions) (*bu
 func (b *question) askOptions() (o bulk.AskOptions, err error) {
 	switch {
 	case len(b.agents) > 0 && b.agentFile != "":
-		return o, errors.New("-a and --agents exclude each other: -a is one crawler, --agents FILE lists several")
+		return o, errors.New("-a and --agents exclude each other: name the crawlers with -a or in the file")
 	case len(b.agents) > 0:
-		o.Agents = [][]string{b.agents}
+		for _, value := range b.agents {
+			tokens, err := ask.Tokens(value)
+			if err != nil {
+				return o, fmt.Errorf("-a %w", err)
+			}
+			o.Agents = append(o.Agents, tokens)
+		}
 	case b.agentFile != "":
 		f, err := b.std.open(b.agentFile)
 		if err != nil {
@@ -108,7 +114,7 @@ standard output, for a pipe of Spark or Dask. docs/bulk.md lists the columns.`,
 		},
 	}
 	b.askFlags(cmd)
-	cmd.Flags().StringArrayVar(&b.paths, "path", nil, "`PATH` or URL to evaluate for each site, repeatable (default \"/\")")
+	cmd.Flags().StringArrayVar(&b.paths, "path", nil, "`PATH` path or URL to evaluate for each site (repeat for more; default \"/\")")
 	cmd.Flags().BoolVar(&b.strict, "strict", false, "with -: exit with 1 if a line could not be read")
 	b.tableFlags(cmd)
 	return cmd
@@ -176,7 +182,7 @@ key (com,example), as indexes are, and follow one another by name; --sort sorts 
 		},
 	}
 	b.askFlags(cmd)
-	cmd.Flags().StringVar(&at, "at", "", "`TIME` for URLs without one")
+	cmd.Flags().StringVar(&at, "at", "", "`TIME` time of URLs without one")
 	cmd.Flags().BoolVar(&o.Sort, "sort", false, "sort the lists first, in the output folder")
 	b.tableFlags(cmd)
 	return cmd

@@ -16,6 +16,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/help"
 	"github.com/spf13/cobra"
 )
 
@@ -94,6 +95,7 @@ Exit status: 0 done; 1 some shards failed; 2 invalid usage, or the work cannot c
 	root.SetIn(std.in)
 	root.SetOut(std.out)
 	root.SetErr(std.err)
+	root.SetUsageFunc(help.Usage)
 	root.SetVersionTemplate("robots-bulk {{.Version}}\n")
 	root.AddCommand(
 		packCommand(std, status),

@@ -113,12 +113,12 @@ again and writes the same bytes. The job that ends last removes the runs.`,
 
 func (b *packing) inputFlags(cmd *cobra.Command) {
 	cmd.Flags().SortFlags = false
-	cmd.Flags().StringVar(&b.paths, "paths", "", "list of more inputs, `FILE`: one path a line, also gzip; - is standard input")
+	cmd.Flags().StringVar(&b.paths, "paths", "", "`FILE` list of more inputs, one path per line, also gzip; - for standard input")
 	cmd.Flags().BoolVar(&b.Files, "files", false, "read robots.txt files that are named by their site, also in tar and zip")
 }
 
 func (b *packing) resolveFlags(cmd *cobra.Command) {
-	cmd.Flags().DurationVar(&b.Window, "redirect-window", 24*time.Hour, "longest `TIME` between a redirect and the archived target")
+	cmd.Flags().DurationVar(&b.Window, "redirect-window", 24*time.Hour, "`TIME` maximum time between a redirect and its archived target")
 	cmd.Flags().BoolVar(&b.strict, "strict", false, "exit with 1 if an input record could not be read or an input held none")
 }
 

@@ -39,17 +39,17 @@ type tableRun struct {
 func (b *tableRun) register(cmd *cobra.Command, formats ...string) {
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVarP(&b.dir, "output", "o", "", "output `DIR`; a run that was stopped continues there")
+	f.StringVarP(&b.dir, "output", "o", "", "`DIR` output folder; a run that was stopped continues there")
 	f.IntVar(&b.workers, "workers", 0, "`N` shards to work on concurrently (default one per core)")
 	if len(formats) > 0 {
-		f.StringVar(&b.format, "format", formats[0], "table `FORMAT`: "+strings.Join(formats, ", "))
+		f.StringVar(&b.format, "format", formats[0], "`FORMAT` table format: "+strings.Join(formats, ", "))
 		complete(cmd, "format", formats)
 	}
 }
 
 // registerShare declares the flag that selects one job of an array.
 func (b *tableRun) registerShare(cmd *cobra.Command, flag string) {
-	cmd.Flags().StringVar(&b.share, flag, "", "share `I/N` of the work, such as 1/8; auto/N takes I from the array job\n(Slurm, Kubernetes, AWS Batch), auto takes both from Slurm")
+	cmd.Flags().StringVar(&b.share, flag, "", "`I/N` share of the work, such as 1/8; auto/8 in an array job; auto in Slurm")
 }
 
 // options returns the options of a run.
@@ -179,7 +179,7 @@ be read; 3 not all shards are done yet.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "text", "output `FORMAT`: text, json")
+	cmd.Flags().StringVar(&format, "format", "text", "`FORMAT` text, json")
 	complete(cmd, "format", []string{"text", "json"})
 	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 1 if an input record could not be read")
 	return cmd

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/robotskit/robots/cmd/internal/help"
 	"github.com/robotskit/robots/docs"
 	"github.com/spf13/cobra"
 )
@@ -122,7 +123,7 @@ func printClauses(std *streams, ids []string, format string) error {
 			if c.Source != "" {
 				c.Statement += " (" + c.Source + ")"
 			}
-			wrap(std.out, textWidth, c.ID+"  ", c.Statement)
+			help.Wrap(std.out, c.ID+"  ", c.Statement)
 		}
 	}
 	return nil

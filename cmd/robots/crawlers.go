@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/help"
 	"github.com/robotskit/robots/crawlers"
 	"github.com/spf13/cobra"
 )
@@ -360,7 +361,7 @@ func (c *crawlersCommand) printEntry(e crawlers.Crawler) {
 	fmt.Fprintln(w, c.palette.paint(bold, e.Name))
 	line := func(name, value string) {
 		if value != "" {
-			wrap(w, textWidth, fmt.Sprintf("  %-13s ", name), value)
+			help.Wrap(w, fmt.Sprintf("  %-13s ", name), value)
 		}
 	}
 	dialect := e.Dialect

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/help"
 	"github.com/robotskit/robots/cmd/internal/shapes"
 	"github.com/robotskit/robots/lint"
 	"github.com/spf13/cobra"
@@ -79,9 +80,6 @@ func (j *judge) explanationWriter() func(*urlTarget) error {
 	}
 }
 
-// textWidth is the width that explanations keep to where words allow it.
-const textWidth = 100
-
 // printDerivation writes how a verdict came to be.
 func printDerivation(w io.Writer, colors palette, e *robots.Explanation) {
 	heading(w, colors, "Steps")
@@ -91,7 +89,7 @@ func printDerivation(w io.Writer, colors palette, e *robots.Explanation) {
 	}
 	number := len(strconv.Itoa(len(e.Steps)))
 	for i, s := range e.Steps {
-		wrap(w, textWidth, fmt.Sprintf("  %*d  %s  ", number, i+1, colors.paint(faint, colors.link(s.Clause, clause))), s.Text)
+		help.Wrap(w, fmt.Sprintf("  %*d  %s  ", number, i+1, colors.paint(faint, colors.link(s.Clause, clause))), s.Text)
 	}
 	printMatches(w, colors, e.Matches)
 	printNotes(w, colors, e)
@@ -118,7 +116,7 @@ func printMatches(w io.Writer, colors palette, matches []robots.Match) {
 			}
 		}
 		lead := fmt.Sprintf("  %*d  %s  %*d  %s  ", line, m.Rule.Line(), fill(m.Rule.String(), rule), byteCount, m.Rule.Weight(), colors.paint(style, result))
-		wrap(w, textWidth, lead, m.Why+" ("+colors.link(m.Clause, 0)+")")
+		help.Wrap(w, lead, m.Why+" ("+colors.link(m.Clause, 0)+")")
 	}
 }
 
@@ -142,7 +140,7 @@ func printNotes(w io.Writer, colors palette, e *robots.Explanation) {
 	}
 	for i, n := range e.Notes {
 		lead := fmt.Sprintf("  %s  %s  ", fill(place[i], line), colors.paint(faint, colors.link(n.Clause, clause)))
-		wrap(w, textWidth, lead, n.Text)
+		help.Wrap(w, lead, n.Text)
 	}
 	if e.Dropped > 0 {
 		fmt.Fprintf(w, "  and %d more\n", e.Dropped)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/help"
 	"github.com/robotskit/robots/fetch"
 	"github.com/spf13/cobra"
 )
@@ -143,7 +144,7 @@ func (l *live) printRecord(w io.Writer, colors palette, r *fetch.Record, now tim
 	fmt.Fprintf(w, "%s  %s\n", colors.paint(style, r.Outcome.String()), colors.paint(bold, r.Origin.RobotsURL()))
 	why, means := l.meaning(r, now)
 	for _, line := range []string{why, means} {
-		wrap(w, textWidth, "  ", line)
+		help.Wrap(w, "  ", line)
 	}
 	heading(w, colors, "Requests")
 	number := len(strconv.Itoa(len(r.Hops)))

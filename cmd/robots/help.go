@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/robotskit/robots/cmd/internal/help"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -91,7 +92,7 @@ func helpFor(cmd *cobra.Command) {
 	})
 	f := cmd.Flags().VarPF(&helpAll{cmd}, "help-all", "", "show all flags")
 	f.NoOptDefVal = "true"
-	cmd.SetUsageFunc(usage)
+	cmd.SetUsageFunc(help.Usage)
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		fmt.Fprint(cmd.OutOrStdout(), strings.TrimSpace(cmd.Long)+"\n\n")
 		_ = cmd.Usage() // its error is that of standard output, which the last flush reports
@@ -99,66 +100,6 @@ func helpFor(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		helpFor(sub)
 	}
-}
-
-func usage(cmd *cobra.Command) error {
-	w := cmd.OutOrStdout()
-	fmt.Fprintf(w, "Usage:\n  %s\n", cmd.UseLine())
-	if cmd.HasAvailableSubCommands() {
-		fmt.Fprint(w, "\nCommands:\n")
-		for _, sub := range cmd.Commands() {
-			if sub.IsAvailableCommand() {
-				fmt.Fprintf(w, "  %-11s %s\n", sub.Name(), sub.Short)
-			}
-		}
-	}
-	if cmd.Example != "" {
-		fmt.Fprintf(w, "\nExamples:\n%s\n", cmd.Example)
-	}
-	fmt.Fprint(w, "\nFlags:\n")
-	var flags []*pflag.Flag
-	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if !f.Hidden {
-			flags = append(flags, f)
-		}
-	})
-	width := 0
-	for _, f := range flags {
-		width = max(width, len(flagName(f)))
-	}
-	for _, f := range flags {
-		_, text := flagText(f)
-		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0" && f.DefValue != "[]" && !strings.Contains(text, "default") {
-			text += " (default " + f.DefValue + ")"
-		}
-		wrap(w, textWidth, "  "+fill(flagName(f), min(width, maxFlagColumn))+"  ", strings.ReplaceAll(text, "\n", " "))
-	}
-	return nil
-}
-
-// maxFlagColumn is the widest column of flags.
-const maxFlagColumn = 32
-
-// flagName returns a flag as it is given, with its placeholder.
-func flagName(f *pflag.Flag) string {
-	name := "    --" + f.Name
-	if f.Shorthand != "" {
-		name = "-" + f.Shorthand + ", --" + f.Name
-	}
-	if placeholder, _ := flagText(f); f.NoOptDefVal == "" && placeholder != "" {
-		name += " " + placeholder
-	}
-	return name
-}
-
-// flagText returns the placeholder of a flag and its description. A placeholder at the
-// beginning of the usage is not part of the description.
-func flagText(f *pflag.Flag) (placeholder, text string) {
-	placeholder, text = pflag.UnquoteUsage(f)
-	if strings.HasPrefix(f.Usage, "`") {
-		text = strings.TrimSpace(strings.TrimPrefix(text, placeholder))
-	}
-	return placeholder, text
 }
 
 // helpAll is the flag --help-all: --help with all flags.

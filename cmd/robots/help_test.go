@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/robotskit/robots/cmd/internal/help"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -46,7 +47,7 @@ func TestHelp(t *testing.T) {
 		}
 		visible := 0
 		c.Flags().VisitAll(func(f *pflag.Flag) {
-			if _, usage := flagText(f); len(usage) > description {
+			if _, usage := help.FlagText(f); len(usage) > description {
 				t.Errorf("%s --%s: a description of %d characters: %s", name, f.Name, len(usage), usage)
 			}
 			if !f.Hidden {

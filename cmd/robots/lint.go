@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/help"
 	"github.com/robotskit/robots/cmd/internal/shapes"
 	"github.com/robotskit/robots/lint"
 	"github.com/spf13/cobra"
@@ -346,7 +347,7 @@ func (l *linting) explainCheck() error {
 	}
 	w := l.std.out
 	fmt.Fprintf(w, "%s %s (%s, fix: %s)\n\n", c.ID, c.Name, c.Severity, c.Fix)
-	wrap(w, textWidth, "", c.What+" "+c.Why)
+	help.Wrap(w, "", c.What+" "+c.Why)
 	for _, example := range []struct{ title, text string }{{"Before", c.Before}, {"After", c.After}} {
 		if example.text == "" {
 			continue

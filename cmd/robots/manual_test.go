@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/robotskit/robots/cmd/internal/help"
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
@@ -60,7 +61,7 @@ func TestManual(t *testing.T) {
 		c.Short, c.Long = markdown(c.Short), markdown(c.Long)
 		c.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
 			f.Hidden = false // the manual has the rare flags too
-			placeholder, usage := flagText(f)
+			placeholder, usage := help.FlagText(f)
 			said[c] += " " + usage
 			f.Usage = markdown(usage)
 			if f.Value.Type() != "string" && f.NoOptDefVal == "" {

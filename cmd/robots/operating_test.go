@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/robotskit/robots/cmd/internal/help"
 	"github.com/robotskit/robots/cmd/internal/server"
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
@@ -81,7 +82,7 @@ func settingsTable() string {
 		case initial == "[]":
 			initial = ""
 		}
-		placeholder, usage := flagText(f)
+		placeholder, usage := help.FlagText(f)
 		if placeholder != "" && f.NoOptDefVal == "" {
 			placeholder = " " + placeholder
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/help"
 	"github.com/robotskit/robots/indexing"
 )
 
@@ -141,10 +142,10 @@ func (p *pageCommand) writeContradictions(list []pageVerdict) {
 		if len(list) > 1 {
 			text += " (" + someOf(names[text]) + ")"
 		}
-		wrap(p.std.out, textWidth, "  "+p.palette.paint(yellow, "contradiction")+": ", robots.Printable(text))
+		help.Wrap(p.std.out, "  "+p.palette.paint(yellow, "contradiction")+": ", robots.Printable(text))
 	}
 	if blocked {
-		wrap(p.std.out, textWidth, "  note: ", "the page may not be fetched, so a noindex on it is unknown, and no crawler would read it")
+		help.Wrap(p.std.out, "  note: ", "the page may not be fetched, so a noindex on it is unknown, and no crawler would read it")
 	}
 }
 
@@ -172,7 +173,7 @@ func (p *pageCommand) writeOutlook(r *pageVerdict) {
 		}
 	}
 	if r.ifRead != nil {
-		wrap(p.std.out, textWidth, "  if allowed: ", robots.Printable(strings.Join(unread, "; ")))
+		help.Wrap(p.std.out, "  if allowed: ", robots.Printable(strings.Join(unread, "; ")))
 	}
 }
 

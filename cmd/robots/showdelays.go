@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/help"
 	"github.com/robotskit/robots/pace"
 )
 
@@ -83,9 +84,6 @@ func (v *view) schedule(ctx context.Context) (*schedule, error) {
 	return p, nil
 }
 
-// scheduleWidth is the width that a schedule keeps to: that of its chart.
-const scheduleWidth = 80
-
 // clock is how moments are written for people; the zone stands in the heading.
 const clock = "2006-01-02 15:04:05"
 
@@ -117,7 +115,7 @@ func (p *schedule) write(w io.Writer, colors palette) {
 		}
 		reason := next.Reasons[0]
 		reason.Interval = 0 // it stands in the column before
-		wrap(w, scheduleWidth, "  "+next.Start.Format(startFormat(p.next))+"  "+fill(wait, 16)+"  ", reason.String())
+		help.Wrap(w, "  "+next.Start.Format(startFormat(p.next))+"  "+fill(wait, 16)+"  ", reason.String())
 		before = next.Start
 	}
 
@@ -173,7 +171,7 @@ func (p *schedule) printDay(w io.Writer) {
 		if len(reasons) > 1 {
 			why += "; also " + strings.Join(reasons[1:], "; ")
 		}
-		wrap(w, scheduleWidth, lead, why)
+		help.Wrap(w, lead, why)
 	}
 }
 
@@ -208,7 +206,7 @@ func (p *schedule) printEntries(w io.Writer, colors palette) {
 		if e.Why != "" {
 			said += ": " + e.Why
 		}
-		wrap(w, scheduleWidth, fmt.Sprintf("  line %*d  %s  ", line, e.Line, fill(text[i], value)), said)
+		help.Wrap(w, fmt.Sprintf("  line %*d  %s  ", line, e.Line, fill(text[i], value)), said)
 	}
 }
 

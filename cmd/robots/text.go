@@ -172,51 +172,6 @@ func heading(w io.Writer, colors palette, s string) {
 	fmt.Fprintf(w, "\n%s\n", colors.paint(bold, s))
 }
 
-// wrap writes text after lead and breaks it between words at width; what follows
-// is indented to the width of lead. If that leaves no room, text begins below lead.
-func wrap(w io.Writer, width int, lead, text string) {
-	indent := visible(lead)
-	if indent > width-24 {
-		fmt.Fprintln(w, strings.TrimRight(lead, " "))
-		indent = 12
-		lead = strings.Repeat(" ", indent)
-	}
-	line := lead
-	column := indent
-	for i, word := range strings.Split(text, " ") {
-		n := visible(word)
-		switch {
-		case i == 0:
-		case column+1+n > width:
-			fmt.Fprintln(w, line)
-			line, column = strings.Repeat(" ", indent), indent
-		default:
-			line += " "
-			column++
-		}
-		line += word
-		column += n
-	}
-	fmt.Fprintln(w, line)
-}
-
-// visible returns how many characters of s are shown: escape sequences are not.
-func visible(s string) int {
-	n := 0
-	for {
-		seen, rest, ok := strings.Cut(s, "\x1b")
-		n += utf8.RuneCountInString(seen)
-		if !ok {
-			return n
-		}
-		end := "m"
-		if strings.HasPrefix(rest, "]") {
-			end = "\x1b\\"
-		}
-		_, s, _ = strings.Cut(rest, end)
-	}
-}
-
 // stamp formats a time as --at accepts it.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 

@@ -22,7 +22,7 @@ type Server struct {
 
 	zone map[string][]record
 
-	mu    sync.Mutex
+	mu      sync.Mutex
 	queries map[string]int
 }
 

@@ -19,8 +19,8 @@ import (
 
 // AskOptions are the evaluations of each capture. They are part of the manifest.
 type AskOptions struct {
-	Agents   [][]string `json:"agents"` // tokens of each crawler, most specific first; none is *
-	Dialects []string   `json:"dialects"`
+	Agents   [][]string `json:"agents"`          // tokens of each crawler, most specific first; none is *
+	Dialects []string   `json:"dialects"`        // ask.AutoDialect is that of each crawler
 	Paths    []string   `json:"paths,omitempty"` // or URLs
 	// Steps limits the proofs of access for all agents of one file and dialect; 0 is
 	// access.Steps.
@@ -87,12 +87,17 @@ func (o *AskOptions) canonical() (json.RawMessage, error) {
 // An evaluator evaluates files for all crawlers. It is for one goroutine.
 type evaluator struct {
 	AskOptions
-	names    []string // of the agents
-	dialects []robots.Dialect
-	callers  *robots.Crawlers // agents in the first dialect, then in the next
-	paths    [][]robots.Path
+	crawlers []crawler // in the order of rows
+	all      *robots.Crawlers
 	known    map[withoutBody]*ruleSet
 	row      Verdict // reused by write
+}
+
+// A crawler is one of the agents in one of its dialects.
+type crawler struct {
+	name    string // its tokens, with spaces between
+	dialect robots.Dialect
+	paths   []robots.Path // of AskOptions
 }
 
 // withoutBody is the key of the rules of captures without a body.
@@ -108,36 +113,45 @@ const maxWithoutBody = 1000
 
 func newEvaluator(o AskOptions) (*evaluator, error) {
 	a := &evaluator{AskOptions: o, known: map[withoutBody]*ruleSet{}}
-	for _, name := range o.Dialects {
-		d, err := ask.Dialect(name)
-		if err != nil {
-			return nil, err
-		}
-		a.dialects = append(a.dialects, d)
-		var paths []robots.Path
-		for _, text := range o.Paths {
-			_, path, err := ask.URL(d, text, false)
-			if err != nil {
-				return nil, fmt.Errorf("--path: %w", err)
-			}
-			paths = append(paths, path)
-		}
-		a.paths = append(a.paths, paths)
-	}
+	paths := map[robots.Escapes][]robots.Path{}
 	var list []robots.Crawler
 	for _, tokens := range o.Agents {
-		if err := ask.CheckAgents(tokens, a.dialects...); err != nil {
-			return nil, err
-		}
-		a.names = append(a.names, strings.Join(tokens, " "))
-	}
-	for _, d := range a.dialects {
-		for _, tokens := range o.Agents {
+		seen := map[string]bool{}
+		for _, name := range o.Dialects {
+			d, err := ask.DialectFor(name, tokens...)
+			if err == nil {
+				err = ask.CheckAgents(tokens, d)
+			}
+			if err != nil {
+				return nil, err
+			}
+			if seen[d.Name] {
+				continue // auto beside its dialect
+			}
+			seen[d.Name] = true
+			if paths[d.Escapes] == nil {
+				if paths[d.Escapes], err = o.paths(d); err != nil {
+					return nil, err
+				}
+			}
+			a.crawlers = append(a.crawlers, crawler{strings.Join(tokens, " "), d, paths[d.Escapes]})
 			list = append(list, robots.Crawler{Dialect: d, Tokens: tokens})
 		}
 	}
-	a.callers = robots.NewCrawlers(list...)
+	a.all = robots.NewCrawlers(list...)
 	return a, nil
+}
+
+// paths returns the paths as a dialect reads them.
+func (o *AskOptions) paths(d robots.Dialect) (paths []robots.Path, err error) {
+	for _, text := range o.Paths {
+		_, path, err := ask.URL(d, text, false)
+		if err != nil {
+			return nil, fmt.Errorf("--path: %w", err)
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
 }
 
 // answers are the results of one capture. Crawlers with the same rules share theirs.
@@ -159,9 +173,9 @@ type result struct {
 func (a *evaluator) bodyRules(body []byte, truncated bool) []*robots.Rules {
 	if truncated { // each dialect discards a partial last line (D-17)
 		r := &fetch.Record{Outcome: fetch.Success, Body: body, Truncated: true}
-		return a.callers.RulesBy(func(d robots.Dialect) *robots.Rules { return r.Rules(d, r.Fetched) })
+		return a.all.RulesBy(func(d robots.Dialect) *robots.Rules { return r.Rules(d, r.Fetched) })
 	}
-	return a.callers.Rules(robots.Parse(body))
+	return a.all.Rules(robots.Parse(body))
 }
 
 // captureRules returns the rules for each crawler of a capture without a body, at its time.
@@ -173,32 +187,33 @@ func (a *evaluator) captureRules(c *Capture) ([]*robots.Rules, error) {
 	if !r.Outcome.Good() {
 		r = r.After(nil)
 	}
-	return a.callers.RulesBy(func(d robots.Dialect) *robots.Rules { return r.Rules(d, r.Fetched) }), nil
+	return a.all.RulesBy(func(d robots.Dialect) *robots.Rules { return r.Rules(d, r.Fetched) }), nil
 }
 
 // A ruleSet holds the distinct rules of one body, or of one reason to have no body.
 type ruleSet struct {
-	rules   []*robots.Rules
-	dialect []int // of each of them
-	access  []access.Access
-	index   []int // the rules of each agent in the first dialect, then in the next
+	rules  []*robots.Rules
+	first  []int // crawler of each of them, which has its dialect
+	access []access.Access
+	index  []int // the rules of each crawler
 }
 
 // ruleSet collects distinct rules and proves their access.
 func (a *evaluator) ruleSet(all []*robots.Rules) *ruleSet {
 	s := &ruleSet{index: make([]int, len(all))}
 	made := map[*robots.Rules]int{}
-	var prover *access.Prover
+	provers := map[string]*access.Prover{} // by dialect, so that the cost in one does not change the next
 	for i, r := range all {
-		if i%len(a.names) == 0 {
-			prover = access.NewProver(a.Steps) // so that the cost in one dialect does not change the next
-		}
 		at, ok := made[r]
 		if !ok {
+			dialect := a.crawlers[i].dialect.Name
+			if provers[dialect] == nil {
+				provers[dialect] = access.NewProver(a.Steps)
+			}
 			at = len(s.rules)
 			made[r] = at
-			s.rules, s.dialect = append(s.rules, r), append(s.dialect, i/len(a.names))
-			s.access = append(s.access, prover.Access(r))
+			s.rules, s.first = append(s.rules, r), append(s.first, i)
+			s.access = append(s.access, provers[dialect].Access(r))
 		}
 		s.index[i] = at
 	}
@@ -208,11 +223,11 @@ func (a *evaluator) ruleSet(all []*robots.Rules) *ruleSet {
 // ask evaluates the paths. Without rules, the verdicts are unknown.
 func (a *evaluator) ask(s *ruleSet) *answers {
 	if s == nil {
-		return &answers{slices.Repeat([]result{unknown}, len(a.Paths)), make([]int, len(a.dialects)*len(a.names))}
+		return &answers{slices.Repeat([]result{unknown}, len(a.Paths)), make([]int, len(a.crawlers))}
 	}
 	out := &answers{Index: s.index}
 	for i, r := range s.rules {
-		for _, path := range a.paths[s.dialect[i]] {
+		for _, path := range a.crawlers[s.first[i]].paths {
 			out.Results = append(out.Results, resultOf(r, r.Match(path), s.access[i]))
 		}
 	}
@@ -314,17 +329,16 @@ func (a *evaluator) shard(ctx context.Context, parts []part, format string, p *P
 func (a *evaluator) write(w *table[Verdict], c *Capture, of *answers) error {
 	row := &a.row
 	*row = Verdict{SURT: c.SURT, Origin: c.Origin, Fetched: c.Fetched.UTC(), Outcome: c.Outcome, Engine: Engine(), Input: c.Input, Offset: c.Offset}
-	for agent, name := range a.names {
-		for d := range a.dialects {
-			at := of.Index[d*len(a.names)+agent] * len(a.Paths)
-			for i, path := range a.Paths {
-				row.Agent, row.Dialect, row.Path = name, a.dialects[d].Name, path
-				t := &of.Results[at+i]
-				row.Verdict, row.Reason, row.Line, row.Directive, row.Pattern = t.Verdict, t.Reason, t.Line, t.Directive, t.Pattern
-				row.Group, row.Access, row.CrawlDelay = t.Group, t.Access, t.CrawlDelay
-				if err := w.Write(row); err != nil {
-					return err
-				}
+	for k := range a.crawlers {
+		row.Agent, row.Dialect = a.crawlers[k].name, a.crawlers[k].dialect.Name
+		at := of.Index[k] * len(a.Paths)
+		for i, path := range a.Paths {
+			row.Path = path
+			t := &of.Results[at+i]
+			row.Verdict, row.Reason, row.Line, row.Directive, row.Pattern = t.Verdict, t.Reason, t.Line, t.Directive, t.Pattern
+			row.Group, row.Access, row.CrawlDelay = t.Group, t.Access, t.CrawlDelay
+			if err := w.Write(row); err != nil {
+				return err
 			}
 		}
 	}

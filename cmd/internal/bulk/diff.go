@@ -165,10 +165,8 @@ func (a *evaluator) diff(ctx context.Context, parts [2][]part, s Shard, format s
 
 // every returns rows with one change for all crawlers and dialects.
 func (a *evaluator) every(origin, change string) (rows []Diff) {
-	for _, agent := range a.names {
-		for _, d := range a.dialects {
-			rows = append(rows, Diff{Origin: origin, Agent: agent, Dialect: d.Name, Change: change})
-		}
+	for _, c := range a.crawlers {
+		rows = append(rows, Diff{Origin: origin, Agent: c.name, Dialect: c.dialect.Name, Change: change})
 	}
 	return rows
 }
@@ -199,19 +197,16 @@ func (a *evaluator) changes(before, after *side) ([]Diff, error) {
 	}
 	type pair struct{ before, after *robots.Rules }
 	known := map[pair]Diff{}
-	n := len(a.names)
-	rows := make([]Diff, 0, n*len(a.dialects))
-	for agent, name := range a.names {
-		for d := range a.dialects {
-			p := pair{rules[0][d*n+agent], rules[1][d*n+agent]}
-			row, ok := known[p]
-			if !ok {
-				row = compared(p.before, p.after, a.Steps)
-				known[p] = row
-			}
-			row.Origin, row.Agent, row.Dialect = one.Origin, name, a.dialects[d].Name
-			rows = append(rows, row)
+	rows := make([]Diff, 0, len(a.crawlers))
+	for i, c := range a.crawlers {
+		p := pair{rules[0][i], rules[1][i]}
+		row, ok := known[p]
+		if !ok {
+			row = compared(p.before, p.after, a.Steps)
+			known[p] = row
 		}
+		row.Origin, row.Agent, row.Dialect = one.Origin, c.name, c.dialect.Name
+		rows = append(rows, row)
 	}
 	return rows, nil
 }

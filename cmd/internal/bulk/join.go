@@ -289,26 +289,24 @@ func (j *joiner) join(p place, l listed) error {
 	if rules != nil {
 		for i, r := range rules.rules {
 			path := path
-			if j.dialects[rules.dialect[i]].Escapes == robots.EscapesRaw {
+			if j.crawlers[rules.first[i]].dialect.Escapes == robots.EscapesRaw {
 				path = robots.RawPath(l.url) // as ask.URL takes it
 			}
 			results = append(results, resultOf(r, r.Match(path), rules.access[i]))
 		}
 		j.results = results
 	}
-	for agent, name := range j.names {
-		for d := range j.dialects {
-			t := &unknown
-			if rules != nil {
-				t = &results[rules.index[d*len(j.names)+agent]]
-			}
-			row.Agent, row.Dialect = name, j.dialects[d].Name
-			row.Verdict, row.Reason, row.Line, row.Directive, row.Pattern = t.Verdict, t.Reason, t.Line, t.Directive, t.Pattern
-			row.Group, row.Access, row.CrawlDelay = t.Group, t.Access, t.CrawlDelay
-			j.counts.Rows++
-			if err := j.out.Write(row); err != nil {
-				return err
-			}
+	for i := range j.crawlers {
+		t := &unknown
+		if rules != nil {
+			t = &results[rules.index[i]]
+		}
+		row.Agent, row.Dialect = j.crawlers[i].name, j.crawlers[i].dialect.Name
+		row.Verdict, row.Reason, row.Line, row.Directive, row.Pattern = t.Verdict, t.Reason, t.Line, t.Directive, t.Pattern
+		row.Group, row.Access, row.CrawlDelay = t.Group, t.Access, t.CrawlDelay
+		j.counts.Rows++
+		if err := j.out.Write(row); err != nil {
+			return err
 		}
 	}
 	return nil

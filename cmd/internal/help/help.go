@@ -1,0 +1,118 @@
+// Package help writes the help of commands, and other text for terminals, in 100 columns.
+package help
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Width is the number of columns of text, where words permit it.
+const Width = 100
+
+// maxFlagColumn is the widest column of flags.
+const maxFlagColumn = 32
+
+// Usage writes how to use a command: its subcommands, examples and visible flags.
+func Usage(cmd *cobra.Command) error {
+	w := cmd.OutOrStdout()
+	fmt.Fprintf(w, "Usage:\n  %s\n", cmd.UseLine())
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprint(w, "\nCommands:\n")
+		for _, sub := range cmd.Commands() {
+			if sub.IsAvailableCommand() {
+				fmt.Fprintf(w, "  %-11s %s\n", sub.Name(), sub.Short)
+			}
+		}
+	}
+	if cmd.Example != "" {
+		fmt.Fprintf(w, "\nExamples:\n%s\n", cmd.Example)
+	}
+	fmt.Fprint(w, "\nFlags:\n")
+	width := 0
+	var flags []*pflag.Flag
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			flags = append(flags, f)
+			width = max(width, min(len(flagName(f)), maxFlagColumn))
+		}
+	})
+	for _, f := range flags {
+		_, text := FlagText(f)
+		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0" && f.DefValue != "[]" && !strings.Contains(text, "default") {
+			text += " (default " + f.DefValue + ")"
+		}
+		Wrap(w, fmt.Sprintf("  %-*s  ", width, flagName(f)), text)
+	}
+	return nil
+}
+
+// flagName returns a flag as it is given, with its placeholder.
+func flagName(f *pflag.Flag) string {
+	name := "    --" + f.Name
+	if f.Shorthand != "" {
+		name = "-" + f.Shorthand + ", --" + f.Name
+	}
+	if placeholder, _ := FlagText(f); f.NoOptDefVal == "" && placeholder != "" {
+		name += " " + placeholder
+	}
+	return name
+}
+
+// FlagText returns the placeholder of a flag and its description. A placeholder at the
+// beginning of the usage is not part of the description.
+func FlagText(f *pflag.Flag) (placeholder, text string) {
+	placeholder, text = pflag.UnquoteUsage(f)
+	if strings.HasPrefix(f.Usage, "`") {
+		text = strings.TrimSpace(strings.TrimPrefix(text, placeholder))
+	}
+	return placeholder, text
+}
+
+// Wrap writes text after lead and breaks it between words; what follows is indented to the
+// width of lead. If that leaves no room, text begins below lead.
+func Wrap(w io.Writer, lead, text string) {
+	indent := visible(lead)
+	if indent > Width-24 {
+		fmt.Fprintln(w, strings.TrimRight(lead, " "))
+		indent = 12
+		lead = strings.Repeat(" ", indent)
+	}
+	line, column := lead, indent
+	for i, word := range strings.Split(text, " ") {
+		n := visible(word)
+		switch {
+		case i == 0:
+		case column+1+n > Width:
+			fmt.Fprintln(w, line)
+			line, column = strings.Repeat(" ", indent), indent
+		default:
+			line += " "
+			column++
+		}
+		line += word
+		column += n
+	}
+	fmt.Fprintln(w, line)
+}
+
+// visible returns how many characters of s are shown: escape sequences are not.
+func visible(s string) int {
+	n := 0
+	for {
+		seen, rest, ok := strings.Cut(s, "\x1b")
+		n += utf8.RuneCountInString(seen)
+		if !ok {
+			return n
+		}
+		end := "m"
+		if strings.HasPrefix(rest, "]") {
+			end = "\x1b\\"
+		}
+		_, s, _ = strings.Cut(rest, end)
+	}
+}
