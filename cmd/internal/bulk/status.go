@@ -118,7 +118,7 @@ func (s *Status) clean() {
 	}
 }
 
-// Unreadable describes the records that could not be read, "" if there are none.
+// Unreadable describes the records and inputs that could not be read, "" if there are none.
 func (s *Status) Unreadable() string {
 	var kinds []string
 	n := int64(0)
@@ -129,7 +129,11 @@ func (s *Status) Unreadable() string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s could not be read (%s)", Thousands(n), strings.Join(kinds, ", "))
+	what := "records or inputs"
+	if n == 1 {
+		what = "record or input"
+	}
+	return fmt.Sprintf("%s %s could not be read (%s)", Thousands(n), what, strings.Join(kinds, ", "))
 }
 
 // countDamage counts the unreadable records in the inputs of finished shards.
