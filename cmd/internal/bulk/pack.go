@@ -88,8 +88,14 @@ func PackResolve(ctx context.Context, dir, format string, o PackOptions, run Run
 		if t.Format != format {
 			return &OtherTaskError{dir, "format"}
 		}
-		if st, err := t.survey(run.Slice); err != nil || st.Done == st.Shards {
-			return errors.Join(err, removeRuns(t))
+		st, err := t.survey(run.Slice)
+		if err != nil {
+			return err
+		}
+		if st.Done == st.Shards {
+			run.defaults()
+			run.Progress.begin(st, run.Workers)
+			return removeRuns(t)
 		}
 	}
 	first, err := read(filepath.Join(dir, packDir))
