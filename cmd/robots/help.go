@@ -71,7 +71,7 @@ input, 3 undecided.
 `)
 }
 
-// rareFlags are shown only by --help-all.
+// rareFlags are shown only by --help-all, unless the usage line of the command names them.
 var rareFlags = []string{
 	"at", "max-bytes", "color", "user-initiated", "chunk-header", "probe", "redis", "allow-eviction", "user-agent", "proxy",
 	"address-pace", "floor", "ceiling", "obey", "zone", "timeout",
@@ -88,7 +88,8 @@ var commonFlags = map[string][]string{
 func helpFor(cmd *cobra.Command) {
 	common, limited := commonFlags[cmd.CommandPath()]
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		f.Hidden = f.Hidden || slices.Contains(rareFlags, f.Name) || limited && !slices.Contains(common, f.Name)
+		rare := slices.Contains(rareFlags, f.Name) && !strings.Contains(cmd.Use, "--"+f.Name+" ")
+		f.Hidden = f.Hidden || rare || limited && !slices.Contains(common, f.Name)
 	})
 	f := cmd.Flags().VarPF(&helpAll{cmd}, "help-all", "", "show all flags")
 	f.NoOptDefVal = "true"
