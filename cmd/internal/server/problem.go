@@ -104,7 +104,9 @@ func (p *Problem) Write(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodHead {
 		return
 	}
-	_ = json.NewEncoder(w).Encode(answer) // the client might have disconnected
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(answer) // the client might have disconnected
 }
 
 // head sets the headers of a problem and returns it with the path of the request.

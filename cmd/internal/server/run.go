@@ -144,9 +144,9 @@ func (c problemConn) Write(b []byte) (int, error) {
 	if err != nil {
 		return c.Conn.Write(b)
 	}
-	p := &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: "the head of the request is malformed"}
+	p := &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: "the request headers are malformed"}
 	if status == http.StatusRequestHeaderFieldsTooLarge {
-		p.Detail = "the head of the request is too large"
+		p.Detail = "the request headers are too large"
 	} else if _, why, ok := bytes.Cut(text, []byte(": ")); ok {
 		p.Detail += ": " + string(why)
 	}
