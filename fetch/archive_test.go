@@ -13,8 +13,8 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// TestJudge holds the verdict on kept answers to what a fetch of the same bytes
-// says, see also the catalogue.
+// TestJudge compares the record of an archived answer with that of a fetch of the same bytes;
+// see also the catalogue.
 func TestJudge(t *testing.T) {
 	zip := func(s string) string {
 		var b bytes.Buffer
@@ -104,7 +104,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestJudgeBuffer: a body is read into a buffer that is given, as far as that has room.
+// TestJudgeBuffer: a body is read into the given buffer while it has room.
 func TestJudgeBuffer(t *testing.T) {
 	origin, _, err := robots.ParseURL("http://example.com/")
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// BenchmarkFetch is one fetch from a site on this machine, whose allocations count
-// too: they are the same for every way.
+// BenchmarkFetch is one fetch from a site on this machine. Its allocations do not depend on the
+// protocol.
 func BenchmarkFetch(b *testing.B) {
 	text := whole("200 OK", someRules)
 	for _, c := range []struct {

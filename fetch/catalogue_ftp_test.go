@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// ftpServer is a scripted FTP server: the reply to each command, and what the
-// data connection does. An empty field has the usual answer.
+// ftpServer is a scripted FTP server: the reply to each command, and what the data connection
+// does. An empty field means the usual reply.
 type ftpServer struct {
 	banner, user, pass, noop, mode, epsv, pasv, retr, done string
 

@@ -19,8 +19,8 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// overHTTP2 are the behaviours of the catalogue that HTTP/2 has too: what the site
-// says in HTTP/1 is said in frames, by a server that takes nothing else.
+// overHTTP2 are the behaviors of the catalogue that HTTP/2 has too: the HTTP/1 answer of the
+// site is translated into frames, by a server that accepts only HTTP/2.
 func overHTTP2() []fault {
 	other := []string{ // what only HTTP/1 can say, or what comes to another end here
 		"42 Short", "000 Zero", "099 Low", "101 Switching Protocols", // catalogue has frames with such a status
@@ -42,7 +42,7 @@ func overHTTP2() []fault {
 	return list
 }
 
-// speakHTTP2 is speak for a server of HTTP/2 alone; without TLS it speaks HTTP/1.
+// speakHTTP2 is speak for a server of HTTP/2 only; without TLS it speaks HTTP/1.
 func speakHTTP2(serve func(p *peer)) func(*site, net.Conn) {
 	return func(s *site, c net.Conn) {
 		secured, plain := negotiate(s, c, "h2")
@@ -74,7 +74,7 @@ func speakHTTP2(serve func(p *peer)) func(*site, net.Conn) {
 	}
 }
 
-// single is a listener of one connection, until that has ended.
+// single is a listener of one connection, until that is closed.
 type single struct {
 	conn net.Conn
 	done chan struct{}
@@ -92,8 +92,8 @@ func (l *single) Accept() (net.Conn, error) {
 func (l *single) Close() error   { return nil }
 func (l *single) Addr() net.Addr { return &net.TCPAddr{} }
 
-// negotiate shakes hands with a client that begins TLS; one that does not gets its
-// words back.
+// negotiate does the handshake with a client that begins TLS; other clients get their bytes
+// back.
 func negotiate(s *site, c net.Conn, protocols ...string) (*tls.Conn, *bufio.Reader) {
 	in := bufio.NewReader(c)
 	first, err := in.Peek(1)
@@ -119,7 +119,7 @@ func negotiate(s *site, c net.Conn, protocols ...string) (*tls.Conn, *bufio.Read
 	return secured, nil
 }
 
-// said is what a site says in HTTP/1, on its way into frames.
+// said is an HTTP/1 answer that is being translated into frames.
 type said struct {
 	net.Conn
 	ctx context.Context
@@ -128,14 +128,13 @@ type said struct {
 
 func (c *said) Write(p []byte) (int, error) { return c.to.Write(p) }
 
-// Read waits until the client has gone.
+// Read waits until the client has disconnected.
 func (c *said) Read([]byte) (int, error) {
 	<-c.ctx.Done()
 	return 0, io.EOF
 }
 
-// translate says in frames what is said in HTTP/1; an end that comes too early
-// resets the stream.
+// translate writes an HTTP/1 answer in frames; a truncated answer resets the stream.
 func translate(w http.ResponseWriter, r *http.Request, in *bufio.Reader) {
 	for r.Context().Err() == nil {
 		resp, err := http.ReadResponse(in, nil)
@@ -175,8 +174,7 @@ func translate(w http.ResponseWriter, r *http.Request, in *bufio.Reader) {
 
 var discardLog = log.New(io.Discard, "", 0)
 
-// A framer is the server's end of a connection of HTTP/2 whose frames are written
-// by hand.
+// A framer is the server's end of an HTTP/2 connection whose frames are written by hand.
 type framer struct {
 	*http2.Framer
 	conn net.Conn
@@ -184,8 +182,8 @@ type framer struct {
 	site *site
 }
 
-// frames returns a handler that reads up to the first request and lets script
-// answer. Nothing that comes later is answered.
+// frames returns a handler that reads the first request and lets script answer. Later requests
+// are not answered.
 func frames(script func(f *framer)) func(*site, net.Conn) {
 	return inFrames(func(f *framer) {
 		for {
@@ -208,7 +206,7 @@ func frames(script func(f *framer)) func(*site, net.Conn) {
 	})
 }
 
-// inFrames returns a handler that lets script speak HTTP/2 from its first SETTINGS on.
+// inFrames returns a handler that lets script speak HTTP/2 after the first SETTINGS.
 func inFrames(script func(f *framer)) func(*site, net.Conn) {
 	return func(s *site, c net.Conn) {
 		secured, _ := negotiate(s, c, "h2")
@@ -247,10 +245,10 @@ func (f *framer) file() {
 	f.WriteData(1, true, []byte(someRules))
 }
 
-// hang waits until the client has gone.
+// hang waits until the client has disconnected.
 func (f *framer) hang() { trickle(func(f *framer) error { return f.WriteWindowUpdate(0, 1) })(f) }
 
-// flood writes a frame again and again until the client has gone, many at a time.
+// flood writes copies of a frame, many at a time, until the client has disconnected.
 func flood(write func(f *framer) error) func(*framer) {
 	return func(f *framer) {
 		var b bytes.Buffer
@@ -267,7 +265,7 @@ func flood(write func(f *framer) error) func(*framer) {
 	}
 }
 
-// trickle writes a frame every 20 ms until the client has gone.
+// trickle writes a frame every 20 ms until the client has disconnected.
 func trickle(write func(f *framer) error) func(*framer) {
 	return func(f *framer) {
 		for write(f) == nil {
@@ -276,7 +274,7 @@ func trickle(write func(f *framer) error) func(*framer) {
 	}
 }
 
-// http2Faults are behaviours of frames.
+// http2Faults are behaviors of HTTP/2 frames.
 func http2Faults() []fault {
 	of := func(name, does string, cause Cause, raw func(*site, net.Conn)) fault {
 		f := fault{area: "http2", name: name, does: does, url: "https://site.test:PORT/", raw: raw, cause: cause}
@@ -308,7 +306,7 @@ func http2Faults() []fault {
 	}
 	var list []fault
 	for _, status := range []string{"204", "205"} {
-		// begun answers with headers that do not end the stream, and then.
+		// begun answers with headers that do not end the stream, then calls a function.
 		begun := func(name, does string, cause Cause, then func(f *framer)) fault {
 			return answer(status+", "+name, does, cause, func(f *framer) { f.head(false, ":status", status); then(f) })
 		}
@@ -572,5 +570,5 @@ func http2Faults() []fault {
 	}...)
 }
 
-// either names a second cause.
+// either adds a second possible cause.
 func (f fault) either(c Cause) fault { f.or = c; return f }

@@ -195,15 +195,15 @@ func framingFaults() []fault {
 	}
 }
 
-// to answers with a redirect to a place made of the request.
+// to answers with a redirect to a location made from the request.
 func to(status string, place func(p *peer) string) func(p *peer) {
 	return func(p *peer) {
 		p.say("HTTP/1.1 " + status + "\r\nLocation: " + place(p) + "\r\nContent-Length: 0\r\n\r\n")
 	}
 }
 
-// chain answers n redirects, each to the next number, then a file. The place is
-// made of the number.
+// chain answers with n redirects, each to a location made from the next number, then with a
+// file.
 func chain(n int, place func(p *peer, i int) string) func(p *peer) {
 	return func(p *peer) {
 		i := 0

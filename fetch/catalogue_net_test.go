@@ -124,8 +124,8 @@ func (c *downConn) Read([]byte) (int, error) {
 	return 0, &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ENETDOWN)}
 }
 
-// drained waits until the client has read what was sent: a reset would throw it
-// away. The client says so by nothing, so this looks at the socket's queue.
+// drained waits until the client has read everything: a reset would discard the rest. There is
+// no other sign of it than the queue of the socket.
 func (p *peer) drained() {
 	raw, err := p.tcp.SyscallConn()
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/robotskit/robots/internal/campaign"
 )
 
-// A relay is a proxy of HTTP or of SOCKS5, with what may be wrong with it.
-// Names below test, and localhost, lead to loopback from it.
+// A relay is an HTTP or SOCKS5 proxy, with its faults. It resolves localhost and all names below
+// test to loopback.
 type relay struct {
 	login   string // user:password that it wants
 	refuses int    // status of CONNECT, or reply of SOCKS5
@@ -125,7 +125,7 @@ func (r relay) dial(target string) (net.Conn, error) {
 	return net.Dial("tcp", net.JoinHostPort(host, port))
 }
 
-// both copies both ways until both are over.
+// both copies in both directions until both have ended.
 func both(c net.Conn, in io.Reader, far net.Conn) {
 	done := make(chan struct{})
 	go func() {
@@ -230,7 +230,7 @@ func proxyFaults() []fault {
 		cause  Cause
 	}{
 		{200, OK}, {203, OK}, {204, Empty}, {206, Partial}, {404, ClientError}, {410, ClientError},
-		// Where a filter or a login page may be speaking, nothing is the site's (D-60).
+		// Answers that a filter or a login page might have sent are not the site's (D-60).
 		{101, ProxyFailed}, {300, ProxyFailed}, {301, ProxyFailed}, {302, ProxyFailed}, {304, ProxyFailed}, {307, ProxyFailed},
 		{400, ProxyFailed}, {401, ProxyFailed}, {402, ProxyFailed}, {403, ProxyFailed}, {405, ProxyFailed}, {407, ProxyFailed},
 		{408, ProxyFailed}, {409, ProxyFailed}, {418, ProxyFailed}, {421, ProxyFailed}, {429, ProxyFailed}, {451, ProxyFailed}, {499, ProxyFailed},
@@ -289,10 +289,10 @@ func proxyFaults() []fault {
 	return append(list, name, local, chosen, raw(ftp, ftpServer{}.serve))
 }
 
-// secrets are what of the logins above must be seen by nobody but the proxy.
+// secrets are the parts of the logins above that only the proxy may receive.
 var secrets = []string{"hidden", base64.StdEncoding.EncodeToString([]byte("user:hidden word")), base64.StdEncoding.EncodeToString([]byte("user:hiddenword"))}
 
-// TestFaultsInTunnels: what a site does comes to the same through a proxy.
+// TestFaultsInTunnels: a behavior of a site has the same outcome through a proxy.
 func TestFaultsInTunnels(t *testing.T) {
 	ways := []string{"http://PROXY", "socks5://PROXY", "socks5h://PROXY", "https://site.test:PROXYPORT"}
 	step := campaign.Size(9, 5, 1)

@@ -22,7 +22,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the generated page of docs/")
 
-// A fault is one behaviour of an origin and what a fetch makes of it.
+// A fault is a behavior of an origin, with the expected outcome of a fetch.
 type fault struct {
 	area, name string
 	does       string // what the origin does, for the page
@@ -33,7 +33,7 @@ type fault struct {
 	setup   func(s *stage)
 	options func(o *Options)
 	proxy   func(s *site, c net.Conn) // handles the connections to a proxy
-	// proxyURL is its URL; PROXY is its address, PROXYPORT its port.
+	// proxyURL is the URL of the proxy, in which PROXY is its address and PROXYPORT its port.
 	proxyURL string
 	connect  func(ctx context.Context, d *net.Dialer, address string) (net.Conn, error)
 
@@ -46,7 +46,7 @@ type fault struct {
 	byteCount size
 }
 
-// span is the limit that bounds the time of a fault.
+// span is the limit that ends a fault.
 type span int
 
 const (
@@ -84,7 +84,7 @@ func (s span) words() string {
 	return "at once"
 }
 
-// size bounds what a client takes from the wire.
+// size limits the bytes that a client reads.
 type size int
 
 const (
@@ -104,7 +104,7 @@ func (s size) words() string {
 	return []string{"4 KiB", "none", "64 KiB (headers)", "593 KiB (file)", "1.06 MiB (raw)"}[s]
 }
 
-// catalogue is every fault, in the order of the page.
+// catalogue returns all faults, in the order of the page.
 func catalogue() []fault {
 	return slices.Concat(dnsFaults(), tcpFaults(), tlsFaults(), statusFaults(), framingFaults(), redirectFaults(),
 		encodingFaults(), sizeFaults(), http2Faults(), overHTTP2(), proxyFaults(), ftpFaults(), guardFaults())
@@ -112,8 +112,8 @@ func catalogue() []fault {
 
 func (f *fault) id() string { return f.area + "/" + strings.ReplaceAll(f.name, " ", "-") }
 
-// TestFaults: every behaviour of the catalogue ends as it says, within the time
-// and the bytes it says, and allows nothing that the dialects do not list.
+// TestFaults: every behavior of the catalogue has the listed outcome, within the listed time and
+// bytes, and allows only what the dialects list.
 func TestFaults(t *testing.T) {
 	before := runtime.NumGoroutine()
 	t.Run("faults", func(t *testing.T) {
@@ -136,9 +136,9 @@ func TestFaults(t *testing.T) {
 				f.run(t)
 			})
 		}
-		t.Logf("%d behaviours: %v", len(names), count)
+		t.Logf("%d behaviors: %v", len(names), count)
 		if len(names) < 100 {
-			t.Errorf("%d behaviours, fewer than 100", len(names))
+			t.Errorf("%d behaviors, fewer than 100", len(names))
 		}
 	})
 	settled(t, before)
@@ -157,13 +157,13 @@ func settled(t *testing.T, before int) {
 	t.Errorf("%d goroutines, %d before\n%s", runtime.NumGoroutine(), before, buf[:runtime.Stack(buf, true)])
 }
 
-// fetch plays the fault once.
+// fetch runs the fault once.
 func (f *fault) fetch(t testing.TB, change func(*Client)) *Record {
 	t.Helper()
 	return f.open(t)(change)
 }
 
-// open sets the origin up and returns a function that fetches from it.
+// open starts the origin and returns a function that fetches from it.
 func (f *fault) open(t testing.TB) func(change func(*Client)) *Record {
 	t.Helper()
 	s := newStage(t)
@@ -223,7 +223,7 @@ func (f *fault) open(t testing.TB) func(change func(*Client)) *Record {
 	}
 }
 
-// unseen: no password of a proxy is in the record, nor in what a site got.
+// unseen: no password of a proxy is in the record or was sent to a site.
 func (s *stage) unseen(t testing.TB, r *Record) {
 	for _, secret := range secrets {
 		if data := fmt.Sprintf("%s %+v", r.Encode(), r); strings.Contains(data, secret) {
@@ -243,7 +243,7 @@ func mustURL(t testing.TB, text string) *url.URL {
 	return u
 }
 
-// patient gives a client time for what ends by bytes on a machine that is busy.
+// patient raises the limits for faults that end by bytes, for busy machines.
 func patient(c *Client) {
 	for _, limit := range []*time.Duration{&c.limits.Total, &c.limits.DNS, &c.limits.Connect, &c.limits.TLS, &c.limits.Header, &c.limits.Grace} {
 		*limit *= 60
@@ -256,8 +256,8 @@ func (f *fault) run(t *testing.T) {
 		return (r.Cause == f.cause || f.or != CauseNone && r.Cause == f.or) && r.Outcome == f.cause.Outcome()
 	}
 	timeLimits := []Cause{DNSTimeout, ConnectTimeout, TLSTimeout, HeaderTimeout, TooSlow, Timeout}
-	// A busy machine may miss the short limits of these tests: a fetch that took no less than
-	// the least of them says nothing if it ended in another way.
+	// A busy machine can exceed the short limits of these tests: another outcome of a fetch that
+	// took at least the shortest of them proves nothing.
 	late := !expected() && r.Took() >= min(shortLimits.DNS, shortLimits.Connect, shortLimits.TLS, shortLimits.Header, shortLimits.Grace)
 	if late && !slices.Contains(timeLimits, f.cause) {
 		late, stalls = false, time.Minute
@@ -282,7 +282,7 @@ func (f *fault) run(t *testing.T) {
 	if r.Outcome != Success && r.Body != nil {
 		t.Errorf("an outcome of %v has a body of %d bytes", r.Outcome, len(r.Body))
 	}
-	// Half a minute is what a busy machine may add: this finds what has no end.
+	// Half a minute allows for a busy machine: this finds fetches that never end.
 	if most, _ := f.within.of(shortLimits); r.Took() > most+stalls+30*time.Second {
 		t.Errorf("took %v, at most %v", r.Took(), most)
 	}
@@ -300,9 +300,8 @@ func (f *fault) run(t *testing.T) {
 	}
 }
 
-// checkVerdicts: what each dialect allows of a fresh record without an earlier
-// copy, now and at every age, is what the list says and nothing else: no age opens
-// a site whose failures do not cover it.
+// checkVerdicts: each dialect allows a fresh record without an earlier copy exactly as listed,
+// now and at every age: no age opens a site whose failures do not cover it.
 func checkVerdicts(t testing.TB, r *Record) {
 	t.Helper()
 	private, _ := robots.ParsePath("/private")
@@ -340,7 +339,7 @@ func checkVerdicts(t testing.TB, r *Record) {
 	}
 }
 
-// verdict says what rfc9309 makes of a fault at first, for the page.
+// verdict describes the first verdict of rfc9309 on a fault, for the page.
 func (f *fault) verdict() string {
 	switch f.cause.Outcome() {
 	case Success:
@@ -357,7 +356,7 @@ func (f *fault) verdict() string {
 	return "disallow, outage begins"
 }
 
-// TestFaultPage: docs/fault-catalogue.md is what the catalogue says. To rewrite it:
+// TestFaultPage: docs/fault-catalogue.md agrees with the catalogue. To rewrite it:
 //
 //	go test ./fetch -run TestFaultPage -update
 func TestFaultPage(t *testing.T) {
@@ -403,7 +402,7 @@ const faultPageHead = `# Fault catalogue
 
 <!-- Generated from the catalogue of package fetch's tests; go test ./fetch -run TestFaultPage -update rewrites it. -->
 
-%d behaviours of origins, and what a fetch makes of each. Every one is served by a scripted server in the tests and checked
+%d behaviors of origins, and what a fetch makes of each. Every one is served by a scripted server in the tests and checked
 on every run: outcome, cause, time, bytes, and that no dialect allows anything that its failure policy does not list.
 
 *Longest* is the limit of that name with its default, plus what the machine takes; *at once* is less than a second.

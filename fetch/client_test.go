@@ -41,7 +41,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// TestHosts: names of the machine's own file are known without a name server.
+// TestHosts: names in the machine's hosts file resolve without a name server.
 func TestHosts(t *testing.T) {
 	s := newStage(t)
 	at := s.listen(t, "127.0.0.1:0", speak(answer(whole("200 OK", someRules))))
@@ -60,7 +60,7 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestOrigins: every spelling of an origin asks the same place.
+// TestOrigins: every spelling of an origin requests the same URL.
 func TestOrigins(t *testing.T) {
 	s := newStage(t)
 	at := s.listen(t, "127.0.0.1:0", speak(answer(whole("200 OK", someRules))))
@@ -81,7 +81,7 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// TestMistakes: what is an error, and what it says.
+// TestMistakes: invalid arguments and options, with their messages.
 func TestMistakes(t *testing.T) {
 	gone, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -115,8 +115,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestCancel: a caller that gives up gets its own error at once, whatever the
-// fetch is waiting for.
+// TestCancel: a canceled caller gets its own error at once, whatever the fetch waits for.
 func TestCancel(t *testing.T) {
 	for _, f := range catalogue() {
 		switch f.id() {
@@ -151,7 +150,7 @@ func TestCancel(t *testing.T) {
 			if r != nil || !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("got %v, %v", r, err)
 			}
-			// The least limit that could end it in its place is 10 s.
+			// The shortest other limit is 10 s.
 			if took := time.Since(started); took > 9*time.Second {
 				t.Errorf("took %v", took)
 			}
@@ -159,8 +158,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestProbe: the evidence for HTTP-07 is sought only if asked for, and counts
-// only in the dialects that know it.
+// TestProbe: the evidence for HTTP-07 is requested only with Probe, and counts only in the
+// dialects that use it.
 func TestProbe(t *testing.T) {
 	s := newStage(t)
 	for _, row := range []struct {
@@ -202,8 +201,8 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// TestProbeElsewhere: what another origin answers is no evidence about the one
-// that redirects there, and nothing more is asked of either.
+// TestProbeElsewhere: another origin's answers are no evidence about the one that redirects
+// there, and neither gets further requests.
 func TestProbeElsewhere(t *testing.T) {
 	s := newStage(t)
 	down := s.listen(t, "127.0.0.1:0", speak(answer(whole("503 Down", ""))))
@@ -228,7 +227,7 @@ func TestProbeElsewhere(t *testing.T) {
 	}
 }
 
-// TestSaid: what a record says to people where the cause alone would mislead.
+// TestSaid: the text of a record where the cause alone would mislead.
 func TestSaid(t *testing.T) {
 	for id, want := range map[string]string{
 		"dns/no-network":               "no name server is reachable: dial udp: connect: network is unreachable",
@@ -255,8 +254,8 @@ func TestSaid(t *testing.T) {
 	}
 }
 
-// TestFewerRedirects: a fetch that follows fewer redirects than the dialects ask
-// for has learnt nothing; that must not open the site.
+// TestFewerRedirects: a fetch that follows fewer redirects than the dialects must not open the
+// site.
 func TestFewerRedirects(t *testing.T) {
 	s := newStage(t)
 	at := s.listen(t, "127.0.0.1:0", speak(chain(3, func(*peer, int) string { return "/3" })))
@@ -275,7 +274,7 @@ func TestFewerRedirects(t *testing.T) {
 	}
 }
 
-// TestLifetime: what the headers say, over all hops.
+// TestLifetime: the lifetime by the headers of all hops.
 func TestLifetime(t *testing.T) {
 	s := newStage(t)
 	const date = "Date: Fri, 01 May 2026 10:00:00 GMT"
@@ -312,7 +311,7 @@ func TestLifetime(t *testing.T) {
 			t.Errorf("%s\ngot:  %s %v, %v\nwant: %s %v, %v", row.headers, r.StatedBy, r.StatedLife, r.Expires.Sub(r.Fetched), row.by, row.stated, row.want)
 		}
 	}
-	// The least over the hops.
+	// The shortest of all hops.
 	at := s.listen(t, "127.0.0.1:0", speak(func(p *peer) {
 		if p.path == "/robots.txt" {
 			p.say(whole("302 Found", "", "Location: /there", "Cache-Control: max-age=600"))

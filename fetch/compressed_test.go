@@ -33,7 +33,7 @@ func deflated(s string) string {
 // bomb is 64 MiB of zeros.
 var bomb = sync.OnceValue(func() string { return gzipped(strings.Repeat("\x00", 64<<20)) })
 
-// rulesOf returns a file of n bytes that ends inside a line.
+// rulesOf returns a file of n bytes that ends within a line.
 func rulesOf(n int) string {
 	s := "User-agent: *\n" + strings.Repeat("Disallow: /"+strings.Repeat("y", 88)+"\n", n/100+1)
 	return s[:n]

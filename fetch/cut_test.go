@@ -13,8 +13,7 @@ import (
 	"github.com/robotskit/robots/internal/campaign"
 )
 
-// A cutter ends the connections of a server after so many bytes of what it writes,
-// over all of them.
+// A cutter closes the connections of a server after a number of bytes written over all of them.
 type cutter struct {
 	mu     sync.Mutex
 	left   int // bytes that may still be written
@@ -23,8 +22,8 @@ type cutter struct {
 	open   []*net.TCPConn
 }
 
-// wrap returns a connection that ends with all others. Under it may be TLS, which then
-// ends without a close_notify.
+// wrap returns a connection that is closed with all others. TLS above it then ends without a
+// close_notify.
 func (k *cutter) wrap(c net.Conn, below *net.TCPConn) net.Conn {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -58,8 +57,8 @@ func (c *cutConn) Write(p []byte) (int, error) {
 	return n, io.ErrShortWrite
 }
 
-// TestCut: an answer that is cut after any of its bytes, by FIN or RST, is a success
-// or a missing file only from the byte on that completes it.
+// TestCut: an answer that is cut after any of its bytes, by FIN or RST, is a success or a
+// missing file only from the byte on that completes it.
 func TestCut(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -143,8 +142,8 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// cutEverywhere plays a fault whole, and cut after each byte. A good outcome is expected of
-// the whole, and of a part from the byte on that is named, if any.
+// cutEverywhere runs a fault whole, and cut after each byte. A good outcome is expected of the
+// whole, and of a part only from the given byte on, if any.
 func cutEverywhere(t *testing.T, name string, f fault, want Cause, complete int, serve func(k *cutter, s *site, c net.Conn)) {
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()

@@ -49,7 +49,7 @@ func TestEncode(t *testing.T) {
 	if err != nil || old.Outcome != Unavailable || old.Status != 404 || !old.Fetched.Equal(began) || !old.Expires.Equal(began.Add(day)) {
 		t.Errorf("%+v, %v", old, err)
 	}
-	// A record of an outage from before its failures were added up counts from zero.
+	// A record of an outage written before failures were added up counts from zero.
 	const before = `{"v":1,"o":"https://example.com","c":"server-error","s":503,"t":1777629600000,"fs":1775037600000,"fn":40,"next":1777633200000}`
 	if old, err := Decode([]byte(before)); err != nil || old.Failures != 40 || old.Covered != 0 || old.Rules(robots.RFC9309, old.Fetched.Add(day)).Match(public).Allowed {
 		t.Errorf("%+v, %v", old, err)
@@ -118,7 +118,7 @@ func TestCauses(t *testing.T) {
 	t.Logf("%d causes", len(names))
 }
 
-// FuzzDecode: no data make a record that allows by being damaged.
+// FuzzDecode: damaged data never decode to a record that allows.
 func FuzzDecode(f *testing.F) {
 	f.Add(string(sampleRecord().Encode()))
 	f.Add(string((&Record{Origin: sampleRecord().Origin, Outcome: Refused, Cause: AddressRefused}).Encode()))
@@ -140,8 +140,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzLocate: whatever a Location says, the request that follows is one line
-// of visible ASCII to an origin of http or https.
+// FuzzLocate: whatever the Location, the next request is one line of visible ASCII to an origin
+// of http or https.
 func FuzzLocate(f *testing.F) {
 	for _, s := range []string{"/a", "../b?c#d", "//h/x", "http://h:1/é", "x\r\ny", "?", "ftp://h/"} {
 		f.Add(s)
@@ -163,7 +163,7 @@ func FuzzLocate(f *testing.F) {
 	})
 }
 
-// FuzzHeaders: no header makes a life or a wait out of bounds.
+// FuzzHeaders: no header causes a lifetime or a wait out of bounds.
 func FuzzHeaders(f *testing.F) {
 	f.Add("max-age=60", "Fri, 01 May 2026 12:00:00 GMT", "60", "120")
 	f.Fuzz(func(t *testing.T, control, expires, age, retry string) {

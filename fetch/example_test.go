@@ -39,8 +39,7 @@ func Example() {
 	// disallowed by line 2: Disallow: /private
 }
 
-// A failure is kept with what was there before it. The dialects differ in what
-// that permits.
+// A failure keeps the copy from before. The dialects differ in how they use it.
 func ExampleRecord_After() {
 	origin, path, _ := robots.ParseURL("https://example.com/page")
 	noon := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)

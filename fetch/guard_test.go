@@ -13,8 +13,8 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// TestGuardRanges: both ends of every special network and the addresses beside
-// them, against the table of the registries.
+// TestGuardRanges: both ends of every special network and the addresses next to them, as in the
+// registries.
 func TestGuardRanges(t *testing.T) {
 	denied := []string{
 		"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
@@ -98,7 +98,7 @@ func TestGuardRanges(t *testing.T) {
 	t.Logf("%d addresses", checked)
 }
 
-// TestGuardPorts: with Ports no other port is connected to, but those of one's own servers.
+// TestGuardPorts: with Ports, no other port is reachable except on allowed servers.
 func TestGuardPorts(t *testing.T) {
 	g := Guard{Ports: []uint16{80, 443}, Allow: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:8080")}}
 	for text, want := range map[string]bool{
@@ -114,8 +114,8 @@ func TestGuardPorts(t *testing.T) {
 	}
 }
 
-// TestGuardMetadata: no setting opens the metadata service of a cloud, however
-// its address is written, and the refusal says what it is.
+// TestGuardMetadata: no setting permits the metadata service of a cloud, however its address is
+// written, and the refusal names it.
 func TestGuardMetadata(t *testing.T) {
 	guards := []Guard{{}, {AllowPrivate: true}, {AllowPrivate: true, AllowLoopback: true, AllowNAT64: true}}
 	refuse := func(g Guard, text string, named bool) {
@@ -150,7 +150,7 @@ func TestGuardMetadata(t *testing.T) {
 			refuse(g, text+"%eth0", false)
 		}
 	}
-	// The addresses beside them are as they were.
+	// The addresses next to them are not affected.
 	for _, text := range []string{"100.100.100.199", "fd00:ec2::255", "fd20:ce::253", "fd00:42::43"} {
 		if err := (Guard{AllowPrivate: true}).Check(netip.AddrPortFrom(netip.MustParseAddr(text), 80)); err != nil {
 			t.Errorf("%s: %v", text, err)
@@ -158,7 +158,7 @@ func TestGuardMetadata(t *testing.T) {
 	}
 }
 
-// spellings of 127.0.0.1 and of names that lead there, as hosts of a URL.
+// spellings of 127.0.0.1 and of names that resolve to it, as hosts of a URL.
 var spellings = []string{
 	"127.0.0.1", "127.0.0.1.", "127.1", "127.0.1", "127.000.000.001", "2130706433", "0x7f000001", "0x7F.0.0.1", "0x7f.1", "017700000001",
 	"0177.0.0.1", "0177.0x0.0.01", "127.0.0.0x1", "%31%32%37.0.0.1", "127%2E0%2E0%2E1", "①②⑦.⓪.⓪.①", "１２７.０.０.１", "127。0。0。1",
@@ -167,17 +167,16 @@ var spellings = []string{
 	"LOCAL.test", "local.test.", "xn--local-.test", "lo\u00adcal.test", "ｌｏｃａｌ.test", "alias.test", "rebinding.test", "mixed.test",
 }
 
-// entries are the ways by which an address reaches a fetch.
+// entries are the ways in which an address reaches a fetch.
 var entries = []string{"url", "redirect", "second redirect", "ftp", "url, default guard"}
 
-// TestGuardSpellings: however a forbidden address is spelt and by whichever way
-// it comes, nothing is sent to it. A listener there proves that.
+// TestGuardSpellings: however a forbidden address is spelled and wherever it comes from, nothing
+// is sent to it, which a listener proves.
 func TestGuardSpellings(t *testing.T) {
 	s := newStage(t)
 	var places sync.Map // by the Host of the request
 	forbidden := s.listen(t, "127.0.0.1:0", func(*site, net.Conn) {})
-	// The site that redirects is at another address of loopback, which Deny
-	// keeps apart from the forbidden one.
+	// The redirecting site is at another loopback address, which Deny does not cover.
 	first := s.listen(t, "127.0.0.2:0", speak(func(p *peer) {
 		place, _ := places.Load(p.host)
 		if p.path == "/robots.txt" && strings.HasPrefix(p.host, "twice") {
@@ -228,8 +227,8 @@ func TestGuardSpellings(t *testing.T) {
 				t.Errorf("%s, %s: %v", host, entry, err)
 				continue
 			}
-			// An invalid URL ends as such, a name that is none as
-			// that; nothing else than a refusal may follow from the rest.
+			// An invalid URL and an unknown name have their own causes; every other outcome must
+			// be a refusal.
 			switch r.Cause {
 			case AddressRefused, BadRedirect, DNSNotFound:
 			default:
@@ -249,15 +248,15 @@ func TestGuardSpellings(t *testing.T) {
 	}
 }
 
-// TestGuardRebinding: a name that leads elsewhere at the second look gets no
-// second look, and the dialer checks the address it connects to.
+// TestGuardRebinding: a name is resolved once, and the dialer checks the address that it
+// connects to.
 func TestGuardRebinding(t *testing.T) {
 	s := newStage(t)
 	forbidden := s.listen(t, "127.0.0.1:0", func(*site, net.Conn) {})
 	o := s.options()
 	o.Guard = Guard{}
 	c := s.client(t, o)
-	// A resolver that lies after the check: the connection itself is refused.
+	// A resolver that changes its answer after the check: the connection is refused.
 	c.connect = func(ctx context.Context, d *net.Dialer, _ string) (net.Conn, error) {
 		return d.DialContext(ctx, "tcp", forbidden.Addr().String())
 	}
@@ -287,7 +286,7 @@ func TestGuardFTPData(t *testing.T) {
 	}
 }
 
-// TestGuardAllow: an address that is allowed is so at its port alone.
+// TestGuardAllow: an allowed address is allowed only with its port.
 func TestGuardAllow(t *testing.T) {
 	g := Guard{Allow: []netip.AddrPort{
 		netip.MustParseAddrPort("127.0.0.1:4001"), netip.MustParseAddrPort("[::1]:4001"), netip.MustParseAddrPort("127.0.0.1:25"),

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// FuzzHead: a head that is accepted hides no header that says how to read the
-// body, however it is written, and is read to its end by http.ReadResponse.
-// What both accept they read alike: status, version and framing.
+// FuzzHead: an accepted head hides no header that frames the body, however it is written, and
+// http.ReadResponse reads it to its end. Both agree on status, version and framing of what both
+// accept.
 func FuzzHead(f *testing.F) {
 	for _, s := range []string{
 		"HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "HTTP/1.1 200 OK\nX: y\n\tContent-Encoding : gzip\n\n",

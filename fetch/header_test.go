@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestRetryAfter reads values of the header, with and without the server's clock.
+// TestRetryAfter reads header values with and without the server's Date.
 func TestRetryAfter(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestHTTP2Only: a real server that speaks HTTP/2 alone is asked once more, and the
-// record says how it answered; one that speaks both is asked in HTTP/1.1.
+// TestHTTP2Only: a server that speaks only HTTP/2 gets a second request, and the record has the
+// protocol; one that speaks both is requested in HTTP/1.1.
 func TestHTTP2Only(t *testing.T) {
 	s := newStage(t)
 	for _, c := range []struct {
@@ -67,8 +67,8 @@ func TestHTTP2Only(t *testing.T) {
 	}
 }
 
-// TestNothingLogged: what a server does with frames is no line in the log of the
-// process, though net/http writes one for each that it does not know.
+// TestNothingLogged: frames of a server cause no line in the log of the process, although
+// net/http logs each unknown one.
 func TestNothingLogged(t *testing.T) {
 	var lines bytes.Buffer
 	defer log.SetOutput(log.Writer())
@@ -86,8 +86,8 @@ func TestNothingLogged(t *testing.T) {
 	}
 }
 
-// TestNotTLS: a port that speaks plain HTTP is recognised by its first bytes, which a person can
-// read.
+// TestNotTLS: a port that speaks plain HTTP is recognized by its first bytes, which the message
+// shows.
 func TestNotTLS(t *testing.T) {
 	f := unsecured(tls.RecordHeaderError{RecordHeader: [5]byte([]byte("HTTP/"))}, TLSTimeout, false)
 	if f.cause != TLSFailure || !strings.Contains(f.detail, `"HTTP/"`) {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestPhaseUnderWay: a new phase holds for a read that is under way, one that ends
-// later as well as one that ends sooner, and its cause is that of the read.
+// TestPhaseUnderWay: a new phase applies to a read in progress, whether it ends earlier or
+// later, and sets its cause.
 func TestPhaseUnderWay(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -50,7 +50,7 @@ func TestPhaseUnderWay(t *testing.T) {
 	}
 }
 
-// TestMostSent: a connection sends no more than it may, and then ends.
+// TestMostSent: a connection sends no more than its limit, and is then closed.
 func TestMostSent(t *testing.T) {
 	ours, theirs := net.Pipe()
 	conn := &limitedConn{Conn: ours}

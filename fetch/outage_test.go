@@ -7,8 +7,8 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// TestOutageAt: the steps of an outage begin at their ages, those that allow everything
-// when failures cover them.
+// TestOutageAt: the steps of an outage begin at their ages; those that allow everything also
+// need failures that cover them.
 func TestOutageAt(t *testing.T) {
 	const h = time.Hour
 	steps := []outageStep{{}, {from: h, copied: useCopy, without: allowAll}, {from: 3 * h, copied: allowResponding, without: allowResponding}}
@@ -27,7 +27,8 @@ func TestOutageAt(t *testing.T) {
 		{outageState{copied: true, age: 1 << 62, responds: true}, useCopy, 3 * h},
 		{outageState{copied: true, age: 1 << 62, responds: true, covered: 3*h - 1, failures: 99}, useCopy, 3 * h},
 		{outageState{copied: true, age: 3 * h, responds: true, covered: 3 * h, failures: 5}, allowAll, 0},
-		// Without one a step that allows needs failures, and one that disallows the clock.
+		// Without a copy, a step that allows needs failures, and one that disallows needs the
+		// clock.
 		{outageState{age: 3*h - 1}, disallowAll, h},
 		{outageState{age: 3*h - 1, covered: h, failures: 4}, disallowAll, h},
 		{outageState{age: 3*h - 1, covered: h - 1, failures: 99}, disallowAll, h},

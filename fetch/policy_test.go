@@ -32,8 +32,7 @@ func mustPath(s string) robots.Path {
 	return p
 }
 
-// failing returns a record that failed at began and goes on failing, with or
-// without the copy of a file fetched before.
+// failing returns a record that has failed since a time, with or without an earlier copy.
 func failing(c Cause, status int, held bool) *Record {
 	origin, _, _ := robots.ParseURL("https://example.com/")
 	var before *Record
@@ -44,14 +43,14 @@ func failing(c Cause, status int, held bool) *Record {
 	return r.After(before)
 }
 
-// covered returns r as if as many failures as needed covered so long a time.
+// covered returns r with enough failures to cover a duration.
 func covered(r *Record, d time.Duration) *Record {
 	c := *r
 	c.Failures, c.Covered = outageFailures, d
 	return &c
 }
 
-// TestOutage: the table of ages, for every dialect, word by word.
+// TestOutage: the verdicts by age, for every dialect, with their texts.
 func TestOutage(t *testing.T) {
 	const a, d, c, u = "allow", "disallow", "copy", "undefined"
 	const all = "rfc9309 google google-cpp google-2019 google-legacy seznam bing yandex"
@@ -86,7 +85,7 @@ func TestOutage(t *testing.T) {
 		{"google-2019 google-legacy", ServerError, true, Policy{MissingIs5xx: true}, [6]string{a, a, a, a, a, a}},
 		{"rfc9309 seznam bing yandex", ServerError, false, Policy{MissingIs5xx: true}, [6]string{d, d, d, d, a, a}},
 		{"google-2019", Timeout, false, Policy{MissingIs5xx: true}, [6]string{d, d, d, d, a, a}},
-		// A failure of our own side begins no outage: the copy holds at any age.
+		// A failure on our side begins no outage: the copy applies at any age.
 		{all, AddressRefused, true, Policy{OnFailure: AllowOnFailure, SiteAnswers: true, MissingIs5xx: true}, [6]string{c, c, c, c, c, c}},
 		{all, AddressRefused, false, Policy{OnFailure: AllowOnFailure, SiteAnswers: true, MissingIs5xx: true}, [6]string{d, d, d, d, d, d}},
 		{all, PortRefused, false, Policy{}, [6]string{d, d, d, d, d, d}},
@@ -105,7 +104,7 @@ func TestOutage(t *testing.T) {
 				if row.want[i] == "" {
 					continue
 				}
-				// TestEvidence is about less of it.
+				// TestEvidence has fewer failures.
 				rules := row.policy.Rules(covered(r, age), dialect, began.Add(age), "anybot")
 				v, w := rules.Match(private), rules.Match(public)
 				got := w.Word()
@@ -130,9 +129,8 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestSpan is the law of Record.Span: inside it Rules gives the same rules, whatever
-// the record, the dialect and the policy. It has both ends for a reason: at either the
-// rules of some record change.
+// TestSpan: within Record.Span, Rules returns the same rules, whatever the record, the dialect
+// and the policy; at both of its ends the rules of some record change.
 func TestSpan(t *testing.T) {
 	campaign.OneGoroutine(t)
 	rng := rand.New(rand.NewPCG(28, 54))
@@ -197,14 +195,14 @@ func TestSpan(t *testing.T) {
 	}
 }
 
-// again returns r followed by the same failure so long after it.
+// again returns r followed by the same failure after a duration.
 func again(r *Record, d time.Duration) *Record {
 	next := &Record{Origin: r.Origin, URL: r.URL, Outcome: r.Outcome, Cause: r.Cause, Status: r.Status, Fetched: r.Fetched.Add(d)}
 	return next.After(r)
 }
 
-// TestEvidence: a site opens when failures cover the age of the step and there
-// were five, never by the clock (D-54). All else goes by the clock.
+// TestEvidence: a site opens when at least five failures cover the age of the step, never by the
+// clock (D-54). All other steps follow the clock.
 func TestEvidence(t *testing.T) {
 	for _, row := range []struct {
 		dialects string
@@ -214,29 +212,29 @@ func TestEvidence(t *testing.T) {
 		answers  bool
 		want     string
 	}{
-		// Two failures a month apart are no outage of a month.
+		// Two failures a month apart are not an outage of a month.
 		{"rfc9309 seznam bing yandex google-2019", "744h", 0, false, false, "disallow"},
 		{"google google-cpp", "744h", 0, false, false, "disallow"},
 		{"google google-cpp", "20h", 0, false, false, "disallow"},
-		// A daily job opens the step of 12 hours with its fifth failure.
+		// With a daily fetch, the step of 12 hours opens at the fifth failure.
 		{"google google-cpp", "24h 24h 24h", 0, false, false, "disallow"},
 		{"google google-cpp", "24h 24h 24h 24h", 0, false, false, "allow"},
 		{"google google-cpp", "3h 3h 3h 2h59m59.999s", 0, false, false, "disallow"},
 		{"google google-cpp", "3h 3h 3h 3h", 0, false, false, "allow"},
 		{"google google-cpp", "1h 1h 1h 1h", 20 * time.Hour, false, false, "disallow"},
 		{"google google-cpp", "1h 1h 1h 1h 8h", 0, false, false, "allow"},
-		// It closes after 30 days by the clock, whatever covers them.
+		// It closes after 30 days by the clock, whatever the failures cover.
 		{"google google-cpp", "24h 24h 24h 24h", 26*day - 1, false, false, "allow"},
 		{"google google-cpp", "24h 24h 24h 24h", 26 * day, false, false, "disallow"},
 		{"google google-cpp", "24h 24h 24h 24h", 26 * day, false, true, "allow"},
-		// The copy comes back by the clock and goes by it.
+		// The copy is used by the clock, and dropped by it.
 		{"google google-cpp", "1h", 11 * time.Hour, true, false, "copy"},
 		{"google google-cpp", "1h", 30 * day, true, false, "disallow"},
 		{"google google-cpp", "1h", 300 * day, true, true, "copy"},
 		{"google-2019", "1h", 30 * day, true, false, "copy"},
 		{"google google-cpp", "30*24h", 0, true, true, "allow"},
 		{"google google-cpp", "29*24h 23h", 0, true, true, "copy"},
-		// 30 days need 30 days, and a pause delays them.
+		// 30 days must be covered, and a pause delays them.
 		{"rfc9309 seznam bing yandex google-2019", "29*24h 23h", 300 * day, false, false, "disallow"},
 		{"rfc9309 seznam bing yandex google-2019", "29*24h 23h 1h", 0, false, false, "allow"},
 		{"rfc9309 seznam bing yandex google-2019", "20*24h 2000h 9*24h", 0, false, false, "allow"},
@@ -244,7 +242,7 @@ func TestEvidence(t *testing.T) {
 		{"rfc9309 seznam bing yandex google-2019", "719*1h", 0, false, false, "disallow"},
 		{"rfc9309 seznam bing yandex google-2019", "720*1h", 0, false, false, "allow"},
 		{"google-legacy", "90*24h", 0, false, false, "disallow"},
-		// A clock that went back adds nothing.
+		// A clock that was set back adds nothing.
 		{"google google-cpp", "-24h 3h 3h 3h", 0, false, false, "disallow"},
 	} {
 		r := failing(ServerError, 500, row.held)
@@ -280,8 +278,8 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// TestOwnSide: what held before a failure of our own goes on: the step of the
-// outage that the site had begun, by its clock (D-55).
+// TestOwnSide: a failure on our side changes nothing: an outage that the site had begun
+// continues by its clock (D-55).
 func TestOwnSide(t *testing.T) {
 	for _, row := range []struct {
 		dialect string
@@ -330,7 +328,7 @@ func TestOwnSide(t *testing.T) {
 	}
 }
 
-// TestFreshCopy: while the answer held is fresh, a failure changes nothing.
+// TestFreshCopy: a failure changes nothing while the copy is fresh.
 func TestFreshCopy(t *testing.T) {
 	origin, _, _ := robots.ParseURL("https://example.com/")
 	for _, good := range []Record{
@@ -357,7 +355,7 @@ func TestFreshCopy(t *testing.T) {
 	}
 }
 
-// TestAfter: what a record keeps of the one before it.
+// TestAfter: what a record takes from its predecessor.
 func TestAfter(t *testing.T) {
 	origin, _, _ := robots.ParseURL("https://example.com/")
 	at := func(c Cause, h int) *Record {
@@ -380,7 +378,7 @@ func TestAfter(t *testing.T) {
 	if gone.LastGood.Outcome != Unavailable || gone.FailingSince != gone.Fetched {
 		t.Errorf("after a 404: %+v", gone)
 	}
-	// What fails on our side begins no outage and adds nothing to one.
+	// A failure on our side begins no outage and adds nothing to one.
 	own := at(NoNetwork, 0).After(good)
 	if !own.FailingSince.IsZero() || own.Failures != 0 || own.LastGood == nil {
 		t.Errorf("a failure of our own: %+v", own)
@@ -393,8 +391,7 @@ func TestAfter(t *testing.T) {
 	if refused.FailingSince != began || refused.Failures != 2 || refused.Covered != 2*time.Hour || refused.LastFailure != two.Fetched {
 		t.Errorf("a refusal in an outage: %+v", refused)
 	}
-	// A gap goes from one failure of the site to the next, whatever failed here
-	// in between.
+	// A gap is between two failures of the site, whatever failed on our side meanwhile.
 	later := at(Timeout, 9).After(at(DNSFailure, 8).After(refused))
 	if later.FailingSince != began || later.Failures != 3 || later.Covered != 9*time.Hour || later.LastFailure != later.Fetched {
 		t.Errorf("after a refusal in an outage: %+v", later)
@@ -402,7 +399,7 @@ func TestAfter(t *testing.T) {
 	if long := at(Timeout, 24*31).After(refused); long.Covered != 26*time.Hour {
 		t.Errorf("a month after a refusal failures cover %v, want 26 h", long.Covered)
 	}
-	// A record of an earlier release, without a last failure.
+	// A record of an earlier release without a last failure.
 	old := *two
 	old.LastFailure, old.Covered = time.Time{}, 0
 	if next := at(Timeout, 5).After(&old); next.Failures != 3 || next.Covered != 3*time.Hour {
@@ -439,8 +436,7 @@ func TestAfter(t *testing.T) {
 	}
 }
 
-// TestTruncated: the last line of a body cut at the limit never counts, in no
-// dialect.
+// TestTruncated: the partial last line of a truncated body never counts, in no dialect.
 func TestTruncated(t *testing.T) {
 	body := "User-agent: *\nDisallow: /a\nDisallow: /bc"
 	r := &Record{Outcome: Success, Cause: OK, Status: 200, Body: []byte(body), Truncated: true, Fetched: began}
@@ -455,8 +451,8 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestCutAt: where a dialect would read on after what the fetch kept, the verdict
-// says so, as a number and in words.
+// TestCutAt: if a dialect would read beyond the kept bytes, the verdict has the number and a
+// note.
 func TestCutAt(t *testing.T) {
 	body := "User-agent: *\nDisallow: /private\n" + strings.Repeat("# more\n", 1000)
 	origin, _, _ := robots.ParseURL("https://example.com/")
@@ -494,8 +490,7 @@ func TestCutAt(t *testing.T) {
 	}
 }
 
-// TestLimitsFor: a client reads as far as the dialects it is for, and no less than
-// by default.
+// TestLimitsFor: a client reads as far as its dialects, and at least the default.
 func TestLimitsFor(t *testing.T) {
 	far, huge := robots.RFC9309, robots.RFC9309
 	far.MaxFileBytes, huge.MaxFileBytes = 3<<20, math.MaxInt
@@ -518,7 +513,7 @@ func TestLimitsFor(t *testing.T) {
 	}
 }
 
-// TestSentences: what people read.
+// TestSentences: the texts for people.
 func TestSentences(t *testing.T) {
 	for _, row := range []struct {
 		r    *Record
@@ -554,8 +549,8 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// statusConflicts lists the rows of http_status.tsv that a decision overrules.
-// A row listed here must really fail.
+// statusConflicts lists the rows of http_status.tsv that a decision overrules. Each must really
+// fail.
 var statusConflicts = map[string]string{
 	"google-legacy ko redirect to an uncrawlable (disallowed) URL":                  "REDIR-04: no rules are known yet, so the redirect is followed",
 	"google-legacy ko 200 with HTML logical redirect (frame, script, meta refresh)": "D-27: the lines of the page are read",
@@ -563,8 +558,8 @@ var statusConflicts = map[string]string{
 	"yandex docs any status other than 200":                                         "an older page; every failure would become permission",
 }
 
-// TestStatusTable: every row of the table of the documents that is about one of
-// the eight dialects, each fetched from a scripted site.
+// TestStatusTable: every row of the table for one of the eight dialects, fetched from a scripted
+// site.
 func TestStatusTable(t *testing.T) {
 	data, err := os.ReadFile("../robotstest/testdata/spec/http_status.tsv")
 	if err != nil {
@@ -600,8 +595,8 @@ func TestStatusTable(t *testing.T) {
 	}
 }
 
-// statusInputs are the inputs of the table that are no number: which behaviours
-// of the catalogue they mean, at which age, with or without a copy.
+// statusInputs are the inputs of the table that are not numbers: their behaviors in the
+// catalogue, the age, and whether there is a copy.
 var statusInputs = map[string]struct {
 	faults string
 	age    time.Duration
@@ -698,7 +693,7 @@ func checkStatusRow(t *testing.T, records map[string]*Record, d robots.Dialect, 
 	return nil
 }
 
-// TestDialectTable: the columns of dialects.tsv about fetching are the fields.
+// TestDialectTable: the columns of dialects.tsv on fetching equal the fields of Dialect.
 func TestDialectTable(t *testing.T) {
 	data, err := os.ReadFile("../robotstest/testdata/spec/dialects.tsv")
 	if err != nil {

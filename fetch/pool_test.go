@@ -17,8 +17,8 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// A crowd counts the connections that are open at once. Each counts until just
-// before the answer: the client may be with the next before this end has closed.
+// A crowd counts concurrent connections, each until just before the answer: the client can open
+// the next before this end is closed.
 type crowd struct {
 	open, most, all atomic.Int64
 	stay            time.Duration // how long the answer takes
@@ -48,9 +48,9 @@ func (p *pool) idle(t testing.TB) {
 	}
 }
 
-// TestPerAddress: many origins that lead to one address ask it so many at once as
-// the option says, over all names, schemes and ports, and the wait makes none of
-// them fail: one by one it is longer than the time of a fetch.
+// TestPerAddress: many origins on one address get as many concurrent connections as the option
+// permits, over all names, schemes and ports, and none fails by the wait, which is longer in
+// total than the time of a fetch.
 func TestPerAddress(t *testing.T) {
 	for _, row := range []struct{ perAddress, least, most int }{{1, 1, 1}, {3, 2, 3}, {0, 4, 16}} {
 		t.Run(fmt.Sprint(row.perAddress), func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestPerAddress(t *testing.T) {
 	}
 }
 
-// TestCross: addresses that lead to each other are no deadlock.
+// TestCross: addresses that redirect to each other cause no deadlock.
 func TestCross(t *testing.T) {
 	s := newStage(t)
 	for i, name := range []string{"a.test", "b.test", "c.test"} {
@@ -126,8 +126,8 @@ func TestCross(t *testing.T) {
 	fetches.Wait()
 }
 
-// TestWaitCancel: a caller that gives up while it waits gets its own error at
-// once, and the wait of the others goes on.
+// TestWaitCancel: a caller that is canceled while it waits gets its own error at once, and the
+// others continue to wait.
 func TestWaitCancel(t *testing.T) {
 	s := newStage(t)
 	entered, leave := make(chan bool, 9), make(chan bool)
@@ -166,8 +166,8 @@ func TestWaitCancel(t *testing.T) {
 
 var addrA, addrB = netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
 
-// TestPlaces: places are handed out in the order of asking, past those who gave
-// up, and none is lost.
+// TestPlaces: places are assigned in the order of the calls, canceled ones are skipped, and none
+// is lost.
 func TestPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := places{most: 2}
@@ -222,8 +222,7 @@ func TestPlaces(t *testing.T) {
 	})
 }
 
-// TestPlacesRace: a place that comes in the moment of giving up goes on to the
-// next.
+// TestPlacesRace: a place that is assigned at the moment of a cancellation goes to the next.
 func TestPlacesRace(t *testing.T) {
 	p := places{most: 1}
 	var all sync.WaitGroup
@@ -248,8 +247,8 @@ func TestPlacesRace(t *testing.T) {
 	}
 }
 
-// TestBegunFirst: who was led to an address by a redirect comes before those that
-// have not begun, and both in the order of asking.
+// TestBegunFirst: fetches that a redirect led to an address precede those that have not begun,
+// both in the order of the calls.
 func TestBegunFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(9, 1, nil)
@@ -271,7 +270,7 @@ func TestBegunFirst(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		// 0 has the place, and 1 was the next before the others came.
+		// 0 has the place, and 1 was next before the others came.
 		if want := []int{0, 1, 3, 5, 2, 4}; !slices.Equal(order, want) {
 			t.Errorf("order %v, want %v", order, want)
 		}
@@ -279,7 +278,7 @@ func TestBegunFirst(t *testing.T) {
 	})
 }
 
-// gate starts nothing at one address until it is opened.
+// gate lets no start at one address pass until it is opened.
 type gate struct {
 	addr   netip.Addr
 	opened chan struct{}
@@ -300,8 +299,8 @@ func (g *gate) start(ctx context.Context, _ robots.Origin, addr netip.Addr) erro
 	}
 }
 
-// TestStarts: a connection is opened at its start; who waits for one holds no place
-// in all, and the wait counts against no limit.
+// TestStarts: a connection is opened at its start; a fetch that waits for it holds no place in
+// all, and the wait counts against no limit.
 func TestStarts(t *testing.T) {
 	s := newStage(t)
 	s.dns.name("other.test", addresses("127.0.0.2"))
@@ -336,7 +335,7 @@ func TestStarts(t *testing.T) {
 	if n, asked := at.accepted.Load(), g.asked.Load(); n != 6 || asked != 6 {
 		t.Errorf("%d connections at %d starts, want 6", n, asked)
 	}
-	// Starts that do not know are no failure of the site.
+	// An error of Start is not a failure of the site.
 	g.err = errors.New("nobody knows")
 	if r, err := get("held"); r != nil || !errors.Is(err, g.err) {
 		t.Errorf("%+v, %v", r, err)
@@ -344,8 +343,8 @@ func TestStarts(t *testing.T) {
 	c.pool.idle(t)
 }
 
-// TestSilentCrowd: 512 origins that accept and say nothing, all on one address,
-// delay no origin on another.
+// TestSilentCrowd: 512 origins on one address that accept and never answer delay no origin on
+// another.
 func TestSilentCrowd(t *testing.T) {
 	s := newStage(t)
 	silent := s.listen(t, "127.0.0.1:0", speak(func(p *peer) { p.hang() }))
@@ -374,8 +373,7 @@ func TestSilentCrowd(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	for range 20 {
-		// The crowd is there for as long as this takes, which is within its
-		// minute for the headers.
+		// The crowd stays during this test, which is shorter than its minute for the headers.
 		if r, err := c.Fetch(ctx, mustOrigin(t, "http://127.0.0.2:"+at.port())); err != nil || r.Cause != OK {
 			t.Fatalf("%+v, %v", r, err)
 		}
@@ -388,8 +386,8 @@ func TestSilentCrowd(t *testing.T) {
 	c.pool.idle(t)
 }
 
-// TestFetchAfter: the function is called when the fetch has its place and has sent nothing,
-// and its error ends the fetch; a failure that is known by then is in the record.
+// TestFetchAfter: the function is called when the fetch has its place and has sent nothing, and
+// its error ends the fetch; a failure known by then is in the record.
 func TestFetchAfter(t *testing.T) {
 	s := newStage(t)
 	at := s.listen(t, "127.0.0.1:0", speak(answer(whole("200 OK", someRules))))

@@ -16,7 +16,7 @@ import (
 	"github.com/robotskit/robots/internal/proctest"
 )
 
-// TestRealProxies fetches through tinyproxy and danted, where they are installed.
+// TestRealProxies fetches through tinyproxy and danted if they are installed.
 func TestRealProxies(t *testing.T) {
 	tinyproxy := func(settings string) func(t *testing.T) string {
 		return func(t *testing.T) string {
@@ -81,8 +81,8 @@ func TestRealProxies(t *testing.T) {
 	}
 }
 
-// daemon runs a program with a configuration, in which %d is its port, until the
-// test ends, and returns its address.
+// daemon runs a program with a configuration in which %d is its port, until the test ends, and
+// returns its address.
 func daemon(t *testing.T, name, args, config string) string {
 	t.Helper()
 	program, err := exec.LookPath(name)
@@ -105,8 +105,8 @@ func daemon(t *testing.T, name, args, config string) string {
 		t.Skip(err)
 	}
 	t.Cleanup(func() {
-		// Its children end with it. What a shell starts in the background ignores an
-		// interrupt, and a signal may come before anybody listens to it.
+		// Its children end with it. A shell's background process ignores an interrupt, and a
+		// signal can arrive before there is a handler.
 		cmd.Process.Signal(syscall.SIGTERM)
 		late := time.AfterFunc(5*time.Second, func() { cmd.Process.Kill() })
 		defer late.Stop()

@@ -9,8 +9,8 @@ import (
 	"unsafe"
 )
 
-// silentDial connects to a listener whose queue is full, so that the handshake
-// of TCP is never answered: what a firewall that drops packets looks like.
+// silentDial connects to a listener whose queue is full, so that the TCP handshake is never
+// answered, as with a firewall that drops packets.
 func silentDial(ctx context.Context, d *net.Dialer) (net.Conn, error) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -39,8 +39,7 @@ func silentDial(ctx context.Context, d *net.Dialer) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp", address)
 }
 
-// waitDrained waits until the peer has acknowledged what was sent and had a
-// moment to read it.
+// waitDrained waits until the peer has acknowledged everything and had time to read it.
 func waitDrained(raw syscall.RawConn) {
 	for range 100 {
 		left := int32(0)

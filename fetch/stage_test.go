@@ -25,8 +25,8 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// A stage is what the tests fetch from: name servers, certificates and sites,
-// all on loopback, all real sockets.
+// A stage has what the tests fetch from: name servers, certificates and sites, all real sockets
+// on loopback.
 type stage struct {
 	dns    *nameServer
 	pki    *pki
@@ -37,8 +37,8 @@ func newStage(t testing.TB) *stage {
 	return &stage{dns: newNameServer(t), pki: theirPKI()}
 }
 
-// shortLimits are for behaviours that take until a limit, so that they do not take long.
-// A busy machine misses them: no test may fail for that.
+// shortLimits make behaviors that last until a limit short. A busy machine exceeds them, which
+// must not fail a test.
 var shortLimits = Limits{
 	Total: 1500 * time.Millisecond, DNS: 400 * time.Millisecond, Connect: 400 * time.Millisecond,
 	TLS: 400 * time.Millisecond, Header: 500 * time.Millisecond, Grace: 500 * time.Millisecond,
@@ -66,8 +66,7 @@ func mustOrigin(t testing.TB, url string) robots.Origin {
 	return o
 }
 
-// A site is a listener whose connections are handled by a function, plain and
-// TLS on one port.
+// A site is a listener whose connections are handled by a function, plain and TLS on one port.
 type site struct {
 	stage *stage
 	net.Listener
@@ -110,7 +109,7 @@ func (s *stage) listen(t testing.TB, address string, raw func(s *site, c net.Con
 	return at
 }
 
-// shut ends the listener and every connection.
+// shut closes the listener and every connection.
 func (s *site) shut() {
 	s.Close()
 	s.mu.Lock()
@@ -137,8 +136,8 @@ type peer struct {
 	tcp    *net.TCPConn
 }
 
-// speak returns a handler that reads one request, over TLS if the client starts
-// with that, and lets serve answer.
+// speak returns a handler that reads one request, over TLS if the client begins it, and lets
+// serve answer.
 func speak(serve func(p *peer)) func(*site, net.Conn) {
 	return func(s *site, c net.Conn) { speakOn(s, c, bufio.NewReader(c), serve) }
 }
@@ -194,13 +193,13 @@ func (p *peer) say(s string) bool {
 	return err == nil
 }
 
-// hang waits until the client has gone, or the test is over.
+// hang waits until the client has disconnected or the test has ended.
 func (p *peer) hang() { io.Copy(io.Discard, p.Conn) }
 
-// reset makes the close of the connection a reset.
+// reset makes the close of the connection send a reset.
 func (p *peer) reset() { p.tcp.SetLinger(0) }
 
-// scheme returns how the request came.
+// scheme returns the scheme of the request.
 func (p *peer) scheme() string {
 	if _, ok := p.Conn.(*tls.Conn); ok {
 		return "https"
@@ -208,10 +207,10 @@ func (p *peer) scheme() string {
 	return "http"
 }
 
-// answer returns a handler that sends text and closes.
+// answer returns a handler that sends a text and closes.
 func answer(text string) func(p *peer) { return func(p *peer) { p.say(text) } }
 
-// whole returns an answer of HTTP with a length.
+// whole returns an HTTP answer with its length.
 func whole(status, body string, headers ...string) string {
 	s := "HTTP/1.1 " + status + "\r\n"
 	for _, h := range headers {
@@ -222,7 +221,7 @@ func whole(status, body string, headers ...string) string {
 
 const someRules = "User-agent: *\nDisallow: /private\n"
 
-// pki makes certificates for any name, and some bad ones by the name asked for.
+// pki makes certificates for any name, and invalid ones for some names.
 type pki struct {
 	pool    *x509.CertPool
 	ca      *x509.Certificate
@@ -303,8 +302,8 @@ func (p *pki) certificate(name string) *tls.Certificate {
 	return c
 }
 
-// A nameServer answers over UDP. Every name below test leads to 127.0.0.1, but
-// for those with an answer of their own.
+// A nameServer answers over UDP. Names below test resolve to 127.0.0.1, except those with their
+// own answer.
 type nameServer struct {
 	net.PacketConn
 	mu    sync.Mutex
@@ -337,7 +336,7 @@ func newNameServer(t testing.TB) *nameServer {
 	return s
 }
 
-// name sets what a name answers; the function returns false to stay silent.
+// name sets the answer for a name; the function returns false for no answer.
 func (s *nameServer) name(name string, answer func(q dnsmessage.Question, m *dnsmessage.Message) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -376,7 +375,7 @@ func (s *nameServer) answer(query []byte) []byte {
 	return b
 }
 
-// addresses answers with the addresses of the family asked for.
+// addresses answers with the addresses of the requested family.
 func addresses(list ...string) func(q dnsmessage.Question, m *dnsmessage.Message) bool {
 	return func(q dnsmessage.Question, m *dnsmessage.Message) bool {
 		for _, text := range list {
@@ -395,7 +394,7 @@ func addresses(list ...string) func(q dnsmessage.Question, m *dnsmessage.Message
 	}
 }
 
-// code answers with a code and nothing else.
+// code answers with an error code.
 func code(c dnsmessage.RCode) func(q dnsmessage.Question, m *dnsmessage.Message) bool {
 	return func(q dnsmessage.Question, m *dnsmessage.Message) bool { m.RCode = c; return true }
 }

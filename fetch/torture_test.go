@@ -19,15 +19,15 @@ import (
 	"github.com/robotskit/robots/internal/campaign"
 )
 
-// breaker makes one operation of a fetch fail: the n-th dial, read or write,
-// those of DNS included.
+// breaker makes one operation of a fetch fail: the n-th dial, read or write, including those of
+// DNS.
 type breaker struct {
 	at   int64 // 0: none
 	err  error
 	done atomic.Int64
 }
 
-// fails counts an operation and returns the error it shall have.
+// fails counts an operation and returns its error.
 func (b *breaker) fails() error {
 	if b.done.Add(1) == b.at {
 		return b.err
@@ -97,9 +97,9 @@ func (c *brokenPackets) Write(p []byte) (int, error) {
 	return c.UDPConn.Write(p)
 }
 
-// TestTorture: in every quick behaviour of the catalogue each dial, read and
-// write fails in turn: in a campaign with each error, else with the next one. Nothing panics, nothing leaks, and no failure turns into
-// a good answer or into another one.
+// TestTorture: in every quick behavior of the catalogue each dial, read and write fails in turn,
+// in a campaign with each error, else with the next one. Nothing panics, nothing leaks, and no
+// failure becomes a good outcome or a different failure.
 func TestTorture(t *testing.T) {
 	before := runtime.NumGoroutine()
 	errs := []error{
@@ -158,12 +158,12 @@ func TestTorture(t *testing.T) {
 	t.Logf("%d scenarios, %d fetches with one failure each, at most %d operations in one", scenarios.Load(), runs.Load(), most.Load())
 }
 
-// impatient limits a fetch after a failure: what was never sent is not answered.
-// It is too short only for what does not matter here, a failure.
+// impatient shortens the limits after a failure, as nothing further is sent. They are too short
+// only for the failure itself, which does not matter here.
 const impatient = 30 * time.Millisecond
 
-// framed reports whether an early end of the connection can be told from the
-// end of the file.
+// framed reports whether an early end of the connection is distinguishable from the end of the
+// file.
 func (f *fault) framed() bool {
 	switch f.id() {
 	case "framing/no-length", "framing/HTTP/1.0", "proxy/ftp":
@@ -172,8 +172,8 @@ func (f *fault) framed() bool {
 	return f.area != "ftp"
 }
 
-// TestHostileMemory: many hostile origins at once stay within 2 MiB each,
-// the servers and all garbage included.
+// TestHostileMemory: concurrent hostile origins stay within 2 MiB each, including servers and
+// garbage.
 func TestHostileMemory(t *testing.T) {
 	n := campaign.Size(50, 200, 1000)
 	var flooding []fault

@@ -26,8 +26,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// TestDial: a caller's Dial gets literals that the guard has let pass, its
-// connections are held against the guard again, and what it does wrong is our own.
+// TestDial: a caller's Dial gets addresses that the guard has accepted, its connections are
+// checked again, and its errors are failures on our side.
 func TestDial(t *testing.T) {
 	before := runtime.NumGoroutine()
 	s := newStage(t)
@@ -96,8 +96,7 @@ func TestDial(t *testing.T) {
 	settled(t, before+1) // the name server
 }
 
-// TestTLS: certificates of the client are shown, and a later change of the settings
-// changes nothing.
+// TestTLS: client certificates are sent, and a later change of the configuration has no effect.
 func TestTLS(t *testing.T) {
 	s := newStage(t)
 	shown := make(chan int, 2)
@@ -129,11 +128,11 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestFaultsOverTransport: over a caller's RoundTripper no failure of the catalogue
-// becomes a permission but those that net/http hides, which are listed here and in
-// the package documentation; and each fetch ends in time.
+// TestFaultsOverTransport: over a caller's RoundTripper no failure of the catalogue becomes a
+// permission except those that net/http hides, which are listed here and in the package
+// documentation, and each fetch ends in time.
 func TestFaultsOverTransport(t *testing.T) {
-	// What http.Transport reads as an answer though it is none.
+	// Invalid answers that http.Transport accepts.
 	forgiven := []string{
 		"blank before the colon", "coding in a fold", "encoding in a fold", "chunked in HTTP/1.0", "chunked and length in HTTP/1.0", "chunked in a fold",
 		"CR in the status line", "NUL in the status line", "status with a sign", "lengths in a list", "CR in a header", "name with a blank",
@@ -198,8 +197,8 @@ func TestFaultsOverTransport(t *testing.T) {
 	t.Logf("%d as in the catalogue, %d with another cause: %v", same, len(other), other)
 }
 
-// TestTransport: what a RoundTripper may do wrong is an answer that makes no sense or
-// a failure of our own, in time, and never a permission.
+// TestTransport: an error of a RoundTripper is an invalid answer or a failure on our side, in
+// time, and never a permission.
 func TestTransport(t *testing.T) {
 	before := runtime.NumGoroutine()
 	s := newStage(t)
@@ -339,9 +338,8 @@ func TestTransport(t *testing.T) {
 	settled(t, before+1) // the name server
 }
 
-// counter is a Starts that notes who asked.
-// TestPageAddresses: a connection for a page goes to the addresses of a site one at a time,
-// each at its start. One that is dead costs a second, and one that is slow is tried again.
+// TestPageAddresses: a connection for a page tries the addresses of a site one after another,
+// each at its start. A dead one costs a second, and a slow one is tried again.
 func TestPageAddresses(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -436,13 +434,13 @@ type badBody struct{}
 func (badBody) Read([]byte) (int, error) { panic("x") }
 func (badBody) Close() error             { panic("y") }
 
-// deaf is a body that comes only when its request is over.
+// deaf is a body that ends only after its request.
 type deaf struct{ ctx context.Context }
 
 func (d *deaf) Read([]byte) (int, error) { <-d.ctx.Done(); return 0, d.ctx.Err() }
 func (d *deaf) Close() error             { return nil }
 
-// endless is a reader of one byte without end.
+// endless is a reader that returns one byte again and again.
 type endless byte
 
 func (e endless) Read(p []byte) (int, error) {

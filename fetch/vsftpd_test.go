@@ -17,7 +17,7 @@ import (
 	"github.com/robotskit/robots/internal/proctest"
 )
 
-// TestVsftpd fetches from a real FTP server, where one is installed.
+// TestVsftpd fetches from a real FTP server if one is installed.
 func TestVsftpd(t *testing.T) {
 	program, err := exec.LookPath("vsftpd")
 	if err != nil {
@@ -62,9 +62,9 @@ func TestVsftpd(t *testing.T) {
 	}
 }
 
-// vsftpd draws the port of each file itself, by default from all over 1023. The guard
-// refuses those of other protocols (badPorts), and other tests take and leave what the
-// system or freeport gives them. So it draws from a range between these.
+// vsftpd chooses the port of each file itself, by default from all above 1023. The guard refuses
+// those of other protocols (badPorts), and other tests use ports of the system or of freeport,
+// so it gets a range between these.
 const vsftpdPorts, vsftpdSpan = 20_000, 5_000
 
 // daemonPort returns a port of loopback for a daemon.
@@ -73,7 +73,7 @@ func daemonPort(t *testing.T) int {
 	return int(netip.MustParseAddrPort(freeport.Addr(t)).Port())
 }
 
-// serveVsftpd runs vsftpd over a folder of its own until the test ends.
+// serveVsftpd runs vsftpd on a folder of its own until the test ends.
 func serveVsftpd(t *testing.T, program, file, settings string) int {
 	t.Helper()
 	root := t.TempDir()
@@ -82,7 +82,7 @@ func serveVsftpd(t *testing.T, program, file, settings string) int {
 			t.Fatal(err)
 		}
 	}
-	// The folders above are the test's own and must let the server's user in.
+	// The folders above belong to the test and must be readable by the server's user.
 	for dir := root; strings.HasPrefix(dir, os.TempDir()) && dir != os.TempDir(); dir = filepath.Dir(dir) {
 		os.Chmod(dir, 0o755)
 	}
