@@ -13,8 +13,8 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// TestFuture: an entry of a process whose clock was ahead, or from before the clock was set
-// back, is no answer until that time has come, and its outage no older than it was.
+// TestFuture: an entry from the future, written with a clock that was ahead, is not used until
+// that time has come, and its outage is no older than it was.
 func TestFuture(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, ahead := range []time.Duration{2 * time.Minute, 50 * time.Minute, 2 * hour, 3 * day, 20 * 365 * day} {
@@ -53,7 +53,7 @@ func TestFuture(t *testing.T) {
 	})
 }
 
-// down is a shared store that is down when told so.
+// down is a shared store that can be switched off.
 type down struct {
 	*cachetest.Memory
 	is atomic.Bool
@@ -61,8 +61,7 @@ type down struct {
 
 func (d *down) Down(robots.Origin) bool { return d.is.Load() }
 
-// TestDegraded: while the shared store is down answers say so, and nothing that is
-// kept does.
+// TestDegraded: while the shared store is unreachable, answers say so, and kept records do not.
 func TestDegraded(t *testing.T) {
 	shared := &down{Memory: cachetest.NewMemory()}
 	c := open(t, cache.Options{Store: shared, Fetcher: fetcherFunc(func(_ context.Context, o robots.Origin) (*fetch.Record, error) {

@@ -10,8 +10,7 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// asking is a Fetcher that counts what it is asked; a crawler has a *fetch.Client
-// in its place.
+// asking is a Fetcher that counts its calls; a crawler uses a *fetch.Client instead.
 type asking struct{ n int }
 
 func (c *asking) Fetch(_ context.Context, origin robots.Origin) (*fetch.Record, error) {

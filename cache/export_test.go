@@ -2,10 +2,10 @@ package cache
 
 import "github.com/robotskit/robots"
 
-// Jittered is the jitter of lives and waits.
+// Jittered randomizes lifetimes and waits.
 var Jittered = jittered
 
-// Merge makes one record of what memory and a store hold.
+// Merge merges the records of memory and store.
 var Merge = merge
 
 // Hot is the memory of a cache.

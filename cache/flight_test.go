@@ -17,7 +17,7 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// slow is a Fetcher that takes its time.
+// slow is a Fetcher that takes a while.
 type slow struct {
 	takes time.Duration
 	now   *behaviour
@@ -86,15 +86,15 @@ func get(t *testing.T, c *cache.Cache) *fetch.Record {
 	return r
 }
 
-// took runs f in a bubble and returns how long it took there.
+// took runs f in a bubble and returns its duration there.
 func took(f func()) time.Duration {
 	began := time.Now()
 	f()
 	return time.Since(began)
 }
 
-// TestOneFlight: a thousand callers, one fetch; the first gives up and nobody
-// notices; each waits for as long as it wants to and no longer.
+// TestOneFlight: a thousand callers cause one fetch, also if the first one is canceled; each
+// waits as long as its own context.
 func TestOneFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slow{takes: 10 * time.Second, now: behaving("file")}
@@ -142,7 +142,7 @@ func TestOneFlight(t *testing.T) {
 	})
 }
 
-// TestUseToEnd: what is fresh is answered without a fetch up to its end.
+// TestUseToEnd: a fresh record is used without a fetch until it expires.
 func TestUseToEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slow{takes: 10 * time.Second, now: behaving("file")}
@@ -167,7 +167,7 @@ func TestUseToEnd(t *testing.T) {
 	})
 }
 
-// TestLife follows one origin through a life: fresh, ahead, stale, overdue.
+// TestLife follows an origin through its states: fresh, fetched early, stale, overdue.
 func TestLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slow{takes: 10 * time.Second, now: behaving("file")}
@@ -246,7 +246,7 @@ func TestLife(t *testing.T) {
 	})
 }
 
-// TestStaleErrors: a fetch that comes to nothing leaves the answer that is held.
+// TestStaleErrors: a fetch without a result leaves the kept record.
 func TestStaleErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slow{now: behaving("file")}
@@ -283,9 +283,8 @@ func TestStaleErrors(t *testing.T) {
 	})
 }
 
-// TestRefreshAndForget: a fetch that ended before Refresh was called is not what
-// Refresh is for, though its answer is still being stored. What is forgotten is
-// fetched again.
+// TestRefreshAndForget: Refresh does not use a fetch that ended before it was called, even if
+// its record is still being stored. A deleted record is fetched again.
 func TestRefreshAndForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slow{takes: time.Second, now: behaving("file")}
@@ -312,7 +311,7 @@ func TestRefreshAndForget(t *testing.T) {
 	})
 }
 
-// TestRefused: a process asks for itself what another's guard has refused.
+// TestRefused: a process fetches what another's guard has refused.
 func TestRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := cachetest.NewMemory()
@@ -331,7 +330,7 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// TestJitter: jitter stays within its bounds and spreads at them too.
+// TestJitter: jitter stays within its bounds and reaches all of their range.
 func TestJitter(t *testing.T) {
 	for _, tt := range []struct{ d, least, most, from, to time.Duration }{
 		{24 * hour, 5 * time.Minute, 24 * hour, 24 * hour * 9 / 10, 24 * hour},
@@ -357,8 +356,8 @@ func TestJitter(t *testing.T) {
 	}
 }
 
-// TestStatedLife: what a site says counts within floor and ceiling, and chance
-// never makes a life longer (D-28).
+// TestStatedLife: a lifetime stated by the site applies within floor and ceiling, and jitter
+// never lengthens it (D-28).
 func TestStatedLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tt := range []struct {
@@ -404,8 +403,8 @@ func (f fetcherFunc) Fetch(ctx context.Context, o robots.Origin) (*fetch.Record,
 	return f(ctx, o)
 }
 
-// TestHostile: a thousand origins at once, each with the largest body, stay within
-// the bound of memory and what the fetcher has under way at a time.
+// TestHostile: a thousand concurrent origins, each with the largest body, stay within the memory
+// limit and the fetcher's concurrency.
 func TestHostile(t *testing.T) {
 	const origins, size, fetches, memory = 1000, 513_000, 32, 16 << 20
 	before := heap()
@@ -440,7 +439,7 @@ func TestHostile(t *testing.T) {
 			t.Errorf("%d bytes", bytes)
 		}
 	})
-	// A fetch that has ended may still hand its body over while the next has begun.
+	// A fetch that has ended can still pass on its body when the next has begun.
 	const bound = memory + 2*fetches*size + 16<<20
 	t.Logf("%d origins of %d bytes: %d MiB live at most, bound %d MiB", origins, size, high>>20, bound>>20)
 	if high == 0 || high > bound {
@@ -456,7 +455,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// BenchmarkHit measures what nearly every call does.
+// BenchmarkHit measures a call with a fresh record.
 func BenchmarkHit(b *testing.B) {
 	c, err := cache.New(cache.Options{Fetcher: &slow{now: behaving("file")}})
 	if err != nil {

@@ -10,9 +10,8 @@ import (
 
 var began2000 = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // of each bubble
 
-// TestMerge: of two records of an origin the later counts, with the last good
-// answer that either knows, the first failure after that, and the larger of what
-// they count from there.
+// TestMerge: of two records of an origin the later applies, with the last good answer of either,
+// the first failure after that, and the larger count of failures since.
 func TestMerge(t *testing.T) {
 	at := func(name string, h int) *fetch.Record {
 		return record(origin, behaving(name), began2000.Add(time.Duration(h)*hour))

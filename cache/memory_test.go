@@ -18,7 +18,7 @@ import (
 	"github.com/robotskit/robots/internal/campaign"
 )
 
-// TestMemorySize holds the estimate of sizeOf against the runtime's own count.
+// TestMemorySize compares sizeOf with the runtime's own count.
 func TestMemorySize(t *testing.T) {
 	if campaign.Race {
 		t.Skip("the race detector has memory of its own")
@@ -65,8 +65,8 @@ func heap() int64 {
 	return int64(s.HeapAlloc)
 }
 
-// TestMemoryBound: whatever is put, memory stays within its limit, what is read again and
-// again stays, and one that has no room takes no other with it.
+// TestMemoryBound: memory stays within its limit, records that are read often stay, and a record
+// that is too large evicts no other.
 func TestMemoryBound(t *testing.T) {
 	const limit = 1 << 20
 	m := cache.NewHot(limit)
@@ -96,14 +96,14 @@ func rulesOf(t *testing.T, c *cache.Cache, o robots.Origin, w *cache.Crawler) (*
 	return rules, r
 }
 
-// said is all that a verdict says.
+// said has all parts of a verdict.
 func said(rules *robots.Rules) string {
 	v := rules.Match(robots.RawPath("/private"))
 	return fmt.Sprintf("%v, %v, %+v", v, v.Reason, *rules.State())
 }
 
-// TestRulesLaw: rules that are kept say what the record says when it is asked without them,
-// over outages, refreshes, evictions and times in which the shared store is down.
+// TestRulesLaw: kept rules give the verdicts of the record itself, over outages, refreshes,
+// evictions and times without the shared store.
 func TestRulesLaw(t *testing.T) {
 	asked, kept := 0, 0
 	const bubble = 100
@@ -170,9 +170,9 @@ func TestRulesLaw(t *testing.T) {
 	}
 }
 
-// TestRulesOnce: a hundred callers at once, of a site that nobody knows and of one that is
-// known, have the same rules; four crawlers have separate rules; rules count in memory,
-// and go with their record.
+// TestRulesOnce: a hundred concurrent callers of an unknown site and of a known one get the same
+// rules; four crawlers get separate rules; rules count as memory, and are dropped with their
+// record.
 func TestRulesOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := open(t, cache.Options{Fetcher: &slow{takes: time.Second, now: behaving("file")}})

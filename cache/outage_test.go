@@ -18,7 +18,7 @@ import (
 	"github.com/robotskit/robots/internal/campaign"
 )
 
-// What a site does when it is asked. Each is one row of the model below.
+// The behaviors of a site. Each is a row of the model below.
 type behaviour struct {
 	name    string
 	cause   fetch.Cause
@@ -65,8 +65,8 @@ func (b *behaviour) network() bool {
 	return b.cause == fetch.DNSNotFound || b.cause == fetch.Reset || b.cause == fetch.Incomplete
 }
 
-// model is what must hold, told a second time and as simply as the documents do:
-// from the list of attempts and nothing else.
+// model is a second, simpler implementation of the documented policies: from the list of
+// attempts only.
 type model struct {
 	last     *behaviour // of the last attempt
 	at       time.Time
@@ -115,7 +115,7 @@ func (m *model) wait() (least, most time.Duration) {
 	return least, most
 }
 
-// The failure policies, one line a step: from this age on, with a copy, without.
+// The failure policies, one line per step: the age from which it applies, with a copy, without.
 type step struct {
 	from       time.Duration
 	with, none string
@@ -139,8 +139,8 @@ var (
 	serverErrorsMiss = map[string]bool{"google-2019": true, "google-legacy": true}
 )
 
-// private returns what must become of /private: allow, disallow or undefined, and
-// why. A failure allows only by what begins with "listed".
+// private returns the verdict for /private, allow, disallow or undefined, with its reason. A
+// failure allows only for a reason that begins with "listed".
 func (m *model) private(dialect string, policy []step, now, expires time.Time) (want, why string) {
 	switch {
 	case m.last.good():
@@ -185,7 +185,7 @@ func (m *model) private(dialect string, policy []step, now, expires time.Time) (
 	return "disallow", "outage"
 }
 
-// site is the Fetcher: a site with one behaviour at a time.
+// site is a Fetcher for a site with one behavior at a time.
 type site struct {
 	t     *testing.T
 	now   *behaviour
@@ -219,9 +219,8 @@ func record(origin robots.Origin, b *behaviour, at time.Time) *fetch.Record {
 	return r
 }
 
-// TestOutages holds random histories of sites, good days and bad ones, asked now
-// and then for up to ten weeks or every day for as long, with pauses of weeks,
-// against the model in every dialect.
+// TestOutages compares random histories of sites with the model in every dialect: good and bad
+// days, fetched now and then for up to ten weeks or every day, with pauses of weeks.
 func TestOutages(t *testing.T) {
 	timelines := campaign.Size(1_000, 8_000, 100_000)
 	const (
@@ -342,7 +341,7 @@ func path(s string) robots.Path {
 	return p
 }
 
-// judge holds a record against the model in every dialect.
+// judge compares a record with the model in every dialect.
 func judge(t *testing.T, s *site, r *fetch.Record, now time.Time, allows map[string]int) (verdicts int) {
 	m := &s.model
 	expires := r.Expires

@@ -16,7 +16,7 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// faulty is a store that fails when told to.
+// faulty is a store that can be made to fail.
 type faulty struct {
 	*cachetest.Memory
 	reads, writes error
@@ -46,8 +46,8 @@ func (p plain) Put(ctx context.Context, e cache.Entry, keep time.Duration) error
 func (p plain) Delete(ctx context.Context, o robots.Origin) error { return p.s.Delete(ctx, o) }
 func (p plain) Close() error                                      { return p.s.Close() }
 
-// TestStoreFails: a store in trouble costs fetches and time, and never the last
-// good answer that it holds.
+// TestStoreFails: a failing store costs fetches and time, and never the last good answer that it
+// holds.
 func TestStoreFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slow{now: behaving("file")}
@@ -108,7 +108,7 @@ func TestStoreFails(t *testing.T) {
 	})
 }
 
-// TestEvicted: what memory has no room for comes back from the store, outage and all.
+// TestEvicted: records evicted from memory come back from the store, with their outages.
 func TestEvicted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slow{now: behaving("file")}
@@ -139,8 +139,8 @@ func TestEvicted(t *testing.T) {
 	})
 }
 
-// TestFleet: caches on one store fetch each origin once, wait for the one who has
-// the lease, take over from one that dies and do not let it write afterwards.
+// TestFleet: caches on one store fetch each origin once, wait for the holder of the lease, take
+// over from a dead one and fence off its writes.
 func TestFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const caches, origins = 8, 200
@@ -170,7 +170,7 @@ func TestFleet(t *testing.T) {
 		t.Logf("%d fetches for %d origins by %d caches", s.asked.Load(), origins, caches)
 	})
 	synctest.Test(t, func(t *testing.T) {
-		// One that hangs beyond its lock: its late result is fenced off.
+		// A holder that hangs longer than its lock: its late result is rejected.
 		store := cachetest.NewMemory()
 		hung := make(chan struct{})
 		var fenced atomic.Int64
@@ -198,7 +198,7 @@ func TestFleet(t *testing.T) {
 	})
 }
 
-// keeping notes how long it is asked to keep.
+// keeping records the lifetimes of entries.
 type keeping struct {
 	*cachetest.Memory
 	mu   sync.Mutex
@@ -212,8 +212,8 @@ func (k *keeping) Put(ctx context.Context, e cache.Entry, keep time.Duration) er
 	return k.Memory.Put(ctx, e, keep)
 }
 
-// TestKeep: what a site has said once is kept for days, and what was asked for again, or
-// failed, for months.
+// TestKeep: a record of a site that was requested once is kept for days; of one requested again
+// or failing, for months.
 func TestKeep(t *testing.T) {
 	const day = 24 * hour
 	for _, tt := range []struct {

@@ -48,7 +48,7 @@ func (w way) of(call string) bool {
 
 var errTorture = errors.New("torture")
 
-// An attempt is one fetch that came to a record, by whichever process.
+// An attempt is a fetch with a record, by any process.
 type attempt struct {
 	*behaviour
 	at   time.Time // true time, whatever the wall clocks say
@@ -56,9 +56,9 @@ type attempt struct {
 	knew uint64    // what it knew then
 }
 
-// A stage is one run of a scenario: a site, a store and the processes on it. It
-// knows what each process can know, a bit for each attempt: its own, and those
-// behind the entries that the store has really handed to it.
+// A stage is one run of a scenario: a site, a store and its processes. It records, with a bit
+// per attempt, what each process can know: its own attempts and those behind the entries that
+// the store returned to it.
 type stage struct {
 	*cachetest.Memory
 	t       *testing.T
@@ -115,7 +115,7 @@ func (s *stage) rest(d time.Duration) {
 	synctest.Wait()
 }
 
-// becomes lets what is under way end and then changes the site.
+// becomes waits for calls in progress and then changes the site.
 func (s *stage) becomes(behaviour string) {
 	s.rest(time.Minute)
 	s.mu.Lock()
@@ -128,7 +128,7 @@ func (s *stage) errorf(format string, args ...any) {
 	s.t.Errorf("%s: "+format, append([]any{s.title}, args...)...)
 }
 
-// Fetch asks the site.
+// Fetch fetches from the site.
 func (p *process) Fetch(ctx context.Context, o robots.Origin) (*fetch.Record, error) {
 	p.mu.Lock()
 	takes := p.takes + time.Duration(10+3*len(p.truth))*time.Millisecond // no two end together
@@ -149,7 +149,7 @@ func (p *process) Fetch(ctx context.Context, o robots.Origin) (*fetch.Record, er
 	return r, nil
 }
 
-// happens notes an attempt and returns its record.
+// happens records an attempt and returns its record.
 func (s *stage) happens(by *process) *fetch.Record {
 	if len(s.truth) == 64 {
 		s.t.Fatal("too many attempts for a mask")
@@ -158,8 +158,7 @@ func (s *stage) happens(by *process) *fetch.Record {
 	return record(origin, s.site, time.Now())
 }
 
-// delivers is another process that has fetched and now writes, under a lock
-// later than any.
+// delivers simulates another process that has fetched and writes with a later lock than any.
 func (s *stage) delivers() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,7 +176,7 @@ func (s *stage) delivers() {
 	s.kept |= 1 << (len(s.truth) - 1)
 }
 
-// fails counts a call and says how it shall fail, ways for not at all.
+// fails counts a call and returns how it fails, ways for not at all.
 func (p *process) fails(call string) way {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -198,7 +197,7 @@ func (p *process) fails(call string) way {
 	return p.way
 }
 
-// call makes one call of the store, which does nothing or what do does.
+// call makes one call of the store, which fails or runs do.
 func (p *process) call(ctx context.Context, name string, do func() error) error {
 	w := p.fails(name)
 	switch w {
@@ -286,7 +285,7 @@ func (p *process) Unlock(ctx context.Context, o robots.Origin, token uint64) err
 	return p.call(ctx, "Unlock", func() error { return p.Memory.Unlock(ctx, o, token) })
 }
 
-// How long a call may wait for the store, beside the fetch itself.
+// How long a call can wait for the store, in addition to the fetch.
 const (
 	storeCalls = 3*5*time.Second + time.Second                 // what is kept, the lock, what is kept now
 	otherLock  = storeCalls + 67*time.Second + 2*5*time.Second // and until the lock of another ends
@@ -298,7 +297,7 @@ func (p *process) get(within time.Duration) {
 	p.asks("Get", within, func() (*fetch.Record, error) { return p.c.Get(context.Background(), origin) })
 }
 
-// asks makes a call that must answer within a time and by the policy.
+// asks makes a call that must be answered in time and by the policy.
 func (p *process) asks(what string, within time.Duration, do func() (*fetch.Record, error)) *fetch.Record {
 	p.t.Helper()
 	p.mu.Lock()
@@ -338,9 +337,9 @@ func (p *process) close(within time.Duration) {
 	}
 }
 
-// judge holds a record against what its process could know when it asked, when it
-// fetched or when it was answered. Stricter than the model is no failure but in
-// the run without any; an allow must be the model's.
+// judge compares a record with the knowledge of its process at its call, its fetch or its
+// answer. A stricter verdict than the model's fails only in the run without failures; an allow
+// must be the model's.
 func (p *process) judge(r *fetch.Record, before uint64) {
 	p.t.Helper()
 	p.mu.Lock()
@@ -400,7 +399,7 @@ var torturePaths = []struct {
 	{"/open", openPath, false}, {"/", path("/"), false},
 }
 
-// knowing returns the model of a process that knows some attempts up to one.
+// knowing returns the model of a process that knows some attempts, up to one.
 func (s *stage) knowing(known uint64, last int) *model {
 	m := &model{}
 	for i, a := range s.truth[:last+1] {
@@ -411,7 +410,7 @@ func (s *stage) knowing(known uint64, last int) *model {
 	return m
 }
 
-// path returns what must become of a path, under /private or not.
+// path returns the verdict for a path, under /private or not.
 func (m *model) path(private bool, dialect string, now, expires time.Time) (want, why string) {
 	if !private {
 		open := *m
@@ -426,7 +425,7 @@ func (m *model) path(private bool, dialect string, now, expires time.Time) (want
 	return m.private(dialect, policies[dialect], now, expires)
 }
 
-// story tells the attempts for a failure message.
+// story lists the attempts for a failure message.
 func (p *process) story(last int, r *fetch.Record) string {
 	var b strings.Builder
 	for i, a := range p.truth[:last+1] {
@@ -439,10 +438,10 @@ func (p *process) story(last int, r *fetch.Record) string {
 	return b.String()
 }
 
-// The ages of an outage on both sides of each limit of a dialect.
+// The ages of an outage before and after each limit of a dialect.
 var ages = []time.Duration{time.Minute * 3, 12*hour - time.Minute, 12*hour + time.Minute, 5 * day, 30*day - time.Minute, 30*day + time.Minute, 70 * day}
 
-// ageing asks through an outage that has begun.
+// ageing makes calls during an outage.
 func (s *stage) ageing(p *process, restarts bool) {
 	began := time.Now()
 	for _, age := range ages {
@@ -457,7 +456,7 @@ func (s *stage) ageing(p *process, restarts bool) {
 	}
 }
 
-// past gives the store a record of a process that is gone.
+// past gives the store a record of a process that has ended.
 func (s *stage) past(behaviour string, ago time.Duration) {
 	s.site = behaving(behaviour)
 	p := s.start()
@@ -882,8 +881,8 @@ func TestTorture(t *testing.T) {
 	}
 }
 
-// heals: the store works again. What is asked then is answered by the policy, and
-// the next answer of the site is in memory and store alike.
+// heals: the store works again. Calls are answered by the policy, and the next answer of the
+// site is in memory and in the store.
 func (s *stage) heals() {
 	synctest.Wait()
 	s.mu.Lock()

@@ -16,7 +16,7 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// locking is a Locker that says who has a lock.
+// locking is a Locker that records who has a lock.
 type locking struct {
 	*cachetest.Memory
 	held sync.Map // robots.Origin to token
@@ -109,7 +109,7 @@ func TestLockAfterWait(t *testing.T) {
 		_ = store.Unlock(t.Context(), cachetest.Origin(0), theirs)
 		began := time.Now()
 		wg.Wait()
-		// Three fetches of 50 s, one after another, are longer than the limit of one.
+		// Three fetches of 50 s, one after another, take longer than the limit of one.
 		if took := time.Since(began); took < 150*time.Second || took > 152*time.Second || f.asked.Load() != 3 {
 			t.Errorf("%d fetches in %v, want 3 in 150 s", f.asked.Load(), took)
 		}
@@ -149,8 +149,7 @@ func TestWaitFails(t *testing.T) {
 	})
 }
 
-// TestEarlyBound: fetches that nobody waits for are not begun without a bound, and
-// answers go on.
+// TestEarlyBound: early fetches, for which no caller waits, are limited, and answers continue.
 func TestEarlyBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const origins = 600
@@ -182,7 +181,7 @@ func TestEarlyBound(t *testing.T) {
 	})
 }
 
-// slowPut is a store that takes its time to write.
+// slowPut is a store with slow writes.
 type slowPut struct {
 	*cachetest.Memory
 	takes time.Duration
@@ -193,8 +192,7 @@ func (s slowPut) Put(ctx context.Context, e cache.Entry, keep time.Duration) err
 	return s.Memory.Put(ctx, e, keep)
 }
 
-// TestSlowStore: answers do not wait for a slow store, until too many records are on their
-// way to it.
+// TestSlowStore: answers do not wait for a slow store until too many records are waiting for it.
 func TestSlowStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const writes = 64

@@ -17,9 +17,9 @@ import (
 	"github.com/robotskit/robots/polite"
 )
 
-// TestAddress: 200 sites on one address, begun together by four workers that know nothing
-// of them. What arrives there, robots.txt and pages together, keeps the pace of the
-// address from the first request on.
+// TestAddress: 200 sites on one address, started together by four workers with an empty Redis.
+// All arrivals there, robots.txt and pages together, keep the interval of the address from the
+// first request on.
 func TestAddress(t *testing.T) {
 	t.Parallel()
 	sites, gap := campaign.Size(60, 200, 200), campaign.Size(5*time.Millisecond, 5*time.Millisecond, 100*time.Millisecond)
@@ -89,8 +89,8 @@ func checkLog(t *testing.T, what string, n int, began time.Time, log []time.Time
 		t.Errorf("%d %s of %d sites", len(log), what, n)
 	}
 	for i, at := range log {
-		// The first start is not before this began, and what is late on its way
-		// makes no other early.
+		// The first start is not before the beginning of the test; an arrival that is late does
+		// not make another one early.
 		if least := time.Duration(i) * interval; at.Sub(began) < least {
 			t.Errorf("%s: arrival %d after %v, want at least %v", what, i, at.Sub(began), least)
 		}

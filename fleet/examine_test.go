@@ -13,8 +13,8 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// examined returns the findings about a URL as "check: text", without those of latency:
-// of that a busy machine may have any.
+// examined returns the findings about a URL as "check: text", without those of latency, which a
+// busy machine can have.
 func examined(t *testing.T, url string, o fleet.Options) (found []string) {
 	t.Helper()
 	list, err := fleet.Examine(t.Context(), url, o)
@@ -33,8 +33,8 @@ func examined(t *testing.T, url string, o fleet.Options) (found []string) {
 	return found
 }
 
-// TestExamine: each check finds what it is for, and a server as the documentation wants it
-// has nothing.
+// TestExamine: each check finds its problem, and a server configured as documented has no
+// finding.
 func TestExamine(t *testing.T) {
 	t.Parallel()
 	right := []string{"maxmemory 100mb", "appendonly yes"}
@@ -83,7 +83,7 @@ func TestExamine(t *testing.T) {
 	}
 }
 
-// TestExamineCluster: every node is looked at. One that hangs is found, and the others too.
+// TestExamineCluster: every node is examined. A hanging one is found, and the others too.
 func TestExamineCluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: a node that hangs takes seconds")
@@ -105,7 +105,7 @@ func TestExamineCluster(t *testing.T) {
 	}
 }
 
-// TestExamineClock: a clock that is off is found, and which way.
+// TestExamineClock: a wrong clock is found, with its direction.
 func TestExamineClock(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Options{Clock: true, Config: []string{"maxmemory 100mb", "appendonly yes"}})

@@ -13,8 +13,8 @@ import (
 	"github.com/robotskit/robots/polite"
 )
 
-// A worker of a fleet: what one has fetched all know, and all keep one pace. It needs
-// a Redis, whose URL and password come from the environment.
+// A worker of a fleet: workers share records and crawl rates. It needs a Redis, whose URL and
+// password come from the environment.
 func Example() {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {

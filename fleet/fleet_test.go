@@ -54,8 +54,7 @@ func originOf(t *testing.T, host string) robots.Origin {
 	return o
 }
 
-// TestMistakes: what a user gets wrong is said in one sentence that never holds
-// the password.
+// TestMistakes: invalid input is reported in one sentence that never contains the password.
 func TestMistakes(t *testing.T) {
 	s := redistest.Start(t, redistest.Options{Config: []string{"requirepass geheim"}})
 	for _, tt := range []struct {
@@ -144,7 +143,7 @@ func use(t *testing.T, f *fleet.Fleet) {
 	}
 }
 
-// TestEviction: a server that may drop the state of a site to make room is refused, unless that is accepted.
+// TestEviction: a server that can evict the state of a site is refused, unless that is accepted.
 func TestEviction(t *testing.T) {
 	t.Parallel()
 	refused := func(url string, o fleet.Options) {
@@ -178,8 +177,8 @@ func TestEviction(t *testing.T) {
 	use(t, open(t, nodes[0].URL(), fleet.Options{}))
 }
 
-// TestTLS: a server known by a private authority, and a user of its access
-// control list who may do no more than the documentation says.
+// TestTLS: a server with a private certificate authority, and an ACL user with only the
+// documented rights.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Options{TLS: true})
@@ -191,7 +190,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestCluster: a fleet goes on when the keys of a site move to another node, and names the node on which the user lacks a right.
+// TestCluster: a fleet continues when the keys of a site move to another node, and names the
+// node on which the user lacks a right.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	nodes := redistest.StartCluster(t, 3)
@@ -227,9 +227,8 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// TestSentinel: a fleet that finds its server through a sentinel goes on with the replica
-// that is promoted, with what the first one knew, and no page that is under way meanwhile
-// makes another start too early.
+// TestSentinel: a fleet that finds its server through a sentinel continues with the promoted
+// replica and its state, and no page in progress makes another start too early.
 func TestSentinel(t *testing.T) {
 	t.Parallel()
 	primary := redistest.Start(t, redistest.Options{})
@@ -309,9 +308,8 @@ func TestUnopened(t *testing.T) {
 	}
 }
 
-// TestRights takes from a user one right after another of those that the
-// documentation lists: Open says which one is missing, of all but a few that are
-// for clusters or that a fleet can do without.
+// TestRights removes the documented rights of a user one after another: Open names the missing
+// one, for all but a few that are for clusters or optional.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Options{})
@@ -349,7 +347,7 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// ailments keep a server from taking writes for the time being.
+// ailments keep a server from accepting writes for some time.
 var ailments = []struct {
 	name     string
 	ail, end func(t *testing.T, s *redistest.Server)
@@ -404,8 +402,8 @@ var ailments = []struct {
 	},
 }
 
-// TestBegin: a server that answers and takes no writes at present is no mistake of the user. The fleet opens, acquires no permits
-// meanwhile, and works afterwards.
+// TestBegin: a server that answers but accepts no writes at present is not a mistake of the
+// user. The fleet opens, acquires no permits meanwhile, and works afterwards.
 func TestBegin(t *testing.T) {
 	t.Parallel()
 	for _, tt := range ailments {
@@ -430,7 +428,7 @@ func TestBegin(t *testing.T) {
 	}
 }
 
-// TestMaxMemory: a worker keeps the records that it has seen within the bound.
+// TestMaxMemory: a worker keeps records within the limit.
 func TestMaxMemory(t *testing.T) {
 	s := redistest.Start(t, redistest.Options{})
 	const most, size, n = 64 << 20, 200_000, 400 // 80 MB
@@ -467,7 +465,7 @@ type fetcher func(robots.Origin) *fetch.Record
 
 func (f fetcher) Fetch(_ context.Context, o robots.Origin) (*fetch.Record, error) { return f(o), nil }
 
-// TestSecret: all workers of a fleet have one secret, other fleets on the server another.
+// TestSecret: all workers of a fleet have one secret, other fleets on the server have another.
 func TestSecret(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Options{})
@@ -491,8 +489,7 @@ func TestSecret(t *testing.T) {
 	}
 }
 
-// TestSentinelPassword: sentinels have a password of their own, and are asked
-// with that and no other.
+// TestSentinelPassword: sentinels have their own password, and get no other.
 func TestSentinelPassword(t *testing.T) {
 	t.Parallel()
 	primary := redistest.Start(t, redistest.Options{Config: []string{"requirepass geheim"}})
@@ -532,7 +529,7 @@ func TestSentinelPassword(t *testing.T) {
 	}
 }
 
-// TestSocket: a server on this machine without a port.
+// TestSocket: a server on this machine with a Unix socket.
 func TestSocket(t *testing.T) {
 	t.Parallel()
 	socket := filepath.Join(t.TempDir(), "s")
@@ -540,7 +537,7 @@ func TestSocket(t *testing.T) {
 	use(t, open(t, "unix://"+socket+"?db=1", fleet.Options{}))
 }
 
-// site is a real server that counts who comes.
+// site is a real server that counts its requests.
 type site struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -552,7 +549,7 @@ type site struct {
 // siteInterval is the time between two pages of a site.
 const siteInterval = 50 * time.Millisecond
 
-// brisk is the pace of a test whose sites share the address of this machine.
+// brisk is the policy of a test whose sites share the address of this machine.
 var brisk = pace.Options{AddressInterval: 5 * time.Millisecond, FetchInterval: 5 * time.Millisecond}
 
 func newSite(t *testing.T) *site {
@@ -581,7 +578,7 @@ func (s *site) counts() (robots, pages int) {
 	return s.robots, len(s.pages)
 }
 
-// A worker is one process of a fleet as far as it can be one inside a test.
+// A worker simulates a process of a fleet inside a test.
 type worker struct {
 	*testing.T
 	*polite.Transport
@@ -665,7 +662,7 @@ func TestOutage(t *testing.T) {
 	if robots, _ := first.counts(); robots != 1 {
 		t.Errorf("robots.txt of the first site was fetched %d times, want once", robots)
 	}
-	// A new worker gets what another has learned since.
+	// A new worker gets the records of the others.
 	newWorker(t, s.URL(), fleet.Options{}).must(second.URL)
 	if robots, pages := second.counts(); robots != 1 || pages != 2 {
 		t.Errorf("the second site got %d requests for robots.txt and %d for pages, want 1 and 2", robots, pages)

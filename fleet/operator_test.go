@@ -14,8 +14,8 @@ import (
 	paceredis "github.com/robotskit/robots/pace/redis"
 )
 
-// TestOperator: an operator needs no more rights than a worker. It sees the workers without being one, and its changes are in the
-// log.
+// TestOperator: an operator needs no more rights than a worker. It lists the workers without
+// being one, and its changes are in the log.
 func TestOperator(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})

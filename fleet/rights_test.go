@@ -11,8 +11,8 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// TestLostRights: a user loses the right to the keys while a worker runs. Its sites rest and go on when the right is back; meanwhile
-// Examine and Open name the right.
+// TestLostRights: a user loses the right to the keys while a worker runs. Its sites rest and
+// continue when the right is back; meanwhile Examine and Open name the right.
 func TestLostRights(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{Config: []string{"maxmemory 100mb", "appendonly yes"}})

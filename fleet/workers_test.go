@@ -26,7 +26,7 @@ import (
 // asWorker is the variable of the environment that makes the test binary a worker.
 const asWorker = "ROBOTS_FLEET_WORKER"
 
-// orders are what a worker process is told.
+// orders are the settings of a worker process.
 type orders struct {
 	Redis         string
 	Sites         []string
@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// work crawls the sites, each caller at random, until the standard input ends.
+// work crawls the sites, each caller at random, until standard input ends.
 func (o orders) work() error {
 	f, err := fleet.Open(context.Background(), o.Redis, fleet.Options{Pace: pace.Options{AddressInterval: o.Gap, FetchInterval: o.Gap}})
 	if err != nil {
@@ -73,16 +73,16 @@ func (o orders) work() error {
 	return nil
 }
 
-// A loggedSite is one of many at an address, with the log of what arrives.
+// A loggedSite is one of many at an address, with a log of its requests.
 type loggedSite struct {
 	under, together int // fetches of robots.txt under way, and at most
 	files           int
 	pages           []time.Time
 }
 
-// TestWorkers: processes crawl sites at one address, and are killed with kill -9 at any
-// moment and replaced. What arrives keeps the pace of each site and of the address, and no
-// robots.txt is fetched twice at once.
+// TestWorkers: processes crawl sites at one address, and are killed with kill -9 at any moment
+// and replaced. The arrivals keep the interval of each site and of the address, and no
+// robots.txt is fetched twice at a time.
 func TestWorkers(t *testing.T) {
 	campaign.Processes(t)
 	t.Parallel()

@@ -76,8 +76,8 @@ func TestAddressOptions(t *testing.T) {
 	}
 }
 
-// TestStartFetch: 10 fetches a second at an address by default, in the order of the calls;
-// a caller that gives up delays the others by at most one interval.
+// TestStartFetch: 10 fetches a second at an address by default, in the order of the calls; a
+// canceled caller delays the others by at most one interval.
 func TestStartFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, err := NewLocal(Options{})

@@ -60,8 +60,8 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// TestResume: the limiter of the next process knows the permits with a lifetime of their
-// own, and that every site might have been requested until the last one ended.
+// TestResume: the limiter of the next process knows the permits with their own lifetime, and
+// that every site might have been requested until the last one ended.
 func TestResume(t *testing.T) {
 	now := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 	o := pace.Options{Now: func() time.Time { return now }}
@@ -180,12 +180,12 @@ func TestResumeRests(t *testing.T) {
 	if got, want := at(resumed(t, o, data), "slower.example"), taken.Add(40*time.Second); !got.Equal(want) {
 		t.Errorf("a back-off: not before %s, want %s", got, want)
 	}
-	// The clock was set back by years: no wait is longer than a site can ask for.
+	// The clock was set back by years: no wait exceeds the longest that a site can request.
 	now = now.AddDate(-5, 0, 0)
 	if got := at(resumed(t, o, data), "later.example"); got.After(now.Add(24 * time.Hour)) {
 		t.Errorf("after the clock was set back: not before %s", got)
 	}
-	// An impossible back-off, as of a damaged file, is none.
+	// An impossible back-off, as in a damaged file, is ignored.
 	odd := fmt.Appendf(nil, `{"taken":%q,"rests":[{"origin":"http://odd.example","overload":%[1]q,"back_off":{"Factor":60000}}]}`, now.Format(time.RFC3339))
 	if got, want := at(resumed(t, o, odd), "odd.example"), now.Add(10*time.Second); !got.Equal(want) {
 		t.Errorf("an impossible back-off: not before %s, want %s", got, want)
@@ -250,7 +250,7 @@ func TestUnusedStart(t *testing.T) {
 	})
 }
 
-// TestFair: callers of one site are served in order of arrival.
+// TestFair: callers for one site are served in the order of their calls.
 func TestFair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := local(t, pace.Options{})
@@ -280,8 +280,8 @@ func TestFair(t *testing.T) {
 	})
 }
 
-// TestBackOff: doubling to 2^10, an eighth of the height off for every usual response,
-// ended after a day.
+// TestBackOff: doubles up to 2^10, falls by an eighth of the maximum with every usual response,
+// and ends after a day.
 func TestBackOff(t *testing.T) {
 	now := at("2026-03-01T12:00:00Z")
 	l := local(t, pace.Options{Now: func() time.Time { return now }})
@@ -315,8 +315,8 @@ func TestBackOff(t *testing.T) {
 	}
 }
 
-// TestFull: a limiter without memory for another site refuses that one, keeps those that
-// matter, and has room when one does not.
+// TestFull: a limiter without memory for another site refuses that one, keeps those with state,
+// and has room again when one is idle.
 func TestFull(t *testing.T) {
 	now := at("2026-03-01T12:00:00Z")
 	l := local(t, pace.Options{MaxBytes: 128 * 100, Now: func() time.Time { return now }})
@@ -346,7 +346,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestOptions: what is impossible is refused in one sentence.
+// TestOptions: invalid options are refused in one sentence.
 func TestOptions(t *testing.T) {
 	ten, wide := netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::ffff:10.1.0.0/104")
 	for want, o := range map[string]pace.Options{
@@ -376,8 +376,8 @@ func TestCause(t *testing.T) {
 	}
 }
 
-// BenchmarkIdle is what a million idle sites cost: the bytes of the heap for
-// each, compared with the estimate behind Options.MaxBytes.
+// BenchmarkIdle measures the heap bytes of a million idle sites, compared with the estimate
+// behind Options.MaxBytes.
 func BenchmarkIdle(b *testing.B) {
 	const sites = 1_000_000
 	now := at("2026-03-01T12:00:00Z")

@@ -8,8 +8,8 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// TestSweep: a crawl over ever new sites keeps the state of the last seconds, expired
-// permits included, and that of an overloaded site.
+// TestSweep: a crawl over ever new sites keeps the state of the last seconds, including expired
+// permits, and that of an overloaded site.
 func TestSweep(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	l, err := NewLocal(Options{Now: func() time.Time { return now }})

@@ -14,8 +14,8 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// declaration is a random robots.txt with the oracle's own reading of it, which
-// shares nothing with the schedule but the statements D-29 to D-35.
+// declaration is a random robots.txt with the oracle's own interpretation, which shares nothing
+// with the schedule except the clauses D-29 to D-35.
 type declaration struct {
 	body   string
 	rates  []rate
@@ -97,8 +97,7 @@ func randomDeclaration(r *rand.Rand) declaration {
 	return d
 }
 
-// holds returns the interval at t and whether the site is open, and which rates
-// are in force.
+// holds returns the interval at t, whether the site is open, and which rates apply.
 func (d *declaration) holds(t time.Time, inForce []bool) (time.Duration, bool) {
 	local := t.In(d.zone)
 	minute := local.Hour()*60 + local.Minute()

@@ -21,7 +21,7 @@ func at(s string) time.Time {
 	return t
 }
 
-// TestNext: an answer a row, with the deciding reason.
+// TestNext: one answer per row, with the deciding reason.
 func TestNext(t *testing.T) {
 	never := "0001-01-01T00:00:00Z"
 	tests := []struct {
@@ -86,7 +86,7 @@ func causes(reasons []pace.Reason) string {
 	return strings.Join(all, ", ")
 }
 
-// TestDialects: one file, who follows what.
+// TestDialects: which dialect follows which line of one file.
 func TestDialects(t *testing.T) {
 	const body = "User-agent: *\nCrawl-delay: 20\nRequest-rate: 1/1m\nVisit-time: 0600-0700\n"
 	tests := []struct {
@@ -119,7 +119,7 @@ func TestDialects(t *testing.T) {
 			t.Errorf("%s, %s\ngot:  %s, open %t, %s\nwant: %s, open %t, %s", tt.dialect.Name, tt.obey, interval, open, got, tt.interval, tt.open, tt.uses)
 		}
 	}
-	// A named group inherits Crawl-delay in bing alone, and the entry says so.
+	// A named group inherits Crawl-delay only in bing, and the entry says so.
 	inherit := "User-agent: *\nCrawl-delay: 7\nUser-agent: SeznamBot\nDisallow: /a\n"
 	s := schedule(t, inherit, robots.Bing, pace.Policy{})
 	if got, _ := s.At(time.Time{}); got != 7*time.Second || len(s.Entries()) != 1 || s.Entries()[0].Line != 2 || s.Entries()[0].Why == "" {
@@ -130,7 +130,7 @@ func TestDialects(t *testing.T) {
 	}
 }
 
-// TestPolicy: what is impossible is refused in one sentence.
+// TestPolicy: an invalid policy is refused in one sentence.
 func TestPolicy(t *testing.T) {
 	tests := []struct {
 		policy pace.Policy
@@ -160,8 +160,7 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// TestDay: the paces of a day, in order and without gaps, on days of 23, 24 and
-// 25 hours.
+// TestDay: the crawl rates of a day, in order and without gaps, on days of 23, 24 and 25 hours.
 func TestDay(t *testing.T) {
 	const body = "User-agent: *\nRequest-rate: 1/10m 1300-1659\nRequest-rate: 1/20m 1700-0459\nRequest-rate: 5/1m 0500-1259\n"
 	for day, hours := range map[string]int{"2026-03-28": 24, "2026-03-29": 23, "2026-10-25": 25} {
@@ -192,7 +191,7 @@ func TestDay(t *testing.T) {
 	}
 }
 
-// TestDuration: how long pages take, against Next asked page by page.
+// TestDuration: the estimate for many pages equals calls of Next page by page.
 func TestDuration(t *testing.T) {
 	from := at("2026-03-01T00:00:00Z")
 	for _, tt := range []struct {
@@ -239,8 +238,8 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// TestHostile: a file of nothing but rates is read and reported in bounded time
-// and size, and asked without allocation.
+// TestHostile: a file with only rates is read and reported in bounded time and size, and Next
+// allocates nothing.
 func TestHostile(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("User-agent: *\n")
@@ -293,7 +292,7 @@ func TestSteady(t *testing.T) {
 	}
 }
 
-// TestMemoryBytes holds the estimate of MemoryBytes against the runtime's own count.
+// TestMemoryBytes compares MemoryBytes with the runtime's own count.
 func TestMemoryBytes(t *testing.T) {
 	if campaign.Race {
 		t.Skip("the race detector allocates, too")

@@ -77,7 +77,7 @@ func TestRequestRateTable(t *testing.T) {
 			at := time.Date(2026, 3, 1, minute/60, minute%60, 30, 0, time.UTC)
 			want := want
 			if from := row["from_hhmm"]; from != "" {
-				// Half a minute after hhmm an end of HH59 holds on (D-30).
+				// HH59 applies until half a minute after hhmm (D-30).
 				hhmm, to := at.Format("1504"), row["to_hhmm"]
 				before := hhmm < to || hhmm == to && strings.HasSuffix(to, "59")
 				if inside := from <= hhmm && before || from > to && (from <= hhmm || before); !inside {

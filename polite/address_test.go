@@ -22,8 +22,7 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// answered is a Fetcher of sites that allow everything, with the addresses that
-// answered, hop by hop.
+// answered is a Fetcher of sites that allow everything, with the address of each hop.
 type answered []string
 
 func (a answered) Fetch(ctx context.Context, origin robots.Origin) (*fetch.Record, error) {
@@ -34,9 +33,9 @@ func (a answered) Fetch(ctx context.Context, origin robots.Origin) (*fetch.Recor
 	return r, err
 }
 
-// TestFirstPages: 200 sites on one address, crawled by four workers that share a
-// limiter, get no more than two pages a second together, from the first page on:
-// the address is known from the record.
+// TestFirstPages: 200 sites on one address, crawled by four workers that share a limiter, get at
+// most two pages a second together, from the first page on: the address is known from the
+// record.
 func TestFirstPages(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -103,8 +102,8 @@ func TestFirstPages(t *testing.T) {
 	}
 }
 
-// TestMissed: requests to an address that many wait for release their permits and acquire
-// others, also for longer than a permit lasts; one whose body cannot be sent twice fails.
+// TestMissed: requests to a busy address release their permits and acquire others, also if the
+// wait exceeds the lifetime of a permit; one whose body cannot be sent twice fails.
 func TestMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const sites = 40
@@ -170,8 +169,8 @@ func TestMissed(t *testing.T) {
 	})
 }
 
-// TestSharedConnection: a request over HTTP/2 that does not get its address in time is not
-// sent, and leaves the connection to the others on it.
+// TestSharedConnection: an HTTP/2 request that does not get its address in time is not sent, and
+// does not close the connection for the others.
 func TestSharedConnection(t *testing.T) {
 	rest, asked := make(chan struct{}), make(chan string, 9)
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -213,8 +212,8 @@ func TestSharedConnection(t *testing.T) {
 	}
 }
 
-// TestFetchStarts: a transport without a cache of its caller fetches robots.txt at
-// the pace of its limiter, which two transports share.
+// TestFetchStarts: a transport without a Cache fetches robots.txt at the rate of its limiter,
+// which two transports share.
 func TestFetchStarts(t *testing.T) {
 	limiter, err := pace.NewLocal(pace.Options{AddressInterval: -1, FetchInterval: 100 * time.Millisecond})
 	if err != nil {
@@ -255,8 +254,8 @@ func TestFetchStarts(t *testing.T) {
 	}
 }
 
-// TestProxy: pages that a proxy fetches reserve no address, as it would be that of every
-// site: six pages would take hours.
+// TestProxy: pages through a proxy reserve no address, since it would be the same for all sites:
+// six pages would take hours.
 func TestProxy(t *testing.T) {
 	s := newSite(t, "")
 	at, err := url.Parse(s.URL)

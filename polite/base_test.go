@@ -17,9 +17,8 @@ import (
 	"github.com/robotskit/robots/cache"
 )
 
-// TestGoAway: a server of HTTP/2 that takes no request and always says so makes
-// net/http try again, with a connection each, until the context ends. One
-// request makes two.
+// TestGoAway: an HTTP/2 server that refuses every request makes net/http retry, each time on a
+// new connection, until the context ends. One request becomes two.
 func TestGoAway(t *testing.T) {
 	lent := httptest.NewTLSServer(nil) // for its certificate
 	defer lent.Close()
@@ -63,8 +62,8 @@ func TestGoAway(t *testing.T) {
 	wg.Wait()
 }
 
-// goAway reads an HTTP/2 connection up to the first request and says that none
-// was taken: SETTINGS, then GOAWAY with stream 0 and no error (RFC 9113 section 6.8).
+// goAway reads an HTTP/2 connection up to the first request and refuses it: SETTINGS, then
+// GOAWAY with stream 0 and no error (RFC 9113 section 6.8).
 func goAway(c net.Conn) {
 	if _, err := io.CopyN(io.Discard, c, int64(len("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"))); err != nil {
 		return
@@ -83,7 +82,7 @@ func goAway(c net.Conn) {
 	}
 }
 
-// withFile returns options under which every site has this robots.txt.
+// withFile returns options with this robots.txt for every site.
 func withFile(t *testing.T, o Options, file files) Options {
 	t.Helper()
 	kept, err := cache.New(cache.Options{Fetcher: file})

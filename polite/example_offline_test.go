@@ -23,8 +23,8 @@ func (p pages) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body))}, nil
 }
 
-// A test of a crawler without network: the Base answers from memory, for robots.txt
-// too. No name is resolved, and a short Default keeps the test from waiting.
+// A test of a crawler without a network: the Base answers from memory, for robots.txt too. No
+// name is resolved, and a short Default shortens the waits.
 func ExampleClient_withoutNetwork() {
 	client := polite.Client("MyBot", polite.Options{
 		Base: pages{

@@ -12,7 +12,7 @@ import (
 	"github.com/robotskit/robots/polite"
 )
 
-// A crawler of a small local site: it asks for what it may, in its time.
+// A crawler of a small local site: it requests allowed pages at the declared rate.
 func Example() {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {

@@ -12,8 +12,7 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// sites answers with the same robots.txt for every site; a crawler has a
-// *fetch.Client in its place.
+// sites returns the same robots.txt for every site; a crawler uses a *fetch.Client instead.
 type sites struct{}
 
 func (sites) Fetch(_ context.Context, origin robots.Origin) (*fetch.Record, error) {
@@ -24,7 +23,7 @@ func (sites) Fetch(_ context.Context, origin robots.Origin) (*fetch.Record, erro
 	}, nil
 }
 
-// host is a site of the frontier with the pages that are still to be fetched.
+// host is a site of the frontier with its remaining pages.
 type host struct {
 	paths []robots.Path
 	next  time.Time // when it may be requested again
@@ -43,7 +42,7 @@ func (f *frontier) Pop() any {
 	return last
 }
 
-// due takes up to five hundred hosts off the queue that might be ready.
+// due takes up to five hundred hosts from the queue that might be ready.
 func (f *frontier) due() (hosts []*host) {
 	for len(*f) > 0 && len(hosts) < 500 && !(*f)[0].next.After(time.Now()) {
 		hosts = append(hosts, heap.Pop(f).(*host))
@@ -51,9 +50,9 @@ func (f *frontier) due() (hosts []*host) {
 	return hosts
 }
 
-// A crawler with its own queue uses the parts. It tries five hundred sites in one call:
-// some get a permit for a page, the others the time to ask again. With the limiter of a
-// fleet instead of pace.Local nothing else changes.
+// A crawler with its own queue uses the parts. It tries five hundred sites in one call: some get
+// a permit for a page, the others the time of their next attempt. With the limiter of a fleet
+// instead of pace.Local nothing else changes.
 func Example_frontier() {
 	ctx := context.Background()
 	files, err := cache.New(cache.Options{Fetcher: sites{}})
@@ -114,7 +113,7 @@ func Example_frontier() {
 			if p.OK() {
 				h.paths = h.paths[1:] // here limiter.Start is called and the page is fetched
 				fetched++
-				// The next call releases the permit, and answers when the next page may start.
+				// The next call releases the permit, and returns when the next page may start.
 				h.ask.Done, h.ask.Result = p, pace.Result{Status: 200}
 				h.next = p.Start
 			}

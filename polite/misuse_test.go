@@ -18,7 +18,7 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// counting is a limiter that records what is released.
+// counting is a limiter that records releases.
 type counting struct {
 	pace.Limiter
 	mu       sync.Mutex
@@ -52,7 +52,7 @@ func (c *counting) Release(ctx context.Context, p pace.Permit, r pace.Result) er
 	return c.Limiter.Release(ctx, p, r)
 }
 
-// released returns the results released, and fails unless every permit was.
+// released returns the results of all releases, and fails unless every permit was released.
 func (c *counting) released(t *testing.T) []pace.Result {
 	t.Helper()
 	c.mu.Lock()
@@ -63,7 +63,7 @@ func (c *counting) released(t *testing.T) []pace.Result {
 	return c.results
 }
 
-// sent is the body of a request, which knows whether it was closed.
+// sent is the body of a request, which records whether it was closed.
 type sent struct {
 	io.Reader
 	closed bool
@@ -81,7 +81,8 @@ func TestClientOptions(t *testing.T) {
 	t.Error("no panic: the second Options would not hold")
 }
 
-// TestUnusable: what cannot be judged is an error, closes its body and acquires no permit.
+// TestUnusable: a request that cannot be judged is an error, closes its body and acquires no
+// permit.
 func TestUnusable(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "User-agent: *\nAllow: /\n")
@@ -126,7 +127,7 @@ func TestUnusable(t *testing.T) {
 	if n := len(s.log()); n != 0 {
 		t.Errorf("%d requests arrived", n)
 	}
-	// The same site in another spelling is that site.
+	// The same site in another spelling.
 	_, transport := newClient(t, local())
 	for _, as := range []string{"", host, strings.Replace(host, "127.0.0.1", "127.0.0.1.", 1)} {
 		resp, err := transport.RoundTrip((&http.Request{Method: http.MethodGet, URL: page(), Host: as}).WithContext(t.Context()))
@@ -171,7 +172,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestNoBody: where there is no body to read, the permit is released with the headers.
+// TestNoBody: if there is no body to read, the permit is released with the headers.
 func TestNoBody(t *testing.T) {
 	s := newSite(t, "")
 	s.answer = func(w http.ResponseWriter, r *http.Request) {
@@ -204,7 +205,7 @@ func TestNoBody(t *testing.T) {
 	}
 }
 
-// TestBadBase: a Base that breaks its contract keeps no permit.
+// TestBadBase: a Base that violates its contract keeps no permit.
 func TestBadBase(t *testing.T) {
 	for name, b := range map[string]base{
 		"nothing":  func(*http.Request) (*http.Response, error) { return nil, nil },
@@ -236,8 +237,7 @@ func TestBadBase(t *testing.T) {
 	}
 }
 
-// TestSwitching: after a 101 the body can be written to, and keeps the permit
-// until it is closed.
+// TestSwitching: after a 101 the body is writable, and holds the permit until it is closed.
 func TestSwitching(t *testing.T) {
 	s := newSite(t, "")
 	s.answer = func(w http.ResponseWriter, _ *http.Request) {
@@ -294,8 +294,8 @@ func TestSwitching(t *testing.T) {
 	}
 }
 
-// TestOwnEnd: a request that its own caller ends says nothing about the site,
-// unlike one to a site that does not answer in time.
+// TestOwnEnd: a request canceled by its caller is not a failure of the site, unlike a request to
+// a site that does not answer in time.
 func TestOwnEnd(t *testing.T) {
 	s := newSite(t, "")
 	arrived := make(chan struct{}, 1)
@@ -365,11 +365,11 @@ func TestOwnDeadline(t *testing.T) {
 	})
 }
 
-// lookalike is a http.DefaultTransport that a program has wrapped.
+// lookalike is an http.DefaultTransport wrapped by a program.
 type lookalike struct{ http.RoundTripper }
 
-// TestDefaultTransport: whatever a program made of http.DefaultTransport, New
-// works, and nothing in it leads round the guard.
+// TestDefaultTransport: whatever a program has made of http.DefaultTransport, New works, and
+// nothing in it bypasses the guard.
 func TestDefaultTransport(t *testing.T) {
 	usual := http.DefaultTransport
 	defer func() { http.DefaultTransport = usual }()

@@ -21,7 +21,7 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// site is a real server that writes down who came when.
+// site is a real server that records the times of its requests.
 type site struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -61,7 +61,7 @@ func (s *site) log() []arrival {
 	return append([]arrival(nil), s.arrivals...)
 }
 
-// local are the options for a crawl of this machine, with short intervals.
+// local returns the options for a crawl of this machine, with short intervals.
 func local() Options {
 	return Options{AllowPrivate: true, Policy: pace.Policy{Default: 20 * time.Millisecond}}
 }
@@ -124,9 +124,8 @@ func TestDisallowedIsNotSent(t *testing.T) {
 	}
 }
 
-// TestArrivals: three clients that share a limiter, one site with a rate; the
-// site's own log says that no two requests came closer than the rate, nor two
-// at a time.
+// TestArrivals: three clients share a limiter and a site with a rate; by the site's own log no
+// two requests came closer than the rate, nor concurrently.
 func TestArrivals(t *testing.T) {
 	const interval = 50 * time.Millisecond
 	s := newSite(t, "User-agent: *\nRequest-rate: 20/1s\n")
@@ -178,7 +177,7 @@ func TestRetryAfter(t *testing.T) {
 	if log := s.log(); log[1].at.Sub(log[0].at) < time.Second {
 		t.Errorf("came again after %v, asked to wait 1 s", log[1].at.Sub(log[0].at))
 	}
-	// A caller that cannot wait so long learns it at once.
+	// A caller that cannot wait that long gets its error at once.
 	s.answer = func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", "3600")
 		w.WriteHeader(http.StatusServiceUnavailable)
@@ -196,7 +195,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// TestChange: the site closes itself in mid-crawl, and nothing comes any more.
+// TestChange: the site disallows everything during a crawl, and no more requests come.
 func TestChange(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "User-agent: *\nAllow: /\n")
@@ -274,8 +273,8 @@ func TestImpossible(t *testing.T) {
 	}
 }
 
-// TestName: a name with a version, with blanks, a list and a whole header mean the
-// product tokens in them, and are sent as they were given (D-03).
+// TestName: a name with a version, with spaces, a list and a full User-Agent header stand for
+// their product tokens, and are sent unchanged (D-03).
 func TestName(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "User-agent: mybot\nDisallow: /private\n")
@@ -366,8 +365,8 @@ func TestWindows(t *testing.T) {
 	})
 }
 
-// TestMaxFileBytes: a crawler whose dialect reads further than usual obeys what stands
-// there.
+// TestMaxFileBytes: a crawler whose dialect reads further than the default obeys rules beyond
+// the default limit.
 func TestMaxFileBytes(t *testing.T) {
 	s := newSite(t, "User-agent: *\n"+strings.Repeat("# bytes that nobody needs\n", 50_000)+"Disallow: /private\n") // 1.35 MB
 	for _, row := range []struct {
@@ -389,8 +388,8 @@ func TestMaxFileBytes(t *testing.T) {
 	}
 }
 
-// slept is a limiter whose first caller is suspended when it has its permit, as a process
-// of a fleet might be.
+// slept is a limiter whose first caller is suspended when it gets its permit, as a process of a
+// fleet can be.
 type slept struct {
 	*pace.Local
 	calls atomic.Int64
@@ -405,7 +404,7 @@ func (l *slept) Acquire(ctx context.Context, r pace.Request) (pace.Permit, error
 	return p, err
 }
 
-// TestStopped: a request whose permit has expired before it could be sent waits for another.
+// TestStopped: a request whose permit has expired before it is sent waits for another.
 func TestStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept, err := cache.New(cache.Options{Fetcher: files("")})
@@ -444,7 +443,7 @@ func TestStopped(t *testing.T) {
 			})
 		}
 		all.Wait()
-		// The other has a permit when that of the first has expired, 60 s and 10 s, and
+		// The other gets a permit when that of the first has expired, after 60 s and 10 s, and
 		// the first when the other is done, 60 s and 10 s later.
 		if got, want := strings.Join(arrivals, ", "), "/other at 1m10s, /stopped at 2m20s"; got != want {
 			t.Errorf("arrivals: %s, want %s", got, want)
@@ -452,7 +451,7 @@ func TestStopped(t *testing.T) {
 	})
 }
 
-// smallFleet is a Fleet that says what its worker's records may take.
+// smallFleet is a Fleet with a small memory for records.
 type smallFleet struct {
 	store   cache.Store
 	limiter pace.Limiter
@@ -463,7 +462,7 @@ func (f smallFleet) Store() cache.Store    { return f.store }
 func (f smallFleet) Limiter() pace.Limiter { return f.limiter }
 func (f smallFleet) CacheMemory() int64    { return f.bytes }
 
-// TestFleetMemory: the records in memory stay within what the Fleet says.
+// TestFleetMemory: the records in memory stay within the Fleet's limit.
 func TestFleetMemory(t *testing.T) {
 	limiter, err := pace.NewLocal(pace.Options{})
 	if err != nil {

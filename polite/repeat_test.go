@@ -12,8 +12,8 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// TestRepeat: where a site closes a kept connection, net/http sends the request again. By
-// the site's own log that waits for the interval too, however the request is sent.
+// TestRepeat: if a site closes a kept connection, net/http sends the request again. By the
+// site's own log that too waits for the interval, whatever the kind of request.
 func TestRepeat(t *testing.T) {
 	t.Parallel()
 	const interval = 300 * time.Millisecond

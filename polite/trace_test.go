@@ -9,9 +9,9 @@ import (
 
 type traceKey struct{}
 
-// TestTrace: what a request's context carries, such as the span of a trace, reaches the
-// transport that sends it and the one that asks for robots.txt; a Traceparent that the
-// caller sets is sent with the page.
+// TestTrace: values in the context of a request, such as the span of a trace, reach the
+// transports of the page and of robots.txt; a Traceparent set by the caller is sent with the
+// page.
 func TestTrace(t *testing.T) {
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	s := newSite(t, "User-agent: *\nCrawl-delay: 0.01\n")

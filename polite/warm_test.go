@@ -21,7 +21,7 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// memory is a Fetcher without a network: sites that answer as it says.
+// memory is a Fetcher without a network.
 type memory struct {
 	cause fetch.Cause
 	body  string
@@ -58,8 +58,7 @@ func openCache(t *testing.T, f cache.Fetcher) *cache.Cache {
 	return c
 }
 
-// TestWarmAllocations: once the robots.txt of a site is in memory, a verdict
-// allocates nothing.
+// TestWarmAllocations: with the robots.txt of a site in memory, a verdict allocates nothing.
 func TestWarmAllocations(t *testing.T) {
 	body := "User-agent: *\nCrawl-delay: 5\nRequest-rate: 1/10 0800-1200\n" + strings.Repeat("Disallow: /private/*/x$\n", 100)
 	c := openCache(t, &memory{fetch.OK, body})
@@ -83,8 +82,8 @@ func TestWarmAllocations(t *testing.T) {
 	}
 }
 
-// TestWarmOnce: a hundred callers of two crawlers over one cache make the rules of
-// each once.
+// TestWarmOnce: a hundred callers of two crawlers over one cache make the rules of each crawler
+// once.
 func TestWarmOnce(t *testing.T) {
 	c := openCache(t, &memory{fetch.OK, "User-agent: a\nDisallow: /a\nUser-agent: b\nDisallow: /b\nCrawl-delay: 30\n"})
 	defer c.Close()
@@ -124,8 +123,8 @@ func TestWarmOnce(t *testing.T) {
 	}
 }
 
-// TestWarmLaw: verdict and schedule are those of the record without keeping
-// anything, through good days and outages.
+// TestWarmLaw: verdict and schedule equal those of the record itself, through good days and
+// outages.
 func TestWarmLaw(t *testing.T) {
 	causes := []fetch.Cause{fetch.OK, fetch.OK, fetch.ClientError, fetch.ServerError, fetch.Timeout, fetch.TooManyRequests, fetch.NoNetwork}
 	synctest.Test(t, func(t *testing.T) {
@@ -181,8 +180,8 @@ func (okay) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Body: http.NoBody, Request: req}, nil
 }
 
-// TestJudgedAgain: a request that waits is judged by what holds then,
-// when the site has another file and when the copy of an outage has ended meanwhile.
+// TestJudgedAgain: a request that has waited is judged again, if the site has another file or
+// the copy of an outage has ended meanwhile.
 func TestJudgedAgain(t *testing.T) {
 	for _, now := range []memory{{fetch.OK, "User-agent: *\nDisallow: /\n"}, {cause: fetch.ServerError}} {
 		synctest.Test(t, func(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// ways are a site of HTTP/2 and HTTP/1.1 over TLS, and a proxy that tunnels
-// to it and notes whom it was asked for.
+// ways has a site of HTTP/2 and HTTP/1.1 over TLS, and a proxy that tunnels to it and records
+// the targets.
 type ways struct {
 	site  *httptest.Server
 	proxy *httptest.Server
@@ -84,8 +84,7 @@ func (w *ways) through(*http.Request) (*url.URL, error) {
 	return u, err
 }
 
-// get asks for a page that may be had and one that may not, and returns what the
-// site saw.
+// get requests an allowed page and a disallowed one, and returns what the site saw.
 func (w *ways) get(t *testing.T, o Options, origin string) []string {
 	t.Helper()
 	client, transport := newClient(t, o)
@@ -103,10 +102,10 @@ func (w *ways) get(t *testing.T, o Options, origin string) []string {
 	return slices.Clone(w.seen)
 }
 
-// TestOneWay: pages and robots.txt go the same way, however it is given.
+// TestOneWay: pages and robots.txt use the same connections, however they are configured.
 func TestOneWay(t *testing.T) {
-	// example.com is what the certificate of httptest is for; only the proxy and
-	// the Dial know where it is.
+	// The certificate of httptest is for example.com; only the proxy and the Dial know its
+	// address.
 	const origin = "https://example.com"
 	for _, c := range []struct {
 		name    string
@@ -140,11 +139,11 @@ func TestOneWay(t *testing.T) {
 	}
 }
 
-// roundTrip is a RoundTripper that nobody looks into.
+// roundTrip is an opaque RoundTripper.
 type roundTrip struct{ http.RoundTripper }
 
-// TestTracing: a RoundTripper that traces sees robots.txt and pages, and what fails
-// in it is no permission.
+// TestTracing: a RoundTripper that traces gets robots.txt and pages, and its failures are no
+// permission.
 func TestTracing(t *testing.T) {
 	w := newWays(t)
 	var seen []string
@@ -168,7 +167,7 @@ func TestTracing(t *testing.T) {
 	}
 }
 
-// TestGuardedPages: pages pass the guard too, with a caller's Dial or a proxy.
+// TestGuardedPages: the guard checks pages too, with a caller's Dial or a proxy.
 func TestGuardedPages(t *testing.T) {
 	w := newWays(t)
 	dials := 0

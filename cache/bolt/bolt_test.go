@@ -13,7 +13,7 @@ import (
 	"github.com/robotskit/robots/cache/internal/packed"
 )
 
-// inside lets the suite see what a store holds.
+// inside lets the suite look into a store.
 type inside struct{ *Store }
 
 func (s inside) Plant(origin robots.Origin, record []byte) error {
@@ -32,7 +32,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// counts holds what a store counts against what is there: bytes and the order of writing.
+// counts compares the counters of a store with its content: bytes and the order of writes.
 func counts(t *testing.T, s *Store) (origins int) {
 	t.Helper()
 	err := s.db.View(func(tx *bbolt.Tx) error {

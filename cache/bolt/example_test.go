@@ -13,8 +13,7 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// What is kept in a file is there for the next process. A crawler gives the store
-// to cache.New or to polite.
+// A file is kept for the next process. A crawler passes the store to cache.New or to polite.
 func Example() {
 	folder, err := os.MkdirTemp("", "robots")
 	if err != nil {

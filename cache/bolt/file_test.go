@@ -42,7 +42,7 @@ func put(t *testing.T, s cache.Store, e cache.Entry) {
 	}
 }
 
-// sample makes a store with entries of all sizes and returns its file's bytes.
+// sample makes a store with entries of all sizes and returns the bytes of its file.
 func sample(t *testing.T, n int) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "sample")
@@ -77,8 +77,8 @@ func sampleEntry(i int) cache.Entry {
 	return cache.Entry{Record: r}
 }
 
-// TestForeign: a file that is none of ours, or a later release's, is refused with
-// one sentence and keeps every byte.
+// TestForeign: a file of another program, or of a later release, is refused with one sentence
+// and not changed.
 func TestForeign(t *testing.T) {
 	otherBolt := func(fill func(tx *bbolt.Tx) error) []byte {
 		path := filepath.Join(t.TempDir(), "other")
@@ -250,7 +250,7 @@ func TestDamage(t *testing.T) {
 	t.Logf("%d damaged files: %d refused and unchanged; of the others %d entries were as they had been, %d said that they were not", rounds, refused, kept, lost)
 }
 
-// TestLocked: the second to open a file is told why it cannot, and soon.
+// TestLocked: the second process to open a file gets an error soon.
 func TestLocked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "robots.cache")
 	s := mustOpen(t, path, Options{})
@@ -264,8 +264,8 @@ func TestLocked(t *testing.T) {
 	mustOpen(t, path, Options{})
 }
 
-// TestLate: a write that takes longer than its caller waits is told as that, by
-// the name of the file, and is kept all the same.
+// TestLate: a write that takes longer than its caller waits returns an error with the name of
+// the file, and is kept.
 func TestLate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "robots.cache")
 	s := mustOpen(t, path, Options{})
@@ -291,7 +291,7 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// TestRace: of many that make a file at once one gets it, and the others are told.
+// TestRace: of many that create a file concurrently one succeeds, and the others get an error.
 func TestRace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "robots.cache")
 	var wg sync.WaitGroup
@@ -321,8 +321,7 @@ func TestRace(t *testing.T) {
 	}
 }
 
-// TestSize: much more than there is room for goes through a file that stays within
-// its bound, and the entries written last are there.
+// TestSize: a file stays within its limit when much more is written, and keeps the last entries.
 func TestSize(t *testing.T) {
 	const size = 4 << 20
 	path := filepath.Join(t.TempDir(), "robots.cache")
@@ -361,8 +360,8 @@ func TestSize(t *testing.T) {
 	t.Logf("%d MB in %d writes through a file of at most %d bytes, bound %d: %d entries", written/1e6, n, most, size, counts(t, s))
 }
 
-// TestExpired: what has outlived its time goes when others are written, a few at a
-// time, whatever the clock says.
+// TestExpired: expired entries are removed with later writes, a few at a time, whatever the
+// clock.
 func TestExpired(t *testing.T) {
 	s := mustOpen(t, filepath.Join(t.TempDir(), "robots.cache"), Options{})
 	ctx := context.Background()
@@ -377,8 +376,8 @@ func TestExpired(t *testing.T) {
 	}
 }
 
-// TestFormat opens a file that the first release with this format has written. It
-// must go on opening in every later one.
+// TestFormat opens a file of the first release with this format, which every later one must
+// open.
 func TestFormat(t *testing.T) {
 	const golden = "testdata/version2.cache"
 	entries := []cache.Entry{{Record: cachetest.Record(cachetest.Origin(1), "User-agent: *\nDisallow: /private\n"), Fence: 7}, sampleEntry(25)}
@@ -416,8 +415,7 @@ func TestFormat(t *testing.T) {
 	counts(t, s)
 }
 
-// TestKeep: what is kept under a name is there beside the entries when the file is opened
-// again.
+// TestKeep: a named value is there when the file is opened again.
 func TestKeep(t *testing.T) {
 	name, ctx := filepath.Join(t.TempDir(), "cache"), t.Context()
 	for _, value := range []string{"", "one", strings.Repeat("two", 10_000), "three"} {

@@ -19,7 +19,7 @@ import (
 	"github.com/robotskit/robots/internal/campaign"
 )
 
-// killEnv names the file in which a killed process writes.
+// killEnv names the file that a killed process writes.
 const killEnv = "ROBOTS_TEST_KILL"
 
 func TestMain(m *testing.M) {
@@ -37,8 +37,8 @@ const (
 	killOrigins = 400
 )
 
-// writeUntilKilled writes entries and says on its output which ones the store
-// has acknowledged: origin and number, which is the fence.
+// writeUntilKilled writes entries and prints those that the store has acknowledged: origin and
+// number, which is the fence.
 func writeUntilKilled(path string) error {
 	s, err := Open(path, Options{Size: 8 << 20})
 	if err != nil {
@@ -65,9 +65,8 @@ func writeUntilKilled(path string) error {
 	return <-fail
 }
 
-// TestKill kills a writing process again and again, at any moment from its start
-// on. The store must open each time, hold every entry that was acknowledged, or
-// one that was put later, and nothing that is half of one.
+// TestKill kills a writing process many times at any moment. The store must open each time, hold
+// every acknowledged entry or a later one, and no partial entry.
 func TestKill(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "robots.cache")
 	acknowledged := map[int]uint64{}
@@ -84,7 +83,7 @@ func TestKill(t *testing.T) {
 		if err := child.Start(); err != nil {
 			t.Fatal(err)
 		}
-		// By a number of entries or, every fourth time, of microseconds.
+		// After a number of entries or, every fourth time, of microseconds.
 		lines, early := 1+random.IntN(60), round%4 == 3
 		if early {
 			time.AfterFunc(time.Duration(random.IntN(12_000))*time.Microsecond, func() { _ = child.Process.Kill() })

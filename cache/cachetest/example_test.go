@@ -8,8 +8,8 @@ import (
 	"github.com/robotskit/robots/cache/cachetest"
 )
 
-// One test checks a store of your own against the contract. It runs the parts of the
-// suite as subtests, such as TestConformance/fences.
+// One test checks your own store against the contract. It runs the parts of the suite as
+// subtests, such as TestConformance/fences.
 func Example() {
 	// In your_test.go this is func TestConformance(t *testing.T).
 	testConformance := func(t *testing.T) {

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// run runs a test inside an example. It keeps what the test prints out of the output of
-// the example, which is compared.
+// run runs a test inside an example, without its output, which would be compared.
 func run(test func(*testing.T)) bool {
 	stdout := os.Stdout
 	defer func() { os.Stdout = stdout }()

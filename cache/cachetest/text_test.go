@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestText: all of a record is compared, but for Degraded, which is never kept.
+// TestText: all of a record is compared except Degraded, which is never kept.
 func TestText(t *testing.T) {
 	r := filled(Origin(0))
 	full := text(r)

@@ -21,11 +21,11 @@ func slotOf(s *Store, o robots.Origin) int {
 	return int(cmd.Slot() & 16383)
 }
 
-// nodeOf returns which of so many nodes of a new cluster has a slot.
+// nodeOf returns the node of a new cluster with this many nodes that has a slot.
 func nodeOf(slot, nodes int) int { return ((slot+1)*nodes - 1) / 16384 }
 
-// visit is what a cache does with an origin: get, lease, put, release. It returns an error
-// that is not of another holder.
+// visit makes the calls of a cache for an origin: get, lease, put, release. It returns an error
+// unless another holds the lease.
 func visit(s *Store, o robots.Origin) error {
 	return unhurried(func() error {
 		if _, err := s.Get(ctx, o); err != nil && !errors.Is(err, cache.ErrAbsent) {
@@ -42,8 +42,8 @@ func visit(s *Store, o robots.Origin) error {
 	})
 }
 
-// TestHangingNode: the records are spread over the nodes of a cluster, and one that hangs
-// stops no origin of another.
+// TestHangingNode: records are spread over the nodes of a cluster, and a hanging node stops no
+// origin of another.
 func TestHangingNode(t *testing.T) {
 	t.Parallel() // it waits most of the time
 	nodes := redistest.StartCluster(t, 3)
@@ -104,14 +104,14 @@ func TestHangingNode(t *testing.T) {
 	})
 }
 
-// TestMovingSlot: everything goes on while the slot of an origin moves, as redis-cli moves
-// it, and a lease that was granted before is in force after.
+// TestMovingSlot: calls succeed while the slot of an origin moves, as redis-cli moves it, and a
+// lease granted before is valid afterwards.
 func TestMovingSlot(t *testing.T) {
 	t.Parallel()
 	nodes := redistest.StartCluster(t, 2)
 	patient(nodes)
 	s := newStore(t, redistest.NewClient(t, nodes[0].Option()), Options{})
-	// One with a record, one with a lease, one that nobody knows, all in a slot.
+	// One with a record, one with a lease, one unknown, all in one slot.
 	same := []robots.Origin{cachetest.Origin(0)}
 	for i := 1; len(same) < 3; i++ {
 		if o := cachetest.Origin(i); slotOf(s, o) == slotOf(s, same[0]) {

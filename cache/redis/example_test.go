@@ -17,8 +17,8 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// Caches of many processes over one Redis: each site is fetched by one of them.
-// Package fleet does this in one call, with a pace for all.
+// Caches of many processes over one Redis: each site is fetched by one of them. Package fleet
+// does this in one call, with a shared crawl rate.
 func Example() {
 	var asked atomic.Int64
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -15,7 +15,7 @@ import (
 	"github.com/robotskit/robots/internal/redistest"
 )
 
-// eventually tries until a call succeeds: a server that has come back gives no signal.
+// eventually repeats a call until it succeeds: a server that has come back sends no signal.
 func eventually(t *testing.T, what string, try func() error) {
 	t.Helper()
 	var err error
@@ -125,8 +125,8 @@ func killed(t *testing.T, server *redistest.Server, rounds int, lossy bool) {
 	t.Logf("%d kills: %d acknowledged puts, %d cut off; %d entries found whole, %d of them older than acknowledged", rounds, writes, failed, checked, lost)
 }
 
-// TestForgetful restarts a server that keeps nothing, and puts an empty one in its
-// place: all is gone, nothing else happens, and what is put again is there.
+// TestForgetful restarts a server without persistence, and replaces it with an empty one:
+// everything is gone, nothing else happens, and new entries are kept.
 func TestForgetful(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	s, other := newStore(t, server.Client(), Options{}), newStore(t, server.Client(), Options{})
@@ -165,9 +165,9 @@ func TestForgetful(t *testing.T) {
 	}
 }
 
-// TestClockBack grants locks over a server whose clock goes forward and back. Tokens grow
-// also where the origin has no record, or was deleted, as long as the clock goes back no
-// further than a token is kept.
+// TestClockBack acquires locks while the server's clock is set forward and back. Tokens grow
+// also if the origin has no record or was deleted, unless the clock goes back further than
+// tokens are kept.
 func TestClockBack(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{Clock: true})
 	s := newStore(t, server.Client(), Options{})
@@ -201,8 +201,8 @@ func TestClockBack(t *testing.T) {
 	}
 }
 
-// TestFull fills a server that evicts nothing. Puts and locks fail, and what is
-// there can be read, released and deleted.
+// TestFull fills a server that evicts nothing. Puts and locks fail, and existing entries can be
+// read, released and deleted.
 func TestFull(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	s := newStore(t, server.Client(), Options{})
@@ -235,11 +235,11 @@ func TestFull(t *testing.T) {
 	put(t, s, cachetest.Numbered(2, 2))
 }
 
-// slack is how much later than its limit a call may end on a machine that is busy.
+// slack is how much longer than its limit a call can take on a busy machine.
 const slack = 5 * time.Second
 
-// TestHang stops the server without ending its connections. No call takes longer
-// than the limit, later ones fail soon, and all is well when it goes on.
+// TestHang stops the server without closing its connections. No call takes longer than the
+// limit, later ones fail soon, and all succeed when it continues.
 func TestHang(t *testing.T) {
 	t.Parallel() // it waits most of the time
 	server := redistest.Start(t, redistest.Options{})
@@ -275,7 +275,7 @@ func TestHang(t *testing.T) {
 	if since.Before(began.Add(callLimit)) {
 		t.Errorf("down since %v, want at least %v after %v", since, callLimit, began)
 	}
-	// Calls go on failing, and once it is sure that they will, at once.
+	// Calls continue to fail, and after some time they fail at once.
 	tried, untried := 0, 0
 	for untried < 100 || tried < 2 {
 		d, err := took(get)

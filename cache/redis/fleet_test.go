@@ -27,7 +27,7 @@ import (
 	"github.com/robotskit/robots/internal/redistest"
 )
 
-// workerEnv holds the orders of a process that a test has started.
+// workerEnv has the settings of a process started by a test.
 const workerEnv = "ROBOTS_TEST_WORKER"
 
 type orders struct {
@@ -50,8 +50,8 @@ func site(i, port int) robots.Origin {
 
 func siteBody(host string) string { return "User-agent: *\nDisallow: /" + host + "/\n" }
 
-// work is a process of a fleet: it asks for every site once, in an order of its
-// own, and says how that went in one line.
+// work is a process of a fleet: it gets every site once, in its own order, and prints the
+// results in one line.
 func work(text string) {
 	var o orders
 	err := json.Unmarshal([]byte(text), &o)
@@ -115,7 +115,7 @@ func (o orders) work() error {
 	return nil
 }
 
-// sites answers for all of 127/8 at one port and counts who asked for what.
+// sites answers for all of 127/8 at one port and counts the requests by process.
 type sites struct {
 	port    int
 	mu      sync.Mutex
@@ -179,9 +179,9 @@ func (o orders) start(t *testing.T) *worker {
 	return w
 }
 
-// TestFleet lets processes that begin at once with nothing ask for the same sites.
-// Each site is asked once. With processes that are killed with kill -9 and replaced those
-// are asked once more that they asked then, at most every hundredth of many.
+// TestFleet starts processes together with an empty store and the same sites. Each site is
+// fetched once. If processes are killed with kill -9 and replaced, the sites that they were
+// fetching are fetched once more, at most one in a hundred.
 func TestFleet(t *testing.T) {
 	campaign.Processes(t)
 	t.Parallel()
@@ -205,7 +205,7 @@ func TestFleet(t *testing.T) {
 			s := newSites(t, marks)
 			o := orders{Redis: server.Addr, Port: s.port, Origins: n, Callers: 16, Limit: tt.limit}
 			if tt.kills > 0 {
-				// What a killed process was about is asked for again.
+				// The fetches of a killed process are repeated.
 				o.Callers = max(1, min(16, n/100/tt.kills))
 			}
 			began := time.Now()

@@ -13,7 +13,7 @@ import (
 	"github.com/robotskit/robots/internal/redistest"
 )
 
-// TestLater: what a later release has written is refused and stays as it is.
+// TestLater: an entry of a later release is refused and not changed.
 func TestLater(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	s := newStore(t, server.Client(), Options{})
@@ -40,8 +40,8 @@ func TestLater(t *testing.T) {
 	}
 }
 
-// TestDamage: what is damaged, or of another type, is not known for its own origin, and
-// is replaced by what is put or granted next. Other origins do not notice.
+// TestDamage: a damaged value, or one of another type, counts as absent for its own origin, and
+// is replaced by the next put or lock. Other origins are not affected.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
@@ -104,8 +104,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestTokens: tokens are above the fence kept, however high that is, and a call that
-// is sent again has the lease it was granted.
+// TestTokens: tokens exceed the stored fence, however high it is, and a repeated call has its
+// lease.
 func TestTokens(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	s := newStore(t, server.Client(), Options{})
@@ -140,8 +140,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestLifetimes: a record lives as long as it is to be kept, and a token for two days at
-// least.
+// TestLifetimes: a record lives as long as requested, and a token for at least two days.
 func TestLifetimes(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	s := newStore(t, server.Client(), Options{})

@@ -20,7 +20,7 @@ import (
 
 var ctx = context.Background()
 
-// TestMain is also the beginning of processes that tests start.
+// TestMain also runs the processes that tests start.
 func TestMain(m *testing.M) {
 	if address := os.Getenv(workerEnv); address != "" {
 		work(address)
@@ -39,7 +39,7 @@ func newStore(t testing.TB, client rueidis.Client, o Options) *Store {
 	return s
 }
 
-// put puts an entry for an hour.
+// put stores an entry for an hour.
 func put(t *testing.T, s cache.Store, e cache.Entry) {
 	t.Helper()
 	if err := s.Put(context.Background(), e, time.Hour); err != nil {
@@ -57,7 +57,7 @@ func lock(t *testing.T, s *Store, o robots.Origin, ttl time.Duration) uint64 {
 	return token
 }
 
-// unlessAbsent returns nil for ErrAbsent, by which the server has answered.
+// unlessAbsent returns nil for ErrAbsent, which shows that the server has answered.
 func unlessAbsent(err error) error {
 	if errors.Is(err, cache.ErrAbsent) {
 		return nil
@@ -65,7 +65,7 @@ func unlessAbsent(err error) error {
 	return err
 }
 
-// inside lets the suite write what it likes.
+// inside lets the suite write any value.
 type inside struct{ *Store }
 
 func (s inside) Plant(origin robots.Origin, record []byte) error {
@@ -74,8 +74,8 @@ func (s inside) Plant(origin robots.Origin, record []byte) error {
 	return s.client.Do(ctx, s.client.B().Set().Key(s.key(origin)).Value(string(value)).Build()).Error()
 }
 
-// conform runs the suite on a server as a client of it sees it. Only one that may do
-// everything can look inside.
+// conform runs the suite on a server as a client of it. Only a client with all rights can look
+// inside.
 func conform(t *testing.T, o rueidis.ClientOption, servers ...*redistest.Server) {
 	client := redistest.NewClient(t, o)
 	cachetest.Run(t, func(t *testing.T) cache.Store {
@@ -90,7 +90,7 @@ func conform(t *testing.T, o rueidis.ClientOption, servers ...*redistest.Server)
 	})
 }
 
-// patient keeps a cluster from taking a node for dead that a busy machine does not run.
+// patient keeps a cluster from marking a node as failed on a busy machine.
 func patient(nodes []*redistest.Server) {
 	for _, n := range nodes {
 		n.Do("CONFIG", "SET", "cluster-node-timeout", "60000")
@@ -119,7 +119,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// TestACL runs the suite as a user who may do no more than doc.go says.
+// TestACL runs the suite as a user with only the documented rights.
 func TestACL(t *testing.T) {
 	rule := redistest.AccessRule(t, "doc.go")
 	for _, cluster := range []bool{false, true} {
@@ -152,7 +152,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// unhurried makes a call again that a busy machine has let wait too long.
+// unhurried repeats a call that took too long on a busy machine.
 func unhurried(call func() error) (err error) {
 	for range 100 {
 		if err = call(); !errors.Is(err, errSilent) {

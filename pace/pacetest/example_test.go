@@ -11,7 +11,7 @@ import (
 	"github.com/robotskit/robots/pace/pacetest"
 )
 
-// countingLimiter is a limiter of your own, here one that counts what is released.
+// countingLimiter is your own limiter, here one that counts releases.
 type countingLimiter struct {
 	pace.Limiter
 	released atomic.Int64
@@ -22,8 +22,8 @@ func (l *countingLimiter) Release(ctx context.Context, p pace.Permit, r pace.Res
 	return l.Limiter.Release(ctx, p, r)
 }
 
-// A test of a limiter has one call. On a simulated clock, as here, the suite takes no
-// time; a limiter that talks to a server leaves Within out.
+// The test of a limiter is one call. On a simulated clock, as here, the suite takes no time; for
+// a limiter with a server, leave Within unset.
 func ExampleRun() {
 	testLimiter := func(t *testing.T) { // func TestLimiter in a file of its own
 		pacetest.Run(t, pacetest.Subject{
@@ -37,7 +37,7 @@ func ExampleRun() {
 			Within: synctest.Test,
 		})
 	}
-	// What go test does with it.
+	// The result of go test.
 	all := func(string, string) (bool, error) { return true, nil }
 	fmt.Println(testing.RunTests(all, []testing.InternalTest{{Name: "TestLimiter", F: testLimiter}}))
 	// Output: true

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMain keeps the tests inside an example quiet: what they print with -v would count
-// as its output.
+// TestMain silences the tests inside an example: what they print with -v would count as its
+// output.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if err := flag.Set("test.v", "false"); err != nil {
