@@ -27,7 +27,7 @@ quick: ## build, vet and run the short tests, in less than a minute with a warm 
 	go build $(PACKAGES)
 	go vet $(PACKAGES)
 	go test -short $(PARALLEL) $(PACKAGES)
-test: fmt-check vet unit race wasm tidy-check ## run everything that CI runs
+test: fmt-check vet unit race tidy-check ## run everything that CI runs
 	@echo "make test: passed"
 campaign: ## run the long tests (docs/long-runs.md), some hours, and the library's short tests in 32 bits; ROBOTS_CORPUS names a folder of real files
 	ROBOTS_CAMPAIGN=1 go test -count=1 -v -p 1 -timeout 6h $(PACKAGES)
@@ -52,7 +52,7 @@ fuzz: ## run every fuzz target for FUZZTIME: a number of inputs (1000x, seeds in
 	done) || exit 1; done
 site: ## write the page, examples and documents as static files into bin/site/
 	go run ./cmd/internal/server/pack -site bin/site
-wasm: ## check the size of the engine for browsers
+wasm: ## print the sizes of the engine for browsers
 	go run ./cmd/internal/server/pack
 tidy-check: ## check that each module builds without go.work, and that go.work.sum is complete
 	@.ci/tidy -check

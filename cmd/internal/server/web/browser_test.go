@@ -54,7 +54,7 @@ func start() {
 	c := &chromium
 	path, err := exec.LookPath("chromium")
 	if err != nil {
-		c.missing = "there is no chromium here: the page is not looked at"
+		c.missing = "chromium is not installed, so the page is not tested"
 		return
 	}
 	if c.temp, err = os.MkdirTemp("", "robots-page-"); err != nil {
@@ -64,7 +64,7 @@ func start() {
 	c.engine = filepath.Join(c.temp, "engine")
 	err = os.Mkdir(c.engine, 0o755)
 	if out, failed := exec.Command("go", "run", "../pack", "-gzip", "-o", c.engine).CombinedOutput(); err != nil || failed != nil {
-		panic(fmt.Sprintf("the engine is not made: %v, %v: %s", err, failed, out))
+		panic(fmt.Sprintf("cannot build the engine: %v, %v: %s", err, failed, out))
 	}
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(),
 		chromedp.ExecPath(path), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
