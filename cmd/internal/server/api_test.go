@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/routers"
@@ -43,6 +44,9 @@ func newBench(t testing.TB, p Parts) *bench {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(gate.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if v, is := r.Context().Value(exchangeKey{}).(*exchange); is {
+			v.began = v.began.Add(time.Hour) // TestOverworked has the limit; here machines can be slow
+		}
 		if c := b.caller.Load(); c != nil {
 			r = r.WithContext(WithCaller(r.Context(), *c))
 		}
