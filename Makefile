@@ -1,5 +1,4 @@
 # make help lists the targets. All need Go; the race detector also needs a C compiler.
-# Modules in the order of their tests: those of cmd take longest.
 MODULES  := cmd bench .
 PACKAGES := $(subst ././,./,$(MODULES:%=./%/...))
 FUZZTIME ?= 1000x
@@ -9,9 +8,12 @@ ROUNDS   ?= 7
 RESULTS  ?= bin/bench
 # Most tests wait for servers and clocks, so more of them run in parallel than there are cores.
 PARALLEL := -p 8 -parallel 8
-# The race detector takes ten times as long, so it runs only on packages with locks or goroutines; in the
-# root package that is an index which is built on demand (TestShared). make campaign adds the programs.
-SHARED    = $(shell grep -rlE --include='*.go' --exclude='*_test.go' '"sync(/atomic)?"|^\s*go ' cache cmd/internal/batch cmd/internal/server compare crawlers fetch fleet lint pace polite robotstest | xargs -n1 dirname | sort -u | sed 's|^|./|')
+# The race detector takes ten times as long, so it runs only on the packages whose locks and goroutines
+# are the point; in the root package that is an index which is built on demand (TestShared). make campaign
+# adds all others.
+SHARED   := ./cache ./cache/bolt ./cache/redis ./cmd/internal/server ./fetch ./fleet ./pace ./pace/redis ./polite
+# The packages whose tests take longest begin first.
+LONGEST  := ./cmd/internal/server/web ./cmd/robots ./cmd/internal/dist ./fetch ./pace/redis ./cache/redis ./cache .
 # Without folders in compiled packages, clones share Go's build cache.
 export GOFLAGS := $(shell go env GOFLAGS) -trimpath
 # Without cgo, as in releases: the program starts faster. Only the race detector needs cgo.
@@ -32,7 +34,7 @@ test: fmt-check vet unit race tidy-check ## run everything that CI runs
 campaign: ## run the long tests (docs/long-runs.md), some hours, and the library's short tests in 32 bits; ROBOTS_CORPUS names a folder of real files
 	ROBOTS_CAMPAIGN=1 go test -count=1 -v -p 1 -timeout 6h $(PACKAGES)
 	GOARCH=386 go test -short -p 2 ./...
-	$(MAKE) race SHARED=./cmd/...
+	$(MAKE) race SHARED="./... ./cmd/..."
 	$(MAKE) fuzz FUZZTIME=5m
 fmt-check: ## check the format of all Go files
 	@test -z "$$(gofmt -l .)" || { echo "run gofmt -w on:"; gofmt -l .; exit 1; }
@@ -40,7 +42,7 @@ vet: ## run go vet, for the library also in 32 bits
 	go vet $(PACKAGES)
 	GOARCH=386 go vet ./...
 unit: ## run all tests, including imports, examples and generated pages
-	@.ci/gotest $(PARALLEL) $(PACKAGES)
+	@.ci/gotest $(PARALLEL) $(LONGEST) $(PACKAGES)
 race: ## run the short tests of concurrent packages under the race detector, if there is a C compiler
 	@unset CGO_ENABLED; export ROBOTS_CORPUS=; if [ "$$(go env CGO_ENABLED)" = 1 ]; then .ci/gotest -race -short -run TestShared . && \
 	.ci/gotest -race -short $(PARALLEL) $(SHARED); else echo "race: skipped, no C compiler"; fi

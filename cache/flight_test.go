@@ -406,6 +406,9 @@ func (f fetcherFunc) Fetch(ctx context.Context, o robots.Origin) (*fetch.Record,
 // TestHostile: a thousand concurrent origins, each with the largest body, stay within the memory
 // limit and the fetcher's concurrency.
 func TestHostile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector has a memory of its own")
+	}
 	const origins, size, fetches, memory = 1000, 513_000, 32, 16 << 20
 	before := heap()
 	fetched, high := 0, int64(0)

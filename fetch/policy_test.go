@@ -561,6 +561,9 @@ var statusConflicts = map[string]string{
 // TestStatusTable: every row of the table for one of the eight dialects, fetched from a scripted
 // site.
 func TestStatusTable(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one fetch at a time")
+	}
 	data, err := os.ReadFile("../robotstest/testdata/spec/http_status.tsv")
 	if err != nil {
 		t.Fatal(err)

@@ -175,6 +175,9 @@ func (f *fault) framed() bool {
 // TestHostileMemory: concurrent hostile origins stay within 2 MiB each, including servers and
 // garbage.
 func TestHostileMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector has a memory of its own")
+	}
 	n := campaign.Size(50, 200, 1000)
 	var flooding []fault
 	for _, f := range sizeFaults() {

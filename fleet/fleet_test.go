@@ -430,6 +430,9 @@ func TestBegin(t *testing.T) {
 
 // TestMaxMemory: a worker keeps records within the limit.
 func TestMaxMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a limit of bytes has no race")
+	}
 	s := redistest.Start(t, redistest.Options{})
 	const most, size, n = 64 << 20, 200_000, 400 // 80 MB
 	f := open(t, s.URL(), fleet.Options{MaxMemoryBytes: most})

@@ -323,6 +323,9 @@ func TestRace(t *testing.T) {
 
 // TestSize: a file stays within its limit when much more is written, and keeps the last entries.
 func TestSize(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a limit of bytes has no race")
+	}
 	const size = 4 << 20
 	path := filepath.Join(t.TempDir(), "robots.cache")
 	s := mustOpen(t, path, Options{Size: size})

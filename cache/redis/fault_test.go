@@ -35,6 +35,9 @@ func sameEntry(got, want cache.Entry) bool { return cachetest.Difference(got, wa
 // to the system, and that lives. With everysec the server holds back what it writes
 // while a sync is under way, and loses it. With all nothing is half of an entry.
 func TestKill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("its time is that of restarts")
+	}
 	for _, fsync := range []string{"always", "no", "everysec"} {
 		t.Run(fsync, func(t *testing.T) {
 			server := redistest.Start(t, redistest.Options{AppendOnly: true, Config: []string{"appendfsync " + fsync}})
