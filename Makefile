@@ -13,7 +13,7 @@ PARALLEL := -p 8 -parallel 8
 # adds all others.
 SHARED   := ./cache ./cache/bolt ./cache/redis ./cmd/internal/server ./fetch ./fleet ./pace ./pace/redis ./polite
 # The packages whose tests take longest begin first.
-LONGEST  := ./cmd/internal/server/web ./cmd/robots ./cmd/internal/dist ./fetch ./pace/redis ./cache/redis ./cache .
+LONGEST  := ./pace/redis ./cmd/internal/server/web ./cmd/robots ./fetch ./cmd/internal/dist ./fleet ./cache/redis ./cache .
 # Without folders in compiled packages, clones share Go's build cache.
 export GOFLAGS := $(shell go env GOFLAGS) -trimpath
 # Without cgo, as in releases: the program starts faster. Only the race detector needs cgo.
@@ -28,7 +28,7 @@ build: ## build bin/robots, with the engine for browsers, and bin/robots-bulk
 quick: ## build, vet and run the short tests, in less than a minute with a warm cache
 	go build $(PACKAGES)
 	go vet $(PACKAGES)
-	go test -short $(PARALLEL) $(PACKAGES)
+	go test -short $(PARALLEL) $(LONGEST) $(PACKAGES)
 test: fmt-check vet unit race tidy-check ## run everything that CI runs
 	@echo "make test: passed"
 campaign: ## run the long tests (docs/long-runs.md), some hours, and the library's short tests in 32 bits; ROBOTS_CORPUS names a folder of real files
