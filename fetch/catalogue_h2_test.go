@@ -329,20 +329,20 @@ func http2Faults() []fault {
 	}
 	for _, field := range []string{"connection: close", "connection: keep-alive", "keep-alive: timeout=5", "proxy-connection: close", "upgrade: h2c", "te: gzip", "te: trailers", "te: trailers, gzip", "te: "} {
 		name, value, _ := strings.Cut(field, ": ")
-		list = append(list, head(strings.TrimSpace(field), "a header about the connection, which HTTP/2 has not (RFC 9113 section 8.2.2)", BadResponse, ":status", "200", name, value))
+		list = append(list, head(strings.TrimSpace(field), "a connection-specific header, invalid in HTTP/2 (RFC 9113 section 8.2.2)", BadResponse, ":status", "200", name, value))
 	}
 	list = append(list,
-		answer("404 with connection", "a header about the connection", BadResponse, func(f *framer) { f.head(true, ":status", "404", "connection", "close"); f.hang() }),
-		answer("103 with connection", "a header about the connection in an interim answer", BadResponse, func(f *framer) {
+		answer("404 with connection", "a connection-specific header", BadResponse, func(f *framer) { f.head(true, ":status", "404", "connection", "close"); f.hang() }),
+		answer("103 with connection", "a connection-specific header in an interim response", BadResponse, func(f *framer) {
 			f.head(false, ":status", "103", "connection", "close")
 			f.file()
 		}),
-		answer("trailers with connection", "a header about the connection after the body", BadResponse, func(f *framer) {
+		answer("trailers with connection", "a connection-specific trailer", BadResponse, func(f *framer) {
 			f.head(false, ":status", "200")
 			f.WriteData(1, false, []byte(someRules))
 			f.head(true, "connection", "close")
 		}),
-		answer("DATA of another stream", "a body of an answer that nobody asked for", Incomplete, func(f *framer) {
+		answer("DATA of another stream", "a body of an unrequested response", Incomplete, func(f *framer) {
 			f.head(false, ":status", "200")
 			f.WriteData(7, true, []byte(someRules))
 			f.hang()
@@ -358,8 +358,8 @@ func http2Faults() []fault {
 		}).either(BadResponse),
 	)
 	return append(list, []fault{
-		answer("a file", "the server speaks HTTP/2 alone", OK, func(f *framer) { f.file() }),
-		of("settings unasked", "the server speaks HTTP/2 whatever was negotiated", OK, func(s *site, c net.Conn) {
+		answer("a file", "the server speaks only HTTP/2", OK, func(f *framer) { f.file() }),
+		of("settings unasked", "the server speaks HTTP/2 although it was not negotiated", OK, func(s *site, c net.Conn) {
 			secured, _ := negotiate(s, c)
 			if secured == nil {
 				return
@@ -382,16 +382,16 @@ func http2Faults() []fault {
 				}
 			}
 		}),
-		of("zeros unasked", "bytes of 0 where an answer belongs, and nothing more", BadResponse, unasked(func(c net.Conn) {
+		of("zeros unasked", "zero bytes instead of an answer", BadResponse, unasked(func(c net.Conn) {
 			c.Write(make([]byte, 9)) // an empty frame of DATA, which is none to begin with
 			io.Copy(io.Discard, c)
 		})),
-		{area: "http2", name: "frames without TLS", does: "HTTP/2 on a port of http, which nobody asked for", cause: BadResponse, raw: func(_ *site, c net.Conn) {
+		{area: "http2", name: "frames without TLS", does: "HTTP/2 on a port of http, not negotiated", cause: BadResponse, raw: func(_ *site, c net.Conn) {
 			http2.NewFramer(c, c).WriteSettings()
 			io.Copy(io.Discard, c)
 		}},
 		of("neither", "the server takes neither HTTP/1.1 nor HTTP/2", TLSProtocol, func(s *site, c net.Conn) { negotiate(s, c, "other") }),
-		of("HTTP/1 in its place", "HTTP/2 was negotiated, HTTP/1.1 comes", BadResponse, func(s *site, c net.Conn) {
+		of("HTTP/1 in its place", "HTTP/2 was negotiated, HTTP/1.1 is sent", BadResponse, func(s *site, c net.Conn) {
 			if secured, _ := negotiate(s, c, "h2"); secured != nil {
 				defer secured.Close()
 				io.WriteString(secured, whole("200 OK", someRules))
@@ -423,7 +423,7 @@ func http2Faults() []fault {
 			f.WriteRSTStream(1, http2.ErrCodeHTTP11Required)
 			f.hang()
 		}),
-		answer("GOAWAY", "no request is taken", BadResponse, func(f *framer) { f.WriteGoAway(0, http2.ErrCodeNo, nil); f.hang() }),
+		answer("GOAWAY", "no request is accepted", BadResponse, func(f *framer) { f.WriteGoAway(0, http2.ErrCodeNo, nil); f.hang() }),
 		answer("GOAWAY, then a file", "the last request is still answered", OK, func(f *framer) { f.WriteGoAway(1, http2.ErrCodeNo, nil); f.file() }),
 		answer("GOAWAY in the body", "the connection ends with an error after some bytes", Incomplete, func(f *framer) {
 			f.head(false, ":status", "200")
@@ -450,21 +450,21 @@ func http2Faults() []fault {
 		head("length no number", "a length of words", BadResponse, ":status", "200", "content-length", "many"),
 		head("length with a sign", "a length of +5", BadResponse, ":status", "200", "content-length", "+5"),
 		head("length of nothing", "a length without a number", BadResponse, ":status", "200", "content-length", ""),
-		head("two lengths", "two lengths, whether they agree or not", BadResponse, ":status", "200", "content-length", n, "content-length", n),
-		head("chunked", "a transfer coding, which HTTP/2 has not (RFC 9113 section 8.2.2)", BadResponse, ":status", "200", "transfer-encoding", "chunked"),
+		head("two lengths", "two lengths, equal or not", BadResponse, ":status", "200", "content-length", n, "content-length", n),
+		head("chunked", "a transfer coding, invalid in HTTP/2 (RFC 9113 section 8.2.2)", BadResponse, ":status", "200", "transfer-encoding", "chunked"),
 		head("no status", "headers without a status", BadResponse, "server", "x"),
 		head("status of two digits", "42", BadResponse, ":status", "42"),
 		head("status of four digits", "0200", BadResponse, ":status", "0200"),
 		head("status with a sign", "+20", BadResponse, ":status", "+20"),
 		head("status of words", "OK", BadResponse, ":status", "OK"),
-		head("status 099", "no status of HTTP", BadStatus, ":status", "099"),
+		head("status 099", "not an HTTP status", BadStatus, ":status", "099"),
 		head("two statuses", "200 and 404", BadResponse, ":status", "200", ":status", "404"),
-		head("status after a header", "a pseudo header in the wrong place", BadResponse, "server", "x", ":status", "200"),
+		head("status after a header", "a pseudo header after a header", BadResponse, "server", "x", ":status", "200"),
 		head("upper case", "a name in upper case (RFC 9113 section 8.2.1)", BadResponse, ":status", "200", "Server", "x"),
 		head("line end in a header", "CR and LF in a value", BadResponse, ":status", "200", "server", "x\r\ncontent-encoding: gzip"),
 		head("NUL in a header", "a byte of 0 in a value", BadResponse, ":status", "200", "server", "\x00"),
-		head("blank in a name", "a name of two words", BadResponse, ":status", "200", "some header", "x"),
-		head("101", "switching protocols, which HTTP/2 has not", Switching, ":status", "101"),
+		head("blank in a name", "a name with a space", BadResponse, ":status", "200", "some header", "x"),
+		head("101", "switching protocols, invalid in HTTP/2", Switching, ":status", "101"),
 		answer("body after an interim answer", "103, then bytes that belong to no answer", BadResponse, func(f *framer) {
 			f.head(false, ":status", "103")
 			f.WriteData(1, true, []byte(someRules))
@@ -501,54 +501,54 @@ func http2Faults() []fault {
 			}
 			f.hang()
 		}), upToRaw).either(BadResponse),
-		much(answer("CONTINUATION flood", "headers without end", BadResponse, func(f *framer) {
+		much(answer("CONTINUATION flood", "endless headers", BadResponse, func(f *framer) {
 			f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block(":status", "200")})
 			flood(func(f *framer) error { return f.WriteContinuation(1, false, block("x", strings.Repeat("#", 1<<10))) })(f)
 		}), upToRaw).either(RawLimit),
-		much(answer("empty CONTINUATION flood", "frames of headers that hold nothing, without end", RawLimit, func(f *framer) {
+		much(answer("empty CONTINUATION flood", "endless empty header frames", RawLimit, func(f *framer) {
 			f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block(":status", "200")})
 			flood(func(f *framer) error { return f.WriteContinuation(1, false, nil) })(f)
 		}), upToRaw).either(BadResponse),
-		late(answer("dripping headers", "a byte of a header now and then", HeaderTimeout, func(f *framer) {
+		late(answer("dripping headers", "the headers, byte by byte", HeaderTimeout, func(f *framer) {
 			f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block(":status", "200")})
 			trickle(func(f *framer) error {
 				return f.WriteContinuation(1, false, nil)
 			})(f)
 		}), untilHeader),
-		late(answer("dripping PING", "a PING now and then, and no answer", HeaderTimeout, trickle(func(f *framer) error {
+		late(answer("dripping PING", "slow PING frames, and no answer", HeaderTimeout, trickle(func(f *framer) error {
 			return f.WritePing(false, [8]byte{})
 		})), untilHeader),
-		much(answer("PING flood", "each asks for an answer, without end", RawLimit, flood(func(f *framer) error { return f.WritePing(false, [8]byte{}) })), upToRaw),
-		much(answer("SETTINGS flood", "each asks for an answer, without end", RawLimit, flood(func(f *framer) error { return f.WriteSettings() })), upToRaw),
-		much(answer("WINDOW_UPDATE flood", "windows that open without end", RawLimit, flood(func(f *framer) error { return f.WriteWindowUpdate(0, 1) })), upToRaw).either(BadResponse),
-		much(answer("PRIORITY flood", "frames that mean nothing, without end", RawLimit, flood(func(f *framer) error {
+		much(answer("PING flood", "endless PING frames, each of which requires an answer", RawLimit, flood(func(f *framer) error { return f.WritePing(false, [8]byte{}) })), upToRaw),
+		much(answer("SETTINGS flood", "endless PING frames, each of which requires an answer", RawLimit, flood(func(f *framer) error { return f.WriteSettings() })), upToRaw),
+		much(answer("WINDOW_UPDATE flood", "endless window updates", RawLimit, flood(func(f *framer) error { return f.WriteWindowUpdate(0, 1) })), upToRaw).either(BadResponse),
+		much(answer("PRIORITY flood", "endless frames without effect", RawLimit, flood(func(f *framer) error {
 			return f.WritePriority(3, http2.PriorityParam{Weight: 1})
 		})), upToRaw),
-		much(answer("unknown frames", "frames of a type that nobody knows, without end", RawLimit, flood(func(f *framer) error {
+		much(answer("unknown frames", "endless frames of an unknown type", RawLimit, flood(func(f *framer) error {
 			return f.WriteRawFrame(0xEE, 0, 0, make([]byte, 1<<10))
 		})), upToRaw),
-		much(answer("empty DATA flood", "frames of the body that hold nothing", RawLimit, func(f *framer) {
+		much(answer("empty DATA flood", "empty body frames", RawLimit, func(f *framer) {
 			f.head(false, ":status", "200")
 			flood(func(f *framer) error { return f.WriteData(1, false, nil) })(f)
 		}), upToRaw).either(Incomplete),
-		much(answer("padding flood", "frames of padding alone", RawLimit, func(f *framer) {
+		much(answer("padding flood", "frames of padding only", RawLimit, func(f *framer) {
 			f.head(false, ":status", "200")
 			flood(func(f *framer) error { return f.WriteDataPadded(1, false, nil, make([]byte, 255)) })(f)
 		}), upToRaw).either(Incomplete),
-		much(answer("103 flood", "interim answers without end", HeaderLimit, flood(func(f *framer) error {
+		much(answer("103 flood", "endless interim responses", HeaderLimit, flood(func(f *framer) error {
 			return f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block(":status", "103", "link", "</x>"), EndHeaders: true})
 		})), upToRaw),
-		much(answer("body beyond the window", "more bytes than the client has room for", Incomplete, func(f *framer) {
+		much(answer("body beyond the window", "more bytes than the window allows", Incomplete, func(f *framer) {
 			f.head(false, ":status", "200")
 			flood(func(f *framer) error { return f.WriteData(1, false, []byte(strings.Repeat("#", 16<<10))) })(f)
 		}), upToRaw).either(OK),
-		answer("window too large", "a window of more than 2^31 (RFC 9113 section 6.9.1)", BadResponse, func(f *framer) {
+		answer("window too large", "a window above 2^31 (RFC 9113 section 6.9.1)", BadResponse, func(f *framer) {
 			for range 3 {
 				f.WriteWindowUpdate(0, 1<<31-1)
 			}
 			f.hang()
 		}),
-		answer("push", "a promise of another answer, which was refused in SETTINGS", BadResponse, func(f *framer) {
+		answer("push", "a pushed response, refused in SETTINGS", BadResponse, func(f *framer) {
 			f.WritePushPromise(http2.PushPromiseParam{StreamID: 1, PromiseID: 2, BlockFragment: block(":method", "GET"), EndHeaders: true})
 			f.hang()
 		}),
@@ -561,7 +561,7 @@ func http2Faults() []fault {
 			f.WriteHeaders(http2.HeadersFrameParam{StreamID: 7, BlockFragment: block(":status", "200"), EndHeaders: true, EndStream: true})
 			f.hang()
 		}), untilHeader).either(BadResponse),
-		late(answer("dripping body", "a byte of the file now and then", TooSlow, func(f *framer) {
+		late(answer("dripping body", "the file, byte by byte", TooSlow, func(f *framer) {
 			f.head(false, ":status", "200")
 			trickle(func(f *framer) error {
 				return f.WriteData(1, false, []byte("#"))

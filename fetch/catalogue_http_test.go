@@ -18,41 +18,41 @@ func statusFaults() []fault {
 		of("203 Non-Authoritative Information", "2xx like any other", OK),
 		{area: "status", name: "204 No Content", does: "an empty file", serve: answer("HTTP/1.1 204 No Content\r\n\r\n"), cause: Empty, status: 204},
 		{area: "status", name: "205 Reset Content", does: "an empty file", serve: answer("HTTP/1.1 205 Reset Content\r\nContent-Length: 0\r\n\r\n"), cause: Empty, status: 205},
-		of("204 No Content with a length", "a status that has no content, with some", BadResponse),
-		of("205 Reset Content with a length", "a status that has no content, with some", BadResponse),
+		of("204 No Content with a length", "a status without content, with content", BadResponse),
+		of("205 Reset Content with a length", "a status without content, with content", BadResponse),
 		of("206 Partial Content", "partial content without a range request", Partial),
 		of("299 Whatever", "2xx like any other", OK),
-		{area: "status", name: "200 empty", does: "a body of no bytes", serve: answer(whole("200 OK", "")), cause: Empty, status: 200},
-		{area: "status", name: "200 HTML", does: "a page of HTML: its lines are read as any others", serve: answer(whole("200 OK", "<html><body>hello</body></html>", "Content-Type: text/html")), cause: OK, status: 200},
-		{area: "status", name: "200 meta refresh", does: "a redirect written in HTML is none", serve: answer(whole("200 OK", `<meta http-equiv="refresh" content="0;url=/else">`)), cause: OK, status: 200, hops: 1},
-		of("300 Multiple Choices", "names no one place", BadRedirect),
-		of("304 Not Modified", "though nothing was made conditional", NotModified),
-		of("305 Use Proxy", "names no one place", BadRedirect),
-		of("306 Unused", "names no one place", BadRedirect),
-		of("399 Whatever", "names no one place", BadRedirect),
+		{area: "status", name: "200 empty", does: "an empty body", serve: answer(whole("200 OK", "")), cause: Empty, status: 200},
+		{area: "status", name: "200 HTML", does: "an HTML page: its lines are read like any others", serve: answer(whole("200 OK", "<html><body>hello</body></html>", "Content-Type: text/html")), cause: OK, status: 200},
+		{area: "status", name: "200 meta refresh", does: "a redirect in HTML is not followed", serve: answer(whole("200 OK", `<meta http-equiv="refresh" content="0;url=/else">`)), cause: OK, status: 200, hops: 1},
+		of("300 Multiple Choices", "no single location", BadRedirect),
+		of("304 Not Modified", "although the request was not conditional", NotModified),
+		of("305 Use Proxy", "no single location", BadRedirect),
+		of("306 Unused", "no single location", BadRedirect),
+		of("399 Whatever", "no single location", BadRedirect),
 	}
 	for _, status := range []string{"400 Bad Request", "401 Unauthorized", "402 Payment Required", "403 Forbidden", "404 Not Found",
 		"405 Method Not Allowed", "410 Gone", "418 I'm a teapot", "451 Unavailable For Legal Reasons", "499 Whatever"} {
 		list = append(list, of(status, "4xx: no file, whatever the body", ClientError))
 	}
-	list = append(list, of("429 Too Many Requests", "asks to come later", TooManyRequests))
+	list = append(list, of("429 Too Many Requests", "asks to retry later", TooManyRequests))
 	for _, status := range []string{"500 Internal Server Error", "501 Not Implemented", "502 Bad Gateway", "503 Service Unavailable",
 		"504 Gateway Timeout", "520 Whatever", "599 Whatever"} {
 		list = append(list, of(status, "5xx: the body is not read", ServerError))
 	}
 	return append(list,
-		of("600 Whatever", "no status of HTTP", BadStatus),
-		of("999 Request denied", "no status of HTTP", BadStatus),
-		of("000 Zero", "no status of HTTP", BadStatus),
-		of("099 Low", "no status of HTTP", BadStatus),
+		of("600 Whatever", "not an HTTP status", BadStatus),
+		of("999 Request denied", "not an HTTP status", BadStatus),
+		of("000 Zero", "not an HTTP status", BadStatus),
+		of("099 Low", "not an HTTP status", BadStatus),
 		fault{area: "status", name: "42 Short", does: "not three digits", serve: answer(whole("42 Short", "")), cause: BadResponse},
-		fault{area: "status", name: "100 then 200", does: "an interim answer first", serve: answer("HTTP/1.1 100 Continue\r\n\r\n" + whole("200 OK", someRules)), cause: OK, status: 200, file: someRules},
-		fault{area: "status", name: "102 103 199 then 200", does: "several interim answers first", serve: answer("HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 199 Whatever\r\n\r\n" + whole("200 OK", someRules)), cause: OK, status: 200, file: someRules},
-		fault{area: "status", name: "101 Switching Protocols", does: "leaves HTTP and holds the connection", serve: func(p *peer) {
+		fault{area: "status", name: "100 then 200", does: "an interim response first", serve: answer("HTTP/1.1 100 Continue\r\n\r\n" + whole("200 OK", someRules)), cause: OK, status: 200, file: someRules},
+		fault{area: "status", name: "102 103 199 then 200", does: "several interim responses first", serve: answer("HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 199 Whatever\r\n\r\n" + whole("200 OK", someRules)), cause: OK, status: 200, file: someRules},
+		fault{area: "status", name: "101 Switching Protocols", does: "switches protocols and keeps the connection open", serve: func(p *peer) {
 			p.say("HTTP/1.1 101 Switching Protocols\r\nUpgrade: other\r\nConnection: upgrade\r\n\r\n")
 			p.hang()
 		}, cause: Switching, status: 101},
-		fault{area: "status", name: "103 and nothing more", does: "the interim answer is the last", serve: func(p *peer) {
+		fault{area: "status", name: "103 and nothing more", does: "nothing follows the interim response", serve: func(p *peer) {
 			p.say("HTTP/1.1 103 Early Hints\r\n\r\n")
 			p.hang()
 		}, cause: HeaderTimeout, within: untilHeader},
@@ -129,7 +129,7 @@ func framingFaults() []fault {
 		of("length negative", "Content-Length: -1", head+"Content-Length: -1\r\n\r\n"+someRules, BadResponse),
 		of("length no number", "Content-Length: many", head+"Content-Length: many\r\n\r\n"+someRules, BadResponse),
 		of("lengths differ", "two lengths that differ", head+"Content-Length: "+n+"\r\nContent-Length: 5\r\n\r\n"+someRules, BadResponse),
-		of("lengths agree", "two lengths that agree", head+"Content-Length: "+n+"\r\nContent-Length: "+n+"\r\n\r\n"+someRules, OK),
+		of("lengths agree", "two equal lengths", head+"Content-Length: "+n+"\r\nContent-Length: "+n+"\r\n\r\n"+someRules, OK),
 		of("no length", "the end of the connection ends the body", head+"\r\n"+someRules, OK),
 		of("HTTP/1.0", "an old server", "HTTP/1.0 200 OK\r\n\r\n"+someRules, OK),
 		of("HTTP/0.9", "a body without headers", someRules, BadResponse),
@@ -140,39 +140,39 @@ func framingFaults() []fault {
 		of("trailers", "headers after the chunks", head+"Transfer-Encoding: chunked\r\n\r\n"+chunk(someRules)+"0\r\nExpires: now\r\n\r\n", OK),
 		of("chunk without end", "closes before the last chunk", head+"Transfer-Encoding: chunked\r\n\r\n"+chunk(someRules), Incomplete),
 		of("chunk cut", "closes inside a chunk", head+"Transfer-Encoding: chunked\r\n\r\n40\r\n"+someRules, Incomplete),
-		of("chunk size bad", "a size that is no number", head+"Transfer-Encoding: chunked\r\n\r\n"+chunk(someRules)+"zz\r\n", Incomplete),
+		of("chunk size bad", "a size that is not a number", head+"Transfer-Encoding: chunked\r\n\r\n"+chunk(someRules)+"zz\r\n", Incomplete),
 		of("chunk size huge", "a size of 17 digits", head+"Transfer-Encoding: chunked\r\n\r\n"+strings.Repeat("f", 17)+"\r\n", Incomplete),
-		of("chunk longer than its size", "no line end where it must be", head+"Transfer-Encoding: chunked\r\n\r\n3\r\n"+someRules, Incomplete),
+		of("chunk longer than its size", "no line end after the chunk", head+"Transfer-Encoding: chunked\r\n\r\n3\r\n"+someRules, Incomplete),
 		of("unknown transfer coding", "Transfer-Encoding: gzip, chunked", head+"Transfer-Encoding: gzip, chunked\r\n\r\n"+chunk(someRules)+"0\r\n\r\n", BadResponse),
-		of("header without colon", "a line that is no header", head+"what is this\r\n\r\n"+someRules, BadResponse),
+		of("header without colon", "a line that is not a header", head+"what is this\r\n\r\n"+someRules, BadResponse),
 		of("headers cut", "closes between two headers", head+"Server: x\r\n", Incomplete),
 		of("header cut", "closes inside a header", head+"Content-Le", Incomplete),
-		of("chunked in HTTP/1.0", "a version that has no chunks (RFC 9112 section 6.1)", "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"+chunk(someRules)+"0\r\n\r\n", BadResponse),
-		of("chunked and length in HTTP/1.0", "a version that has no chunks", "HTTP/1.0 200 OK\r\nContent-Length: 9\r\ntransfer-encoding: chunked\r\n\r\n"+chunk(someRules)+"0\r\n\r\n", BadResponse),
-		of("chunked in HTTP/1.0, two blanks", "two blanks before the status hide no version", "HTTP/1.0  200\r\nTransfer-Encoding: chunked\r\n\r\n"+chunk(someRules)+"0\r\n\r\n", BadResponse),
-		of("two blanks before the status", "a blank too many in the status line (RFC 9112 section 4)", "HTTP/1.1  200 OK\r\nContent-Length: "+n+"\r\n\r\n"+someRules, OK),
+		of("chunked in HTTP/1.0", "a version without chunks (RFC 9112 section 6.1)", "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"+chunk(someRules)+"0\r\n\r\n", BadResponse),
+		of("chunked and length in HTTP/1.0", "a version without chunks", "HTTP/1.0 200 OK\r\nContent-Length: 9\r\ntransfer-encoding: chunked\r\n\r\n"+chunk(someRules)+"0\r\n\r\n", BadResponse),
+		of("chunked in HTTP/1.0, two blanks", "two spaces before the status do not hide the version", "HTTP/1.0  200\r\nTransfer-Encoding: chunked\r\n\r\n"+chunk(someRules)+"0\r\n\r\n", BadResponse),
+		of("two blanks before the status", "two spaces in the status line (RFC 9112 section 4)", "HTTP/1.1  200 OK\r\nContent-Length: "+n+"\r\n\r\n"+someRules, OK),
 		of("404, chunked in HTTP/1.0", "no body of a 404 is read", "HTTP/1.0 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", ClientError),
 		of("chunked in a fold of HTTP/1.0", "a value on the next line is the header's", "HTTP/1.0 200 OK\r\nTransfer-Encoding:\r\n\tchunked\r\n\r\n"+chunk(someRules)+"0\r\n\r\n", BadResponse),
 		of("two transfer codings", "two headers of one coding each", head+"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n"+chunk(someRules)+"0\r\n\r\n", BadResponse),
 		of("blank before the colon of a coding", "Transfer-Encoding : chunked (RFC 9112 section 5.1)", head+"Transfer-Encoding : chunked\r\n\r\n"+chunk(someRules)+"0\r\n\r\n", BadResponse),
 		of("blank before the colon of an encoding", "Content-Encoding : gzip", head+"Content-Encoding : gzip\r\n\r\n"+gzipped(someRules), BadResponse),
 		of("blank before the colon of a length", "Content-Length : 5", head+"Content-Length: "+n+"\r\nContent-Length : 5\r\n\r\n"+someRules, BadResponse),
-		of("blank in a name", "a name of two words", head+"Some Header: x\r\n\r\n"+someRules, BadResponse),
-		of("tab before the colon", "a tab is a blank too", head+"Content-Encoding\t: gzip\r\n\r\n"+gzipped(someRules), BadResponse),
+		of("blank in a name", "a name with a space", head+"Some Header: x\r\n\r\n"+someRules, BadResponse),
+		of("tab before the colon", "a tab counts as a space", head+"Content-Encoding\t: gzip\r\n\r\n"+gzipped(someRules), BadResponse),
 		of("header without a name", "a line that begins with the colon", head+": gzip\r\n\r\n"+someRules, BadResponse),
-		of("name with a blank of no width", "bytes outside ASCII in a name", head+"Content\u200b-Encoding: gzip\r\n\r\n"+gzipped(someRules), BadResponse),
-		of("folded header", "a value that goes on in the next line", head+"X-Long: a\r\n b\r\n\t\r\nContent-Length: "+n+"\r\n\r\n"+someRules+"more", OK),
+		of("name with a blank of no width", "non-ASCII bytes in a name", head+"Content\u200b-Encoding: gzip\r\n\r\n"+gzipped(someRules), BadResponse),
+		of("folded header", "a value that continues on the next line", head+"X-Long: a\r\n b\r\n\t\r\nContent-Length: "+n+"\r\n\r\n"+someRules+"more", OK),
 		of("folded length", "a value on the next line is the header's", head+"Content-Length:\r\n "+n+"\r\n\r\n"+someRules+"more", OK),
 		of("encoding in a fold", "a header that a blank before it makes part of another", head+"X: y\r\n Content-Encoding: gzip\r\n\r\n"+gzipped(someRules), BadResponse),
 		of("coding in a fold", "a header that a blank before it makes part of another", head+"X: y\r\n\ttransfer-encoding : chunked\r\n\r\n"+chunk(someRules)+"0\r\n\r\n", BadResponse),
-		of("blank before the first header", "it would belong to the status line", "HTTP/1.1 200 OK\r\n Content-Encoding: gzip\r\n\r\n"+gzipped(someRules), BadResponse),
-		of("CR in a header", "a line end of CR alone", head+"X: y\rContent-Encoding: gzip\r\n\r\n"+gzipped(someRules), BadResponse),
-		of("CR in the status line", "a line end of CR alone", "HTTP/1.1 200 OK\rContent-Encoding: gzip\r\n\r\n"+gzipped(someRules), BadResponse),
+		of("blank before the first header", "it would continue the status line", "HTTP/1.1 200 OK\r\n Content-Encoding: gzip\r\n\r\n"+gzipped(someRules), BadResponse),
+		of("CR in a header", "a line that ends in CR only", head+"X: y\rContent-Encoding: gzip\r\n\r\n"+gzipped(someRules), BadResponse),
+		of("CR in the status line", "a line that ends in CR only", "HTTP/1.1 200 OK\rContent-Encoding: gzip\r\n\r\n"+gzipped(someRules), BadResponse),
 		of("two CRs", "CR CR LF at the end of the headers", head+"Content-Length: "+n+"\r\n\r\r\n"+someRules, BadResponse),
 		of("NUL in a header", "a byte of 0", head+"X: \x00\r\n\r\n"+someRules, BadResponse),
 		of("NUL in the status line", "a byte of 0", "HTTP/1.1 200 O\x00K\r\n\r\n"+someRules, BadResponse),
 		of("length with a sign", "Content-Length: +5", head+"Content-Length: +5\r\n\r\n"+someRules, BadResponse),
-		of("lengths in a list", "one header of two lengths that agree", head+"Content-Length: "+n+", "+n+"\r\n\r\n"+someRules, BadResponse),
+		of("lengths in a list", "one header with two equal lengths", head+"Content-Length: "+n+", "+n+"\r\n\r\n"+someRules, BadResponse),
 		of("length of nothing", "a length without a number", head+"Content-Length:\r\n\r\n"+someRules, BadResponse),
 		of("status of two digits", "HTTP/1.1 20 OK", "HTTP/1.1 20 OK\r\n\r\n"+someRules, BadResponse),
 		of("status with a sign", "HTTP/1.1 +40 OK", "HTTP/1.1 +40 OK\r\n\r\n"+someRules, BadResponse),
@@ -180,13 +180,13 @@ func framingFaults() []fault {
 		of("lower case", "http/1.1 200 OK", "http/1.1 200 OK\r\n\r\n"+someRules, BadResponse),
 		of("HTTP/1.7", "a later version of the same kind", "HTTP/1.7 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"+chunk(someRules)+"0\r\n\r\n", OK),
 		large(of("long headers", "headers of 20 KiB", head+strings.Repeat("X-Long: "+strings.Repeat("x", 5000)+"\r\n", 4)+"Content-Length: "+n+"\r\n\r\n"+someRules+"more", OK)),
-		of("bare line feeds", "headers end in LF alone", "HTTP/1.1 200 OK\nContent-Length: "+n+"\n\n"+someRules, OK),
+		of("bare line feeds", "headers end in LF only", "HTTP/1.1 200 OK\nContent-Length: "+n+"\n\n"+someRules, OK),
 		{area: "framing", name: "chunk extensions", does: "endless extensions of a chunk", serve: func(p *peer) {
 			p.say(head + "Transfer-Encoding: chunked\r\n\r\n1;")
 			for p.say(strings.Repeat("x", 1<<10)) {
 			}
 		}, cause: Incomplete, byteCount: upToHeaders},
-		{area: "framing", name: "endless trailers", does: "headers after the chunks without end", serve: func(p *peer) {
+		{area: "framing", name: "endless trailers", does: "endless trailers", serve: func(p *peer) {
 			p.say(head + "Transfer-Encoding: chunked\r\n\r\n" + chunk(someRules) + "0\r\n")
 			for p.say("X-Trailer: " + strings.Repeat("x", 1<<10) + "\r\n") {
 			}
@@ -239,8 +239,8 @@ func redirectFaults() []fault {
 	list := []fault{
 		of("five", "five redirects, then a file", chain(5, local), OK, 6),
 		of("six", "six redirects", chain(6, local), RedirectLimit, 6),
-		of("endless", "each redirect leads to a further one", chain(1<<30, local), RedirectLimit, 6),
-		of("to itself", "the place is where it came from", once("302 Found", "/robots.txt"), RedirectLoop, 1),
+		of("endless", "endless redirects", chain(1<<30, local), RedirectLimit, 6),
+		of("to itself", "the location is the same URL", once("302 Found", "/robots.txt"), RedirectLoop, 1),
 		of("circle of two", "back and forth", func(p *peer) {
 			place := map[string]string{"/robots.txt": "/b"}[p.path]
 			if place == "" {
@@ -248,7 +248,7 @@ func redirectFaults() []fault {
 			}
 			to("302 Found", func(*peer) string { return place })(p)
 		}, RedirectLoop, 2),
-		of("to another host", "the rules hold for the first", once("301 Moved", "http://other.test:PORT/there.txt"), OK, 2),
+		of("to another host", "the rules apply to the first host", once("301 Moved", "http://other.test:PORT/there.txt"), OK, 2),
 		of("to https", "http to https", func(p *peer) {
 			if p.scheme() == "https" {
 				p.say(whole("200 OK", someRules))
@@ -267,42 +267,42 @@ func redirectFaults() []fault {
 			f.url = "https://site.test:PORT/"
 			return f
 		}(),
-		of("no Location", "a redirect without a place", answer(whole("302 Found", "")), BadRedirect, 1),
-		of("empty Location", "a place of no bytes", answer(whole("302 Found", "", "Location: ")), BadRedirect, 1),
-		of("two Locations", "two places that differ", answer(whole("302 Found", "", "Location: /a", "Location: /b")), BadRedirect, 1),
-		of("the same Location twice", "two places that agree", func(p *peer) {
+		of("no Location", "a redirect without a location", answer(whole("302 Found", "")), BadRedirect, 1),
+		of("empty Location", "an empty location", answer(whole("302 Found", "", "Location: ")), BadRedirect, 1),
+		of("two Locations", "two different locations", answer(whole("302 Found", "", "Location: /a", "Location: /b")), BadRedirect, 1),
+		of("the same Location twice", "two equal locations", func(p *peer) {
 			if p.path == "/a" {
 				p.say(whole("200 OK", someRules))
 				return
 			}
 			p.say(whole("302 Found", "", "Location: /a", "Location: /a"))
 		}, OK, 2),
-		of("bad port", "a place on port 99999", once("302 Found", "http://site.test:99999/"), BadRedirect, 1),
-		of("bad host", "a place with a host of blanks", once("302 Found", "http://a b/"), BadRedirect, 1),
+		of("bad port", "a location on port 99999", once("302 Found", "http://site.test:99999/"), BadRedirect, 1),
+		of("bad host", "a location whose host is spaces", once("302 Found", "http://a b/"), BadRedirect, 1),
 		of("no host", "http:/robots.txt", once("302 Found", "http:/a"), BadRedirect, 1),
 		of("to ftp", "another scheme", once("302 Found", "ftp://site.test/robots.txt"), ForeignScheme, 1),
 		of("to file", "another scheme", once("302 Found", "file:///etc/passwd"), ForeignScheme, 1),
 		of("to gopher", "another scheme", once("302 Found", "gopher://site.test:70/1"), ForeignScheme, 1),
 		of("to data", "another scheme", once("302 Found", "data:text/plain,User-agent"), ForeignScheme, 1),
 		of("to javascript", "another scheme", once("302 Found", "JavaScript:alert(1)"), ForeignScheme, 1),
-		of("then 404", "the place has no file", func(p *peer) {
+		of("then 404", "no file at the location", func(p *peer) {
 			if p.path == "/robots.txt" {
 				to("302 Found", func(*peer) string { return "/gone" })(p)
 				return
 			}
 			p.say(whole("404 Not Found", ""))
 		}, ClientError, 2),
-		of("then 503", "the place fails", func(p *peer) {
+		of("then 503", "the location fails", func(p *peer) {
 			if p.path == "/robots.txt" {
 				to("302 Found", func(*peer) string { return "/down" })(p)
 				return
 			}
 			p.say(whole("503 Service Unavailable", "", "Retry-After: 120"))
 		}, ServerError, 2),
-		of("then no such host", "the place's name does not exist", once("302 Found", "http://nowhere.invalid/"), DNSNotFound, 2),
-		of("then a private address", "the guard looks at every hop", once("302 Found", "http://10.0.0.1/"), AddressRefused, 2),
-		of("then a forbidden port", "the guard looks at every hop", once("302 Found", "http://site.test:25/"), PortRefused, 2),
-		of("header in the place", "line ends cannot be smuggled into the request", once("302 Found", "/a%0d%0aX-Evil: 1"), OK, 2),
+		of("then no such host", "the name of the location does not exist", once("302 Found", "http://nowhere.invalid/"), DNSNotFound, 2),
+		of("then a private address", "the guard checks every hop", once("302 Found", "http://10.0.0.1/"), AddressRefused, 2),
+		of("then a forbidden port", "the guard checks every hop", once("302 Found", "http://site.test:25/"), PortRefused, 2),
+		of("header in the place", "line ends cannot be injected into the request", once("302 Found", "/a%0d%0aX-Evil: 1"), OK, 2),
 	}
 	for _, status := range []string{"301 Moved Permanently", "303 See Other", "307 Temporary Redirect", "308 Permanent Redirect"} {
 		list = append(list, of(status, "followed", once(status, "/there.txt"), OK, 2))
@@ -333,36 +333,36 @@ func encodingFaults() []fault {
 	bad := []byte(zipped)
 	bad[len(bad)-5] ^= 0xFF // in the checksum
 	return []fault{
-		of("gzip", "as asked for", "gzip", zipped, OK),
+		of("gzip", "as requested", "gzip", zipped, OK),
 		of("x-gzip", "the old name", "x-gzip", zipped, OK),
 		of("GZIP", "in capitals", "GZIP", zipped, OK),
-		of("deflate", "as asked for", "deflate", zlibbed(someRules), OK),
-		of("raw deflate", "without the header of zlib", "deflate", deflated(someRules), OK),
-		of("identity", "named though it is the default", "identity", someRules, OK),
-		of("two members", "gzip of two parts", "gzip", gzipped(someRules[:9])+gzipped(someRules[9:]), OK),
-		of("brotli", "not asked for", "br", someRules, BadEncoding),
-		of("zstd", "not asked for", "zstd", someRules, BadEncoding),
-		of("compress", "not asked for", "compress", someRules, BadEncoding),
+		of("deflate", "as requested", "deflate", zlibbed(someRules), OK),
+		of("raw deflate", "without the zlib header", "deflate", deflated(someRules), OK),
+		of("identity", "explicitly, although it is the default", "identity", someRules, OK),
+		of("two members", "gzip with two members", "gzip", gzipped(someRules[:9])+gzipped(someRules[9:]), OK),
+		of("brotli", "not requested", "br", someRules, BadEncoding),
+		of("zstd", "not requested", "zstd", someRules, BadEncoding),
+		of("compress", "not requested", "compress", someRules, BadEncoding),
 		of("gzip twice", "two encodings", "gzip, gzip", gzipped(zipped), BadEncoding),
 		of("gzip, identity", "two encodings", "gzip, identity", zipped, BadEncoding),
 		of("a charset", "no encoding at all", "utf-8", someRules, BadEncoding),
-		of("not gzip", "announced but not done", "gzip", someRules, Undecodable),
-		of("not deflate", "announced but not done", "deflate", "\xFF\xFF"+someRules, Undecodable),
-		of("bad checksum", "the checksum of gzip does not fit", "gzip", string(bad), Undecodable),
+		of("not gzip", "announced but not applied", "gzip", someRules, Undecodable),
+		of("not deflate", "announced but not applied", "deflate", "\xFF\xFF"+someRules, Undecodable),
+		of("bad checksum", "the gzip checksum is wrong", "gzip", string(bad), Undecodable),
 		of("gzip cut", "the compressed data end early", "gzip", zipped[:len(zipped)-9], Incomplete),
 		of("gzip of one byte", "the compressed data end early", "gzip", zipped[:1], Incomplete),
 		of("bytes after gzip", "something follows the compressed data", "gzip", zipped+"and something else", Undecodable),
 		of("bytes after deflate", "something follows the compressed data", "deflate", zlibbed(someRules)+"more", Undecodable),
 		of("gzip of nothing", "an empty file, compressed", "gzip", gzipped(""), Empty),
 		of("gzip announced, empty", "Content-Length: 0", "gzip", "", Empty),
-		empty("gzip announced, no chunks", "the last chunk is the first", "1.1", "gzip\r\nTransfer-Encoding: chunked", "0\r\n\r\n", Empty),
-		empty("deflate announced, no chunks", "the last chunk is the first", "1.1", "deflate\r\nTransfer-Encoding: chunked", "0\r\n\r\n", Empty),
+		empty("gzip announced, no chunks", "only the last chunk", "1.1", "gzip\r\nTransfer-Encoding: chunked", "0\r\n\r\n", Empty),
+		empty("deflate announced, no chunks", "only the last chunk", "1.1", "deflate\r\nTransfer-Encoding: chunked", "0\r\n\r\n", Empty),
 		empty("gzip announced, last chunk missing", "closes before the first chunk", "1.1", "gzip\r\nTransfer-Encoding: chunked", "", Incomplete),
 		empty("gzip announced, length too long", "closes before the first byte", "1.1", "gzip\r\nContent-Length: 9", "", Incomplete),
-		empty("gzip announced, HTTP/1.0", "an old server ends every body so", "1.0", "gzip", "", Empty),
-		empty("gzip announced, closed", "closes before the first byte, where HTTP/1.1 would say that this is the end", "1.1", "gzip", "", Incomplete),
+		empty("gzip announced, HTTP/1.0", "an HTTP/1.0 server ends every body like this", "1.0", "gzip", "", Empty),
+		empty("gzip announced, closed", "closes before the first byte, although HTTP/1.1 would mark the end", "1.1", "gzip", "", Incomplete),
 		{area: "encoding", name: "gzip without a word", does: "a compressed file without Content-Encoding is read as it is ([FORM-02](clauses.md#form-02))", serve: answer(whole("200 OK", zipped)), cause: OK, file: zipped},
-		{area: "encoding", name: "gzip in short body", does: "whole compressed data, length above them", serve: answer("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 9000\r\n\r\n" + zipped), cause: Incomplete},
+		{area: "encoding", name: "gzip in short body", does: "complete compressed data, and a longer length", serve: answer("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 9000\r\n\r\n" + zipped), cause: Incomplete},
 	}
 }
 
@@ -377,34 +377,34 @@ func sizeFaults() []fault {
 	return []fault{
 		{area: "size", name: "file at the limit", does: "512,000 bytes", serve: func(p *peer) { p.say(whole("200 OK", rulesOf(512_000))) }, cause: OK, file: rulesOf(512_000), byteCount: upToFile},
 		{area: "size", name: "file over the limit", does: "600,000 bytes: the whole lines within the limit count", serve: func(p *peer) { p.say(whole("200 OK", rulesOf(600_000))) }, cause: OK, file: rulesOf(600_000)[:512_000+bodySlack], byteCount: upToFile},
-		{area: "size", name: "endless file", does: "a body without end", serve: func(p *peer) { flood(p, head+"\r\nUser-agent: *\n", strings.Repeat(line, 100)) }, cause: OK, byteCount: upToFile},
-		{area: "size", name: "endless chunks", does: "chunks without end", serve: func(p *peer) {
+		{area: "size", name: "endless file", does: "an endless body", serve: func(p *peer) { flood(p, head+"\r\nUser-agent: *\n", strings.Repeat(line, 100)) }, cause: OK, byteCount: upToFile},
+		{area: "size", name: "endless chunks", does: "endless chunks", serve: func(p *peer) {
 			flood(p, head+"Transfer-Encoding: chunked\r\n\r\n", fmt.Sprintf("%x\r\n%s\r\n", len(line)*50, strings.Repeat(line, 50)))
 		}, cause: OK, byteCount: upToFile},
-		{area: "size", name: "chunks of one byte", does: "six bytes on the wire for each of the file", serve: func(p *peer) {
+		{area: "size", name: "chunks of one byte", does: "six bytes on the wire per byte of the file", serve: func(p *peer) {
 			flood(p, head+"Transfer-Encoding: chunked\r\n\r\n", strings.Repeat("1\r\n#\r\n", 200))
 		}, cause: RawLimit, byteCount: upToRaw},
 		{area: "size", name: "gzip bomb", does: "64 MiB of zeros in 64 KiB: reading stops at the limit of the file", setup: func(*stage) { bomb() }, serve: func(p *peer) {
 			p.say(whole("200 OK", bomb(), "Content-Encoding: gzip"))
 		}, cause: OK, byteCount: upToFile},
-		{area: "size", name: "empty deflate blocks", does: "compressed data without end that hold nothing", serve: func(p *peer) {
+		{area: "size", name: "empty deflate blocks", does: "endless empty compressed blocks", serve: func(p *peer) {
 			flood(p, head+"Content-Encoding: deflate\r\n\r\n", strings.Repeat("\x00\x00\x00\xFF\xFF", 1000))
 		}, cause: RawLimit, byteCount: upToRaw},
-		{area: "size", name: "empty gzip members", does: "compressed data without end that hold nothing", serve: func(p *peer) {
+		{area: "size", name: "empty gzip members", does: "endless empty compressed blocks", serve: func(p *peer) {
 			flood(p, head+"Content-Encoding: gzip\r\n\r\n", strings.Repeat(gzipped(""), 100))
 		}, cause: RawLimit, byteCount: upToRaw},
-		{area: "size", name: "header flood", does: "headers without end", serve: func(p *peer) { flood(p, head, "X-Flood: "+strings.Repeat("x", 1000)+"\r\n") }, cause: HeaderLimit, byteCount: upToHeaders},
-		{area: "size", name: "one long header", does: "one header without end", serve: func(p *peer) { flood(p, head+"X-Flood: ", strings.Repeat("x", 1000)) }, cause: HeaderLimit, byteCount: upToHeaders},
-		{area: "size", name: "long status line", does: "a status line without end", serve: func(p *peer) { flood(p, "HTTP/1.1 200 ", strings.Repeat("x", 1000)) }, cause: HeaderLimit, byteCount: upToHeaders},
-		{area: "size", name: "endless 103", does: "interim answers without end", serve: func(p *peer) { flood(p, "", "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n") }, cause: HeaderLimit, byteCount: upToHeaders},
-		{area: "size", name: "dripping headers", does: "a byte of a header now and then", serve: func(p *peer) { drip(p, head+"X-Slow: ", "x") }, cause: HeaderTimeout, within: untilHeader},
-		{area: "size", name: "dripping body", does: "a byte of the file now and then", serve: func(p *peer) { drip(p, head+"Content-Length: 9000\r\n\r\nUser-agent: *\n", "#") }, cause: TooSlow, within: untilGrace},
+		{area: "size", name: "header flood", does: "endless headers", serve: func(p *peer) { flood(p, head, "X-Flood: "+strings.Repeat("x", 1000)+"\r\n") }, cause: HeaderLimit, byteCount: upToHeaders},
+		{area: "size", name: "one long header", does: "one endless header", serve: func(p *peer) { flood(p, head+"X-Flood: ", strings.Repeat("x", 1000)) }, cause: HeaderLimit, byteCount: upToHeaders},
+		{area: "size", name: "long status line", does: "an endless status line", serve: func(p *peer) { flood(p, "HTTP/1.1 200 ", strings.Repeat("x", 1000)) }, cause: HeaderLimit, byteCount: upToHeaders},
+		{area: "size", name: "endless 103", does: "endless interim responses", serve: func(p *peer) { flood(p, "", "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n") }, cause: HeaderLimit, byteCount: upToHeaders},
+		{area: "size", name: "dripping headers", does: "the headers, byte by byte", serve: func(p *peer) { drip(p, head+"X-Slow: ", "x") }, cause: HeaderTimeout, within: untilHeader},
+		{area: "size", name: "dripping body", does: "the file, byte by byte", serve: func(p *peer) { drip(p, head+"Content-Length: 9000\r\n\r\nUser-agent: *\n", "#") }, cause: TooSlow, within: untilGrace},
 		{area: "size", name: "body stops", does: "part of the file, then nothing", serve: func(p *peer) {
 			p.say(head + "Content-Length: 9000\r\n\r\nUser-agent: *\n")
 			p.hang()
 		}, cause: TooSlow, within: untilGrace},
-		{area: "size", name: "just fast enough", does: "keeps to the least rate until the time of the whole fetch is over", serve: func(p *peer) { drip(p, head+"\r\n"+rulesOf(2000), strings.Repeat("#", 100)) }, cause: Timeout, within: untilTotal, byteCount: upToFile},
-		{area: "size", name: "slow redirects", does: "each hop takes nearly as long as it may", serve: func(p *peer) {
+		{area: "size", name: "just fast enough", does: "keeps the minimum rate until the fetch times out", serve: func(p *peer) { drip(p, head+"\r\n"+rulesOf(2000), strings.Repeat("#", 100)) }, cause: Timeout, within: untilTotal, byteCount: upToFile},
+		{area: "size", name: "slow redirects", does: "each hop takes nearly as long as permitted", serve: func(p *peer) {
 			time.Sleep(350 * time.Millisecond)
 			chain(9, func(p *peer, i int) string { return fmt.Sprintf("/%d", i) })(p)
 		}, cause: Timeout, within: untilTotal},

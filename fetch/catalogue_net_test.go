@@ -37,18 +37,18 @@ func dnsFaults() []fault {
 		named("no data", "the name has no address", code(dnsmessage.RCodeSuccess), DNSNotFound, atOnce),
 		named("SERVFAIL", "name servers failed", code(dnsmessage.RCodeServerFailure), DNSServer, untilDNS),
 		named("REFUSED", "the name servers refuse", code(dnsmessage.RCodeRefused), DNSFailure, untilDNS),
-		named("FORMERR", "the name servers do not understand", code(dnsmessage.RCodeFormatError), DNSFailure, untilDNS),
-		named("NOTIMP", "the name servers cannot do it", code(dnsmessage.RCodeNotImplemented), DNSFailure, untilDNS),
+		named("FORMERR", "the name servers reject the query as malformed", code(dnsmessage.RCodeFormatError), DNSFailure, untilDNS),
+		named("NOTIMP", "the name servers do not implement the query", code(dnsmessage.RCodeNotImplemented), DNSFailure, untilDNS),
 		named("silence", "no name server answers", func(dnsmessage.Question, *dnsmessage.Message) bool { return false }, DNSTimeout, untilDNS),
-		named("rubbish", "the answer is no message of DNS", func(_ dnsmessage.Question, m *dnsmessage.Message) bool { m.ID = 0; return true }, DNSTimeout, untilDNS),
-		named("another id", "the answer is to another question", func(_ dnsmessage.Question, m *dnsmessage.Message) bool { m.ID++; return true }, DNSTimeout, untilDNS),
-		unreached("no network", "this machine has no way to a name server", func(_ context.Context, network, _ string) (net.Conn, error) {
+		named("rubbish", "the answer is not a DNS message", func(_ dnsmessage.Question, m *dnsmessage.Message) bool { m.ID = 0; return true }, DNSTimeout, untilDNS),
+		named("another id", "the answer has another id", func(_ dnsmessage.Question, m *dnsmessage.Message) bool { m.ID++; return true }, DNSTimeout, untilDNS),
+		unreached("no network", "this machine has no route to a name server", func(_ context.Context, network, _ string) (net.Conn, error) {
 			return nil, &net.OpError{Op: "dial", Net: network, Err: os.NewSyscallError("connect", syscall.ENETUNREACH)}
 		}),
-		unreached("no name server", "nobody listens where the name server should be", func(ctx context.Context, network, _ string) (net.Conn, error) {
+		unreached("no name server", "no name server listens", func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return dialName(ctx, network, "127.0.0.1:4")
 		}),
-		named("alias loop", "an alias of itself without an address", alias("site.test"), DNSNotFound, untilDNS),
+		named("alias loop", "an alias of itself", alias("site.test"), DNSNotFound, untilDNS),
 		served(named("alias", "an alias with an address", alias("other.test", "127.0.0.1"), OK, atOnce)),
 		served(named("one family fails", "an address of IPv4, SERVFAIL for IPv6", func(q dnsmessage.Question, m *dnsmessage.Message) bool {
 			if q.Type == dnsmessage.TypeA {
@@ -56,7 +56,7 @@ func dnsFaults() []fault {
 			}
 			return code(dnsmessage.RCodeServerFailure)(q, m)
 		}, OK, untilDNS)),
-		served(named("first address dead", "two addresses, nobody listens at the first", addresses("127.0.0.99", "127.0.0.1"), OK, untilConnect)),
+		served(named("first address dead", "two addresses, no listener at the first", addresses("127.0.0.99", "127.0.0.1"), OK, untilConnect)),
 		served(named("mixed answer", "a private and a usable address: the private one is left out", addresses("10.0.0.1", "127.0.0.1"), OK, untilConnect)),
 	}
 }
@@ -69,18 +69,18 @@ func tcpFaults() []fault {
 	}
 	quiet := func(*site, net.Conn) {}
 	return []fault{
-		{area: "tcp", name: "refused", does: "nobody listens", url: "http://site.test:4/", raw: quiet, cause: ConnectRefused, byteCount: nothing},
-		{area: "tcp", name: "no answer", does: "the handshake of TCP is not answered", raw: quiet, cause: ConnectTimeout, within: untilConnect, byteCount: nothing,
+		{area: "tcp", name: "refused", does: "no listener", url: "http://site.test:4/", raw: quiet, cause: ConnectRefused, byteCount: nothing},
+		{area: "tcp", name: "no answer", does: "the TCP handshake is not answered", raw: quiet, cause: ConnectTimeout, within: untilConnect, byteCount: nothing,
 			connect: func(ctx context.Context, d *net.Dialer, address string) (net.Conn, error) {
 				return silentDial(ctx, d)
 			}},
-		{area: "tcp", name: "no route to the host", does: "the network says so", raw: quiet, connect: failing(syscall.EHOSTUNREACH), cause: ConnectFailed, byteCount: nothing},
-		{area: "tcp", name: "no network", does: "this machine has no way to the network of the site", raw: quiet, connect: failing(syscall.ENETUNREACH), cause: NoNetwork, byteCount: nothing},
+		{area: "tcp", name: "no route to the host", does: "the network reports it", raw: quiet, connect: failing(syscall.EHOSTUNREACH), cause: ConnectFailed, byteCount: nothing},
+		{area: "tcp", name: "no network", does: "this machine has no route to the site's network", raw: quiet, connect: failing(syscall.ENETUNREACH), cause: NoNetwork, byteCount: nothing},
 		{area: "tcp", name: "network down", does: "the network of this machine is down", raw: quiet, connect: failing(syscall.ENETDOWN), cause: NoNetwork, byteCount: nothing},
-		{area: "tcp", name: "no own address", does: "this machine has no address left to connect from", raw: quiet, connect: failing(syscall.EADDRNOTAVAIL), cause: NoNetwork, byteCount: nothing},
-		{area: "tcp", name: "no own descriptor", does: "this process may open no more sockets", raw: quiet, connect: failing(syscall.EMFILE), cause: NoNetwork, byteCount: nothing},
-		{area: "tcp", name: "own firewall", does: "this machine may not connect", raw: quiet, connect: failing(syscall.EPERM), cause: NoNetwork, byteCount: nothing},
-		{area: "tcp", name: "no network for one family", does: "nobody listens at the IPv4 address, and there is no way to the IPv6 address", raw: quiet, cause: ConnectRefused, byteCount: nothing,
+		{area: "tcp", name: "no own address", does: "this machine has no free local address", raw: quiet, connect: failing(syscall.EADDRNOTAVAIL), cause: NoNetwork, byteCount: nothing},
+		{area: "tcp", name: "no own descriptor", does: "this process cannot open more sockets", raw: quiet, connect: failing(syscall.EMFILE), cause: NoNetwork, byteCount: nothing},
+		{area: "tcp", name: "own firewall", does: "this machine is not permitted to connect", raw: quiet, connect: failing(syscall.EPERM), cause: NoNetwork, byteCount: nothing},
+		{area: "tcp", name: "no network for one family", does: "no listener at the IPv4 address, and no route to the IPv6 address", raw: quiet, cause: ConnectRefused, byteCount: nothing,
 			setup: func(s *stage) { s.dns.name("site.test", addresses("127.0.0.1", "::1")) },
 			connect: func(ctx context.Context, d *net.Dialer, address string) (net.Conn, error) {
 				if strings.HasPrefix(address, "[") {
@@ -113,7 +113,7 @@ func tcpFaults() []fault {
 			p.reset()
 		}, cause: OK, file: someRules},
 		{area: "tcp", name: "half closed", does: "closes its side before the answer", serve: func(p *peer) { p.tcp.CloseWrite(); p.hang() }, cause: Closed},
-		{area: "tcp", name: "silent", does: "accepts and says nothing", raw: func(_ *site, c net.Conn) { io.Copy(io.Discard, c) }, cause: HeaderTimeout, within: untilHeader},
+		{area: "tcp", name: "silent", does: "accepts and sends nothing", raw: func(_ *site, c net.Conn) { io.Copy(io.Discard, c) }, cause: HeaderTimeout, within: untilHeader},
 	}
 }
 
@@ -156,10 +156,10 @@ func tlsFaults() []fault {
 		served("expired", "the certificate has expired", "expired.test", TLSExpired),
 		served("not yet valid", "the certificate is not valid yet", "early.test", TLSExpired),
 		served("wrong name", "the certificate is for another name", "wrong-name.test", TLSName),
-		served("unknown issuer", "nobody known has issued the certificate", "unknown-issuer.test", TLSIssuer),
+		served("unknown issuer", "the issuer of the certificate is unknown", "unknown-issuer.test", TLSIssuer),
 		served("self-signed", "the certificate is its own issuer", "self-signed.test", TLSIssuer),
 		func() fault {
-			f := served("no roots", "this machine trusts no issuer at all", "site.test", TLSRoots)
+			f := served("no roots", "this machine has no root certificates", "site.test", TLSRoots)
 			f.options = func(o *Options) { o.TLS = &tls.Config{RootCAs: x509.NewCertPool()} }
 			return f
 		}(),
@@ -174,19 +174,19 @@ func tlsFaults() []fault {
 			hello(c)
 			c.Write([]byte{21, 3, 3, 0, 2, 2, 112}) // unrecognized_name
 		}, TLSAlert, atOnce),
-		raw("protocol alert", "the server's alert says that it speaks no HTTP/1.1", func(c net.Conn) {
+		raw("protocol alert", "a TLS alert: HTTP/1.1 is not supported", func(c net.Conn) {
 			hello(c)
 			c.Write([]byte{21, 3, 3, 0, 2, 2, 120}) // no_application_protocol
 		}, TLSProtocol, atOnce),
-		raw("version alert", "the server's alert says that no version is common", func(c net.Conn) {
+		raw("version alert", "a TLS alert: no common version", func(c net.Conn) {
 			hello(c)
 			c.Write([]byte{21, 3, 3, 0, 2, 2, 70})
 		}, TLSVersion, atOnce),
 		raw("plain HTTP", "the port speaks HTTP without TLS", func(c net.Conn) { hello(c); io.WriteString(c, whole("400 Bad Request", "")) }, TLSFailure, atOnce),
-		raw("rubbish", "the answer is no TLS", func(c net.Conn) { hello(c); io.WriteString(c, "\x00\x01\x02\x03\x04\x05\x06\x07") }, TLSFailure, atOnce),
+		raw("rubbish", "the answer is not TLS", func(c net.Conn) { hello(c); io.WriteString(c, "\x00\x01\x02\x03\x04\x05\x06\x07") }, TLSFailure, atOnce),
 		raw("closed", "closes in the handshake", hello, TLSFailure, atOnce),
 		raw("reset", "resets in the handshake", func(c net.Conn) { hello(c); c.(*net.TCPConn).SetLinger(0) }, TLSFailure, atOnce),
-		raw("silent", "accepts and never shakes hands", func(c net.Conn) { io.Copy(io.Discard, c) }, TLSTimeout, untilTLS),
+		raw("silent", "accepts and never begins the handshake", func(c net.Conn) { io.Copy(io.Discard, c) }, TLSTimeout, untilTLS),
 		{area: "tls", name: "closed after the handshake", does: "closes before an answer", url: "https://site.test:PORT/", serve: func(*peer) {}, cause: Closed},
 		{area: "tls", name: "cut in the body", does: "the connection below TLS ends inside the file", url: "https://site.test:PORT/",
 			serve: func(p *peer) {
@@ -197,9 +197,9 @@ func tlsFaults() []fault {
 		ended("cut in a compressed body without a length", "the compressed bytes end, TLS does not", "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"+gzipped(someRules), "", Incomplete),
 		ended("cut in HTTP/1.0", "an old server closes TCP without the end of TLS", "HTTP/1.0 200 OK\r\n\r\n"+someRules, "", Incomplete),
 		ended("cut before an empty body", "the connection below TLS ends after the headers", "HTTP/1.1 200 OK\r\n\r\n", "", Incomplete),
-		ended("no end of TLS after a length", "the stated length has come, so nothing is missing", whole("200 OK", someRules), someRules, OK),
-		ended("no end of TLS after the last chunk", "the last chunk has come, so nothing is missing", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"+chunked(someRules), someRules, OK),
-		{area: "tls", name: "no length", does: "TLS says that it ends, and so ends the body", url: "https://site.test:PORT/",
+		ended("no end of TLS after a length", "the stated length was received, so nothing is missing", whole("200 OK", someRules), someRules, OK),
+		ended("no end of TLS after the last chunk", "the last chunk was received, so nothing is missing", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"+chunked(someRules), someRules, OK),
+		{area: "tls", name: "no length", does: "the end of TLS ends the body", url: "https://site.test:PORT/",
 			serve: answer("HTTP/1.1 200 OK\r\n\r\n" + someRules), cause: OK, file: someRules},
 	}
 }

@@ -165,10 +165,10 @@ func proxyFaults() []fault {
 	}
 	hangs := func(c net.Conn) { io.Copy(io.Discard, c) }
 	list := []fault{
-		within(bad("silent", "it accepts and says nothing", "http://PROXY", hangs), untilConnect),
-		within(bad("SOCKS silent", "it accepts and says nothing", "socks5://PROXY", hangs), untilConnect),
-		within(bad("TLS silent", "it accepts and never shakes hands", "https://PROXY", hangs), untilConnect),
-		within(bad("dripping", "a byte of its answer now and then", "http://PROXY", func(c net.Conn) {
+		within(bad("silent", "it accepts and sends nothing", "http://PROXY", hangs), untilConnect),
+		within(bad("SOCKS silent", "it accepts and sends nothing", "socks5://PROXY", hangs), untilConnect),
+		within(bad("TLS silent", "it accepts and never begins the handshake", "https://PROXY", hangs), untilConnect),
+		within(bad("dripping", "its answer, byte by byte", "http://PROXY", func(c net.Conn) {
 			io.WriteString(c, "HTTP/1.1 200 OK\r\nX: ")
 			for {
 				if _, err := io.WriteString(c, "x"); err != nil {
@@ -182,7 +182,7 @@ func proxyFaults() []fault {
 		bad("reset", "it resets", "http://PROXY", func(c net.Conn) { c.(*net.TCPConn).SetLinger(0) }),
 		bad("rubbish", "it does not speak HTTP", "http://PROXY", says("220 mail.example ESMTP\r\n")),
 		bad("SOCKS rubbish", "it does not speak SOCKS5", "socks5://PROXY", says("HTTP/1.1 400 Bad Request\r\n\r\n")),
-		bad("header flood", "headers without end", "http://PROXY", func(c net.Conn) {
+		bad("header flood", "endless headers", "http://PROXY", func(c net.Conn) {
 			io.WriteString(c, "HTTP/1.1 200 OK\r\n")
 			for {
 				if _, err := io.WriteString(c, "X: "+strings.Repeat("x", 1000)+"\r\n"); err != nil {
@@ -190,34 +190,34 @@ func proxyFaults() []fault {
 				}
 			}
 		}),
-		bad("endless 103", "interim answers without end", "http://PROXY", func(c net.Conn) {
+		bad("endless 103", "endless interim responses", "http://PROXY", func(c net.Conn) {
 			for {
 				if _, err := io.WriteString(c, strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 99)); err != nil {
 					return
 				}
 			}
 		}),
-		bad("101", "it leaves HTTP", "http://PROXY", says("HTTP/1.1 101 Switching Protocols\r\n\r\n")),
+		bad("101", "it switches protocols", "http://PROXY", says("HTTP/1.1 101 Switching Protocols\r\n\r\n")),
 		bad("frames", "it begins to speak HTTP/2", "http://PROXY", func(c net.Conn) { c.Write([]byte{0, 0, 0, 4, 0, 0, 0, 0, 0}); hangs(c) }),
 		bad("a scheme nobody knows", "its URL is of another scheme", "ftp://PROXY", hangs),
 		bad("no host", "its URL has no host", "http://:1", hangs),
 		bad("name not found", "its name does not exist", "http://proxy.invalid:3128", hangs),
-		bad("refused", "nobody listens there", "http://127.0.0.1:4", hangs),
-		of("unknown issuer", "its certificate is of nobody known", "https://unknown-issuer.test:PROXYPORT", relay{}, secure, ProxyFailed),
+		bad("refused", "no listener", "http://127.0.0.1:4", hangs),
+		of("unknown issuer", "the issuer of its certificate is unknown", "https://unknown-issuer.test:PROXYPORT", relay{}, secure, ProxyFailed),
 		of("tunnel", "to https through CONNECT", "http://PROXY", relay{}, secure, OK),
-		of("tunnel for http", "CONNECT for http too, so that the proxy's answers are not taken for the site's", "http://PROXY", relay{}, plain, OK),
+		of("tunnel for http", "CONNECT for http too, so that answers of the proxy do not count as the site's", "http://PROXY", relay{}, plain, OK),
 		of("over TLS", "the proxy itself speaks TLS", "https://site.test:PROXYPORT", relay{}, secure, OK),
-		of("SOCKS5", "the name is looked up here", "socks5://PROXY", relay{}, secure, OK),
-		of("SOCKS5 with names", "the name is looked up there", "socks5h://PROXY", relay{}, plain, OK),
+		of("SOCKS5", "the name is resolved here", "socks5://PROXY", relay{}, secure, OK),
+		of("SOCKS5 with names", "the proxy resolves the name", "socks5h://PROXY", relay{}, plain, OK),
 		of("login", "a user and a password", "http://user:hidden%20word@PROXY", relay{login: login}, secure, OK),
 		of("login over TLS", "a user and a password", "https://user:hidden%20word@site.test:PROXYPORT", relay{login: login}, plain, OK),
 		of("SOCKS5 login", "a user and a password (RFC 1929)", "socks5://user:hidden%20word@PROXY", relay{login: login}, secure, OK),
 		of("forwarded", "CONNECT is refused for http, and the request forwarded", "http://user:hidden%20word@PROXY", relay{login: login, refuses: 403}, plain, OK),
 		of("no login", "407 to CONNECT", "http://PROXY", relay{login: login}, secure, ProxyFailed),
 		of("no login, http", "407 to CONNECT: nothing is forwarded", "http://PROXY", relay{login: login}, plain, ProxyFailed),
-		of("wrong login", "407 to another password", "http://user:hidden@PROXY", relay{login: login}, secure, ProxyFailed),
+		of("wrong login", "407 to a wrong password", "http://user:hidden@PROXY", relay{login: login}, secure, ProxyFailed),
 		of("SOCKS no login", "no method is acceptable", "socks5://PROXY", relay{login: login}, secure, ProxyFailed),
-		of("SOCKS wrong login", "another password", "socks5h://user:hidden@PROXY", relay{login: login}, plain, ProxyFailed),
+		of("SOCKS wrong login", "a wrong password", "socks5h://user:hidden@PROXY", relay{login: login}, plain, ProxyFailed),
 		of("forwarded 404 like CONNECT", "404 to CONNECT and to the request", "http://PROXY", relay{refuses: 404, says: whole("404 Not Found", "")}, plain, ProxyFailed),
 		of("forwarded 403 like CONNECT", "403 to CONNECT and to the request", "http://PROXY", relay{refuses: 403, says: whole("403 Filtered", "no")}, plain, ProxyFailed),
 		of("forwarded 404 after 501", "CONNECT is not implemented", "http://PROXY", relay{refuses: 501, says: whole("404 Not Found", "")}, plain, ClientError),
@@ -240,7 +240,7 @@ func proxyFaults() []fault {
 		if f.status == 204 {
 			says = "HTTP/1.1 204 No Content\r\n\r\n"
 		}
-		list = append(list, of(fmt.Sprint("forwarded ", f.status), "CONNECT is refused with 405, and this is said to the request", "http://PROXY", relay{refuses: 405, says: says}, plain, f.cause))
+		list = append(list, of(fmt.Sprint("forwarded ", f.status), "CONNECT is refused with 405, and the request is answered with 101", "http://PROXY", relay{refuses: 405, says: says}, plain, f.cause))
 	}
 	for _, status := range []int{302, 400, 403, 404, 405, 429, 500, 501, 502, 503, 504} {
 		list = append(list, of(fmt.Sprint("CONNECT ", status), "no tunnel to the site", "http://PROXY", relay{refuses: status}, secure, ProxyFailed))
@@ -255,13 +255,13 @@ func proxyFaults() []fault {
 			return f
 		}
 		list = append(list,
-			in(raw(of("HTTP/2", "a site that speaks HTTP/2 alone", "", relay{}, secure, OK), frames(func(f *framer) { f.file() }))),
+			in(raw(of("HTTP/2", "a site that speaks only HTTP/2", "", relay{}, secure, OK), frames(func(f *framer) { f.file() }))),
 			in(served(of("404", "the site's own answer", "", relay{}, plain, ClientError), answer(whole("404 Not Found", "")))),
 			in(served(of("407 of a site", "the site's own answer, in the tunnel", "", relay{}, secure, ClientError), answer(whole("407 Login", "")))),
 			in(of("expired", "the site's certificate", "", relay{}, "https://expired.test:PORT/", TLSExpired)),
 			in(raw(of("closed site", "the site closes in the handshake", "", relay{}, secure, TLSFailure), func(_ *site, c net.Conn) { c.Read(make([]byte, 9)) })),
 			in(within(raw(of("silent site", "the site never answers", "", relay{}, plain, HeaderTimeout), func(_ *site, c net.Conn) { hangs(c) }), untilHeader)),
-			in(within(served(of("dripping site", "a byte of the file now and then", "", relay{}, secure, TooSlow), func(p *peer) {
+			in(within(served(of("dripping site", "the file, byte by byte", "", relay{}, secure, TooSlow), func(p *peer) {
 				drip(p, "HTTP/1.1 200 OK\r\n\r\n", "#")
 			}), untilGrace)),
 			in(much(served(of("header flood of a site", "the head is checked in the tunnel", "", relay{}, secure, HeaderLimit), func(p *peer) {
@@ -269,18 +269,18 @@ func proxyFaults() []fault {
 				}
 			}), upToHeaders)),
 			in(served(of("chunked in HTTP/1.0 of a site", "the head is checked in the tunnel", "", relay{}, plain, BadResponse), answer("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"))),
-			in(of("private address", "the guard looks at literals", "", relay{}, "http://10.0.0.1/", AddressRefused)),
-			in(of("mail port", "the guard looks at ports", "", relay{}, "http://site.test:25/", PortRefused)),
-			in(served(of("redirect to a private address", "the guard looks at every hop", "", relay{}, secure, AddressRefused), once("302 Found", "http://169.254.169.254/"))),
+			in(of("private address", "the guard checks IP addresses", "", relay{}, "http://10.0.0.1/", AddressRefused)),
+			in(of("mail port", "the guard checks ports", "", relay{}, "http://site.test:25/", PortRefused)),
+			in(served(of("redirect to a private address", "the guard checks every hop", "", relay{}, secure, AddressRefused), once("302 Found", "http://169.254.169.254/"))),
 			in(served(of("redirect", "every hop goes through the proxy", "", relay{}, secure, OK), once("302 Found", "http://other.test:PORT/there"))),
 		)
 	}
-	name := of("private name", "a name that leads to a private address, looked up here", "socks5://PROXY", relay{}, "http://inside.test:PORT/", AddressRefused)
+	name := of("private name", "a name of a private address, resolved here", "socks5://PROXY", relay{}, "http://inside.test:PORT/", AddressRefused)
 	name.setup = func(s *stage) { s.dns.name("inside.test", addresses("10.0.0.1")) }
-	local := of("localhost", "a name that leads to whatever machine looks it up", "http://PROXY", relay{}, "http://localhost:PORT/", AddressRefused)
+	local := of("localhost", "a name of the machine that resolves it", "http://PROXY", relay{}, "http://localhost:PORT/", AddressRefused)
 	local.options = func(o *Options) { o.Guard = Guard{} }
 	ftp := of("ftp", "both connections of FTP", "socks5://PROXY", relay{}, "ftp://site.test:PORT/", OK)
-	chosen := of("none chosen", "no proxy can be chosen: the error's text stays out of the record", "", relay{}, secure, ProxyFailed)
+	chosen := of("none chosen", "the proxy function fails: the text of its error is not recorded", "", relay{}, secure, ProxyFailed)
 	chosen.options = func(o *Options) {
 		o.Proxy = func(*http.Request) (*url.URL, error) {
 			return nil, errors.New("parse http://user:hidden word@proxy: no")

@@ -369,7 +369,7 @@ func TestFaultPage(t *testing.T) {
 		f := &all[i]
 		if f.area != area {
 			area = f.area
-			fmt.Fprintf(&b, "\n## %s\n\n| behaviour | what happens | outcome | cause | rfc9309 at first | longest | most received |\n", areaTitles[area])
+			fmt.Fprintf(&b, "\n## %s\n\n| behavior | what happens | outcome | cause | rfc9309 at first | longest | most received |\n", areaTitles[area])
 			b.WriteString("| --- | --- | --- | --- | --- | --- | --- |\n")
 		}
 		cause := "`" + f.cause.String() + "`"
@@ -402,7 +402,7 @@ const faultPageHead = `# Fault catalogue
 
 <!-- Generated from the catalogue of package fetch's tests; go test ./fetch -run TestFaultPage -update rewrites it. -->
 
-%d behaviors of origins, and what a fetch makes of each. Every one is served by a scripted server in the tests and checked
+%d behaviors of origins, and the outcome of a fetch from each. Every one is served by a scripted server in the tests and checked
 on every run: outcome, cause, time, bytes, and that no dialect allows anything that its failure policy does not list.
 
 *Longest* is the limit of that name with its default, plus what the machine takes; *at once* is less than a second.
