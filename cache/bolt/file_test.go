@@ -357,7 +357,8 @@ func TestSize(t *testing.T) {
 	if _, err := s.Get(ctx, cachetest.Origin(8000)); err != nil {
 		t.Errorf("the entry written last: %v", err)
 	}
-	if kept := s.live.Load(); kept < size/3 {
+	// A transaction makes room for all entries that it writes: on a slow machine for a hundred at once.
+	if kept := s.live.Load(); kept < size/5 {
 		t.Errorf("only %d bytes kept in %d", kept, size)
 	}
 	t.Logf("%d MB in %d writes through a file of at most %d bytes, bound %d: %d entries", written/1e6, n, most, size, counts(t, s))
