@@ -13,7 +13,7 @@ PARALLEL := -p 8 -parallel 8
 # adds all others.
 SHARED   := ./cache ./cache/bolt ./cache/redis ./cmd/internal/server ./fetch ./fleet ./pace ./pace/redis ./polite
 # The packages whose tests take longest begin first.
-LONGEST  := ./pace/redis ./cmd/internal/server/web ./cmd/robots ./fetch ./cmd/internal/dist ./fleet ./cache/redis ./cache .
+LONGEST  := ./cmd/internal/server/web ./cmd/robots ./cmd/internal/dist ./fetch ./pace/redis ./cache/redis ./cache .
 # Without folders in compiled packages, clones share Go's build cache.
 export GOFLAGS := $(shell go env GOFLAGS) -trimpath
 # Without cgo, as in releases: the program starts faster. Only the race detector needs cgo.
