@@ -407,7 +407,7 @@ func (f fetcherFunc) Fetch(ctx context.Context, o robots.Origin) (*fetch.Record,
 // limit and the fetcher's concurrency.
 func TestHostile(t *testing.T) {
 	if testing.Short() {
-		t.Skip("the race detector has a memory of its own")
+		t.Skip("slow: it measures memory, which the race detector changes")
 	}
 	const origins, size, fetches, memory = 1000, 513_000, 32, 16 << 20
 	before := heap()

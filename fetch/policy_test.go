@@ -562,7 +562,7 @@ var statusConflicts = map[string]string{
 // site.
 func TestStatusTable(t *testing.T) {
 	if testing.Short() {
-		t.Skip("one fetch at a time")
+		t.Skip("slow: it fetches every row of a table, one after another")
 	}
 	data, err := os.ReadFile("../robotstest/testdata/spec/http_status.tsv")
 	if err != nil {

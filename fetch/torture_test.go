@@ -176,7 +176,7 @@ func (f *fault) framed() bool {
 // garbage.
 func TestHostileMemory(t *testing.T) {
 	if testing.Short() {
-		t.Skip("the race detector has a memory of its own")
+		t.Skip("slow: it measures memory, which the race detector changes")
 	}
 	n := campaign.Size(50, 200, 1000)
 	var flooding []fault

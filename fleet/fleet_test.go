@@ -431,7 +431,7 @@ func TestBegin(t *testing.T) {
 // TestMaxMemory: a worker keeps records within the limit.
 func TestMaxMemory(t *testing.T) {
 	if testing.Short() {
-		t.Skip("a limit of bytes has no race")
+		t.Skip("slow: it fills a memory or file to its limit")
 	}
 	s := redistest.Start(t, redistest.Options{})
 	const most, size, n = 64 << 20, 200_000, 400 // 80 MB

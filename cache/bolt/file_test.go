@@ -324,7 +324,7 @@ func TestRace(t *testing.T) {
 // TestSize: a file stays within its limit when much more is written, and keeps the last entries.
 func TestSize(t *testing.T) {
 	if testing.Short() {
-		t.Skip("a limit of bytes has no race")
+		t.Skip("slow: it fills a memory or file to its limit")
 	}
 	const size = 4 << 20
 	path := filepath.Join(t.TempDir(), "robots.cache")

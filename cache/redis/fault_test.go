@@ -36,7 +36,7 @@ func sameEntry(got, want cache.Entry) bool { return cachetest.Difference(got, wa
 // while a sync is under way, and loses it. With all nothing is half of an entry.
 func TestKill(t *testing.T) {
 	if testing.Short() {
-		t.Skip("its time is that of restarts")
+		t.Skip("slow: it restarts a server many times")
 	}
 	for _, fsync := range []string{"always", "no", "everysec"} {
 		t.Run(fsync, func(t *testing.T) {
