@@ -118,7 +118,7 @@ func (b *packing) inputFlags(cmd *cobra.Command) {
 }
 
 func (b *packing) resolveFlags(cmd *cobra.Command) {
-	cmd.Flags().DurationVar(&b.Window, "redirect-window", 24*time.Hour, "`TIME` maximum time between a redirect and its archived target")
+	cmd.Flags().DurationVar(&b.Window, "redirect-window", 24*time.Hour, "`DURATION` maximum time between a redirect and its archived target")
 	cmd.Flags().BoolVar(&b.strict, "strict", false, "exit with 1 if an input record could not be read or an input held none")
 }
 

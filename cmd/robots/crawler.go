@@ -17,6 +17,7 @@ type Crawler struct {
 	Name    string   // as given with -a, or of the directory
 	Tokens  []string // product tokens, most specific first
 	Dialect robots.Dialect
+	listed  bool // chosen by its category in the directory, not named by the user
 }
 
 // anyCrawler is the name of a crawler without a name: the group of * applies to it.
@@ -62,7 +63,7 @@ func (f *crawlerFlags) crawlers() (list []Crawler, decisive int, err error) {
 			return nil, 0, err
 		}
 		for _, e := range entries {
-			list = append(list, Crawler{Name: e.Name, Tokens: e.Tokens})
+			list = append(list, Crawler{Name: e.Name, Tokens: e.Tokens, listed: true})
 		}
 	}
 	for _, value := range f.agents {
@@ -93,7 +94,7 @@ func (f *crawlerFlags) crawlers() (list []Crawler, decisive int, err error) {
 		if d.Name == auto.Name {
 			decisive = i
 		}
-		list = append(list, Crawler{one.Name, one.Tokens, d})
+		list = append(list, Crawler{Name: one.Name, Tokens: one.Tokens, Dialect: d})
 	}
 	return list, decisive, nil
 }
@@ -108,15 +109,15 @@ func dialectsOf(list []Crawler) (all []robots.Dialect) {
 	return all
 }
 
-// warnCrawlers warns of tokens that are not product tokens, and of misspelled names
-// of known crawlers. Searching the directory takes longer than starting, so with a file
+// warnCrawlers warns of tokens given by the user that are not product tokens, and of
+// misspelled names of known crawlers. Searching the directory takes longer than starting, so with a file
 // given it warns of a misspelled name only if the file has a name near it.
 func (c *command) warnCrawlers(list []Crawler, file *robots.File) {
 	warned := map[string]bool{anyCrawler: true}
 	dialects := dialectsOf(list)
 	for _, crawler := range list {
 		for _, token := range crawler.Tokens {
-			if warned[token] {
+			if warned[token] || crawler.listed {
 				continue
 			}
 			warned[token] = true

@@ -33,7 +33,7 @@ type standing struct {
 func (c *crawlersCommand) judge(ctx context.Context, name string) (int, error) {
 	j := judge{command: c.command, ruleFlags: c.ruleFlags}
 	for _, e := range c.list {
-		j.crawlers = append(j.crawlers, Crawler{e.Name, e.Tokens, e.ReadAs()})
+		j.crawlers = append(j.crawlers, Crawler{Name: e.Name, Tokens: e.Tokens, Dialect: e.ReadAs(), listed: true})
 	}
 	path, err := c.parsePath(name, &j)
 	if err != nil {

@@ -198,7 +198,7 @@ func (d *differ) diff(ctx context.Context) (int, error) {
 	}
 	var list []Crawler
 	for _, one := range d.dialects {
-		list = append(list, Crawler{anyCrawler, []string{anyCrawler}, one})
+		list = append(list, Crawler{Name: anyCrawler, Tokens: []string{anyCrawler}, Dialect: one})
 	}
 	sources, live, err := d.named(ctx, &d.site, list, noLimit, names...)
 	if err != nil {
@@ -212,7 +212,7 @@ func (d *differ) diff(ctx context.Context) (int, error) {
 	}
 	d.names = [2]string{names[0], names[len(names)-1]}
 	for _, a := range d.agents {
-		d.warnCrawlers([]Crawler{{a, []string{a}, d.dialects[0]}}, nil)
+		d.warnCrawlers([]Crawler{{Name: a, Tokens: []string{a}, Dialect: d.dialects[0]}}, nil)
 	}
 	pair := [2]source{sources[0], sources[len(sources)-1]}
 	if d.compareAll(ctx, pair); ctx.Err() != nil {

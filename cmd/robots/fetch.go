@@ -73,6 +73,9 @@ usage, or interrupted; 3 it is unreachable, or the address guard refused it.`,
 		case err != nil:
 			return exitBad, err
 		}
+		if r.Outcome == fetch.Success {
+			c.warnFile(r.Origin.RobotsURL(), robots.Parse(r.Body), robots.RFC9309, noLimit)
+		}
 		switch {
 		case c.format == formatJSON:
 			if err := encode(c.std.out, newJSONRecord(url, r)); err != nil {
@@ -206,7 +209,7 @@ func (l *live) meaning(r *fetch.Record, now time.Time) (why, means string) {
 		}
 	case r.Outcome == fetch.Success && !fallback:
 		means = "Its rules decide; robots check judges URLs by them."
-		if r.Cause == fetch.Empty {
+		if whole.Reason == robots.ReasonEmptyFile {
 			means = "A crawler may fetch everything: the file has no rules."
 		}
 	case r.Cause == fetch.RedirectLimit || r.Cause == fetch.RedirectLoop:

@@ -50,6 +50,9 @@ func TestHelp(t *testing.T) {
 			if _, usage := help.FlagText(f); len(usage) > description {
 				t.Errorf("%s --%s: a description of %d characters: %s", name, f.Name, len(usage), usage)
 			}
+			if f.Value.Type() != "bool" && f.NoOptDefVal == "" && !strings.HasPrefix(f.Usage, "`") {
+				t.Errorf("%s --%s: the usage does not begin with a placeholder: %s", name, f.Name, f.Usage)
+			}
 			if !f.Hidden {
 				visible++
 			}

@@ -69,7 +69,7 @@ func (s *siteFlags) register(cmd *cobra.Command) {
 	s.agentFlag(f)
 	s.timeoutFlag(f, "`DURATION` timeout per robots.txt fetch, redirects included (default 30s)")
 	s.requestFlags(f)
-	f.StringArrayVar(&s.addressPaces, "address-pace", nil, "`PREFIX=RATE` rate limit per IP address, such as 104.16.0.0/13=50/s (repeatable; default 10/s)")
+	f.StringArrayVar(&s.addressPaces, "address-pace", nil, "`PREFIX=RATE` rate limit per IP address, such as 104.16.0.0/13=50/s (repeat for more; default 10/s)")
 	cmd.Flags().AddFlagSet(f)
 }
 

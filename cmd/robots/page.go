@@ -70,7 +70,7 @@ input, or interrupted; 3 undecided: robots.txt or the page is unreachable, retry
 	f.SortFlags = false
 	p.crawlerFlags.register(cmd, true)
 	p.registerCategories(cmd)
-	f.StringVar(&p.html, "html", "", "HTML `FILE` of the page, - for standard input")
+	f.StringVar(&p.html, "html", "", "`FILE` HTML of the page, - for standard input")
 	f.StringArrayVar(&p.headers, "header", nil, "`LINE` header of the page, such as 'X-Robots-Tag: noindex' (repeat for more)")
 	p.registerFile(cmd, &p.file)
 	f.StringVar(&p.urls, "urls", "", "`FILE` list, CSV, sitemap or access log to read URLs from")

@@ -167,7 +167,7 @@ func (t *tester) openAll(ctx context.Context) error {
 	for _, s := range t.suites {
 		for _, test := range s.tests {
 			for _, d := range test.dialects {
-				list = append(list, Crawler{anyCrawler, []string{anyCrawler}, d})
+				list = append(list, Crawler{Name: anyCrawler, Tokens: []string{anyCrawler}, Dialect: d})
 			}
 		}
 		if s.text != nil {

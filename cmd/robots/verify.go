@@ -92,7 +92,7 @@ server or list was unavailable). 1 takes precedence over 3.`,
 	f.StringArrayVar(&c.lists, "list", nil, "`NAME[,NAME]=FILE` file or URL of address lists: JSON, or an address or prefix per line")
 	f.BoolVar(&c.fetchLists, "fetch-lists", false, "fetch the published lists of the crawlers in question")
 	f.BoolVar(&c.offline, "offline", false, "use no network, only files given with --list")
-	c.site.timeoutFlag(f, "timeout `TIME` per address (default 10s) and per list (default 30s)")
+	c.site.timeoutFlag(f, "`DURATION` timeout per address (default 10s) and per list (default 30s)")
 	c.site.registerWay(cmd)
 	registerFormat(cmd, &c.format, c.formats...)
 	c.colorFlag(cmd)

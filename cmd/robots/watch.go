@@ -74,12 +74,12 @@ with --expect, a site is unreachable.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&w.state, "state", "", "`FILE` that keeps the last version of each site")
+	f.StringVar(&w.state, "state", "", "`FILE` last version of each site")
 	f.StringVar(&w.expect, "expect", "", "`FILE` robots.txt to compare each site with")
 	failOnFlag(cmd, &w.failOn, lint.Error.String())
-	f.DurationVar(&w.every, "every", 0, "`INTERVAL` time between rounds, such as 1h, until interrupted")
-	f.StringVar(&w.webhook, "webhook", "", "`URL` that each report with a change is posted to (bearer token in $"+webhookTokenName+")")
-	f.StringVar(&w.webhookFormat, "webhook-format", formatJSON, "format of --webhook: json or slack")
+	f.DurationVar(&w.every, "every", 0, "`DURATION` time between rounds, such as 1h, until interrupted")
+	f.StringVar(&w.webhook, "webhook", "", "`URL` endpoint for reports with a change, sent by POST (bearer token in $"+webhookTokenName+")")
+	f.StringVar(&w.webhookFormat, "webhook-format", formatJSON, "`FORMAT` json or slack")
 	complete(cmd, "webhook-format", []string{formatJSON, formatSlack})
 	budgetFlag(cmd, &w.budget)
 	w.formatFlag(cmd)
