@@ -208,7 +208,7 @@ func (s *session) connect(at netip.AddrPort, most time.Duration) (net.Conn, *fai
 func (c *Client) dial(ctx context.Context, address string, most time.Duration, guarded bool) (net.Conn, error) {
 	most = max(most, time.Millisecond)
 	if c.options.Dial == nil {
-		d := &net.Dialer{Timeout: most, KeepAlive: -1, Resolver: c.options.Resolver}
+		d := &net.Dialer{Timeout: most, KeepAlive: 30 * time.Second, Resolver: c.options.Resolver} // which only pages outlast
 		if guarded {
 			d.Control = c.options.Guard.Control
 		}

@@ -244,7 +244,7 @@ func (c *Client) Transport() *http.Transport {
 			return u, nil
 		}
 	}
-	base.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+	base.DialContext = func(ctx context.Context, _, address string) (net.Conn, error) {
 		var start func(context.Context, netip.Addr) error
 		if d, ok := ctx.Value(dialsKey{}).(*dials); ok {
 			if start = d.start; d.left.Add(-1) < 0 {
@@ -255,21 +255,9 @@ func (c *Client) Transport() *http.Transport {
 		if !isProxy && (c.options.Dial != nil || start != nil) {
 			return c.dialSite(ctx, address, start)
 		}
-		if c.options.Dial != nil {
-			return c.dial(ctx, address, pageConnect, false)
-		}
-		d := c.pageDialer(pageConnect)
-		if isProxy {
-			d.Control = nil
-		}
-		return d.DialContext(ctx, network, address)
+		return c.dial(ctx, address, pageConnect, !isProxy)
 	}
 	return base
-}
-
-// pageDialer opens guarded connections to sites.
-func (c *Client) pageDialer(most time.Duration) *net.Dialer {
-	return &net.Dialer{Timeout: most, KeepAlive: 30 * time.Second, Resolver: c.options.Resolver, Control: c.options.Guard.Control}
 }
 
 const pageConnect = 30 * time.Second // as in http.DefaultTransport
@@ -323,15 +311,11 @@ func (c *Client) dialSite(ctx context.Context, address string, start func(contex
 				most = firstTry
 			}
 			began := time.Now()
-			var conn net.Conn
-			if c.options.Dial != nil {
-				conn, err = c.dial(ctx, at.String(), most, true)
-			} else {
-				conn, err = c.pageDialer(most).DialContext(ctx, "tcp", at.String())
-			}
-			if err == nil {
+			conn, dialing := c.dial(ctx, at.String(), most, true)
+			if dialing == nil {
 				return conn, nil
 			}
+			err = dialing
 			if ctx.Err() != nil {
 				return nil, err
 			}
