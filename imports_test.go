@@ -48,7 +48,7 @@ var policy = map[string]row{
 	"cache":       {ours: []string{"", "fetch", "cache"}, mods: []string{"github.com/hashicorp/golang-lru/v2", "golang.org/x/sync"}}, // the memory, and one flight per origin
 	"cache/bolt":  {ours: []string{"", "fetch", "cache"}, mods: []string{"go.etcd.io/bbolt"}},
 	"cache/redis": {ours: []string{"", "fetch", "cache", "internal/script"}, mods: []string{"github.com/redis/rueidis"}},
-	"pace":        {ours: []string{"", "pace"}},
+	"pace":        {ours: []string{"", "pace", "internal/duration"}},
 	"pace/redis":  {ours: []string{"", "pace", "internal/script"}, mods: []string{"github.com/redis/rueidis"}},
 	"polite":      {ours: []string{"", "fetch", "cache", "pace"}},
 	"fleet":       {ours: []string{"", "fetch", "cache", "pace", "internal/script"}, mods: []string{"github.com/redis/rueidis"}},

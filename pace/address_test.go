@@ -65,7 +65,7 @@ func TestAddressOptions(t *testing.T) {
 	}
 	for addr, want := range map[string][2]time.Duration{
 		"10.2.0.1": {time.Second, time.Second}, "10.1.9.9": {2 * time.Second, 2 * time.Second}, "::ffff:10.1.9.9": {2 * time.Second, 2 * time.Second},
-		"10.1.2.3": {}, "192.0.2.1": {DefaultAddressInterval, 0}, "fe80::1%eth0": {DefaultAddressInterval, 0},
+		"10.1.2.3": {}, "192.0.2.1": {defaultAddressInterval, 0}, "fe80::1%eth0": {defaultAddressInterval, 0},
 	} {
 		if requests, fetches := o.At(netip.MustParseAddr(addr)); requests != want[0] || fetches != want[1] {
 			t.Errorf("%s: got %v and %v, want %v", addr, requests, fetches, want)

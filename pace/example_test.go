@@ -52,5 +52,5 @@ func ExampleLimiter() {
 	}
 	next, _ := limiter.Try(ctx, []pace.Request{site}, 0)
 	fmt.Println(time.Until(next[0].NotBefore).Round(time.Second), next[0].Reasons[0])
-	// Output: 2m0s the site said when to come again
+	// Output: 2m0s the site sent Retry-After
 }

@@ -46,19 +46,6 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestWords: durations for people.
-func TestWords(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		0: "0 s", time.Nanosecond: "1ns", 100 * time.Millisecond: "100 ms", 2500 * time.Millisecond: "2.5 s",
-		30 * time.Second: "30 s", 90 * time.Second: "1 m 30 s", 5 * time.Minute: "5 m", 5 * time.Hour: "5 h 00 m",
-		26 * time.Hour: "1 d 02 h", 59*time.Minute + 59*time.Second + 900*time.Millisecond: "1 h 00 m", -time.Second: "-1 s",
-	} {
-		if got := Words(d); got != want {
-			t.Errorf("%d ns\ngot:  %s\nwant: %s", d, got, want)
-		}
-	}
-}
-
 // TestReleaseUnknown: releases of unknown permits stay within the bound of the memory.
 func TestReleaseUnknown(t *testing.T) {
 	l, err := NewLocal(Options{MaxBytes: 1 << 20})

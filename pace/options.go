@@ -11,12 +11,12 @@ import (
 
 // Defaults of Options.
 const (
-	// DefaultAddressInterval is the time between two requests to one IP address, for any
+	// defaultAddressInterval is the time between two requests to one IP address, for any
 	// sites.
-	DefaultAddressInterval = 500 * time.Millisecond
-	// DefaultFetchInterval is the time between a fetch of robots.txt and any other start at
+	defaultAddressInterval = 500 * time.Millisecond
+	// defaultFetchInterval is the time between a fetch of robots.txt and any other start at
 	// one IP address: 10 a second (D-57).
-	DefaultFetchInterval = 100 * time.Millisecond
+	defaultFetchInterval = 100 * time.Millisecond
 )
 
 // Options configure a limiter. The zero value suits one crawler.
@@ -25,11 +25,11 @@ type Options struct {
 	// still keep the interval.
 	Concurrency int
 	// AddressInterval is the time between two requests to one IP address:
-	// DefaultAddressInterval if 0, no limit if negative. Multiply it by the number of crawlers
+	// half a second if 0, no limit if negative. Multiply it by the number of crawlers
 	// that share no limiter.
 	AddressInterval time.Duration
 	// FetchInterval is the time between a fetch of robots.txt and any other start at one IP
-	// address: DefaultFetchInterval if 0, no limit if negative.
+	// address: 100 ms if 0, no limit if negative.
 	FetchInterval time.Duration
 	// Addresses are the rates for prefixes, instead of the two intervals; the longest matching
 	// prefix decides. Large crawls need them: content delivery networks and site builders
@@ -66,8 +66,8 @@ func (o Options) Filled() (Options, error) {
 		field     *time.Duration
 		otherwise time.Duration
 	}{
-		{&o.AddressInterval, DefaultAddressInterval},
-		{&o.FetchInterval, DefaultFetchInterval},
+		{&o.AddressInterval, defaultAddressInterval},
+		{&o.FetchInterval, defaultFetchInterval},
 		{&o.Lifetime, 10 * time.Minute},
 		{&o.MaxRetryAfter, 24 * time.Hour},
 		{&o.MaxBackOff, 24 * time.Hour},

@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/internal/duration"
 )
 
-// MaxEntries limits the entries that never decide, so that a hostile file cannot make a report
+// maxEntries limits the entries that never decide, so that a hostile file cannot make a report
 // of any size.
-const MaxEntries = 100
+const maxEntries = 100
 
 const minutes = 24 * 60
 
@@ -63,7 +64,7 @@ func (b *planner) add(r robots.Record, d *robots.Dialect) {
 		e.Declared = seconds(r.Delay)
 		e.Interval = min(e.Declared, b.policy.MaxCrawlDelay)
 		if e.Interval < e.Declared {
-			e.Use, e.Why = UseAdjusted, "longer than "+Words(b.policy.MaxCrawlDelay)+", the longest that is followed in full"
+			e.Use, e.Why = UseAdjusted, "longer than "+duration.Text(b.policy.MaxCrawlDelay)+", the longest that is followed in full"
 		}
 		if r.Inherited {
 			e.Why = join(e.Why, "taken from the group of *, as "+d.Name+" does")
@@ -102,9 +103,9 @@ func (b *planner) bound(e *Entry) {
 	}
 	switch p := &b.policy; {
 	case e.Interval < p.Floor:
-		e.Interval, e.Use, e.Why = p.Floor, UseAdjusted, join(e.Why, "faster than the operator's floor of "+Words(p.Floor))
+		e.Interval, e.Use, e.Why = p.Floor, UseAdjusted, join(e.Why, "faster than the operator's floor of "+duration.Text(p.Floor))
 	case e.Interval > p.Ceiling:
-		e.Interval, e.Use, e.Why = p.Ceiling, UseAdjusted, join(e.Why, "slower than the operator's ceiling of "+Words(p.Ceiling))
+		e.Interval, e.Use, e.Why = p.Ceiling, UseAdjusted, join(e.Why, "slower than the operator's ceiling of "+duration.Text(p.Ceiling))
 	}
 }
 
@@ -183,7 +184,7 @@ func (b *planner) deciding(m int) int {
 	return b.slower(b.always, b.delay)
 }
 
-// report marks followed entries that never decide, and drops those beyond MaxEntries.
+// report marks followed entries that never decide, and drops those beyond maxEntries.
 func (b *planner) report() {
 	decides := make([]bool, len(b.entries)+1)
 	for _, p := range b.parts {
@@ -199,7 +200,7 @@ func (b *planner) report() {
 			e.Use, e.Why = UseOverridden, join(e.Why, b.overriding(i))
 		}
 		if !decides[i+1] {
-			if extra++; extra > MaxEntries {
+			if extra++; extra > maxEntries {
 				b.dropped++
 				continue
 			}

@@ -10,11 +10,11 @@ import (
 
 // Defaults of a Policy.
 const (
-	// DefaultInterval is the time between two requests to a site that declares nothing, as in
+	// defaultInterval is the time between two requests to a site that declares nothing, as in
 	// large open crawlers.
-	DefaultInterval = 4 * time.Second
-	// DefaultMaxCrawlDelay is the longest Crawl-delay that is followed in full.
-	DefaultMaxCrawlDelay = 300 * time.Second
+	defaultInterval = 4 * time.Second
+	// defaultMaxCrawlDelay is the longest Crawl-delay that is followed in full.
+	defaultMaxCrawlDelay = 300 * time.Second
 )
 
 // MaxInterval is the longest interval of a schedule, about 100 years. It prevents overflows.
@@ -33,10 +33,10 @@ type Policy struct {
 	// is polite: a site that declares one page per hour gets that.
 	Ceiling time.Duration
 	// Default is the interval where no declared value applies, outside the windows of rates
-	// too (RATE-06, D-31). 0 for DefaultInterval; time.Nanosecond is practically none.
+	// too (RATE-06, D-31). 0 for 4 s; time.Nanosecond is practically none.
 	Default time.Duration
 	// MaxCrawlDelay is the longest Crawl-delay that is followed in full; a longer one counts
-	// as this one, and is reported. 0 for DefaultMaxCrawlDelay. It does not limit a
+	// as this one, and is reported. 0 for 5 minutes. It does not limit a
 	// Request-rate, which states its period.
 	MaxCrawlDelay time.Duration
 	// Zone is the time zone of windows, a name of the IANA database such as Europe/Prague; ""
@@ -101,8 +101,8 @@ func (p Policy) filled() (Policy, *time.Location, error) {
 	}{
 		{"floor", &p.Floor, 0},
 		{"ceiling", &p.Ceiling, MaxInterval},
-		{"default interval", &p.Default, DefaultInterval},
-		{"maximal crawl delay", &p.MaxCrawlDelay, DefaultMaxCrawlDelay},
+		{"default interval", &p.Default, defaultInterval},
+		{"maximal crawl delay", &p.MaxCrawlDelay, defaultMaxCrawlDelay},
 	} {
 		if *v.value < 0 {
 			return p, nil, errors.New("the " + v.name + " is " + v.value.String() + ", and an interval is never negative")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/internal/duration"
 )
 
 // Cause is the cause of an interval or a wait.
@@ -32,30 +33,19 @@ const (
 
 var causes = [...]struct{ name, sentence string }{
 	CauseNone:        {"", "there is no reason"},
-	CauseCrawlDelay:  {"crawl-delay", "the site asks for a Crawl-delay"},
+	CauseCrawlDelay:  {"crawl-delay", "the site declares a Crawl-delay"},
 	CauseRequestRate: {"request-rate", "the site declares a Request-rate"},
-	CauseVisitTime:   {"visit-time", "the site is closed for crawlers by its Visit-time"},
-	CauseDefault:     {"default", "nothing declared is in force, so the default interval holds"},
-	CauseFloor:       {"floor", "the operator's floor: no faster"},
-	CauseCeiling:     {"ceiling", "the operator's ceiling: no slower"},
-	CauseBackOff:     {"back-off", "the site answered that it is overloaded"},
-	CauseRetryAfter:  {"retry-after", "the site said when to come again"},
+	CauseVisitTime:   {"visit-time", "the Visit-time of the site is over or has not begun"},
+	CauseDefault:     {"default", "no declared value applies, so the default interval does"},
+	CauseFloor:       {"floor", "the operator's minimum interval"},
+	CauseCeiling:     {"ceiling", "the operator's maximum interval"},
+	CauseBackOff:     {"back-off", "the site is overloaded"},
+	CauseRetryAfter:  {"retry-after", "the site sent Retry-After"},
 	CauseBusy:        {"busy", "a request to the site is in progress"},
-	CauseAddress:     {"address", "another site on its address was requested a moment ago"},
+	CauseAddress:     {"address", "another site at its address was just requested"},
 	CauseFull:        {"full", "the limiter has no memory for another site"},
 	CauseDegraded:    {"degraded", "the server of the shared pace is unreachable"},
 	CauseHeld:        {"held", "an operator holds the site"},
-}
-
-// Causes returns all causes except CauseNone.
-func Causes() []Cause {
-	list := make([]Cause, 0, len(causes)-1)
-	for c := range causes {
-		if Cause(c) != CauseNone {
-			list = append(list, Cause(c))
-		}
-	}
-	return list
 }
 
 // String returns the name in JSON, such as "crawl-delay".
@@ -120,7 +110,7 @@ func (r Reason) String() string {
 		s += ", line " + strconv.Itoa(r.Line)
 	}
 	if r.Interval > 0 {
-		s += ": " + Every(r.Interval)
+		s += ": " + duration.Rate(r.Interval)
 	}
 	return s
 }
@@ -173,50 +163,4 @@ type Entry struct {
 	Use      Use
 	// Why is a phrase for people, "" if the line is followed as declared.
 	Why string
-}
-
-// Every formats an interval as a rate: "one request every 30 s", "5 requests a second".
-func Every(interval time.Duration) string {
-	if interval <= 0 {
-		return "no waiting"
-	}
-	if interval < time.Second && time.Second%interval == 0 {
-		return strconv.Itoa(int(time.Second/interval)) + " requests a second"
-	}
-	return "one request every " + Words(interval)
-}
-
-// Words formats a duration in at most two units: "30 s", "2.5 s", "1 h 30 m", "3 d 04 h".
-func Words(d time.Duration) string {
-	const day = 24 * time.Hour
-	two := func(big time.Duration, bigUnit string, small time.Duration, smallUnit string) string {
-		n, rest := d/big, d%big/small
-		s := strconv.Itoa(int(n)) + " " + bigUnit + " "
-		if rest < 10 {
-			s += "0"
-		}
-		return s + strconv.Itoa(int(rest)) + " " + smallUnit
-	}
-	switch {
-	case d < 0:
-		return "-" + Words(-max(d, -MaxInterval))
-	case d == 0:
-		return "0 s"
-	case d < time.Millisecond:
-		return d.String()
-	case d < time.Second:
-		return strconv.FormatFloat(d.Round(time.Millisecond).Seconds()*1000, 'f', -1, 64) + " ms"
-	case d < time.Minute:
-		return strconv.FormatFloat(d.Round(time.Millisecond).Seconds(), 'f', -1, 64) + " s"
-	}
-	switch d = d.Round(time.Second); {
-	case d < time.Hour && d%time.Minute == 0:
-		return strconv.Itoa(int(d/time.Minute)) + " m"
-	case d < time.Hour:
-		return two(time.Minute, "m", time.Second, "s")
-	case d < day:
-		return two(time.Hour, "h", time.Minute, "m")
-	default:
-		return two(day, "d", time.Hour, "h")
-	}
 }

@@ -54,11 +54,11 @@ func (s *Schedule) Zone() *time.Location { return s.orDefault().zone }
 func (s *Schedule) Dialect() string { return s.orDefault().dialect }
 
 // Entries returns what the site declares about pace to this crawler and what
-// became of each line, in file order, at most MaxEntries and those that decide.
+// became of each line, in file order, at most 100 besides those that decide.
 func (s *Schedule) Entries() []Entry { return append([]Entry(nil), s.orDefault().entries...) }
 
-// Dropped returns how many entries are left out over MaxEntries. They count as
-// any other; only the report on them is missing.
+// Dropped returns the number of further entries. They have an effect like the others; only
+// the report on them is missing.
 func (s *Schedule) Dropped() int { return s.orDefault().dropped }
 
 // MemoryBytes returns the approximate size of the schedule in bytes.

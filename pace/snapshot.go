@@ -92,7 +92,7 @@ func (l *Local) Resume(data []byte) error {
 			continue
 		}
 		state := fresh
-		state.last, state.slowest = l.since, float32(DefaultMaxCrawlDelay.Seconds()) // the schedule is not kept
+		state.last, state.slowest = l.since, float32(defaultMaxCrawlDelay.Seconds()) // the schedule is not kept
 		if !r.NotBefore.IsZero() {
 			state.retry = min(l.moment(r.NotBefore), after(now, l.options.MaxRetryAfter))
 		}
@@ -116,7 +116,7 @@ func (l *Local) Resume(data []byte) error {
 		l.reservePage(p.Addr, now, start)
 		id := idOf(l, origin)
 		a := l.activate(id)
-		a.slowest = DefaultMaxCrawlDelay // the schedule is not kept
+		a.slowest = defaultMaxCrawlDelay // the schedule is not kept
 		a.permits = append(a.permits, permit{id: p.ID, start: start, end: after(start, lifetime), last: l.since, own: true, origin: origin, addr: p.Addr})
 		l.touch(id, max(start, l.since), a.slowest)
 	}

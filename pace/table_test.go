@@ -58,7 +58,7 @@ func TestRequestRateTable(t *testing.T) {
 			return time.Duration(n)
 		}
 		s := schedule(t, "User-agent: *\nRequest-rate: "+row["value"]+"\n", d, pace.Policy{})
-		want, fate := pace.DefaultInterval, pace.UseUnusable
+		want, fate := 4*time.Second, pace.UseUnusable
 		if row["documents"] == "" && row["status"] == "window-invalid" { // both rows are 1/30s
 			row["documents"], row["seconds"], row["effective_documents"], row["effective_seconds"] = "1", "30", "1", "30"
 		}
@@ -81,7 +81,7 @@ func TestRequestRateTable(t *testing.T) {
 				hhmm, to := at.Format("1504"), row["to_hhmm"]
 				before := hhmm < to || hhmm == to && strings.HasSuffix(to, "59")
 				if inside := from <= hhmm && before || from > to && (from <= hhmm || before); !inside {
-					want = pace.DefaultInterval // RATE-06
+					want = 4 * time.Second // RATE-06
 				}
 			}
 			if got, open := s.At(at); got != want || !open {

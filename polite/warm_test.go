@@ -114,7 +114,7 @@ func TestWarmOnce(t *testing.T) {
 			t.Errorf("crawler %d: made %d times", k, n)
 		}
 	}
-	for k, want := range []time.Duration{pace.DefaultInterval, 30 * time.Second} {
+	for k, want := range []time.Duration{4 * time.Second, 30 * time.Second} {
 		v, err := crawlers[k].Verdict(t.Context(), "https://example.com/"+string(rune('a'+k)))
 		_, rules, _ := crawlers[k].rules(t.Context(), origin)
 		if got, _ := crawlers[k].scheduleOf(rules).Steady(); err != nil || v.Allowed || got != want {

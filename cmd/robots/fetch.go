@@ -14,6 +14,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/help"
 	"github.com/robotskit/robots/fetch"
+	"github.com/robotskit/robots/internal/duration"
 	"github.com/spf13/cobra"
 )
 
@@ -270,9 +271,9 @@ func details(r *fetch.Record) [][2]string {
 	}
 	switch {
 	case r.Outcome.Good():
-		life := lasting(r.Expires.Sub(r.Fetched))
+		life := duration.Text(r.Expires.Sub(r.Fetched))
 		if r.StatedBy != "" {
-			life += "; " + r.StatedBy + " is " + lasting(r.StatedLife)
+			life += "; " + r.StatedBy + " is " + duration.Text(r.StatedLife)
 		} else {
 			life += "; the site states none"
 		}
@@ -280,7 +281,7 @@ func details(r *fetch.Record) [][2]string {
 	case r.Outcome == fetch.Unreachable:
 		again := stamp(r.NextTry)
 		if r.RetryAfter > 0 {
-			again += " (Retry-After " + lasting(r.RetryAfter) + ")"
+			again += " (Retry-After " + duration.Text(r.RetryAfter) + ")"
 		}
 		add("next try", again)
 		if !r.FailingSince.IsZero() && r.FailingSince.Before(r.Fetched) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/fleet"
+	"github.com/robotskit/robots/internal/duration"
 	"github.com/robotskit/robots/pace"
 	paceredis "github.com/robotskit/robots/pace/redis"
 	"github.com/spf13/cobra"
@@ -135,7 +136,7 @@ func (c *fleetCall) writeStatus(s *fleet.Status, op *fleet.Operator) {
 		if n.MaxMemory > 0 {
 			most = fmt.Sprintf("%d MiB", n.MaxMemory>>20)
 		}
-		fmt.Fprintf(t, "  %s\t%s\t%s\t%d MiB of %s\t%s\t%s commands/s\tup %s\n", n.Addr, role, n.Version, n.Memory>>20, most, count(int(n.Keys), "key"), short(n.Rate), pace.Words(n.Up))
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%d MiB of %s\t%s\t%s commands/s\tup %s\n", n.Addr, role, n.Version, n.Memory>>20, most, count(int(n.Keys), "key"), short(n.Rate), duration.Text(n.Up))
 	}
 	_ = t.Flush() // the same
 }
@@ -221,7 +222,7 @@ func (c *fleetCall) next(s *fleet.Site, crawler Crawler) (next *nextRequest, non
 }
 
 // until writes a time and how far off it is.
-func until(t, now time.Time) string { return stamp(t) + ", in " + pace.Words(t.Sub(now)) }
+func until(t, now time.Time) string { return stamp(t) + ", in " + duration.Text(t.Sub(now)) }
 
 func (c *fleetCall) writeSite(s *fleet.Site, next *nextRequest, none string) {
 	say := func(what, text string, args ...any) {
@@ -241,7 +242,7 @@ func (c *fleetCall) writeSite(s *fleet.Site, next *nextRequest, none string) {
 		say("record", "%s", robots.Printable(text))
 	}
 	if s.LeaseLeft > 0 {
-		say("lease", "a worker fetches robots.txt, for %s at most", pace.Words(s.LeaseLeft))
+		say("lease", "a worker fetches robots.txt, for %s at most", duration.Text(s.LeaseLeft))
 	}
 	switch {
 	case p.State.Last.IsZero():

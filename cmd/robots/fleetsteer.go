@@ -12,7 +12,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/fleet"
-	"github.com/robotskit/robots/pace"
+	"github.com/robotskit/robots/internal/duration"
 	paceredis "github.com/robotskit/robots/pace/redis"
 	"github.com/spf13/cobra"
 )
@@ -140,7 +140,7 @@ Requests in progress continue, and robots.txt is still fetched.`,
 			if c.hold <= 0 {
 				return exitBad, errors.New("--for must be more than 0")
 			}
-			until, d = "for "+pace.Words(c.hold), c.hold
+			until, d = "for "+duration.Text(c.hold), c.hold
 		}
 		return c.changeTargets(ctx, "hold %s "+until, func(op *fleet.Operator, t paceredis.Target) (string, error) {
 			return "held " + until, op.Hold(ctx, t, d)

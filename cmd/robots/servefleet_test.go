@@ -415,7 +415,7 @@ func TestServeResume(t *testing.T) {
 	}
 	wants(out, time.Time{}, "in progress")
 	wants(back, done.Truncate(time.Millisecond).Add(5*time.Minute), "line 2")
-	wants(later, done.Truncate(time.Millisecond).Add(2*time.Hour), "the site said when to come again")
+	wants(later, done.Truncate(time.Millisecond).Add(2*time.Hour), "the site sent Retry-After")
 	done = time.Now()
 	for range 2 {
 		if status := f.giveBack(0, given, `{"status":200}`); status != http.StatusOK {

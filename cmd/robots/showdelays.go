@@ -13,6 +13,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/help"
+	"github.com/robotskit/robots/internal/duration"
 	"github.com/robotskit/robots/pace"
 )
 
@@ -92,7 +93,7 @@ func (p *schedule) write(w io.Writer, colors palette) {
 	first := p.next[0]
 	when := "now"
 	if wait := first.Start.Sub(p.from); wait > 0 {
-		when = "in " + pace.Words(wait)
+		when = "in " + duration.Text(wait)
 	}
 	who := "a request may start"
 	if p.fleet != nil {
@@ -111,7 +112,7 @@ func (p *schedule) write(w io.Writer, colors palette) {
 	for _, next := range p.next {
 		wait := "at once"
 		if d := next.Start.Sub(before); d > 0 {
-			wait = "after " + pace.Words(d)
+			wait = "after " + duration.Text(d)
 		}
 		reason := next.Reasons[0]
 		reason.Interval = 0 // it stands in the column before
@@ -122,7 +123,7 @@ func (p *schedule) write(w io.Writer, colors palette) {
 	heading(w, colors, "Duration")
 	takes := "more than ten years"
 	if p.within {
-		takes = pace.Words(p.takes)
+		takes = duration.Text(p.takes)
 	}
 	fmt.Fprintf(w, "  %s pages: %s\n", thousands(p.pages), colors.paint(bold, takes))
 	p.printEntries(w, colors)
@@ -130,7 +131,7 @@ func (p *schedule) write(w io.Writer, colors palette) {
 
 // one says an interval as short as it can be said: "one every 30 s".
 func one(interval time.Duration) string {
-	return strings.Replace(pace.Every(interval), "one request", "one", 1)
+	return strings.Replace(duration.Rate(interval), "one request", "one", 1)
 }
 
 // startFormat shows fractions of a second only where a start has one.

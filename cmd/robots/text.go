@@ -189,20 +189,6 @@ func took(d time.Duration) string {
 	return strconv.FormatFloat(n, 'f', digits, 64) + unit
 }
 
-// lasting formats a lifetime or a wait: 24 h, 5 min.
-func lasting(d time.Duration) string {
-	d = d.Round(time.Second)
-	switch {
-	case d%time.Hour == 0:
-		return strconv.Itoa(int(d/time.Hour)) + " h"
-	case d > 10*time.Hour:
-		return strconv.Itoa(int(d.Round(time.Hour)/time.Hour)) + " h"
-	case d%time.Minute == 0 || d > 10*time.Minute:
-		return strconv.Itoa(int(d.Round(time.Minute)/time.Minute)) + " min"
-	}
-	return strconv.Itoa(int(d/time.Second)) + " s"
-}
-
 // count formats a number of things: 1 byte, 2 bytes, 12,345 bytes.
 func count(n int, thing string) string {
 	if n != 1 {

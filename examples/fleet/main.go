@@ -105,7 +105,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	gap := ""
 	if n := len(s.visits); n > 0 {
-		gap = pace.Words(time.Since(s.visits[n-1]).Round(time.Millisecond)) + " later"
+		gap = time.Since(s.visits[n-1]).Round(time.Millisecond).String() + " later"
 	}
 	s.visits = append(s.visits, time.Now())
 	fmt.Printf("%7.3f s  %-12s  %s\n", time.Since(s.began).Seconds(), r.URL.Path, gap)
@@ -117,5 +117,5 @@ func (s *site) report() {
 		gaps = append(gaps, t.Sub(s.visits[i]).Round(time.Millisecond))
 	}
 	fmt.Printf("%d pages to %d processes, at least %s apart; robots.txt was fetched %d time(s)\n",
-		len(s.visits), workers, pace.Words(slices.Min(gaps)), s.robots)
+		len(s.visits), workers, slices.Min(gaps), s.robots)
 }

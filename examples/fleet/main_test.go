@@ -23,7 +23,7 @@ func TestFleet(t *testing.T) {
 	}
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	last := lines[len(lines)-1]
-	want := regexp.MustCompile(`^18 pages to 3 processes, at least [2-9]\d\d ms apart; robots.txt was fetched 1 time`)
+	want := regexp.MustCompile(`^18 pages to 3 processes, at least [2-9]\d\dms apart; robots.txt was fetched 1 time`)
 	if len(lines) != workers*pages+1 || !want.MatchString(last) {
 		t.Errorf("%s", out)
 	}

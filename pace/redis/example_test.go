@@ -63,5 +63,5 @@ func Example() {
 }
 
 func TestExample(t *testing.T) {
-	redistest.RunExample(t, Example, "for all workers: the site said when to come again\n")
+	redistest.RunExample(t, Example, "for all workers: the site sent Retry-After\n")
 }

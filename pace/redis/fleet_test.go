@@ -27,6 +27,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/internal/campaign"
+	"github.com/robotskit/robots/internal/duration"
 	"github.com/robotskit/robots/internal/proctest"
 	"github.com/robotskit/robots/internal/redistest"
 	"github.com/robotskit/robots/pace"
@@ -371,7 +372,7 @@ func TestFleetExact(t *testing.T) {
 	starts := s.end()
 	n := within(starts, starts[0], length)
 	t.Logf("%d processes, %s at %s: %d starts, the closest %s apart, the longest %s",
-		workers, length, pace.Every(hotInterval), n, closest(starts), longest(starts))
+		workers, length, duration.Rate(hotInterval), n, closest(starts), longest(starts))
 	if d := closest(starts); d < hotInterval-logSlack {
 		t.Errorf("two starts are %s apart, want %s", d, hotInterval)
 	}

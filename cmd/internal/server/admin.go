@@ -61,7 +61,7 @@ func NewMetrics() *Metrics {
 	m.permits = counters(r, "robots_permits_total", "Permits by outcome: given, later (refused for now), failed (no decision), back (released), unused, lost (not yet released).", "outcome",
 		func(outcome string) string { return outcome }, "given", "later", "failed", "back", "unused", "lost")
 	outcomes := []string{granted, failed}
-	for _, c := range pace.Causes() {
+	for c := pace.CauseCrawlDelay; c <= pace.CauseHeld; c++ {
 		outcomes = append(outcomes, c.String())
 	}
 	m.decisions = counters(r, "robots_decisions_total", "Decisions on starts: granted, failed, or the cause of a refusal.", "outcome",

@@ -14,6 +14,7 @@ import (
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/fetch"
+	"github.com/robotskit/robots/internal/duration"
 	"github.com/robotskit/robots/pace"
 )
 
@@ -128,7 +129,7 @@ func durationOf(text, location string, least, most time.Duration) (time.Duration
 		d, err = time.Duration(seconds*float64(time.Second)), nil
 	}
 	if err != nil || d < least || d > most {
-		return 0, wrong(BadParameter, location, text, fmt.Sprintf("must be a time such as 5s, from %s to %s", pace.Words(least), pace.Words(most)))
+		return 0, wrong(BadParameter, location, text, fmt.Sprintf("must be a time such as 5s, from %s to %s", duration.Text(least), duration.Text(most)))
 	}
 	return d, nil
 }

@@ -129,7 +129,7 @@ func TestRates(t *testing.T) {
 	if len(hours) != 24 || hours[18]["pages"] != 120.0 || hours[17]["pages"] != 600.0 {
 		t.Errorf("hours %v", hours)
 	}
-	if m["takes"] != "3 h 00 m" || len(members(m["entries"])) != 2 || m["pace"] != "one request every 6 s" {
+	if m["takes"] != "3 h" || len(members(m["entries"])) != 2 || m["pace"] != "one request every 6 s" {
 		t.Errorf("takes %v, pace %v, entries %v", m["takes"], m["pace"], m["entries"])
 	}
 	if m := ask(t, "rates", body, "seznam\tSeznamBot", "now"); m["error"] == nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/internal/duration"
 	"github.com/robotskit/robots/pace"
 )
 
@@ -36,7 +37,7 @@ func rates(args []string) (any, error) {
 			text := span.From.Format("15:04") + " closed"
 			if span.Open {
 				pages += float64(span.To.Sub(span.From)) / float64(max(span.Interval, time.Millisecond))
-				text = span.From.Format("15:04") + " " + pace.Every(span.Interval)
+				text = span.From.Format("15:04") + " " + duration.Rate(span.Interval)
 			}
 			if len(span.Reasons) > 0 {
 				r := span.Reasons[0]
@@ -53,7 +54,7 @@ func rates(args []string) (any, error) {
 	interval, _ := s.At(now)
 	takes := "more than ten years"
 	if d, ok := s.Duration(ratePages, now); ok {
-		takes = pace.Words(d)
+		takes = duration.Text(d)
 	}
-	return object{"hours": hours, "pace": pace.Every(interval), "pages": ratePages, "takes": takes, "entries": entries}, nil
+	return object{"hours": hours, "pace": duration.Rate(interval), "pages": ratePages, "takes": takes, "entries": entries}, nil
 }
