@@ -117,7 +117,7 @@ func checks() []Check {
 			Why:    "An unknown field has no effect. Google accepts a few misspellings, other engines none.",
 			Before: "User-agent: *\nDisalow: /a\n",
 			After:  "User-agent: *\nDisallow: /a\n",
-			find:   misspeltField,
+			find:   misspelledField,
 		},
 		{
 			ID: "RT203", Name: "unknown-field", Severity: Note, Clause: "FORM-02",

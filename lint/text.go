@@ -207,7 +207,7 @@ func missingColon(p *pass) {
 	}
 }
 
-func misspeltField(p *pass) {
+func misspelledField(p *pass) {
 	for _, l := range p.lines {
 		if l.Field != robots.FieldUnknown {
 			continue

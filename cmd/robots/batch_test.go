@@ -219,7 +219,7 @@ func TestBatchIsCheck(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no examples", err)
 	}
-	urls := []string{"/", "/basket", "https://shop.example/list?sort=new", "/misspelt/", "/private/", "/page.html", "/caf%C3%A9/archiv/1", "/robots.txt"}
+	urls := []string{"/", "/basket", "https://shop.example/list?sort=new", "/misspelled/", "/private/", "/page.html", "/caf%C3%A9/archiv/1", "/robots.txt"}
 	for _, file := range files {
 		body, err := os.ReadFile(file)
 		if err != nil {

@@ -39,7 +39,7 @@ var examples = []example{
 	{"check", "The same of a URL that is disallowed", "/v1/check?url=https://shop.example/basket&agent=MyBot&as=status", "", ""},
 	{"check", "A site that cannot be reached: nobody can know, so treat it as blocked and ask again", "/v1/check?url=https://down.example/&agent=MyBot", "", ""},
 	{"check", "Not a URL", "/v1/check?url=nonsense&agent=MyBot", "", ""},
-	{"check", "A parameter that is misspelt", "/v1/check?url=https://shop.example/&agnet=MyBot", "", ""},
+	{"check", "A misspelled parameter", "/v1/check?url=https://shop.example/&agnet=MyBot", "", ""},
 	{"check-many", "Several questions as one object", "/v1/check", typeJSON, `{"defaults":{"agent":"MyBot"},"questions":[{"id":1,"url":"https://shop.example/basket"},{"id":2,"url":"nonsense"},{"id":3,"url":"/a","robots":"User-agent: *\nDisallow: /a\n"}]}`},
 	{"check-many", "As JSON Lines", "/v1/check", typeLines, `{"id":1,"url":"https://shop.example/a","agent":"MyBot"}` + "\n" + `{"id":2,"url":"https://shop.example/basket","agent":["Googlebot-Image","Googlebot"],"dialect":"google"}` + "\n"},
 	{"permit", "The right to one request", "/v1/permits", typeJSON, `{"url":"https://shop.example/a","agent":"MyBot","addr":"192.0.2.7","within":"5s"}`},
@@ -53,7 +53,7 @@ var examples = []example{
 	{"robots-refresh", "Ask again", "/v1/robots/refresh", typeJSON, `{"url":"https://shop.example/"}`},
 	{"schedule", "The next 24 hours", "/v1/schedule?url=https://rates.example/&agent=SeznamBot&dialect=seznam", "", ""},
 	{"explain", "Every step", "/v1/explain", typeJSON, `{"robots":"User-agent: *\nDisallow: /basket\n","url":"/basket/1","agent":"MyBot"}`},
-	{"lint", "A misspelt field", "/v1/lint", typeJSON, `{"robots":"User-agent: *\nDisallow: /a\nDisalow: /b\n"}`},
+	{"lint", "A misspelled field", "/v1/lint", typeJSON, `{"robots":"User-agent: *\nDisallow: /a\nDisalow: /b\n"}`},
 	{"diff", "One crawler", "/v1/diff", typeJSON, `{"old":"User-agent: *\nDisallow: /basket\n","new":"User-agent: *\nDisallow: /\n","agent":["MyBot"]}`},
 	{"version", "", "/version", "", ""},
 }

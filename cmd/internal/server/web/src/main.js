@@ -40,7 +40,7 @@ const examples = {
   tricky: {
     text: tricky, title: 'Mistakes',
     crawlers: [['rfc9309', 'MyBot'], ['google', 'Googlebot'], ['rfc9309', 'MJ12bot'], ['rfc9309', 'FirstBot'], ['rfc9309', 'TieBot']],
-    urls: ['/misspelt/', '/no-colon/', '/private/', '/admin/', '/printer', '/page.html', '/both/'],
+    urls: ['/misspelled/', '/no-colon/', '/private/', '/admin/', '/printer', '/page.html', '/both/'],
   },
 };
 
