@@ -16,7 +16,7 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 const dialects = ['rfc9309', 'google', 'google-cpp', 'google-2019', 'google-legacy', 'seznam', 'bing', 'yandex'];
 const all = 'all'; // instead of a dialect: one column becomes eight
-const titles = { rfc9309: 'Standard (RFC 9309)', google: 'Google', 'google-cpp': 'Google C++ library', 'google-2019': 'Google 2019', 'google-legacy': 'Google before 2019', seznam: 'Seznam', bing: 'Bing', yandex: 'Yandex', all: 'All dialects' };
+const titles = { rfc9309: 'RFC 9309', google: 'Google', 'google-cpp': 'Google C++ library', 'google-2019': 'Google 2019', 'google-legacy': 'Google before 2019', seznam: 'Seznam', bing: 'Bing', yandex: 'Yandex', all: 'All dialects' };
 
 const mostURLs = 1000;
 const mostCrawlers = 20;
