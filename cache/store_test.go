@@ -19,7 +19,24 @@ import (
 // faulty is a store that can be made to fail.
 type faulty struct {
 	*cachetest.Memory
-	reads, writes error
+	reads, writes, locks error
+	beforeLock           func()
+}
+
+func (f *faulty) Lock(ctx context.Context, o robots.Origin, ttl time.Duration) (uint64, error) {
+	if f.beforeLock != nil {
+		f.beforeLock()
+	}
+	token, err := f.Memory.Lock(ctx, o, ttl)
+	return token, errors.Join(err, f.locks)
+}
+
+func (f *faulty) Unlock(ctx context.Context, o robots.Origin, token uint64) error {
+	return errors.Join(f.Memory.Unlock(ctx, o, token), f.locks)
+}
+
+func (f *faulty) Delete(ctx context.Context, o robots.Origin) error {
+	return errors.Join(f.Memory.Delete(ctx, o), f.writes)
 }
 
 func (f *faulty) Get(ctx context.Context, o robots.Origin) (cache.Entry, error) {
@@ -79,6 +96,13 @@ func TestStoreFails(t *testing.T) {
 		if now, err := store.Memory.Get(context.Background(), origin); err != nil || now.Record != kept.Record {
 			t.Errorf("a failure was written over what could not be read: %+v, %v", now.Record, err)
 		}
+		token, err := store.Lock(context.Background(), origin, time.Minute)
+		if err != nil {
+			t.Errorf("the lock of a failure that is not stored: %v", err)
+		}
+		if err := store.Unlock(context.Background(), origin, token); err != nil {
+			t.Error(err)
+		}
 		first := get(t, c).FailingSince
 		store.reads = nil
 		time.Sleep(2 * time.Minute)
@@ -105,6 +129,61 @@ func TestStoreFails(t *testing.T) {
 		}
 		c.Close()
 
+	})
+}
+
+// TestLockFails: a site is fetched even if its lock fails, and not if another process stores its
+// record just before the lock is taken. A caller that waits for a lock ends with the cache.
+func TestLockFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slow{now: behaving("file")}
+		store := &faulty{Memory: cachetest.NewMemory(), locks: errors.New("the reply is lost"), writes: errors.New("disk full")}
+		var failed []error
+		c := open(t, cache.Options{Fetcher: s, Store: store, Observe: func(e cache.Event) {
+			if e.Kind == cache.EventStoreFailed {
+				failed = append(failed, e.Err)
+			}
+		}})
+		if r := get(t, c); r.Outcome != fetch.Success {
+			t.Errorf("without a lock: %+v", r)
+		}
+		synctest.Wait()
+		if len(failed) != 3 {
+			t.Errorf("events %v, want the lock, the record and the unlock", failed)
+		}
+		if err := c.Forget(context.Background(), origin); !errors.Is(err, store.writes) {
+			t.Errorf("Forget: %v", err)
+		}
+		store.locks, store.writes = nil, nil
+
+		n := s.asked.Load()
+		store.beforeLock = func() {
+			store.beforeLock = nil
+			r := *record(origin, s.now, time.Now())
+			r.Detail, r.Expires = "of another process", time.Now().Add(time.Hour)
+			if err := store.Put(context.Background(), cache.Entry{Record: &r}, time.Hour); err != nil {
+				t.Error(err)
+			}
+		}
+		if r := get(t, c); r.Detail != "of another process" || s.asked.Load() != n {
+			t.Errorf("%+v after %d fetches", r, s.asked.Load()-n)
+		}
+
+		s.takes = time.Minute
+		other, _, _ := robots.ParseURL("https://other.example/")
+		if _, err := store.Memory.Lock(context.Background(), other, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error)
+		go func() {
+			_, err := c.Get(context.Background(), other)
+			done <- err
+		}()
+		time.Sleep(time.Second)
+		c.Close()
+		if err := <-done; !errors.Is(err, cache.ErrClosed) {
+			t.Errorf("after Close: %v", err)
+		}
 	})
 }
 
