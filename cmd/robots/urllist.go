@@ -320,9 +320,13 @@ func (l *urlList) readCSV(first string, separator byte, column int) {
 	}
 }
 
-// loggedURL returns the target of the request in a line of an access log in the common or the
-// combined format: what follows the method in the first quotes. It is "" for other lines.
+// loggedURL returns the target of the request in a line of an access log, "" for other lines:
+// that of a JSON object, or what follows the method in the first quotes.
 func loggedURL(line string) string {
+	if strings.HasPrefix(line, "{") {
+		l, _ := parseJSONLogLine([]byte(line)) // no request in an invalid line
+		return target(unescape(l.request))
+	}
 	_, request, _ := strings.Cut(line, `"`)
 	method, rest, _ := strings.Cut(request, " ")
 	url, _, ok := strings.Cut(rest, ` HTTP/`)
