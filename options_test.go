@@ -145,26 +145,25 @@ const dialectPageHead = `# Dialects
 
 <!-- Generated from dialect.go and sources_test.go; go test -run TestDialectPage -update . rewrites it. -->
 
-A dialect is how one engine reads robots.txt: plain data, one field for each documented difference. Matching code never
-asks which dialect it runs, only what a field says.
+A dialect is how one engine reads robots.txt: plain data, with one field for each documented difference.
 
-| dialect | what it is |
+| dialect | description |
 | --- | --- |
 `
 
 const dialectPageMatrix = `
-Under each value stands the statement that gives it ([clauses.md](clauses.md)). *inherited* means that no document of
-that engine states it, so the value of ` + "`rfc9309`" + ` is taken. An outage is written in steps: what holds with a last good copy, or
-without one, from the given age of the outage on. A step that opens a site begins when failures cover its age (D-54).
+Below each value is the clause that it follows ([clauses.md](clauses.md)). *inherited* means that the engine documents nothing, so the
+value of ` + "`rfc9309`" + ` applies. An outage is written in steps: what applies from a given age of the outage, with a last good copy or
+without one. A step that allows access begins only when failures cover the whole age (D-54).
 
 `
 
 const dialectPageFields = `
 ## The options
 
-What each option decides, and its field in ` + "`robots.Dialect`" + `.
+The meaning of each option, and its field in ` + "`robots.Dialect`" + `.
 
-| option | field | what it decides |
+| option | field | meaning |
 | --- | --- | --- |
 `
 
@@ -179,7 +178,7 @@ func dialectPage(t *testing.T) []byte {
 		if !ok {
 			t.Errorf("no comment on %s in dialect.go", d.Name)
 		}
-		fmt.Fprintf(&b, "| `%s` | %s |\n", d.Name, comment)
+		fmt.Fprintf(&b, "| `%s` | %s |\n", d.Name, withoutName(comment))
 	}
 	b.WriteString(dialectPageMatrix)
 	b.WriteString("| option |")
@@ -210,9 +209,15 @@ func dialectPage(t *testing.T) []byte {
 		if !ok {
 			t.Errorf("no comment on Dialect.%s in dialect.go", f.Name)
 		}
-		fmt.Fprintf(&b, "| %s | `%s` | %s |\n", optionRows[optionOf(t, i)].name, f.Name, comment)
+		fmt.Fprintf(&b, "| %s | `%s` | %s |\n", optionRows[optionOf(t, i)].name, f.Name, withoutName(comment))
 	}
 	return []byte(linkIDs(t, "docs/dialects.md", b.String()))
+}
+
+// withoutName removes the name that a comment begins with, and "is" after it.
+func withoutName(comment string) string {
+	_, rest, _ := strings.Cut(comment, " ")
+	return strings.TrimPrefix(strings.TrimPrefix(rest, "and RequestRate are "), "is ")
 }
 
 // dialectComments returns the comments of the fields of Dialect and of the dialects, the latter
