@@ -110,8 +110,8 @@ func dialectsOf(list []Crawler) (all []robots.Dialect) {
 }
 
 // warnCrawlers warns of tokens given by the user that are not product tokens, and of
-// misspelled names of known crawlers. Searching the directory takes longer than starting, so with a file
-// given it warns of a misspelled name only if the file has a name near it.
+// misspelled names of known crawlers. Searching the directory takes longer than starting, so
+// with a file given it warns of a misspelled name only if the file has a name near it.
 func (c *command) warnCrawlers(list []Crawler, file *robots.File) {
 	warned := map[string]bool{anyCrawler: true}
 	dialects := dialectsOf(list)
