@@ -19,32 +19,32 @@ type AddressPace struct {
 	Interval time.Duration
 }
 
-// ParseAddressPace reads PREFIX=RATE: a prefix or a single address, and the number of requests
-// per time with the unit s, m, h or d, as in 104.16.0.0/13=50/s, 1/30s or 400/h, or none.
-func ParseAddressPace(s string) (AddressPace, error) {
-	var p AddressPace
+// Set reads the text of a flag, PREFIX=RATE: a prefix or a single address, and the number of
+// requests per time with the unit s, m, h or d, as in 104.16.0.0/13=50/s, 1/30s or 400/h, or
+// none.
+func (p *AddressPace) Set(s string) error {
 	wrong := func(what string) error { return errors.New("address pace " + strconv.Quote(clip(s)) + " " + what) }
 	where, rate, ok := strings.Cut(s, "=")
 	if !ok {
-		return p, wrong("is not PREFIX=RATE, such as 104.16.0.0/13=50/s or 127.0.0.0/8=none")
+		return wrong("is not PREFIX=RATE, such as 104.16.0.0/13=50/s or 127.0.0.0/8=none")
 	}
 	var err error
 	if p.Prefix, err = netip.ParsePrefix(where); err != nil {
 		addr, err := netip.ParseAddr(where)
 		if err != nil || addr.Zone() != "" {
-			return p, wrong("does not begin with a prefix such as 104.16.0.0/13, or an address")
+			return wrong("does not begin with a prefix such as 104.16.0.0/13, or an address")
 		}
 		p.Prefix = netip.PrefixFrom(addr, addr.BitLen())
 	}
 	p.Prefix = unmapped(p.Prefix)
 	if rate == "none" {
 		p.Interval = -1
-		return p, nil
+		return nil
 	}
 	if p.Interval, ok = parseRate(rate); !ok {
-		return p, wrong("does not end with a rate such as 50/s, 1/30s or 400/h, or none")
+		return wrong("does not end with a rate such as 50/s, 1/30s or 400/h, or none")
 	}
-	return p, nil
+	return nil
 }
 
 // parseRate returns the interval of N/[P]unit, at least a nanosecond.
@@ -61,7 +61,7 @@ func parseRate(s string) (time.Duration, bool) {
 			return 0, false
 		}
 	}
-	if unit == 0 || period == 0 || period > uint64(MaxInterval/unit) {
+	if unit == 0 || period == 0 || period > uint64(maxInterval/unit) {
 		return 0, false
 	}
 	return max(time.Duration(period)*unit/time.Duration(n), 1), true

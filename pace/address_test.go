@@ -12,7 +12,7 @@ import (
 	"github.com/robotskit/robots"
 )
 
-func TestParseAddressPace(t *testing.T) {
+func TestAddressPace(t *testing.T) {
 	for _, tt := range []struct {
 		text, prefix string
 		interval     time.Duration
@@ -26,7 +26,8 @@ func TestParseAddressPace(t *testing.T) {
 		{"0.0.0.0/0=4294967295/s", "0.0.0.0/0", 1},
 		{"::/0=none", "::/0", -1},
 	} {
-		p, err := ParseAddressPace(tt.text)
+		var p AddressPace
+		err := p.Set(tt.text)
 		if err != nil || p.Prefix.String() != tt.prefix || p.Interval != tt.interval {
 			t.Errorf("%s: got %v and %v, %v", tt.text, p.Prefix, p.Interval, err)
 		}
@@ -49,7 +50,7 @@ func TestParseAddressPace(t *testing.T) {
 		"10.0.0.0/8=NONE":                   "does not end with a rate",
 		strings.Repeat("x", 1000) + "=none": "does not begin with a prefix",
 	} {
-		if _, err := ParseAddressPace(text); err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 300 {
+		if err := new(AddressPace).Set(text); err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 300 {
 			t.Errorf("%.80q: got %v, want %s", text, err, want)
 		}
 	}

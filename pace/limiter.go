@@ -47,8 +47,8 @@ type Limiter interface {
 	Release(ctx context.Context, p Permit, r Result) error
 }
 
-// MaxLifetime is the longest lifetime of a permit.
-const MaxLifetime = 12 * time.Hour
+// maxLifetime is the longest lifetime of a permit.
+const maxLifetime = 12 * time.Hour
 
 // A Request asks for a permit.
 type Request struct {
@@ -63,7 +63,7 @@ type Request struct {
 	// moment ago.
 	Addr netip.Addr
 	// Lifetime is how long after its start a permit expires: Options.Lifetime if 0, at most
-	// MaxLifetime. A permit with a lifetime of its own belongs to no process. If it expires,
+	// 12 hours. A permit with a lifetime of its own belongs to no process. If it expires,
 	// its request counts as timed out.
 	Lifetime time.Duration
 

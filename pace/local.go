@@ -347,7 +347,7 @@ func (l *Local) expire(origin id, a *active, at moment) {
 func (l *Local) permit(d *decision, r Request) Permit {
 	lifetime := l.options.Lifetime
 	if r.Lifetime > 0 {
-		lifetime = min(r.Lifetime, MaxLifetime)
+		lifetime = min(r.Lifetime, maxLifetime)
 	}
 	at, reasons := d.reasons()
 	p := Permit{

@@ -73,12 +73,12 @@ func (o Options) Filled() (Options, error) {
 		{&o.MaxBackOff, 24 * time.Hour},
 	} {
 		fill(d.field, d.otherwise)
-		*d.field = min(max(*d.field, 0), MaxInterval)
+		*d.field = min(max(*d.field, 0), maxInterval)
 	}
 	o.Addresses = slices.Clone(o.Addresses)
 	for i := range o.Addresses {
 		p := &o.Addresses[i]
-		p.Prefix, p.Interval = unmapped(p.Prefix), min(p.Interval, MaxInterval)
+		p.Prefix, p.Interval = unmapped(p.Prefix), min(p.Interval, maxInterval)
 	}
 	// The longest prefix is tried first.
 	slices.SortStableFunc(o.Addresses, func(a, b AddressPace) int { return cmp.Compare(b.Prefix.Bits(), a.Prefix.Bits()) })

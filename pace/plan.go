@@ -158,7 +158,7 @@ func (b *planner) slower(one, other int) int {
 
 // divide divides the day into parts.
 func (b *planner) divide() {
-	b.least = MaxInterval
+	b.least = maxInterval
 	var parts []part
 	for m := range minutes {
 		if m > 0 && !b.edge[m] {
@@ -278,9 +278,9 @@ func (b *blankMinutes) between(from, end int, f func(m int)) {
 // contains one request more.
 func spacing(r robots.RequestRate) time.Duration {
 	seconds, n := time.Duration(r.Seconds), time.Duration(r.Requests)
-	if seconds >= MaxInterval/time.Second {
-		if seconds /= n; seconds >= MaxInterval/time.Second {
-			return MaxInterval
+	if seconds >= maxInterval/time.Second {
+		if seconds /= n; seconds >= maxInterval/time.Second {
+			return maxInterval
 		}
 		return (seconds + 1) * time.Second
 	}
@@ -289,8 +289,8 @@ func spacing(r robots.RequestRate) time.Duration {
 
 // seconds returns a number of seconds as an interval.
 func seconds(s float64) time.Duration {
-	if s >= MaxInterval.Seconds() {
-		return MaxInterval
+	if s >= maxInterval.Seconds() {
+		return maxInterval
 	}
 	return time.Duration(s * float64(time.Second))
 }

@@ -17,8 +17,8 @@ const (
 	defaultMaxCrawlDelay = 300 * time.Second
 )
 
-// MaxInterval is the longest interval of a schedule, about 100 years. It prevents overflows.
-const MaxInterval = 36525 * 24 * time.Hour
+// maxInterval is the longest interval of a schedule, about 100 years. It prevents overflows.
+const maxInterval = 36525 * 24 * time.Hour
 
 // A Policy is the operator's settings for crawl rates. The zero value suits a polite crawler:
 // UTC, 4 s where nothing is declared, and everything that a site declares unless its engine
@@ -100,7 +100,7 @@ func (p Policy) filled() (Policy, *time.Location, error) {
 		zero  time.Duration
 	}{
 		{"floor", &p.Floor, 0},
-		{"ceiling", &p.Ceiling, MaxInterval},
+		{"ceiling", &p.Ceiling, maxInterval},
 		{"default interval", &p.Default, defaultInterval},
 		{"maximal crawl delay", &p.MaxCrawlDelay, defaultMaxCrawlDelay},
 	} {
@@ -110,7 +110,7 @@ func (p Policy) filled() (Policy, *time.Location, error) {
 		if *v.value == 0 {
 			*v.value = v.zero
 		}
-		*v.value = min(*v.value, MaxInterval)
+		*v.value = min(*v.value, maxInterval)
 	}
 	if p.Floor > p.Ceiling {
 		return p, nil, errors.New("the floor of " + p.Floor.String() + " is above the ceiling of " + p.Ceiling.String() + ": no interval is both")

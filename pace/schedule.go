@@ -290,7 +290,7 @@ func (s *Schedule) find(minute int) int {
 // time, or an earlier clock change.
 func (s *Schedule) span(t time.Time) (part, time.Time) {
 	if len(s.parts) == 1 {
-		return s.parts[0], t.Add(MaxInterval)
+		return s.parts[0], t.Add(maxInterval)
 	}
 	second := s.second(t)
 	i := s.find(second / 60)

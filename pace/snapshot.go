@@ -112,7 +112,7 @@ func (l *Local) Resume(data []byte) error {
 		if start > after(now, longestSleep) {
 			start = now
 		}
-		lifetime := min(max(p.Expires.Sub(p.Start), 0), MaxLifetime)
+		lifetime := min(max(p.Expires.Sub(p.Start), 0), maxLifetime)
 		l.reservePage(p.Addr, now, start)
 		id := idOf(l, origin)
 		a := l.activate(id)

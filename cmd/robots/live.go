@@ -201,8 +201,8 @@ func (s *siteFlags) options(dialects []robots.Dialect, maxBytes int) (o fetch.Op
 // addressPaces reads the paces of addresses.
 func addressPaces(texts []string) (o pace.Options, err error) {
 	for _, text := range texts {
-		p, err := pace.ParseAddressPace(text)
-		if err != nil {
+		var p pace.AddressPace
+		if err := p.Set(text); err != nil {
 			return o, err
 		}
 		o.Addresses = append(o.Addresses, p)

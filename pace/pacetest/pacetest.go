@@ -431,7 +431,7 @@ func addressOfRequest(r *run) {
 	r.make(pace.Options{AddressInterval: 60 * r.Unit})
 	list := r.sites(1, "addr0", "addr1", "addr2", "addr3")
 	for i, ahead := range []time.Duration{0, 30 * r.Unit, 100 * r.Unit, 0} {
-		list[i].Addr, list[i].Within, list[i].Lifetime = netip.MustParseAddr("192.0.2.1"), ahead, pace.MaxLifetime
+		list[i].Addr, list[i].Within, list[i].Lifetime = netip.MustParseAddr("192.0.2.1"), ahead, 12*time.Hour
 	}
 	permits := r.try(list...)
 	if permits[1].OK() || permits[1].Reasons[0].Cause != pace.CauseAddress {
@@ -619,7 +619,7 @@ func retryAfter(r *run) {
 	r.release(r.acquired(list[0]), pace.Result{Status: 200, RetryAfter: 10 * r.Unit})
 	p := r.refused(list[0], pace.CauseRetryAfter)
 	r.about(p.NotBefore, 10)
-	r.release(r.acquired(list[1]), pace.Result{Status: 200, RetryAfter: pace.MaxInterval})
+	r.release(r.acquired(list[1]), pace.Result{Status: 200, RetryAfter: 1000000 * time.Hour})
 	r.about(r.refused(list[1], pace.CauseRetryAfter).NotBefore, 30)
 	r.passTo(p.NotBefore)
 	r.acquired(list[0])

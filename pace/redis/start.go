@@ -218,7 +218,7 @@ func (l *Limiter) StartFetch(ctx context.Context, o robots.Origin, addr netip.Ad
 		}
 		var err error
 		if gap > 0 && !at.reserved {
-			at, err = l.reserve(ctx, addr, true, clock(), pace.MaxInterval)
+			at, err = l.reserve(ctx, addr, true, clock(), Forever)
 		}
 		if err == nil && at.reserved {
 			err = l.sleepUntil(ctx, at.start)

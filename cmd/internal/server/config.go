@@ -394,7 +394,7 @@ func (c *Config) checkStore() error { // and fetching
 		return bad("redis-optional", "requires a Redis as --store")
 	}
 	for _, text := range c.AddressPaces {
-		if _, err := pace.ParseAddressPace(text); err != nil {
+		if err := new(pace.AddressPace).Set(text); err != nil {
 			return bad("address-pace", "%q: %s", ask.Clip(text), err)
 		}
 	}
