@@ -90,7 +90,7 @@ func askCommand(std *streams, status *int) *cobra.Command {
 		Long: `Ask makes the table verdicts: one row for each capture, crawler, dialect and path, with
 the verdict, the deciding line, and how much of the site the file leaves (all, part, none;
 undecided: the proof takes too many steps, or the file was truncated; unknown: the archive
-holds no answer of the site). No answer is never an allow.
+has no response of the site). No response is never an allow.
 
 With - it reads JSON Lines with url, robots and at from standard input and writes rows to
 standard output, for a pipe of Spark or Dask. docs/bulk.md lists the columns.`,
@@ -194,8 +194,8 @@ func diffCommand(std *streams, status *int) *cobra.Command {
 		Use:   "diff [flags] -o DIR SNAPSHOT SNAPSHOT",
 		Short: "Show which sites changed access between two snapshots",
 		Long: `Diff makes the table changes: one row for each site, crawler and dialect. It compares the
-rules of the last answer in each snapshot over all URLs: same; changed, with a witness path
-and the deciding lines; appeared; gone; undecided if a snapshot holds no answer or the proof
+rules of the last response in each snapshot over all URLs: same; changed, with a witness path
+and the deciding lines; appeared; gone; undecided if a snapshot has no response or the proof
 takes too many steps.`,
 		Example:               `  robots-bulk diff --agents ai.txt -o changes cc-2026-36 cc-2026-41`,
 		DisableFlagsInUseLine: true,

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/robotskit/robots/cmd/internal/bulk"
@@ -152,8 +150,6 @@ func (b *packing) check(cmd *cobra.Command, status *int, fn func(context.Context
 		return errors.New("--redirect-window: must be more than 0")
 	case b.Parts < 0:
 		return errors.New("--parts: must be at least 1")
-	case b.format != "" && !slices.Contains(packFormats, b.format):
-		return fmt.Errorf("unknown format %q (known: %s)", b.format, strings.Join(packFormats, ", "))
 	}
 	o, err := b.options()
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -44,7 +45,16 @@ func (b *tableRun) register(cmd *cobra.Command, formats ...string) {
 	if len(formats) > 0 {
 		f.StringVar(&b.format, "format", formats[0], "`FORMAT` table format: "+strings.Join(formats, ", "))
 		complete(cmd, "format", formats)
+		cmd.PreRunE = func(*cobra.Command, []string) error { return checkFormat(b.format, formats...) }
 	}
+}
+
+// checkFormat returns an error for a value of --format that is none of the known ones.
+func checkFormat(format string, known ...string) error {
+	if slices.Contains(known, format) {
+		return nil
+	}
+	return fmt.Errorf("unknown format %q (known: %s)", format, strings.Join(known, ", "))
 }
 
 // registerShare declares the flag that selects one job of an array.
@@ -151,8 +161,8 @@ be read; 3 not all shards are done yet.`,
 		Example:               "  robots-bulk status cc-2026-41",
 		DisableFlagsInUseLine: true,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if format != "text" && format != "json" {
-				return fmt.Errorf("unknown format %q (known: text, json)", format)
+			if err := checkFormat(format, "text", "json"); err != nil {
+				return err
 			}
 			if len(args) != 1 {
 				return errors.New("name one output folder of a run")
@@ -195,7 +205,11 @@ func notRun(dir string, err error) error {
 
 // writeStatus writes a status for people.
 func writeStatus(std *streams, dir string, s *bulk.Status) {
-	line := fmt.Sprintf("%s shards  %s done", bulk.Thousands(int64(s.Shards)), bulk.Thousands(int64(s.Done)))
+	noun := "shards"
+	if s.Shards == 1 {
+		noun = "shard"
+	}
+	line := fmt.Sprintf("%s %s  %s done", bulk.Thousands(int64(s.Shards)), noun, bulk.Thousands(int64(s.Done)))
 	if n := len(s.Failed); n > 0 {
 		line += fmt.Sprintf("  %d failed", n)
 	}

@@ -14,7 +14,7 @@ func (q *Question) Kept() (url string, body []byte, at time.Time, err error) {
 	case q.url == nil:
 		return "", nil, at, errors.New("url is missing")
 	case q.robots == nil && q.robotsB64 == nil:
-		return "", nil, at, errors.New("neither robots nor robots_b64 is there: nothing was kept")
+		return "", nil, at, errors.New("robots and robots_b64 are both missing")
 	}
 	url, ok := decodeString(q.url)
 	if !ok {

@@ -38,14 +38,14 @@ func appendLines[T any](text []byte, all []T) []byte {
 	return append(text, ']')
 }
 
-// An OtherTaskError reports that a folder holds another task.
+// An OtherTaskError reports that a folder contains the output of another task.
 type OtherTaskError struct{ Dir, Differs string }
 
 func (e *OtherTaskError) Error() string {
-	return fmt.Sprintf("%s holds the output of a run with other %s (see its %s): name another folder, or remove this one", e.Dir, e.Differs, manifestFile)
+	return fmt.Sprintf("%s contains the output of another run (see %q in its %s): use another folder, or remove this one", e.Dir, e.Differs, manifestFile)
 }
 
-// claim writes the manifest. It fails if the folder holds another one.
+// claim writes the manifest. It fails if the folder has another one.
 func (t *Task) claim() error {
 	text, err := t.manifestText()
 	if err != nil {

@@ -21,7 +21,7 @@ type FailedError struct {
 }
 
 func (e *FailedError) Error() string {
-	return fmt.Sprintf("%d shards failed, shard %d with %s: see %s/%s; run the same command to retry them",
+	return fmt.Sprintf("shards failed: %d, the first is shard %d: %s; see %s/%s, and run the same command to retry",
 		len(e.Failed), e.Failed[0].Shard, e.Failed[0].Error, e.Dir, errorsDir)
 }
 
