@@ -117,7 +117,7 @@ func parseRequestRate(s string) (r RequestRate, ok bool, why problem) {
 	r.Seconds = min(r.Seconds, math.MaxInt/unit) * unit // where int has 32 bits a slow rate stays one
 	if window != "" {
 		if r.Window, okN = parseWindow(window); !okN {
-			return r, true, "its time window is not HHMM-HHMM, so the rate holds all day"
+			return r, true, "its time window is not HHMM-HHMM, so the rate applies all day"
 		}
 	}
 	return r, true, ""

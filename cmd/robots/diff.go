@@ -30,6 +30,7 @@ type differ struct {
 	ruleFlags
 	site       siteFlags
 	agents     []string
+	tokens     map[string][]string // of each of the agents
 	dialect    string
 	dialects   []robots.Dialect
 	auto       bool   // each crawler is compared in its own dialect
@@ -61,8 +62,8 @@ too. OLD and NEW are files, - for standard input, or URLs of sites.
 
 The proof covers every URL that a client can send, including escaped letters, invalid
 escapes and /../. Each crawler is compared in its own dialect, rfc9309 if that is not
-known, unless -d names one. A crawler is compared only by its own name: one that falls back to
-the group of another name, such as Googlebot-Image, is listed once a file names it.
+known, unless -d names one. A crawler named in a file is compared by that name alone. For one that
+falls back to the group of another name, use -a Googlebot-Image,Googlebot.
 
 With --dialects, one FILE is compared with itself as different engines read it:
 --dialect (default rfc9309) against google, google-cpp, seznam, bing and yandex, over
@@ -86,7 +87,7 @@ file that cannot be read or an unreachable site; 3 undecided within --budget. Wi
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringArrayVarP(&d.agents, "agent", "a", nil, "`TOKEN` product token of a crawler to compare (repeat for more; default * and all crawlers named)")
+	f.StringArrayVarP(&d.agents, "agent", "a", nil, "`TOKEN[,TOKEN]` product tokens of a crawler, most specific first (repeat for more; default * and all crawlers named)")
 	f.StringVarP(&d.dialect, "dialect", "d", ask.AutoDialect, "`NAME` auto, "+dialectList()+", all")
 	complete(cmd, "dialect", append(dialectNames(), ask.AutoDialect, allDialects))
 	f.StringVar(&d.dialectsOf, "dialects", "", "`FILE` robots.txt to compare as the dialects read it")
@@ -212,7 +213,7 @@ func (d *differ) diff(ctx context.Context) (int, error) {
 	}
 	d.names = [2]string{names[0], names[len(names)-1]}
 	for _, a := range d.agents {
-		d.warnCrawlers([]Crawler{{Name: a, Tokens: []string{a}, Dialect: d.dialects[0]}}, nil)
+		d.warnCrawlers([]Crawler{{Name: a, Tokens: d.tokens[a], Dialect: d.dialects[0]}}, nil)
 	}
 	pair := [2]source{sources[0], sources[len(sources)-1]}
 	if d.compareAll(ctx, pair); ctx.Err() != nil {
@@ -266,7 +267,15 @@ func (d *differ) check() error {
 	if !d.given("limit") && (d.format == formatText || d.format == formatMarkdown || d.format == formatGitHub) {
 		d.limit = 10
 	}
-	return checkAgents(d.agents, d.dialects...)
+	d.tokens = map[string][]string{}
+	for _, a := range d.agents {
+		tokens, err := ask.Tokens(a)
+		if err != nil {
+			return fmt.Errorf("-a %w", err)
+		}
+		d.tokens[a] = tokens
+	}
+	return nil
 }
 
 // autoDialects are the dialects that the directory has for crawlers.
@@ -334,7 +343,7 @@ func (d *differ) compare(pair [2]source, before, after robots.Dialect) section {
 		}
 	}
 	names := d.crawlers([2]*robots.File{all[0](before).File(), all[1](after).File()}, before, after)
-	rules := [2][]*robots.Rules{rulesFor(names, before, all[0]), rulesFor(names, after, all[1])}
+	rules := [2][]*robots.Rules{d.rulesFor(names, before, all[0]), d.rulesFor(names, after, all[1])}
 	compared := map[[2][sha256.Size]byte]*comparison{}
 	made := map[[2]*robots.Rules]*crawler{}
 	for i, name := range names {
@@ -366,12 +375,20 @@ func (d *differ) compare(pair [2]source, before, after robots.Dialect) section {
 }
 
 // rulesFor returns the rules of each crawler. Crawlers in the same groups share them.
-func rulesFor(names []string, d robots.Dialect, of func(robots.Dialect) *robots.Rules) []*robots.Rules {
+func (d *differ) rulesFor(names []string, dialect robots.Dialect, of func(robots.Dialect) *robots.Rules) []*robots.Rules {
 	list := make([]robots.Crawler, len(names))
 	for i, name := range names {
-		list[i] = robots.Crawler{Dialect: d, Tokens: []string{name}}
+		list[i] = robots.Crawler{Dialect: dialect, Tokens: d.tokensOf(name)}
 	}
 	return robots.NewCrawlers(list...).RulesBy(of)
+}
+
+// tokensOf returns the product tokens of a crawler, given with -a or named in a file.
+func (d *differ) tokensOf(name string) []string {
+	if tokens := d.tokens[name]; tokens != nil {
+		return tokens
+	}
+	return []string{name}
 }
 
 // robotsTxt is the path of every robots.txt.
@@ -393,7 +410,7 @@ func (d *differ) crawlers(files [2]*robots.File, before, after robots.Dialect) [
 	}
 	if d.auto {
 		names = slices.DeleteFunc(names, func(name string) bool {
-			own, _ := ask.DialectFor(ask.AutoDialect, name) // never an error
+			own, _ := ask.DialectFor(ask.AutoDialect, d.tokensOf(name)...) // never an error
 			return own.Name != after.Name
 		})
 	}

@@ -36,7 +36,6 @@ var (
 	dialectByName = ask.Dialect
 	dialectNames  = ask.DialectNames
 	split         = ask.URL
-	checkAgents   = ask.CheckAgents
 )
 
 type source = ask.Source

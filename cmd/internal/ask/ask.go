@@ -116,17 +116,6 @@ func Tokens(value string) ([]string, error) {
 	return tokens, nil
 }
 
-// CheckAgents returns an error if a value of the flag -a is a list with commas.
-func CheckAgents(agents []string, ds ...robots.Dialect) error {
-	reads := func(d robots.Dialect) bool { return !d.RawTokens }
-	for _, a := range agents {
-		if names := Listed(a); names != nil && slices.ContainsFunc(ds, reads) {
-			return fmt.Errorf("-a %s is a list: give its names one by one, the most wanted first, as in -a %s", strconv.Quote(Clip(a)), strings.Join(names, " -a "))
-		}
-	}
-	return nil
-}
-
 // Listed returns the first names of a value that is a list with commas, else nil. A comma
 // within parentheses does not count, as in the headers of browsers: "(KHTML, like Gecko)".
 func Listed(value string) []string {

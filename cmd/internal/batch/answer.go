@@ -270,7 +270,7 @@ func (a *Answerer) fileOf(q *Question, limit int) (*robots.File, error) {
 	}
 	switch {
 	case q.robots != nil && q.robotsB64 != nil:
-		return nil, errors.New("robots and robots_b64 are both there: a line has one file")
+		return nil, errors.New("robots and robots_b64 are both set: use one")
 	case q.robotsB64 != nil:
 		text, name = q.robotsB64, "robots_b64"
 	case q.robots == nil:

@@ -162,7 +162,7 @@ func (d *Defaults) dialectOf(q *Question) (robots.Dialect, error) {
 	case q.dialect == nil:
 		return d.Dialect, nil
 	case name == ask.AllDialects:
-		return robots.Dialect{}, errors.New("dialect is all: a line asks for one dialect")
+		return robots.Dialect{}, errors.New("dialect is all: a question has one dialect")
 	}
 	return ask.Dialect(name)
 }
@@ -181,27 +181,36 @@ func (d *Defaults) limitOf(q *Question) (int, error) {
 
 // tokensOf returns the tokens of a question, or those of the defaults.
 func (d *Defaults) tokensOf(q *Question, dialect robots.Dialect) ([]string, error) {
-	if q.agent == nil {
-		return d.Agents, ask.CheckAgents(d.Agents, dialect)
-	}
-	var tokens []string
-	fits := true
-	if token, ok := q.string(q.agent); ok {
-		tokens = []string{token}
-		if list := strings.Fields(token); q.row && len(list) > 1 && !strings.ContainsAny(token, "/(),;") {
-			tokens = list // as in tables of robots-bulk
+	tokens := d.Agents
+	if q.agent != nil {
+		var err error
+		if tokens, err = q.tokens(); err != nil {
+			return nil, err
 		}
-	} else if list := Elements(q.agent, func(value []byte) {
+	}
+	for _, t := range tokens {
+		if names := ask.Listed(t); names != nil && !dialect.RawTokens {
+			return nil, fmt.Errorf("agent %s contains several tokens: use a list of strings (in a row, spaces between them), most specific first, such as %s", strconv.Quote(ask.Clip(t)), ask.AppendStrings(nil, names))
+		}
+	}
+	return tokens, nil
+}
+
+// tokens returns the tokens in the member agent.
+func (q *Question) tokens() (tokens []string, err error) {
+	if token, ok := q.string(q.agent); ok {
+		if list := strings.Fields(token); q.row && len(list) > 1 && !strings.ContainsAny(token, "/(),;") {
+			return list, nil // as in tables of robots-bulk
+		}
+		return []string{token}, nil
+	}
+	fits := true
+	if list := Elements(q.agent, func(value []byte) {
 		token, ok := decodeString(value)
 		tokens = append(tokens, token)
 		fits = fits && ok
 	}); !list || !fits {
 		return nil, errors.New("agent is neither a string nor a list of strings")
-	}
-	for _, t := range tokens {
-		if names := ask.Listed(t); names != nil && !dialect.RawTokens {
-			return nil, fmt.Errorf("agent %s is a list in one string: give a list of strings, in a row blanks between, the most wanted first, as in %s", strconv.Quote(ask.Clip(t)), ask.AppendStrings(nil, names))
-		}
 	}
 	return tokens, nil
 }

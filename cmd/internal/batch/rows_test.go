@@ -79,7 +79,7 @@ func TestRows(t *testing.T) {
 		"\t\t\t" + null:         "url is missing",
 		"%\t\t\t/":              "not base64",
 		"\t\tnobody\t/":         "nobody",
-		"\ta,b\t\t/":            "in a row blanks between",
+		"\ta,b\t\t/":            "in a row, spaces between them",
 		`\t\x41\` + "\t\t\t/\r": "not base64",
 	} {
 		q := ReadRow([]byte(row))

@@ -119,9 +119,6 @@ func newEvaluator(o AskOptions) (*evaluator, error) {
 		seen := map[string]bool{}
 		for _, name := range o.Dialects {
 			d, err := ask.DialectFor(name, tokens...)
-			if err == nil {
-				err = ask.CheckAgents(tokens, d)
-			}
 			if err != nil {
 				return nil, err
 			}

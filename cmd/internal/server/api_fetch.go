@@ -254,7 +254,7 @@ func checkAgents(agents []string, d robots.Dialect, location string) *Problem {
 			return wrong(BadParameter, location, "", "contains a NUL: use a product token such as MyBot")
 		}
 		if names := ask.Listed(a); names != nil && !d.RawTokens {
-			return wrong(BadParameter, location, a, "is a list in one string: send the product tokens separately, most specific first: "+strings.Join(names, ", then "))
+			return wrong(BadParameter, location, a, "contains several tokens: send them separately, most specific first: "+strings.Join(names, ", then "))
 		}
 	}
 	return nil

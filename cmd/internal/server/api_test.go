@@ -336,7 +336,7 @@ func TestCheckRefuses(t *testing.T) {
 		{"?url=https://a.example/&wait=31s", BadParameter, "wait must be a time such as 5s, from 0 s to 30 s"},
 		{"?url=https://a.example/&user_initiated=maybe", BadParameter, "user_initiated must be true or false"},
 		{"?url=https://a.example/&as=html", BadParameter, `as must be one of "status"`},
-		{"?url=https://a.example/&agent=A,B", BadParameter, "agent is a list in one string: send the product tokens separately, most specific first: A, then B"},
+		{"?url=https://a.example/&agent=A,B", BadParameter, "agent contains several tokens: send them separately, most specific first: A, then B"},
 		{"?url=https://a.example/&agent=" + strings.Repeat("x", 129), BadParameter, "agent has more than 128 bytes: use a product token such as MyBot"},
 		{"?url=https://a.example/" + strings.Repeat("&agent=x", 21), BadParameter, "agent must have 20 entries or fewer"},
 		{"?url=https://a.example/%zz", BadParameter, "the query cannot be read: write special characters as %XX, a semicolon as %3B, and & between parameters"},

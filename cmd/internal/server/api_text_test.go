@@ -152,7 +152,7 @@ func TestTextRefuses(t *testing.T) {
 		{"/v1/explain", `{"robots_b64":"!","url":"/"}`, "robots_b64 must be base64, padded"},
 		{"/v1/explain", `{"robots":"","url":"/","agnt":"x"}`, "agnt is unknown (did you mean agent?)"},
 		{"/v1/explain", `{"robots":"","url":"/","agent":7}`, "agent must be a string or a list of strings"},
-		{"/v1/explain", `{"robots":"","url":"/","agent":["a","b,c"]}`, "agent is a list in one string"},
+		{"/v1/explain", `{"robots":"","url":"/","agent":["a","b,c"]}`, "agent contains several tokens"},
 		{"/v1/lint", `{"robots":""} x`, "the body is not JSON: invalid character 'x' after top-level value at byte 14"},
 		{"/v1/lint", `{"robots":"","dialects":["x"]}`, `unknown dialect \"x\"`},
 		{"/v1/lint", `{"robots":"","dialects":"x"}`, "dialects must be a list"},
