@@ -24,7 +24,7 @@ func connect(t *testing.T, encodings ...string) *client {
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
 	done := make(chan error, 1)
-	go func() { done <- Serve(in, out, "test") }()
+	go func() { done <- Serve(struct{ io.Reader }{in}, out, "test") }() // like standard input, which Serve cannot close
 	c := &client{t: t, findings: make(chan []diagnostic, 100)}
 	c.Client = jrpc2.NewClient(channel.LSP(fromServer, toServer), &jrpc2.ClientOptions{OnNotify: func(r *jrpc2.Request) {
 		var p struct{ Diagnostics []diagnostic }
@@ -35,6 +35,9 @@ func connect(t *testing.T, encodings ...string) *client {
 	}})
 	t.Cleanup(func() {
 		c.call("shutdown", nil, nil)
+		if _, err := c.Call(context.Background(), "textDocument/hover", map[string]any{}); err == nil || !strings.Contains(err.Error(), "-32600") {
+			t.Errorf("a request after shutdown: %v, want an error", err)
+		}
 		c.notify("exit", nil)
 		if err := <-done; err != nil {
 			t.Errorf("Serve returns %v after exit", err)

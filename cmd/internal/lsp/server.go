@@ -4,22 +4,24 @@ package lsp
 
 import (
 	"context"
+	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 
 	"github.com/creachadair/jrpc2"
 	"github.com/creachadair/jrpc2/channel"
 	"github.com/creachadair/jrpc2/handler"
 )
 
-// Serve answers a client until it sends exit or disconnects. version is that of the program. The error is nil after a
-// shutdown request.
+// Serve answers a client until it sends exit or disconnects. version is that of the program. An error means that the
+// connection broke, or that the client sent exit without shutdown.
 func Serve(in io.Reader, out io.WriteCloser, version string) error {
-	s := &server{version: version, documents: map[string]*document{}}
-	rpc := jrpc2.NewServer(handler.Map{
+	s := &server{version: version, documents: map[string]*document{}, exited: make(chan error, 2)}
+	rpc := jrpc2.NewServer(assigner{s, handler.Map{
 		"initialize":                       handler.New(s.initialize),
 		"initialized":                      handler.New(ignore),
-		"shutdown":                         handler.New(func(context.Context) (any, error) { return nil, nil }),
+		"shutdown":                         handler.New(s.shutdown),
 		"exit":                             handler.New(s.exit),
 		"$/cancelRequest":                  handler.New(ignore), // requests take milliseconds
 		"$/setTrace":                       handler.New(ignore),
@@ -33,17 +35,21 @@ func Serve(in io.Reader, out io.WriteCloser, version string) error {
 		"textDocument/hover":               handler.New(s.hover),
 		"textDocument/completion":          handler.New(s.completion),
 		"textDocument/definition":          handler.New(s.definition),
-	}, &jrpc2.ServerOptions{AllowPush: true})
+	}}, &jrpc2.ServerOptions{AllowPush: true})
 	s.mu.Lock()
 	s.rpc = rpc
 	s.mu.Unlock()
-	err := rpc.Start(channel.LSP(in, out)).Wait()
+	rpc.Start(channel.LSP(in, out))
+	go func() { s.exited <- rpc.Wait() }()
+	err := <-s.exited
 	s.pending.Wait()
 	return err
 }
 
 type server struct {
 	version string
+	exited  chan error
+	down    atomic.Bool    // the client has sent shutdown
 	pending sync.WaitGroup // goroutines that lint
 	linting sync.Mutex     // one at a time
 
@@ -55,8 +61,33 @@ type server struct {
 
 func ignore(context.Context, *jrpc2.Request) error { return nil }
 
+// assigner refuses requests after shutdown.
+type assigner struct {
+	*server
+	methods handler.Map
+}
+
+func (a assigner) Assign(ctx context.Context, method string) jrpc2.Handler {
+	if a.down.Load() && method != "exit" {
+		return func(context.Context, *jrpc2.Request) (any, error) {
+			return nil, jrpc2.Errorf(jrpc2.InvalidRequest, "the server has shut down")
+		}
+	}
+	return a.methods.Assign(ctx, method)
+}
+
+func (s *server) shutdown(context.Context) (any, error) {
+	s.down.Store(true)
+	return nil, nil
+}
+
+// exit ends Serve. It does not wait for rpc to stop, since a read of standard input can last.
 func (s *server) exit(context.Context) error {
-	go s.rpc.Stop() // which waits for this call
+	if s.down.Load() {
+		s.exited <- nil
+	} else {
+		s.exited <- errors.New("the client sent exit without shutdown")
+	}
 	return nil
 }
 
