@@ -80,11 +80,11 @@ func (d *document) aboutRule(line robots.Line) []string {
 	}
 	var names []string
 	for _, a := range agents {
-		name := d.file.Text(a.Value)
-		if name == "*" {
+		name := "`" + d.file.Text(a.Value) + "`"
+		if name == "`*`" {
 			name = "all crawlers that no other group names"
 		}
-		if names = append(names, "`"+name+"`"); len(names) == 10 {
+		if names = append(names, name); len(names) == 10 {
 			names = append(names, "…")
 			break
 		}

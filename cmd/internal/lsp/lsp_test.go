@@ -179,7 +179,7 @@ func TestHover(t *testing.T) {
 		want []string
 	}{
 		{0, []string{"**Googlebot**: Google, search.", "`google`"}},
-		{2, []string{"Applies to `Googlebot`, `all crawlers that no other group names` (line 1)", "- /basket/1 for Googlebot (disallow)\n- /basket for Googlebot (disallow)"}},
+		{2, []string{"Applies to `Googlebot`, all crawlers that no other group names (line 1)", "- /basket/1 for Googlebot (disallow)\n- /basket for Googlebot (disallow)"}},
 	} {
 		var h hover
 		c.call("textDocument/hover", at(file, test.line, 2), &h)
