@@ -118,12 +118,12 @@ func (c *command) oneURL() (string, error) {
 	url, err := list.next()
 	switch {
 	case errors.Is(err, io.EOF):
-		return "", errors.New("standard input holds no URL")
+		return "", errors.New("no URL on standard input")
 	case err != nil:
 		return "", err
 	}
 	if _, err := list.next(); !errors.Is(err, io.EOF) {
-		return "", errors.New("standard input holds several URLs: one site at a time")
+		return "", errors.New("several URLs on standard input: use one site at a time")
 	}
 	return url, nil
 }

@@ -165,6 +165,7 @@ type jsonView struct {
 	Sitemaps []string      `json:"sitemaps,omitzero"`
 	Signals  []siteSignal  `json:"signals,omitzero"`
 	Notes    []shapes.Note `json:"notes,omitzero"`
+	File     string        `json:"file,omitempty"` // as given; a site has robots_url
 	*jsonState
 	NextTry *string `json:"next_try,omitempty"`
 }
@@ -205,7 +206,7 @@ func (v *view) write(ctx context.Context) (known bool, err error) {
 	if !v.first {
 		fmt.Fprintln(w)
 	}
-	fmt.Fprintf(w, "%s  %s\n", v.palette.paint(bold, robots.Printable(v.name)), v.palette.paint(faint, "("+v.reader()+")"))
+	fmt.Fprintf(w, "%s  %s\n", v.palette.paint(bold, robots.Printable((&textFile{name: v.name}).title())), v.palette.paint(faint, "("+v.reader()+")"))
 	if state != "" {
 		fmt.Fprintf(w, "%s\n", v.palette.paint(faint, robots.Printable(state)))
 	}
@@ -316,6 +317,9 @@ func (v *view) signals() ([]siteSignal, *robots.Explanation) {
 
 func (v *view) writeJSON(delays *schedule, known bool) error {
 	j := jsonView{Schema: 1, Agent: v.rules.Tokens(), Dialect: v.rules.Dialect().Name}
+	if v.from.File != nil {
+		j.File = v.name
+	}
 	if len(j.Agent) == 0 { // rules shared by crawlers
 		j.Agent = v.crawler.Tokens
 	}

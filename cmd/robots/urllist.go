@@ -71,7 +71,7 @@ func (u *urlReader) next() (string, error) {
 			title, found := u.list.title, u.list.found
 			u.list.close()
 			if u.list = nil; !found {
-				return "", fmt.Errorf("%s holds no URL", title)
+				return "", fmt.Errorf("%s has no URL", title)
 			}
 			continue
 		}

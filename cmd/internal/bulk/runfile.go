@@ -142,7 +142,7 @@ func writeRun(ctx context.Context, t *Task, s Shard, o PackOptions, p *Part) (co
 			return counts, err
 		}
 		if answers == 0 && log.counts[noArchive] == 0 {
-			log.add(Damaged{Input: in.Name, Kind: "no-capture", Detail: "it holds no response of a site"})
+			log.add(Damaged{Input: in.Name, Kind: "no-capture", Detail: "it has no response of a site"})
 		}
 		index.Damaged = append(index.Damaged, log.rows...)
 		counts.Captures += int64(answers)

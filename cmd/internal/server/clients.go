@@ -43,7 +43,7 @@ func readTokens(c *Config) ([]token, error) {
 	}
 	tokens, err := parseTokens(from, text)
 	if err == nil && len(tokens) == 0 && c.TokensFile != "" {
-		err = fmt.Errorf("%s holds no token: a line is NAME SCOPES TOKEN", from)
+		err = fmt.Errorf("%s has no token; write lines of NAME SCOPES TOKEN", from)
 	}
 	return tokens, err
 }
