@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -65,8 +66,8 @@ lint and diff: error is critical here, and note is info. With --expect the defau
 Run it from cron or CI, or as a loop with --every. A --webhook gets each report with a change.
 
 Exit status: 0 nothing of the --fail-on severity or above; 1 such an event; 2 invalid usage,
-unreadable state, or a webhook that failed; 3 no such event found, but a proof exceeded --budget or,
-with --expect, a site is unreachable.`,
+unreadable state, or a webhook that failed; 3 no such event found, but a proof exceeded --budget,
+robots.txt could not be requested or, with --expect, a site is unreachable.`,
 		Example: `  robots watch --state state.json https://example.com/
   robots watch --state state.json --every 1h --webhook https://hooks.example/x https://example.com/
   robots watch --expect public/robots.txt https://www.example.com/`,
@@ -130,13 +131,16 @@ func (w *watcher) check() (origins []robots.Origin, err error) {
 	case len(w.args) == 0:
 		return nil, errors.New("no site given; name the URL of each")
 	case (w.state == "") == (w.expect == ""):
-		return nil, errors.New("one of --state and --expect is needed: the file that keeps the last versions, or the file to compare with")
+		return nil, errors.New("add --state FILE, to compare with the last version, or --expect FILE")
 	case w.expect != "" && w.every != 0:
 		return nil, errors.New("--every repeats a comparison with --state, not with --expect")
 	case w.every < 0 || w.every > 0 && w.every < time.Second:
 		return nil, fmt.Errorf("--every %s is too short; the least is 1s", w.every)
 	case w.webhookFormat != formatJSON && w.webhookFormat != formatSlack:
 		return nil, fmt.Errorf("unknown --webhook-format %q (known: json, slack)", clip(w.webhookFormat))
+	}
+	if u, err := url.Parse(w.webhook); w.given("webhook") && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") { //nolint:forbidigo // not the URL of a site
+		return nil, fmt.Errorf("--webhook %q: not an http or https URL", clip(w.webhook))
 	}
 	for _, arg := range w.args {
 		if !isURL(arg) {
@@ -183,8 +187,11 @@ func (w *watcher) round(ctx context.Context, origins []robots.Origin, expected *
 		if expected != nil {
 			r.expect(expected, from.Record, w.budget)
 		} else {
-			kept.Sites[r.Site] = r.observe(kept.Sites[r.Site], from.Record, w.budget)
+			if next := r.observe(kept.Sites[r.Site], from.Record, w.budget); next != nil {
+				kept.Sites[r.Site] = next
+			}
 		}
+		live.hint(from.Record)
 		status = worse(status, r.status(w.fail))
 		reports = append(reports, r)
 		if err := w.print(r); err != nil {

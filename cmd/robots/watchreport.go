@@ -38,7 +38,7 @@ type siteReport struct {
 // A watchEvent is one change.
 type watchEvent struct {
 	Severity string       `json:"severity"`
-	Kind     string       `json:"kind"` // newly-blocked, newly-allowed, declared, layout, failing, recovered, missing, baseline
+	Kind     string       `json:"kind"` // newly-blocked, newly-allowed, declared, layout, foreign, failing, not-fetched, recovered, missing, baseline
 	Crawlers []string     `json:"crawlers,omitempty"`
 	Dialect  string       `json:"dialect,omitempty"`
 	Path     string       `json:"path,omitempty"` // a shortest URL that changed
@@ -74,7 +74,7 @@ func (r *siteReport) status(fail lint.Severity) int {
 
 // observe compares a record with the last version of the site, and returns the version to keep.
 func (r *siteReport) observe(last *siteState, record *fetch.Record, budget int) *siteState {
-	if record.Outcome == fetch.Unreachable {
+	if !record.Outcome.Good() {
 		return r.failing(last, record)
 	}
 	next := &siteState{Changed: r.Observed, Missing: record.Outcome == fetch.Unavailable}
@@ -84,6 +84,7 @@ func (r *siteReport) observe(last *siteState, record *fetch.Record, budget int) 
 	}
 	if last == nil || last.Changed.IsZero() {
 		r.add(watchEvent{Severity: info, Kind: "baseline", Text: "first version: " + versionText(next)})
+		r.foreign(next.body())
 		return next
 	}
 	r.Since = &last.Changed
@@ -101,8 +102,16 @@ func (r *siteReport) observe(last *siteState, record *fetch.Record, budget int) 
 		next.Changed = last.Changed
 		return next
 	}
+	r.foreign(next.body())
 	r.compare(robots.Parse(last.body()), robots.Parse(next.body()), budget)
 	return next
+}
+
+// foreign warns of a new version that is not a robots.txt, such as a web page.
+func (r *siteReport) foreign(body []byte) {
+	if isForeign(robots.Parse(body)) {
+		r.add(watchEvent{Severity: warning, Kind: "foreign", Text: "the response has no line of a robots.txt, so everything is allowed: is it a web page?"})
+	}
 }
 
 func versionText(s *siteState) string {
@@ -112,8 +121,14 @@ func versionText(s *siteState) string {
 	return fmt.Sprintf("%d bytes", len(s.body()))
 }
 
-// failing notes a failure. One alone is often an accident; the second in a row is critical.
+// failing notes a failure. One alone is often an accident; the second in a row is critical. A failure on this side says
+// nothing about the site (D-55).
 func (r *siteReport) failing(last *siteState, record *fetch.Record) *siteState {
+	if record.FailingSince.IsZero() {
+		r.Undecided = true
+		r.add(watchEvent{Severity: info, Kind: "not-fetched", Text: "robots.txt was not fetched: " + factOf((ask.Source{Record: record}).Obey(robots.RFC9309, 0, r.Observed, []string{anyCrawler}).State())})
+		return last
+	}
 	next := &siteState{}
 	if last != nil {
 		*next = *last
@@ -136,13 +151,14 @@ func (r *siteReport) failing(last *siteState, record *fetch.Record) *siteState {
 // expect compares the file of a site with the expected one.
 func (r *siteReport) expect(expected *robots.File, record *fetch.Record, budget int) {
 	switch record.Outcome {
-	case fetch.Unreachable:
+	case fetch.Unreachable, fetch.Refused:
 		r.Undecided = true
 		r.failing(nil, record)
 	case fetch.Unavailable:
 		r.add(watchEvent{Severity: critical, Kind: "missing", Text: fmt.Sprintf("the site has no robots.txt (status %d)", record.Status)})
 	default:
 		if string(expected.Bytes()) != string(record.Body) {
+			r.foreign(record.Body)
 			r.compare(expected, robots.Parse(record.Body), budget)
 		}
 	}
