@@ -211,7 +211,7 @@ func (l *urlList) detect() error {
 		if separator == ',' {
 			l.warnComma(first)
 		}
-		l.readLines(first, err, func(line string) string { return line })
+		l.readLines(first, err, strings.TrimSpace)
 	}
 	return nil
 }
@@ -281,15 +281,19 @@ func csvColumns(line string) (separator byte, column int) {
 	if separator != 0 {
 		names = strings.Split(line, string(separator))
 	}
-	return separator, slices.IndexFunc(names, func(name string) bool {
-		return slices.Contains([]string{"url", "address", "loc", "page"}, strings.ToLower(strings.Trim(name, ` "`)))
-	})
+	for _, known := range []string{"url", "address", "loc", "page"} {
+		column = slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(strings.Trim(name, ` "`), known) })
+		if column >= 0 {
+			break
+		}
+	}
+	return separator, column
 }
 
-// readCSV reads rows of which first is the first: a header if it has a column of URLs, which
-// is the first column that holds one if it is not given.
+// readCSV reads rows of which first is the first. Without a column of URLs, it is the first that
+// has one. A first row without a URL is a header.
 func (l *urlList) readCSV(first string, separator byte, column int) {
-	header := column >= 0
+	head, named := true, column >= 0
 	r := csv.NewReader(io.MultiReader(strings.NewReader(first+"\n"), l.in))
 	r.Comma = rune(max(separator, ','))
 	if separator == '\t' {
@@ -305,12 +309,13 @@ func (l *urlList) readCSV(first string, separator byte, column int) {
 			}
 			line, _ := r.FieldPos(0)
 			l.line = offset + line
-			if header {
-				header = false
-				continue
-			}
 			if column < 0 {
 				column = slices.IndexFunc(row, func(s string) bool { return isURL(s) || strings.HasPrefix(s, "/") })
+			}
+			if head {
+				if head = false; named || column < 0 {
+					continue
+				}
 			}
 			if column < 0 || column >= len(row) || strings.TrimSpace(row[column]) == "" {
 				return "", errNoURL
