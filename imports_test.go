@@ -51,7 +51,7 @@ var policy = map[string]row{
 	"pace":        {ours: []string{"", "pace", "internal/duration"}},
 	"pace/redis":  {ours: []string{"", "pace", "internal/script"}, mods: []string{"github.com/redis/rueidis"}},
 	"polite":      {ours: []string{"", "fetch", "cache", "pace"}},
-	"fleet":       {ours: []string{"", "fetch", "cache", "pace", "internal/script"}, mods: []string{"github.com/redis/rueidis"}},
+	"fleet":       {ours: []string{"", "fetch", "cache", "pace", "internal/duration", "internal/script"}, mods: []string{"github.com/redis/rueidis"}},
 	"internal":    {ours: []string{"internal/freeport", "internal/proctest"}, mods: []string{"github.com/redis/rueidis", "golang.org/x/net/dns"}}, // servers for tests, and internal/script
 	"docs":        {std: []string{"embed"}},                                                                                                       // pages that a program shows
 	"cmd":         {ours: []string{"..."}, mods: []string{""}},

@@ -12,6 +12,7 @@ import (
 	"github.com/robotskit/robots/cache"
 	cacheredis "github.com/robotskit/robots/cache/redis"
 	"github.com/robotskit/robots/fetch"
+	"github.com/robotskit/robots/internal/duration"
 	paceredis "github.com/robotskit/robots/pace/redis"
 )
 
@@ -138,7 +139,7 @@ func (o *Operator) Configure(ctx context.Context, what string, change func(*pace
 func (o *Operator) Hold(ctx context.Context, t paceredis.Target, d time.Duration) error {
 	what := "hold " + t.String()
 	if d < paceredis.Forever {
-		what += " for " + d.String()
+		what += " for " + duration.Text(d)
 	}
 	return o.change(ctx, what, func() error { return o.pace.Hold(ctx, t, d) })
 }

@@ -77,7 +77,7 @@ func TestOperator(t *testing.T) {
 		}
 		log = append(log, e.What)
 	}
-	const want = "resume ID, drain ID, forget https://site.example, release https://site.example, hold https://site.example for 1h0m0s"
+	const want = "resume ID, drain ID, forget https://site.example, release https://site.example, hold https://site.example for 1 h"
 	if got := strings.Join(log, ", "); err != nil || got != strings.ReplaceAll(want, "ID", s.Workers[0].ID) {
 		t.Errorf("log: %s, %v", got, err)
 	}

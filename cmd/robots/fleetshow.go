@@ -245,6 +245,8 @@ func (c *fleetCall) writeSite(s *fleet.Site, next *nextRequest, none string) {
 		say("lease", "a worker fetches robots.txt, for %s at most", duration.Text(s.LeaseLeft))
 	}
 	switch {
+	case !p.Known:
+		say("last", "unknown, so the site counts as requested now")
 	case p.State.Last.IsZero():
 		say("last", "no request that still matters")
 	case p.State.Last.After(now):

@@ -240,11 +240,16 @@ func (o *Operator) Resume(ctx context.Context, id string) (drained bool, err err
 // that do not have it.
 func (o *Operator) mark(ctx context.Context, id string, drain bool) (drained bool, err error) {
 	workers, _, away := o.Workers(ctx)
-	i := slices.IndexFunc(workers, func(w Worker) bool { return w.ID == id && !w.Gone && !w.Left })
-	name, err := hex.DecodeString(id)
-	if i < 0 || err != nil {
-		return false, errors.Join(fmt.Errorf("no worker %.80q sends heartbeats", id), away)
+	workers = slices.DeleteFunc(workers, func(w Worker) bool { return w.Gone || w.Left })
+	i := slices.IndexFunc(workers, func(w Worker) bool { return w.ID == id })
+	if i < 0 {
+		var known []string
+		for _, w := range workers {
+			known = append(known, w.ID)
+		}
+		return false, errors.Join(fmt.Errorf("no worker %.80q sends heartbeats (known: %s)", id, cmp.Or(strings.Join(known, ", "), "none")), away)
 	}
+	name, _ := hex.DecodeString(id) // no error: it is one of these
 	text := drainState{drain, clock().UnixMicro()}.text()
 	answered, err := o.eachPart(func(part int) (func(), error) {
 		ctx, cancel := context.WithTimeout(ctx, callLimit)
