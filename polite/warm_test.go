@@ -3,13 +3,10 @@ package polite
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"reflect"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,7 +31,7 @@ func (m *memory) Fetch(_ context.Context, origin robots.Origin) (*fetch.Record, 
 	case fetch.OK:
 		r.Body = []byte(m.body)
 	case fetch.ServerError:
-		r.RetryAfter = 20 * time.Hour // so that the record stays while the outage grows
+		r.RetryAfter = 20 * time.Hour // so that the record stays
 	}
 	return r, nil
 }
@@ -80,97 +77,6 @@ func TestWarmAllocations(t *testing.T) {
 			t.Errorf("%s allocates %v times", name, n)
 		}
 	}
-}
-
-// TestWarmOnce: a hundred callers of two crawlers over one cache make the rules of each crawler
-// once.
-func TestWarmOnce(t *testing.T) {
-	c := openCache(t, &memory{fetch.OK, "User-agent: a\nDisallow: /a\nUser-agent: b\nDisallow: /b\nCrawl-delay: 30\n"})
-	defer c.Close()
-	crawlers := []*Transport{newWarm(t, "a", c, Options{}), newWarm(t, "b", c, Options{})}
-	origin, _, _ := robots.ParseURL("https://example.com/")
-	var wg sync.WaitGroup
-	var made [2]sync.Map
-	for i := range 100 {
-		wg.Go(func() {
-			for k := range 20 {
-				k = (i + k) % 2
-				_, rules, err := crawlers[k].rules(t.Context(), origin)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				made[k].Store(rules, true)
-			}
-		})
-	}
-	wg.Wait()
-	for k := range made {
-		n := 0
-		for range made[k].Range {
-			n++
-		}
-		if n != 1 {
-			t.Errorf("crawler %d: made %d times", k, n)
-		}
-	}
-	for k, want := range []time.Duration{4 * time.Second, 30 * time.Second} {
-		v, err := crawlers[k].Verdict(t.Context(), "https://example.com/"+string(rune('a'+k)))
-		_, rules, _ := crawlers[k].rules(t.Context(), origin)
-		if got, _ := crawlers[k].scheduleOf(rules).Steady(); err != nil || v.Allowed || got != want {
-			t.Errorf("crawler %d: %v, %v; an interval of %v, want %v", k, v, err, got, want)
-		}
-	}
-}
-
-// TestWarmLaw: verdict and schedule equal those of the record itself, through good days and
-// outages.
-func TestWarmLaw(t *testing.T) {
-	causes := []fetch.Cause{fetch.OK, fetch.OK, fetch.ClientError, fetch.ServerError, fetch.Timeout, fetch.TooManyRequests, fetch.NoNetwork}
-	synctest.Test(t, func(t *testing.T) {
-		random := rand.New(rand.NewPCG(13, 54))
-		asked := 0
-		for range campaign.Size(50, 300, 3_000) {
-			site := &memory{cause: fetch.OK}
-			c := openCache(t, site)
-			var crawlers []*Transport
-			for _, d := range []robots.Dialect{robots.RFC9309, robots.Google, robots.Google2019} {
-				crawlers = append(crawlers, newWarm(t, "MyBot", c, Options{Dialect: d, Failure: fetch.Policy{SiteAnswers: random.IntN(2) == 0}}))
-			}
-			for range 20 {
-				site.cause = causes[random.IntN(len(causes))]
-				site.body = fmt.Sprintf("User-agent: mybot\nDisallow: /%d\nCrawl-delay: %[1]d\n", random.IntN(3))
-				for range 4 {
-					time.Sleep(time.Duration(random.Int64N(int64(30 * time.Hour))))
-					for _, crawler := range crawlers {
-						origin, path, _ := robots.ParseURL("https://site.example/1")
-						crawler.rules(t.Context(), origin)
-						synctest.Wait() // an early fetch ends
-						v, err := crawler.Verdict(t.Context(), "https://site.example/1")
-						if err != nil {
-							t.Fatal(err)
-						}
-						r, kept, err := crawler.rules(t.Context(), origin)
-						if err != nil {
-							t.Fatal(err)
-						}
-						o := crawler.options
-						rules := o.Failure.Rules(r, o.Dialect, time.Now(), crawler.tokens...)
-						fresh := rules.Match(path)
-						if v.String() != fresh.String() || v.Reason != fresh.Reason || *v.State != *fresh.State {
-							t.Fatalf("%s of %+v\nkept:  %v %+v\nfresh: %v %+v", o.Dialect.Name, r, v, *v.State, fresh, *fresh.State)
-						}
-						if schedule, _ := pace.NewSchedule(rules, o.Policy); !reflect.DeepEqual(schedule, crawler.scheduleOf(kept)) {
-							t.Fatalf("%s of %+v\nkept:  %+v\nfresh: %+v", o.Dialect.Name, r, crawler.scheduleOf(kept), schedule)
-						}
-						asked++
-					}
-				}
-			}
-			c.Close()
-		}
-		t.Logf("%d verdicts and schedules", asked)
-	})
 }
 
 // okay is a Base that answers everything with 200.

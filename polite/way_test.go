@@ -142,31 +142,6 @@ func TestOneWay(t *testing.T) {
 // roundTrip is an opaque RoundTripper.
 type roundTrip struct{ http.RoundTripper }
 
-// TestTracing: a RoundTripper that traces gets robots.txt and pages, and its failures are no
-// permission.
-func TestTracing(t *testing.T) {
-	w := newWays(t)
-	var seen []string
-	fails := false
-	trace := base(func(r *http.Request) (*http.Response, error) {
-		if seen = append(seen, r.URL.Path+" "+r.UserAgent()); fails {
-			return nil, io.ErrClosedPipe
-		}
-		return w.site.Client().Transport.RoundTrip(r)
-	})
-	o := local()
-	o.Base = trace
-	w.get(t, o, w.site.URL)
-	if want := []string{"/robots.txt MyBot", "/page MyBot"}; !slices.Equal(seen, want) {
-		t.Errorf("it saw %q, want %q", seen, want)
-	}
-	fails = true
-	client, _ := newClient(t, o)
-	if _, err := client.Get(w.site.URL + "/page"); err == nil || !strings.Contains(err.Error(), "proxy-failed") && !strings.Contains(err.Error(), "proxy or transport failed") {
-		t.Errorf("without robots.txt a page ends with %v", err)
-	}
-}
-
 // TestGuardedPages: the guard checks pages too, with a caller's Dial or a proxy.
 func TestGuardedPages(t *testing.T) {
 	w := newWays(t)
