@@ -121,8 +121,8 @@ func siteBlocked(p *pass) {
 			}
 			if name == "*" {
 				b.others = true
-			} else if !b.seen[name] {
-				b.seen[name] = true
+			} else if low := strings.ToLower(name); !b.seen[low] { // google-cpp keeps the case
+				b.seen[low] = true
 				b.names = append(b.names, name)
 			}
 			if !slices.Contains(b.dialects, v.dialect.Name) {
