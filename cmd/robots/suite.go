@@ -161,6 +161,8 @@ func (s *suite) subject(file *suiteFile, folder string) {
 		s.wrong(line, "both robots and text; remove one")
 	case file.Text != nil:
 		s.text = file.Text
+	case strings.Contains(name, "\n"):
+		s.wrong(line, "robots is a file or a site; write the lines of a robots.txt below text: |")
 	case name == "-":
 		s.wrong(line, "robots cannot be standard input; name a file or a site")
 	case isURL(name):

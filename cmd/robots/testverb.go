@@ -299,20 +299,20 @@ func (o *outcome) about() string {
 	return o.subject
 }
 
-// sentence compares what is wanted with the result.
-func (o *outcome) sentence(budget int) string {
+// sentence compares what is wanted with the result, in some dialects.
+func (o *outcome) sentence(dialects string, budget int) string {
 	s := o.test.agents[0] + " " + o.about() + ": want " + o.want
 	switch {
 	case o.undecided:
-		return s + ", undecided (" + o.dialect + "), " + helps(budget)
+		return s + ", undecided (" + dialects + "), " + helps(budget)
 	case o.ok:
-		return s + " (" + o.dialect + ")"
+		return s + " (" + dialects + ")"
 	}
 	s += ", got " + o.got
 	if o.witness != "" {
 		s += " for " + o.witness
 	}
-	s += " (" + o.dialect + ")"
+	s += " (" + dialects + ")"
 	if o.kind != aboutDelay {
 		s += ", " + reasonOf(o.verdict)
 	}
@@ -343,7 +343,7 @@ func (t *tester) write(all []*outcome) error {
 		}
 		f := Finding{
 			File: o.suite.file, Region: Region{StartLine: o.line}, ID: "assertion", Case: o.test.name + ": " + claim, Class: o.dialect,
-			Message: o.test.name + ": " + o.sentence(t.budget), Details: o.why, Dialects: []string{o.dialect}, Undecided: o.undecided,
+			Message: o.test.name + ": " + o.sentence(o.dialect, t.budget), Details: o.why, Dialects: []string{o.dialect}, Undecided: o.undecided,
 		}
 		switch {
 		case o.undecided:
@@ -377,16 +377,32 @@ func summary(all []*outcome) string {
 	return text
 }
 
+// writeText writes what fails. Dialects in which an assertion fails in the same way share a
+// paragraph.
 func (t *tester) writeText(all []*outcome) {
+	type failure struct {
+		*assertion
+		text string
+	}
+	var failed []*outcome
+	dialects := map[failure][]string{}
 	for _, o := range all {
 		if o.ok {
 			continue
 		}
+		same := failure{o.assertion, o.sentence("", t.budget)}
+		if dialects[same] == nil {
+			failed = append(failed, o)
+		}
+		dialects[same] = append(dialects[same], o.dialect)
+	}
+	for _, o := range failed {
+		names := strings.Join(dialects[failure{o.assertion, o.sentence("", t.budget)}], ", ")
 		lead := t.palette.paint(red, "FAIL")
 		if o.undecided {
 			lead = t.palette.paint(yellow, "OPEN")
 		}
-		fmt.Fprintf(t.std.out, "%s %s:%d: %s\n     %s\n", lead, robots.Printable(o.suite.file), o.line, robots.Printable(o.test.name), robots.Printable(o.sentence(t.budget)))
+		fmt.Fprintf(t.std.out, "%s %s:%d: %s\n     %s\n", lead, robots.Printable(o.suite.file), o.line, robots.Printable(o.test.name), robots.Printable(o.sentence(names, t.budget)))
 		for line := range strings.Lines(o.why) {
 			fmt.Fprint(t.std.out, strings.TrimRight("     "+line, " \n")+"\n")
 		}
