@@ -224,12 +224,12 @@ func (b *planner) overriding(i int) string {
 	}
 	switch len(lines) {
 	case 0:
-		return "the site is closed whenever it holds"
+		return "the site is closed whenever it applies"
 	case 1:
-		return "line " + strconv.Itoa(lines[0]) + " decides whenever it holds"
+		return "line " + strconv.Itoa(lines[0]) + " decides whenever it applies"
 	}
 	slices.Sort(lines)
-	s := "other lines decide whenever it holds: " + strconv.Itoa(lines[0])
+	s := "other lines decide whenever it applies: " + strconv.Itoa(lines[0])
 	for _, n := range lines[1:min(len(lines), most)] {
 		s += ", " + strconv.Itoa(n)
 	}
