@@ -31,19 +31,19 @@ func ending(r *fetch.Record) time.Time {
 // phase returns the phase of a record. A failure is never ahead. A record from the future is
 // due.
 func (c *Cache) phase(r *fetch.Record, now time.Time) phase {
-	end := ending(r)
-	soon := end
-	if life := end.Sub(r.Fetched); r.Outcome.Good() && life > 0 && !c.o.UseToEnd {
-		soon = r.Fetched.Add(life / 5 * 4)
+	age, life := now.Sub(r.Fetched), ending(r).Sub(r.Fetched)
+	soon := life
+	if r.Outcome.Good() && !c.o.UseToEnd {
+		soon = min(life, life/5*4)
 	}
 	switch {
-	case r.Fetched.Sub(now) > skewMost:
+	case age < -skewMost:
 		return due
-	case now.Before(soon):
+	case age < soon:
 		return fresh
-	case now.Before(end):
+	case age < life:
 		return ahead
-	case now.Before(end.Add(c.o.StaleMost)):
+	case age-life < c.o.StaleMost:
 		return due
 	}
 	return overdue

@@ -102,6 +102,11 @@ func (m *memory) usage() (origins int, bytes int64) {
 	return m.lru.Len(), m.size
 }
 
+// isOf reports whether rules are those of a crawler.
+func (k *madeRules) isOf(c *Crawler) bool {
+	return k.of == c || k.crawler.Failure == c.Failure && slices.Equal(k.crawler.Tokens, c.Tokens) && k.crawler.Dialect == c.Dialect
+}
+
 // grow changes the size of an item.
 func (m *memory) grow(it *item, bytes int64) {
 	m.mu.Lock()
@@ -118,11 +123,14 @@ func (m *memory) grow(it *item, bytes int64) {
 func (m *memory) rules(it *item, r *fetch.Record, c *Crawler, now time.Time) *robots.Rules {
 	it.mu.Lock()
 	defer it.mu.Unlock()
-	at := slices.IndexFunc(it.rules, func(k madeRules) bool {
-		return k.degraded == r.Degraded && k.of == c || k.degraded == r.Degraded && k.crawler.Failure == c.Failure && slices.Equal(k.crawler.Tokens, c.Tokens) && k.crawler.Dialect == c.Dialect
-	})
-	if at >= 0 && !now.Before(it.rules[at].from) && (it.rules[at].until.IsZero() || now.Before(it.rules[at].until)) {
-		return it.rules[at].rules
+	at := len(it.rules) - 1
+	for ; at >= 0; at-- {
+		if k := &it.rules[at]; k.degraded == r.Degraded && k.isOf(c) {
+			if !now.Before(k.from) && (k.until.IsZero() || now.Before(k.until)) {
+				return k.rules
+			}
+			break
+		}
 	}
 	k := madeRules{of: c, crawler: *c, degraded: r.Degraded, rules: c.Failure.Rules(r, c.Dialect, now, c.Tokens...)}
 	k.crawler.Tokens = slices.Clone(c.Tokens)
