@@ -83,21 +83,12 @@ func plainUser(authority string) int {
 }
 
 // cutHost cuts the host of an origin, and its port unless that is the default, from the
-// beginning of s. It reports false for hosts with other characters than letters, digits, '.'
-// and '-', which parsers might read differently.
+// beginning of s. It reports false for hosts in another form, which parsers might read
+// differently.
 func cutHost(s string, origin robots.Origin) (rest string, ok bool) {
 	host := origin.Host()
-	if len(s) < len(host) {
+	if len(s) < len(host) || s[:len(host)] != host && !strings.EqualFold(s[:len(host)], host) {
 		return "", false
-	}
-	for i := range len(host) {
-		c := s[i]
-		if 'A' <= c && c <= 'Z' {
-			c |= 0x20
-		}
-		if c != host[i] || (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '.' && c != '-' {
-			return "", false
-		}
 	}
 	port := 0
 	if s = s[len(host):]; s != "" && s[0] == ':' {

@@ -138,7 +138,7 @@ func TestJudgedAgain(t *testing.T) {
 // cuts as that of the origin.
 func TestCutHost(t *testing.T) {
 	random := rand.New(rand.NewPCG(3986, 2))
-	parts := strings.Fields("a b example com www xn-- xn--bcher-kva bücher - _ . .. 0 1 127 0x7f %61 A : :80 :443 @ u@ [::1] \\ ~ é ! * ß \u3002 \u200d")
+	parts := strings.Fields("a b example com www xn-- xn--bcher-kva bücher - _ . .. 0 1 127 0x7f %61 A : :80 :443 @ u@ [::1] \\ ~ é ! * ( ) + , ; = $ & ' \" < > [ ] { } | ^ ` ? # / ß \u3002 \u200d")
 	cuts := 0
 	for range campaign.Size(20_000, 100_000, 3_000_000) {
 		host := ""
