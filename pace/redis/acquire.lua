@@ -30,13 +30,7 @@ for k, key in ipairs(KEYS) do
       doubted = p.doubted or doubted
     else
       mine = true
-      if last == p.start then
-        if mode == 2 then -- acquired by the call that has shown the step, which did not know it
-          last = min(p.before + step, p.start)
-        elseif mode == 3 then
-          last = p.before
-        end
-      end
+      if last == p.start and (mode == 2 or mode == 3) then last = before(p) end
     end
   end
 

@@ -112,9 +112,8 @@ type node struct {
 	id      string       // the beginning of its replication id
 	retryAt atomic.Int64 // Unix nanoseconds, before which no call is made as one has failed
 
-	mu              sync.Mutex
-	server          micros    // a time of its clock, the anchor, 0 for none
-	local, received time.Time // this machine's, just before and after
+	mu     sync.Mutex
+	anchor reading // of its clock, zero for none
 	// The last step forward of the clock: when it was noticed, and the sum of all steps.
 	noticed, step micros
 }
@@ -122,9 +121,9 @@ type node struct {
 const (
 	// clockSlack is by how much a server's clock may be ahead of this machine's before it counts
 	// as a step, with a thousandth of the time since the anchor: clocks drift and are slewed.
-	clockSlack = 10 * time.Millisecond
+	clockSlack = 2 * time.Millisecond
 	// anchorFor is for how long an anchor stays, so that many small steps add up.
-	anchorFor = time.Minute
+	anchorFor = 5 * time.Second
 	// startable is for how long after the server has confirmed a permit its request may start
 	// without asking again. A server that lost its memory counts all sites as requested so much
 	// later: the permits that it has lost have started then.
@@ -132,27 +131,39 @@ const (
 )
 
 // observe notes a reading of the node's clock, and reports whether it was set forward.
-func (n *node) observe(r reading) (stepped bool) {
+func (n *node) observe(r reading) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	elapsed := between(n.local, r.received)
-	ahead := r.now - n.server - microsOf(between(n.local, r.sent))
+	old := n.anchor
+	step, back := r.step(old), r.ahead(old)
 	switch {
-	case n.server == 0:
-	case ahead < 0:
-		if ahead < -microsOf(clockSlack) { // it was set back
-			n.step = max(n.step+ahead, 0)
-			n.noticed = min(n.noticed, r.now)
-		}
-	case r.now > n.server+microsOf(elapsed+clockSlack+elapsed/1000):
-		// The step is at most the time that did not pass here, by the bounds that make it longest.
-		n.noticed, n.step = r.now, n.step+math.Ceil(max(ahead, r.now-n.server-microsOf(r.sent.Sub(n.received))))
-		stepped = true
-	case elapsed < anchorFor:
+	case old.now == 0:
+	case step > 0:
+		n.noticed, n.step = r.now, n.step+step
+	case back < -microsOf(clockSlack): // it was set back
+		n.step = max(n.step+back, 0)
+		n.noticed = min(n.noticed, r.now)
+	case back >= 0 && between(old.sent, r.received) < anchorFor:
 		return false
 	}
-	n.server, n.local, n.received = r.now, r.sent, r.received
-	return stepped
+	n.anchor = r
+	return step > 0
+}
+
+// ahead returns the time that passed on the server's clock since an earlier reading, less the
+// most that passed here.
+func (r reading) ahead(old reading) micros {
+	return r.now - old.now - microsOf(between(old.sent, r.sent))
+}
+
+// step returns the most by which the server's clock was set forward since an earlier reading,
+// 0 if that cannot be told from drift and the time of the calls.
+func (r reading) step(old reading) micros {
+	elapsed := between(old.sent, r.received)
+	if old.now == 0 || r.now <= old.now+microsOf(elapsed+clockSlack+elapsed/1000) {
+		return 0
+	}
+	return math.Ceil(max(r.ahead(old), r.now-old.now-microsOf(r.sent.Sub(old.received))))
 }
 
 // noServer is the id of no server.
@@ -177,7 +188,7 @@ func (n *node) estimate() time.Time {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return timeAt(n.server + microsOf(now.Sub(n.local)))
+	return timeAt(n.anchor.now + microsOf(now.Sub(n.anchor.sent)))
 }
 
 func (n *node) stepped() bool {

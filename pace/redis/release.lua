@@ -15,7 +15,7 @@ for _, key in ipairs(KEYS) do
   end
   local at = now - ago
   if result % 4 == 3 then
-    if permit and last == permit.start then last = permit.before end
+    if permit and last == permit.start then last = before(permit) end
   elseif permit or result < 4 then
     last = max(last, at)
     if permit and result % 4 == 1 then

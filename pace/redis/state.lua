@@ -4,13 +4,19 @@
 -- after the last overload a back-off is deleted.
 local arg = ARGV[1]
 local clock, noticed, step, startable, forget, n = unpick('<c8dddd', arg)
-if clock ~= server or noticed > now then noticed = 0 end
+if server and clock ~= server or noticed > now then noticed = 0 end
 
 -- moved returns by how much the clock was set since a value was written.
 local function moved(written)
   if not server then return 0 end
   if written > now then return now - written end
   return written <= noticed and min(step, noticed - written) or 0
+end
+
+-- before returns the end of the last response before a permit that has started no request. A
+-- call that has shown a step did not know it, and wrote an older time as if it were new.
+local function before(p)
+  return p.before <= noticed and min(p.before + step, p.start) or p.before
 end
 
 -- The state of the current site.
