@@ -103,10 +103,13 @@ func (w *watcher) watch(ctx context.Context) (int, error) {
 	}
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	for {
+	for first := true; ; first = false {
 		status, err := w.round(ctx, origins, expected)
-		if err != nil || w.every == 0 {
+		switch {
+		case w.every == 0, err != nil && (first || ctx.Err() != nil):
 			return status, err
+		case err != nil: // such as a webhook that is down for some time
+			complain(w.std, w.name, err)
 		}
 		if err := w.std.out.Flush(); err != nil {
 			return exitBad, err

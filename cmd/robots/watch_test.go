@@ -23,11 +23,13 @@ func TestWebhook(t *testing.T) {
 	var mu sync.Mutex
 	text, failures := "User-agent: *\nDisallow: /a\n", 0
 	var posts []string
+	fetched, posted := func() {}, func() {} // called with mu
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
 		if r.Method != http.MethodPost {
 			_, _ = io.WriteString(w, text)
+			fetched()
 			return
 		}
 		if failures > 0 {
@@ -37,6 +39,7 @@ func TestWebhook(t *testing.T) {
 		}
 		body, _ := io.ReadAll(r.Body)
 		posts = append(posts, r.Header.Get("Authorization")+" "+string(body))
+		posted()
 	}))
 	defer site.Close()
 	state := filepath.Join(t.TempDir(), "state.json")
@@ -73,5 +76,19 @@ func TestWebhook(t *testing.T) {
 	}
 	if posts := try(exitAllowed, "", 0, "--webhook-format", "slack"); len(posts) != 1 || !strings.Contains(posts[0], `{"text":"*`+site.URL+`*: warning`) {
 		t.Errorf("posted for Slack: %q", posts)
+	}
+
+	// A loop goes on after a round that failed.
+	ctx, cancel := context.WithCancel(context.Background())
+	posts = nil
+	posted = func() { fetched = cancel } // in the fourth round
+	fetched = func() {
+		text, failures, fetched = blocked, webhookTries, func() {} // for the second round
+	}
+	var out bytes.Buffer
+	args := []string{"watch", "--allow-private", "--state", state, "--webhook", site.URL + "/hook", "--every", "1s", site.URL}
+	run(ctx, args, strings.NewReader(""), &out, &out)
+	if len(posts) != 1 || !strings.Contains(out.String(), "cannot post to --webhook after 4 attempts") {
+		t.Errorf("posts %q: %s", posts, out.String())
 	}
 }
