@@ -368,32 +368,88 @@ func (s *Store) writer() {
 }
 
 func (s *Store) commit(batch []write) error {
-	return guarded(func() error {
-		return s.db.Update(func(tx *bbolt.Tx) error {
-			for _, w := range batch {
-				if err := w.change(tx); err != nil {
-					return err
-				}
+	return s.update(func(tx *bbolt.Tx) error {
+		for _, w := range batch {
+			if err := w.change(tx); err != nil {
+				return err
 			}
-			if s.full(tx) {
-				return s.drop(tx, 16)
-			}
-			return nil
-		})
+		}
+		if s.full(tx) {
+			return s.drop(tx, 16)
+		}
+		return nil
 	})
 }
 
 // commitOne makes a change that might lack room: a large record needs many consecutive pages.
-// It drops more and more other entries until there is room.
+// It drops more and more other entries until there is room. To drop few needs few free pages.
 func (s *Store) commitOne(one []write) error {
 	err := s.commit(one)
-	for part := int64(16); errors.Is(err, bberrors.ErrMaxSizeReached) && part > 1; part /= 2 {
-		err = guarded(func() error { return s.db.Update(func(tx *bbolt.Tx) error { return s.drop(tx, part) }) })
-		if err == nil {
+	for part := int64(1024); errors.Is(err, bberrors.ErrMaxSizeReached) && part > 1; part /= 4 {
+		if s.update(func(tx *bbolt.Tx) error { return s.drop(tx, part) }) == nil {
+			err = s.commit(one)
+		}
+	}
+	if errors.Is(err, bberrors.ErrMaxSizeReached) && one[0].size < s.size/64 {
+		if err = s.rebuild(); err == nil {
 			err = s.commit(one)
 		}
 	}
 	return err
+}
+
+// rebuild drops all entries but the newest, an eighth of the file. A change copies whole pages of
+// the tree, a large entry with its neighbors: if the free pages are too scattered for that, only
+// to drop the tree itself makes room.
+func (s *Store) rebuild() error {
+	type entry struct{ key, value []byte }
+	var newest []entry
+	room := min(s.size/8, 32<<20) // bytes in memory
+	err := guarded(func() error {
+		return s.db.View(func(tx *bbolt.Tx) error {
+			records, order := tx.Bucket(recordsBucket), tx.Bucket(orderBucket).Cursor()
+			for at, key := order.Last(); at != nil && room > 0; at, key = order.Prev() {
+				if value := records.Get(key); len(value) >= headerSize && bytes.Equal(value[:8], at) {
+					newest = append(newest, entry{bytes.Clone(key), bytes.Clone(value)})
+					room -= entryBytes(key, value)
+				}
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return err
+	}
+	err = s.update(func(tx *bbolt.Tx) error {
+		sequence := tx.Bucket(orderBucket).Sequence()
+		tx.OnCommit(func() { s.live.Store(0) })
+		for _, name := range [][]byte{recordsBucket, orderBucket} {
+			if err := tx.DeleteBucket(name); err != nil {
+				return err
+			}
+			if _, err := tx.CreateBucket(name); err != nil {
+				return err
+			}
+		}
+		return tx.Bucket(orderBucket).SetSequence(sequence)
+	})
+	if err != nil {
+		return err
+	}
+	return s.update(func(tx *bbolt.Tx) error {
+		for _, e := range newest {
+			tx.OnCommit(func() { s.live.Add(entryBytes(e.key, e.value)) })
+			if err := errors.Join(tx.Bucket(recordsBucket).Put(e.key, e.value), tx.Bucket(orderBucket).Put(e.value[:8], e.key)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// update runs a transaction.
+func (s *Store) update(do func(tx *bbolt.Tx) error) error {
+	return guarded(func() error { return s.db.Update(do) })
 }
 
 // full reports whether entries take more than half of the file, or used pages more than three

@@ -368,6 +368,32 @@ func TestSize(t *testing.T) {
 	t.Logf("%d MB in %d writes through a file of at most %d bytes, bound %d: %d entries", written/1e6, n, most, size, counts(t, s))
 }
 
+// TestScattered: large entries scatter the free pages of a small file, and small ones are
+// written nevertheless.
+func TestScattered(t *testing.T) {
+	const size = 1 << 20
+	s := mustOpen(t, filepath.Join(t.TempDir(), "robots.cache"), Options{Size: size})
+	for n := range campaign.Size(15, 60, 1000) {
+		var wg sync.WaitGroup
+		for k := range 50 {
+			i := 50*n + k
+			body := string(noise(6 * []int{1, 50, 200, 1000, 10_000}[i%5*(i%11)/10]))
+			wg.Go(func() { put(t, s, cache.Entry{Record: cachetest.Record(cachetest.Origin(i%1700), body)}) })
+		}
+		wg.Wait()
+		put(t, s, sampleEntry(8000+n))
+		if _, err := s.Get(t.Context(), cachetest.Origin(8000+n)); err != nil {
+			t.Fatalf("the entry written last, %d: %v", n, err)
+		}
+	}
+	if info, err := os.Stat(s.path); err != nil || info.Size() > size {
+		t.Errorf("the file: %v bytes, %v", info.Size(), err)
+	}
+	if kept := s.live.Load(); kept < size/16 {
+		t.Errorf("only %d bytes kept in %d", kept, size)
+	}
+}
+
 // TestExpired: expired entries are removed with later writes, a few at a time, whatever the
 // clock.
 func TestExpired(t *testing.T) {
