@@ -382,7 +382,7 @@ func (s *Store) commit(batch []write) error {
 }
 
 // commitOne makes a change that might lack room: a large record needs many consecutive pages.
-// It drops more and more other entries until there is room. To drop few needs few free pages.
+// It drops more and more other entries until there is room; dropping few needs few free pages.
 func (s *Store) commitOne(one []write) error {
 	err := s.commit(one)
 	for part := int64(1024); errors.Is(err, bberrors.ErrMaxSizeReached) && part > 1; part /= 4 {
@@ -398,9 +398,9 @@ func (s *Store) commitOne(one []write) error {
 	return err
 }
 
-// rebuild drops all entries but the newest, an eighth of the file. A change copies whole pages of
-// the tree, a large entry with its neighbors: if the free pages are too scattered for that, only
-// to drop the tree itself makes room.
+// rebuild drops all entries but the newest, an eighth of the file. Every change copies pages, with
+// a large entry many consecutive ones. If the free pages are too scattered for any change, only
+// dropping a whole bucket makes room.
 func (s *Store) rebuild() error {
 	type entry struct{ key, value []byte }
 	var newest []entry
