@@ -24,6 +24,9 @@ func Format(body []byte) ([]byte, error) {
 	return out, nil
 }
 
+// marks are the first bytes of the byte order marks of UTF-8 and UTF-16.
+const marks = "\xEF\xFE\xFF"
+
 // layout formats a file.
 func layout(f *robots.File) []byte {
 	var out []byte
@@ -41,7 +44,7 @@ func layout(f *robots.File) []byte {
 	}
 	for l := range f.Lines() {
 		text := written(f, l)
-		if len(out) == 0 && len(lines) == 0 && text != "" && text[0] == byteOrderMark[0] && (l.Span.Start > 0 || f.Text(l.Span)[0] != text[0]) {
+		if len(out) == 0 && len(lines) == 0 && text != "" && strings.IndexByte(marks, text[0]) >= 0 && (l.Span.Start > 0 || f.Text(l.Span)[0] != text[0]) {
 			out, blank = append(out, '\n'), false // at the start of the file engines would ignore the mark, or part of it (C-07)
 		}
 		switch {
