@@ -345,10 +345,7 @@ func (l *Local) expire(origin id, a *active, at moment) {
 
 // permit acquires the start of a decision.
 func (l *Local) permit(d *decision, r Request) Permit {
-	lifetime := l.options.Lifetime
-	if r.Lifetime > 0 {
-		lifetime = min(r.Lifetime, maxLifetime)
-	}
+	lifetime := l.options.LifetimeOf(r)
 	at, reasons := d.reasons()
 	p := Permit{
 		ID: rand.Text(), Origin: r.Origin, Schedule: r.Schedule,

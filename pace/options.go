@@ -135,6 +135,14 @@ func (o Options) check() error {
 	return nil
 }
 
+// LifetimeOf returns how long after its start a permit for r expires. Call it on filled options.
+func (o Options) LifetimeOf(r Request) time.Duration {
+	if r.Lifetime > 0 {
+		return min(r.Lifetime, maxLifetime)
+	}
+	return o.Lifetime
+}
+
 // At returns the time between two requests to an address, and between two fetches of
 // robots.txt, 0 for no limit. Call it on filled options.
 func (o Options) At(addr netip.Addr) (requests, fetches time.Duration) {

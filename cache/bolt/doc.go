@@ -34,5 +34,6 @@
 // Options.Size limits the file. The oldest writes are dropped when entries take more than half
 // of it, or used pages more than three quarters: pages are not full, and a write needs new
 // pages before it frees old ones. If the free pages are too scattered for a write, all but the
-// newest entries are dropped. A file never shrinks; free pages are reused.
+// newest entries are dropped, and if the process is killed at that moment these too. A file
+// never shrinks; free pages are reused.
 package bolt

@@ -381,28 +381,32 @@ func summary(all []*outcome) string {
 // paragraph.
 func (t *tester) writeText(all []*outcome) {
 	type failure struct {
+		*outcome
+		dialects []string
+	}
+	type key struct {
 		*assertion
 		text string
 	}
-	var failed []*outcome
-	dialects := map[failure][]string{}
+	var failed []*failure
+	made := map[key]*failure{}
 	for _, o := range all {
 		if o.ok {
 			continue
 		}
-		same := failure{o.assertion, o.sentence("", t.budget)}
-		if dialects[same] == nil {
-			failed = append(failed, o)
+		k := key{o.assertion, o.sentence("", t.budget)}
+		if made[k] == nil {
+			made[k] = &failure{outcome: o}
+			failed = append(failed, made[k])
 		}
-		dialects[same] = append(dialects[same], o.dialect)
+		made[k].dialects = append(made[k].dialects, o.dialect)
 	}
 	for _, o := range failed {
-		names := strings.Join(dialects[failure{o.assertion, o.sentence("", t.budget)}], ", ")
 		lead := t.palette.paint(red, "FAIL")
 		if o.undecided {
 			lead = t.palette.paint(yellow, "OPEN")
 		}
-		fmt.Fprintf(t.std.out, "%s %s:%d: %s\n     %s\n", lead, robots.Printable(o.suite.file), o.line, robots.Printable(o.test.name), robots.Printable(o.sentence(names, t.budget)))
+		fmt.Fprintf(t.std.out, "%s %s:%d: %s\n     %s\n", lead, robots.Printable(o.suite.file), o.line, robots.Printable(o.test.name), robots.Printable(o.sentence(strings.Join(o.dialects, ", "), t.budget)))
 		for line := range strings.Lines(o.why) {
 			fmt.Fprint(t.std.out, strings.TrimRight("     "+line, " \n")+"\n")
 		}

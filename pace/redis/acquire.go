@@ -44,15 +44,11 @@ type decision struct {
 	err     error
 }
 
-// maxLifetime is the longest lifetime of a permit (pace.Request).
-const maxLifetime = 12 * time.Hour
-
 // newDecision returns a decision about a request of a caller.
 func (l *Limiter) newDecision(r pace.Request, mode byte, within time.Duration) *decision {
-	d := &decision{request: r, mode: mode, within: within, lifetime: l.settings().Lifetime}
+	d := &decision{request: r, mode: mode, within: within, lifetime: l.settings().LifetimeOf(r)}
 	switch {
 	case r.Lifetime > 0:
-		d.lifetime = min(r.Lifetime, maxLifetime)
 		d.id = sharedID()
 	case mode >= modeAcquire:
 		d.id = l.newID()

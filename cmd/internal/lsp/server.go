@@ -48,7 +48,7 @@ func Serve(in io.Reader, out io.WriteCloser, version string) error {
 
 type server struct {
 	version string
-	exited  chan error
+	exited  chan error     // results of exit, and of the connection
 	down    atomic.Bool    // the client has sent shutdown
 	pending sync.WaitGroup // goroutines that lint
 	linting sync.Mutex     // one at a time
