@@ -91,6 +91,7 @@ var variable = []struct {
 	{regexp.MustCompile(`"seconds":[\d.e-]+`), `"seconds":0.012`},
 	{regexp.MustCompile(`since 20[\d-]+( |T)[\d:]+( UTC|Z)?`), `since 2026-11-21T09:00:00Z`},
 	{regexp.MustCompile(`max-age=\d+`), `max-age=86400`},
+	{regexp.MustCompile(`(?s)max-age=\d+(.*"next_try")`), `max-age=60$1`},
 	{regexp.MustCompile(`Retry-After: \d+`), `Retry-After: 60`},
 }
 
