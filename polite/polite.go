@@ -75,6 +75,7 @@ type Transport struct {
 	options Options
 	tokens  []string
 	crawler cache.Crawler
+	sites   sites
 	own     *cache.Cache // made by New
 	closed  atomic.Bool
 }
@@ -220,7 +221,7 @@ func UserInitiated(ctx context.Context) context.Context {
 
 // Verdict returns the verdict of robots.txt for a URL, without requesting it.
 func (t *Transport) Verdict(ctx context.Context, url string) (robots.Verdict, error) {
-	origin, path, err := parseURL(url)
+	origin, path, err := t.sites.parse(url)
 	if err != nil {
 		return robots.Verdict{}, err
 	}
@@ -234,7 +235,7 @@ func (t *Transport) Verdict(ctx context.Context, url string) (robots.Verdict, er
 // NotBefore returns when a request to a URL could start, and why, as a refused permit. It
 // acquires nothing.
 func (t *Transport) NotBefore(ctx context.Context, url string) (pace.Permit, error) {
-	origin, _, err := parseURL(url)
+	origin, _, err := t.sites.parse(url)
 	if err != nil {
 		return pace.Permit{}, err
 	}

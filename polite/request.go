@@ -38,81 +38,80 @@ func target(req *http.Request) (robots.Origin, robots.Path, error) {
 	return origin, path, nil
 }
 
-// parseURL is robots.ParseURL for URLs that net/http can request: net/url must read the same
+// sites remembers the origins of the beginnings of URLs, such as "https://example.com", which a
+// crawler repeats from page to page.
+type sites struct {
+	mu    sync.Mutex
+	known map[string]robots.Origin
+}
+
+const (
+	maxSites = 1 << 14 // then all are forgotten
+	maxBegin = 300     // bytes of a beginning that is remembered
+)
+
+// parse is robots.ParseURL for URLs that net/http can request: net/url must read the same
 // host.
-func parseURL(rawURL string) (robots.Origin, robots.Path, error) {
+func (s *sites) parse(rawURL string) (robots.Origin, robots.Path, error) {
+	if origin, rest := s.find(rawURL); !origin.IsZero() {
+		path, err := robots.ParsePath(rest)
+		return origin, path, err
+	}
 	origin, path, err := robots.ParseURL(rawURL)
 	if err != nil {
 		return robots.Origin{}, robots.Path{}, err
 	}
+	begin := rawURL
 	scheme := len(origin.Scheme()) + len("://")
-	authority := rawURL[scheme:]
-	rest, ok := cutHost(authority, origin)
-	if !ok {
-		rest, ok = cutHost(authority[plainUser(authority):], origin)
+	if i := strings.IndexAny(rawURL[scheme:], "/?#"); i >= 0 {
+		begin = rawURL[:scheme+i]
 	}
-	if ok && (rest == "" || strings.IndexByte("/?#", rest[0]) >= 0) {
-		return origin, path, nil
-	}
-	if i := strings.IndexAny(authority, "/?#"); i >= 0 {
-		authority = authority[:i]
-	}
-	u, err := url.Parse(rawURL[:scheme] + authority) //nolint:forbidigo // the host that net/url reads
+	u, err := url.Parse(begin) //nolint:forbidigo // the host that net/url reads
 	if err != nil {
 		return robots.Origin{}, robots.Path{}, fmt.Errorf("net/http cannot request the URL: %w", err)
 	}
-	if u.Host != authority && !names(origin, u.Host) {
+	if !names(origin, u.Host) {
 		return robots.Origin{}, robots.Path{}, fmt.Errorf("URL %q: net/http would request %q, not %s", rawURL, u.Host, origin)
+	}
+	if len(begin) <= maxBegin {
+		s.add(strings.Clone(begin))
 	}
 	return origin, path, nil
 }
 
-// plainUser returns the length of the user information at the beginning of an authority, with
-// its '@', 0 if there is none or if it has characters that parsers might read differently.
-func plainUser(authority string) int {
-	for i := range len(authority) {
-		switch c := authority[i]; {
-		case c == '@':
-			return i + 1
-		case 'a' <= c|0x20 && c|0x20 <= 'z', '0' <= c && c <= '9', strings.IndexByte("-._~:", c) >= 0:
-		default:
-			return 0
-		}
+// find returns the origin of a URL and its rest if the beginning is known and the rest begins
+// with one slash.
+func (s *sites) find(rawURL string) (origin robots.Origin, rest string) {
+	const least = len("http://a") // no shorter URL has a slash there that ends its host
+	if len(rawURL) <= least {
+		return robots.Origin{}, ""
 	}
-	return 0
+	end := least + strings.IndexByte(rawURL[least:], '/')
+	if end < least || strings.HasPrefix(rawURL[end:], "//") {
+		return robots.Origin{}, ""
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known[rawURL[:end]], rawURL[end:]
 }
 
-// cutHost cuts the host of an origin, and its port unless that is the default, from the
-// beginning of s. It reports false for hosts in another form, which parsers might read
-// differently.
-func cutHost(s string, origin robots.Origin) (rest string, ok bool) {
-	host := origin.Host()
-	if len(s) < len(host) || s[:len(host)] != host && !strings.EqualFold(s[:len(host)], host) {
-		return "", false
+// add adds the beginning of a URL.
+func (s *sites) add(begin string) {
+	origin, _, err := robots.ParseURL(begin) // which must not refer to the whole URL
+	if err != nil {
+		return
 	}
-	port := 0
-	if s = s[len(host):]; s != "" && s[0] == ':' {
-		for s = s[1:]; s != "" && '0' <= s[0] && s[0] <= '9' && port < 1<<16; s = s[1:] {
-			port = 10*port + int(s[0]-'0')
-		}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known == nil || len(s.known) >= maxSites {
+		s.known = map[string]robots.Origin{}
 	}
-	if port == 0 {
-		switch origin.Scheme() {
-		case "http":
-			port = 80
-		case "https":
-			port = 443
-		}
-	}
-	return s, port == origin.Port()
+	s.known[begin] = origin
 }
 
 // names reports whether a host with an optional port, from a URL or a Host header, is that
 // of an origin under its scheme.
 func names(origin robots.Origin, host string) bool {
-	if rest, ok := cutHost(host, origin); ok && rest == "" {
-		return true
-	}
 	o, _, err := robots.ParseURL(origin.Scheme() + "://" + host)
 	return err == nil && o == origin && !strings.ContainsAny(host, `@/?#\`)
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -134,37 +135,48 @@ func TestJudgedAgain(t *testing.T) {
 	}
 }
 
-// TestCutHost compares cutHost with net/url and robots.ParseURL: both read every host that it
-// cuts as that of the origin.
-func TestCutHost(t *testing.T) {
+// TestSites: a URL whose beginning is remembered is read as a new one, and net/url reads the
+// same host.
+func TestSites(t *testing.T) {
 	random := rand.New(rand.NewPCG(3986, 2))
-	parts := strings.Fields("a b example com www xn-- xn--bcher-kva bücher - _ . .. 0 1 127 0x7f %61 A : :80 :443 @ u@ [::1] \\ ~ é ! * ( ) + , ; = $ & ' \" < > [ ] { } | ^ ` ? # / ß \u3002 \u200d")
-	cuts := 0
+	parts := strings.Fields("a b example com www xn-- xn--bcher-kva bücher - _ . .. 0 1 127 0x7f %61 A : :80 :443 @ u@ u:p@ [::1] \\ ~ é ! * ( ) + , ; = $ & ' \" < > [ ] { } | ^ ` ß \u3002 \u200d")
+	rests := strings.Fields("/ ?q #f /a?b \\ :443/ // //a /x//y ?a/b #a/b /#")
+	var warm sites
+	known := 0
 	for range campaign.Size(20_000, 100_000, 3_000_000) {
 		host := ""
-		for range 1 + random.IntN(5) {
+		for range 1 + random.IntN(4) {
 			host += parts[random.IntN(len(parts))]
 		}
-		scheme := []string{"http", "https", "ftp", "HTTP"}[random.IntN(4)]
-		rawURL := scheme + "://" + host + []string{"", "/", "?q", "#f", "/a?b", "\\", ":443/"}[random.IntN(7)]
-		origin, _, err := robots.ParseURL(rawURL)
-		if err != nil {
-			continue
+		rawURL := []string{"http", "https", "ftp", "HTTP", "x"}[random.IntN(5)] + "://" + host
+		if random.IntN(9) > 0 {
+			rawURL += rests[random.IntN(len(rests))]
 		}
-		if rest, ok := cutHost(host, origin); !ok || rest != "" {
-			continue
+		if o, _ := warm.find(rawURL); !o.IsZero() {
+			known++
 		}
-		cuts++
-		u, err := url.Parse(scheme + "://" + host)
-		if again, _, err2 := robots.ParseURL(origin.Scheme() + "://" + host); err != nil || u.Host != host || u.User != nil || err2 != nil || again != origin {
-			t.Fatalf("%q is cut for %s; net/url reads %+v, %v; ParseURL %v, %v", rawURL, origin, u, err, again, err2)
+		var fresh sites
+		origin, path, err := fresh.parse(rawURL)
+		if o, p, err2 := warm.parse(rawURL); o != origin || p != path || (err == nil) != (err2 == nil) {
+			t.Fatalf("%q is %v, %v, %v, and remembered %v, %v, %v", rawURL, origin, path, err, o, p, err2)
+		}
+		o, p, err2 := robots.ParseURL(rawURL)
+		if err == nil && (o != origin || p != path || err2 != nil) {
+			t.Fatalf("%q is %v, %v, but ParseURL returns %v, %v, %v", rawURL, origin, path, o, p, err2)
+		}
+		if u, err2 := url.Parse(rawURL); err == nil && err2 == nil {
+			if o, _, err := robots.ParseURL(u.Scheme + "://" + u.Host); err != nil || o != origin {
+				t.Fatalf("%q is %v, but net/url requests %q", rawURL, origin, u.Host)
+			}
 		}
 	}
-	t.Logf("%d hosts", cuts)
-	for _, rawURL := range []string{"https://www.example.com", "https://www.example.com/", "http://a-b.example?q", "http://127.0.0.1/", "http://xn--bcher-kva.example#f"} {
-		origin, _, err := robots.ParseURL(rawURL)
-		if rest, ok := cutHost(origin.Host(), origin); err != nil || !ok || rest != "" {
-			t.Errorf("%q is not cut: %v", rawURL, err)
-		}
+	if known == 0 {
+		t.Error("no URL was known")
+	}
+	for i := range maxSites + 9 {
+		warm.add("https://" + strconv.Itoa(i) + ".example")
+	}
+	if n := len(warm.known); n > maxSites {
+		t.Errorf("%d sites are remembered", n)
 	}
 }
