@@ -45,7 +45,7 @@ func (s *Service) permits(r *request) (*answer, *Problem) {
 	case b.URLs == nil:
 		p = wrong(BadParameter, "body.urls", "", isMissing)
 	case most == 0:
-		p = wrong(BadParameter, "body.urls", "", "must have 1 entries or more")
+		p = wrong(BadParameter, "body.urls", "", "must not be empty")
 	case b.Most != nil:
 		most = *b.Most
 		p = outside("body.most", float64(most), 1, maxURLs)

@@ -277,7 +277,7 @@ func (s *Service) release(ctx context.Context, r *Return) *Problem {
 	case !ok:
 		return NewProblem(NotFound, "unknown permit")
 	case !s.now().Before(p.expires()):
-		return NewProblem(Ended, "the permit expired at "+stamp(p.expires())+" and counted as a request that timed out; use a longer hold")
+		return NewProblem(Ended, "the permit expired at "+stamp(p.expires())+": unless it was released before, its request counts as timed out; use a longer hold")
 	}
 	var err error
 	Wait(ctx, func() {

@@ -189,6 +189,36 @@ func TestPermitEnds(t *testing.T) {
 	}
 }
 
+// TestReleaseTwice: a second release is no error, and the interval of the site starts again; what it
+// reports of the load does not count, but its Retry-After does.
+func TestReleaseTwice(t *testing.T) {
+	var ahead atomic.Int64
+	now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	local, err := pace.NewLocal(pace.Options{Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, s := newBench(t, Parts{Now: now, Limiter: local}), newSite(t, "User-agent: *\nCrawl-delay: 10\n")
+	got := b.permit(fmt.Sprintf(`{"url":"%s/","hold":"1h"}`, s.URL))
+	for _, c := range []struct {
+		body  string
+		after time.Duration
+	}{{`{"status":200}`, 10 * time.Second}, {`{"status":503}`, 10 * time.Second}, {`{"status":200,"retry_after":60}`, time.Minute}} {
+		ahead.Add(int64(5 * time.Second))
+		if status := b.giveBack(got.Permit.ID, c.body); status != http.StatusOK {
+			t.Fatalf("%s: %d", c.body, status)
+		}
+		next := b.permit(fmt.Sprintf(`{"url":"%s/"}`, s.URL))
+		if next.Permit != nil {
+			t.Fatalf("%s: a permit at once", c.body)
+		}
+		at, err := time.Parse(time.RFC3339, *next.NotBefore)
+		if wait := at.Sub(now()); err != nil || wait < c.after-2*time.Second || wait > c.after+time.Second {
+			t.Errorf("%s: the next permit is in %v, %v; want %v", c.body, wait, err, c.after)
+		}
+	}
+}
+
 // TestPermitForged: an id that is invalid or changed is unknown.
 func TestPermitForged(t *testing.T) {
 	b, s := newBench(t, Parts{}), newSite(t, "")

@@ -309,15 +309,10 @@ func tooMany(location string, n, most int) *Problem {
 
 // outside returns a problem if a number is outside its bounds.
 func outside(location string, v, least, most float64) *Problem {
-	message := ""
-	switch {
-	case v < least:
-		message = fmt.Sprintf("must be %v or more", least)
-	case v > most:
-		message = fmt.Sprintf("must be %v or less", most)
-	default:
+	if least <= v && v <= most {
 		return nil
 	}
+	message := fmt.Sprintf("must be from %.0f to %.0f", least, most)
 	return NewProblem(BadParameter, describe(location)+" "+message, FieldError{Location: location, Message: message, Value: v})
 }
 
