@@ -6,15 +6,8 @@ import (
 	"slices"
 )
 
-// A Crawler is a crawler as File.Rules takes it: its dialect, and its product tokens,
-// most specific first.
-type Crawler struct {
-	Dialect Dialect
-	Tokens  []string
-}
-
-// Crawlers finds the rules of many crawlers in one file. It is made once for many files,
-// immutable and safe for concurrent use. The zero value holds no crawlers.
+// Crawlers finds the rules of many crawlers in one file. Add crawlers to the zero value once;
+// then it is safe for concurrent use with many files.
 type Crawlers struct {
 	n        int
 	dialects []dialectCrawlers
@@ -28,29 +21,23 @@ type dialectCrawlers struct {
 }
 
 type crawler struct {
-	at            int // in the list of Crawlers
+	at            int // in the order of Add
 	tokens, given []string
 	places        []int // of the tokens
 	ignoresStar   bool  // the group of '*' does not apply (D-53)
 }
 
-// NewCrawlers returns the crawlers of a list.
-func NewCrawlers(list ...Crawler) *Crawlers {
-	c := &Crawlers{n: len(list)}
-	for at, k := range list {
-		i := slices.IndexFunc(c.dialects, func(s dialectCrawlers) bool { return *s.dialect == k.Dialect })
-		if i < 0 {
-			i = len(c.dialects)
-			c.dialects = append(c.dialects, dialectCrawlers{dialect: shared(&k.Dialect), places: map[string]int{"*": 0}})
-		}
-		c.dialects[i].add(at, k.Tokens)
+// Add adds a crawler with its dialect and its product tokens, as File.Rules takes them.
+func (c *Crawlers) Add(d Dialect, tokens ...string) {
+	i := slices.IndexFunc(c.dialects, func(s dialectCrawlers) bool { return *s.dialect == d })
+	if i < 0 {
+		i = len(c.dialects)
+		c.dialects = append(c.dialects, dialectCrawlers{dialect: shared(&d), places: map[string]int{"*": 0}})
 	}
-	return c
-}
-
-func (s *dialectCrawlers) add(at int, given []string) {
-	r := newRules(nil, s.dialect, given)
-	k := crawler{at: at, tokens: r.tokens, given: r.given, ignoresStar: s.dialect.ignoresStar(r.tokens)}
+	s := &c.dialects[i]
+	r := newRules(nil, s.dialect, tokens)
+	k := crawler{at: c.n, tokens: r.tokens, given: r.given, ignoresStar: s.dialect.ignoresStar(r.tokens)}
+	c.n++
 	for _, t := range k.tokens {
 		if !s.dialect.ExactCase {
 			t = lowerString(t)
@@ -66,10 +53,10 @@ func (s *dialectCrawlers) add(at int, given []string) {
 	s.crawlers = append(s.crawlers, k)
 }
 
-// Rules returns the rules of each crawler in f, in the order of the list, with the verdicts of
-// f.Rules(crawler.Dialect, crawler.Tokens...). The file is read once per dialect. Crawlers
+// Rules returns the rules of each crawler in f, in the order of Add, with the verdicts of
+// f.Rules for its dialect and tokens. The file is read once per dialect. Crawlers
 // with the same groups share their rules, and those that the file does not name share rules
-// without Tokens, so memory is bounded by the file and not by the list.
+// without Tokens, so memory is bounded by the file and not by the number of crawlers.
 func (c *Crawlers) Rules(f *File) []*Rules {
 	return c.rules(func(Dialect) *Rules { return &Rules{file: f} }, minCopied)
 }

@@ -13,6 +13,20 @@ import (
 	"github.com/robotskit/robots/internal/campaign"
 )
 
+// A caller is a crawler to add to Crawlers.
+type caller struct {
+	Dialect Dialect
+	Tokens  []string
+}
+
+func crawlersOf(list ...caller) *Crawlers {
+	all := new(Crawlers)
+	for _, k := range list {
+		all.Add(k.Dialect, k.Tokens...)
+	}
+	return all
+}
+
 // said is everything that rules report about themselves and about a path.
 func said(r *Rules, path string) string {
 	var b strings.Builder
@@ -56,7 +70,7 @@ func checkCrawlers(t *testing.T, body []byte, path string, more ...string) {
 	t.Helper()
 	f := Parse(body)
 	rng := rand.New(rand.NewPCG(uint64(len(body)), uint64(len(path))))
-	var list []Crawler
+	var list []caller
 	dialects := Dialects()
 	for _, d := range Dialects() {
 		dialects = append(dialects, likeNobody(rng, d))
@@ -73,14 +87,14 @@ func checkCrawlers(t *testing.T, body []byte, path string, more ...string) {
 			}
 		}
 		for _, tokens := range lists {
-			list = append(list, Crawler{d, tokens})
+			list = append(list, caller{d, tokens})
 		}
 	}
 	alone := make([]string, len(list))
 	for i, k := range list {
 		alone[i] = said(f.Rules(k.Dialect, k.Tokens...), path)
 	}
-	c := NewCrawlers(list...)
+	c := crawlersOf(list...)
 	for _, least := range []int{minCopied, -8*len(body) - 1} { // copies, the pool
 		for i, got := range c.rules(func(Dialect) *Rules { return &Rules{file: f} }, least) {
 			k := list[i]
@@ -122,8 +136,8 @@ func TestCrawlersIndexPage(t *testing.T) {
 	same := other
 	same.IndexHTML = false
 	f := Parse([]byte("User-agent: a\nAllow: index.html\nDisallow: /"))
-	list := []Crawler{{same, []string{"a"}}, {other, []string{"a"}}}
-	for i, r := range NewCrawlers(list...).Rules(f) {
+	list := []caller{{same, []string{"a"}}, {other, []string{"a"}}}
+	for i, r := range crawlersOf(list...).Rules(f) {
 		if got, want := r.Allowed(Path{"/"}), list[i].Dialect.IndexHTML; got != want {
 			t.Errorf("caller %d: allowed %v, want %v", i, got, want)
 		}
@@ -142,9 +156,9 @@ func TestCrawlersFiles(t *testing.T) {
 func TestCrawlersState(t *testing.T) {
 	f := Parse([]byte("User-agent: a\nDisallow: /a\n\nUser-agent: *\nDisallow: /b\n"))
 	none := DisallowAll(Bing, ReasonUnreachable)
-	list := []Crawler{{Google, []string{"a"}}, {Bing, []string{"a"}}, {Google, []string{"b"}}, {Google, []string{"APIs-Google"}}}
+	list := []caller{{Google, []string{"a"}}, {Bing, []string{"a"}}, {Google, []string{"b"}}, {Google, []string{"APIs-Google"}}}
 	asked := 0
-	for i, r := range NewCrawlers(list...).RulesBy(func(d Dialect) *Rules {
+	for i, r := range crawlersOf(list...).RulesBy(func(d Dialect) *Rules {
 		if asked++; d == Bing {
 			return none
 		}
@@ -164,7 +178,7 @@ func TestCrawlersState(t *testing.T) {
 	if asked != 2 {
 		t.Errorf("asked %d times for two dialects", asked)
 	}
-	for i, r := range NewCrawlers(list...).RulesBy(func(Dialect) *Rules { return nil }) {
+	for i, r := range crawlersOf(list...).RulesBy(func(Dialect) *Rules { return nil }) {
 		if v := r.Match(RawPath("/")); v.Allowed || v.Reason != ReasonInvalid {
 			t.Errorf("caller %d of no rules: %v", i, v)
 		}
@@ -179,7 +193,7 @@ func TestCrawlersPool(t *testing.T) {
 		fmt.Fprintf(&rules, "Disallow: /p%d/\n", i)
 	}
 	f := Parse([]byte("User-agent: a\n" + rules.String() + "User-agent: b\n" + rules.String()))
-	both := NewCrawlers(Crawler{RFC9309, []string{"a"}}, Crawler{RFC9309, []string{"b"}}).rules(func(Dialect) *Rules { return &Rules{file: f} }, -9*len(f.lines))
+	both := crawlersOf(caller{RFC9309, []string{"a"}}, caller{RFC9309, []string{"b"}}).rules(func(Dialect) *Rules { return &Rules{file: f} }, -9*len(f.lines))
 	for i, r := range both {
 		if r.own == nil {
 			t.Fatal("not in the pool")
@@ -213,11 +227,11 @@ func TestCrawlersHostile(t *testing.T) {
 	}
 	f := Parse([]byte(b.String()))
 	d := RFC9309
-	var list []Crawler
+	var list []caller
 	for _, tokens := range lists {
-		list = append(list, Crawler{d, tokens})
+		list = append(list, caller{d, tokens})
 	}
-	all := NewCrawlers(list...).Rules(f)
+	all := crawlersOf(list...).Rules(f)
 	parts, copied, marked := map[*uint64]bool{}, 0, 0
 	rules := map[*rule]bool{}
 	for i, r := range all {

@@ -58,19 +58,18 @@ func ExampleFile_Rules() {
 	// [https://example.com/sitemap.xml]
 }
 
-// Callers are made once and asked about file after file.
+// Crawlers are added once and find their rules in many files.
 func ExampleCrawlers() {
-	callers := robots.NewCrawlers(
-		robots.Crawler{Dialect: robots.Google, Tokens: []string{"Googlebot-Image", "Googlebot"}},
-		robots.Crawler{Dialect: robots.RFC9309, Tokens: []string{"GPTBot"}},
-		robots.Crawler{Dialect: robots.RFC9309, Tokens: []string{"CCBot"}},
-		robots.Crawler{Dialect: robots.RFC9309, Tokens: []string{"MyBot"}},
-	)
+	var crawlers robots.Crawlers
+	crawlers.Add(robots.Google, "Googlebot-Image", "Googlebot")
+	for _, token := range []string{"GPTBot", "CCBot", "MyBot"} {
+		crawlers.Add(robots.RFC9309, token)
+	}
 	for _, body := range []string{
 		"User-agent: GPTBot\nUser-agent: CCBot\nDisallow: /\n\nUser-agent: *\nDisallow: /search\n",
 		"User-agent: googlebot\nDisallow: /search?\n",
 	} {
-		for i, rules := range callers.Rules(robots.Parse([]byte(body))) {
+		for i, rules := range crawlers.Rules(robots.Parse([]byte(body))) {
 			fmt.Println(i, rules.Match(robots.RawPath("/search?q=1")))
 		}
 	}

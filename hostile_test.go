@@ -83,7 +83,7 @@ func TestHostileRead(t *testing.T) {
 			var f *File
 			var r *Rules
 			p := Path{"/some/path"}
-			crawlers := NewCrawlers(Crawler{d, []string{"x"}}, Crawler{d, []string{"a", "b"}}, Crawler{d, []string{"b", "x"}}, Crawler{d, []string{"nobody"}})
+			crawlers := crawlersOf(caller{d, []string{"x"}}, caller{d, []string{"a", "b"}}, caller{d, []string{"b", "x"}}, caller{d, []string{"nobody"}})
 			for _, call := range []struct {
 				name string
 				do   func()

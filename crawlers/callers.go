@@ -4,9 +4,9 @@ import "github.com/robotskit/robots"
 
 // Callers returns the crawlers of a list, each in its dialect, to find their rules in many files.
 func Callers(list []Crawler) *robots.Crawlers {
-	callers := make([]robots.Crawler, len(list))
-	for i, c := range list {
-		callers[i] = robots.Crawler{Dialect: c.ReadAs(), Tokens: c.Tokens}
+	all := new(robots.Crawlers)
+	for _, c := range list {
+		all.Add(c.ReadAs(), c.Tokens...)
 	}
-	return robots.NewCrawlers(callers...)
+	return all
 }

@@ -376,11 +376,11 @@ func (d *differ) compare(pair [2]source, before, after robots.Dialect) section {
 
 // rulesFor returns the rules of each crawler. Crawlers in the same groups share them.
 func (d *differ) rulesFor(names []string, dialect robots.Dialect, of func(robots.Dialect) *robots.Rules) []*robots.Rules {
-	list := make([]robots.Crawler, len(names))
-	for i, name := range names {
-		list[i] = robots.Crawler{Dialect: dialect, Tokens: d.tokensOf(name)}
+	var all robots.Crawlers
+	for _, name := range names {
+		all.Add(dialect, d.tokensOf(name)...)
 	}
-	return robots.NewCrawlers(list...).RulesBy(of)
+	return all.RulesBy(of)
 }
 
 // tokensOf returns the product tokens of a crawler, given with -a or named in a file.

@@ -341,11 +341,10 @@ func (j *judge) rulesIn(from ask.Source) (all []*ruleSet) {
 		return all
 	}
 	if j.together == nil {
-		var callers []robots.Crawler
+		j.together = new(robots.Crawlers)
 		for _, c := range j.crawlers {
-			callers = append(callers, robots.Crawler{Dialect: c.Dialect, Tokens: c.Tokens})
+			j.together.Add(c.Dialect, c.Tokens...)
 		}
-		j.together = robots.NewCrawlers(callers...)
 	}
 	for _, rules := range j.together.RulesBy(func(d robots.Dialect) *robots.Rules { return j.ruleFlags.rules(from, d, now, nil) }) {
 		all = append(all, &ruleSet{RuleSet: ask.RuleSet{Rules: rules}})

@@ -88,7 +88,7 @@ func (o *AskOptions) canonical() (json.RawMessage, error) {
 type evaluator struct {
 	AskOptions
 	crawlers []crawler // in the order of rows
-	all      *robots.Crawlers
+	all      robots.Crawlers
 	known    map[withoutBody]*ruleSet
 	row      Verdict // reused by write
 }
@@ -114,7 +114,6 @@ const maxWithoutBody = 1000
 func newEvaluator(o AskOptions) (*evaluator, error) {
 	a := &evaluator{AskOptions: o, known: map[withoutBody]*ruleSet{}}
 	paths := map[robots.Escapes][]robots.Path{}
-	var list []robots.Crawler
 	for _, tokens := range o.Agents {
 		seen := map[string]bool{}
 		for _, name := range o.Dialects {
@@ -132,10 +131,9 @@ func newEvaluator(o AskOptions) (*evaluator, error) {
 				}
 			}
 			a.crawlers = append(a.crawlers, crawler{strings.Join(tokens, " "), d, paths[d.Escapes]})
-			list = append(list, robots.Crawler{Dialect: d, Tokens: tokens})
+			a.all.Add(d, tokens...)
 		}
 	}
-	a.all = robots.NewCrawlers(list...)
 	return a, nil
 }
 

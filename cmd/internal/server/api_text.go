@@ -223,16 +223,15 @@ func (s *Service) diff(r *request) (*answer, *Problem) {
 			return nil, NewProblem(TooMany, fmt.Sprintf("the files name %d crawlers, but at most %d are compared: select some with agent", len(names)-1, mostCrawlers))
 		}
 	}
-	callers := make([]robots.Crawler, len(names))
+	var together robots.Crawlers
 	for i := range names {
 		tokens := names[i : i+1]
 		own, p := s.crawlerOf(tokens, in.Dialect, "body.")
 		if p != nil {
 			return nil, p
 		}
-		callers[i] = robots.Crawler{Dialect: own, Tokens: tokens}
+		together.Add(own, tokens...)
 	}
-	together := robots.NewCrawlers(callers...)
 	before, after := together.Rules(old), together.Rules(changed)
 	j := &Diff{Dialect: cmp.Or(in.Dialect, s.parts.Dialect), Same: true, Crawlers: []CrawlerDiff{}}
 	proofs := newDiffer(diffSteps)
@@ -245,7 +244,7 @@ func (s *Service) diff(r *request) (*answer, *Problem) {
 		}
 		result := proofs.compare(before[i], after[i])
 		c := CrawlerDiff{
-			Agent: name, Dialect: callers[i].Dialect.Name, Result: "undecided", NewlyBlocked: changesOf(result.NewlyBlocked), NewlyAllowed: changesOf(result.NewlyAllowed),
+			Agent: name, Dialect: before[i].Dialect().Name, Result: "undecided", NewlyBlocked: changesOf(result.NewlyBlocked), NewlyAllowed: changesOf(result.NewlyAllowed),
 			Complete: result.NewlyBlocked.Complete && result.NewlyAllowed.Complete,
 		}
 		switch {
