@@ -4,17 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"os/user"
-	"strings"
 	"time"
 
-	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/fleet"
+	paceredis "github.com/robotskit/robots/pace/redis"
 	"github.com/spf13/cobra"
 )
 
-// A fleetCall is one run of a verb of robots fleet.
+// A fleetCall is one run of a command of robots fleet.
 type fleetCall struct {
 	*command
 	crawler crawlerFlags
@@ -23,6 +23,161 @@ type fleetCall struct {
 	all     bool          // every site
 	hold    time.Duration // 0 until it is released
 	last    int           // entries of the log
+
+	// What the arguments name.
+	targets []paceredis.Target
+	addr    netip.Addr
+	readers []Crawler
+	options []func(*paceredis.Config) // changes of them
+}
+
+// A fleetVerb is a command of robots fleet.
+type fleetVerb struct {
+	use, short, long, example string
+
+	changes bool                                   // the fleet, after a confirmation
+	flags   func(c *fleetCall, cmd *cobra.Command) // declares those of this command alone, nil for none
+	check   func(c *fleetCall) error               // checks the arguments
+	do      func(c *fleetCall, ctx context.Context, op *fleet.Operator) (int, error)
+}
+
+var fleetVerbs = []fleetVerb{
+	{
+		use:   "status --redis URL",
+		short: "Show the workers and the servers of a fleet",
+		long: `Show the workers with their permits per second and heartbeats, those that died or
+are drained, and the servers with memory, keys and commands per second.
+
+Exit status: 0; 1 if a worker has died or a server is unreachable; 2 invalid usage,
+or no server answers.`,
+		example: "  robots fleet status --redis redis://redis.internal:6379",
+		check:   (*fleetCall).nothing,
+		do:      (*fleetCall).status,
+	},
+	{
+		use:   "show [-a TOKEN[,TOKEN]] [-d DIALECT] --redis URL {ORIGIN | ADDRESS}",
+		short: "Show what a fleet knows of a site or an address",
+		long: `Show what the fleet knows of an origin: its robots.txt and whether a worker fetches
+it, its last request, permits, back-off and hold, and when the next request may start
+and why. Given an IP address, show the last starts there.
+
+Exit status: 0; 1 if nothing is known; 2 invalid usage, or its server does not answer.`,
+		example: `  robots fleet show --redis redis://redis.internal:6379 -a MyBot https://example.com
+  robots fleet show --redis redis://redis.internal:6379 192.0.2.7`,
+		flags: func(c *fleetCall, cmd *cobra.Command) { c.crawler.register(cmd, false) },
+		check: (*fleetCall).oneSite,
+		do:    (*fleetCall).show,
+	},
+	{
+		use:   "config [--yes] --redis URL [NAME=VALUE]...",
+		short: "Show or change the options that all workers share",
+		long: `Show the options that all workers of the fleet have in common, or change them: concurrency
+(permits per site), address-interval and fetch-interval (minimum interval between pages, and
+between robots.txt fetches, at an IP address; 0 for none) and lifetime (of a permit).
+Workers adopt a change within 7 s; those started with another value stop.`,
+		example: `  robots fleet config --redis redis://redis.internal:6379
+  robots fleet config --redis redis://redis.internal:6379 --yes concurrency=2 address-interval=250ms`,
+		changes: true,
+		check:   (*fleetCall).configChanges,
+		do:      (*fleetCall).config,
+	},
+	{
+		use:   "hold [--for DURATION] [--yes] --redis URL {ORIGIN | HOST}... | --all",
+		short: "Stop requests to sites",
+		long: `Keep all workers of the fleet from starting requests for pages to an origin, to a host
+with all its schemes and ports, or to all sites, until it is released or the time ends.
+Requests in progress continue, and robots.txt is still fetched.`,
+		example: `  robots fleet hold --redis redis://redis.internal:6379 https://example.com
+  robots fleet hold --redis redis://redis.internal:6379 --for 2h --yes example.com`,
+		changes: true,
+		flags: func(c *fleetCall, cmd *cobra.Command) {
+			cmd.Flags().DurationVar(&c.hold, "for", 0, "`DURATION` length of the hold, such as 2h (default until released)")
+			cmd.Flags().BoolVar(&c.all, "all", false, "hold every site")
+		},
+		check: (*fleetCall).sites,
+		do:    (*fleetCall).holdSites,
+	},
+	{
+		use:   "held --redis URL",
+		short: "List what is held",
+		long: `List the origins and hosts that are held, and until when.
+
+Exit status: 0; 2 invalid usage, or no server answers.`,
+		example: "  robots fleet held --redis redis://redis.internal:6379",
+		check:   (*fleetCall).nothing,
+		do:      (*fleetCall).held,
+	},
+	{
+		use:   "release [--yes] --redis URL {ORIGIN | HOST}... | --all",
+		short: "End the hold of sites",
+		long: `End robots fleet hold. Workers that wait for the site notice it within a minute. Its
+interval and its Retry-After still apply.`,
+		example: "  robots fleet release --redis redis://redis.internal:6379 https://example.com",
+		changes: true,
+		flags: func(c *fleetCall, cmd *cobra.Command) {
+			cmd.Flags().BoolVar(&c.all, "all", false, "end every hold")
+		},
+		check: (*fleetCall).sites,
+		do:    (*fleetCall).release,
+	},
+	{
+		use:   "forget [--yes] --redis URL ORIGIN...",
+		short: "Delete the robots.txt and back-off of sites",
+		long: `Delete the fleet's copy of the robots.txt of an origin, with the last good copy, and its
+Retry-After and back-off. Workers that have the file in memory use it until it expires.
+The interval since the last request and a hold still apply.`,
+		example: "  robots fleet forget --redis redis://redis.internal:6379 https://example.com",
+		changes: true,
+		check:   (*fleetCall).origins,
+		do:      (*fleetCall).forget,
+	},
+	{
+		use:   "drain [--yes] --redis URL WORKER",
+		short: "Stop a worker from acquiring permits",
+		long: `Make a worker, named by its id in robots fleet status, acquire no more permits. It notices
+within 7 s, and until robots fleet resume its callers get an error and robots serve is not
+ready. Requests in progress continue.`,
+		example: "  robots fleet drain --redis redis://redis.internal:6379 5f0c2a91d3",
+		changes: true,
+		check:   (*fleetCall).oneWorker,
+		do:      (*fleetCall).drain,
+	},
+	{
+		use:   "resume [--yes] --redis URL WORKER",
+		short: "End the drain of a worker",
+		long: `End robots fleet drain: the worker acquires permits again within 7 s, and robots serve is
+ready again. A worker that is started again is never drained.`,
+		example: "  robots fleet resume --redis redis://redis.internal:6379 5f0c2a91d3",
+		changes: true,
+		check:   (*fleetCall).oneWorker,
+		do:      (*fleetCall).resume,
+	},
+	{
+		use:   "log [-n N] --redis URL",
+		short: "Show what operators have changed",
+		long: `Show the last changes made with robots fleet: when, who, what. The fleet keeps the
+last 1000.
+
+Exit status: 0; 2 invalid usage, or no server answers.`,
+		example: "  robots fleet log --redis redis://redis.internal:6379 -n 100",
+		flags: func(c *fleetCall, cmd *cobra.Command) {
+			cmd.Flags().IntVarP(&c.last, "last", "n", 20, "`N` number of entries to show")
+		},
+		check: (*fleetCall).nothing,
+		do:    (*fleetCall).log,
+	},
+	{
+		use:   "doctor --redis URL",
+		short: "Find problems with the Redis of a fleet",
+		long: `Check every server for what a fleet needs: reachability, rights of the user, version,
+options of the fleet, eviction, memory, persistence, replicas, clock and latency. It
+changes nothing.
+
+Exit status: 0 no problem; 1 problems found; 2 invalid usage.`,
+		example: `  robots fleet doctor --redis redis://redis.internal:6379
+  robots fleet doctor --redis rediss://robots@redis.internal:6379 --format json`,
+		check: (*fleetCall).nothing,
+	},
 }
 
 func fleetCommand(std *streams, status *int) *cobra.Command {
@@ -40,27 +195,36 @@ from the file named by the same with ` + inFile + `.`,
 			return unknownCommand(cmd, args[0])
 		},
 	}
-	for _, make := range []func(*fleetCall, *int) *cobra.Command{
-		fleetStatusCommand, fleetShowCommand, fleetConfigCommand, fleetHoldCommand, fleetHeldCommand, fleetReleaseCommand, fleetForgetCommand, fleetDrainCommand, fleetResumeCommand, fleetLogCommand, fleetDoctorCommand,
-	} {
-		cmd.AddCommand(make(&fleetCall{command: newCommand(std)}, status))
+	for _, v := range fleetVerbs {
+		cmd.AddCommand(v.command(&fleetCall{command: newCommand(std)}, status))
 	}
 	return cmd
 }
 
-// register declares the flags of every verb of fleet, and what runs.
-func (c *fleetCall) register(cmd *cobra.Command, status *int, verb func(context.Context) (int, error)) *cobra.Command {
-	cmd.DisableFlagsInUseLine = true
+func (v *fleetVerb) command(c *fleetCall, status *int) *cobra.Command {
+	cmd := &cobra.Command{Use: v.use, Short: v.short, Long: v.long, Example: v.example, DisableFlagsInUseLine: true}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&c.redis, "redis", "", "`URL` Redis of the fleet, such as rediss://user@host:6379?prefix=robots")
-	registerFormat(cmd, &c.format)
+	c.formatFlag(cmd)
+	if v.changes {
+		cmd.Long += `
+
+It needs a confirmation: an answer on a terminal, or --yes. The change is noted in
+robots fleet log.
+
+Exit status: 0 done; 2 invalid usage, or nothing was changed.`
+		cmd.Flags().BoolVar(&c.yes, "yes", false, "change without a confirmation")
+	}
+	if v.flags != nil {
+		v.flags(c, cmd)
+	}
 	cmd.RunE = c.run(status, func(ctx context.Context) (int, error) {
 		if !c.given("redis") {
 			return exitBad, errors.New("no fleet given: name its Redis with --redis URL")
 		}
 		ctx, stop := interruptible(ctx)
 		defer stop()
-		code, err := verb(ctx)
+		code, err := v.run(ctx, c)
 		if ctx.Err() != nil {
 			err = errInterrupted
 		}
@@ -69,25 +233,28 @@ func (c *fleetCall) register(cmd *cobra.Command, status *int, verb func(context.
 	return cmd
 }
 
-// operate connects to the fleet and does something there.
-func (c *fleetCall) operate(ctx context.Context, do func(*fleet.Operator) (int, error)) (int, error) {
+// run checks the arguments, connects to the fleet and does something there.
+func (v *fleetVerb) run(ctx context.Context, c *fleetCall) (int, error) {
+	if err := v.check(c); err != nil {
+		return exitBad, err
+	}
 	o, err := withPasswords("--redis", c.redis, fleet.Options{})
 	if err != nil {
 		return exitBad, err
+	}
+	if v.do == nil { // a doctor is no operator
+		found, err := fleet.Examine(ctx, c.redis, o)
+		if err != nil {
+			return exitBad, fmt.Errorf("--redis: %w", err)
+		}
+		return c.doctor(found)
 	}
 	op, err := fleet.Operate(ctx, c.redis, whoAmI(), o)
 	if err != nil {
 		return exitBad, fmt.Errorf("--redis: %w", err)
 	}
 	defer func() { _ = op.Close() }() // which has nothing to report
-	return do(op)
-}
-
-// partly warns that a part of the fleet is unreachable.
-func (c *fleetCall) partly(err error) {
-	if err != nil {
-		c.warn("the answer is incomplete: %v", err)
-	}
+	return v.do(c, ctx, op)
 }
 
 // whoAmI is the user that the log names.
@@ -100,68 +267,14 @@ func whoAmI() string {
 	return name + "@" + host
 }
 
-// originOf reads the one origin that is the argument.
-func (c *fleetCall) originOf() (origin robots.Origin, err error) {
-	if len(c.args) != 1 {
-		return origin, errors.New("one origin is needed, such as https://example.com")
-	}
-	if origin, _, err = robots.ParseURL(c.args[0]); err != nil {
-		return origin, fmt.Errorf("%q is not an origin such as https://example.com: %w", clip(c.args[0]), err)
-	}
-	return origin, nil
-}
+// nothing checks that there are no arguments.
+func (c *fleetCall) nothing() error { return noArguments(c.args) }
 
-func fleetDoctorCommand(c *fleetCall, status *int) *cobra.Command {
-	return c.register(&cobra.Command{
-		Use:   "doctor --redis URL",
-		Short: "Find problems with the Redis of a fleet",
-		Long: `Check every server for what a fleet needs: reachability, rights of the user, version,
-options of the fleet, eviction, memory, persistence, replicas, clock and latency. It
-changes nothing.
-
-Exit status: 0 no problem; 1 problems found; 2 invalid usage.`,
-		Example: `  robots fleet doctor --redis redis://redis.internal:6379
-  robots fleet doctor --redis rediss://robots@redis.internal:6379 --format json`,
-	}, status, c.doctor)
-}
-
-func (c *fleetCall) doctor(ctx context.Context) (int, error) {
-	if err := noArguments(c.args); err != nil {
-		return exitBad, err
+// partly warns that a part of the fleet is unreachable. The error stays if all of it is: nothing is known then.
+func (c *fleetCall) partly(err error, known bool) error {
+	if err != nil && known {
+		c.warn("the answer is incomplete: %v", err)
+		return nil
 	}
-	o, err := withPasswords("--redis", c.redis, fleet.Options{})
-	if err != nil {
-		return exitBad, err
-	}
-	found, err := fleet.Examine(ctx, c.redis, o)
-	if err != nil {
-		return exitBad, fmt.Errorf("--redis: %w", err)
-	}
-	for _, f := range found {
-		if c.format == formatJSON {
-			err = encode(c.std.out, struct {
-				Schema int     `json:"schema"`
-				Check  string  `json:"check"`
-				Node   *string `json:"node"`
-				Text   string  `json:"text"`
-				Do     string  `json:"do"`
-			}{1, f.Check, notEmpty(f.Node), f.Text, f.Do})
-			if err != nil {
-				return exitBad, err
-			}
-			continue
-		}
-		where := ""
-		if f.Node != "" {
-			where = f.Node + ": "
-		}
-		fmt.Fprintf(c.std.out, "%s  %s%s.\n%s  fix: %s.\n", fill(f.Check, 11), where, f.Text, fill("", 11), f.Do)
-	}
-	if len(found) > 0 {
-		return exitDisallowed, nil
-	}
-	if c.format == formatText {
-		fmt.Fprintf(c.std.out, "no problems found: %s\n", strings.Join(fleet.Checks(), ", "))
-	}
-	return exitAllowed, nil
+	return err
 }

@@ -29,10 +29,19 @@ func encode(w io.Writer, v any) error {
 	return nil
 }
 
-// notEmpty returns nil, which is null, for an empty string.
-func notEmpty(s string) *string {
-	if s == "" {
+// notEmpty returns nil, which is null, for a zero value.
+func notEmpty[T comparable](v T) *T {
+	if v == *new(T) {
 		return nil
 	}
-	return &s
+	return &v
+}
+
+// answer writes an answer: v as a line of JSON, or the text.
+func (c *command) answer(v any, text string) error {
+	if c.format == formatJSON {
+		return encode(c.std.out, v)
+	}
+	_, _ = c.std.out.WriteString(text) // the last flush reports its error
+	return nil
 }
