@@ -58,7 +58,7 @@ func (l Limits) Judge(origin robots.Origin, a *Answer) (r *Record, next string, 
 	}
 	reply.body = reply.conn
 	done, to, location := s.judge(at, target, reply, a.At)
-	s.hop().Received = reply.conn.got()
+	s.hop().Received = reply.conn.received
 	switch {
 	case !done:
 		return s.record, to.String() + location, nil

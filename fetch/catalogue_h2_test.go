@@ -538,10 +538,6 @@ func http2Faults() []fault {
 		much(answer("103 flood", "endless interim responses", HeaderLimit, flood(func(f *framer) error {
 			return f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block(":status", "103", "link", "</x>"), EndHeaders: true})
 		})), upToRaw),
-		much(answer("body beyond the window", "more bytes than the window allows", Incomplete, func(f *framer) {
-			f.head(false, ":status", "200")
-			flood(func(f *framer) error { return f.WriteData(1, false, []byte(strings.Repeat("#", 16<<10))) })(f)
-		}), upToRaw).either(OK),
 		answer("window too large", "a window above 2^31 (RFC 9113 section 6.9.1)", BadResponse, func(f *framer) {
 			for range 3 {
 				f.WriteWindowUpdate(0, 1<<31-1)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"log"
 	"net"
 	"net/http"
 	"net/url"
@@ -113,9 +114,12 @@ func catalogue() []fault {
 func (f *fault) id() string { return f.area + "/" + strings.ReplaceAll(f.name, " ", "-") }
 
 // TestFaults: every behavior of the catalogue has the listed outcome, within the listed time and
-// bytes, and allows only what the dialects list.
+// bytes, allows only what the dialects list, and causes no line in the log of the process.
 func TestFaults(t *testing.T) {
 	before := runtime.NumGoroutine()
+	var logged bytes.Buffer
+	defer log.SetOutput(log.Writer())
+	log.SetOutput(&logged)
 	t.Run("faults", func(t *testing.T) {
 		count := map[string]int{}
 		names := map[string]bool{}
@@ -142,6 +146,9 @@ func TestFaults(t *testing.T) {
 		}
 	})
 	settled(t, before)
+	if logged.Len() > 0 {
+		t.Errorf("the log of the process has %d bytes:\n%.500s", logged.Len(), logged.String())
+	}
 }
 
 // settled fails if more goroutines run than before.

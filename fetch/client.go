@@ -128,8 +128,8 @@ func fill[T int | int64 | time.Duration](v *T, value T) {
 }
 
 // A Client fetches robots.txt files. It is safe for concurrent use and keeps nothing between
-// fetches. It leaves no goroutine behind, except those of HTTP/2, which end at once, and a
-// caller's Dial or Transport that ignores its context.
+// fetches. It leaves no goroutine behind, except of a caller's Dial or Transport that ignores
+// its context.
 type Client struct {
 	options Options
 	limits  Limits

@@ -69,7 +69,7 @@
 //	                                                        includes the tunnel        and the total
 //	byte limits count           transferred    transferred  transferred                what it returns
 //	connections per request     1              2            2                          unknown
-//	goroutines left             none           end at once  none                       while it ignores ctx
+//	goroutines left             none           none         none                       while it ignores ctx
 //	causes                      exact          coarser      exact in a tunnel          coarse
 //
 // A proxy that fails, refuses or requires other credentials is the cause proxy-failed, on our

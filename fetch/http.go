@@ -163,8 +163,13 @@ func (s *session) exchange(conn *limitedConn, ask func(r *reply) *failure) (*rep
 func (s *session) close(r *reply) {
 	r.stop()
 	r.conn.Close()
-	s.hop().Received += r.conn.got()
+	s.hop().Received += r.conn.received
 }
+
+const (
+	accept         = "text/plain, */*;q=0.8"
+	acceptEncoding = "gzip, deflate"
+)
 
 // ask sends the request and reads the headers of the final response.
 //
@@ -181,7 +186,7 @@ func (r *reply) ask(c *Client, at robots.Origin, target, more string) *failure {
 	_, host, _ := strings.Cut(at.String(), "://")
 	_, writing := io.WriteString(conn, "GET "+target+" HTTP/1.1\r\nHost: "+host+
 		"\r\nUser-Agent: "+c.options.UserAgent+
-		"\r\nAccept: text/plain, */*;q=0.8\r\nAccept-Encoding: gzip, deflate\r\nConnection: close\r\n"+more+"\r\n")
+		"\r\nAccept: "+accept+"\r\nAccept-Encoding: "+acceptEncoding+"\r\nConnection: close\r\n"+more+"\r\n")
 	if writing != nil && conn.failed != CauseNone {
 		return conn.classify(writing, Reset)
 	}

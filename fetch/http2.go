@@ -1,77 +1,230 @@
 package fetch
 
 import (
-	"context"
-	"encoding/binary"
+	"bytes"
 	"errors"
 	"io"
-	"net"
 	"net/http"
-	"net/http/httptrace"
-	"net/textproto"
-	"net/url"
 	"strconv"
 	"strings"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 
 	"github.com/robotskit/robots"
 )
 
-// maxSent bounds what is sent over HTTP/2 besides the path: the request, answers to SETTINGS
-// and PING, window updates. A file of the maximum size needs about 600 bytes; a server that
-// sends PING forever would get as many in return.
-const maxSent = 32 << 10
+const (
+	// sendWindow is how much a server can send before it must wait. The limits on received
+	// bytes end a transfer first.
+	sendWindow = 1 << 30
+	// maxReplies limits the replies to SETTINGS and PING: a server that sends PING forever
+	// would get as many in return.
+	maxReplies = 1000
+)
 
 // speaksHTTP2 is the failure of an HTTP/1 request to a server that sends HTTP/2 frames.
 var speaksHTTP2 = &failure{BadResponse, errFrames.Error()}
 
-// askHTTP2 does what ask does over HTTP/2. It uses net/http's client for a single connection,
-// which has no pool and retries nothing, over a limitedConn. What net/http accepts is checked
-// afterwards (RFC 9113 sections 8.1.1 and 8.2.2).
-//
-// No context ends the request, since the connection has deadlines.
+// askHTTP2 does what ask does over HTTP/2, with the frames of x/net: net/http's client would
+// read in a goroutine of its own and log each frame that it does not expect, up to 120,000
+// lines for one response within the limits.
 func (r *reply) askHTTP2(c *Client, at robots.Origin, target string) *failure {
 	r.conn.quota(c.limits.MaxHeaderBytes+c.limits.MaxRawBytes, RawLimit)
-	r.conn.atMost(maxSent + int64(len(target)))
-	in := &framed{limitedConn: r.conn, headers: c.limits.MaxHeaderBytes}
-	var frames http.Protocols
-	frames.SetUnencryptedHTTP2(true) // TLS is in conn
-	t := &http.Transport{
-		Protocols:              &frames,
-		DialContext:            func(context.Context, string, string) (net.Conn, error) { return in, nil },
-		MaxResponseHeaderBytes: c.limits.MaxHeaderBytes,
-		DisableCompression:     true,
-		HTTP2:                  &http.HTTP2Config{MaxReceiveBufferPerConnection: 64 << 10, MaxReceiveBufferPerStream: 64 << 10},
+	s := &stream{Framer: http2.NewFramer(r.conn, r.conn), headers: c.limits.MaxHeaderBytes, left: -1}
+	s.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+	s.SetMaxReadFrameSize(16 << 10)
+	writing := s.request(r.conn, at, target, c.options.UserAgent)
+	if writing != nil && r.conn.failed != CauseNone {
+		return r.conn.classify(writing, Reset)
 	}
-	conn, err := t.NewClientConn(context.Background(), "http", net.JoinHostPort(at.Host(), strconv.Itoa(at.Port())))
+	resp, err := s.response()
 	if err != nil {
+		if writing != nil && r.conn.received == 0 {
+			err = writing
+		}
 		return r.conn.classify(err, BadResponse)
 	}
-	_, host, _ := strings.Cut(at.String(), "://")
-	ctx := httptrace.WithClientTrace(context.Background(), &httptrace.ClientTrace{Got1xxResponse: in.interim})
-	resp, err := conn.RoundTrip((&http.Request{
-		Method: http.MethodGet,
-		URL:    &url.URL{Scheme: at.Scheme(), Host: host, Opaque: "//" + host + target}, // with the host, as target can begin with //
-		Host:   host,
-		Header: http.Header{
-			"User-Agent": {c.options.UserAgent}, "Accept": {"text/plain, */*;q=0.8"}, "Accept-Encoding": {"gzip, deflate"},
-		},
-	}).WithContext(ctx))
-	if err != nil {
-		otherwise := BadResponse
-		if strings.Contains(err.Error(), "header list") { // net/http has no error type for it
-			otherwise = HeaderLimit
-		}
-		return r.conn.classify(err, otherwise)
-	}
-	if f := misframed(resp); f != nil {
-		return f
-	}
-	r.status, r.header, r.length, r.body = resp.StatusCode, resp.Header, resp.ContentLength, &trailed{resp}
+	r.status, r.header, r.length, r.body = resp.StatusCode, resp.Header, s.left, s
 	r.protocol, r.ends, r.bounded = resp.Proto, true, true
 	return nil
 }
 
-// misframed returns what is wrong with a response that net/http accepted: an invalid status,
+// A stream is the one stream of an HTTP/2 connection. Reading it reads the response body.
+type stream struct {
+	*http2.Framer
+	begun   bool   // SETTINGS were received
+	headers int64  // bytes of headers that can still be received
+	granted int64  // by window updates of the server
+	replies int    // to SETTINGS and PING
+	left    int64  // of the stated length, -1 without one
+	data    []byte // of the current frame, not yet read
+	ended   bool
+}
+
+// request sends the request. A path of more than 16 KiB does not fit in the frame, and the
+// server refuses it.
+func (s *stream) request(conn io.Writer, at robots.Origin, target, userAgent string) error {
+	_, host, _ := strings.Cut(at.String(), "://")
+	var block bytes.Buffer
+	encoder := hpack.NewEncoder(&block)
+	for _, h := range []hpack.HeaderField{
+		{Name: ":method", Value: http.MethodGet}, {Name: ":scheme", Value: at.Scheme()},
+		{Name: ":authority", Value: host}, {Name: ":path", Value: target},
+		{Name: "user-agent", Value: userAgent}, {Name: "accept", Value: accept}, {Name: "accept-encoding", Value: acceptEncoding},
+	} {
+		_ = encoder.WriteField(h) // a bytes.Buffer takes everything
+	}
+	_, err := io.WriteString(conn, http2.ClientPreface)
+	return errors.Join(err,
+		s.WriteSettings(http2.Setting{ID: http2.SettingEnablePush}, http2.Setting{ID: http2.SettingInitialWindowSize, Val: sendWindow}),
+		s.WriteWindowUpdate(0, sendWindow),
+		s.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block.Bytes(), EndStream: true, EndHeaders: true}),
+	)
+}
+
+// response reads the headers of the final response.
+func (s *stream) response() (*http.Response, error) {
+	for {
+		f, err := s.next()
+		if err != nil {
+			return nil, err
+		}
+		head, ok := f.(*http2.MetaHeadersFrame)
+		if !ok {
+			return nil, errors.New("a body of HTTP/2 outside an answer")
+		}
+		header, err := s.fields(head)
+		if err != nil {
+			return nil, err
+		}
+		resp := &http.Response{Status: head.PseudoValue("status"), Proto: "HTTP/2.0", ProtoMajor: 2, Header: header}
+		if resp.StatusCode, err = strconv.Atoi(resp.Status); err != nil {
+			return nil, errors.New("malformed status " + strconv.Quote(resp.Status))
+		}
+		if f := misframed(resp); f != nil {
+			return nil, f
+		}
+		s.ended = head.StreamEnded()
+		switch status := resp.StatusCode; {
+		case status < 100 || status > 199 || status == http.StatusSwitchingProtocols:
+			if n, err := strconv.ParseInt(header.Get("Content-Length"), 10, 64); err == nil {
+				s.left = n
+			}
+			return resp, nil
+		case s.ended:
+			return nil, errors.New("an interim response ends the stream of HTTP/2")
+		}
+	}
+}
+
+// Read reads the body, which is complete if the stream ends where its stated length does.
+func (s *stream) Read(p []byte) (int, error) {
+	for len(s.data) == 0 {
+		if s.ended && s.left > 0 {
+			return 0, io.ErrUnexpectedEOF
+		}
+		if s.ended {
+			return 0, io.EOF
+		}
+		f, err := s.next()
+		if err != nil {
+			return 0, err
+		}
+		switch f := f.(type) {
+		case *http2.DataFrame:
+			s.data, s.ended = f.Data(), f.StreamEnded()
+			if s.left >= 0 {
+				if s.left -= int64(len(s.data)); s.left < 0 {
+					return 0, errors.New("more bytes than the Content-Length")
+				}
+			}
+		case *http2.MetaHeadersFrame:
+			trailers, err := s.fields(f)
+			if err != nil {
+				return 0, err
+			}
+			if f := misplaced(trailers); f != nil {
+				return 0, f
+			}
+			if s.ended = f.StreamEnded(); !s.ended {
+				return 0, errors.New("headers of HTTP/2 within a body")
+			}
+		}
+	}
+	n := copy(p, s.data)
+	s.data = s.data[n:]
+	return n, nil
+}
+
+// next returns the next frame of headers or data, and replies to the frames between. Frames of
+// unknown types have no meaning (RFC 9113 sections 4.1 and 5.3.2). If a reply cannot be sent,
+// the response might still be complete.
+func (s *stream) next() (http2.Frame, error) {
+	for {
+		s.MaxHeaderListSize = uint32(min(max(s.headers, 1), 1<<32-1)) // 0 means no limit of ours
+		frame, err := s.ReadFrame()
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF // only END_STREAM ends a body
+		}
+		if err != nil {
+			return nil, err
+		}
+		if _, ok := frame.(*http2.SettingsFrame); !ok && !s.begun {
+			return nil, errors.New("HTTP/2 begins with SETTINGS")
+		}
+		s.begun = true
+		switch f := frame.(type) {
+		case *http2.MetaHeadersFrame, *http2.DataFrame:
+			if frame.Header().StreamID != 1 {
+				return nil, errors.New("a response of HTTP/2 to no request")
+			}
+			return frame, nil
+		case *http2.SettingsFrame:
+			if !f.IsAck() {
+				s.replies++
+				_ = s.WriteSettingsAck()
+			}
+		case *http2.PingFrame:
+			if !f.IsAck() {
+				s.replies++
+				_ = s.WritePing(true, f.Data)
+			}
+		case *http2.WindowUpdateFrame:
+			if s.granted += int64(f.Increment); s.granted > 1<<31-1 {
+				return nil, errors.New("a window of HTTP/2 above 2^31")
+			}
+		case *http2.GoAwayFrame:
+			if f.LastStreamID < 1 {
+				return nil, errors.New("GOAWAY of HTTP/2: " + f.ErrCode.String())
+			}
+		case *http2.RSTStreamFrame:
+			return nil, errors.New("RST_STREAM of HTTP/2: " + f.ErrCode.String())
+		case *http2.PushPromiseFrame:
+			return nil, errors.New("a pushed response of HTTP/2")
+		}
+		if s.replies > maxReplies {
+			return nil, &failure{RawLimit, ""}
+		}
+	}
+}
+
+// fields returns the headers of a frame, which count against their limit.
+func (s *stream) fields(f *http2.MetaHeadersFrame) (http.Header, error) {
+	h := http.Header{}
+	for _, field := range f.Fields {
+		s.headers -= int64(field.Size())
+		if !field.IsPseudo() {
+			h.Add(field.Name, field.Value)
+		}
+	}
+	if f.Truncated || s.headers < 0 {
+		return nil, &failure{HeaderLimit, ""}
+	}
+	return h, nil
+}
+
+// misframed returns what is wrong with a response that a library accepted: an invalid status,
 // or headers that HTTP/2 does not permit. HTTP/1 responses from net/http no longer have such
 // headers.
 func misframed(resp *http.Response) *failure {
@@ -102,118 +255,8 @@ func misplaced(h http.Header) *failure {
 	return nil
 }
 
-// trailed is the body of a response, which checks the trailers at its end.
-type trailed struct{ *http.Response }
-
-func (t *trailed) Close() error { return t.Body.Close() }
-
-func (t *trailed) Read(p []byte) (int, error) {
-	n, err := t.Body.Read(p)
-	if errors.Is(err, io.EOF) && t.ProtoMajor > 1 {
-		if f := misplaced(t.Trailer); f != nil {
-			return n, f
-		}
-	}
-	return n, err
-}
-
 // isDigits reports whether s is a valid Content-Length.
 func isDigits(s string) bool {
 	_, err := strconv.ParseUint(s, 10, 63)
 	return err == nil
-}
-
-// framed filters the frames of an HTTP/2 connection for net/http, which logs every frame of an
-// unknown type to the standard logger, up to 120,000 lines for one response within the limits.
-// Such frames have no meaning (RFC 9113 sections 4.1 and 5.3.2) and are discarded. Where
-// net/http would log a misplaced frame, reading fails.
-//
-// Everything, interim too, runs in the goroutine that reads.
-type framed struct {
-	*limitedConn
-	head    [9]byte // of the current frame
-	begun   bool    // SETTINGS were received
-	unread  int     // bytes of head not yet returned
-	rest    int     // bytes of the frame after head
-	skip    bool    // discard the frame
-	answer  bool    // the response headers were received
-	headers int64   // bytes left for headers of interim responses
-}
-
-// Types and flags of frames (RFC 9113 section 6).
-const (
-	frameData     = 0
-	frameHeaders  = 1
-	framePriority = 2
-	frameSettings = 4
-	frameLast     = 9 // highest known type
-	flagEndStream = 1
-)
-
-func (c *framed) Read(p []byte) (int, error) {
-	for len(p) > 0 {
-		switch {
-		case c.unread > 0:
-			n := copy(p, c.head[len(c.head)-c.unread:])
-			c.unread -= n
-			return n, nil
-		case c.rest > 0:
-			n, err := c.limitedConn.Read(p[:min(len(p), c.rest)])
-			c.rest -= n
-			if !c.skip || err != nil {
-				return n, err
-			}
-		default:
-			if err := c.next(); err != nil {
-				return 0, err
-			}
-		}
-	}
-	return 0, nil
-}
-
-// next reads the head of a frame.
-func (c *framed) next() error {
-	if _, err := io.ReadFull(c.limitedConn, c.head[:]); err != nil {
-		return err
-	}
-	c.rest = int(c.head[0])<<16 | int(c.head[1])<<8 | int(c.head[2])
-	kind, flags := c.head[3], c.head[4]
-	first := binary.BigEndian.Uint32(c.head[5:])&^(1<<31) == 1 // the stream of the only request
-	switch {
-	case !c.begun && kind != frameSettings:
-		return &failure{BadResponse, "HTTP/2 begins with SETTINGS"}
-	case kind == frameHeaders && first:
-		c.answer = flags&flagEndStream == 0
-	case kind == frameData && !(c.answer && first):
-		return &failure{BadResponse, "a body of HTTP/2 outside an answer"}
-	case kind == frameData:
-		c.answer = flags&flagEndStream == 0
-	}
-	c.begun = true
-	if c.skip = kind == framePriority || kind > frameLast; !c.skip {
-		c.unread = len(c.head)
-	}
-	return nil
-}
-
-// interim checks a 1xx response, whose headers count against the limit.
-func (c *framed) interim(status int, h textproto.MIMEHeader) error {
-	if status == http.StatusSwitchingProtocols {
-		return c.fail(Switching)
-	}
-	if f := misplaced(http.Header(h)); f != nil {
-		return f
-	}
-	c.answer = false
-	c.headers -= 42 // size of the status field (RFC 7541 section 4.1)
-	for name, values := range h {
-		for _, v := range values {
-			c.headers -= int64(len(name) + len(v) + 32)
-		}
-	}
-	if c.headers < 0 {
-		return c.fail(HeaderLimit)
-	}
-	return nil
 }

@@ -1,11 +1,9 @@
 package fetch
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"io"
-	"log"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -64,25 +62,6 @@ func TestHTTP2Only(t *testing.T) {
 		if got := asked[0].Header; len(got) != len(want) || got.Get("User-Agent") != want.Get("User-Agent") || got.Get("Accept") != want.Get("Accept") || got.Get("Accept-Encoding") != want.Get("Accept-Encoding") {
 			t.Errorf("%v: headers %q, want %q", c.protocols, got, want)
 		}
-	}
-}
-
-// TestNothingLogged: frames of a server cause no line in the log of the process, although
-// net/http logs each unknown one.
-func TestNothingLogged(t *testing.T) {
-	var lines bytes.Buffer
-	defer log.SetOutput(log.Writer())
-	log.SetOutput(&lines)
-	for _, f := range http2Faults() {
-		if f.within != atOnce || f.byteCount > few && f.name != "unknown frames" && f.name != "PRIORITY flood" {
-			continue
-		}
-		if r := f.fetch(t, patient); r.Cause != f.cause && (f.or == CauseNone || r.Cause != f.or) {
-			t.Errorf("%s: %v, want %v", f.name, r.Cause, f.cause)
-		}
-	}
-	if lines.Len() > 0 {
-		t.Errorf("the log has %d bytes:\n%.500s", lines.Len(), lines.String())
 	}
 }
 

@@ -99,7 +99,7 @@ func requestFor(ctx context.Context, at robots.Origin, target, userAgent string)
 	return (&http.Request{
 		Method: http.MethodGet, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, URL: u, Host: host,
 		Header: http.Header{
-			"User-Agent": {userAgent}, "Accept": {"text/plain, */*;q=0.8"}, "Accept-Encoding": {"gzip, deflate"},
+			"User-Agent": {userAgent}, "Accept": {accept}, "Accept-Encoding": {acceptEncoding},
 		},
 	}).WithContext(ctx)
 }
@@ -127,9 +127,12 @@ func (s *session) pump(resp *http.Response, length int64) *limitedConn {
 		if resp.Body == nil {
 			resp.Body = http.NoBody // like net/http
 		}
-		n, err := io.Copy(theirs, &trailed{resp})
+		n, err := io.Copy(theirs, resp.Body)
 		if err == nil && length >= 0 && n != length {
 			err = io.ErrUnexpectedEOF
+		}
+		if f := misplaced(resp.Trailer); err == nil && resp.ProtoMajor > 1 && f != nil {
+			err = f
 		}
 		from.err = err
 		resp.Body.Close()
