@@ -33,9 +33,9 @@ func (s *session) open(o robots.Origin, offer string) (*limitedConn, *failure) {
 	if s.failed != nil {
 		return nil, s.failed
 	}
-	conn, f := s.dial()
-	if f != nil {
-		return nil, f
+	conn, err := dialAny(s.at, s.client.limits.Connect, s.attempt)
+	if err != nil {
+		return nil, s.unconnected(err)
 	}
 	if at := s.at[0]; at.IsValid() {
 		s.hop().Address = at.String()
@@ -68,7 +68,10 @@ func (s *session) resolve(o robots.Origin) {
 		addresses = []netip.Addr{ip} // invalid for a name
 	}
 	if s.failed == nil {
-		s.at, s.failed = s.permitted(addresses, uint16(o.Port()))
+		var err error
+		if s.at, err = s.client.permitted(s.host, addresses, uint16(o.Port())); err != nil {
+			s.failed = unreached(err, CauseNone)
+		}
 	}
 	if s.proxy != nil && len(s.at) > 1 {
 		// Each attempt is a connection to the proxy, and many proxies have no IPv6.
@@ -91,41 +94,37 @@ func (s *session) lookup(host string) ([]netip.Addr, *failure) {
 	defer func() { s.hop().DNS = time.Since(began) }()
 	ctx, cancel := context.WithTimeout(s.ctx, s.client.limits.DNS)
 	defer cancel()
-	if hosts := s.client.hosts; hosts != nil {
-		if addresses, err := hosts.LookupNetIP(ctx, "ip", host); err == nil && len(addresses) > 0 {
-			return addresses, nil
-		}
-	}
-	// The final dot marks a complete name: search domains are not tried.
-	addresses, err := s.client.options.Resolver.LookupNetIP(ctx, "ip", host+".")
-	if err == nil && len(addresses) > 0 {
+	addresses, err := s.client.lookup(ctx, host)
+	switch {
+	case err == nil:
 		return addresses, nil
-	}
-	if err == nil {
-		return nil, &failure{DNSNotFound, ""}
-	}
-	if s.over() {
+	case s.over():
 		return nil, &failure{Timeout, "while resolving the host"}
+	case ctx.Err() != nil:
+		return nil, &failure{DNSTimeout, ""}
 	}
-	if e, ok := errors.AsType[*net.DNSError](err); ok {
-		return nil, unresolved(e, ctx.Err() != nil)
+	if f := unreached(err, DNSTimeout); f != nil {
+		return nil, f
 	}
 	return nil, &failure{DNSFailure, err.Error()}
 }
 
-// unresolved returns why a host has no address.
-func unresolved(e *net.DNSError, late bool) *failure {
-	switch {
-	case e.IsNotFound:
-		return &failure{DNSNotFound, ""}
-	case e.IsTimeout || late:
-		return &failure{DNSTimeout, ""}
-	case e.IsTemporary && isSocket(e.Err):
-		return &failure{DNSFailure, "no name server is reachable: " + e.Err}
-	case e.IsTemporary:
-		return &failure{DNSServer, e.Err}
+// lookup returns the addresses of a host, at least one if there is no error.
+func (c *Client) lookup(ctx context.Context, host string) ([]netip.Addr, error) {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return []netip.Addr{ip}, nil
 	}
-	return &failure{DNSFailure, e.Err}
+	if c.hosts != nil {
+		if addresses, err := c.hosts.LookupNetIP(ctx, "ip", host); err == nil && len(addresses) > 0 {
+			return addresses, nil
+		}
+	}
+	// The final dot marks a complete name: search domains are not tried.
+	addresses, err := c.options.Resolver.LookupNetIP(ctx, "ip", strings.TrimSuffix(host, ".")+".")
+	if err == nil && len(addresses) == 0 {
+		err = &net.DNSError{Err: "no address", Name: host, IsNotFound: true}
+	}
+	return addresses, err
 }
 
 // isSocket reports whether the text of a DNSError is that of a net.OpError: this machine could
@@ -135,73 +134,89 @@ func isSocket(text string) bool {
 	return op == "dial" || op == "read" || op == "write"
 }
 
-// permitted returns the addresses to dial: those that the guard does not refuse. If it refuses
-// all, that is the failure.
-func (s *session) permitted(addresses []netip.Addr, port uint16) ([]netip.AddrPort, *failure) {
+// permitted returns the addresses of a host to dial: those that the guard does not refuse. If
+// it refuses all, that is the failure.
+func (c *Client) permitted(host string, addresses []netip.Addr, port uint16) ([]netip.AddrPort, error) {
 	var allowed []netip.AddrPort
-	var refused *RefusedError
+	var refused error
 	for _, ip := range addresses {
 		at := netip.AddrPortFrom(ip.Unmap(), port)
-		err := s.client.options.Guard.checkName(s.host, port)
+		err := c.options.Guard.checkName(host, port)
 		if ip.IsValid() {
-			err = s.client.options.Guard.Check(at)
+			err = c.options.Guard.Check(at)
 		}
 		if err != nil {
-			errors.As(err, &refused)
-			continue
-		}
-		if len(allowed) < maxAddresses {
+			refused = err
+		} else if len(allowed) < maxAddresses {
 			allowed = append(allowed, at)
 		}
 	}
 	if len(allowed) == 0 {
-		return nil, &failure{refused.cause(), refused.Error()}
+		return nil, refused
 	}
 	return allowed, nil
 }
 
-// dial connects to the first address in s.at that answers. It holds one place of the pool
-// at a time.
-func (s *session) dial() (net.Conn, *failure) {
-	var f *failure
-	left := s.client.limits.Connect
-	for i, at := range s.at {
-		if g := s.enter(at.Addr()); g != nil {
-			return nil, g
+// firstTry is how long a connection to one of several addresses can take before the next
+// address is tried. TCP repeats its first packet after a second (RFC 6298 section 2): so a
+// dead address costs a second, and a distant one is rarely skipped.
+const firstTry = time.Second
+
+// dialAny connects to the first address that answers, within most. Those that did not answer
+// within firstTry share the remaining time after all others. It stops if try says so.
+//
+// Happy Eyeballs (RFC 8305) would start a second connection after 250 ms. Here connections
+// start one at a time, because each one counts at its address, where other sites wait.
+func dialAny(at []netip.AddrPort, most time.Duration, try func(at netip.AddrPort, most time.Duration) (conn net.Conn, stop bool, err error)) (net.Conn, error) {
+	var worst error
+	for first := len(at) > 1; len(at) > 0; first = false {
+		var silent []netip.AddrPort
+		for i, a := range at {
+			within := most / time.Duration(len(at)-i)
+			if first {
+				within = min(within, firstTry)
+			}
+			most -= within
+			conn, stop, err := try(a, within)
+			if err == nil || stop {
+				return conn, err
+			}
+			f := unreached(err, ConnectTimeout)
+			if first && f != nil && f.cause == ConnectTimeout {
+				silent = append(silent, a)
+			}
+			// A failure of the site says more than a missing route, such as to IPv6.
+			if worst == nil || f == nil || !f.cause.OwnSide() {
+				worst = err
+			}
 		}
-		// The remaining addresses share the remaining time, so that a dead first address,
-		// often IPv6, leaves time for the others.
-		began := time.Now()
-		conn, g := s.connect(at, left/time.Duration(len(s.at)-i))
-		took := time.Since(began)
-		s.hop().Connect += took
-		if g == nil {
-			s.at = s.at[i : i+1] // for a second connection
-			return conn, nil
-		}
-		// A failure of the site says more than a missing route, such as to IPv6.
-		if f == nil || !g.cause.OwnSide() {
-			f = g
-		}
-		left -= took
-		s.release()
-		if f.cause == Timeout {
-			break
-		}
+		at = silent
 	}
-	return nil, f
+	return nil, worst
+}
+
+// attempt tries an address of s.at and holds a place of the pool while it does.
+func (s *session) attempt(at netip.AddrPort, most time.Duration) (conn net.Conn, stop bool, err error) {
+	if f := s.enter(at.Addr()); f != nil {
+		return nil, true, f
+	}
+	began := time.Now()
+	conn, err = s.connect(at, most)
+	s.hop().Connect += time.Since(began)
+	if err != nil {
+		s.release()
+		return nil, s.over(), err
+	}
+	s.at = []netip.AddrPort{at} // for a second connection
+	return conn, false, nil
 }
 
 // connect opens one connection to the site.
-func (s *session) connect(at netip.AddrPort, most time.Duration) (net.Conn, *failure) {
+func (s *session) connect(at netip.AddrPort, most time.Duration) (net.Conn, error) {
 	if s.proxy != nil {
 		return s.tunnel(at, most)
 	}
-	conn, err := s.client.dial(s.ctx, at.String(), most, true)
-	if err != nil {
-		return nil, s.unconnected(err)
-	}
-	return conn, nil
+	return s.client.dial(s.ctx, at.String(), most, true)
 }
 
 // dial opens a connection to a site, which is guarded, or to a proxy.
@@ -265,7 +280,10 @@ func await[T comparable](ctx context.Context, do func() (T, error), drop func(T)
 }
 
 func (s *session) unconnected(err error) *failure {
-	f := unreached(err)
+	f, known := errors.AsType[*failure](err)
+	if !known {
+		f = unreached(err, ConnectTimeout)
+	}
 	switch {
 	case s.over() && (f == nil || f.cause.Outcome() != Refused):
 		return &failure{Timeout, "while connecting"}
@@ -278,25 +296,66 @@ func (s *session) unconnected(err error) *failure {
 	return &failure{ConnectFailed, err.Error()}
 }
 
-// unreached returns why there is no connection, nil if the error does not say.
-func unreached(err error) *failure {
-	var refused *RefusedError
-	var timeout net.Error
+// unreached returns why there is no address, connection or TLS, nil if the error does not say.
+// Late is the cause of a timeout. crypto/tls has no error types for version mismatches, so they
+// are recognized by their text.
+func unreached(err error, late Cause) *failure {
+	var (
+		refused *RefusedError
+		dns     *net.DNSError
+		invalid x509.CertificateInvalidError
+		name    x509.HostnameError
+		issuer  x509.UnknownAuthorityError
+		roots   x509.SystemRootsError
+		verify  *tls.CertificateVerificationError
+		header  tls.RecordHeaderError
+		timeout net.Error
+		op      *net.OpError
+		call    syscall.Errno
+		text    = err.Error()
+		alert   = errors.As(err, &op) && op.Op == "remote error"
+	)
 	switch {
 	case errors.As(err, &refused):
 		return &failure{refused.cause(), refused.Error()}
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return &failure{DNSNotFound, ""}
+	case dns != nil && dns.IsTimeout:
+		return &failure{DNSTimeout, ""}
+	case dns != nil && dns.IsTemporary && isSocket(dns.Err):
+		return &failure{DNSFailure, "no name server is reachable: " + dns.Err}
+	case dns != nil && dns.IsTemporary:
+		return &failure{DNSServer, dns.Err}
+	case dns != nil:
+		return &failure{DNSFailure, dns.Err}
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return &failure{ConnectRefused, ""}
 	case errors.Is(err, syscall.ECONNRESET):
 		return &failure{Reset, ""}
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return &failure{ConnectTimeout, ""}
-	}
-	if call, ok := errors.AsType[syscall.Errno](err); ok {
-		if slices.Contains(noNetwork, call) {
-			return &failure{NoNetwork, call.Error()}
-		}
+		return &failure{late, ""}
+	case errors.As(err, &call) && slices.Contains(noNetwork, call):
+		return &failure{NoNetwork, call.Error()}
+	case errors.As(err, &call):
 		return &failure{ConnectFailed, call.Error()}
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return &failure{TLSExpired, invalid.Detail}
+	case errors.As(err, &name):
+		return &failure{TLSName, ""}
+	case errors.As(err, &issuer):
+		return &failure{TLSIssuer, ""}
+	case errors.As(err, &roots):
+		return &failure{TLSRoots, roots.Error()}
+	case errors.As(err, &verify):
+		return &failure{TLSFailure, verify.Err.Error()}
+	case strings.Contains(text, "unsupported protocol version"), strings.Contains(text, "protocol version not supported"):
+		return &failure{TLSVersion, ""}
+	case alert && strings.Contains(text, "no application protocol"):
+		return &failure{TLSProtocol, ""}
+	case alert:
+		return &failure{TLSAlert, strings.TrimPrefix(op.Err.Error(), "tls: ")}
+	case errors.As(err, &header):
+		return &failure{TLSFailure, fmt.Sprintf("the answer is not TLS, it begins with %q", header.RecordHeader[:])}
 	}
 	return nil
 }
@@ -423,8 +482,15 @@ func (s *session) secure(conn net.Conn, host, offer string) (net.Conn, *failure)
 	if err == nil {
 		return &sealed{c, below}, nil
 	}
-	f := unsecured(err, late, s.over())
-	if f.cause == TLSIssuer && noRoots(config.RootCAs) {
+	f := unreached(err, late)
+	switch {
+	case f == nil:
+		f = &failure{TLSFailure, strings.TrimPrefix(err.Error(), "tls: ")}
+	case f.cause == Reset || f.cause == ConnectFailed:
+		f = &failure{TLSFailure, "connection reset"}
+	case f.cause == late && s.over():
+		f.cause = Timeout
+	case f.cause == TLSIssuer && noRoots(config.RootCAs):
 		f.cause = TLSRoots
 	}
 	return nil, f
@@ -450,51 +516,4 @@ func noRoots(pool *x509.CertPool) bool {
 		}
 	}
 	return pool.Equal(x509.NewCertPool())
-}
-
-// unsecured returns why a handshake failed. crypto/tls has no error types for version
-// mismatches, so they are recognized by their text.
-func unsecured(err error, late Cause, over bool) *failure {
-	var (
-		invalid  x509.CertificateInvalidError
-		name     x509.HostnameError
-		issuer   x509.UnknownAuthorityError
-		roots    x509.SystemRootsError
-		verify   *tls.CertificateVerificationError
-		header   tls.RecordHeaderError
-		timeout  net.Error
-		op       *net.OpError
-		text     = err.Error()
-		detail   = strings.TrimPrefix(text, "tls: ")
-		reset    = errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
-		isRemote = errors.As(err, &op) && op.Op == "remote error"
-	)
-	switch {
-	case errors.As(err, &timeout) && timeout.Timeout():
-		if over {
-			late = Timeout
-		}
-		return &failure{late, ""}
-	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return &failure{TLSExpired, invalid.Detail}
-	case errors.As(err, &name):
-		return &failure{TLSName, ""}
-	case errors.As(err, &issuer):
-		return &failure{TLSIssuer, ""}
-	case errors.As(err, &roots):
-		return &failure{TLSRoots, roots.Error()}
-	case errors.As(err, &verify):
-		return &failure{TLSFailure, verify.Err.Error()}
-	case strings.Contains(text, "unsupported protocol version"), strings.Contains(text, "protocol version not supported"):
-		return &failure{TLSVersion, ""}
-	case isRemote && strings.Contains(text, "no application protocol"):
-		return &failure{TLSProtocol, ""}
-	case isRemote:
-		return &failure{TLSAlert, strings.TrimPrefix(op.Err.Error(), "tls: ")}
-	case errors.As(err, &header):
-		return &failure{TLSFailure, fmt.Sprintf("the answer is not TLS, it begins with %q", header.RecordHeader[:])}
-	case reset:
-		return &failure{TLSFailure, "connection reset"}
-	}
-	return &failure{TLSFailure, detail}
 }

@@ -50,8 +50,7 @@
 // rate limit per address; a fetch that waits for one address delays no other.
 //
 // The addresses of a site are tried one after another, since each connection counts at its
-// address whether or not a request follows. A dead address costs a fetch its share of
-// Limits.Connect, and a page request one second.
+// address whether or not a request follows. A dead address costs a second.
 //
 // No cookies, credentials, Referer or conditional headers are sent.
 //

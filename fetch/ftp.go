@@ -268,15 +268,15 @@ func (t *ftpTalk) data(port uint16) (*limitedConn, *failure) {
 	if port < 1024 {
 		return nil, &failure{PortRefused, "data port " + strconv.Itoa(int(port)) + " belongs to another service"}
 	}
-	permitted, f := t.permitted([]netip.Addr{t.at[0].Addr()}, port)
-	if f != nil {
-		return nil, f
+	permitted, err := t.client.permitted(t.host, []netip.Addr{t.at[0].Addr()}, port)
+	if err != nil {
+		return nil, t.unconnected(err)
 	}
 	began := time.Now()
-	conn, f := t.connect(permitted[0], t.client.limits.Connect)
+	conn, err := t.connect(permitted[0], t.client.limits.Connect)
 	t.hop().Connect += time.Since(began)
-	if f != nil {
-		return nil, f
+	if err != nil {
+		return nil, t.unconnected(err)
 	}
 	return &limitedConn{Conn: conn}, nil
 }

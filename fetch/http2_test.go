@@ -68,7 +68,7 @@ func TestHTTP2Only(t *testing.T) {
 // TestNotTLS: a port that speaks plain HTTP is recognized by its first bytes, which the message
 // shows.
 func TestNotTLS(t *testing.T) {
-	f := unsecured(tls.RecordHeaderError{RecordHeader: [5]byte([]byte("HTTP/"))}, TLSTimeout, false)
+	f := unreached(tls.RecordHeaderError{RecordHeader: [5]byte([]byte("HTTP/"))}, TLSTimeout)
 	if f.cause != TLSFailure || !strings.Contains(f.detail, `"HTTP/"`) {
 		t.Errorf("%v: %s", f.cause, f.detail)
 	}

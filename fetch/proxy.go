@@ -89,7 +89,7 @@ func (s *session) via() string {
 
 // tunnel connects to a site through the proxy. Any failure before the tunnel is open is the
 // proxy's, even if it blames the site, as that cannot be verified.
-func (s *session) tunnel(at netip.AddrPort, most time.Duration) (net.Conn, *failure) {
+func (s *session) tunnel(at netip.AddrPort, most time.Duration) (net.Conn, error) {
 	target := at.String()
 	if !at.IsValid() {
 		target = net.JoinHostPort(s.host, strconv.Itoa(int(at.Port())))

@@ -3,7 +3,6 @@ package fetch
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -157,19 +156,10 @@ func (c *pumped) Read(p []byte) (int, error) {
 // untransported returns the failure for an error of the caller's RoundTripper. Errors that are
 // not known to be the site's or the network's are its own.
 func untransported(err error) *failure {
-	op, isOp := errors.AsType[*net.OpError](err)
-	if isOp && (op.Op == "proxyconnect" || strings.HasPrefix(op.Op, "socks")) {
+	if op, ok := errors.AsType[*net.OpError](err); ok && (op.Op == "proxyconnect" || strings.HasPrefix(op.Op, "socks")) {
 		return &failure{ProxyFailed, harmless(err)}
 	}
-	if dns, ok := errors.AsType[*net.DNSError](err); ok {
-		return unresolved(dns, false)
-	}
-	_, isRecord := errors.AsType[tls.RecordHeaderError](err)
-	_, isVerify := errors.AsType[*tls.CertificateVerificationError](err)
-	if isRecord || isVerify || isOp && op.Op == "remote error" {
-		return unsecured(err, TLSTimeout, false)
-	}
-	if f := unreached(err); f != nil {
+	if f := unreached(err, ConnectTimeout); f != nil {
 		return f
 	}
 	switch {
@@ -192,8 +182,7 @@ type dials struct {
 // WithDials returns a context for one request, for which a transport of Client.Transport opens
 // at most so many connections; without a limit net/http dials forever if an HTTP/2 server
 // accepts no request (GOAWAY with stream 0). If start is not nil, it is called before each
-// connection to a site, and its error ends the attempt; addresses are then tried one at a
-// time, and one that is silent for a second yields to the next.
+// connection to a site, and its error ends the attempt.
 func WithDials(ctx context.Context, most int, start func(ctx context.Context, addr netip.Addr) error) context.Context {
 	d := &dials{start: start}
 	d.left.Store(int32(most))
@@ -254,80 +243,41 @@ func (c *Client) Transport() *http.Transport {
 				return nil, fmt.Errorf("no response from %s on any connection of this request: no more are opened", address)
 			}
 		}
-		_, isProxy := proxies.Load(address)
-		if !isProxy && (c.options.Dial != nil || start != nil) {
-			return c.dialSite(ctx, address, start)
+		if _, isProxy := proxies.Load(address); isProxy {
+			return c.dial(ctx, address, pageConnect, false)
 		}
-		return c.dial(ctx, address, pageConnect, !isProxy)
+		return c.dialSite(ctx, address, start)
 	}
 	return base
 }
 
 const pageConnect = 30 * time.Second // as in http.DefaultTransport
 
-// firstTry is how long a connection to one of several addresses can take before the next
-// address is tried. TCP repeats its first packet after a second (RFC 6298 section 2): so a
-// dead address costs a second, and a distant one is rarely skipped.
-const firstTry = time.Second
-
-// dialSite connects to the first address of a site that answers, of those that the Guard and
-// the caller's Dial permit, each when start returns. The addresses that did not answer within
-// firstTry then share the remaining time.
-//
-// Happy Eyeballs (RFC 8305) would start a second connection after 250 ms. Here connections
-// start one at a time, because each one counts at its address, where other sites wait.
+// dialSite connects to an address of a site that the Guard permits, each when start returns.
 func (c *Client) dialSite(ctx context.Context, address string, start func(context.Context, netip.Addr) error) (net.Conn, error) {
-	host, port, err := net.SplitHostPort(address)
+	host, text, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
 	}
-	list, err := c.options.Resolver.LookupNetIP(ctx, "ip", host)
+	port, err := strconv.ParseUint(text, 10, 16)
 	if err != nil {
 		return nil, err
 	}
-	var left []netip.AddrPort
-	for _, ip := range list[:min(len(list), maxAddresses)] {
-		at, parsing := netip.ParseAddrPort(net.JoinHostPort(ip.Unmap().String(), port))
-		if parsing != nil {
-			return nil, parsing
-		}
-		if refused := c.options.Guard.Check(at); refused != nil {
-			err = refused
-			continue
-		}
-		left = append(left, at)
+	addresses, err := c.lookup(ctx, host)
+	if err != nil {
+		return nil, err
 	}
-	if len(list) == 0 {
-		err = fmt.Errorf("%s has no address", host)
+	at, err := c.permitted(host, addresses, uint16(port))
+	if err != nil {
+		return nil, err
 	}
-	rest := pageConnect
-	for first := len(left) > 1; len(left) > 0; first = false {
-		var silent []netip.AddrPort
-		for i, at := range left {
-			if start != nil {
-				if err := start(ctx, at.Addr()); err != nil {
-					return nil, err
-				}
-			}
-			most := rest / time.Duration(len(left)-i)
-			if first {
-				most = firstTry
-			}
-			began := time.Now()
-			conn, dialing := c.dial(ctx, at.String(), most, true)
-			if dialing == nil {
-				return conn, nil
-			}
-			err = dialing
-			if ctx.Err() != nil {
-				return nil, err
-			}
-			rest -= time.Since(began)
-			if late, is := errors.AsType[net.Error](err); first && is && late.Timeout() {
-				silent = append(silent, at)
+	return dialAny(at, pageConnect, func(at netip.AddrPort, most time.Duration) (net.Conn, bool, error) {
+		if start != nil {
+			if err := start(ctx, at.Addr()); err != nil {
+				return nil, true, err
 			}
 		}
-		left = silent
-	}
-	return nil, err
+		conn, err := c.dial(ctx, at.String(), most, true)
+		return conn, ctx.Err() != nil, err
+	})
 }
