@@ -105,8 +105,7 @@ func (s *Service) Close() error { return s.cache.Close() }
 func (s *Service) Cache() *cache.Cache { return s.cache }
 
 // Handler returns the handler for /v1/..., /openapi.json, /docs and /version. A Gate limits its
-// clients and the size of bodies, and turns panics into problems; the Caller of a request is in
-// its context.
+// clients and the size of bodies, and turns panics into problems.
 func (s *Service) Handler() http.Handler { return s.handler }
 
 // An operation answers the requests of a method and path of openapi.yaml.
@@ -153,7 +152,7 @@ func (s *Service) handle(op operation) http.HandlerFunc {
 		a, p := (*answer)(nil), acceptable(r.Header.Get("Accept"), op.types)
 		req := &request{Request: r, s: s}
 		if p == nil {
-			p = CallerOf(r.Context()).needs(op.scope)
+			p = exchangeOf(r.Context()).needs(op.scope)
 		}
 		if p == nil {
 			req.query, p = parseQuery(r.URL.RawQuery, op.query)

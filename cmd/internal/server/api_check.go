@@ -38,7 +38,7 @@ func (s *Service) check(r *request) (*answer, *Problem) {
 	userInitiated, wrongFlag := r.flag("user_initiated")
 	as, wrongWord := r.word("as", "status")
 	if p = cmp.Or(p, wrongFlag, wrongWord); p != nil {
-		Answered(ctx, "", OutcomeBad)
+		exchangeOf(ctx).answered("", OutcomeBad)
 		return nil, p
 	}
 	q, p := s.question(ctx, url, r.query["agent"], r.query.Get("dialect"), userInitiated, r.query.Get("wait"), "query.")
@@ -47,11 +47,11 @@ func (s *Service) check(r *request) (*answer, *Problem) {
 		if q != nil {
 			origin = q.origin.String()
 		}
-		Answered(ctx, origin, p.outcome())
+		exchangeOf(ctx).answered(origin, p.outcome())
 		return nil, p
 	}
 	v := q.terms.rules.Match(q.path)
-	Answered(ctx, q.origin.String(), outcomeOf(batch.Last{Answered: true, Allowed: v.Allowed, Undecided: v.Undecided()}))
+	exchangeOf(ctx).answered(q.origin.String(), outcomeOf(batch.Last{Answered: true, Allowed: v.Allowed, Undecided: v.Undecided()}))
 	if as != "" {
 		return s.asStatus(q, v)
 	}
@@ -168,7 +168,7 @@ func (s *Service) checkMany(r *request) (*answer, *Problem) {
 		}
 	}
 	if p == nil {
-		p = charge(ctx, len(list))
+		p = exchangeOf(ctx).charge(len(list))
 	}
 	if p != nil {
 		return nil, p
@@ -178,14 +178,6 @@ func (s *Service) checkMany(r *request) (*answer, *Problem) {
 		return nil, p
 	}
 	return &answer{kind: media, body: append(body, end...)}, nil
-}
-
-// charge counts the questions of a batch against the rate limit of the client.
-func charge(ctx context.Context, n int) *Problem {
-	if ok, after := Charge(ctx, max(0, n-1)); !ok {
-		return NewProblem(RateLimited, fmt.Sprintf("%d questions exceed your current rate limit; send fewer at a time, or later", n)).After(after)
-	}
-	return nil
 }
 
 func tooManyQuestions(n int, what string) *Problem {
@@ -335,7 +327,7 @@ func (b *lines) answer(ctx context.Context, dst []byte, list [][]byte, separator
 	a := batch.NewAnswerer(&b.defaults)
 	now := b.s.now()
 	for i := range questions {
-		if p := Overworked(ctx); p != nil {
+		if p := exchangeOf(ctx).overworked(); p != nil {
 			return nil, p
 		}
 		switch i {
@@ -351,12 +343,12 @@ func (b *lines) answer(ctx context.Context, dst []byte, list [][]byte, separator
 			dst = a.Append(dst, q)
 		case at.problem != nil:
 			dst = batch.AppendError(dst, q, at.problem.code(), at.problem)
-			Answered(ctx, "", at.problem.outcome())
+			exchangeOf(ctx).answered("", at.problem.outcome())
 			continue
 		default:
 			dst = a.AppendRecord(dst, q, at.record, now)
 		}
-		Answered(ctx, "", outcomeOf(a.Last()))
+		exchangeOf(ctx).answered("", outcomeOf(a.Last()))
 	}
 	return dst, nil
 }

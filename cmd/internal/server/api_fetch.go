@@ -32,41 +32,7 @@ type fetcher struct {
 // A refusal reports that a client may not cause a fetch.
 type refusal struct {
 	*Problem
-	caller string
-}
-
-func (e *refusal) Unwrap() error { return e.Problem }
-
-// begin counts a fetch, or returns why it is refused.
-func (f *fetcher) begin(ctx context.Context, origin robots.Origin) error {
-	c := CallerOf(ctx)
-	p := f.refuses(c, origin)
-	if p == nil && f.flying.Add(1) > f.most {
-		f.flying.Add(-1)
-		p = NewProblem(Busy, "too many sites are being fetched: try again in a second").After(1)
-	}
-	if p != nil {
-		return &refusal{p, c.Name}
-	}
-	return nil
-}
-
-func (f *fetcher) refuses(c Caller, origin robots.Origin) *Problem {
-	port := origin.Port()
-	switch {
-	case !c.May(ScopeFetch):
-		return NewProblem(Unauthorized, "robots.txt of "+origin.String()+" has no record, and a token with the scope fetch is needed to fetch it")
-	case origin.Scheme() == "ftp" && !f.ftp:
-		return NewProblem(BadURL, "this service does not fetch ftp sites: use http or https")
-	case c.Anonymous && (origin.Scheme() == "ftp" || port != 80 && port != 443):
-		return NewProblem(Unauthorized, "without a token only http and https sites on ports 80 and 443 are fetched, not "+origin.String())
-	case c.NewOrigin == nil:
-		return nil
-	}
-	if ok, after := c.NewOrigin(); !ok {
-		return NewProblem(RateLimited, "robots.txt of "+origin.String()+" has no record, and you have reached your limit of new sites: try again later").After(after)
-	}
-	return nil
+	client string
 }
 
 // Fetch is required by cache.Fetcher.
@@ -76,11 +42,31 @@ func (f *fetcher) Fetch(ctx context.Context, origin robots.Origin) (*fetch.Recor
 
 // FetchAfter fetches if the client of ctx may cause a fetch.
 func (f *fetcher) FetchAfter(ctx context.Context, origin robots.Origin, before func() error) (*fetch.Record, error) {
-	if err := f.begin(ctx, origin); err != nil {
-		return nil, err
+	c := exchangeOf(ctx).Caller
+	if p := f.refuses(c, origin); p != nil {
+		return nil, &refusal{p, c.Name}
 	}
 	defer f.flying.Add(-1)
+	if f.flying.Add(1) > f.most {
+		return nil, &refusal{NewProblem(Busy, "too many sites are being fetched: try again in a second").After(time.Second), c.Name}
+	}
 	return f.client.FetchAfter(ctx, origin, before)
+}
+
+func (f *fetcher) refuses(c Caller, origin robots.Origin) *Problem {
+	port := origin.Port()
+	switch {
+	case c.Scopes&ScopeFetch == 0:
+		return NewProblem(Unauthorized, "robots.txt of "+origin.String()+" has no record, and a token with the scope fetch is needed to fetch it")
+	case origin.Scheme() == "ftp" && !f.ftp:
+		return NewProblem(BadURL, "this service does not fetch ftp sites: use http or https")
+	case c.Anonymous && (origin.Scheme() == "ftp" || port != 80 && port != 443):
+		return NewProblem(Unauthorized, "without a token only http and https sites on ports 80 and 443 are fetched, not "+origin.String())
+	}
+	if wait := take(c.limits.origins, 1); wait > 0 {
+		return NewProblem(RateLimited, "robots.txt of "+origin.String()+" has no record, and you have reached your limit of new sites: try again later").After(wait)
+	}
+	return nil
 }
 
 // A crawler is a crawler with the options of a question.
@@ -184,12 +170,12 @@ func (s *Service) await(ctx context.Context, origin robots.Origin, wait time.Dur
 	defer cancel()
 	for {
 		var err error
-		Wait(ctx, func() { err = get(waiting) })
+		exchangeOf(ctx).wait(func() { err = get(waiting) })
 		if err == nil {
 			return nil
 		}
 		// The flight might have been started by another client, who may not cause a fetch.
-		if r, ok := errors.AsType[*refusal](err); ok && r.caller != CallerOf(ctx).Name && waiting.Err() == nil {
+		if r, ok := errors.AsType[*refusal](err); ok && r.client != exchangeOf(ctx).Name && waiting.Err() == nil {
 			continue
 		}
 		if wait <= 0 {
@@ -199,8 +185,8 @@ func (s *Service) await(ctx context.Context, origin robots.Origin, wait time.Dur
 	}
 }
 
-// pendingAfter is the Retry-After in seconds while a fetch is in progress.
-const pendingAfter = 2
+// pendingAfter is the Retry-After while a fetch is in progress.
+const pendingAfter = 2 * time.Second
 
 // fetchProblem returns the problem for a missing record.
 func fetchProblem(origin robots.Origin, err error) *Problem {
@@ -211,7 +197,7 @@ func fetchProblem(origin robots.Origin, err error) *Problem {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return NewProblem(Pending, "robots.txt of "+origin.String()+" is being fetched: try again").After(pendingAfter)
 	case errors.Is(err, cache.ErrClosed):
-		return NewProblem(Busy, "the service is stopping: use another, or try again").After(1)
+		return NewProblem(Busy, "the service is stopping: use another, or try again").After(time.Second)
 	}
 	return NewProblem(Pending, "robots.txt of "+origin.String()+" could not be fetched: "+robots.Printable(err.Error())).After(pendingAfter)
 }
@@ -272,8 +258,8 @@ func appendAgent(dst []byte, agents []string) []byte {
 	return ask.AppendStrings(dst, agents)
 }
 
-// lifetime returns the seconds until a record expires or is fetched again.
-func (s *Service) lifetime(r *fetch.Record) int {
+// lifetime returns the time until a record expires or is fetched again.
+func (s *Service) lifetime(r *fetch.Record) time.Duration {
 	until := r.Expires
 	if !r.Outcome.Good() {
 		until = r.NextTry
@@ -281,10 +267,10 @@ func (s *Service) lifetime(r *fetch.Record) int {
 	if until.IsZero() {
 		return 0
 	}
-	return int(max(until.Sub(s.now()), 0) / time.Second)
+	return max(until.Sub(s.now()), 0).Truncate(time.Second)
 }
 
 // maxAge returns the Cache-Control of an answer from a record.
 func (s *Service) maxAge(r *fetch.Record) string {
-	return "private, max-age=" + strconv.Itoa(s.lifetime(r))
+	return "private, max-age=" + strconv.Itoa(int(s.lifetime(r)/time.Second))
 }

@@ -65,7 +65,7 @@ func (s *Service) permits(r *request) (*answer, *Problem) {
 		d, p = s.crawlerOf(b.Agent, b.Dialect, "body.")
 	}
 	if p == nil {
-		p = charge(ctx, len(b.URLs))
+		p = exchangeOf(ctx).charge(len(b.URLs))
 	}
 	if p != nil {
 		return nil, p
@@ -78,7 +78,7 @@ func (s *Service) permits(r *request) (*answer, *Problem) {
 	pages := make([]wantedPage, len(b.URLs))
 	s.readPages(ctx, pages, b.URLs, d, b.Agent, timeout)
 	var err error
-	Wait(ctx, func() { err = s.acquireFirst(ctx, pages, most, hold) })
+	exchangeOf(ctx).wait(func() { err = s.acquireFirst(ctx, pages, most, hold) })
 	if err != nil {
 		return nil, noPace(err)
 	}

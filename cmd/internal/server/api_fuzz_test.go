@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -52,7 +53,7 @@ func FuzzRequests(f *testing.F) {
 		}
 		req.URL.RawQuery = query
 		req.Header["Content-Type"] = []string{kind}
-		req = req.WithContext(WithCaller(req.Context(), Caller{Name: "fuzz", Scopes: ScopeCheck | ScopePermit}))
+		req = req.WithContext(context.WithValue(req.Context(), exchangeKey{}, &exchange{Caller: Caller{Name: "fuzz", Scopes: ScopeCheck | ScopePermit, limits: unlimited}}))
 		w := httptest.NewRecorder()
 		b.Handler().ServeHTTP(w, req)
 		b.judgeReply(req, reply{w.Code, w.Header(), w.Body.String()})

@@ -162,7 +162,7 @@ func (s *Service) permit(r *request) (*answer, *Problem) {
 		request := pace.Request{Origin: q.origin, Schedule: q.terms.schedule, Within: within, Addr: addr, Lifetime: hold + within}
 		var list []pace.Permit
 		var err error
-		Wait(ctx, func() { list, err = s.limiter.Try(ctx, []pace.Request{request}, 1) })
+		exchangeOf(ctx).wait(func() { list, err = s.limiter.Try(ctx, []pace.Request{request}, 1) })
 		if err != nil {
 			return nil, noPace(err)
 		}
@@ -181,7 +181,7 @@ func holdOf(text string) (time.Duration, *Problem) {
 }
 
 func noPace(err error) *Problem {
-	return NewProblem(Busy, "no permits are issued at present: "+robots.Printable(err.Error())).After(1)
+	return NewProblem(Busy, "no permits are issued at present: "+robots.Printable(err.Error())).After(time.Second)
 }
 
 // permitsOf returns an answer with the results of released permits.
@@ -280,13 +280,13 @@ func (s *Service) release(ctx context.Context, r *Return) *Problem {
 		return NewProblem(Ended, "the permit expired at "+stamp(p.expires())+": unless it was released before, its request counts as timed out; use a longer hold")
 	}
 	var err error
-	Wait(ctx, func() {
+	exchangeOf(ctx).wait(func() {
 		err = s.limiter.Release(context.WithoutCancel(ctx), p.Permit, pace.Result{
 			Status: r.Status, RetryAfter: time.Duration(r.RetryAfter * float64(time.Second)), Timeout: r.Timeout, Unused: r.Unused,
 		})
 	})
 	if err != nil {
-		return NewProblem(Busy, "the permit could not be released: "+robots.Printable(err.Error())).After(1)
+		return NewProblem(Busy, "the permit could not be released: "+robots.Printable(err.Error())).After(time.Second)
 	}
 	return nil
 }

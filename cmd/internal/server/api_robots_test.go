@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 func TestRobots(t *testing.T) {
@@ -52,7 +54,7 @@ func TestRefresh(t *testing.T) {
 	if r := b.get("/v1/robots?body=1&url=" + s.URL); r.body != shop {
 		t.Errorf("the last good answer is %q", r.body)
 	}
-	b.caller.Store(&Caller{Name: "a", Scopes: ScopeCheck | ScopeFetch, NewOrigin: func() (bool, int) { return false, 9 }})
+	b.caller.Store(&Caller{Name: "a", Scopes: ScopeCheck | ScopeFetch, limits: &limits{unlimited.questions, rate.NewLimiter(1./9, 0)}})
 	if r := b.post("/v1/robots/refresh", `{"url":"`+s.URL+`"}`); r.status != 429 || r.header.Get("Retry-After") != "9" {
 		t.Errorf("%d %s", r.status, r.body)
 	}

@@ -236,10 +236,7 @@ func (s *Service) diff(r *request) (*answer, *Problem) {
 	j := &Diff{Dialect: cmp.Or(in.Dialect, s.parts.Dialect), Same: true, Crawlers: []CrawlerDiff{}}
 	proofs := newDiffer(diffSteps)
 	for i, name := range names {
-		if ctx.Err() != nil {
-			return nil, NewProblem(Pending, "the client has disconnected").After(1)
-		}
-		if p := Overworked(ctx); p != nil {
+		if p := exchangeOf(ctx).overworked(); p != nil {
 			return nil, p
 		}
 		result := proofs.compare(before[i], after[i])

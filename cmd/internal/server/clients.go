@@ -12,17 +12,43 @@ import (
 	"strings"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"golang.org/x/time/rate"
 )
 
+// A Scope is a right of a token. A client without a token has all of them if the service is
+// open to anonymous clients.
+type Scope uint8
+
+// The scopes.
 const (
-	// mostClients is the number of clients that are remembered, in about 20 MB.
-	mostClients = 1 << 16
-	// leastToken is the minimum length of a token in bytes.
-	leastToken = 32
+	ScopeCheck  Scope = 1 << iota // records in memory, and text in the request
+	ScopeFetch                    // requests that can cause a fetch
+	ScopePermit                   // permits
+
+	allScopes = ScopeCheck | ScopeFetch | ScopePermit
 )
+
+// scopes are the names of the scopes in a file of tokens; scope i is 1 << i.
+var scopes = []string{"check", "fetch", "permit"}
+
+// A Caller is the client of a request.
+type Caller struct {
+	Name      string // name of its token, or its address as /32 or /64; never empty
+	Anonymous bool   // without a token: schemes, ports and new origins are limited
+	Scopes    Scope
+	limits    *limits
+}
+
+// needs returns a problem if the caller lacks one of the scopes.
+func (c Caller) needs(s Scope) *Problem {
+	for i, name := range scopes {
+		if s&^c.Scopes&(1<<i) != 0 {
+			return NewProblem(Unauthorized, "a token with the scope "+name+" is needed")
+		}
+	}
+	return nil
+}
 
 // A token is an access token. Only the hash of its text is kept.
 type token struct {
@@ -31,19 +57,21 @@ type token struct {
 	sum    [sha256.Size]byte
 }
 
+// leastToken is the minimum length of a token in bytes.
+const leastToken = 32
+
 // readTokens returns the tokens of the configuration.
 func readTokens(c *Config) ([]token, error) {
-	text, from := []byte(c.Tokens), "ROBOTS_TOKENS"
-	if c.TokensFile != "" {
-		var err error
-		if text, err = os.ReadFile(c.TokensFile); err != nil {
-			return nil, fmt.Errorf("cannot read the tokens: %w", err)
-		}
-		from = c.TokensFile
+	if c.TokensFile == "" {
+		return parseTokens("ROBOTS_TOKENS", []byte(c.Tokens))
 	}
-	tokens, err := parseTokens(from, text)
-	if err == nil && len(tokens) == 0 && c.TokensFile != "" {
-		err = fmt.Errorf("%s has no token; write lines of NAME SCOPES TOKEN", from)
+	text, err := os.ReadFile(c.TokensFile)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the tokens: %w", err)
+	}
+	tokens, err := parseTokens(c.TokensFile, text)
+	if err == nil && len(tokens) == 0 {
+		err = fmt.Errorf("%s has no token; write lines of NAME SCOPES TOKEN", c.TokensFile)
 	}
 	return tokens, err
 }
@@ -57,40 +85,35 @@ func parseTokens(from string, text []byte) (tokens []token, err error) {
 		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
 			continue
 		}
-		wrong := func(what string) error { return fmt.Errorf("%s:%d: %s", from, number, what) }
-		if len(fields) != 3 {
-			return nil, wrong("a line is NAME SCOPES TOKEN, as in crawler-1 check,fetch,permit and the token")
-		}
-		t := token{name: fields[0], sum: sha256.Sum256([]byte(fields[2]))}
-		if !plain(t.name, 64) {
-			return nil, wrong("the name has letters, digits, points, hyphens and underscores, at most 64")
-		}
-		for scope := range strings.SplitSeq(fields[1], ",") {
-			i := slices.IndexFunc(scopes, func(s namedScope) bool { return s.name == scope })
-			if i < 0 {
-				return nil, wrong(fmt.Sprintf("unknown scope %q (known: check, fetch, permit)", ask.Clip(scope)))
-			}
-			t.scopes |= scopes[i].scope
-		}
-		if len(fields[2]) < leastToken {
-			return nil, wrong(fmt.Sprintf("the token has %d bytes, at least %d are needed: openssl rand -hex 32 makes one", len(fields[2]), leastToken))
+		t, err := parseToken(fields)
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", from, number, err)
 		}
 		tokens = append(tokens, t)
 	}
 	return tokens, nil
 }
 
-// plain reports whether s has at most so many letters, digits and . - _.
-func plain(s string, most int) bool {
-	for i := range len(s) {
-		b := s[i]
-		if b|0x20 < 'a' || b|0x20 > 'z' {
-			if (b < '0' || b > '9') && b != '.' && b != '-' && b != '_' {
-				return false
-			}
-		}
+// parseToken reads the fields of a line.
+func parseToken(fields []string) (t token, err error) {
+	if len(fields) != 3 {
+		return t, fmt.Errorf("a line is NAME SCOPES TOKEN, as in crawler-1 check,fetch,permit and the token")
 	}
-	return s != "" && len(s) <= most
+	t = token{name: fields[0], sum: sha256.Sum256([]byte(fields[2]))}
+	if !identifier.MatchString(t.name) {
+		return t, fmt.Errorf("the name has letters, digits, points, hyphens and underscores, at most 64")
+	}
+	for scope := range strings.SplitSeq(fields[1], ",") {
+		i := slices.Index(scopes, scope)
+		if i < 0 {
+			return t, fmt.Errorf("unknown scope %q (known: %s)", ask.Clip(scope), strings.Join(scopes, ", "))
+		}
+		t.scopes |= 1 << i
+	}
+	if n := len(fields[2]); n < leastToken {
+		return t, fmt.Errorf("the token has %d bytes, at least %d are needed: openssl rand -hex 32 makes one", n, leastToken)
+	}
+	return t, nil
 }
 
 // bearer returns the token in the Authorization header, or "".
@@ -118,22 +141,12 @@ func find(tokens []token, text string) (found *token) {
 func clientAddress(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	at, _ := netip.ParseAddrPort(r.RemoteAddr)
 	addr := at.Addr().Unmap().WithZone("")
-	believe := func() bool {
-		for _, p := range trusted {
-			if p.Contains(addr) {
-				return true
-			}
-		}
-		return false
-	}
-	if len(trusted) == 0 || !believe() {
-		return addr
-	}
+	isProxy := func(p netip.Prefix) bool { return p.Contains(addr) }
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
-	for i := len(hops) - 1; i >= 0 && believe(); i-- {
-		before, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
-		if err != nil {
-			break // not written by a proxy, but what followed was
+	for _, hop := range slices.Backward(hops) {
+		before, err := netip.ParseAddr(strings.TrimSpace(hop))
+		if err != nil || !slices.ContainsFunc(trusted, isProxy) {
+			break // no address that a trusted proxy wrote
 		}
 		addr = before.Unmap().WithZone("")
 	}
@@ -153,84 +166,53 @@ func network(a netip.Addr) string {
 	return p.String()
 }
 
-// clients limits the requests of each client, and the new origins that it can have fetched.
-type clients struct {
-	questions, origins limit
-	most               int
-	used               *lru.Cache[string, *usage]
-	others             *usage // of clients beyond the maximum
-}
+const (
+	// mostClients is the number of clients that are remembered, in about 20 MB. Of more, those
+	// that sent no request for the longest time get new limits.
+	mostClients = 1 << 16
+	// workOfQuestion is the work that counts as one question in the rate limit.
+	workOfQuestion = 10 * time.Millisecond
+)
 
-// A limit is a rate with a burst; a burst of 0 means no limit.
-type limit struct {
-	rate  rate.Limit
-	burst int
-}
+// limits are the rate limits of a client: of its questions, and of the new origins that it can
+// have fetched.
+type limits struct{ questions, origins *rate.Limiter }
 
-// usage is the use of a client's limits.
-type usage struct{ questions, origins *rate.Limiter }
+// unlimited are the limits of clients with a token, and of those of this machine.
+var unlimited = &limits{rate.NewLimiter(rate.Inf, 0), rate.NewLimiter(rate.Inf, 0)}
 
-func newClients(questions, origins limit, most int) *clients {
-	used, _ := lru.New[string, *usage](most) // no error: most is above 0
-	c := &clients{questions: questions, origins: origins, most: most, used: used}
-	c.others = c.fresh()
-	return c
-}
-
-func (c *clients) fresh() *usage {
-	return &usage{rate.NewLimiter(c.questions.rate, c.questions.burst), rate.NewLimiter(c.origins.rate, c.origins.burst)}
-}
-
-// of returns the usage of a client. A client is dropped only when its limits are full again.
-// Until then clients beyond the maximum count as one, so that a flood of addresses resets no
-// limit.
-func (c *clients) of(name string) *usage {
-	if u, known := c.used.Get(name); known {
-		return u
+// limitsOf returns the limits of a client.
+func (g *Gate) limitsOf(name string) *limits {
+	if l, known := g.clients.Get(name); known {
+		return l
 	}
-	if c.used.Len() >= c.most {
-		if _, oldest, ok := c.used.GetOldest(); ok && (oldest.questions.Tokens() < float64(c.questions.burst) || oldest.origins.Tokens() < float64(c.origins.burst)) {
-			return c.others
-		}
+	perSecond := rate.Limit(g.c.ClientRate)
+	if g.c.ClientRate == 0 {
+		perSecond = rate.Inf
 	}
-	u := c.fresh()
-	if before, known, _ := c.used.PeekOrAdd(name, u); known {
+	l := &limits{rate.NewLimiter(perSecond, g.c.ClientBurst), rate.NewLimiter(rate.Limit(float64(g.c.NewOrigins)/60), g.c.NewOrigins)}
+	if before, known, _ := g.clients.PeekOrAdd(name, l); known {
 		return before
 	}
-	return u
+	return l
 }
 
 // take takes n of a limit, or returns how long until they are available. More than the burst
 // are never available at once, but still have to wait.
-func take(l *rate.Limiter, n int, now time.Time) time.Duration {
-	if l.Burst() == 0 || n == 0 {
-		return 0
-	}
-	if n > l.Burst() {
+func take(l *rate.Limiter, n int) time.Duration {
+	now := time.Now()
+	r := l.ReserveN(now, n)
+	if !r.OK() {
 		return max(time.Duration(float64(n)/float64(l.Limit())*float64(time.Second)), time.Second)
 	}
-	r := l.ReserveN(now, n)
-	if wait := r.DelayFrom(now); wait > 0 {
+	wait := r.DelayFrom(now)
+	if wait > 0 {
 		r.CancelAt(now)
-		return wait
 	}
-	return 0
+	return wait
 }
 
-// ask takes n questions of a client, or returns how long it has to wait.
-func (c *clients) ask(name string, n int) time.Duration {
-	return take(c.of(name).questions, n, time.Now())
+// owe takes the questions for work that was already done, even beyond the limit.
+func (l *limits) owe(work time.Duration) {
+	l.questions.ReserveN(time.Now(), min(int(work/workOfQuestion), l.questions.Burst()))
 }
-
-// origin takes a new origin of a client.
-func (c *clients) origin(name string) time.Duration { return take(c.of(name).origins, 1, time.Now()) }
-
-// owe takes n questions that were already answered, even beyond the limit.
-func (c *clients) owe(name string, n int) {
-	if l := c.of(name).questions; l.Burst() > 0 && n > 0 {
-		l.ReserveN(time.Now(), min(n, l.Burst()))
-	}
-}
-
-// seconds rounds a wait up for Retry-After.
-func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }

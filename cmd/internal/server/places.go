@@ -37,12 +37,10 @@ func (p *places) enter(ctx context.Context) error {
 	if p.waiting.Add(1) > p.most {
 		return errBusy
 	}
-	late := time.NewTimer(p.timeout)
-	defer late.Stop()
 	select {
 	case p.taken <- struct{}{}:
 		return nil
-	case <-late.C:
+	case <-time.After(p.timeout):
 		return errBusy
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/robotskit/robots/cmd/internal/batch"
 )
@@ -90,36 +91,31 @@ func NewProblem(t ProblemType, detail string, errors ...FieldError) *Problem {
 func (p *Problem) Error() string { return p.Detail }
 
 // After returns the problem with a Retry-After of at least one second.
-func (p *Problem) After(seconds int) *Problem {
+func (p *Problem) After(d time.Duration) *Problem {
 	later := *p
-	later.RetryAfter = max(seconds, 1)
+	later.RetryAfter = max(int((d+time.Second-1)/time.Second), 1)
 	return &later
 }
 
 // Write sends the problem. Other headers must be set before.
 func (p *Problem) Write(w http.ResponseWriter, r *http.Request) {
-	answer := p.head(w, r)
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(answer.Status)
+	answer, h := *p, w.Header()
+	answer.Instance = r.URL.Path
+	for _, name := range []string{"Content-Length", "Content-Encoding", "Etag"} { // of a response that it replaces
+		h.Del(name)
+	}
+	h.Set("Content-Type", "application/problem+json")
+	h.Set("Cache-Control", "no-store")
+	if p.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(p.RetryAfter))
+	}
+	w.WriteHeader(p.Status)
 	if r.Method == http.MethodHead {
 		return
 	}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(answer) // the client might have disconnected
-}
-
-// head sets the headers of a problem and returns it with the path of the request.
-func (p *Problem) head(w http.ResponseWriter, r *http.Request) *Problem {
-	answer := *p
-	if answer.Instance == "" {
-		answer.Instance = r.URL.Path
-	}
-	w.Header().Set("Cache-Control", "no-store")
-	if answer.RetryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(answer.RetryAfter))
-	}
-	return &answer
+	_ = e.Encode(&answer) // the client might have disconnected
 }
 
 // code returns the code of a problem in a batch.

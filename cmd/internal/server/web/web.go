@@ -234,7 +234,9 @@ func serveAsk(w http.ResponseWriter, r *http.Request) {
 	secure(w.Header(), rand.Text())
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	_, _ = io.WriteString(w, page.Ask(parts[0], parts[1:]...))
+	answer := page.Ask(parts[0], parts[1:]...)
+	w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
+	_, _ = io.WriteString(w, answer)
 }
 
 // split returns the verb and the arguments of a question.
