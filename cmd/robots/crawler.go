@@ -58,7 +58,7 @@ func (f *crawlerFlags) registerCategories(cmd *cobra.Command) {
 // decide the exit status: -1 if the worst verdict of all does.
 func (f *crawlerFlags) crawlers() (list []Crawler, decisive int, err error) {
 	if len(f.categories) > 0 {
-		entries, err := choose(f.categories, "", false)
+		entries, _, err := choose(f.categories, "", false)
 		if err != nil {
 			return nil, 0, err
 		}

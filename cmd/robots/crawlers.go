@@ -85,11 +85,8 @@ func (c *crawlersCommand) answer(ctx context.Context) (int, error) {
 		return exitBad, fmt.Errorf("unexpected argument %q: one file, URL or name at a time", clip(c.args[1]))
 	}
 	var err error
-	if c.list, err = choose(c.purposes, c.operator, c.all); err != nil {
+	if c.list, c.omitted, err = choose(c.purposes, c.operator, c.all); err != nil {
 		return exitBad, err
-	}
-	if every, err := choose(c.purposes, c.operator, true); err == nil {
-		c.omitted = len(every) - len(c.list)
 	}
 	name, entry := c.file, false
 	if len(c.args) == 1 {
@@ -110,7 +107,11 @@ func (c *crawlersCommand) answer(ctx context.Context) (int, error) {
 		c.printEntry(c.list[0])
 		return exitAllowed, nil
 	}
-	return exitAllowed, c.printDirectory()
+	all := make([]row, len(c.list))
+	for i, e := range c.list {
+		all[i].Crawler = e
+	}
+	return exitAllowed, c.print(all, "")
 }
 
 // argument returns the name of the robots.txt that an argument is, or reports that it is the
@@ -184,8 +185,9 @@ func purposeList() string {
 	return strings.Join(names[:8], ", ") + ",\n" + strings.Join(names[8:], ", ") + ",\nor " + anyAI + " for all of " + anyAI + "-*"
 }
 
-// choose returns the crawlers of some purposes and an operator, only those in use unless all.
-func choose(purposes []string, operator string, all bool) ([]crawlers.Crawler, error) {
+// choose returns the crawlers of some purposes and an operator, only those in use unless all,
+// and how many it omits.
+func choose(purposes []string, operator string, all bool) (list []crawlers.Crawler, omitted int, err error) {
 	wanted := map[crawlers.Purpose]bool{}
 	for _, name := range purposes {
 		p := crawlers.Purpose(strings.ToLower(strings.TrimSpace(name)))
@@ -197,25 +199,28 @@ func choose(purposes []string, operator string, all bool) ([]crawlers.Crawler, e
 		case slices.Contains(crawlers.Purposes(), p):
 			wanted[p] = true
 		default:
-			return nil, fmt.Errorf("unknown category %q (known: %s, and %s for all of ai-*)", clip(name), strings.Join(purposeNames(), ", "), anyAI)
+			return nil, 0, fmt.Errorf("unknown category %q (known: %s, and %s for all of ai-*)", clip(name), strings.Join(purposeNames(), ", "), anyAI)
 		}
 	}
-	var list []crawlers.Crawler
 	var operators []string
 	for _, e := range crawlers.All() {
 		operators = append(operators, append(strings.Fields(words(e.Operator)), strings.ToLower(e.Operator))...)
-		if (len(wanted) == 0 || wanted[e.Purpose]) && (all || !idle(e)) && strings.Contains(words(e.Operator), words(operator)) {
+		switch {
+		case len(wanted) > 0 && !wanted[e.Purpose] || !strings.Contains(words(e.Operator), words(operator)):
+		case all || !idle(e):
 			list = append(list, e)
+		default:
+			omitted++
 		}
 	}
 	if len(list) > 0 {
-		return list, nil
+		return list, omitted, nil
 	}
 	hint := ""
 	if near := nearest(operator, operators); near != "" && near != strings.ToLower(operator) {
 		hint = "; did you mean " + near + "?"
 	}
-	return nil, fmt.Errorf("no crawler in use matches operator %q and these categories%s", clip(operator), hint)
+	return nil, 0, fmt.Errorf("no crawler in use matches operator %q and these categories%s", clip(operator), hint)
 }
 
 // words returns the words of a name in lower case, each between spaces, to search for some
@@ -228,102 +233,10 @@ func words(name string) string {
 	return text
 }
 
-// byPurpose calls fn for each run of crawlers with one purpose: list[from:to].
-func byPurpose(list []crawlers.Crawler, fn func(p crawlers.Purpose, from, to int)) {
-	for from := 0; from < len(list); {
-		to := from + 1
-		for to < len(list) && list[to].Purpose == list[from].Purpose {
-			to++
-		}
-		fn(list[from].Purpose, from, to)
-		from = to
-	}
-}
-
 // titles are the headings of purposes whose name is not one.
 var titles = map[crawlers.Purpose]string{
 	crawlers.AITraining: "AI training", crawlers.AISearch: "AI search", crawlers.AIUser: "AI user",
 	crawlers.SEO: "SEO", crawlers.Unknown: "unclassified",
-}
-
-func titleOf(p crawlers.Purpose) string { return cmp.Or(titles[p], string(p)) }
-
-// jsonCrawler is a line of JSON for a crawler, with its access if there is a file.
-type jsonCrawler struct {
-	Schema   int               `json:"schema"`
-	Name     string            `json:"name"`
-	Tokens   []string          `json:"tokens"`
-	Operator string            `json:"operator"`
-	Purpose  crawlers.Purpose  `json:"purpose"`
-	Dialect  string            `json:"dialect"`
-	Obeys    crawlers.Obeys    `json:"obeys"`
-	Sources  []crawlers.Source `json:"sources"`
-	*jsonStanding
-	*jsonDetails
-}
-
-// jsonDetails has the other facts of the directory.
-type jsonDetails struct {
-	Status      crawlers.Status `json:"status"`
-	Spellings   []string        `json:"spellings"`
-	CrawlDelay  string          `json:"crawl_delay"`
-	RequestRate string          `json:"request_rate"`
-	ReverseDNS  string          `json:"reverse_dns"`
-	Addresses   string          `json:"addresses"`
-	Rival       *string         `json:"rival"`
-	GoogleReads *string         `json:"google_reads"`
-	Note        *string         `json:"note"`
-}
-
-func newJSONCrawler(e crawlers.Crawler) jsonCrawler {
-	return jsonCrawler{Schema: 1, Name: e.Name, Tokens: e.Tokens, Operator: e.Operator, Purpose: e.Purpose, Dialect: e.Dialect, Obeys: e.Obeys, Sources: e.Sources}
-}
-
-// printDirectory lists entries of the directory.
-func (c *crawlersCommand) printDirectory() error {
-	rows := [][]string{{"name", "tokens", "operator", "purpose", "dialect", "obeys", "status"}}
-	for _, e := range c.list {
-		rows = append(rows, []string{e.Name, strings.Join(e.Tokens, " > "), e.Operator, string(e.Purpose), e.Dialect, string(e.Obeys), string(e.Status)})
-	}
-	switch c.format {
-	case formatJSON:
-		for _, e := range c.list {
-			line := newJSONCrawler(e)
-			line.jsonDetails = &jsonDetails{
-				e.Status, append([]string{}, e.Spellings...), e.CrawlDelay, e.RequestRate, e.ReverseDNS, e.Addresses,
-				notEmpty(e.Rival), notEmpty(e.GoogleReads), notEmpty(e.Note),
-			}
-			if err := encode(c.std.out, line); err != nil {
-				return err
-			}
-		}
-		return nil
-	case formatCSV:
-		return writeCSV(c.std.out, rows)
-	}
-	byPurpose(c.list, func(p crawlers.Purpose, from, to int) {
-		if from > 0 {
-			fmt.Fprintln(c.std.out)
-		}
-		fmt.Fprintln(c.std.out, c.palette.paint(bold, fmt.Sprintf("%s: %d", titleOf(p), to-from)))
-		names, operators := 0, 0
-		for _, e := range c.list[from:to] {
-			names, operators = max(names, columns(e.Name)), max(operators, columns(e.Operator))
-		}
-		for _, e := range c.list[from:to] {
-			line := "  " + fill(e.Name, names) + "  " + fill(e.Operator, operators) + "  " + c.palette.paint(faint, remark(e, true))
-			fmt.Fprintln(c.std.out, strings.TrimRight(line, " "))
-		}
-	})
-	c.printOmitted()
-	return nil
-}
-
-// printOmitted ends the text with the number of crawlers that are not listed.
-func (c *crawlersCommand) printOmitted() {
-	if c.omitted > 0 {
-		fmt.Fprintf(c.std.out, "\n%s\n", c.palette.paint(faint, "Omitted: "+count(c.omitted, "crawler")+" not in use (--all includes them)"))
-	}
 }
 
 // remark returns whether a crawler sends requests and obeys robots.txt. Without all, it
@@ -359,15 +272,6 @@ func remark(e crawlers.Crawler, all bool) string {
 func (c *crawlersCommand) printEntry(e crawlers.Crawler) {
 	w := c.std.out
 	fmt.Fprintln(w, c.palette.paint(bold, e.Name))
-	line := func(name, value string) {
-		if value != "" {
-			help.Wrap(w, fmt.Sprintf("  %-13s ", name), value)
-		}
-	}
-	dialect := e.Dialect
-	if dialect == crawlers.Unknown {
-		dialect += ", judged by " + e.ReadAs().Name
-	}
 	status := map[crawlers.Status]string{
 		crawlers.OptOut: "sends no requests: it controls the use of pages that others fetch",
 		crawlers.Token:  "sends no requests: it applies to crawlers with other names",
@@ -376,24 +280,23 @@ func (c *crawlersCommand) printEntry(e crawlers.Crawler) {
 	obeys := map[crawlers.Obeys]string{
 		crawlers.ObeysNamed: "only a group that names it, not that of *", crawlers.UserInitiated: "might not, as a user starts its fetches",
 	}
-	line("operator", e.Operator)
-	line("purpose", string(e.Purpose))
-	line("status", cmp.Or(status[e.Status], string(e.Status)))
-	line("tokens", strings.Join(e.Tokens, ", else "))
+	dialect, rival := e.Dialect, ""
+	if dialect == crawlers.Unknown {
+		dialect += ", judged by " + e.ReadAs().Name
+	}
 	if e.Rival != "" {
-		line("rival", "obeys the group of "+e.Rival+", a crawler of another operator")
+		rival = "obeys the group of " + e.Rival + ", a crawler of another operator"
 	}
-	line("spellings", strings.Join(e.Spellings, ", "))
-	if e.GoogleReads != "" {
-		line("Google reads", e.GoogleReads)
+	for _, fact := range [][2]string{
+		{"operator", e.Operator}, {"purpose", string(e.Purpose)}, {"status", cmp.Or(status[e.Status], string(e.Status))},
+		{"tokens", strings.Join(e.Tokens, ", else ")}, {"rival", rival}, {"spellings", strings.Join(e.Spellings, ", ")},
+		{"Google reads", e.GoogleReads}, {"obeys", cmp.Or(obeys[e.Obeys], string(e.Obeys))}, {"dialect", dialect},
+		{"Crawl-delay", e.CrawlDelay}, {"Request-rate", e.RequestRate}, {"reverse DNS", e.ReverseDNS}, {"addresses", e.Addresses}, {"note", e.Note},
+	} {
+		if fact[1] != "" {
+			help.Wrap(w, fmt.Sprintf("  %-13s ", fact[0]), fact[1])
+		}
 	}
-	line("obeys", cmp.Or(obeys[e.Obeys], string(e.Obeys)))
-	line("dialect", dialect)
-	line("Crawl-delay", e.CrawlDelay)
-	line("Request-rate", e.RequestRate)
-	line("reverse DNS", e.ReverseDNS)
-	line("addresses", e.Addresses)
-	line("note", e.Note)
 	fmt.Fprintln(w, "  sources")
 	for _, s := range e.Sources {
 		seen := "seen " + s.Seen

@@ -15,18 +15,11 @@ import (
 	"github.com/robotskit/robots/crawlers"
 )
 
-// wordOf is the access in the column of the table.
-func wordOf(a access.Access) string {
-	if a == access.None {
-		return "nothing"
-	}
-	return string(a)
-}
-
-// A standing is the access of a crawler: with a path, its verdict is that of the path.
-type standing struct {
-	access.Standing
-	crawler crawlers.Crawler
+// A row is a crawler of the directory, with its access if there is a robots.txt. With a path,
+// the verdict of the access is that of the path.
+type row struct {
+	crawlers.Crawler
+	*access.Standing
 }
 
 // judge writes the access of each crawler by a robots.txt.
@@ -45,19 +38,23 @@ func (c *crawlersCommand) judge(ctx context.Context, name string) (int, error) {
 	}
 	defer live.close()
 	p := access.NewProver(access.Steps)
-	var all []standing
+	var all []row
 	rules := j.rulesIn(named[0])
 	for i, r := range rules {
-		s := standing{p.Stand(r.Rules), c.list[i]}
+		s := p.Stand(r.Rules)
 		if path != nil {
 			s.Verdict, s.Others = r.Match(path.pathFor(j.crawlers[i].Dialect)), 0
 		}
-		all = append(all, s)
+		all = append(all, row{c.list[i], &s})
 	}
 	state := ""
 	if r := named[0].Record; r != nil {
 		s := rules[0].State()
 		state = live.stateLine(r, s, factOf(s))
+	}
+	if slices.ContainsFunc(all, func(r row) bool { return r.Access == access.Unknown }) {
+		c.warn("%s", cmp.Or(state, "robots.txt is unavailable"))
+		state = ""
 	}
 	return exitAllowed, c.print(all, state)
 }
@@ -81,18 +78,13 @@ func (c *crawlersCommand) parsePath(name string, j *judge) (*urlTarget, error) {
 	return &t, nil
 }
 
-// print writes the table in the format of --format.
-func (c *crawlersCommand) print(all []standing, state string) error {
-	if slices.ContainsFunc(all, func(s standing) bool { return s.Access == access.Unknown }) {
-		c.warn("%s", cmp.Or(state, "robots.txt is unavailable"))
-		state = ""
-	}
+// print writes the crawlers in the format of --format, and in text the state of the robots.txt.
+func (c *crawlersCommand) print(all []row, state string) error {
 	switch c.format {
 	case formatJSON:
-		for i := range all {
-			line := newJSONCrawler(all[i].crawler)
-			var err error
-			if line.jsonStanding, err = c.json(&all[i]); err != nil {
+		for _, r := range all {
+			line, err := c.json(r)
+			if err != nil {
 				return err
 			}
 			if err := encode(c.std.out, line); err != nil {
@@ -101,24 +93,42 @@ func (c *crawlersCommand) print(all []standing, state string) error {
 		}
 		return nil
 	case formatCSV:
-		return writeCSV(c.std.out, append([][]string{c.head()}, c.rows(all)...))
+		return writeCSV(c.std.out, c.cells(all))
 	}
-	byPurpose(c.list, func(p crawlers.Purpose, from, to int) {
+	for from, to := 0, 0; from < len(all); from = to {
+		purpose := all[from].Purpose
+		for to < len(all) && all[to].Purpose == purpose {
+			to++
+		}
 		if from > 0 {
 			fmt.Fprintln(c.std.out)
 		}
-		summary := c.summary(titleOf(p), all[from:to])
-		fmt.Fprintln(c.std.out, c.palette.paint(bold, robots.Printable(summary)))
-		c.table(all[from:to])
-	})
-	c.printOmitted()
+		c.table(cmp.Or(titles[purpose], string(purpose)), all[from:to])
+	}
+	if c.omitted > 0 {
+		fmt.Fprintf(c.std.out, "\n%s\n", c.palette.paint(faint, "Omitted: "+count(c.omitted, "crawler")+" not in use (--all includes them)"))
+	}
 	if state != "" {
 		fmt.Fprintln(c.std.out, c.palette.paint(faint, robots.Printable(state)))
 	}
 	return nil
 }
 
-// jsonStanding is the access of a crawler in JSON.
+// jsonCrawler is a line of JSON: facts of the directory, with the access if there is a
+// robots.txt, else with the other facts.
+type jsonCrawler struct {
+	Schema   int               `json:"schema"`
+	Name     string            `json:"name"`
+	Tokens   []string          `json:"tokens"`
+	Operator string            `json:"operator"`
+	Purpose  crawlers.Purpose  `json:"purpose"`
+	Dialect  string            `json:"dialect"`
+	Obeys    crawlers.Obeys    `json:"obeys"`
+	Sources  []crawlers.Source `json:"sources"`
+	*jsonStanding
+	*jsonDetails
+}
+
 type jsonStanding struct {
 	Access  access.Access   `json:"access"`
 	Verdict *string         `json:"verdict"` // of the path, null without one
@@ -126,96 +136,137 @@ type jsonStanding struct {
 	Group   json.RawMessage `json:"group"`
 }
 
-func (c *crawlersCommand) json(s *standing) (*jsonStanding, error) {
-	var j jsonStanding
-	text, err := s.Verdict.MarshalJSON()
+type jsonDetails struct {
+	Status      crawlers.Status `json:"status"`
+	Spellings   []string        `json:"spellings"`
+	CrawlDelay  string          `json:"crawl_delay"`
+	RequestRate string          `json:"request_rate"`
+	ReverseDNS  string          `json:"reverse_dns"`
+	Addresses   string          `json:"addresses"`
+	Rival       *string         `json:"rival"`
+	GoogleReads *string         `json:"google_reads"`
+	Note        *string         `json:"note"`
+}
+
+func (c *crawlersCommand) json(r row) (*jsonCrawler, error) {
+	e := r.Crawler
+	j := &jsonCrawler{Schema: 1, Name: e.Name, Tokens: e.Tokens, Operator: e.Operator, Purpose: e.Purpose, Dialect: e.Dialect, Obeys: e.Obeys, Sources: e.Sources}
+	if r.Standing == nil {
+		j.jsonDetails = &jsonDetails{
+			e.Status, append([]string{}, e.Spellings...), e.CrawlDelay, e.RequestRate, e.ReverseDNS, e.Addresses,
+			notEmpty(e.Rival), notEmpty(e.GoogleReads), notEmpty(e.Note),
+		}
+		return j, nil
+	}
+	j.jsonStanding = &jsonStanding{}
+	text, err := r.Verdict.MarshalJSON()
 	if err == nil {
-		err = json.Unmarshal(text, &j) // its rule and group
+		err = json.Unmarshal(text, j.jsonStanding) // its rule and group
 	}
 	if err != nil {
 		return nil, errors.New("cannot write the answer")
 	}
-	j.Access, j.Verdict = s.Access, nil
+	j.Access, j.Verdict = r.Access, nil
 	if c.given("path") {
-		word := s.Verdict.Word()
-		j.Verdict = &word
+		j.Verdict = notEmpty(r.Verdict.Word())
 	}
-	return &j, nil
+	return j, nil
 }
 
-func (c *crawlersCommand) head() []string {
-	return []string{"name", "tokens", "operator", "purpose", "dialect", "obeys", "access", "verdict", "line", "rule", "group"}
-}
-
-// rows are the cells of the table in CSV.
-func (c *crawlersCommand) rows(all []standing) (rows [][]string) {
-	for _, s := range all {
-		e, v := s.crawler, s.Verdict
-		verdict, line, rule := "", "", ""
+// cells are the rows in CSV, with a head.
+func (c *crawlersCommand) cells(all []row) [][]string {
+	head := []string{"name", "tokens", "operator", "purpose", "dialect", "obeys"}
+	if all[0].Standing == nil {
+		head = append(head, "status")
+	} else {
+		head = append(head, "access", "verdict", "line", "rule", "group")
+	}
+	cells := [][]string{head}
+	for _, r := range all {
+		line := []string{r.Name, strings.Join(r.Tokens, " > "), r.Operator, string(r.Purpose), r.Dialect, string(r.Obeys)}
+		if r.Standing == nil {
+			cells = append(cells, append(line, string(r.Status)))
+			continue
+		}
+		v, verdict, number, rule := r.Verdict, "", "", ""
 		if c.given("path") {
 			verdict = v.Word()
 		}
 		if !v.Rule.IsZero() {
-			line, rule = strconv.Itoa(v.Rule.Line()), v.Rule.String()
+			number, rule = strconv.Itoa(v.Rule.Line()), v.Rule.String()
 		}
-		rows = append(rows, []string{e.Name, strings.Join(e.Tokens, " > "), e.Operator, string(e.Purpose), e.Dialect, string(e.Obeys),
-			string(s.Access), verdict, line, rule, v.Group.Token()})
+		cells = append(cells, append(line, string(r.Access), verdict, number, rule, v.Group.Token()))
 	}
-	return rows
+	return cells
 }
 
-// table writes a line for each crawler.
-func (c *crawlersCommand) table(all []standing) {
+// table writes the crawlers of one purpose, a line for each, below its title.
+func (c *crawlersCommand) table(title string, all []row) {
+	if all[0].Standing == nil {
+		title = fmt.Sprintf("%s: %d", title, len(all))
+	} else {
+		title = robots.Printable(c.summary(title, all))
+	}
+	fmt.Fprintln(c.std.out, c.palette.paint(bold, title))
 	names, operators := 0, 0
-	for _, s := range all {
-		names, operators = max(names, columns(s.crawler.Name)), max(operators, columns(s.crawler.Operator))
+	for _, r := range all {
+		names, operators = max(names, columns(r.Name)), max(operators, columns(r.Operator))
 	}
-	for _, s := range all {
-		what := c.accessWord(s)
-		if c.given("path") {
-			what = c.palette.verdict(s.Verdict)
+	for _, r := range all {
+		line := "  " + fill(r.Name, names) + "  " + fill(r.Operator, operators) + "  "
+		switch {
+		case r.Standing == nil:
+			line += c.palette.paint(faint, remark(r.Crawler, true))
+		case c.given("path"):
+			line += c.palette.verdict(r.Verdict) + "  " + c.why(r)
+		default:
+			line += c.accessWord(r.Access) + "  " + c.why(r)
 		}
-		fmt.Fprintf(c.std.out, "  %s  %s  %s  %s\n", fill(s.crawler.Name, names), fill(s.crawler.Operator, operators), what, c.why(s))
+		fmt.Fprintln(c.std.out, strings.TrimRight(line, " "))
 	}
 }
 
-func (c *crawlersCommand) accessWord(s standing) string {
-	styles := map[access.Access]string{access.All: green, access.None: red}
-	return c.palette.paint(cmp.Or(styles[s.Access], yellow), fmt.Sprintf("%-9s", wordOf(s.Access)))
+// accessWord is the access in the column of the table.
+func (c *crawlersCommand) accessWord(a access.Access) string {
+	word, style := string(a), yellow
+	switch a {
+	case access.All:
+		style = green
+	case access.None:
+		word, style = "nothing", red
+	}
+	return c.palette.paint(style, fill(word, len(access.Undecided)))
 }
 
 // why names the rule and the group, and adds remarks on the crawler.
-func (c *crawlersCommand) why(s standing) string {
-	text := reasonOf(s.Verdict)
-	if s.Others > 0 {
-		text += fmt.Sprintf(", and %d more", s.Others)
+func (c *crawlersCommand) why(r row) string {
+	text := reasonOf(r.Verdict)
+	if r.Others > 0 {
+		text += fmt.Sprintf(", and %d more", r.Others)
 	}
-	text += inGroup(c.palette, s.Verdict)
-	var remarks []string
-	if s.crawler.Rival != "" && strings.EqualFold(s.Verdict.Group.Token(), s.crawler.Rival) {
-		remarks = append(remarks, "the group of another operator")
+	text += inGroup(c.palette, r.Verdict)
+	remarks := remark(r.Crawler, false)
+	if r.Rival != "" && strings.EqualFold(r.Verdict.Group.Token(), r.Rival) {
+		remarks = strings.TrimSuffix("the group of another operator; "+remarks, "; ")
 	}
-	if r := remark(s.crawler, false); r != "" {
-		remarks = append(remarks, r)
-	}
-	if len(remarks) > 0 {
-		text += "  " + c.palette.paint(yellow, "["+strings.Join(remarks, "; ")+"]")
+	if remarks != "" {
+		text += "  " + c.palette.paint(yellow, "["+remarks+"]")
 	}
 	return text
 }
 
-// summary returns a sentence on the access of the crawlers of one category.
-func (c *crawlersCommand) summary(title string, all []standing) string {
+// summary returns a sentence on the access of the crawlers of one purpose.
+func (c *crawlersCommand) summary(title string, all []row) string {
 	counts := map[access.Access]int{}
 	disallowed := 0
 	var unnamed []string
-	for _, s := range all {
-		counts[s.Access]++
-		if !s.Verdict.Allowed {
+	for _, r := range all {
+		counts[r.Access]++
+		if !r.Verdict.Allowed {
 			disallowed++
 		}
-		if !s.Named() {
-			unnamed = append(unnamed, s.crawler.Name)
+		if !r.Named() {
+			unnamed = append(unnamed, r.Name)
 		}
 	}
 	group, text := count(len(all), title+" crawler"), ""
@@ -232,25 +283,26 @@ func (c *crawlersCommand) summary(title string, all []standing) string {
 		text += "; the file names none of them"
 	case n == 1:
 		text += "; " + unnamed[0] + " is not named"
-	case n <= 3:
-		text += "; " + strings.Join(unnamed[:n-1], ", ") + " and " + unnamed[n-1] + " are not named"
 	default:
-		text += fmt.Sprintf("; %s and %d more are not named", strings.Join(unnamed[:3], ", "), n-3)
+		text += "; " + someOf(unnamed) + " are not named"
 	}
 	return text
 }
 
-// shares returns how many crawlers of a group have which access.
+// shares returns how many of n crawlers of a group have which access.
 func shares(n int, counts map[access.Access]int, group string) string {
 	text := ""
-	for _, a := range []access.Access{access.None, access.Part, access.All, access.Undecided, access.Unknown} {
-		k := counts[a]
-		words := map[access.Access]string{
-			access.None: "have no access", access.Part: "have access to a part", access.All: "have access to all",
-			access.Undecided: "are undecided", access.Unknown: "have unknown access, as robots.txt is unreachable",
-		}[a]
+	for _, share := range []struct {
+		access    access.Access
+		one, many string
+	}{
+		{access.None, "has no access", "have no access"}, {access.Part, "has access to a part", "have access to a part"},
+		{access.All, "has access to all", "have access to all"}, {access.Undecided, "is undecided", "are undecided"},
+		{access.Unknown, "has unknown access, as robots.txt is unreachable", "have unknown access, as robots.txt is unreachable"},
+	} {
+		k, words := counts[share.access], share.many
 		if k == 1 {
-			words = strings.Replace(strings.Replace(words, "are ", "is ", 1), "have ", "has ", 1)
+			words = share.one
 		}
 		switch {
 		case k == 0:
