@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/lint"
 	"go.yaml.in/yaml/v3"
 )
@@ -69,20 +70,14 @@ func readConfig(path string) (lintConfig, error) {
 }
 
 // parseConfig reads a configuration and returns its first mistake.
-func parseConfig(path string, text []byte) (config lintConfig, err error) {
+func parseConfig(path string, text []byte) (lintConfig, error) {
 	var file struct {
 		Checks   map[string]yaml.Node
 		Dialects []yamlText
 		FailOn   yamlText `yaml:"fail-on"`
 	}
-	if mistakes := readYAML(path, text, &file, "checks", "dialects", "fail-on"); len(mistakes) > 0 {
-		return config, mistakes[0]
-	}
-	wrong := func(line int, format string, args ...any) {
-		if err == nil {
-			err = fmt.Errorf("%s:%d: %w", path, line, fmt.Errorf(format, args...))
-		}
-	}
+	m, config := mistakes{file: path}, lintConfig{}
+	m.read(text, &file, "checks", "dialects", "fail-on")
 	config.Severities = map[string]lint.Severity{}
 	inOrder := func(a, b string) int { return file.Checks[a].Line - file.Checks[b].Line }
 	for _, id := range slices.SortedFunc(maps.Keys(file.Checks), inOrder) {
@@ -90,33 +85,34 @@ func parseConfig(path string, text []byte) (config lintConfig, err error) {
 		severity, ok := lint.ParseSeverity(value.Value)
 		switch {
 		case check == nil:
-			wrong(value.Line, "unknown check %q", clip(id))
+			m.wrong(value.Line, "unknown check %q", clip(id))
 		case !ok:
-			wrong(value.Line, "unknown severity %q (known: off, note, warning, error)", clip(value.Value))
+			m.wrong(value.Line, "unknown severity %q (known: off, note, warning, error)", clip(value.Value))
 		default:
 			if _, twice := config.Severities[check.ID]; twice {
-				wrong(value.Line, "check %s is listed twice", check.ID)
+				m.wrong(value.Line, "check %s is listed twice", check.ID)
 			}
 			config.Severities[check.ID] = severity
 		}
 	}
-	for _, d := range file.Dialects {
-		if _, err := dialectByName(d.value); err != nil {
-			wrong(d.line, "%w", err)
-		}
-		if slices.Contains(config.Dialects, d.value) {
-			wrong(d.line, "dialect %s is listed twice", d.value)
-		}
-		config.Dialects = append(config.Dialects, d.value)
+	var dialects []robots.Dialect
+	for _, name := range file.Dialects {
+		dialects = m.addDialect(dialects, name)
+	}
+	for _, d := range dialects {
+		config.Dialects = append(config.Dialects, d.Name)
 	}
 	if f := file.FailOn; f.value != "" {
 		severity, err := severityNamed("fail-on", f.value, failNever)
 		if err != nil {
-			wrong(f.line, "%w", err)
+			m.wrong(f.line, "%w", err)
 		}
 		config.failOn = severity
 	}
-	return config, err
+	if len(m.list) > 0 {
+		return config, m.list[0]
+	}
+	return config, nil
 }
 
 // A known finding is a line of a baseline: a check and the text of the line. It has no

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -28,4 +29,19 @@ func siteOf(name string) (robots.Origin, error) {
 func isKnown(rules *robots.Rules) bool {
 	reason, fallback := rules.FallbackReason()
 	return !fallback || reason == robots.ReasonUnavailable || reason == robots.ReasonRedirectLimit
+}
+
+// readOnce returns an error unless each of the named files can be read, standard input only once.
+func readOnce(names ...string) error {
+	seen := false
+	for _, name := range names {
+		switch {
+		case name == "":
+			return errors.New("empty file name")
+		case name == "-" && seen:
+			return errors.New("standard input can be read only once")
+		}
+		seen = seen || name == "-"
+	}
+	return nil
 }

@@ -17,150 +17,105 @@ import (
 
 // A suite is a file of assertions.
 type suite struct {
-	file     string // as messages name it
-	robots   string // file or site under test
-	text     *string
-	site     robots.Origin // of URLs, zero if none is named
-	dialects []robots.Dialect
-	auto     bool // each test is in the dialect of its crawler
-	tests    []suiteTest
-	mistakes []error
-
-	source source
-}
-
-// A suiteTest has assertions for one crawler.
-type suiteTest struct {
-	name     string
-	agents   []string
-	dialects []robots.Dialect
-	asserts  []assertion
-}
-
-// An assertion is about a URL, about all URLs of a pattern, or about the crawl delay.
-type assertion struct {
-	line    int // in the file
-	kind    assertionKind
-	subject string // URL or pattern
-	allowed bool
-	rule    wantedRule
-	delay   *float64 // nil: none
-}
-
-type assertionKind uint8
-
-const (
-	aboutURL assertionKind = iota
-	aboutEvery
-	aboutDelay
-)
-
-// A wantedRule is the rule that must decide; the zero value is any.
-type wantedRule struct {
-	line            int
-	directive, path string
-	written         string
-}
-
-// suiteFile is the YAML of a suite.
-type suiteFile struct {
 	Version int
 	Robots  yamlText
 	Text    *string
 	Site    yamlText
 	Dialect yamlList[yamlText]
-	Tests   []suiteEntry
+	Tests   []suiteTest
+
+	mistakes `yaml:"-"`
+	robots   string        // the file or site under test, unless Text is
+	site     robots.Origin // of URLs, zero if none is named
+	source   source
+}
+
+// A suiteTest has assertions for one crawler.
+type suiteTest struct {
+	Name     string
+	Agent    yamlList[yamlText]
+	Allow    yamlList[assertion]
+	Disallow yamlList[assertion]
+	Delay    yaml.Node `yaml:"crawl_delay"`
+
+	agents   []string
+	dialects []robots.Dialect
+	asserts  []*assertion
+}
+
+// An assertion is about a URL, about every URL of a pattern or, without either, about the crawl
+// delay.
+type assertion struct {
+	URL, Every string
+	Line       *int   // of the rule that must decide
+	Rule       string // that must decide
+
+	at              int // line in the file
+	allowed         bool
+	directive, path string   // of Rule
+	delay           *float64 // nil: none
 }
 
 var suiteKeys = []string{"version", "robots", "text", "site", "dialect", "tests", "name", "agent", "allow", "disallow", "crawl_delay"}
 
-type suiteEntry struct {
-	Name     string
-	Agent    yamlList[yamlText]
-	Allow    yamlList[suiteAssertion]
-	Disallow yamlList[suiteAssertion]
-	Delay    yaml.Node `yaml:"crawl_delay"`
-}
-
-// A suiteAssertion is a URL, or a mapping with more.
-type suiteAssertion struct {
-	at               int
-	URL, Every, Rule string
-	Line             *int
-}
-
-func (a *suiteAssertion) UnmarshalYAML(n *yaml.Node) error {
+// UnmarshalYAML reads a URL, or a mapping with more.
+func (a *assertion) UnmarshalYAML(n *yaml.Node) error {
 	a.at = n.Line
 	if n.Kind != yaml.MappingNode {
 		return n.Decode(&a.URL)
 	}
 	known := []string{"url", "every", "line", "rule"}
-	for i := 0; i < len(n.Content); i += 2 { // Decode of a node does not check keys
+	for i := 0; i < len(n.Content); i += 2 { // KnownFields does not reach a Decode within
 		if key := n.Content[i]; !slices.Contains(known, key.Value) {
 			return yamlError(key, "%s", unknownKey(key.Value, known))
 		}
 	}
-	type plain suiteAssertion // without this method
+	type plain assertion // without this method
 	return n.Decode((*plain)(a))
-}
-
-// readSuite reads a file of assertions.
-func (t *tester) readSuite(name string) *suite {
-	body, title, err := t.readNamed(name)
-	if err != nil {
-		return &suite{mistakes: []error{err}}
-	}
-	folder := "."
-	if name != "-" {
-		folder = filepath.Dir(name)
-	}
-	return parseSuite(title, folder, body)
 }
 
 // parseSuite reads assertions; relative names in them are relative to folder.
 func parseSuite(title, folder string, body []byte) *suite {
-	s := &suite{file: title}
-	var file suiteFile
-	if s.mistakes = readYAML(title, body, &file, suiteKeys...); len(s.mistakes) > 0 {
+	s := &suite{mistakes: mistakes{file: title}}
+	if s.read(body, s, suiteKeys...); len(s.list) > 0 {
 		return s
 	}
-	if file.Version != 1 {
-		s.wrong(1, "unsupported version %d; write version: 1", file.Version)
+	if s.Version != 1 {
+		s.wrong(1, "unsupported version %d; write version: 1", s.Version)
 	}
-	s.subject(&file, folder)
-	for _, d := range file.Dialect {
-		s.addDialect(d)
+	s.subject(folder)
+	var dialects []robots.Dialect // none: that of each crawler
+	for _, name := range s.Dialect {
+		switch name.value {
+		case ask.AutoDialect:
+		case allDialects:
+			dialects = append(dialects, robots.Dialects()...)
+		default:
+			dialects = s.addDialect(dialects, name)
+		}
 	}
-	if len(s.dialects) == 0 { // none or auto; for the checks below
-		s.dialects, s.auto = []robots.Dialect{robots.RFC9309}, true
-	}
-	if len(file.Tests) == 0 {
+	if len(s.Tests) == 0 {
 		s.wrong(1, "no tests")
 	}
-	for i := range file.Tests {
-		s.test(&file.Tests[i], i+1)
+	for i := range s.Tests {
+		s.test(&s.Tests[i], i+1, dialects)
 	}
 	return s
 }
 
-func (s *suite) wrong(line int, format string, args ...any) {
-	s.mistakes = append(s.mistakes, fmt.Errorf("%s:%d: %w", s.file, line, fmt.Errorf(format, args...)))
-}
-
 // subject sets what is under test.
-func (s *suite) subject(file *suiteFile, folder string) {
+func (s *suite) subject(folder string) {
 	var err error
-	if file.Site.value != "" {
-		if s.site, err = siteOf(file.Site.value); err != nil {
-			s.wrong(file.Site.line, "site: %w", err)
+	if s.Site.value != "" {
+		if s.site, err = siteOf(s.Site.value); err != nil {
+			s.wrong(s.Site.line, "site: %w", err)
 		}
 	}
-	name, line := file.Robots.value, file.Robots.line
+	name, line := s.Robots.value, s.Robots.line
 	switch {
-	case name != "" && file.Text != nil:
+	case name != "" && s.Text != nil:
 		s.wrong(line, "both robots and text; remove one")
-	case file.Text != nil:
-		s.text = file.Text
+	case s.Text != nil:
 	case strings.Contains(name, "\n"):
 		s.wrong(line, "robots is a file or a site; write the lines of a robots.txt below text: |")
 	case name == "-":
@@ -179,106 +134,81 @@ func (s *suite) subject(file *suiteFile, folder string) {
 		s.robots = name
 	case !s.site.IsZero():
 		s.robots = s.site.RobotsURL()
-	case file.Site.value == "":
+	case s.Site.value == "":
 		s.wrong(1, "no robots; name a file or a site, or write the lines below text: |")
 	}
 }
 
-func (s *suite) addDialect(name yamlText) {
-	switch name.value {
-	case allDialects:
-		s.dialects = append(s.dialects, robots.Dialects()...)
-		return
-	case ask.AutoDialect:
-		return
+// test completes a test, and notes what is wrong with it.
+func (s *suite) test(t *suiteTest, number int, dialects []robots.Dialect) {
+	if t.Name == "" {
+		t.Name = "test " + strconv.Itoa(number)
 	}
-	d, err := dialectByName(name.value)
-	switch {
-	case err != nil:
-		s.wrong(name.line, "%w", err)
-	case slices.ContainsFunc(s.dialects, func(o robots.Dialect) bool { return o.Name == d.Name }):
-		s.wrong(name.line, "dialect %s is listed twice", d.Name)
-	default:
-		s.dialects = append(s.dialects, d)
-	}
-}
-
-func (s *suite) test(e *suiteEntry, number int) {
-	t := suiteTest{name: "test " + strconv.Itoa(number)}
-	if e.Name != "" {
-		t.name = e.Name
-	}
-	for _, a := range e.Agent {
-		if ask.Listed(a.value) != nil && slices.ContainsFunc(s.dialects, func(d robots.Dialect) bool { return !d.RawTokens }) {
-			s.wrong(a.line, "agent %q is a list; write one name per entry, most specific first", clip(a.value))
-		}
+	for _, a := range t.Agent {
 		t.agents = append(t.agents, a.value)
 	}
 	if len(t.agents) == 0 {
 		t.agents = []string{anyCrawler}
 	}
-	if t.dialects = s.dialects; s.auto {
+	if t.dialects = dialects; len(dialects) == 0 {
 		own, _ := ask.DialectFor(ask.AutoDialect, t.agents...) // never an error
 		t.dialects = []robots.Dialect{own}
 	}
-	for i := range e.Allow {
-		s.assert(&t, &e.Allow[i], true)
+	for _, a := range t.Agent {
+		if ask.Listed(a.value) != nil && slices.ContainsFunc(t.dialects, func(d robots.Dialect) bool { return !d.RawTokens }) {
+			s.wrong(a.line, "agent %q is a list; write one name per entry, most specific first", clip(a.value))
+		}
 	}
-	for i := range e.Disallow {
-		s.assert(&t, &e.Disallow[i], false)
+	for _, list := range [][]assertion{t.Allow, t.Disallow} {
+		for i := range list {
+			a := &list[i]
+			a.at = max(a.at, 1)
+			if err := s.check(a, t.dialects); err != nil {
+				s.wrong(a.at, "%w", err)
+			}
+			t.asserts = append(t.asserts, a)
+		}
 	}
-	if n := &e.Delay; !n.IsZero() {
-		a := assertion{line: n.Line, kind: aboutDelay}
+	for i := range t.Allow {
+		t.Allow[i].allowed = true
+	}
+	if n := &t.Delay; !n.IsZero() {
+		a := &assertion{at: n.Line}
 		if err := n.Decode(&a.delay); err != nil || n.ShortTag() == "!!str" || a.delay != nil && !(*a.delay >= 0 && *a.delay <= math.MaxFloat64) {
 			s.wrong(n.Line, "invalid crawl_delay %q; write seconds, or null for none", clip(n.Value))
 		}
 		t.asserts = append(t.asserts, a)
 	}
-	if len(t.asserts) == 0 && len(s.mistakes) == 0 {
-		s.wrong(1, "%s: no assertion; write allow, disallow or crawl_delay", t.name)
+	if len(t.asserts) == 0 && len(s.list) == 0 {
+		s.wrong(1, "%s: no assertion; write allow, disallow or crawl_delay", t.Name)
 	}
-	s.tests = append(s.tests, t)
-}
-
-func (s *suite) assert(t *suiteTest, f *suiteAssertion, allowed bool) {
-	a := assertion{line: max(f.at, 1), subject: f.URL, allowed: allowed}
-	err := s.check(&a, f)
-	if err != nil {
-		s.wrong(a.line, "%w", err)
-	}
-	t.asserts = append(t.asserts, a)
 }
 
 // check completes an assertion, and returns what is wrong with it.
-func (s *suite) check(a *assertion, f *suiteAssertion) error {
+func (s *suite) check(a *assertion, dialects []robots.Dialect) error {
 	switch {
-	case (f.URL == "") == (f.Every == ""):
+	case (a.URL == "") == (a.Every == ""):
 		return errors.New("assertion without a subject; write a URL, or every with a pattern, not both")
-	case f.Every != "" && (f.Line != nil || f.Rule != ""):
-		return fmt.Errorf("every %q: several rules can decide; remove line and rule", clip(f.Every))
-	case f.Every != "":
-		a.kind, a.subject = aboutEvery, f.Every
-		return s.checkPattern(f.Every)
+	case a.Every != "" && (a.Line != nil || a.Rule != ""):
+		return fmt.Errorf("every %q: several rules can decide; remove line and rule", clip(a.Every))
+	case a.Every != "":
+		return checkPattern(a.Every, dialects)
+	case a.Line != nil && *a.Line < 1:
+		return fmt.Errorf("invalid line %d", *a.Line)
 	}
-	if f.Line != nil {
-		if a.rule.line = *f.Line; a.rule.line < 1 {
-			return fmt.Errorf("invalid line %d", a.rule.line)
+	if a.Rule != "" {
+		directive, path, colon := strings.Cut(a.Rule, ":")
+		a.directive, a.path = strings.ToLower(strings.TrimSpace(directive)), strings.TrimSpace(path)
+		if !colon || a.directive != "allow" && a.directive != "disallow" {
+			return fmt.Errorf("invalid rule %q; write Allow: /path or Disallow: /path", clip(a.Rule))
 		}
 	}
-	if f.Rule != "" {
-		directive, path, colon := strings.Cut(f.Rule, ":")
-		a.rule.written = f.Rule
-		a.rule.directive, a.rule.path = strings.ToLower(strings.TrimSpace(directive)), strings.TrimSpace(path)
-		if !colon || a.rule.directive != "allow" && a.rule.directive != "disallow" {
-			return fmt.Errorf("invalid rule %q; write Allow: /path or Disallow: /path", clip(f.Rule))
-		}
-	}
-	return s.checkURL(f.URL)
+	return s.checkURL(a.URL, dialects)
 }
 
 // checkURL checks a URL, and that it belongs to the site under test.
-func (s *suite) checkURL(text string) error {
-	for _, d := range s.dialects {
+func (s *suite) checkURL(text string, dialects []robots.Dialect) error {
+	for _, d := range dialects {
 		if _, _, err := split(d, text, false); err != nil {
 			return err
 		}
@@ -298,11 +228,11 @@ func (s *suite) checkURL(text string) error {
 }
 
 // checkPattern checks the pattern of an assertion about every URL.
-func (s *suite) checkPattern(text string) error {
+func checkPattern(text string, dialects []robots.Dialect) error {
 	if text[0] != '/' && text[0] != '*' {
 		return fmt.Errorf("pattern %q: matches no URL; begin it with / or *", clip(text))
 	}
-	for _, d := range s.dialects {
+	for _, d := range dialects {
 		if _, err := compare.Every(robots.Parse(nil).Rules(d), text, true, compare.Options{Steps: 1}); err != nil {
 			return fmt.Errorf("pattern %s", strings.TrimPrefix(err.Error(), "compare: "))
 		}

@@ -24,7 +24,7 @@ func FuzzSuite(f *testing.F) {
 	f.Add("checks: {RT504: off, no-leading-slash: loud}\ndialects: [google]\nfail-on: never\n---")
 	f.Fuzz(func(t *testing.T, text string) {
 		r := parseSuite("f.yaml", ".", []byte(text))
-		mistakes := r.mistakes
+		mistakes := r.list
 		if _, err := parseConfig("f.yaml", []byte(text)); err != nil {
 			mistakes = append(slices.Clip(mistakes), err)
 		}
@@ -33,14 +33,14 @@ func FuzzSuite(f *testing.F) {
 				t.Errorf("%q: a mistake without its place: %v", text, wrong)
 			}
 		}
-		if len(r.mistakes) > 0 {
+		if len(r.list) > 0 {
 			return
 		}
-		if len(r.tests) == 0 || len(r.dialects) == 0 || r.text == nil && r.robots == "" {
+		if len(r.Tests) == 0 || r.Text == nil && r.robots == "" {
 			t.Errorf("%q is read as %+v", text, r)
 		}
-		for _, one := range r.tests {
-			if len(one.asserts) == 0 || len(one.agents) == 0 || one.name == "" {
+		for _, one := range r.Tests {
+			if len(one.asserts) == 0 || len(one.agents) == 0 || len(one.dialects) == 0 || one.Name == "" {
 				t.Errorf("%q has a test without assertion: %+v", text, one)
 			}
 		}

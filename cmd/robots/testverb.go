@@ -2,10 +2,13 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -91,12 +94,12 @@ func (t *tester) test(ctx context.Context) (int, error) {
 	}
 	var all []*outcome
 	for _, s := range t.suites {
-		for i := range s.tests {
-			for _, d := range s.tests[i].dialects {
+		for i := range s.Tests {
+			for _, d := range s.Tests[i].dialects {
 				if ctx.Err() != nil {
 					return exitBad, errInterrupted
 				}
-				outcomes, err := t.runTest(s, &s.tests[i], d)
+				outcomes, err := t.runTest(s, &s.Tests[i], d)
 				if err != nil {
 					return exitBad, err
 				}
@@ -125,33 +128,28 @@ func (t *tester) readSuites() error {
 	if err != nil {
 		return fmt.Errorf("--run %q: %w", clip(t.only), err)
 	}
-	var mistakes []error
-	stdin, tests := false, 0
+	if err := readOnce(t.args...); err != nil {
+		return err
+	}
+	var wrong []error
+	tests := 0
 	for _, name := range t.args {
-		switch {
-		case name == "":
-			return errors.New("empty file name")
-		case name == "-" && stdin:
-			return errors.New("standard input can be read only once")
+		body, title, err := t.readNamed(name)
+		if err != nil {
+			wrong = append(wrong, err)
+			continue
 		}
-		stdin = stdin || name == "-"
-		s := t.readSuite(name)
-		mistakes = append(mistakes, s.mistakes...)
-		var kept []suiteTest
-		for _, one := range s.tests {
-			if chosen.MatchString(one.name) { //nolint:forbidigo // likewise
-				kept = append(kept, one)
-			}
-		}
-		s.tests = kept
-		tests += len(kept)
+		s := parseSuite(title, filepath.Dir(name), body) // of -, the current folder
+		wrong = append(wrong, s.list...)
+		s.Tests = slices.DeleteFunc(s.Tests, func(one suiteTest) bool { return !chosen.MatchString(one.Name) }) //nolint:forbidigo // likewise
+		tests += len(s.Tests)
 		t.suites = append(t.suites, s)
 	}
-	for i, wrong := range mistakes {
-		if i == len(mistakes)-1 {
-			return wrong
+	for i, err := range wrong {
+		if i == len(wrong)-1 {
+			return err
 		}
-		complain(t.std, t.name, wrong)
+		complain(t.std, t.name, err)
 	}
 	if tests == 0 {
 		return fmt.Errorf("--run %q matches no test", clip(t.only))
@@ -165,14 +163,14 @@ func (t *tester) openAll(ctx context.Context) error {
 	var named []*suite
 	var list []Crawler
 	for _, s := range t.suites {
-		for _, test := range s.tests {
+		for _, test := range s.Tests {
 			for _, d := range test.dialects {
 				list = append(list, Crawler{Name: anyCrawler, Tokens: []string{anyCrawler}, Dialect: d})
 			}
 		}
-		if s.text != nil {
-			s.source = source{File: robots.Parse([]byte(*s.text))}
-		} else if len(s.tests) > 0 {
+		if s.Text != nil {
+			s.source = source{File: robots.Parse([]byte(*s.Text))}
+		} else if len(s.Tests) > 0 {
 			names, named = append(names, s.robots), append(named, s)
 		}
 	}
@@ -196,19 +194,19 @@ func (t *tester) openAll(ctx context.Context) error {
 func (t *tester) runTest(s *suite, test *suiteTest, d robots.Dialect) ([]*outcome, error) {
 	rules := t.rules(s.source, d, t.std.now(), test.agents)
 	var all []*outcome
-	for i := range test.asserts {
-		o := &outcome{suite: s, test: test, assertion: &test.asserts[i], dialect: d.Name}
+	for _, a := range test.asserts {
+		o := &outcome{suite: s, test: test, assertion: a, dialect: d.Name}
 		var err error
-		switch o.kind {
-		case aboutURL:
+		switch {
+		case a.URL != "":
 			o.checkURL(rules)
-		case aboutEvery:
+		case a.Every != "":
 			err = o.checkEvery(rules, t.budget)
-		case aboutDelay:
+		default:
 			o.checkDelay(rules)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", s.file, o.line, err)
+			return nil, fmt.Errorf("%s:%d: %w", s.file, a.at, err)
 		}
 		all = append(all, o)
 	}
@@ -235,18 +233,18 @@ func (o *outcome) judge(rules *robots.Rules, path robots.Path) {
 }
 
 func (o *outcome) checkURL(rules *robots.Rules) {
-	_, path, _ := split(rules.Dialect(), o.subject, false) // valid: parseSuite has checked it
+	_, path, _ := split(rules.Dialect(), o.URL, false) // valid: parseSuite has checked it
 	v := rules.Match(path)
 	o.want, o.got, o.ok = word(o.allowed), word(v.Allowed), v.Allowed == o.allowed
-	if w := o.rule; w.line > 0 {
-		o.want += " by line " + strconv.Itoa(w.line)
-		o.ok = o.ok && !v.Rule.IsZero() && v.Rule.Line() == w.line
+	if o.Line != nil {
+		o.want += " by line " + strconv.Itoa(*o.Line)
+		o.ok = o.ok && !v.Rule.IsZero() && v.Rule.Line() == *o.Line
 	}
-	if w := o.rule; w.written != "" {
-		o.want += " by " + w.written
-		o.ok = o.ok && !v.Rule.IsZero() && v.Rule.Directive() == w.directive && v.Rule.Path() == w.path
+	if o.Rule != "" {
+		o.want += " by " + o.Rule
+		o.ok = o.ok && !v.Rule.IsZero() && v.Rule.Directive() == o.directive && v.Rule.Path() == o.path
 	}
-	if o.rule != (wantedRule{}) && !v.Rule.IsZero() {
+	if (o.Line != nil || o.Rule != "") && !v.Rule.IsZero() {
 		o.got += " by line " + strconv.Itoa(v.Rule.Line())
 	}
 	o.judge(rules, path)
@@ -255,7 +253,7 @@ func (o *outcome) checkURL(rules *robots.Rules) {
 func (o *outcome) checkEvery(rules *robots.Rules, budget int) error {
 	steps := compare.Options{Steps: budget}
 	o.want = word(o.allowed)
-	claim, err := compare.Every(rules, o.subject, o.allowed, steps)
+	claim, err := compare.Every(rules, o.Every, o.allowed, steps)
 	switch {
 	case err != nil:
 		return err
@@ -267,9 +265,9 @@ func (o *outcome) checkEvery(rules *robots.Rules, budget int) error {
 		o.got, o.undecided = "undecided", true
 	default:
 		// If no URL matches the pattern, both it and its opposite hold.
-		opposite, err := compare.Every(rules, o.subject, !o.allowed, steps)
+		opposite, err := compare.Every(rules, o.Every, !o.allowed, steps)
 		if err == nil && opposite.Holds {
-			err = fmt.Errorf("pattern %q: matches no URL", clip(o.subject))
+			err = fmt.Errorf("pattern %q: matches no URL", clip(o.Every))
 		}
 		o.got, o.ok = o.want, err == nil
 		return err
@@ -288,15 +286,15 @@ func (o *outcome) checkDelay(rules *robots.Rules) {
 	o.ok = o.want == o.got
 }
 
+// isDelay reports whether an assertion is about the crawl delay.
+func (a *assertion) isDelay() bool { return a.URL == "" && a.Every == "" }
+
 // about names the subject of an assertion.
-func (o *outcome) about() string {
-	switch o.kind {
-	case aboutEvery:
-		return "every " + o.subject
-	case aboutDelay:
-		return "crawl_delay"
+func (a *assertion) about() string {
+	if a.Every != "" {
+		return "every " + a.Every
 	}
-	return o.subject
+	return cmp.Or(a.URL, "crawl_delay")
 }
 
 // sentence compares what is wanted with the result, in some dialects.
@@ -313,7 +311,7 @@ func (o *outcome) sentence(dialects string, budget int) string {
 		s += " for " + o.witness
 	}
 	s += " (" + dialects + ")"
-	if o.kind != aboutDelay {
+	if !o.isDelay() {
 		s += ", " + reasonOf(o.verdict)
 	}
 	return s
@@ -338,12 +336,12 @@ func (t *tester) write(all []*outcome) error {
 	}}
 	for _, o := range all {
 		claim := o.want + " " + o.about()
-		if o.kind == aboutDelay {
+		if o.isDelay() {
 			claim = "crawl_delay " + o.want
 		}
 		f := Finding{
-			File: o.suite.file, Region: Region{StartLine: o.line}, ID: "assertion", Case: o.test.name + ": " + claim, Class: o.dialect,
-			Message: o.test.name + ": " + o.sentence(o.dialect, t.budget), Details: o.why, Dialects: []string{o.dialect}, Undecided: o.undecided,
+			File: o.suite.file, Region: Region{StartLine: o.at}, ID: "assertion", Case: o.test.Name + ": " + claim, Class: o.dialect,
+			Message: o.test.Name + ": " + o.sentence(o.dialect, t.budget), Details: o.why, Dialects: []string{o.dialect}, Undecided: o.undecided,
 		}
 		switch {
 		case o.undecided:
@@ -406,7 +404,7 @@ func (t *tester) writeText(all []*outcome) {
 		if o.undecided {
 			lead = t.palette.paint(yellow, "OPEN")
 		}
-		fmt.Fprintf(t.std.out, "%s %s:%d: %s\n     %s\n", lead, robots.Printable(o.suite.file), o.line, robots.Printable(o.test.name), robots.Printable(o.sentence(strings.Join(o.dialects, ", "), t.budget)))
+		fmt.Fprintf(t.std.out, "%s %s:%d: %s\n     %s\n", lead, robots.Printable(o.suite.file), o.at, robots.Printable(o.test.Name), robots.Printable(o.sentence(strings.Join(o.dialects, ", "), t.budget)))
 		for line := range strings.Lines(o.why) {
 			fmt.Fprint(t.std.out, strings.TrimRight("     "+line, " \n")+"\n")
 		}
@@ -437,17 +435,8 @@ type jsonOutcome struct {
 }
 
 func (o *outcome) json() jsonOutcome {
-	j := jsonOutcome{
-		Schema: 1, File: o.suite.file, Line: o.line, Name: o.test.name, Agent: o.test.agents, Dialect: o.dialect,
-		Want: o.want, Got: o.got, OK: o.ok, Rule: shapes.NewRule(o.verdict.Rule), Witness: notEmpty(o.witness),
+	return jsonOutcome{
+		Schema: 1, File: o.suite.file, Line: o.at, Name: o.test.Name, Agent: o.test.agents, Dialect: o.dialect,
+		URL: o.URL, Every: o.Every, CrawlDelay: o.isDelay(), Want: o.want, Got: o.got, OK: o.ok, Rule: shapes.NewRule(o.verdict.Rule), Witness: notEmpty(o.witness),
 	}
-	switch o.kind {
-	case aboutEvery:
-		j.Every = o.subject
-	case aboutDelay:
-		j.CrawlDelay = true
-	default:
-		j.URL = o.subject
-	}
-	return j
 }

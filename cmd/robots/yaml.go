@@ -6,55 +6,79 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/robotskit/robots"
 	"go.yaml.in/yaml/v3"
 )
 
-// readYAML decodes a file with one YAML document into v and returns its mistakes, each
-// with its line. Unknown and repeated keys are mistakes: a misspelled one would be ignored
-// without a word. An empty file leaves v as it is.
-func readYAML(name string, body []byte, v any, keys ...string) (mistakes []error) {
+// mistakes are those in a YAML file, each with its line.
+type mistakes struct {
+	file string // as messages name it
+	list []error
+}
+
+func (m *mistakes) wrong(line int, format string, args ...any) {
+	m.list = append(m.list, fmt.Errorf("%s:%d: %w", m.file, line, fmt.Errorf(format, args...)))
+}
+
+// read decodes a file with one document into v. Unknown and repeated keys are mistakes: a
+// misspelled one would be ignored silently. An empty file leaves v as it is.
+func (m *mistakes) read(body []byte, v any, keys ...string) {
 	d := yaml.NewDecoder(bytes.NewReader(body))
 	d.KnownFields(true)
 	err := d.Decode(v)
 	if err == nil {
 		var second yaml.Node
 		if err = d.Decode(&second); err == nil {
-			return []error{fmt.Errorf("%s:%d: unexpected second document; write one document per file", name, second.Line)}
+			m.wrong(second.Line, "unexpected second document; write one document per file")
+			return
 		}
 	}
 	if errors.Is(err, io.EOF) {
-		return nil
+		return
 	}
-	texts := []string{strings.TrimPrefix(err.Error(), "yaml: ")}
-	syntax := "invalid YAML: "
+	texts, syntax := []string{strings.TrimPrefix(err.Error(), "yaml: ")}, "invalid YAML: "
 	if several, ok := errors.AsType[*yaml.TypeError](err); ok {
 		texts, syntax = several.Errors, ""
 	}
 	for _, text := range texts {
-		line := "1"
+		line := 1
 		if m := yamlLine.FindStringSubmatch(text); m != nil {
-			line, text = m[1], m[2]
+			line, _ = strconv.Atoi(m[1])
+			text = m[2]
 		}
 		if m := yamlUnknown.FindStringSubmatch(text); m != nil {
 			text = unknownKey(m[1], keys)
 		}
-		text = yamlKind.ReplaceAllStringFunc(text, func(s string) string {
-			m := yamlKind.FindStringSubmatch(s)
-			return "unexpected " + yamlKinds[m[1]] + m[2]
-		})
-		mistakes = append(mistakes, fmt.Errorf("%s:%s: %s%s", name, line, syntax, clip(text)))
+		if m := yamlKind.FindStringSubmatch(text); m != nil {
+			text = "unexpected " + yamlKinds[m[1]] + m[2]
+		}
+		m.wrong(line, "%s%s", syntax, clip(text))
 	}
-	return mistakes
+}
+
+// addDialect adds a dialect by its name.
+func (m *mistakes) addDialect(all []robots.Dialect, name yamlText) []robots.Dialect {
+	d, err := dialectByName(name.value)
+	switch {
+	case err != nil:
+		m.wrong(name.line, "%w", err)
+	case slices.ContainsFunc(all, func(o robots.Dialect) bool { return o.Name == d.Name }):
+		m.wrong(name.line, "dialect %s is listed twice", d.Name)
+	default:
+		all = append(all, d)
+	}
+	return all
 }
 
 // The messages of the library that have a line, an unknown key, a value of a wrong kind.
 var (
 	yamlLine    = regexp.MustCompile(`(?s)^line (\d+): (.*)`)
 	yamlUnknown = regexp.MustCompile(`^field (.*) not found in type `)
-	yamlKind    = regexp.MustCompile("^cannot unmarshal !!([a-z]+)( `.*`)? into .*")
+	yamlKind    = regexp.MustCompile("^cannot unmarshal !!([a-z]+)( `.*`)? into .*$")
 	yamlKinds   = map[string]string{"map": "mapping", "seq": "list", "str": "text", "int": "number", "float": "number", "bool": "boolean", "timestamp": "date", "binary": "binary data", "null": "null"}
 )
 
