@@ -48,9 +48,10 @@ func (k EventKind) String() string {
 	return ""
 }
 
-// decided reports to Options.Observe the outcome of a call that began at a time.
-func (o *Options) decided(p Permit, called time.Time, err error) {
-	e := Event{Kind: EventAcquired, Origin: p.Origin, Took: max(p.Start.Sub(called), 0)}
+// Decided reports to Observe the outcome of a call about an origin that began at a time. Call it on
+// filled options.
+func (o *Options) Decided(origin robots.Origin, p Permit, called time.Time, err error) {
+	e := Event{Kind: EventAcquired, Origin: origin, Took: max(p.Start.Sub(called), 0)}
 	switch {
 	case err != nil:
 		e.Kind, e.Took, e.Err = EventFailed, 0, err

@@ -3,13 +3,13 @@ package pace
 import (
 	"context"
 	"crypto/rand"
-	"hash/maphash"
 	"net/netip"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/pace/internal/queue"
 )
 
 // Local is the Limiter of one process. It never loses its memory, so a site that it does
@@ -17,20 +17,14 @@ import (
 // the clock.
 type Local struct {
 	options Options
-	base    time.Time // from which moments count
-	seeds   [2]maphash.Seed
+	queues  queue.Queues
 
-	mu     sync.Mutex
-	active map[id]*active // origins with a permit or a waiting caller
-	since  moment         // when unknown sites count as requested, see Resume
-
-	// The state of idle sites, see memory.go.
-	sites      map[id]site
-	addrs      map[id]address
-	names      map[id]robots.Origin // of sites that rest
-	sweepSites int                  // sweep at as many
-	sweepAddrs int                  // the same
-	room       moment               // when full: the first moment at which a state might be useless
+	mu    sync.Mutex // of the fields below, which are those of memory.go
+	sites map[robots.Origin]*site
+	addrs map[netip.Addr]address
+	since time.Time // when unknown sites count as requested, see Resume
+	sweep int       // at as many states
+	room  time.Time // when full: until then there is no room
 }
 
 var _ Limiter = (*Local)(nil)
@@ -41,92 +35,62 @@ func NewLocal(o Options) (*Local, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Local{
-		options:    o,
-		base:       o.Now(),
-		seeds:      [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
-		active:     map[id]*active{},
-		sites:      map[id]site{},
-		addrs:      map[id]address{},
-		names:      map[id]robots.Origin{},
-		sweepSites: leastSweep,
-		sweepAddrs: leastSweep,
-		room:       never,
-		since:      never,
-	}, nil
-}
-
-// active is an origin with permits or waiting callers.
-type active struct {
-	permits []permit
-	queue   []*waiter     // in order of arrival
-	slowest time.Duration // of the last schedule, for how long the state matters
-	started moment        // the last start reserved by Start
-}
-
-type permit struct {
-	id    string
-	start moment
-	end   moment // if it is not released
-	last  moment // of the origin before, restored if the permit is not used
-	// Of a permit with a lifetime of its own, for Snapshot and its expiry.
-	own    bool
-	origin robots.Origin
-	addr   netip.Addr
-}
-
-// waiter is one call of Acquire. Only the first of a queue watches the clock.
-type waiter struct {
-	wake chan struct{} // holds at most one
+	return &Local{options: o, sites: map[robots.Origin]*site{}, addrs: map[netip.Addr]address{}, sweep: leastSweep}, nil
 }
 
 // Acquire waits until a request may start and returns its permit.
 func (l *Local) Acquire(ctx context.Context, r Request) (Permit, error) {
 	called := l.options.Now()
 	p, err := l.acquire(ctx, r)
-	p.Origin = r.Origin
-	l.options.decided(p, called, err)
-	if err != nil {
-		return Permit{}, err
-	}
-	return p, nil
+	l.options.Decided(r.Origin, p, called, err)
+	return p, err
 }
 
 func (l *Local) acquire(ctx context.Context, r Request) (Permit, error) {
 	if err := ended(ctx, r.Origin); err != nil {
 		return Permit{}, err
 	}
-	w := &waiter{wake: make(chan struct{}, 1)}
+	wake, first, leave := l.queues.Enter(r.Origin)
+	defer leave()
 	deadline, limited := ctx.Deadline()
-
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	origin := idOf(l, r.Origin)
-	a := l.activate(origin)
-	a.queue = append(a.queue, w)
-	defer l.leave(origin, a, w)
-	for first := true; ; first = false {
-		watches := a.queue[0] == w
-		var pause time.Duration
-		if watches || first {
-			d := l.decide(r)
-			switch {
-			case watches && d.startsWithin(0):
-				return l.permit(d, r), nil
-			case limited && d.start.After(deadline):
-				return Permit{}, &LateError{Permit: d.refusal()}
-			case watches:
-				pause = d.pause()
-			}
+	for {
+		p, pause := l.attempt(r, first)
+		switch {
+		case p.OK():
+			return p, nil
+		case limited && p.NotBefore.After(deadline):
+			return Permit{}, &LateError{Permit: p}
+		case !first:
+			pause = 0
 		}
-		l.mu.Unlock()
-		err := sleep(ctx, pause, w.wake)
-		l.mu.Lock()
-		if err != nil {
+		if queue.Sleep(ctx, pause, wake) != nil {
 			return Permit{}, ended(ctx, r.Origin)
 		}
+		first = true
 	}
 }
+
+// attempt returns a permit, or a refusal and for how long the first of a queue may sleep: until
+// the start, or until a permit expires.
+func (l *Local) attempt(r Request, acquire bool) (p Permit, pause time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	d := l.decide(r)
+	if acquire && d.startsWithin(0) {
+		return l.permit(d), 0
+	}
+	pause = d.start.Sub(d.now)
+	if d.state.Busy {
+		for _, p := range d.site.permits {
+			pause = min(pause, p.end.Sub(d.now))
+		}
+	}
+	return d.refusal(), min(max(pause, time.Nanosecond), longestSleep)
+}
+
+// longestSleep bounds how long a waiter trusts the clock, whose windows move if
+// it is set.
+const longestSleep = time.Minute
 
 // Try releases what is done and acquires the first k of the sites that are ready.
 func (l *Local) Try(ctx context.Context, rs []Request, k int) ([]Permit, error) {
@@ -146,7 +110,7 @@ func (l *Local) Try(ctx context.Context, rs []Request, k int) ([]Permit, error) 
 			k--
 		}
 		if !looks {
-			l.options.decided(permits[i], called, nil)
+			l.options.Decided(rs[i].Origin, permits[i], called, nil)
 		}
 	}
 	return permits, nil
@@ -156,172 +120,45 @@ func (l *Local) try(r Request, acquire bool) Permit {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	d := l.decide(r)
-	waited := d.active != nil && len(d.active.queue) > 0 // callers of Acquire come first
-	if !acquire || waited || !d.startsWithin(max(r.Within, 0)) {
+	// Callers of Acquire come first.
+	if !acquire || l.queues.Waited(r.Origin) || !d.startsWithin(max(r.Within, 0)) {
 		return d.refusal()
 	}
-	return l.permit(d, r)
-}
-
-// sleep returns at a signal of wake, after a time (0 for none), or with an error at
-// the end of the context.
-func sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
-	var alarm <-chan time.Time
-	if d > 0 {
-		t := time.NewTimer(d) //nolint:forbidigo // Acquire and Start sleep
-		defer t.Stop()
-		alarm = t.C
-	}
-	select {
-	case <-wake:
-	case <-alarm:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	return nil
-}
-
-// longestSleep bounds how long a waiter trusts the clock, whose windows move if
-// it is set.
-const longestSleep = time.Minute
-
-// leave ends a call of Acquire: the next in the queue watches the clock.
-func (l *Local) leave(origin id, a *active, w *waiter) {
-	i := slices.Index(a.queue, w)
-	a.queue = slices.Delete(a.queue, i, i+1)
-	if i == 0 {
-		a.signal()
-	}
-	l.retire(origin, a)
-}
-
-// signal wakes the first of the queue.
-func (a *active) signal() {
-	if len(a.queue) > 0 {
-		select {
-		case a.queue[0].wake <- struct{}{}:
-		default:
-		}
-	}
-}
-
-func (l *Local) activate(origin id) *active {
-	a := l.active[origin]
-	if a == nil {
-		a = &active{started: never}
-		l.active[origin] = a
-	}
-	return a
-}
-
-// retire drops an origin without permits and waiting callers; its state stays.
-func (l *Local) retire(origin id, a *active) (dropped bool) {
-	if dropped = len(a.permits) == 0 && len(a.queue) == 0; dropped {
-		delete(l.active, origin)
-	}
-	return dropped
+	return l.permit(d)
 }
 
 // decision is all that is known of a site at one moment, made under the lock.
 type decision struct {
 	request  Request
 	schedule *Schedule
-	origin   id
-	active   *active // nil if there are no permits and no waiting callers
+	site     *site // a new one if it is not in memory
 	state    State
 	now      time.Time
-	at       moment // now
 	start    time.Time
 	atOrigin time.Time // start without the address
 	fetchGap time.Duration
-	full     bool
-	room     time.Time // if full: when there might be room for a state
-}
-
-func (d *decision) time(m moment) time.Time {
-	if m == never {
-		return time.Time{}
-	}
-	return d.now.Add(time.Duration(m - d.at))
-}
-
-func (d *decision) moment(t time.Time) moment { return d.at + moment(t.Sub(d.now)) }
-
-// startsWithin reports whether a permit is available that starts at most that far ahead.
-func (d *decision) startsWithin(within time.Duration) bool {
-	return !d.state.Busy && !d.full &&
-		!d.atOrigin.After(d.now.Add(within)) && !d.start.After(d.now.Add(max(within, d.fetchGap)))
-}
-
-// permit returns the permit of that id, nil if it was released or has expired.
-func (d *decision) permit(id string) *permit {
-	if d.active == nil {
-		return nil
-	}
-	i := slices.IndexFunc(d.active.permits, func(p permit) bool { return p.id == id })
-	if i < 0 {
-		return nil
-	}
-	return &d.active.permits[i]
-}
-
-// reasons returns the start and the reasons.
-func (d *decision) reasons() (time.Time, []Reason) {
-	start, reasons := d.schedule.Explain(d.now, d.state)
-	if d.full {
-		start = d.start
-		reasons = slices.Insert(reasons, 0, Reason{Cause: CauseFull, Until: d.room})
-	}
-	return start, reasons
-}
-
-func (d *decision) refusal() Permit {
-	p := Permit{Origin: d.request.Origin, Schedule: d.request.Schedule}
-	p.NotBefore, p.Reasons = d.reasons()
-	return p
-}
-
-// pause returns for how long the first of a queue may sleep: until the start, or
-// until a permit expires.
-func (d *decision) pause() time.Duration {
-	pause := d.start.Sub(d.now)
-	if d.state.Busy {
-		for _, p := range d.active.permits {
-			pause = min(pause, time.Duration(p.end-d.at))
-		}
-	}
-	return min(max(pause, time.Nanosecond), longestSleep)
+	full     time.Time // if there is no room for a state: when there might be
 }
 
 // decide finds when a request may start.
 func (l *Local) decide(r Request) *decision {
-	d := &decision{request: r, schedule: r.Schedule.orDefault(), origin: idOf(l, r.Origin), now: l.options.Now()}
-	d.at = l.moment(d.now)
-	if a := l.active[d.origin]; a != nil {
-		if l.expire(d.origin, a, d.at); !l.retire(d.origin, a) {
-			d.active, d.state.Busy = a, len(a.permits) >= l.options.Concurrency
+	d := &decision{request: r, schedule: r.Schedule.orDefault(), now: l.options.Now()}
+	if d.site = l.sites[r.Origin]; d.site == nil {
+		d.site = &site{last: l.since}
+		if l.full(d.now) {
+			d.full = l.room
 		}
 	}
-	s, known := l.sites[d.origin]
-	if !known {
-		s = fresh
-		s.last = l.since
-		if d.full = l.full(d.at); d.full {
-			d.room = d.time(l.room)
-		}
+	l.expire(d.site, d.now)
+	d.state = State{Last: d.site.last, NotBefore: d.site.retry, Busy: len(d.site.permits) >= l.options.Concurrency}
+	if l.backsOff(d.site, d.now) {
+		d.state.BackOff = d.site.back.Factor
 	}
-	d.state.Last, d.state.NotBefore = d.time(s.last), d.time(s.retry)
-	if l.backsOff(s, d.at) {
-		d.state.BackOff = s.back.Factor
-	}
-	d.start = d.schedule.Next(d.now, d.state)
-	if d.full {
-		d.start = latest(d.start, d.room)
-	}
+	d.start = latest(d.schedule.Next(d.now, d.state), d.full)
 	d.atOrigin = d.start
 	if r.Addr.IsValid() {
 		_, d.fetchGap = l.options.At(r.Addr)
-		if at := d.time(l.nextPage(r.Addr, d.at, d.moment(d.start))); at.After(d.start) {
+		if at := l.nextPage(r.Addr, d.now, d.start); at.After(d.start) {
 			d.state.Address = at
 			d.start = latest(d.schedule.Next(d.now, d.state), d.start)
 		}
@@ -329,46 +166,44 @@ func (l *Local) decide(r Request) *decision {
 	return d
 }
 
-// expire ends the permits that were not released in time.
-func (l *Local) expire(origin id, a *active, at moment) {
-	a.permits = slices.DeleteFunc(a.permits, func(p permit) bool {
-		if p.end > at {
-			return false
-		}
-		l.touch(origin, p.end, a.slowest)
-		if p.own {
-			l.responded(p.origin, origin, p.end, Result{Timeout: true})
-		}
-		return true
-	})
+// startsWithin reports whether a permit is available that starts at most that far ahead.
+func (d *decision) startsWithin(within time.Duration) bool {
+	return !d.state.Busy && d.full.IsZero() &&
+		!d.atOrigin.After(d.now.Add(within)) && !d.start.After(d.now.Add(max(within, d.fetchGap)))
+}
+
+// held returns the permit of that id, nil if it was released or has expired.
+func (d *decision) held(id string) *permit {
+	if i := d.site.index(id); i >= 0 {
+		return &d.site.permits[i]
+	}
+	return nil
+}
+
+func (d *decision) refusal() Permit {
+	p := Permit{Origin: d.request.Origin, Schedule: d.request.Schedule}
+	p.NotBefore, p.Reasons = d.schedule.Explain(d.now, d.state)
+	if !d.full.IsZero() {
+		p.NotBefore = d.start
+		p.Reasons = slices.Insert(p.Reasons, 0, Reason{Cause: CauseFull, Until: d.full})
+	}
+	return p
 }
 
 // permit acquires the start of a decision.
-func (l *Local) permit(d *decision, r Request) Permit {
-	lifetime := l.options.LifetimeOf(r)
-	at, reasons := d.reasons()
+func (l *Local) permit(d *decision) Permit {
+	r, lifetime := d.request, l.options.LifetimeOf(d.request)
+	at, reasons := d.schedule.Explain(d.now, d.state)
 	p := Permit{
 		ID: rand.Text(), Origin: r.Origin, Schedule: r.Schedule,
 		Start: at, StartBy: at.Add(lifetime / 2), Expires: at.Add(lifetime), Reasons: reasons,
 	}
-	a := d.active
-	if a == nil {
-		a = l.activate(d.origin)
-	}
-	start := d.moment(at)
-	held := permit{id: p.ID, start: start, end: after(start, lifetime), last: l.since}
-	if r.Lifetime > 0 {
-		held.own, held.origin, held.addr = true, r.Origin, r.Addr
-	}
-	if s, known := l.sites[d.origin]; known {
-		held.last = s.last
-	}
 	if r.Addr.IsValid() {
-		l.reservePage(r.Addr, d.at, start)
+		l.reservePage(r.Addr, d.now, at)
 	}
-	a.slowest = d.schedule.most
-	l.touch(d.origin, start, a.slowest)
-	a.permits = append(a.permits, held)
+	l.sites[r.Origin] = d.site
+	d.site.permits = append(d.site.permits, permit{id: p.ID, start: at, end: p.Expires, last: d.site.last, own: r.Lifetime > 0, addr: r.Addr})
+	l.touch(d.site, at, d.schedule.most)
 	return p
 }
 
@@ -385,30 +220,30 @@ func (l *Local) release(p Permit, r Result) {
 	l.options.Observe(Event{Kind: EventReleased, Origin: p.Origin, Result: r})
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	origin, now := idOf(l, p.Origin), l.moment(l.options.Now())
-	slowest := p.Schedule.Slowest()
-	a, ended := l.active[origin], true
-	if a != nil {
-		slowest = max(slowest, a.slowest)
-		l.expire(origin, a, now)
-		if i := slices.IndexFunc(a.permits, func(held permit) bool { return held.id == p.ID }); i >= 0 {
-			if r.Unused {
-				l.untouch(origin, a, a.permits[i])
-			}
-			a.permits = slices.Delete(a.permits, i, i+1)
-			ended = false
+	defer l.queues.Wake(p.Origin)
+	now, s := l.options.Now(), l.sites[p.Origin]
+	if s == nil {
+		if r.Unused || l.full(now) {
+			return
 		}
-		a.signal()
-		l.retire(origin, a)
+		s = &site{}
+		l.sites[p.Origin] = s
 	}
-	if _, known := l.sites[origin]; r.Unused || !known && l.full(now) {
-		return
+	l.expire(s, now)
+	i := s.index(p.ID)
+	switch {
+	case i < 0: // released before, or expired
+		r = Result{RetryAfter: r.RetryAfter, Unused: r.Unused}
+	case r.Unused:
+		s.unused(s.permits[i])
 	}
-	if ended { // released before, or expired
-		r = Result{RetryAfter: r.RetryAfter}
+	if i >= 0 {
+		s.permits = slices.Delete(s.permits, i, i+1)
 	}
-	l.touch(origin, now, slowest)
-	l.responded(p.Origin, origin, now, r)
+	if !r.Unused {
+		l.touch(s, now, p.Schedule.Slowest())
+		l.responded(s, now, r)
+	}
 }
 
 // waitError is the end of a context while a caller waited.

@@ -186,7 +186,7 @@ func TestResumeRests(t *testing.T) {
 		t.Errorf("after the clock was set back: not before %s", got)
 	}
 	// An impossible back-off, as in a damaged file, is ignored.
-	odd := fmt.Appendf(nil, `{"taken":%q,"rests":[{"origin":"http://odd.example","overload":%[1]q,"back_off":{"Factor":60000}}]}`, now.Format(time.RFC3339))
+	odd := fmt.Appendf(nil, `{"taken":%q,"sites":[{"origin":"http://odd.example","overload":%[1]q,"back_off":{"Factor":60000}}]}`, now.Format(time.RFC3339))
 	if got, want := at(resumed(t, o, odd), "odd.example"), now.Add(10*time.Second); !got.Equal(want) {
 		t.Errorf("an impossible back-off: not before %s, want %s", got, want)
 	}
@@ -319,7 +319,7 @@ func TestBackOff(t *testing.T) {
 // and has room again when one is idle.
 func TestFull(t *testing.T) {
 	now := at("2026-03-01T12:00:00Z")
-	l := local(t, pace.Options{MaxBytes: 128 * 100, Now: func() time.Time { return now }})
+	l := local(t, pace.Options{MaxBytes: 448 * 100, Now: func() time.Time { return now }})
 	slow := schedule(t, "User-agent: *\nRequest-rate: 1/1h\n", robots.RFC9309, pace.Policy{})
 	site := func(i int) pace.Request {
 		return pace.Request{Origin: origin(fmt.Sprintf("s%d.example", i)), Schedule: slow}
@@ -400,8 +400,8 @@ func BenchmarkIdle(b *testing.B) {
 		}
 		bytes := float64(heap()-before) / sites
 		b.ReportMetric(bytes, "B/origin")
-		if bytes > 128 {
-			b.Errorf("%.0f bytes per origin, stated are 128", bytes)
+		if bytes > 448 {
+			b.Errorf("%.0f bytes per origin, stated are 448", bytes)
 		}
 		runtime.KeepAlive(l)
 	}

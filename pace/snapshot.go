@@ -11,57 +11,51 @@ import (
 
 // snapshot is what a Local keeps for the next process.
 type snapshot struct {
-	Taken   time.Time      `json:"taken"`
-	Permits []savedPermit  `json:"permits,omitempty"`
-	Rests   []savedResting `json:"rests,omitempty"`
+	Taken time.Time   `json:"taken"`
+	Sites []savedSite `json:"sites,omitempty"`
 }
 
-// savedPermit is a permit with a lifetime of its own.
+// savedSite is a site that needs more than its interval, or has permits with a lifetime of
+// their own.
+type savedSite struct {
+	Origin    string          `json:"origin"`
+	NotBefore time.Time       `json:"not_before,omitzero"`
+	Overload  time.Time       `json:"overload,omitzero"`
+	BackOff   backoff.BackOff `json:"back_off,omitzero"`
+	Permits   []savedPermit   `json:"permits,omitempty"`
+}
+
 type savedPermit struct {
 	ID      string     `json:"id"`
-	Origin  string     `json:"origin"`
 	Addr    netip.Addr `json:"addr,omitzero"`
 	Start   time.Time  `json:"start"`
 	Expires time.Time  `json:"expires"`
 }
 
-// savedResting is a site that needs more than its interval.
-type savedResting struct {
-	Origin    string          `json:"origin"`
-	NotBefore time.Time       `json:"not_before,omitzero"`
-	Overload  time.Time       `json:"overload,omitzero"`
-	BackOff   backoff.BackOff `json:"back_off,omitzero"`
-}
-
 // Snapshot returns what the Local of the next process has to know, as JSON: the permits
 // with a lifetime of their own, and the sites that rest because of a Retry-After or a
-// back-off, as far as Options.MaxBytes had room for their names.
+// back-off.
 func (l *Local) Snapshot() []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := l.options.Now()
-	at := l.moment(now)
-	time := func(m moment) time.Time { return now.Add(time.Duration(m - at)) }
-	s := snapshot{Taken: now}
-	for _, a := range l.active {
-		for _, p := range a.permits {
-			if p.own && p.end > at {
-				s.Permits = append(s.Permits, savedPermit{p.id, p.origin.String(), p.addr, time(p.start), time(p.end)})
+	s := snapshot{Taken: l.options.Now()}
+	for origin, state := range l.sites {
+		l.expire(state, s.Taken)
+		saved := savedSite{Origin: origin.String()}
+		if state.retry.After(s.Taken) {
+			saved.NotBefore = state.retry
+		}
+		if l.backsOff(state, s.Taken) {
+			saved.Overload, saved.BackOff = state.overload, state.back
+		}
+		for _, p := range state.permits {
+			if p.own {
+				saved.Permits = append(saved.Permits, savedPermit{p.id, p.addr, p.start, p.end})
 			}
 		}
-	}
-	for id, origin := range l.names {
-		state, r := l.sites[id], savedResting{Origin: origin.String()}
-		if !l.rests(state, at) {
-			continue
+		if !saved.NotBefore.IsZero() || !saved.Overload.IsZero() || saved.Permits != nil {
+			s.Sites = append(s.Sites, saved)
 		}
-		if state.retry > at {
-			r.NotBefore = time(state.retry)
-		}
-		if l.backsOff(state, at) {
-			r.Overload, r.BackOff = time(state.overload), state.back
-		}
-		s.Rests = append(s.Rests, r)
 	}
 	text, _ := json.Marshal(s) // all of it can be encoded
 	return text
@@ -81,44 +75,34 @@ func (l *Local) Resume(data []byte) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := l.moment(l.options.Now())
-	l.since = now
-	if !s.Taken.IsZero() {
-		l.since = min(now, l.moment(s.Taken))
+	now := l.options.Now()
+	// notAfter returns a time on this process's clock, at most that far ahead.
+	notAfter := func(t time.Time, ahead time.Duration) time.Time { return now.Add(min(t.Sub(now), ahead)) }
+	if l.since = now; !s.Taken.IsZero() {
+		l.since = notAfter(s.Taken, 0)
 	}
-	for _, r := range s.Rests {
-		origin, _, err := robots.ParseURL(r.Origin + "/")
+	for _, saved := range s.Sites {
+		origin, _, err := robots.ParseURL(saved.Origin + "/")
 		if err != nil || l.full(now) {
 			continue
 		}
-		state := fresh
-		state.last, state.slowest = l.since, float32(defaultMaxCrawlDelay.Seconds()) // the schedule is not kept
-		if !r.NotBefore.IsZero() {
-			state.retry = min(l.moment(r.NotBefore), after(now, l.options.MaxRetryAfter))
+		state := &site{last: l.since, slowest: defaultMaxCrawlDelay} // the schedule is not kept
+		if !saved.NotBefore.IsZero() {
+			state.retry = notAfter(saved.NotBefore, l.options.MaxRetryAfter)
 		}
-		if f := r.BackOff.Factor; f > 1 && f <= backoff.Max && !r.Overload.IsZero() {
-			state.back, state.overload = r.BackOff, min(l.moment(r.Overload), now)
+		if f := saved.BackOff.Factor; f > 1 && f <= backoff.Max && !saved.Overload.IsZero() {
+			state.back, state.overload = saved.BackOff, notAfter(saved.Overload, 0)
 		}
-		if id := idOf(l, origin); l.rests(state, now) {
-			l.sites[id], l.names[id] = state, origin
+		for _, p := range saved.Permits {
+			start, lifetime := notAfter(p.Start, maxInterval), min(max(p.Expires.Sub(p.Start), 0), maxLifetime)
+			if start.After(now.Add(longestSleep)) {
+				start = now
+			}
+			state.permits = append(state.permits, permit{id: p.ID, start: start, end: start.Add(lifetime), last: l.since, own: true, addr: p.Addr})
+			state.last = latest(state.last, start)
+			l.reservePage(p.Addr, now, start)
 		}
-	}
-	for _, p := range s.Permits {
-		origin, _, err := robots.ParseURL(p.Origin + "/")
-		if err != nil || p.ID == "" {
-			continue
-		}
-		start := l.moment(p.Start)
-		if start > after(now, longestSleep) {
-			start = now
-		}
-		lifetime := min(max(p.Expires.Sub(p.Start), 0), maxLifetime)
-		l.reservePage(p.Addr, now, start)
-		id := idOf(l, origin)
-		a := l.activate(id)
-		a.slowest = defaultMaxCrawlDelay // the schedule is not kept
-		a.permits = append(a.permits, permit{id: p.ID, start: start, end: after(start, lifetime), last: l.since, own: true, origin: origin, addr: p.Addr})
-		l.touch(id, max(start, l.since), a.slowest)
+		l.sites[origin] = state
 	}
 	return err
 }

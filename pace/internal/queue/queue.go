@@ -1,0 +1,95 @@
+// Package queue lets the callers that wait for one site wait in the order of their arrival.
+package queue
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/robotskit/robots"
+)
+
+// Queues are the waiting callers of each origin, each with a channel that wakes it. Only the
+// first of an origin watches the clock. The zero value has none.
+type Queues struct {
+	mu sync.Mutex
+	of map[robots.Origin][]chan struct{}
+}
+
+// Enter adds a caller, and reports whether it is the first. Another one becomes the first when
+// it is woken. Every caller must call leave.
+func (q *Queues) Enter(o robots.Origin) (wake <-chan struct{}, first bool, leave func()) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.of == nil {
+		q.of = map[robots.Origin][]chan struct{}{}
+	}
+	c := make(chan struct{}, 1)
+	q.of[o] = append(q.of[o], c)
+	return c, len(q.of[o]) == 1, func() { q.leave(o, c) }
+}
+
+func (q *Queues) leave(o robots.Origin, c chan struct{}) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	i := slices.Index(q.of[o], c)
+	if q.of[o] = slices.Delete(q.of[o], i, i+1); len(q.of[o]) == 0 {
+		delete(q.of, o)
+	} else if i == 0 {
+		Notify(q.of[o][0])
+	}
+}
+
+// Waited reports whether a caller waits for an origin.
+func (q *Queues) Waited(o robots.Origin) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.of[o]) > 0
+}
+
+// Wake wakes the first caller of an origin.
+func (q *Queues) Wake(o robots.Origin) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if list := q.of[o]; len(list) > 0 {
+		Notify(list[0])
+	}
+}
+
+// WakeAll wakes all callers of all origins.
+func (q *Queues) WakeAll() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, list := range q.of {
+		for _, c := range list {
+			Notify(c)
+		}
+	}
+}
+
+// Notify puts a signal into a channel that holds at most one.
+func Notify(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// Sleep returns at a signal of wake, after a time (0 for none), or with the cause of the end of
+// the context.
+func Sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
+	var alarm <-chan time.Time
+	if d > 0 {
+		t := time.NewTimer(d) //nolint:forbidigo // callers wait for a start
+		defer t.Stop()
+		alarm = t.C
+	}
+	select {
+	case <-wake:
+	case <-alarm:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
+}
