@@ -31,7 +31,7 @@ func (o *recorder) count(kind string) {
 }
 
 func (o *recorder) Cache(e cache.Event) { o.count(e.Kind.String()) }
-func (o *recorder) Pace(e pace.Event)   { o.count(e.Kind.String()) }
+func (o *recorder) Pace(e pace.Event)   { o.count(string(e.Kind)) }
 
 func (o *recorder) Write(p []byte) (int, error) {
 	o.mu.Lock()

@@ -21,32 +21,23 @@ type Event struct {
 	Err error
 }
 
-// EventKind is the kind of an Event: a closed set.
-type EventKind uint8
+// EventKind is the kind of an Event: its name in metrics.
+type EventKind string
 
+// The kinds.
 const (
-	EventAcquired   EventKind = iota + 1 // a permit was acquired
-	EventRefused                         // there is no permit at present
-	EventFailed                          // no decision: the caller gave up, or its deadline is before the start
-	EventReleased                        // a permit was released
-	EventUnreleased                      // a permit could not be released, and expires
-	EventDown                            // the server of a shared limiter is unreachable
-	EventUp                              // the server is reachable again
-	EventRenewed                         // the server lost its memory, or might have: its sites rest for one interval
-	EventReplaced                        // other workers assumed that this one died, and its permits have ended
-	EventDrained                         // this worker acquires no more permits
-	EventResumed                         // this worker acquires permits again
+	EventAcquired   EventKind = "acquired"   // a permit was acquired
+	EventRefused    EventKind = "refused"    // there is no permit at present
+	EventFailed     EventKind = "failed"     // no decision: the caller gave up, or its deadline is before the start
+	EventReleased   EventKind = "released"   // a permit was released
+	EventUnreleased EventKind = "unreleased" // a permit could not be released, and expires
+	EventDown       EventKind = "down"       // the server of a shared limiter is unreachable
+	EventUp         EventKind = "up"         // the server is reachable again
+	EventRenewed    EventKind = "renewed"    // the server lost its memory, or might have: its sites rest for one interval
+	EventReplaced   EventKind = "replaced"   // other workers assumed that this one died, and its permits have ended
+	EventDrained    EventKind = "drained"    // this worker acquires no more permits
+	EventResumed    EventKind = "resumed"    // this worker acquires permits again
 )
-
-var kinds = [...]string{"", "acquired", "refused", "failed", "released", "unreleased", "down", "up", "renewed", "replaced", "drained", "resumed"}
-
-// String returns the name of the kind in metrics, such as "acquired".
-func (k EventKind) String() string {
-	if int(k) < len(kinds) {
-		return kinds[k]
-	}
-	return ""
-}
 
 // Decided reports to Observe the outcome of a call about an origin that began at a time. Call it on
 // filled options.

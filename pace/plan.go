@@ -2,6 +2,7 @@ package pace
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -117,8 +118,6 @@ func (e *Entry) honored() bool { return e.Use != UseIgnored && e.Use != UseUnusa
 // (D-31, D-34).
 func (b *planner) paint() {
 	var rates []int // entries with windows
-	var blank blankMinutes
-	blank.reset()
 	for i := range b.entries {
 		e := &b.entries[i]
 		switch {
@@ -128,7 +127,9 @@ func (b *planner) paint() {
 			b.delay = b.slower(b.delay, i+1)
 		case e.Field == robots.FieldVisitTime:
 			b.visits = true
-			blank.each(e.Window, func(m int) { b.open[m] = true })
+			for m := range minutesOf(e.Window) {
+				b.open[m] = true
+			}
 		case e.Window.Always():
 			b.always = b.slower(b.always, i+1)
 		default:
@@ -137,13 +138,21 @@ func (b *planner) paint() {
 		from, end := e.Window.Minutes()
 		b.edge[from], b.edge[end] = true, true
 	}
-	// Every minute is painted once, by the slowest rate, which comes first.
+	// A minute is that of the slowest rate, which comes first.
 	slices.SortStableFunc(rates, func(x, y int) int {
 		return cmp.Compare(b.entries[y].Interval, b.entries[x].Interval)
 	})
-	blank.reset()
+	left := minutes
 	for _, i := range rates {
-		blank.each(b.entries[i].Window, func(m int) { b.rate[m] = i + 1 })
+		if left == 0 {
+			break
+		}
+		for m := range minutesOf(b.entries[i].Window) {
+			if b.rate[m] == 0 {
+				b.rate[m] = i + 1
+				left--
+			}
+		}
 	}
 }
 
@@ -239,38 +248,15 @@ func (b *planner) overriding(i int) string {
 	return s
 }
 
-// blankMinutes finds unvisited minutes in nearly constant time. It contains, for each minute,
-// one from which to search.
-type blankMinutes [minutes + 1]int16
-
-func (b *blankMinutes) reset() {
-	for i := range b {
-		b[i] = int16(i)
-	}
-}
-
-func (b *blankMinutes) next(m int) int {
-	for int(b[m]) != m {
-		b[m] = b[b[m]]
-		m = int(b[m])
-	}
-	return m
-}
-
-// each calls f for the unvisited minutes of a window.
-func (b *blankMinutes) each(w robots.Window, f func(m int)) {
-	from, end := w.Minutes()
-	if from >= end { // past midnight
-		b.between(0, end, f)
-		end = minutes
-	}
-	b.between(from, end, f)
-}
-
-func (b *blankMinutes) between(from, end int, f func(m int)) {
-	for m := b.next(from); m < end; m = b.next(m) {
-		f(m)
-		b[m] = int16(m + 1)
+// minutesOf yields the minutes of a window.
+func minutesOf(w robots.Window) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		from, end := w.Minutes()
+		if from >= end { // past midnight
+			end += minutes
+		}
+		for m := from; m < end && yield(m%minutes); m++ {
+		}
 	}
 }
 

@@ -1,8 +1,8 @@
 package pace
 
 import (
+	"cmp"
 	"errors"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -25,7 +25,7 @@ const maxInterval = 36525 * 24 * time.Hour
 // ignores it. All durations are intervals from the end of a response to the start of the next
 // request.
 type Policy struct {
-	// Obey selects the declared values that are followed.
+	// Obey selects the declared values that are followed, ObeyUnlessIgnored if "".
 	Obey Obey
 	// Floor is the shortest interval: a faster declared rate gets this one. 0 for none.
 	Floor time.Duration
@@ -50,40 +50,19 @@ type Policy struct {
 // Request-rate (bing and seznam), ignores them (google), or leaves them open (rfc9309): then
 // the operator decides. Visit-time is treated like Request-rate, as both are from Conner's
 // draft.
-type Obey uint8
+type Obey string
 
+// The ways to obey, as in flags and JSON.
 const (
-	// ObeyUnlessIgnored follows all values except those that the dialect ignores.
-	ObeyUnlessIgnored Obey = iota
+	// ObeyUnlessIgnored follows all values except those that the dialect ignores. It is the
+	// default.
+	ObeyUnlessIgnored Obey = "unless-ignored"
 	// ObeyDocumented follows only values that the dialect documents. With rfc9309 that is
 	// none, so the default interval applies.
-	ObeyDocumented
+	ObeyDocumented Obey = "honoured"
 	// ObeyDeclared follows every usable value in every dialect.
-	ObeyDeclared
+	ObeyDeclared Obey = "declared"
 )
-
-var obeyNames = [...]string{"unless-ignored", "honoured", "declared"}
-
-// String returns the name in flags and JSON.
-func (o Obey) String() string {
-	if int(o) < len(obeyNames) {
-		return obeyNames[o]
-	}
-	return "obey " + strconv.Itoa(int(o))
-}
-
-// MarshalText returns the name.
-func (o Obey) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
-
-// UnmarshalText accepts the names that String returns.
-func (o *Obey) UnmarshalText(text []byte) error {
-	i := slices.Index(obeyNames[:], string(text))
-	if i < 0 {
-		return errors.New("unknown way to obey " + strconv.Quote(string(text)) + ": it is unless-ignored, honoured or declared")
-	}
-	*o = Obey(i)
-	return nil
-}
 
 // Check returns an error if the policy is invalid, as NewSchedule does, for programs that read
 // their configuration early.
@@ -115,8 +94,9 @@ func (p Policy) filled() (Policy, *time.Location, error) {
 	if p.Floor > p.Ceiling {
 		return p, nil, errors.New("the floor of " + p.Floor.String() + " is above the ceiling of " + p.Ceiling.String() + ": no interval is both")
 	}
-	if int(p.Obey) >= len(obeyNames) {
-		return p, nil, errors.New("unknown way to obey " + strconv.Itoa(int(p.Obey)) + ": it is ObeyUnlessIgnored, ObeyDocumented or ObeyDeclared")
+	p.Obey = cmp.Or(p.Obey, ObeyUnlessIgnored)
+	if p.Obey != ObeyUnlessIgnored && p.Obey != ObeyDocumented && p.Obey != ObeyDeclared {
+		return p, nil, errors.New("unknown way to obey " + strconv.Quote(string(p.Obey)) + ": it is unless-ignored, honoured or declared")
 	}
 	zone, err := location(p.Zone)
 	return p, zone, err

@@ -1,7 +1,8 @@
 package pace
 
 import (
-	"errors"
+	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -10,72 +11,47 @@ import (
 	"github.com/robotskit/robots/internal/duration"
 )
 
-// Cause is the cause of an interval or a wait.
-type Cause uint8
+// Cause is the cause of an interval or a wait: its name in JSON.
+type Cause string
 
+// The causes.
 const (
-	// CauseNone is the zero value.
-	CauseNone        Cause = iota
-	CauseCrawlDelay        // a Crawl-delay line
-	CauseRequestRate       // a Request-rate line that applies (D-31)
-	CauseVisitTime         // the site is closed until later
-	CauseDefault           // no declared value applies: the operator's default
-	CauseFloor             // the operator's shortest interval
-	CauseCeiling           // the operator's longest interval
-	CauseBackOff           // the site answered 429 or 503, or not in time, so the interval is longer for a while
-	CauseRetryAfter        // the site sent Retry-After
-	CauseBusy              // the maximum number of requests to the site is in progress
-	CauseAddress           // another site at the same address was just requested
-	CauseFull              // the limiter has no room for another site
-	CauseDegraded          // the server of a shared limiter is unreachable
-	CauseHeld              // an operator of the fleet holds the site
+	CauseCrawlDelay  Cause = "crawl-delay"  // a Crawl-delay line
+	CauseRequestRate Cause = "request-rate" // a Request-rate line that applies (D-31)
+	CauseVisitTime   Cause = "visit-time"   // the site is closed until later
+	CauseDefault     Cause = "default"      // no declared value applies: the operator's default
+	CauseFloor       Cause = "floor"        // the operator's shortest interval
+	CauseCeiling     Cause = "ceiling"      // the operator's longest interval
+	CauseBackOff     Cause = "back-off"     // the site answered 429 or 503, or not in time, so the interval is longer for a while
+	CauseRetryAfter  Cause = "retry-after"  // the site sent Retry-After
+	CauseBusy        Cause = "busy"         // the maximum number of requests to the site is in progress
+	CauseAddress     Cause = "address"      // another site at the same address was just requested
+	CauseFull        Cause = "full"         // the limiter has no room for another site
+	CauseDegraded    Cause = "degraded"     // the server of a shared limiter is unreachable
+	CauseHeld        Cause = "held"         // an operator of the fleet holds the site
 )
 
-var causes = [...]struct{ name, sentence string }{
-	CauseNone:        {"", "there is no reason"},
-	CauseCrawlDelay:  {"crawl-delay", "the site declares a Crawl-delay"},
-	CauseRequestRate: {"request-rate", "the site declares a Request-rate"},
-	CauseVisitTime:   {"visit-time", "the Visit-time of the site is over or has not begun"},
-	CauseDefault:     {"default", "no declared value applies, so the default interval does"},
-	CauseFloor:       {"floor", "the operator's minimum interval"},
-	CauseCeiling:     {"ceiling", "the operator's maximum interval"},
-	CauseBackOff:     {"back-off", "the site is overloaded"},
-	CauseRetryAfter:  {"retry-after", "the site sent Retry-After"},
-	CauseBusy:        {"busy", "a request to the site is in progress"},
-	CauseAddress:     {"address", "another site at its address was just requested"},
-	CauseFull:        {"full", "the limiter has no memory for another site"},
-	CauseDegraded:    {"degraded", "the server of the shared pace is unreachable"},
-	CauseHeld:        {"held", "an operator holds the site"},
+var sentences = map[Cause]string{
+	CauseCrawlDelay:  "the site declares a Crawl-delay",
+	CauseRequestRate: "the site declares a Request-rate",
+	CauseVisitTime:   "the Visit-time of the site is over or has not begun",
+	CauseDefault:     "no declared value applies, so the default interval does",
+	CauseFloor:       "the operator's minimum interval",
+	CauseCeiling:     "the operator's maximum interval",
+	CauseBackOff:     "the site is overloaded",
+	CauseRetryAfter:  "the site sent Retry-After",
+	CauseBusy:        "a request to the site is in progress",
+	CauseAddress:     "another site at its address was just requested",
+	CauseFull:        "the limiter has no memory for another site",
+	CauseDegraded:    "the server of the shared pace is unreachable",
+	CauseHeld:        "an operator holds the site",
 }
 
-// String returns the name in JSON, such as "crawl-delay".
-func (c Cause) String() string {
-	if int(c) < len(causes) {
-		return causes[c].name
-	}
-	return ""
-}
+// Causes returns all causes, by name.
+func Causes() []Cause { return slices.Sorted(maps.Keys(sentences)) }
 
 // Sentence returns the cause as a phrase for people.
-func (c Cause) Sentence() string {
-	if int(c) < len(causes) {
-		return causes[c].sentence
-	}
-	return causes[CauseNone].sentence
-}
-
-// MarshalText returns the name.
-func (c Cause) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
-
-// UnmarshalText accepts the names that String returns.
-func (c *Cause) UnmarshalText(text []byte) error {
-	i := slices.IndexFunc(causes[:], func(c struct{ name, sentence string }) bool { return c.name == string(text) })
-	if i < 0 {
-		return errors.New("unknown cause " + strconv.Quote(string(text)))
-	}
-	*c = Cause(i)
-	return nil
-}
+func (c Cause) Sentence() string { return cmp.Or(sentences[c], "there is no reason") }
 
 // A Reason is a reason for the start of a request.
 type Reason struct {
@@ -115,39 +91,17 @@ func (r Reason) String() string {
 	return s
 }
 
-// Use is how a schedule uses a declared line.
-type Use uint8
+// Use is how a schedule uses a declared line: its name in JSON.
+type Use string
 
+// The uses.
 const (
-	UseHonored    Use = iota // as declared
-	UseAdjusted              // with another interval than declared; Why is the reason
-	UseOverridden            // followed, but other lines decide at all times ("outdone" in JSON)
-	UseIgnored               // valid, but not followed
-	UseUnusable              // invalid (D-35, D-44)
+	UseHonored    Use = "honoured" // as declared
+	UseAdjusted   Use = "adjusted" // with another interval than declared; Why is the reason
+	UseOverridden Use = "outdone"  // followed, but other lines decide at all times
+	UseIgnored    Use = "ignored"  // valid, but not followed
+	UseUnusable   Use = "unusable" // invalid (D-35, D-44)
 )
-
-var uses = [...]string{"honoured", "adjusted", "outdone", "ignored", "unusable"}
-
-// String returns the name in JSON.
-func (f Use) String() string {
-	if int(f) < len(uses) {
-		return uses[f]
-	}
-	return ""
-}
-
-// MarshalText returns the name.
-func (f Use) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
-
-// UnmarshalText accepts the names that String returns.
-func (f *Use) UnmarshalText(text []byte) error {
-	i := slices.Index(uses[:], string(text))
-	if i < 0 {
-		return errors.New("unknown use " + strconv.Quote(string(text)))
-	}
-	*f = Use(i)
-	return nil
-}
 
 // An Entry is a declared Crawl-delay, Request-rate or Visit-time line and its use.
 type Entry struct {

@@ -97,21 +97,21 @@ func TestDialects(t *testing.T) {
 		open     bool
 		uses     string
 	}{
-		{robots.RFC9309, 0, time.Minute, false, "outdone honoured honoured"},
+		{robots.RFC9309, "", time.Minute, false, "outdone honoured honoured"},
 		{robots.RFC9309, pace.ObeyDocumented, 4 * time.Second, true, "ignored ignored ignored"},
-		{robots.Google, 0, 4 * time.Second, true, "ignored ignored ignored"},
+		{robots.Google, "", 4 * time.Second, true, "ignored ignored ignored"},
 		{robots.Google, pace.ObeyDeclared, time.Minute, false, "outdone honoured honoured"},
-		{robots.Seznam, 0, 30 * time.Second, false, "ignored adjusted honoured"},
+		{robots.Seznam, "", 30 * time.Second, false, "ignored adjusted honoured"},
 		{robots.Seznam, pace.ObeyDocumented, 30 * time.Second, false, "ignored adjusted honoured"},
-		{robots.Bing, 0, 20 * time.Second, true, "honoured ignored ignored"},
-		{robots.Yandex, 0, 4 * time.Second, true, "ignored ignored ignored"},
+		{robots.Bing, "", 20 * time.Second, true, "honoured ignored ignored"},
+		{robots.Yandex, "", 4 * time.Second, true, "ignored ignored ignored"},
 	}
 	for _, tt := range tests {
 		s := schedule(t, body, tt.dialect, pace.Policy{Obey: tt.obey})
 		interval, open := s.At(at("2026-03-01T12:00:00Z"))
 		var uses []string
 		for _, e := range s.Entries() {
-			uses = append(uses, e.Use.String())
+			uses = append(uses, string(e.Use))
 			if e.Use != pace.UseHonored && e.Why == "" {
 				t.Errorf("%s: line %d is %s without a why", tt.dialect.Name, e.Line, e.Use)
 			}
@@ -147,7 +147,7 @@ func TestPolicy(t *testing.T) {
 		{pace.Policy{Zone: "Europe/Atlantis"}, `unknown time zone "Europe/Atlantis": it is a name such as Europe/Prague or UTC`},
 		{pace.Policy{Zone: "../etc/passwd"}, `unknown time zone "../etc/passwd": it is a name such as Europe/Prague or UTC`},
 		{pace.Policy{Zone: "Local"}, `the time zone "Local" depends on the machine: name it, such as Europe/Prague`},
-		{pace.Policy{Obey: 9}, "unknown way to obey 9: it is ObeyUnlessIgnored, ObeyDocumented or ObeyDeclared"},
+		{pace.Policy{Obey: "all"}, `unknown way to obey "all": it is unless-ignored, honoured or declared`},
 	}
 	for _, tt := range tests {
 		got := ""

@@ -203,7 +203,7 @@ func (p *schedule) printEntries(w io.Writer, colors palette) {
 		case pace.UseIgnored, pace.UseUnusable:
 			style = red
 		}
-		said := colors.paint(style, e.Use.String())
+		said := colors.paint(style, string(e.Use))
 		if e.Why != "" {
 			said += ": " + e.Why
 		}

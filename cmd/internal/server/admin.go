@@ -61,14 +61,14 @@ func NewMetrics() *Metrics {
 	m.permits = counters(r, "robots_permits_total", "Permits by outcome: given, later (refused for now), failed (no decision), back (released), unused, lost (not yet released).", "outcome",
 		func(outcome string) string { return outcome }, "given", "later", "failed", "back", "unused", "lost")
 	outcomes := []string{granted, failed}
-	for c := pace.CauseCrawlDelay; c <= pace.CauseHeld; c++ {
-		outcomes = append(outcomes, c.String())
+	for _, c := range pace.Causes() {
+		outcomes = append(outcomes, string(c))
 	}
 	m.decisions = counters(r, "robots_decisions_total", "Decisions on starts: granted, failed, or the cause of a refusal.", "outcome",
 		func(outcome string) string { return outcome }, outcomes...)
 	m.overloads = r.counter("robots_overloads_total", "Responses of sites that signal overload: 429, 503, 504, or a timeout.")
 	m.changes = counters(r, "robots_fleet_changes_total", "Changes of the fleet: down and up (Redis), renewed (Redis lost its memory), replaced (this worker was considered gone), drained, resumed.", "change",
-		pace.EventKind.String, pace.EventDown, pace.EventUp, pace.EventRenewed, pace.EventReplaced, pace.EventDrained, pace.EventResumed)
+		func(k pace.EventKind) string { return string(k) }, pace.EventDown, pace.EventUp, pace.EventRenewed, pace.EventReplaced, pace.EventDrained, pace.EventResumed)
 	m.panics = r.counter("robots_panics_total", "Requests that ended with an internal error.")
 	return m
 }
@@ -121,7 +121,7 @@ func (m *Metrics) Pace(e pace.Event) {
 		m.permits["given"].inc()
 		m.permitWait.Observe(e.Took.Seconds())
 	case pace.EventRefused:
-		m.decisions[e.Cause.String()].inc()
+		m.decisions[string(e.Cause)].inc()
 		m.permits["later"].inc()
 		m.permitLater.Observe(e.Took.Seconds())
 	case pace.EventFailed:

@@ -236,7 +236,7 @@ func (s *Service) schedule(r *request) (*answer, *Problem) {
 			j.Dropped += len(plan.Entries()) - i
 			break
 		}
-		j.Declared = append(j.Declared, Declared{Line: e.Line, Field: e.Field.String(), Value: e.Value, Interval: e.Interval.Seconds(), Fate: e.Use.String(), Why: e.Why})
+		j.Declared = append(j.Declared, Declared{Line: e.Line, Field: e.Field.String(), Value: e.Value, Interval: e.Interval.Seconds(), Fate: string(e.Use), Why: e.Why})
 	}
 	a, p := answerWith(j)
 	a.caching = s.maxAge(q.record)

@@ -49,7 +49,7 @@ func rates(args []string) (any, error) {
 		hours = append(hours, object{"spans": spans, "pages": pages})
 	}
 	for _, e := range s.Entries() {
-		entries = append(entries, object{"line": e.Line, "field": e.Field.String(), "value": robots.Printable(e.Value), "fate": e.Use.String(), "why": e.Why})
+		entries = append(entries, object{"line": e.Line, "field": e.Field.String(), "value": robots.Printable(e.Value), "fate": e.Use, "why": e.Why})
 	}
 	interval, _ := s.At(now)
 	takes := "more than ten years"
