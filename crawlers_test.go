@@ -81,7 +81,7 @@ func checkCrawlers(t *testing.T, body []byte, path string, more ...string) {
 		for i := rng.IntN(4); i < len(testTokens); i += 4 {
 			lists = append(lists, testTokens[i])
 		}
-		for name := range f.Readings(d) {
+		for name := range f.Lines(d) {
 			if len(name.Names) > 0 && len(lists) < 12 {
 				lists = append(lists, name.Names[len(name.Names)-1:])
 			}

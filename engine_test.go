@@ -172,7 +172,7 @@ func corpus(t testing.TB, fn func(name string, body []byte)) {
 // corpusPaths returns n paths, most of them made from the rules of the file.
 func corpusPaths(rng *rand.Rand, f *File, n int) []string {
 	var values []string
-	for l := range f.Lines() {
+	for l := range f.Lines(Dialect{}) {
 		if l.Field == FieldAllow || l.Field == FieldDisallow {
 			values = append(values, f.Text(l.Value))
 		}
@@ -243,7 +243,7 @@ func rejoin(f *File) []byte {
 	if bytes.HasPrefix(f.body, []byte(mark)) {
 		out = append(out, mark...)
 	}
-	for l := range f.Lines() {
+	for l := range f.Lines(Dialect{}) {
 		out = append(out, f.body[l.Span.Start:l.Span.End]...)
 		end := l.Span.End
 		if end < len(f.body) && f.body[end] == '\r' {

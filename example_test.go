@@ -35,7 +35,7 @@ func Example() {
 
 func ExampleParse() {
 	f := robots.Parse([]byte("\uFEFFUser-agent: *\r\nDisallow: /a # not for robots\r\nnonsense"))
-	for l := range f.Lines() {
+	for l := range f.Lines(robots.RFC9309) {
 		fmt.Printf("%d %q %q\n", l.Number, l.Field, f.Text(l.Value))
 	}
 	// Output:

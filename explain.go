@@ -378,7 +378,7 @@ func clip(b []byte) string {
 // noteAgents reports user-agent lines that seem to name the crawler.
 func (r *Rules) noteAgents(e *Explanation) {
 	d, f := r.dialect, r.file
-	for l := range f.Readings(*d) {
+	for l := range f.Lines(*d) {
 		if l.Field != FieldUserAgent {
 			continue
 		}

@@ -134,44 +134,70 @@ func (f *File) lineEnd(offset int) int {
 	return len(f.body)
 }
 
-// A Line is a physical line, as RFC9309 reads it.
+// A Line is a physical line as a dialect reads it.
 type Line struct {
 	Number  int   // from 1
-	Field   Field // FieldNone for blank lines, comments and lines without a colon
+	Field   Field // FieldNone for blank lines, comments and text that is not a field
 	Span    Span  // the line without its end
 	Name    Span  // the field as written, empty for FieldNone
 	Value   Span  // the value without surrounding spaces and comment
 	Comment Span  // from '#' to the end of the line, empty if there is none
+	// Group is the number of the group, from 0. It is -1 before the first group, for Sitemap,
+	// Host and Clean-param, which belong to none, and for FieldNone and FieldUnknown.
+	Group int
+	// Names are the crawlers that a user-agent line names, or "*", in lower case unless
+	// the dialect is case-sensitive. In most dialects a line can name several: "AI2Bot"
+	// also names a crawler called AI (D-02). The intended name comes first.
+	Names []string
 }
 
-// Lines returns all physical lines in order, including blank lines and comments.
-// Their spans and the line ends between them cover the file after a byte order mark.
-func (f *File) Lines() iter.Seq[Line] {
+// Lines returns the lines up to the dialect's size limit in order, including blank lines and
+// comments. Their spans and the line ends between them cover the file after a byte order
+// mark; the zero Dialect has no limit. Rules selects the lines that apply to a crawler and
+// combines its groups (GROUP-08).
+func (f *File) Lines(d Dialect) iter.Seq[Line] {
 	return func(yield func(Line) bool) {
-		number := 0
-		for s := f.scan(); s.next(); {
+		limit, _ := f.limit(&d)
+		number, group := 0, -1
+		var run agentRun
+		for s := f.scan(); s.next() && s.start < limit; {
 			number++
-			l := Line{
-				Number: number,
-				Field:  s.field,
-				Span:   Span{s.start, s.end},
-				Value:  Span{s.val, s.valEnd},
+			field, val, end := s.field, s.val, s.valEnd
+			if s.ambiguous && d.lenient() {
+				field, val, end = readLine(&d, f.body, s.start, s.end)
 			}
-			line := f.body[s.start:s.end]
-			stop := cut(line, '#')
-			l.Comment = Span{s.start + stop, s.end}
-			if colon := cut(line[:stop], ':'); s.field != FieldNone {
-				name := bytes.TrimLeft(line[:colon], " \t")
-				start := s.start + colon - len(name)
-				l.Name = Span{start, start + len(bytes.TrimRight(name, " \t"))}
+			if run.begins(f, &d, field, val) {
+				group++
+			}
+			stop := s.start + cut(f.body[s.start:s.end], '#')
+			l := Line{Number: number, Field: field, Span: Span{s.start, s.end}, Comment: Span{stop, s.end}, Group: -1}
+			if field == FieldNone {
+				l.Name, l.Value = Span{s.start, s.start}, Span{stop, stop}
 			} else {
-				l.Name, l.Value = Span{s.start, s.start}, Span{s.start + stop, s.start + stop}
+				l.Name, l.Value = d.name(f.body, s.start, val), Span{val, end}
+			}
+			switch field {
+			case FieldNone, FieldUnknown, FieldSitemap, FieldHost, FieldCleanParam:
+			default:
+				l.Group = group
+			}
+			if field == FieldUserAgent {
+				l.Names = slices.DeleteFunc(d.named(f.Text(l.Value)), func(name string) bool { return name == "" })
 			}
 			if !yield(l) {
 				return
 			}
 		}
 	}
+}
+
+// name returns the name of a field in b[start:val], the part of a line before its value.
+func (d *Dialect) name(b []byte, start, val int) Span {
+	start, end := d.trim(b, start, val)
+	if end > start && b[end-1] == ':' {
+		_, end = d.trim(b, start, end-1)
+	}
+	return Span{start, end}
 }
 
 // scan returns a scanner for the line ends of the file.

@@ -9,8 +9,8 @@ import (
 	"github.com/robotskit/robots/internal/campaign"
 )
 
-// TestReadingGroups: Readings has the group of each line.
-func TestReadingGroups(t *testing.T) {
+// TestLineGroups: Lines has the group of each line.
+func TestLineGroups(t *testing.T) {
 	body := "Disallow: /early\nUser-agent: a\nCrawl-delay: 1\nUser-agent: b\nSitemap: http://h/\nDisallow:\nfoo: bar\nAllow: /x\n\nUser-agent: c\n\nUser-agent: d\nDisallow: /d\nUser-agent: e"
 	for _, c := range []struct {
 		dialect Dialect
@@ -21,8 +21,10 @@ func TestReadingGroups(t *testing.T) {
 		{Yandex, " 1:-1 2:0 3:0 4:0 5:-1 6:0 8:0 10:1 12:2 13:2 14:3"},
 	} {
 		got := ""
-		for r := range Parse([]byte(body)).Readings(c.dialect) {
-			got += fmt.Sprintf(" %d:%d", r.Line, r.Group)
+		for l := range Parse([]byte(body)).Lines(c.dialect) {
+			if l.Field > FieldUnknown {
+				got += fmt.Sprintf(" %d:%d", l.Number, l.Group)
+			}
 		}
 		if got != c.want {
 			t.Errorf("%s: got %s, want %s", c.dialect.Name, got, c.want)
@@ -48,14 +50,14 @@ func TestFileCrawlers(t *testing.T) {
 	}
 }
 
-// checkReadings compares Readings with Rules: every crawler that the file names, and "*", has
+// checkLines compares Lines with Rules: every crawler that the file names, and "*", has
 // the same user-agent lines and rules in both.
-func checkReadings(t *testing.T, body []byte) {
+func checkLines(t *testing.T, body []byte) {
 	t.Helper()
 	f := Parse(body)
 	for _, d := range Dialects() {
 		names := []string{"*"}
-		for r := range f.Readings(d) {
+		for r := range f.Lines(d) {
 			for _, name := range r.Names {
 				if !slices.Contains(names, name) && len(names) < 40 {
 					names = append(names, name)
@@ -65,14 +67,14 @@ func checkReadings(t *testing.T, body []byte) {
 		for _, name := range names {
 			var agents, rules []int
 			groups := map[int]bool{}
-			for r := range f.Readings(d) {
+			for r := range f.Lines(d) {
 				if slices.Contains(r.Names, name) {
-					agents = append(agents, r.Line)
+					agents = append(agents, r.Number)
 					groups[r.Group] = true
 				}
 				empty := r.Value.Start == r.Value.End && (r.Field == FieldAllow || !d.EmptyDisallowAllows)
 				if (r.Field == FieldAllow || r.Field == FieldDisallow) && groups[r.Group] && !empty {
-					rules = append(rules, r.Line)
+					rules = append(rules, r.Number)
 				}
 			}
 			// The name is in the form of the dialect: Rules would read a value as the product
@@ -103,7 +105,7 @@ func checkReadings(t *testing.T, body []byte) {
 	}
 }
 
-func TestReadings(t *testing.T) {
+func TestLines(t *testing.T) {
 	for _, body := range []string{
 		"",
 		"User-agent: AI2Bot\nDisallow: /a\n\nUser-agent: *\nDisallow: /\nSitemap: http://a/b\nAllow: /b\n",
@@ -111,10 +113,10 @@ func TestReadings(t *testing.T) {
 		"User-agent: Mozilla/5.0 (compatible; SeznamBot/4.0)\rDisalow: /\rUser-agent: seznambot\rDisallow: /b",
 		"User-agent:\nDisallow: /\nUser-agent: a b\nUser-agent: * all\nHost: x\nDisallow: /c\n",
 	} {
-		checkReadings(t, []byte(body))
+		checkLines(t, []byte(body))
 	}
 	rng := rand.New(rand.NewPCG(7, 5))
 	for range campaign.Size(500, 3000, 50_000) {
-		checkReadings(t, randomFile(rng))
+		checkLines(t, randomFile(rng))
 	}
 }

@@ -38,7 +38,7 @@ func FuzzLaws(f *testing.F) {
 		if !strings.HasPrefix(path, "/") {
 			path = "/" + path
 		}
-		checkReadings(t, body)
+		checkLines(t, body)
 		checkCrawlers(t, body, path, token)
 		for _, d := range Dialects() {
 			agree(t, d, body, path, token)

@@ -78,7 +78,7 @@ func (r *Rules) preferences(field Field, strict string, p Path) []Preference {
 func (r *Rules) Unknown() iter.Seq[Line] {
 	return func(yield func(Line) bool) {
 		r := r.made()
-		for l := range r.file.Lines() {
+		for l := range r.file.Lines(Dialect{}) {
 			if l.Value.Start > r.limit || l.Field == FieldUnknown && !yield(l) {
 				return
 			}

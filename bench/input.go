@@ -102,7 +102,7 @@ func readCorpus(dir string, step int) ([][]byte, error) {
 func rulesOf(body []byte) []string {
 	var paths []string
 	f := robots.Parse(body)
-	for l := range f.Lines() {
+	for l := range f.Lines(robots.Dialect{}) {
 		if (l.Field == robots.FieldAllow || l.Field == robots.FieldDisallow) && l.Value.Start < l.Value.End {
 			paths = append(paths, f.Text(l.Value))
 		}

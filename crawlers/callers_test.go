@@ -100,7 +100,7 @@ func TestRealFiles(t *testing.T) {
 			shared += agree(t, together, all, f)
 		}
 		in := map[string]bool{}
-		for l := range f.Lines() {
+		for l := range f.Lines(robots.Dialect{}) {
 			value := strings.ToLower(f.Text(l.Value))
 			if l.Field != robots.FieldUserAgent || value == "*" || value == "" {
 				continue

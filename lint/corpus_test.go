@@ -110,7 +110,7 @@ func (c *counts) sameVerdicts(t *testing.T, name string, before, after []byte) {
 	for _, d := range robots.Dialects() {
 		crawlers := map[string]bool{"*": true}
 		for _, file := range []*robots.File{f, g} {
-			for r := range file.Readings(d) {
+			for r := range file.Lines(d) {
 				for _, n := range r.Names {
 					crawlers[n] = true
 				}
@@ -163,7 +163,7 @@ func groupsOf(body []byte, d robots.Dialect) (groups []string) {
 		}
 		names, rules = nil, false
 	}
-	for r := range robots.Parse(body).Readings(d) {
+	for r := range robots.Parse(body).Lines(d) {
 		if r.Group >= 0 && r.Group != group {
 			if group >= 0 {
 				flush()

@@ -2,7 +2,6 @@ package lint
 
 import (
 	"errors"
-	"iter"
 	"slices"
 
 	"github.com/robotskit/robots"
@@ -171,21 +170,28 @@ func union(a, b []string) []string {
 // same groups.
 func sameForAll(a, b *robots.File) error {
 	for _, d := range robots.Dialects() {
-		next, stop := iter.Pull(b.Readings(d))
-		for r := range a.Readings(d) {
-			s, ok := next()
-			if !ok || s.Field != r.Field || s.Group != r.Group || b.Text(s.Value) != a.Text(r.Value) {
-				stop()
-				return errors.New("in " + d.Name + " line " + itoa(r.Line) + " would be read differently; the file or the line is near a size limit")
+		after := effective(b, d)
+		for _, l := range effective(a, d) {
+			if len(after) == 0 || after[0].Field != l.Field || after[0].Group != l.Group || b.Text(after[0].Value) != a.Text(l.Value) {
+				return errors.New("in " + d.Name + " line " + itoa(l.Number) + " would be read differently; the file or the line is near a size limit")
 			}
+			after = after[1:]
 		}
-		s, more := next()
-		stop()
-		if more {
-			return errors.New("in " + d.Name + " more lines would count, from line " + itoa(s.Line) + " of the result on")
+		if len(after) > 0 {
+			return errors.New("in " + d.Name + " more lines would count, from line " + itoa(after[0].Number) + " of the result on")
 		}
 	}
 	return nil
+}
+
+// effective returns the lines of a file with a field that the dialect reads.
+func effective(f *robots.File, d robots.Dialect) (lines []robots.Line) {
+	for l := range f.Lines(d) {
+		if l.Field > robots.FieldUnknown {
+			lines = append(lines, l)
+		}
+	}
+	return lines
 }
 
 // findChanges sets Change of each fix that is not safe. It uses only steps that remain after all
@@ -204,7 +210,7 @@ func (p *pass) findChanges() {
 // the finding matters, or otherwise in another one, which it names.
 func (p *pass) change(d *Diagnostic) string {
 	other := &pass{file: robots.Parse(Apply(p.body, d.Fix.Edits))}
-	other.lines = slices.Collect(other.file.Lines())
+	other.lines = slices.Collect(other.file.Lines(robots.Dialect{}))
 	for _, v := range p.all {
 		if slices.Contains(d.Dialects, v.dialect.Name) {
 			if c := p.changeIn(v, other); c != "" {

@@ -44,7 +44,7 @@ func newPass(f *robots.File, o Options) *pass {
 	}
 	p.budgeted = p.steps
 	if p.kind == "" {
-		p.lines = slices.Collect(f.Lines())
+		p.lines = slices.Collect(f.Lines(robots.Dialect{}))
 	}
 	for _, d := range robots.Dialects() {
 		v := &view{dialect: d}

@@ -23,7 +23,7 @@ func kind(f *robots.File) string {
 	if k == "" || k == "UTF-16" {
 		return k
 	}
-	for l := range f.Lines() {
+	for l := range f.Lines(robots.Dialect{}) {
 		if l.Field == robots.FieldUserAgent {
 			return ""
 		}

@@ -26,8 +26,10 @@ type seen struct {
 
 func newView(f *robots.File, d robots.Dialect, lines int) *view {
 	v := &view{dialect: d, lines: make([]seen, lines+1)}
-	for r := range f.Readings(d) {
-		v.lines[r.Line] = seen{r.Field, int32(r.Group), r.Names}
+	for l := range f.Lines(d) {
+		if l.Field != robots.FieldUnknown {
+			v.lines[l.Number] = seen{l.Field, int32(l.Group), l.Names}
+		}
 	}
 	for _, s := range v.lines {
 		v.names = append(v.names, s.names...)

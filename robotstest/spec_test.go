@@ -324,7 +324,7 @@ func checkProbe(d robots.Dialect, r record) error {
 	line := r.number("matching_line")
 	// The library names the line of an empty rule; here such a line is not a rule and decides
 	// nothing (RULE-01).
-	for l := range robots.Parse(body).Lines() {
+	for l := range robots.Parse(body).Lines(robots.Dialect{}) {
 		if l.Number == line && l.Field != robots.FieldNone && l.Value.Start == l.Value.End {
 			line = 0
 		}
@@ -402,7 +402,7 @@ func checkBody(_ robots.Dialect, r record) error {
 		return errors.New("the body is not kept")
 	}
 	var got, want []string
-	for l := range f.Lines() {
+	for l := range f.Lines(robots.Dialect{}) {
 		if l.Field != robots.FieldNone {
 			got = append(got, strconv.Itoa(l.Number)+" "+l.Field.String()+" "+f.Text(l.Value))
 		}

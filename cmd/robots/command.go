@@ -114,7 +114,7 @@ func (c *command) warnFile(title string, f *robots.File, d robots.Dialect, maxBy
 // isForeign reports whether a file has text but no line of a field known in robots.txt.
 func isForeign(f *robots.File) bool {
 	text := false
-	for line := range f.Lines() {
+	for line := range f.Lines(robots.Dialect{}) {
 		if line.Field > robots.FieldUnknown {
 			return false
 		}

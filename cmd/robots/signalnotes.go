@@ -39,9 +39,9 @@ func remarks(rules *robots.Rules) (notes []robots.Note) {
 			}
 		}
 	}
-	for r := range rules.File().Readings(rules.Dialect()) {
-		if r.Field == robots.FieldContentUsage && r.Group < 0 {
-			add(r.Line, "GROUP-03", "Content-Usage precedes the first user-agent line, so it applies to no crawler")
+	for l := range rules.File().Lines(rules.Dialect()) {
+		if l.Field == robots.FieldContentUsage && l.Group < 0 {
+			add(l.Number, "GROUP-03", "Content-Usage precedes the first user-agent line, so it applies to no crawler")
 		}
 	}
 	said := map[string]bool{} // documents

@@ -18,17 +18,11 @@ type document struct {
 	utf8    bool // the encoding of positions; UTF-16 if false
 	file    *robots.File
 	lines   []robots.Line
-	// readings are the lines as RFC 9309 reads them, by line number.
-	readings map[int]robots.Reading
 }
 
 func newDocument(d textDocument, utf8 bool) *document {
 	f := robots.Parse([]byte(d.Text))
-	readings := map[int]robots.Reading{}
-	for r := range f.Readings(robots.RFC9309) {
-		readings[r.Line] = r
-	}
-	return &document{uri: d.URI, version: d.Version, text: d.Text, utf8: utf8, file: f, lines: slices.Collect(f.Lines()), readings: readings}
+	return &document{uri: d.URI, version: d.Version, text: d.Text, utf8: utf8, file: f, lines: slices.Collect(f.Lines(robots.Dialect{}))}
 }
 
 // concerns reports whether a document is a robots.txt or a file of assertions: clients without a language for robots.txt
@@ -101,9 +95,8 @@ func (d *document) line(number int) (robots.Line, bool) {
 
 // groupOf returns the user-agent lines of the group that a line belongs to, nil if it belongs to none.
 func (d *document) groupOf(l robots.Line) (agents []robots.Line) {
-	own, ok := d.readings[l.Number]
 	for _, a := range d.lines {
-		if r := d.readings[a.Number]; ok && own.Group >= 0 && r.Field == robots.FieldUserAgent && r.Group == own.Group {
+		if l.Group >= 0 && a.Field == robots.FieldUserAgent && a.Group == l.Group {
 			agents = append(agents, a)
 		}
 	}

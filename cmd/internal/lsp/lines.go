@@ -57,7 +57,7 @@ func (s *server) hover(_ context.Context, p positionParams) (any, error) {
 
 // aboutCrawler describes the crawler that a user-agent line names.
 func (d *document) aboutCrawler(line robots.Line) (parts []string) {
-	for _, token := range d.readings[line.Number].Names {
+	for _, token := range line.Names {
 		if c, ok := crawlers.Find(token); ok && token != "*" {
 			about := fmt.Sprintf("**%s**: %s, %s.", c.Name, c.Operator, c.Purpose)
 			if c.Note != "" {
@@ -134,7 +134,7 @@ func (s *server) definition(_ context.Context, p positionParams) ([]location, er
 		return nil, nil
 	}
 	if line.Field == robots.FieldUserAgent {
-		return d.group(d.readings[line.Number].Names), nil
+		return d.group(line.Names), nil
 	}
 	return d.locations(d.groupOf(line)), nil
 }

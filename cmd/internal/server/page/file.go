@@ -43,11 +43,11 @@ func parse(args []string) (any, error) {
 	f := robots.Parse([]byte(args[0]))
 	rfc := robots.RFC9309
 	lenient := map[int]bool{}
-	for r := range f.Readings(robots.GoogleCPP) {
-		lenient[r.Line] = true
+	for l := range f.Lines(robots.GoogleCPP) {
+		lenient[l.Number] = l.Field > robots.FieldUnknown
 	}
 	letters := []byte{}
-	for l := range f.Lines() {
+	for l := range f.Lines(robots.Dialect{}) {
 		kind := byte(kindBlank)
 		switch k, known := kinds[l.Field]; {
 		case l.Span.Start >= rfc.MaxFileBytes || l.Span.End > rfc.MaxFileBytes:
