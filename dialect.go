@@ -31,8 +31,12 @@ type Dialect struct {
 	// IgnoreStar lists the crawlers, separated by spaces, to which the group of '*'
 	// does not apply if they are the crawler's first token (D-53).
 	IgnoreStar string
-	// RunEnd is which lines end a run of user-agent lines (D-07, GROUP-05).
-	RunEnd RunEnd
+	// RecordsEndRun ends a run of user-agent lines, so that the next such line starts
+	// another group, at Crawl-delay, Request-rate and Visit-time; otherwise only Allow
+	// and Disallow end it, empty ones too (D-07).
+	RecordsEndRun bool
+	// BlanksEndRun ends such a run at blank lines too (GROUP-05).
+	BlanksEndRun bool
 
 	// Misspellings accepts field names by prefix, and the misspellings of the
 	// public C++ library (C-01, C-02, D-39).
@@ -116,16 +120,6 @@ const (
 	AgentTokenCut
 	// AgentWhole compares all of the value (D-41).
 	AgentWhole
-)
-
-// RunEnd is what ends a run of user-agent lines, so that the next such line
-// starts another group.
-type RunEnd uint8
-
-const (
-	RunEndRule        RunEnd = iota // allow and disallow, empty ones too (D-07)
-	RunEndMember                    // these, Crawl-delay, Request-rate and Visit-time (D-07)
-	RunEndRuleOrBlank               // allow, disallow and blank lines (GROUP-05)
 )
 
 // Escapes is the normal form of paths and patterns.
@@ -279,16 +273,16 @@ var (
 
 	// Seznam is Seznam's documentation: SeznamBot follows Request-rate.
 	Seznam = Dialect{
-		Name:         "seznam",
-		HeaderValues: true,
-		RunEnd:       RunEndMember,
-		MaxFileBytes: sizeLimit,
-		CrawlDelay:   HonorIgnored,
-		RequestRate:  HonorObeyed,
-		RateFloor:    30,
-		Outage:       OutageKeepCopy,
-		Redirects:    redirects,
-		Lifetime:     lifetime,
+		Name:          "seznam",
+		HeaderValues:  true,
+		RecordsEndRun: true,
+		MaxFileBytes:  sizeLimit,
+		CrawlDelay:    HonorIgnored,
+		RequestRate:   HonorObeyed,
+		RateFloor:     30,
+		Outage:        OutageKeepCopy,
+		Redirects:     redirects,
+		Lifetime:      lifetime,
 	}
 
 	// Bing is RFC 9309 with Crawl-delay, which a group inherits from '*'.
@@ -308,7 +302,7 @@ var (
 	Yandex = Dialect{
 		Name:                "yandex",
 		AgentMatch:          AgentWhole,
-		RunEnd:              RunEndRuleOrBlank,
+		BlanksEndRun:        true,
 		MaxLineBytes:        lineLimitYandex,
 		MaxFileBytes:        sizeLimitYandex,
 		OverSizeOpens:       true,

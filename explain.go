@@ -358,7 +358,7 @@ func (run *lastRun) joins(field Field, d *Dialect) bool {
 	case FieldUserAgent:
 		joins := !run.closed && run.record
 		*run = lastRun{}
-		return joins && d.RunEnd == RunEndRule
+		return joins && !d.RecordsEndRun && !d.BlanksEndRun
 	case FieldAllow, FieldDisallow:
 		run.closed = true
 	default:

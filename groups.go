@@ -10,12 +10,12 @@ type agentRun struct {
 func (u *agentRun) begins(f *File, d *Dialect, field Field, start int) (first bool) {
 	switch field {
 	case FieldUserAgent:
-		first = !u.open || d.RunEnd == RunEndRuleOrBlank && f.blankBetween(u.last, start)
+		first = !u.open || d.BlanksEndRun && f.blankBetween(u.last, start)
 		u.open, u.last = true, start
 	case FieldAllow, FieldDisallow:
 		u.open = false
 	case FieldCrawlDelay, FieldRequestRate, FieldVisitTime:
-		u.open = u.open && d.RunEnd != RunEndMember
+		u.open = u.open && !d.RecordsEndRun
 	}
 	return first
 }

@@ -111,7 +111,7 @@ func (q *oneShot) prepare() {
 	q.head, q.plain8 = load8(q.path), min(q.plain, 8)
 	q.star = !d.ignoresStar(q.tokens)
 	q.outside, q.inside = letters("u"), letters("uad")
-	if d.RunEnd == RunEndMember {
+	if d.RecordsEndRun {
 		q.inside |= letters("crv")
 	}
 	if q.details != nil {
@@ -167,7 +167,7 @@ func (q *oneShot) answer(s *scanner) {
 		}
 		switch field {
 		case FieldNone:
-			if d.RunEnd == RunEndRuleOrBlank && len(trimBlanks(body[s.start:s.end])) == 0 {
+			if d.BlanksEndRun && len(trimBlanks(body[s.start:s.end])) == 0 {
 				q.close(closed)
 			}
 		case FieldAllow, FieldDisallow:
@@ -178,7 +178,7 @@ func (q *oneShot) answer(s *scanner) {
 			if t != nil {
 				t.record(q, field, view(body[val:end]))
 			}
-			if d.RunEnd == RunEndMember {
+			if d.RecordsEndRun {
 				q.close(closed)
 			}
 		case FieldSitemap:
@@ -209,7 +209,7 @@ lines:
 	for pos < len(b) {
 		switch c := b[pos]; {
 		case c == '\n':
-			if q.d.RunEnd == RunEndRuleOrBlank {
+			if q.d.BlanksEndRun {
 				q.close(closed)
 			}
 			pos++

@@ -477,7 +477,7 @@ func refInnerStar(pattern []refItem) bool {
 // the first of its block (D-08).
 func refBlock(d Dialect, lines []refLine) (values []string) {
 	for i := len(lines) - 1; i >= 0; i-- {
-		if lines[i].blank && d.RunEnd == RunEndRuleOrBlank && len(values) > 0 {
+		if lines[i].blank && d.BlanksEndRun && len(values) > 0 {
 			return values
 		}
 		switch lines[i].field {
@@ -571,7 +571,7 @@ func reference(d Dialect, body, path string, tokens ...string) refAnswer {
 			if attached && l.field == "request-rate" {
 				a.rates = append(a.rates, l.value)
 			}
-			if d.RunEnd == RunEndMember {
+			if d.RecordsEndRun {
 				ended = true
 			}
 		case "sitemap":
@@ -579,7 +579,7 @@ func reference(d Dialect, body, path string, tokens ...string) refAnswer {
 				a.sitemaps = append(a.sitemaps, l.value)
 			}
 		}
-		if l.blank && d.RunEnd == RunEndRuleOrBlank {
+		if l.blank && d.BlanksEndRun {
 			ended = true
 		}
 	}

@@ -65,7 +65,8 @@ var optionRows = [...]struct {
 		}
 		return d.IgnoreStar
 	}},
-	{"run-end", ids{"D-07", "GROUP-11", "C-12", "GROUP-02", "GROUP-02", "D-07", "", "GROUP-05"}, func(d *Dialect) string { return word(d.RunEnd, "by-rule", "by-member", "by-rule-or-blank") }},
+	{"records-end-run", ids{"D-07", "GROUP-11", "C-12", "GROUP-02", "GROUP-02", "D-07", "", "GROUP-05"}, func(d *Dialect) string { return yesNo(d.RecordsEndRun) }},
+	{"blanks-end-run", ids{"D-07", "GROUP-11", "C-12", "GROUP-02", "GROUP-02", "D-07", "", "GROUP-05"}, func(d *Dialect) string { return yesNo(d.BlanksEndRun) }},
 	{"misspellings", ids{"D-39", "D-39", "C-02", "FORM-08", "D-39", "", "", "D-41"}, func(d *Dialect) string { return yesNo(d.Misspellings) }},
 	{"missing-colon", ids{"FORM-05", "C-03", "C-03", "FORM-05", "FORM-05", "FORM-05", "", "D-41"}, func(d *Dialect) string { return yesNo(d.MissingColon) }},
 	{"c-strings", ids{"D-16", "C-18", "C-18", "D-16", "D-16", "", "", ""}, func(d *Dialect) string { return yesNo(d.CStrings) }},

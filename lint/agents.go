@@ -317,5 +317,5 @@ func (p *pass) blankNote(agent, blank, next robots.Line) {
 	}
 	d := p.add(blank.Span, message)
 	d.Advice = "delete it"
-	d.Dialects = p.where(func(v *view) bool { return v.dialect.RunEnd == robots.RunEndRuleOrBlank })
+	d.Dialects = p.where(func(v *view) bool { return v.dialect.BlanksEndRun })
 }

@@ -430,7 +430,8 @@ var dialectColumns = map[string]func(d robots.Dialect, cell string) error{
 		return word(d.MergeTokens, cell, map[string]bool{"caller-list": false, "none": true})
 	},
 	"group_close": func(d robots.Dialect, cell string) error {
-		return word(d.RunEnd, cell, map[string]robots.RunEnd{"rule": robots.RunEndRule, "member": robots.RunEndMember, "blank": robots.RunEndRuleOrBlank})
+		type ends struct{ records, blanks bool }
+		return word(ends{d.RecordsEndRun, d.BlanksEndRun}, cell, map[string]ends{"rule": {}, "member": {records: true}, "blank": {blanks: true}})
 	},
 	"field_typos": func(d robots.Dialect, cell string) error {
 		return word(d.Misspellings, cell, map[string]bool{"off": false, "google": true})
