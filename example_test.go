@@ -109,7 +109,7 @@ func ExampleRules_Explain() {
 		fmt.Println(s.Clause, s.Text)
 	}
 	for _, m := range e.Matches {
-		fmt.Println(m.Clause, m.Rule, "-", m.Why)
+		fmt.Println(m.Clause, m.Rule, "-", m.Text)
 	}
 	// Output:
 	// AGENT-09 no group names "MyBot", so the group of * applies: user-agent line 1, 2 rules

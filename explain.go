@@ -10,12 +10,12 @@ import (
 // An Explanation is a verdict and how it was reached.
 type Explanation struct {
 	Verdict Verdict
-	Path    string  // as given
-	Normal  string  // normal form in the dialect
-	Steps   []Note  // decisions that led to the verdict
-	Matches []Match // every rule of the crawler that matches, the deciding one first
-	Notes   []Note  // lines that do not have the effect that they seem to have, at most 50
-	Dropped int     // number of further notes
+	Path    string // as given
+	Normal  string // normal form in the dialect
+	Steps   []Note // decisions that led to the verdict
+	Matches []Note // every rule of the crawler that matches, the deciding one first, and why it won or lost
+	Notes   []Note // lines that do not have the effect that they seem to have, at most 50
+	Dropped int    // number of further notes
 
 	normal string // Normal as it is compared
 }
@@ -23,19 +23,12 @@ type Explanation struct {
 // maxNotes limits the notes of an explanation of a hostile file.
 const maxNotes = 50
 
-// A Match is a rule that matches the path.
-type Match struct {
-	Rule   Rule
-	Won    bool   // it decides
-	Clause string // as in Note
-	Why    string // why it won or lost, as a phrase
-}
-
 // A Note is a decision that led to a verdict, or a remark on a line of the file.
 type Note struct {
 	Line   int    // from 1, or 0 for the file as a whole
 	Clause string // id of the clause in docs/clauses.md
 	Text   string // one sentence without its period
+	Rule   Rule   // of a match; the zero value in other notes
 }
 
 // Explain returns the verdict of Match and how it was reached. lint.Explain adds the rules that
@@ -79,7 +72,7 @@ func (e *Explanation) note(f *File, offset int, clause string, text func() strin
 	if offset != wholeFile {
 		line = f.lineNumber(offset)
 	}
-	e.Notes = append(e.Notes, Note{line, clause, text()})
+	e.Notes = append(e.Notes, Note{Line: line, Clause: clause, Text: text()})
 }
 
 // Notes reports problems of the file as a whole: it exceeds the dialect's size limit, is
@@ -99,9 +92,9 @@ func (f *File) sizeNote(d *Dialect) (n Note) {
 	size := "the file has " + strconv.Itoa(len(f.body)) + " bytes"
 	switch limit, counts := f.limit(d); {
 	case !counts:
-		return Note{0, "SPEC 3.5", size + ", more than " + strconv.Itoa(d.MaxFileBytes) + ", so it is ignored"}
+		return Note{Clause: "SPEC 3.5", Text: size + ", more than " + strconv.Itoa(d.MaxFileBytes) + ", so it is ignored"}
 	case limit < len(f.body):
-		return Note{0, "D-17", size + "; only its complete lines within the first " + strconv.Itoa(d.MaxFileBytes) + " count, " + strconv.Itoa(limit) + " bytes"}
+		return Note{Clause: "D-17", Text: size + "; only its complete lines within the first " + strconv.Itoa(d.MaxFileBytes) + " count, " + strconv.Itoa(limit) + " bytes"}
 	}
 	return n
 }
@@ -111,9 +104,9 @@ func (f *File) kindNote() (n Note) {
 	body := trimVertical(f.body)
 	switch {
 	case bytes.HasPrefix(f.body, []byte("\xFE\xFF")) || bytes.HasPrefix(f.body, []byte("\xFF\xFE")):
-		return Note{0, "D-51", "the file is UTF-16; its lines cannot be read, so it has no rules"}
+		return Note{Clause: "D-51", Text: "the file is UTF-16; its lines cannot be read, so it has no rules"}
 	case len(body) > 0 && body[0] == '<':
-		return Note{0, "D-27", "the file looks like an HTML page; only lines that happen to be robots.txt lines count"}
+		return Note{Clause: "D-27", Text: "the file looks like an HTML page; only lines that happen to be robots.txt lines count"}
 	}
 	return n
 }
@@ -244,31 +237,29 @@ func (r *Rules) explainMatches(e *Explanation) {
 	if len(found.lines) == 0 {
 		return
 	}
-	e.Matches = make([]Match, len(found.lines))
+	e.Matches = make([]Note, len(found.lines))
 	best := Rule{rules: r, rule: r.rules[found.lines[0]]}
-	e.Matches[0] = Match{best, true, "PREC-01", "the only match, " + byteCount(best.Weight())}
-	for k, i := range found.lines[1:] {
-		m := &e.Matches[1+k]
-		m.Rule = Rule{rules: r, rule: r.rules[i]}
+	for k, i := range found.lines {
+		rule := Rule{rules: r, rule: r.rules[i]}
+		n := Note{Line: rule.Line(), Rule: rule, Clause: "PREC-01"}
 		switch {
-		case m.Rule.Weight() < best.Weight():
-			m.Clause, m.Why = "PREC-01", byteCount(m.Rule.Weight())+", shorter than "+strconv.Itoa(best.Weight())
-		case m.Rule.Allows() != best.Allows():
-			m.Clause, m.Why = "PREC-02", "as long, but an equally long allow wins"
+		case !decides:
+			n.Clause, n.Text = r.lastClause(e), "not considered: "+e.Verdict.Reason.Sentence()
+		case k == 0 && len(found.lines) == 1:
+			n.Text = "the only match, " + byteCount(rule.Weight())
+		case k == 0:
+			n.Text = "the longest match, " + byteCount(rule.Weight())
+		case rule.Weight() < best.Weight():
+			n.Text = byteCount(rule.Weight()) + ", shorter than " + strconv.Itoa(best.Weight())
+		case rule.Allows() != best.Allows():
+			n.Clause, n.Text = "PREC-02", "as long, but an equally long allow wins"
 		default:
-			m.Clause, m.Why = "PREC-04", "as long, but line "+strconv.Itoa(best.Line())+" comes first"
+			n.Clause, n.Text = "PREC-04", "as long, but line "+strconv.Itoa(best.Line())+" comes first"
 		}
+		e.Matches[k] = n
 	}
-	switch {
-	case !decides:
-		clause, why := r.lastClause(e), "not considered: "+e.Verdict.Reason.Sentence()
-		for i := range e.Matches {
-			e.Matches[i].Won, e.Matches[i].Clause, e.Matches[i].Why = false, clause, why
-		}
-	case len(e.Matches) > 1 && e.Matches[1].Clause == "PREC-02":
-		e.Matches[0].Clause, e.Matches[0].Why = "PREC-02", "an equally long allow wins, "+byteCount(best.Weight())
-	case len(e.Matches) > 1:
-		e.Matches[0].Why = "the longest match, " + byteCount(best.Weight())
+	if decides && len(e.Matches) > 1 && e.Matches[1].Clause == "PREC-02" {
+		e.Matches[0].Clause, e.Matches[0].Text = "PREC-02", "an equally long allow wins, "+byteCount(best.Weight())
 	}
 }
 

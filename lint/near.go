@@ -107,7 +107,7 @@ func (n *nearly) matches(rules []robots.Rule) map[int]bool {
 	}
 	found := map[int]bool{}
 	for _, m := range robots.Parse([]byte(body.String())).Rules(n.dialect).Explain(path).Matches {
-		found[m.Rule.Line()-2] = true
+		found[m.Line-2] = true
 	}
 	return found
 }

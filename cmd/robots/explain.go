@@ -91,32 +91,32 @@ func printDerivation(w io.Writer, colors palette, e *robots.Explanation) {
 	for i, s := range e.Steps {
 		help.Wrap(w, fmt.Sprintf("  %*d  %s  ", number, i+1, colors.paint(faint, colors.link(s.Clause, clause))), s.Text)
 	}
-	printMatches(w, colors, e.Matches)
+	printMatches(w, colors, e.Matches, e.Verdict.Rule)
 	printNotes(w, colors, e)
 }
 
 // printMatches writes the rules that match, the deciding one first.
-func printMatches(w io.Writer, colors palette, matches []robots.Match) {
+func printMatches(w io.Writer, colors palette, matches []robots.Note, won robots.Rule) {
 	if len(matches) == 0 {
 		return
 	}
 	heading(w, colors, "Rules that match")
 	line, rule, byteCount := len("line"), len("rule"), len("bytes")
 	for _, m := range matches {
-		line = max(line, len(strconv.Itoa(m.Rule.Line())))
+		line = max(line, len(strconv.Itoa(m.Line)))
 		rule = max(rule, min(utf8.RuneCountInString(m.Rule.String()), maxRuleColumn))
 	}
 	fmt.Fprintf(w, "  %s\n", colors.paint(faint, fmt.Sprintf("%*s  %s  bytes  result", line, "line", fill("rule", rule))))
 	for _, m := range matches {
 		result, style := "lost", faint
-		if m.Won {
+		if m.Rule == won {
 			result, style = "won ", green
 			if !m.Rule.Allows() {
 				style = red
 			}
 		}
-		lead := fmt.Sprintf("  %*d  %s  %*d  %s  ", line, m.Rule.Line(), fill(m.Rule.String(), rule), byteCount, m.Rule.Weight(), colors.paint(style, result))
-		help.Wrap(w, lead, m.Why+" ("+colors.link(m.Clause, 0)+")")
+		lead := fmt.Sprintf("  %*d  %s  %*d  %s  ", line, m.Line, fill(m.Rule.String(), rule), byteCount, m.Rule.Weight(), colors.paint(style, result))
+		help.Wrap(w, lead, m.Text+" ("+colors.link(m.Clause, 0)+")")
 	}
 }
 

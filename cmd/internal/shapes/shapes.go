@@ -77,8 +77,8 @@ func NewDerivation(e *robots.Explanation) Derivation {
 	}
 	for _, m := range e.Matches {
 		d.Matches = append(d.Matches, RuleMatch{
-			Line: m.Rule.Line(), Directive: m.Rule.Directive(), Pattern: m.Rule.Path(), PatternB64: noText(m.Rule.Path()),
-			Bytes: m.Rule.Weight(), Won: m.Won, Clause: m.Clause, Why: m.Why,
+			Line: m.Line, Directive: m.Rule.Directive(), Pattern: m.Rule.Path(), PatternB64: noText(m.Rule.Path()),
+			Bytes: m.Rule.Weight(), Won: m.Rule == e.Verdict.Rule, Clause: m.Clause, Why: m.Text,
 		})
 	}
 	return d

@@ -203,8 +203,8 @@ func explain(args []string) (any, error) {
 	const most = 100
 	for _, m := range e.Matches[:min(len(e.Matches), most)] {
 		matches = append(matches, object{
-			"line": m.Rule.Line(), "rule": m.Rule.String(), "bytes": m.Rule.Weight(), "won": m.Won, "allows": m.Rule.Allows(),
-			"clause": m.Clause, "why": m.Why,
+			"line": m.Line, "rule": m.Rule.String(), "bytes": m.Rule.Weight(), "won": m.Rule == e.Verdict.Rule, "allows": m.Rule.Allows(),
+			"clause": m.Clause, "why": m.Text,
 		})
 	}
 	notes := e.Notes
