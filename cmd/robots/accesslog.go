@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"encoding/json"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -190,13 +187,4 @@ func target(request string) string {
 		return ""
 	}
 	return rest
-}
-
-// plainLog decompresses a log if it is gzip, of one or several members.
-func plainLog(r io.Reader) (io.Reader, error) {
-	b := bufio.NewReaderSize(r, 64<<10)
-	if magic, _ := b.Peek(2); len(magic) < 2 || magic[0] != 0x1f || magic[1] != 0x8b {
-		return b, nil // an error comes with the first read
-	}
-	return gzip.NewReader(b)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -14,14 +13,13 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/batch"
-	"github.com/robotskit/robots/fetch"
+	"golang.org/x/sync/semaphore"
 )
 
-// A batch is a pipeline: a reader splits standard input into chunks of lines and starts to
-// fetch from their sites, one answerer per processor answers chunks, and a writer writes the
-// answers in input order. Memory is bounded: for questions by the budget of the reader, for
-// answers by mostAhead, for files by maxConnections and the number of answerers.
-// cmd/internal/batch answers a line.
+// A batch is a pipeline: a reader splits standard input into jobs and starts to fetch from
+// their sites, one answerer per processor answers jobs, and a writer writes the answers in input
+// order. Memory is bounded: for questions by the budget of the reader, for answers by mostAhead,
+// for files by maxConnections and the number of answerers. cmd/internal/batch answers a line.
 const (
 	// budgetUnit is one unit of the budget in bytes. All units are a line of the greatest
 	// length, maxFile.
@@ -32,20 +30,24 @@ const (
 	mostAhead = 256 << 10
 )
 
-// A job is a chunk of a batch and its answers.
+// A job is consecutive lines of a batch and their answers.
 type job struct {
-	chunk
-	units    int // of the budget
 	requests []request
+	bytes    int         // of the lines
 	out      chan []byte // answers, some at a time, closed at the end
 	cut      bool        // some lines are not answered, as the run was interrupted
 }
 
+// units is the part of the budget that a job takes.
+func (j *job) units() int64 { return int64(min(1+j.bytes/budgetUnit, budgetUnits)) }
+
 // A request is one line of a job.
 type request struct {
-	batch.Question
-	site   *site  // of a line whose robots.txt is fetched
+	line   []byte
+	err    error  // the line is too long
 	header string // of a chunk: its number of rows, and the line is not a question
+	batch.Question
+	site *site // of a line whose robots.txt is fetched
 }
 
 // A batchRun is one run of check --batch. Both channels have the jobs in input order, so the
@@ -60,9 +62,7 @@ type batchRun struct {
 	bodies      batch.Bodies // of rows
 	left        int          // rows of the chunk at hand
 	order, work chan *job
-	jobs        chan *job   // written, for the next chunks
-	buffers     chan []byte // written, for the next answers
-	budget      chan struct{}
+	budget      *semaphore.Weighted
 	quit        chan struct{} // closed when the writer has ended
 	failed      error         // of the reader, set before it closes order
 }
@@ -76,9 +76,7 @@ func runBatch(ctx context.Context, f *judgeFlags, headers bool) (int, error) {
 		headers:    headers,
 		order:      make(chan *job, budgetUnits),
 		work:       make(chan *job, budgetUnits),
-		jobs:       make(chan *job, budgetUnits),
-		buffers:    make(chan []byte, budgetUnits),
-		budget:     make(chan struct{}, budgetUnits),
+		budget:     semaphore.NewWeighted(budgetUnits),
 		quit:       make(chan struct{}),
 	}
 	if err := b.open(ctx); err != nil {
@@ -90,10 +88,10 @@ func runBatch(ctx context.Context, f *judgeFlags, headers bool) (int, error) {
 	defer close(b.quit)
 	for range runtime.GOMAXPROCS(0) {
 		go func() {
-			a := answerer{Answerer: batch.NewAnswerer(&b.defaults)}
+			a := batch.NewAnswerer(&b.defaults)
 			a.Bodies = &b.bodies
 			for j := range b.work {
-				b.answer(ctx, j, &a)
+				b.answer(ctx, j, a)
 			}
 		}()
 	}
@@ -152,180 +150,132 @@ func (b *batchRun) open(ctx context.Context) error {
 	return nil
 }
 
-// read splits standard input into jobs. If robots.txt is fetched, it reads the lines itself, so
-// that the sites of all jobs are fetched concurrently.
+// read splits standard input into jobs.
 func (b *batchRun) read(ctx context.Context) {
 	defer close(b.order)
 	defer close(b.work)
 	r := newLineReader(b.std.in, maxFile)
-	for {
-		j := take(b.jobs)
-		if j == nil {
-			j = new(job)
-		}
-		err := r.chunk(&j.chunk)
-		if len(j.lines) > 0 {
-			j.units, j.out = min(1+len(j.in)/budgetUnit, budgetUnits), make(chan []byte, 1)
-			for range j.units {
-				select {
-				case b.budget <- struct{}{}:
-				case <-ctx.Done():
-					return
-				}
-			}
-			if b.inOrder() {
-				if bad := b.readRequests(ctx, j); bad != nil {
-					err = bad
-				}
+	var err error
+	for err == nil {
+		j := &job{out: make(chan []byte, 1)}
+		err = b.fill(ctx, r, j)
+		if len(j.requests) > 0 {
+			if b.budget.Acquire(ctx, j.units()) != nil {
+				return
 			}
 			// Neither blocks for long: every job has its part of the budget.
 			b.order <- j
 			b.work <- j
 		}
-		if err != nil {
-			if !errors.Is(err, io.EOF) {
-				b.failed = fmt.Errorf("cannot read standard input: %w", cause(err))
-			} else if b.left > 0 {
-				b.failed = fmt.Errorf("standard input ends %d rows before its chunk does", b.left)
-			}
-			return
+	}
+	if b.failed = err; errors.Is(err, io.EOF) {
+		b.failed = nil
+		if b.left > 0 {
+			b.failed = fmt.Errorf("standard input ends %d rows before its chunk does", b.left)
 		}
 	}
 }
 
-// inOrder reports whether the reader reads the lines, instead of the answerers.
-func (b *batchRun) inOrder() bool { return b.live != nil || b.headers }
-
-// readRequests reads the lines of a job, and starts to fetch from each of their sites once. An
-// error is about the header of a chunk; the job keeps the lines before it.
-func (b *batchRun) readRequests(ctx context.Context, j *job) error {
-	j.requests = slices.Grow(j.requests[:0], len(j.lines))[:len(j.lines)]
+// fill reads at least one line into a job, and further lines that can be read without waiting.
+// An error comes with the lines before it. If robots.txt is fetched, it reads the questions too
+// and starts to fetch from each of their sites once, so that the sites of all jobs are fetched
+// concurrently.
+func (b *batchRun) fill(ctx context.Context, r *lineReader, j *job) error {
 	sites := map[robots.Origin]*site{}
-	for i, l := range j.lines {
-		q := &j.requests[i]
-		if b.headers && b.left == 0 {
-			n, err := strconv.ParseUint(strings.TrimSuffix(string(j.text(l)), "\r"), 10, 31)
-			if err != nil {
-				j.requests = j.requests[:i]
-				return fmt.Errorf("%s is not the number of rows of a chunk, which --chunk-header expects before it", strconv.Quote(clip(string(j.text(l)))))
+	for len(j.requests) == 0 || r.ready() && j.bytes < chunkBytes && len(j.requests) < chunkLines {
+		line, err := r.next(nil)
+		if err != nil && !errors.Is(err, errLongLine) {
+			if !errors.Is(err, io.EOF) {
+				err = fmt.Errorf("cannot read standard input: %w", cause(err))
 			}
-			*q = request{header: strconv.FormatUint(n, 10)}
-			b.left = int(n)
+			return err
+		}
+		q := request{line: line, err: err}
+		j.bytes += len(line)
+		if b.headers && b.left == 0 {
+			n, err := strconv.ParseUint(strings.TrimSuffix(string(line), "\r"), 10, 31)
+			if err != nil {
+				return fmt.Errorf("%s is not the number of rows of a chunk, which --chunk-header expects before it", strconv.Quote(clip(string(line))))
+			}
+			q.header, b.left = strconv.FormatUint(n, 10), int(n)
+			j.requests = append(j.requests, q)
 			continue
 		}
 		if b.headers {
 			b.left--
 		}
-		read, bad := batch.Read, batch.Bad
-		if b.rows {
-			read, bad = batch.ReadRow, batch.BadRow
+		if b.live != nil {
+			b.readQuestion(&q)
+			if origin, fetched := b.defaults.Site(&q.Question); fetched {
+				if q.site = sites[origin]; q.site == nil {
+					q.site = b.live.start(ctx, origin)
+					sites[origin] = q.site
+				}
+			}
 		}
-		if l.over {
-			*q = request{Question: bad(batch.TooLarge, errors.New("the line is longer than 64 MiB"))}
-			continue
-		}
-		*q = request{Question: read(j.text(l))}
-		origin, fetched := b.defaults.Site(&q.Question)
-		if !fetched {
-			continue
-		}
-		if q.site = sites[origin]; q.site == nil {
-			q.site = b.live.start(ctx, origin)
-			sites[origin] = q.site
-		}
+		j.requests = append(j.requests, q)
 	}
 	return nil
 }
 
-// answer answers the lines of a job. It passes answers to the writer before it waits for a site.
-func (b *batchRun) answer(ctx context.Context, j *job, a *answerer) {
-	var out []byte
-	defer func() {
-		b.give(j, &out)
-		if !j.usual() {
-			j.chunk, j.requests = chunk{}, nil
-		}
-		close(j.out)
-	}()
-	if !b.inOrder() {
-		_ = b.readRequests(ctx, j) // errors are those of headers
+// readQuestion reads the question in a line.
+func (b *batchRun) readQuestion(q *request) {
+	read, bad := batch.Read, batch.Bad
+	if b.rows {
+		read, bad = batch.ReadRow, batch.BadRow
 	}
+	if q.err != nil {
+		q.Question = bad(batch.TooLarge, errors.New("the line is longer than 64 MiB"))
+	} else {
+		q.Question = read(q.line)
+	}
+}
+
+// answer answers the lines of a job. It passes answers to the writer before it waits for a site.
+func (b *batchRun) answer(ctx context.Context, j *job, a *batch.Answerer) {
+	out := make([]byte, 0, j.bytes)
+	give := func() {
+		if len(out) > 0 {
+			select {
+			case j.out <- out:
+			case <-b.quit:
+			}
+			out = nil
+		}
+	}
+	defer close(j.out)
+	defer give()
 	now := b.std.now()
 	for i := range j.requests {
 		q := &j.requests[i]
-		if q.site != nil && !q.site.await(ctx, func() { b.give(j, &out) }) {
-			j.cut = true
-			return
-		}
-		if out == nil {
-			out = take(b.buffers)
-		}
-		if q.header != "" {
+		switch {
+		case q.header != "":
 			out = append(out, q.header...)
-		} else if q.site == nil {
+		case q.site != nil:
+			if !q.site.await(ctx, give) {
+				j.cut = true
+				return
+			}
+			from, err := b.live.get(ctx, q.site)
+			switch {
+			case err == nil:
+				b.live.hint(from.Record)
+				out = a.AppendRecord(out, &q.Question, from.Record, now)
+			case ctx.Err() != nil:
+				j.cut = true
+				return
+			default:
+				out = batch.AppendError(out, &q.Question, batch.Pending, err)
+			}
+		default:
+			if b.live == nil {
+				b.readQuestion(q)
+			}
 			out = a.Append(out, &q.Question)
-		} else if r, err := a.recordOf(ctx, b.live, q.site); err == nil {
-			out = a.AppendRecord(out, &q.Question, r, now)
-		} else if ctx.Err() != nil {
-			j.cut = true
-			return
-		} else {
-			out = batch.AppendError(out, &q.Question, batch.Pending, err)
 		}
 		if out = append(out, '\n'); len(out) >= mostAhead {
-			b.give(j, &out)
+			give()
 		}
-	}
-}
-
-// An answerer answers the lines of jobs. There is one per processor, which limits the files in
-// memory.
-type answerer struct {
-	*batch.Answerer
-	last   *site // of the record
-	record *fetch.Record
-}
-
-// recordOf returns the record of a site that is ready.
-func (a *answerer) recordOf(ctx context.Context, l *live, s *site) (*fetch.Record, error) {
-	if s != a.last {
-		a.last = nil
-		from, err := l.get(ctx, s)
-		if err != nil {
-			return nil, err
-		}
-		a.last, a.record = s, from.Record
-		l.hint(a.record)
-	}
-	return a.record, nil
-}
-
-// give passes answers to the writer, and leaves none in out.
-func (b *batchRun) give(j *job, out *[]byte) {
-	if len(*out) == 0 {
-		return
-	}
-	select {
-	case j.out <- *out:
-	case <-b.quit:
-	}
-	*out = nil
-}
-
-// take receives from a channel if there is a value, else it returns the zero value.
-func take[T any](from chan T) (v T) {
-	select {
-	case v = <-from:
-	default:
-	}
-	return v
-}
-
-// put sends to a channel if there is room.
-func put[T any](to chan T, v T) {
-	select {
-	case to <- v:
-	default:
 	}
 }
 
@@ -348,9 +298,6 @@ func (b *batchRun) write(ctx context.Context) (int, error) {
 			var out []byte
 			if out, more, err = receive(context.Background(), j.out, b.std.out.Flush); err == nil {
 				_, err = b.std.out.Write(out)
-				if more && cap(out) <= 2*mostAhead {
-					put(b.buffers, out[:0])
-				}
 			}
 			if err != nil {
 				return closedOutput(err)
@@ -359,10 +306,7 @@ func (b *batchRun) write(ctx context.Context) (int, error) {
 		if j.cut {
 			return exitBad, errInterrupted
 		}
-		for range j.units {
-			<-b.budget
-		}
-		put(b.jobs, j)
+		b.budget.Release(j.units())
 	}
 }
 

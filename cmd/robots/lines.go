@@ -3,110 +3,72 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"io"
 )
 
-// chunkBytes and chunkLines limit a chunk of lines: large enough that passing it on costs
-// little, small enough to keep all workers busy.
+// chunkBytes and chunkLines limit how many lines are passed on together: so many that passing
+// them on costs little, so few that all workers are busy.
 const (
 	chunkBytes = 64 << 10
 	chunkLines = 256
 )
 
-// A chunk is consecutive lines.
-type chunk struct {
-	in    []byte
-	lines []lineSpan
-}
+// errLongLine is the error of a line that is too long. The next line can be read.
+var errLongLine = errors.New("the line is too long")
 
-// lineSpan is the position of a line in its chunk, without its line end. A line that is too long
-// is not kept.
-type lineSpan struct {
-	start, end int
-	over       bool
-}
-
-// usual reports whether the memory of a chunk is worth keeping for the next: it held no
-// unusually long line.
-func (c *chunk) usual() bool { return cap(c.in) <= 4*chunkBytes }
-
-func (c *chunk) text(l lineSpan) []byte { return c.in[l.start:l.end] }
-
-// lineReader reads chunks of whole lines.
+// A lineReader reads the lines of a text.
 type lineReader struct {
-	r    *bufio.Reader
-	most int  // bytes of a line that is kept
-	past bool // the first line has been read
+	*bufio.Reader
+	most   int // bytes of a line
+	number int // of the last line
 }
 
 func newLineReader(r io.Reader, most int) *lineReader {
-	return &lineReader{r: bufio.NewReaderSize(r, 256<<10), most: most}
+	return &lineReader{Reader: bufio.NewReaderSize(r, 256<<10), most: most}
 }
 
-// chunk replaces c with at least one line, and further lines that can be read without waiting.
-// An error comes with the lines before it; a line truncated by an error other than the end of
-// input is discarded.
-func (r *lineReader) chunk(c *chunk) error {
-	c.in, c.lines = c.in[:0], c.lines[:0]
-	if !c.usual() {
-		c.in = nil
+// unzip decompresses the text if it is gzip, of one or several members.
+func (l *lineReader) unzip() error {
+	magic, _ := l.Peek(2)
+	if string(magic) != "\x1f\x8b" {
+		return nil // an error comes with the first line
 	}
-	if err := r.line(c); err != nil {
-		return err
+	z, err := gzip.NewReader(l.Reader)
+	if err == nil {
+		l.Reader = bufio.NewReaderSize(z, 256<<10)
 	}
-	r.whole(c)
-	return nil
+	return err
 }
 
-// whole reads the whole lines that are buffered, as far as c has room.
-func (r *lineReader) whole(c *chunk) {
-	ahead, _ := r.r.Peek(r.r.Buffered())
-	n := 0
-	for len(c.in)+n < chunkBytes && len(c.lines) < chunkLines {
-		end := bytes.IndexByte(ahead[n:], '\n')
-		if end < 0 {
-			break
+// next returns the next line without its LF, in the memory of buf where it fits. The last line
+// needs no LF; a line that another error truncates is discarded.
+func (l *lineReader) next(buf []byte) ([]byte, error) {
+	line, length := buf[:0], 0
+	for more := true; more; {
+		part, err := l.ReadSlice('\n')
+		if more = errors.Is(err, bufio.ErrBufferFull); !more && err != nil && (err != io.EOF || length+len(part) == 0) {
+			return line[:0], err
 		}
-		at := len(c.in) + n
-		c.lines = append(c.lines, lineSpan{start: at, end: at + end})
-		n += end + 1
+		part = bytes.TrimSuffix(part, []byte("\n"))
+		if length += len(part); length <= l.most {
+			line = append(line, part...)
+		} else {
+			line = nil // releases its memory
+		}
 	}
-	c.in = append(c.in, ahead[:n]...)
-	_, _ = r.r.Discard(n) // of buffered bytes
+	if l.number++; l.number == 1 { // some shells write a byte order mark before a stream
+		line = bytes.TrimPrefix(line, []byte("\uFEFF"))
+	}
+	if length > l.most {
+		return nil, errLongLine
+	}
+	return line, nil
 }
 
-// line reads a line into c. The last line needs no line end; the next call reports the end of
-// input.
-func (r *lineReader) line(c *chunk) error {
-	start, length := len(c.in), 0
-	for {
-		part, err := r.r.ReadSlice('\n')
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) && !(errors.Is(err, io.EOF) && length+len(part) > 0) {
-			c.in = c.in[:start]
-			return err
-		}
-		ended := err == nil
-		if ended {
-			part = part[:len(part)-1]
-		}
-		if length += len(part); length <= r.most {
-			c.in = append(c.in, part...)
-		} else if len(c.in) > start {
-			c.in = append([]byte(nil), c.in[:start]...) // releases the memory of the line
-		}
-		if ended || err == io.EOF {
-			break
-		}
-	}
-	l := lineSpan{start: start, end: len(c.in), over: length > r.most}
-	if !r.past {
-		r.past = true
-		// Some shells write a byte order mark before a stream.
-		if bytes.HasPrefix(c.in, []byte("\uFEFF")) {
-			l.start = len("\uFEFF")
-		}
-	}
-	c.lines = append(c.lines, l)
-	return nil
+// ready reports whether there is a line without waiting.
+func (l *lineReader) ready() bool {
+	ahead, _ := l.Peek(l.Buffered())
+	return bytes.IndexByte(ahead, '\n') >= 0
 }

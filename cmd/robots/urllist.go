@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
-	"compress/gzip"
 	"encoding/csv"
 	"encoding/xml"
 	"errors"
@@ -91,7 +89,7 @@ func (u *urlReader) next() (string, error) {
 }
 
 // ready reports whether next returns without waiting for input.
-func (u *urlReader) ready() bool { return u.list == nil || u.list.ready() }
+func (u *urlReader) ready() bool { return u.list == nil || u.list.in.ready() }
 
 // at adds the line of the last URL to an error.
 func (u *urlReader) at(err error) error {
@@ -113,10 +111,7 @@ const (
 	maxNested = 2
 )
 
-var (
-	errLongLine = errors.New("the line is longer than 1 MiB") // maxURL
-	errNoURL    = errors.New("no URL")
-)
+var errNoURL = errors.New("no URL")
 
 // A urlList reads a list of URLs, a CSV file, a sitemap or an access log, with gzip or
 // without. The first line decides which one it is.
@@ -125,7 +120,7 @@ type urlList struct {
 	found bool // a line that is not blank
 	line  int
 	read  func() (string, error)
-	in    *bufio.Reader
+	in    *lineReader
 	buf   []byte // a line
 	file  io.Closer
 	std   *streams
@@ -139,19 +134,13 @@ func openURLs(std *streams, name string) (*urlList, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &urlList{title: title, file: file, std: std, name: name, in: bufio.NewReaderSize(file, 256<<10)}, nil
+	return &urlList{title: title, file: file, std: std, name: name, in: newLineReader(file, maxURL)}, nil
 }
 
 func (l *urlList) close() { _ = l.file.Close() }
 
 func (l *urlList) at(err error) error {
 	return lineError{fmt.Errorf("line %d of %s: %w", l.line, l.title, err)}
-}
-
-// ready reports whether there is a line without waiting.
-func (l *urlList) ready() bool {
-	ahead, _ := l.in.Peek(l.in.Buffered())
-	return bytes.IndexByte(ahead, '\n') >= 0
 }
 
 // next returns the next URL: io.EOF at the end, a lineError for a line without one.
@@ -166,7 +155,10 @@ func (l *urlList) next() (string, error) {
 	case err == nil:
 		l.found = true
 		return url, nil
-	case errors.Is(err, errNoURL), errors.Is(err, errLongLine):
+	case errors.Is(err, errLongLine):
+		err = errors.New("the line is longer than 1 MiB") // maxURL
+		fallthrough
+	case errors.Is(err, errNoURL):
 		l.found = true
 		return "", l.at(err)
 	}
@@ -183,17 +175,8 @@ func (l *urlList) failure(err error) error {
 
 // detect chooses how the list is read. It waits for the first line that is not blank.
 func (l *urlList) detect() error {
-	if magic, _ := l.in.Peek(2); len(magic) == 2 && magic[0] == 0x1f && magic[1] == 0x8b {
-		z, err := gzip.NewReader(l.in)
-		if err != nil {
-			return err
-		}
-		l.in = bufio.NewReaderSize(z, 256<<10)
-	}
-	if bom, _ := l.in.Peek(1); len(bom) == 1 && bom[0] == "\uFEFF"[0] {
-		if bom, _ = l.in.Peek(3); string(bom) == "\uFEFF" {
-			_, _ = l.in.Discard(3)
-		}
+	if err := l.in.unzip(); err != nil {
+		return err
 	}
 	first, err := l.text()
 	if err != nil && !errors.Is(err, errLongLine) {
@@ -243,27 +226,13 @@ func (l *urlList) warnComma(url string) {
 // text returns the next line that is not blank, without its line end.
 func (l *urlList) text() (string, error) {
 	for {
-		l.buf = l.buf[:0]
-		long := false
-		for {
-			part, err := l.in.ReadSlice('\n')
-			if long = long || len(l.buf)+len(part) > maxURL+len("\r\n"); !long {
-				l.buf = append(l.buf, part...)
-			}
-			if errors.Is(err, bufio.ErrBufferFull) {
-				continue
-			}
-			if err != nil && (!errors.Is(err, io.EOF) || len(l.buf) == 0 && !long) {
-				return "", err
-			}
-			break
+		line, err := l.in.next(l.buf)
+		l.buf, l.line = line, l.in.number
+		if err != nil {
+			return "", err
 		}
-		l.line++
-		if long {
-			return "", errLongLine
-		}
-		if line := bytes.TrimRight(l.buf, "\r\n"); len(bytes.TrimSpace(line)) > 0 {
-			return string(line), nil
+		if len(bytes.TrimSpace(line)) > 0 {
+			return string(bytes.TrimSuffix(line, []byte("\r"))), nil
 		}
 	}
 }

@@ -12,13 +12,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/crawlers"
 	"github.com/robotskit/robots/fetch"
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 )
 
 // A verifyCall is one run of robots verify.
@@ -39,6 +38,10 @@ type verifyCall struct {
 	fetched  map[string]*crawlers.Addresses // by URL, nil if unavailable
 	client   *http.Client                   // nil until a list is fetched
 	failed   bool                           // a name server or list was unavailable
+
+	addresses []netip.Addr // not verified yet
+	status    int
+	badLine   bool // of standard input
 }
 
 func verifyCommand(std *streams, status *int) *cobra.Command {
@@ -104,13 +107,10 @@ func (c *verifyCall) answer(ctx context.Context) (int, error) {
 	if err := c.check(); err != nil {
 		return exitBad, err
 	}
-	var addresses []netip.Addr
 	for _, arg := range c.args {
-		a, err := parseAddress(arg)
-		if err != nil && arg != "-" {
+		if _, err := parseAddress(arg); err != nil && arg != "-" {
 			return exitBad, err
 		}
-		addresses = append(addresses, a)
 	}
 	ctx, stop := interruptible(ctx)
 	defer stop()
@@ -129,7 +129,7 @@ func (c *verifyCall) answer(ctx context.Context) (int, error) {
 	if len(c.logs) > 0 {
 		return c.verifyLogs(ctx)
 	}
-	return c.answerAddresses(ctx, addresses)
+	return c.answerAddresses(ctx)
 }
 
 // check checks the flags and arguments before anything is opened.
@@ -358,27 +358,23 @@ func (c *verifyCall) get(ctx context.Context, url string) ([]byte, error) {
 const maxLookups = 32
 
 // each calls fn concurrently for 0 to n-1.
-func each(ctx context.Context, n int, fn func(i int)) {
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(maxLookups, n) {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				fn(i)
-			}
-		})
+func each(n int, fn func(i int)) {
+	var all errgroup.Group
+	all.SetLimit(maxLookups)
+	for i := range n {
+		all.Go(func() error { fn(i); return nil })
 	}
-	wg.Wait()
+	_ = all.Wait() // there are no errors
 }
 
-// answerAddresses verifies the addresses of the command line; an invalid one stands for
-// standard input.
-func (c *verifyCall) answerAddresses(ctx context.Context, addresses []netip.Addr) (int, error) {
-	wanted := crawlers.All()
+// answerAddresses verifies the addresses of the command line, and those on standard input as they
+// arrive.
+func (c *verifyCall) answerAddresses(ctx context.Context) (int, error) {
+	wanted := []crawlers.Crawler{}
 	if c.claimed != nil {
-		wanted = []crawlers.Crawler{*c.claimed}
+		wanted = append(wanted, *c.claimed)
 	} else {
-		wanted = slices.DeleteFunc(wanted, func(e crawlers.Crawler) bool { return e.Status != crawlers.Used })
+		wanted = slices.DeleteFunc(crawlers.All(), func(e crawlers.Crawler) bool { return e.Status != crawlers.Used })
 	}
 	c.wantLists(ctx, wanted)
 	if c.format == formatCSV {
@@ -386,28 +382,20 @@ func (c *verifyCall) answerAddresses(ctx context.Context, addresses []netip.Addr
 			return exitBad, err
 		}
 	}
-	status, bad := exitAllowed, false
-	for len(addresses) > 0 {
-		n := 0
-		for n < len(addresses) && addresses[n].IsValid() {
-			n++
-		}
-		s, err := c.some(ctx, addresses[:n])
-		status = worse(status, s)
-		addresses = addresses[n:]
-		if err == nil && len(addresses) > 0 {
-			addresses = addresses[1:]
-			s, bad, err = c.listed(ctx)
-			status = worse(status, s)
-		}
-		if err != nil {
+	for _, arg := range c.args {
+		if a, err := parseAddress(arg); err == nil {
+			c.addresses = append(c.addresses, a)
+		} else if err := c.listed(ctx); err != nil { // it is -
 			return exitBad, err
 		}
 	}
-	if bad {
+	if err := c.some(ctx); err != nil {
+		return exitBad, err
+	}
+	if c.badLine {
 		return exitBad, nil
 	}
-	return status, nil
+	return c.status, nil
 }
 
 // worse returns the status that takes precedence: 1 before 3.
@@ -418,73 +406,67 @@ func worse(a, b int) int {
 	return max(a, b)
 }
 
-// listed verifies the addresses on standard input as they arrive.
-func (c *verifyCall) listed(ctx context.Context) (status int, bad bool, err error) {
+// listed verifies the addresses on standard input.
+func (c *verifyCall) listed(ctx context.Context) error {
 	r := newLineReader(c.std.in, maxURL)
-	number, found := 0, false
-	var read chunk
+	found := false
 	for {
-		err := r.chunk(&read)
-		var addresses []netip.Addr
-		for _, line := range read.lines {
-			number++
-			text := strings.TrimSpace(string(read.text(line)))
-			if text == "" && !line.over {
-				continue
-			}
-			found = true
-			a, wrong := parseAddress(text)
-			if wrong != nil {
-				complain(c.std, c.name, fmt.Errorf("line %d of standard input: %w", number, wrong))
-				bad = true
-				continue
-			}
-			addresses = append(addresses, a)
-		}
-		s, failed := c.some(ctx, addresses)
-		status = worse(status, s)
-		switch {
-		case failed != nil:
-			return status, bad, failed
+		line, err := r.next(nil)
+		switch text := strings.TrimSpace(string(line)); {
 		case errors.Is(err, io.EOF) && !found:
-			return status, bad, errors.New("standard input: no addresses")
+			return errors.New("standard input: no addresses")
 		case errors.Is(err, io.EOF):
-			return status, bad, nil
-		case err != nil:
-			return status, bad, fmt.Errorf("cannot read standard input: %w", cause(err))
+			return nil
+		case err != nil && !errors.Is(err, errLongLine):
+			return fmt.Errorf("cannot read standard input: %w", cause(err))
+		case text != "" || err != nil:
+			found = true
+			a, err := parseAddress(text)
+			if err != nil {
+				complain(c.std, c.name, fmt.Errorf("line %d of standard input: %w", r.number, err))
+				c.badLine = true
+			} else {
+				c.addresses = append(c.addresses, a)
+			}
 		}
-		if err := c.std.out.Flush(); err != nil {
-			return status, bad, nil // the last flush reports it
+		if r.ready() && len(c.addresses) < chunkLines {
+			continue
+		}
+		if err := c.some(ctx); err != nil {
+			return err
+		}
+		if c.std.out.Flush() != nil {
+			return nil // the last flush reports the error
 		}
 	}
 }
 
-// some verifies addresses and prints the results in order.
-func (c *verifyCall) some(ctx context.Context, addresses []netip.Addr) (int, error) {
-	found := make([]crawlers.Identity, len(addresses))
-	each(ctx, len(addresses), func(i int) {
+// some verifies the addresses read so far, and prints the results in order.
+func (c *verifyCall) some(ctx context.Context) error {
+	found := make([]crawlers.Identity, len(c.addresses))
+	each(len(found), func(i int) {
 		if c.claimed != nil {
-			found[i] = c.verifier.Verify(ctx, addresses[i], *c.claimed)[0]
+			found[i] = c.verifier.Verify(ctx, c.addresses[i], *c.claimed)[0]
 		} else {
-			found[i] = c.verifier.Identify(ctx, addresses[i])
+			found[i] = c.verifier.Identify(ctx, c.addresses[i])
 		}
 	})
 	if ctx.Err() != nil {
-		return exitBad, errInterrupted
+		return errInterrupted
 	}
-	status := exitAllowed
 	for i, id := range found {
 		switch id.Result {
 		case crawlers.Faked:
-			status = worse(status, exitDisallowed)
+			c.status = worse(c.status, exitDisallowed)
 		case crawlers.Unknown:
-			status = worse(status, exitUndecided)
+			c.status = worse(c.status, exitUndecided)
 		}
-		if err := c.print(addresses[i], id); err != nil {
-			return exitBad, err
+		if err := c.print(c.addresses[i], id); err != nil {
+			return err
 		}
 	}
-	return status, nil
+	c.addresses = c.addresses[:0]
+	return nil
 }
 
 // jsonIdentity is the line of JSON for an address.

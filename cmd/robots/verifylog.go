@@ -198,43 +198,40 @@ func (l *logReader) readLog(ctx context.Context, name string) error {
 		return err
 	}
 	defer from.Close()
-	plain, err := plainLog(from)
-	if err != nil {
+	r := newLineReader(from, maxLogLine)
+	if err := r.unzip(); err != nil {
 		return fmt.Errorf("cannot read %s: %w", title, cause(err))
 	}
-	r := newLineReader(plain, maxLogLine)
-	number, bad := 0, 0
-	var c chunk
-	for err == nil && ctx.Err() == nil {
-		err = r.chunk(&c)
-		for _, line := range c.lines {
-			number++
-			problem := ""
-			if text := bytes.TrimSuffix(c.text(line), []byte("\r")); line.over {
-				problem = "longer than 64 KiB"
-			} else if len(text) > 0 {
-				problem = l.line(ctx, text)
-			}
-			if problem == "" {
-				continue
-			}
-			if bad++; bad <= maxBadLines {
-				l.call.warn("%s:%d: not a line of an access log: %s", title, number, problem)
-			}
+	var line []byte
+	bad := 0
+	for ctx.Err() == nil {
+		problem := ""
+		if line, err = r.next(line); errors.Is(err, errLongLine) {
+			problem = "longer than 64 KiB"
+		} else if err != nil {
+			break
+		} else if text := bytes.TrimSuffix(line, []byte("\r")); len(text) > 0 {
+			problem = l.line(ctx, text)
 		}
-		l.read.Add(int64(len(c.lines)))
+		l.read.Add(1)
+		if problem == "" {
+			continue
+		}
+		if bad++; bad <= maxBadLines {
+			l.call.warn("%s:%d: not a line of an access log: %s", title, r.number, problem)
+		}
 	}
 	if bad > maxBadLines {
-		l.call.warn("%s: %s of %s ignored", title, count(bad, "malformed line"), thousands(number))
+		l.call.warn("%s: %s of %s ignored", title, count(bad, "malformed line"), thousands(r.number))
 	}
-	l.lines += number
+	l.lines += r.number
 	switch {
-	case err == nil || errors.Is(err, io.EOF):
+	case ctx.Err() != nil || errors.Is(err, io.EOF):
 		return ctx.Err()
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader):
-		return fmt.Errorf("cannot read %s after line %d: damaged or truncated gzip", title, number)
+		return fmt.Errorf("cannot read %s after line %d: damaged or truncated gzip", title, r.number)
 	}
-	return fmt.Errorf("cannot read %s after line %d: %w", title, number, cause(err))
+	return fmt.Errorf("cannot read %s after line %d: %w", title, r.number, cause(err))
 }
 
 // line counts a line of a log, and returns its problem if it is not one.
@@ -337,7 +334,7 @@ func (l *logReader) verify(ctx context.Context) {
 	l.fetchLists(ctx, claims)
 	l.verifying.Add(int64(len(addresses)))
 	found := make([][]crawlers.Identity, len(addresses))
-	each(ctx, len(addresses), func(i int) {
+	each(len(addresses), func(i int) {
 		found[i] = l.identify(ctx, addresses[i])
 		l.verified.Add(1)
 	})
