@@ -111,10 +111,10 @@ func (s *Service) Handler() http.Handler { return s.handler }
 // An operation answers the requests of a method and path of openapi.yaml.
 type operation struct {
 	pattern string
-	scope   Scope    // that a client needs, 0 for none
-	types   []string // of its responses
-	run     func(*request) (*answer, *Problem)
-	query   []string // parameters, with "..." if they can be repeated
+	scope   Scope                  // that a client needs, 0 for none
+	types   []string               // of its responses
+	run     func(*request) *answer // nil after a problem
+	query   []string               // parameters, with "..." if they can be repeated
 }
 
 // route makes the handler.
@@ -149,19 +149,16 @@ func (s *Service) route() {
 // handle returns the handler of an operation.
 func (s *Service) handle(op operation) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		a, p := (*answer)(nil), acceptable(r.Header.Get("Accept"), op.types)
-		req := &request{Request: r, s: s}
-		if p == nil {
-			p = exchangeOf(r.Context()).needs(op.scope)
+		req := &request{Request: r, s: s, exchange: exchangeOf(r.Context())}
+		req.fail(acceptable(r.Header.Get("Accept"), op.types))
+		req.fail(req.exchange.needs(op.scope))
+		req.readQuery(op.query)
+		var a *answer
+		if req.problem == nil {
+			a = op.run(req)
 		}
-		if p == nil {
-			req.query, p = parseQuery(r.URL.RawQuery, op.query)
-		}
-		if p == nil {
-			a, p = op.run(req)
-		}
-		if p != nil {
-			p.Write(w, r)
+		if req.problem != nil {
+			req.problem.Write(w, r)
 			return
 		}
 		a.write(w, r)
@@ -225,6 +222,6 @@ func (a *answer) write(w http.ResponseWriter, r *http.Request) {
 }
 
 // answerWith returns a value as a JSON response.
-func answerWith(v any) (*answer, *Problem) {
-	return &answer{kind: typeJSON, body: append(appendJSON(nil, v), '\n')}, nil
+func answerWith(v any) *answer {
+	return &answer{kind: typeJSON, body: append(appendJSON(nil, v), '\n')}
 }

@@ -3,7 +3,6 @@ package server
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -29,46 +28,29 @@ const (
 )
 
 // check answers GET /v1/check.
-func (s *Service) check(r *request) (*answer, *Problem) {
-	ctx := r.Context()
-	url, p := r.requiredURL()
-	if p == nil {
-		p = tooMany("query.agent", len(r.query["agent"]), mostAgents)
+func (s *Service) check(r *request) *answer {
+	url, agents, userInitiated, asStatus := r.queryURL(), r.queryAgents(), r.flag("user_initiated"), r.word("as", "status")
+	q := r.question("query.", url, agents, r.query.Get("dialect"), r.query.Get("wait"))
+	if r.problem != nil {
+		r.exchange.answered(q.origin.String(), r.problem.outcome())
+		return nil
 	}
-	userInitiated, wrongFlag := r.flag("user_initiated")
-	as, wrongWord := r.word("as", "status")
-	if p = cmp.Or(p, wrongFlag, wrongWord); p != nil {
-		exchangeOf(ctx).answered("", OutcomeBad)
-		return nil, p
+	if userInitiated {
+		q.rules = q.rules.UserInitiated()
 	}
-	q, p := s.question(ctx, url, r.query["agent"], r.query.Get("dialect"), userInitiated, r.query.Get("wait"), "query.")
-	if p != nil {
-		var origin string
-		if q != nil {
-			origin = q.origin.String()
-		}
-		exchangeOf(ctx).answered(origin, p.outcome())
-		return nil, p
-	}
-	v := q.terms.rules.Match(q.path)
-	exchangeOf(ctx).answered(q.origin.String(), outcomeOf(batch.Last{Answered: true, Allowed: v.Allowed, Undecided: v.Undecided()}))
-	if as != "" {
-		return s.asStatus(q, v)
-	}
-	body := make([]byte, 0, 512+len(url))
-	body = append(q.appendVerdict(append(body, '{'), v), "}\n"...)
-	return &answer{kind: typeJSON, caching: s.maxAge(q.record), body: body}, nil
-}
-
-// asStatus answers by the status alone.
-func (s *Service) asStatus(q *question, v robots.Verdict) (*answer, *Problem) {
+	v := q.rules.Match(q.path)
+	r.exchange.answered(q.origin.String(), outcomeOf(batch.Last{Answered: true, Allowed: v.Allowed, Undecided: v.Undecided()}))
 	switch {
+	case !asStatus:
+		return &answer{kind: typeJSON, caching: s.maxAge(q.record), body: append(q.appendVerdict([]byte("{"), v), "}\n"...)}
 	case v.Allowed:
-		return &answer{status: http.StatusNoContent, caching: s.maxAge(q.record)}, nil
+		return &answer{status: http.StatusNoContent, caching: s.maxAge(q.record)}
 	case v.Undecided():
-		return nil, NewProblem(Pending, "robots.txt of "+q.origin.String()+": "+v.String()).After(s.lifetime(q.record))
+		r.fail(NewProblem(Pending, "robots.txt of "+q.origin.String()+": "+v.String()).After(s.lifetime(q.record)))
+	default:
+		r.fail(NewProblem(Disallowed, "the URL is "+v.String()))
 	}
-	return nil, NewProblem(Disallowed, "the URL is "+v.String())
+	return nil
 }
 
 // outcomeOf returns the outcome of an answer for logs and metrics.
@@ -92,64 +74,46 @@ func (p *Problem) outcome() Outcome {
 	return OutcomeBad
 }
 
-// A question is a question about a live site, with the site's terms.
+// A question is a question about a live site, with the site's rules.
 type question struct {
 	url    string
 	agents []string
 	origin robots.Origin
 	path   robots.Path
+	rules  *robots.Rules
 	record *fetch.Record
-	terms  *terms
 }
 
-// question parses a question and gets the site's terms. Location is the prefix of its parts,
+// question reads a question and gets the site's rules. Location is the prefix of its parts,
 // such as "query.".
-func (s *Service) question(ctx context.Context, url string, agents []string, dialect string, userInitiated bool, wait, location string) (*question, *Problem) {
-	d, p := s.crawlerOf(agents, dialect, location)
-	q := &question{url: url, agents: agents}
-	if p == nil {
-		q.origin, q.path, p = siteOf(d, url, location+"url")
+func (r *request) question(location, url string, agents []string, dialect, wait string) (q question) {
+	q.url, q.agents = url, agents
+	d := r.crawler(location, dialect, agents)
+	q.origin, q.path = r.site(location+"url", d, url)
+	timeout := r.timeout(location+"wait", wait)
+	if r.problem == nil {
+		q.rules, q.record, r.problem = r.s.rules(r.Context(), &cache.Crawler{Dialect: d, Tokens: agents}, q.origin, timeout)
 	}
-	var timeout time.Duration
-	if p == nil {
-		timeout, p = timeoutOf(wait, location+"wait")
-	}
-	if p == nil {
-		q.record, q.terms, p = s.get(ctx, &crawler{cache.Crawler{Dialect: d, Tokens: agents}, userInitiated}, q.origin, timeout)
-	}
-	return q, p
+	return q
 }
 
 // appendVerdict appends the members of an answer, without braces.
 func (q *question) appendVerdict(dst []byte, v robots.Verdict) []byte {
 	dst = append(v.AppendDecisionJSON(dst), ',')
-	dst = append(q.terms.rules.AppendCommonJSON(dst), `,"url":`...)
+	dst = append(q.rules.AppendCommonJSON(dst), `,"url":`...)
 	dst = append(robots.AppendQuoted(dst, q.url), ',')
 	return appendAgent(dst, q.agents)
 }
 
 // checkMany answers POST /v1/check.
-func (s *Service) checkMany(r *request) (*answer, *Problem) {
-	ctx := r.Context()
-	wait, p := timeoutOf(r.query.Get("wait"), "query.wait")
-	if p != nil {
-		return nil, p
-	}
-	media, p := r.mediaType(typeJSON, typeLines)
-	if p != nil {
-		return nil, p
-	}
-	text, p := r.readBody()
-	if p == nil && len(text) == 0 && media == typeJSON {
-		p = emptyBody()
-	}
-	if p != nil {
-		return nil, p
-	}
-	b := &lines{s: s}
+func (s *Service) checkMany(r *request) *answer {
+	b := &lines{request: r, wait: r.timeout("query.wait", r.query.Get("wait"))}
+	text, media := r.body(typeJSON, typeLines)
+	begin, separator, end := "", "\n", "\n"
 	var list [][]byte
-	begin, separator, end := []byte(nil), "\n", "\n"
-	if media == typeLines {
+	switch {
+	case r.problem != nil:
+	case media == typeLines:
 		for line := range bytes.Lines(text) {
 			line = bytes.TrimSuffix(line, []byte("\n"))
 			list = append(list, bytes.TrimSuffix(line, []byte("\r")))
@@ -157,27 +121,19 @@ func (s *Service) checkMany(r *request) (*answer, *Problem) {
 		if len(list) == 0 {
 			end = ""
 		}
-		if p = tooManyQuestions(len(list), "lines"); p == nil {
-			p = b.readDefaults([]byte("{}"))
-		}
-	} else {
-		begin, separator, end = []byte(`{"answers":[`), ",\n", "]}\n"
-		list, p = b.read(text)
-		if p == nil && b.wait != "" {
-			wait, p = timeoutOf(b.wait, "body.defaults.wait")
-		}
+		r.fail(tooManyQuestions(len(list), "lines"))
+		b.readDefaults([]byte("{}"))
+	default:
+		begin, separator, end = `{"answers":[`, ",\n", "]}\n"
+		list = b.read(text)
 	}
-	if p == nil {
-		p = exchangeOf(ctx).charge(len(list))
+	if r.problem == nil {
+		r.problem = r.exchange.charge(len(list))
 	}
-	if p != nil {
-		return nil, p
+	if r.problem != nil {
+		return nil
 	}
-	body, p := b.answer(ctx, begin, list, separator, wait)
-	if p != nil {
-		return nil, p
-	}
-	return &answer{kind: media, body: append(body, end...)}, nil
+	return &answer{kind: media, body: append(b.answer([]byte(begin), list, separator), end...)}
 }
 
 func tooManyQuestions(n int, what string) *Problem {
@@ -189,28 +145,26 @@ func tooManyQuestions(n int, what string) *Problem {
 
 // lines are the questions of a request.
 type lines struct {
-	s        *Service
+	*request
 	defaults batch.Defaults
-	wait     string // of the defaults
+	wait     time.Duration
 }
 
 // read splits a body of application/json: each question is read like a line of a batch,
 // everything around the questions strictly.
-func (b *lines) read(body []byte) (list [][]byte, p *Problem) {
+func (b *lines) read(body []byte) (list [][]byte) {
 	if err := shallow(body); err != nil {
-		return nil, NewProblem(BadJSON, "the body "+err.Error())
+		b.fail(NewProblem(BadJSON, "the body "+err.Error()))
+		return nil
 	}
 	questions, defaults := []byte(nil), []byte("{}")
-	if p := members(body, "body", map[string]*[]byte{"questions": &questions, "defaults": &defaults}); p != nil {
-		return nil, p
-	}
+	b.fail(members(body, "body", map[string]*[]byte{"questions": &questions, "defaults": &defaults}))
 	if questions == nil || !batch.Elements(questions, func(q []byte) { list = append(list, oneLine(q)) }) {
-		return nil, wrong(BadParameter, "body", "", "must have the member questions, a list")
+		b.fail(wrong(BadParameter, "body", "", "must have the member questions, a list"))
 	}
-	if p := tooManyQuestions(len(list), "questions"); p != nil {
-		return nil, p
-	}
-	return list, b.readDefaults(defaults)
+	b.fail(tooManyQuestions(len(list), "questions"))
+	b.readDefaults(defaults)
+	return list
 }
 
 // members splits an object into known members. Null is the same as absent; repeated members
@@ -254,7 +208,7 @@ func oneLine(text []byte) []byte {
 }
 
 // readDefaults reads the defaults for members that questions omit.
-func (b *lines) readDefaults(text []byte) *Problem {
+func (b *lines) readDefaults(text []byte) {
 	var in struct {
 		Agent         Agents  `json:"agent"`
 		Dialect       string  `json:"dialect"`
@@ -264,41 +218,32 @@ func (b *lines) readDefaults(text []byte) *Problem {
 		UserInitiated bool    `json:"user_initiated"`
 		Wait          string  `json:"wait"`
 	}
-	if p := bodyProblem("body.defaults", unmarshal(text, &in)); p != nil {
-		return p
-	}
-	d, p := b.s.crawlerOf(in.Agent, in.Dialect, "body.defaults.")
-	if p != nil {
-		return p
-	}
-	b.wait = in.Wait
+	b.fail(bodyProblem("body.defaults", unmarshal(text, &in)))
 	b.defaults = batch.Defaults{
-		Agents: in.Agent, Dialect: d, Auto: cmp.Or(in.Dialect, b.s.parts.Dialect) == ask.AutoDialect,
+		Agents: in.Agent, Dialect: b.crawler("body.defaults.", in.Dialect, in.Agent), Auto: cmp.Or(in.Dialect, b.s.parts.Dialect) == ask.AutoDialect,
 		MaxBytes: ask.NoLimit, UserInitiated: in.UserInitiated,
 	}
+	b.wait = b.duration("body.defaults.wait", in.Wait, b.wait, 0, mostWait)
 	if in.MaxBytes != nil {
 		if b.defaults.MaxBytes = *in.MaxBytes; *in.MaxBytes < 0 {
-			return wrong(BadParameter, "body.defaults.max_bytes", strconv.Itoa(*in.MaxBytes), "must be a number of bytes, 0 or more")
+			b.fail(wrong(BadParameter, "body.defaults.max_bytes", strconv.Itoa(*in.MaxBytes), "must be a number of bytes, 0 or more"))
 		}
 	}
 	if in.At != nil {
 		var err error
 		if b.defaults.At, err = ask.Time(*in.At); err != nil {
-			return wrong(BadParameter, "body.defaults.at", *in.At, "is not a time such as 2026-01-31T18:00:00Z")
+			b.fail(wrong(BadParameter, "body.defaults.at", *in.At, "is not a time such as 2026-01-31T18:00:00Z"))
 		}
 	}
 	if in.Robots != nil {
 		b.defaults.File = robots.Parse([]byte(*in.Robots))
 	}
-	return nil
 }
-
-// sample is the number of answers after which the total length is estimated.
-const sample = 16
 
 // answer appends the answers to lines, with a separator between them. Sites that are not in
 // memory are fetched concurrently.
-func (b *lines) answer(ctx context.Context, dst []byte, list [][]byte, separator string, wait time.Duration) ([]byte, *Problem) {
+func (b *lines) answer(dst []byte, list [][]byte, separator string) []byte {
+	ctx := b.Context()
 	type site struct {
 		record  *fetch.Record
 		problem *Problem
@@ -323,19 +268,14 @@ func (b *lines) answer(ctx context.Context, dst []byte, list [][]byte, separator
 		}
 		of[i] = at
 	}
-	inParallel(ctx, missing, func(origin robots.Origin, at *site) { at.record, at.problem = b.s.record(ctx, origin, wait) })
+	inParallel(ctx, missing, func(origin robots.Origin, at *site) { at.record, at.problem = b.s.record(ctx, origin, b.wait) })
 	a := batch.NewAnswerer(&b.defaults)
 	now := b.s.now()
 	for i := range questions {
-		if p := exchangeOf(ctx).overworked(); p != nil {
-			return nil, p
+		if b.fail(b.exchange.overworked()); b.problem != nil {
+			return nil
 		}
-		switch i {
-		case 0:
-		case sample: // the others are about as long
-			dst = slices.Grow(dst, len(dst)/sample*(len(list)-sample)*9/8)
-			fallthrough
-		default:
+		if i > 0 {
 			dst = append(dst, separator...)
 		}
 		switch q, at := &questions[i], of[i]; {
@@ -343,12 +283,12 @@ func (b *lines) answer(ctx context.Context, dst []byte, list [][]byte, separator
 			dst = a.Append(dst, q)
 		case at.problem != nil:
 			dst = batch.AppendError(dst, q, at.problem.code(), at.problem)
-			exchangeOf(ctx).answered("", at.problem.outcome())
+			b.exchange.answered("", at.problem.outcome())
 			continue
 		default:
 			dst = a.AppendRecord(dst, q, at.record, now)
 		}
-		exchangeOf(ctx).answered("", outcomeOf(a.Last()))
+		b.exchange.answered("", outcomeOf(a.Last()))
 	}
-	return dst, nil
+	return dst
 }

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +13,6 @@ import (
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/fetch"
-	"github.com/robotskit/robots/internal/duration"
 	"github.com/robotskit/robots/pace"
 )
 
@@ -69,70 +67,30 @@ func (f *fetcher) refuses(c Caller, origin robots.Origin) *Problem {
 	return nil
 }
 
-// A crawler is a crawler with the options of a question.
-type crawler struct {
-	cache.Crawler
-	userInitiated bool
-}
-
-// terms are the rules and the schedule of a site for a crawler.
-type terms struct {
-	rules    *robots.Rules
-	schedule *pace.Schedule
-}
-
-// terms returns the record of a site and its rules and schedule for a crawler.
-func (s *Service) terms(ctx context.Context, origin robots.Origin, c *crawler) (*fetch.Record, *terms, error) {
-	rules, r, err := s.cache.Rules(ctx, origin, &c.Crawler)
-	if err != nil {
-		return nil, nil, err
-	}
-	if c.userInitiated {
-		rules = rules.UserInitiated()
-	}
-	schedule, _ := pace.NewSchedule(rules, s.parts.Policy) // no error: New has checked the policy
-	return r, &terms{rules, schedule}, nil
-}
-
 // mostWait and usualWait limit how long a request waits for a fetch.
 const (
 	mostWait  = 30 * time.Second
 	usualWait = 10 * time.Second
 )
 
-// timeoutOf reads the parameter wait.
-func timeoutOf(text, location string) (time.Duration, *Problem) {
-	if text == "" {
-		return usualWait, nil
-	}
-	return durationOf(text, location, 0, mostWait)
-}
-
-// durationOf reads a duration such as 1m30s, or a number of seconds.
-func durationOf(text, location string, least, most time.Duration) (time.Duration, *Problem) {
-	d, err := time.ParseDuration(text)
-	if seconds, number := strconv.ParseFloat(text, 64); err != nil && number == nil && seconds >= 0 && seconds <= most.Seconds() {
-		d, err = time.Duration(seconds*float64(time.Second)), nil
-	}
-	if err != nil || d < least || d > most {
-		return 0, wrong(BadParameter, location, text, fmt.Sprintf("must be a time such as 5s, from %s to %s", duration.Text(least), duration.Text(most)))
-	}
-	return d, nil
-}
-
-// get waits for the terms of a site for a crawler.
-func (s *Service) get(ctx context.Context, c *crawler, origin robots.Origin, wait time.Duration) (*fetch.Record, *terms, *Problem) {
+// rules waits for the rules of a site for a crawler.
+func (s *Service) rules(ctx context.Context, c *cache.Crawler, origin robots.Origin, wait time.Duration) (rules *robots.Rules, r *fetch.Record, p *Problem) {
 	// A record in memory needs no timer, and its background refresh does not count for the
 	// client.
-	r, t, err := s.terms(ended, origin, c)
-	if err == nil {
-		return r, t, nil
+	rules, r, err := s.cache.Rules(ended, origin, c)
+	if err != nil {
+		p = s.await(ctx, origin, wait, func(ctx context.Context) (err error) {
+			rules, r, err = s.cache.Rules(ctx, origin, c)
+			return err
+		})
 	}
-	p := s.await(ctx, origin, wait, func(ctx context.Context) (err error) {
-		r, t, err = s.terms(ctx, origin, c)
-		return err
-	})
-	return r, t, p
+	return rules, r, p
+}
+
+// paceOf returns the schedule of rules.
+func (s *Service) paceOf(rules *robots.Rules) *pace.Schedule {
+	schedule, _ := pace.NewSchedule(rules, s.parts.Policy) // no error: New has checked the policy
+	return schedule
 }
 
 // record waits for the record of a site.
@@ -209,16 +167,6 @@ func siteOf(d robots.Dialect, url, location string) (robots.Origin, robots.Path,
 		return origin, path, invalid(BadURL, location, url, err)
 	}
 	return origin, path, nil
-}
-
-// crawlerOf returns the dialect with a name, or the default, for a crawler with some product
-// tokens, which it checks. Location is the prefix of both, such as "query.".
-func (s *Service) crawlerOf(agents []string, name, location string) (robots.Dialect, *Problem) {
-	d, err := ask.DialectFor(cmp.Or(name, s.parts.Dialect), agents...)
-	if err != nil {
-		return d, invalid(BadParameter, location+"dialect", name, err)
-	}
-	return d, checkAgents(agents, d, location+"agent")
 }
 
 // Limits for the agents of a question.

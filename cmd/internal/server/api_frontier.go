@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -27,8 +26,7 @@ type wantedPage struct {
 const maxURLs = 1000
 
 // permits answers POST /v1/permits/next.
-func (s *Service) permits(r *request) (*answer, *Problem) {
-	ctx := r.Context()
+func (s *Service) permits(r *request) *answer {
 	var b struct {
 		URLs    []string `json:"urls"`
 		Most    *int     `json:"most"`
@@ -38,49 +36,43 @@ func (s *Service) permits(r *request) (*answer, *Problem) {
 		Hold    string   `json:"hold"`
 		Done    []Return `json:"done"`
 	}
-	p := r.decode(&b)
+	r.decode(&b)
 	most := len(b.URLs)
 	switch {
-	case p != nil:
 	case b.URLs == nil:
-		p = wrong(BadParameter, "body.urls", "", isMissing)
+		r.fail(wrong(BadParameter, "body.urls", "", isMissing))
 	case most == 0:
-		p = wrong(BadParameter, "body.urls", "", "must not be empty")
+		r.fail(wrong(BadParameter, "body.urls", "", "must not be empty"))
 	case b.Most != nil:
 		most = *b.Most
-		p = outside("body.most", float64(most), 1, maxURLs)
+		r.fail(outside("body.most", float64(most), 1, maxURLs))
 	}
-	if p == nil {
-		p = tooMany("body.urls", len(b.URLs), maxURLs)
+	r.fail(tooMany("body.urls", len(b.URLs), maxURLs))
+	hold, wait := r.hold(b.Hold), r.timeout("body.wait", b.Wait)
+	crawler := &cache.Crawler{Dialect: r.crawler("body.", b.Dialect, b.Agent), Tokens: b.Agent}
+	if r.problem == nil {
+		r.problem = r.exchange.charge(len(b.URLs))
 	}
-	var hold, timeout time.Duration
-	if p == nil {
-		hold, p = holdOf(b.Hold)
+	returned := r.releaseAll(b.Done)
+	if r.problem != nil {
+		return nil
 	}
-	if p == nil {
-		timeout, p = timeoutOf(b.Wait, "body.wait")
+	pages := r.pages(b.URLs, crawler, wait)
+	// Permits are for the first allowed pages whose sites are ready, at most most.
+	var allowed []*wantedPage
+	var requests []pace.Request
+	for i := range pages {
+		if q := &pages[i]; q.verdict.Allowed {
+			allowed = append(allowed, q)
+			requests = append(requests, pace.Request{Origin: q.origin, Schedule: s.paceOf(q.rules), Addr: q.record.Addr(), Lifetime: hold})
+		}
 	}
-	var d robots.Dialect
-	if p == nil {
-		d, p = s.crawlerOf(b.Agent, b.Dialect, "body.")
+	list := r.try(requests, most)
+	if r.problem != nil {
+		return nil
 	}
-	if p == nil {
-		p = exchangeOf(ctx).charge(len(b.URLs))
-	}
-	if p != nil {
-		return nil, p
-	}
-	returned, p := s.releaseAll(ctx, b.Done)
-	if p != nil {
-		return nil, p
-	}
-
-	pages := make([]wantedPage, len(b.URLs))
-	s.readPages(ctx, pages, b.URLs, d, b.Agent, timeout)
-	var err error
-	exchangeOf(ctx).wait(func() { err = s.acquireFirst(ctx, pages, most, hold) })
-	if err != nil {
-		return nil, noPace(err)
+	for i, q := range allowed {
+		q.permit = list[i]
 	}
 	out := []byte(`{"answers":[`)
 	for i := range pages {
@@ -94,59 +86,35 @@ func (s *Service) permits(r *request) (*answer, *Problem) {
 		}
 		out = append(s.appendPermit(append(out, '{'), &q.question, q.verdict, q.permit, hold), '}')
 	}
-	return permitsOf(append(out, ']'), returned), nil
+	return permitsOf(append(out, ']'), returned)
 }
 
-// readPages finds the verdicts for URLs. Sites that are not in memory are fetched
-// concurrently.
-func (s *Service) readPages(ctx context.Context, pages []wantedPage, urls []string, d robots.Dialect, agents Agents, wait time.Duration) {
-	who := &crawler{Crawler: cache.Crawler{Dialect: d, Tokens: agents}}
+// pages finds the verdicts for URLs. Sites that are not in memory are fetched concurrently.
+func (r *request) pages(urls []string, c *cache.Crawler, wait time.Duration) []wantedPage {
+	pages := make([]wantedPage, len(urls))
 	missing := map[robots.Origin][]*wantedPage{}
 	for i, url := range urls {
 		q := &pages[i]
-		q.url, q.agents = url, agents
+		q.url, q.agents = url, c.Tokens
 		if len(url) > longestURL {
 			q.problem = wrong(BadURL, "body.urls", url, fmt.Sprintf("has a URL of more than %d bytes", longestURL))
-			continue
-		}
-		if q.origin, q.path, q.problem = siteOf(d, url, "body.urls"); q.problem != nil {
-			continue
-		}
-		var err error
-		if q.record, q.terms, err = s.terms(ended, q.origin, who); err != nil {
-			missing[q.origin] = append(missing[q.origin], q)
+		} else if q.origin, q.path, q.problem = siteOf(c.Dialect, url, "body.urls"); q.problem == nil {
+			var err error
+			if q.rules, q.record, err = r.s.cache.Rules(ended, q.origin, c); err != nil {
+				missing[q.origin] = append(missing[q.origin], q)
+			}
 		}
 	}
-	inParallel(ctx, missing, func(origin robots.Origin, of []*wantedPage) {
-		record, terms, p := s.get(ctx, who, origin, wait)
+	inParallel(r.Context(), missing, func(origin robots.Origin, of []*wantedPage) {
+		rules, record, p := r.s.rules(r.Context(), c, origin, wait)
 		for _, q := range of {
-			q.record, q.terms, q.problem = record, terms, p
+			q.rules, q.record, q.problem = rules, record, p
 		}
 	})
 	for i := range pages {
 		if q := &pages[i]; q.problem == nil {
-			q.verdict = q.terms.rules.Match(q.path)
+			q.verdict = q.rules.Match(q.path)
 		}
 	}
-}
-
-// acquireFirst acquires permits for the first allowed pages whose sites are ready, at most
-// most.
-func (s *Service) acquireFirst(ctx context.Context, pages []wantedPage, most int, hold time.Duration) error {
-	var allowed []*wantedPage
-	var requests []pace.Request
-	for i := range pages {
-		if q := &pages[i]; q.problem == nil && q.verdict.Allowed {
-			allowed = append(allowed, q)
-			requests = append(requests, pace.Request{Origin: q.origin, Schedule: q.terms.schedule, Addr: q.record.Addr(), Lifetime: hold})
-		}
-	}
-	list, err := s.limiter.Try(ctx, requests, most)
-	if err != nil {
-		return err
-	}
-	for i, q := range allowed {
-		q.permit = list[i]
-	}
-	return nil
+	return pages
 }

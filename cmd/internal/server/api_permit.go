@@ -108,8 +108,7 @@ func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999Z
 func stampAfter(t time.Time) string { return stamp(t.Add(time.Millisecond - 1)) }
 
 // permit answers POST /v1/permits.
-func (s *Service) permit(r *request) (*answer, *Problem) {
-	ctx := r.Context()
+func (s *Service) permit(r *request) *answer {
 	var b struct {
 		URL     *string  `json:"url"`
 		Agent   Agents   `json:"agent"`
@@ -120,68 +119,49 @@ func (s *Service) permit(r *request) (*answer, *Problem) {
 		Addr    string   `json:"addr"`
 		Done    []Return `json:"done"`
 	}
-	p := r.decode(&b)
-	if p == nil {
-		p = r.requireURL(b.URL)
+	r.decode(&b)
+	url := r.url("body.url", b.URL)
+	within := r.duration("body.within", b.Within, 0, 0, mostWithin)
+	hold := r.hold(b.Hold)
+	addr, err := netip.ParseAddr(b.Addr)
+	if b.Addr != "" && err != nil {
+		r.fail(wrong(BadParameter, "body.addr", b.Addr, "must be an IP address such as 192.0.2.7"))
 	}
-	var within, hold time.Duration
-	if p == nil && b.Within != "" {
-		within, p = durationOf(b.Within, "body.within", 0, mostWithin)
+	returned := r.releaseAll(b.Done) // even if there is no new permit
+	q := r.question("body.", url, b.Agent, b.Dialect, b.Wait)
+	if r.problem != nil {
+		return nil
 	}
-	if p == nil {
-		hold, p = holdOf(b.Hold)
-	}
-	var addr netip.Addr
-	if p == nil && b.Addr != "" {
-		var err error
-		if addr, err = netip.ParseAddr(b.Addr); err != nil {
-			p = wrong(BadParameter, "body.addr", b.Addr, "must be an IP address such as 192.0.2.7")
-		}
-		addr = addr.Unmap().WithZone("")
-	}
-	if p != nil {
-		return nil, p
-	}
-	// They are released even if there is no new permit.
-	returned, p := s.releaseAll(ctx, b.Done)
-	if p != nil {
-		return nil, p
-	}
-	q, p := s.question(ctx, *b.URL, b.Agent, b.Dialect, false, b.Wait, "body.")
-	if p != nil {
-		return nil, p
-	}
-	v := q.terms.rules.Match(q.path)
-	var got pace.Permit
+	v := q.rules.Match(q.path)
+	got := []pace.Permit{{}}
 	if v.Allowed {
 		if !addr.IsValid() {
 			addr = q.record.Addr()
 		}
 		// The lifetime counts from the start at the origin; the start at the address can be
 		// later.
-		request := pace.Request{Origin: q.origin, Schedule: q.terms.schedule, Within: within, Addr: addr, Lifetime: hold + within}
-		var list []pace.Permit
-		var err error
-		exchangeOf(ctx).wait(func() { list, err = s.limiter.Try(ctx, []pace.Request{request}, 1) })
-		if err != nil {
-			return nil, noPace(err)
+		request := pace.Request{Origin: q.origin, Schedule: s.paceOf(q.rules), Within: within, Addr: addr.Unmap().WithZone(""), Lifetime: hold + within}
+		if got = r.try([]pace.Request{request}, 1); r.problem != nil {
+			return nil
 		}
-		got = list[0]
 	}
-	return permitsOf(s.appendPermit([]byte("{"), q, v, got, hold), returned), nil
+	return permitsOf(s.appendPermit([]byte("{"), &q, v, got[0], hold), returned)
 }
 
-// holdOf reads the lifetime of a permit.
-func holdOf(text string) (time.Duration, *Problem) {
-	if text == "" {
-		return usualHold, nil
-	}
-	hold, p := durationOf(text, "body.hold", time.Second, longestHold)
-	return (hold + time.Second - 1).Truncate(time.Second), p
+// hold reads the lifetime of a permit, in whole seconds.
+func (r *request) hold(text string) time.Duration {
+	hold := r.duration("body.hold", text, usualHold, time.Second, longestHold)
+	return (hold + time.Second - 1).Truncate(time.Second)
 }
 
-func noPace(err error) *Problem {
-	return NewProblem(Busy, "no permits are issued at present: "+robots.Printable(err.Error())).After(time.Second)
+// try requests permits from the limiter, at most so many.
+func (r *request) try(requests []pace.Request, most int) (list []pace.Permit) {
+	var err error
+	r.exchange.wait(func() { list, err = r.s.limiter.Try(r.Context(), requests, most) })
+	if err != nil {
+		r.fail(NewProblem(Busy, "no permits are issued at present: "+robots.Printable(err.Error())).After(time.Second))
+	}
+	return list
 }
 
 // permitsOf returns an answer with the results of released permits.
@@ -218,71 +198,64 @@ func appendJSON(dst []byte, v any) []byte {
 }
 
 // done answers POST /v1/permits/{id}/done.
-func (s *Service) done(r *request) (*answer, *Problem) {
-	ctx := r.Context()
+func (s *Service) done(r *request) *answer {
 	var b struct {
 		Status     int     `json:"status"`
 		RetryAfter float64 `json:"retry_after"`
 		Timeout    bool    `json:"timeout"`
 		Unused     bool    `json:"unused"`
 	}
-	p := r.decode(&b)
+	r.decode(&b)
 	result := Return{r.PathValue("id"), b.Status, b.RetryAfter, b.Timeout, b.Unused}
-	if p == nil {
-		p = result.invalid("body")
-	}
-	if p == nil {
-		p = s.release(ctx, &result)
-	}
-	if p != nil {
-		return nil, p
+	r.fail(result.invalid("body"))
+	if r.problem == nil {
+		r.problem = r.release(&result)
 	}
 	return answerWith(Returned{ID: result.ID, Result: "done"})
 }
 
 // releaseAll releases a few permits.
-func (s *Service) releaseAll(ctx context.Context, list []Return) (returned []Returned, p *Problem) {
-	if p := tooMany("body.done", len(list), maxReturns); p != nil {
-		return nil, p
-	}
+func (r *request) releaseAll(list []Return) (returned []Returned) {
+	r.fail(tooMany("body.done", len(list), maxReturns))
 	for i := range list {
 		location := fmt.Sprintf("body.done[%d]", i)
 		if list[i].ID == "" {
-			return nil, wrong(BadParameter, location+".id", "", isMissing)
+			r.fail(wrong(BadParameter, location+".id", "", isMissing))
 		}
-		if p := list[i].invalid(location); p != nil {
-			return nil, p
-		}
+		r.fail(list[i].invalid(location))
 	}
 	for i := range list {
+		if r.problem != nil {
+			return nil
+		}
 		result := Returned{ID: list[i].ID, Result: "done"}
-		switch p := s.release(ctx, &list[i]); {
+		switch p := r.release(&list[i]); {
 		case p == nil:
 		case p.Status == http.StatusGone:
 			result.Result = "ended"
 		case p.Status == http.StatusNotFound:
 			result.Result = "unknown"
 		default:
-			return nil, p
+			r.fail(p)
 		}
 		returned = append(returned, result)
 	}
-	return returned, nil
+	return returned
 }
 
 // release releases a permit, even if the client disconnects meanwhile.
-func (s *Service) release(ctx context.Context, r *Return) *Problem {
-	p, ok := s.verify(r.ID)
+func (r *request) release(result *Return) *Problem {
+	p, ok := r.s.verify(result.ID)
 	switch {
 	case !ok:
 		return NewProblem(NotFound, "unknown permit")
-	case !s.now().Before(p.expires()):
+	case !r.s.now().Before(p.expires()):
 		return NewProblem(Ended, "the permit expired at "+stamp(p.expires())+": unless it was released before, its request counts as timed out; use a longer hold")
 	}
 	var err error
-	exchangeOf(ctx).wait(func() {
-		err = s.limiter.Release(context.WithoutCancel(ctx), p.Permit, pace.Result{
-			Status: r.Status, RetryAfter: time.Duration(r.RetryAfter * float64(time.Second)), Timeout: r.Timeout, Unused: r.Unused,
+	r.exchange.wait(func() {
+		err = r.s.limiter.Release(context.WithoutCancel(r.Context()), p.Permit, pace.Result{
+			Status: result.Status, RetryAfter: time.Duration(result.RetryAfter * float64(time.Second)), Timeout: result.Timeout, Unused: result.Unused,
 		})
 	})
 	if err != nil {

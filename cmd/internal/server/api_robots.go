@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -96,76 +95,58 @@ func newRecord(r *fetch.Record) *Record {
 
 const typeText = "text/plain"
 
-// siteAndWait returns the origin of a URL and the timeout for its record.
-func siteAndWait(url, wait, location string) (origin robots.Origin, timeout time.Duration, p *Problem) {
-	if origin, _, p = siteOf(robots.RFC9309, url, location+"url"); p == nil {
-		timeout, p = timeoutOf(wait, location+"wait")
-	}
-	return origin, timeout, p
-}
-
 // robots answers GET /v1/robots.
-func (s *Service) robots(req *request) (*answer, *Problem) {
-	ctx := req.Context()
-	url, p := req.requiredURL()
-	file, wrongWord := req.word("body", "1")
-	if p = cmp.Or(p, wrongWord); p != nil {
-		return nil, p
+func (s *Service) robots(r *request) *answer {
+	url, onlyBody := r.queryURL(), r.word("body", "1")
+	origin, _ := r.site("query.url", robots.RFC9309, url)
+	wait := r.timeout("query.wait", r.query.Get("wait"))
+	if r.problem != nil {
+		return nil
 	}
-	origin, wait, p := siteAndWait(url, req.query.Get("wait"), "query.")
-	if p != nil {
-		return nil, p
+	record, p := s.record(r.Context(), origin, wait)
+	if r.fail(p); p != nil {
+		return nil
 	}
-	r, p := s.record(ctx, origin, wait)
-	if p != nil {
-		return nil, p
+	if !onlyBody {
+		return s.answerRecord(record)
 	}
-	if file == "" {
-		return s.answerRecord(r)
-	}
-	body, has := r.Body, r.Outcome == fetch.Success
-	if g := r.LastGood; !has && g != nil {
+	body, has := record.Body, record.Outcome == fetch.Success
+	if g := record.LastGood; !has && g != nil {
 		body, has = g.Body, g.Outcome == fetch.Success
 	}
 	if !has {
-		return nil, NewProblem(NotFound, origin.String()+" has no robots.txt: "+r.Cause.Sentence())
+		r.fail(NewProblem(NotFound, origin.String()+" has no robots.txt: "+record.Cause.Sentence()))
 	}
-	return &answer{kind: typeText, caching: s.maxAge(r), body: body}, nil
+	return &answer{kind: typeText, caching: s.maxAge(record), body: body}
 }
 
-func (s *Service) answerRecord(r *fetch.Record) (*answer, *Problem) {
-	a, p := answerWith(newRecord(r))
+func (s *Service) answerRecord(r *fetch.Record) *answer {
+	a := answerWith(newRecord(r))
 	a.caching = s.maxAge(r)
-	return a, p
+	return a
 }
 
 // refresh answers POST /v1/robots/refresh.
-func (s *Service) refresh(req *request) (*answer, *Problem) {
-	ctx := req.Context()
+func (s *Service) refresh(r *request) *answer {
 	var in struct {
 		URL  *string `json:"url"`
 		Wait string  `json:"wait"`
 	}
-	p := req.decode(&in)
-	if p == nil {
-		p = req.requireURL(in.URL)
+	r.decode(&in)
+	origin, _ := r.site("body.url", robots.RFC9309, r.url("body.url", in.URL))
+	wait := r.timeout("body.wait", in.Wait)
+	if r.problem != nil {
+		return nil
 	}
-	if p != nil {
-		return nil, p
-	}
-	origin, wait, p := siteAndWait(*in.URL, in.Wait, "body.")
-	if p != nil {
-		return nil, p
-	}
-	var r *fetch.Record
-	p = s.await(ctx, origin, wait, func(ctx context.Context) (err error) {
-		r, err = s.cache.Refresh(ctx, origin)
+	var record *fetch.Record
+	p := s.await(r.Context(), origin, wait, func(ctx context.Context) (err error) {
+		record, err = s.cache.Refresh(ctx, origin)
 		return err
 	})
-	if p != nil {
-		return nil, p
+	if r.fail(p); p != nil {
+		return nil
 	}
-	return s.answerRecord(r)
+	return s.answerRecord(record)
 }
 
 // A Schedule is the crawl rate of a site for a crawler.
@@ -204,18 +185,15 @@ type Declared struct {
 const mostEntries = 1000
 
 // schedule answers GET /v1/schedule.
-func (s *Service) schedule(r *request) (*answer, *Problem) {
-	url, p := r.requiredURL()
-	if p = cmp.Or(p, tooMany("query.agent", len(r.query["agent"]), mostAgents)); p != nil {
-		return nil, p
-	}
-	q, p := s.question(r.Context(), url, r.query["agent"], r.query.Get("dialect"), false, r.query.Get("wait"), "query.")
-	if p != nil {
-		return nil, p
+func (s *Service) schedule(r *request) *answer {
+	url, agents := r.queryURL(), r.queryAgents()
+	q := r.question("query.", url, agents, r.query.Get("dialect"), r.query.Get("wait"))
+	if r.problem != nil {
+		return nil
 	}
 	now := s.now().UTC().Truncate(time.Millisecond)
-	plan := q.terms.schedule
-	j := &Schedule{Dialect: plan.Dialect(), Agent: q.agents, At: now, Allowed: !q.terms.rules.Match(robots.RawPath("/")).Undecided(), Windows: []Window{}, Declared: []Declared{}, Dropped: plan.Dropped()}
+	plan := s.paceOf(q.rules)
+	j := &Schedule{Dialect: plan.Dialect(), Agent: agents, At: now, Allowed: !q.rules.Match(robots.RawPath("/")).Undecided(), Windows: []Window{}, Declared: []Declared{}, Dropped: plan.Dropped()}
 	if len(j.Agent) == 0 {
 		j.Agent = Agents{"*"}
 	}
@@ -238,9 +216,9 @@ func (s *Service) schedule(r *request) (*answer, *Problem) {
 		}
 		j.Declared = append(j.Declared, Declared{Line: e.Line, Field: e.Field.String(), Value: e.Value, Interval: e.Interval.Seconds(), Fate: string(e.Use), Why: e.Why})
 	}
-	a, p := answerWith(j)
+	a := answerWith(j)
 	a.caching = s.maxAge(q.record)
-	return a, p
+	return a
 }
 
 // reasonsOf returns reasons as text.

@@ -24,21 +24,22 @@ type Text struct {
 	RobotsB64 *string `json:"robots_b64,omitempty"`
 }
 
-// bytes returns the file.
-func (t Text) bytes() ([]byte, *Problem) {
+// file returns the file.
+func (r *request) file(t Text) *robots.File {
 	switch {
 	case t.Robots != nil && t.RobotsB64 != nil:
-		return nil, wrong(BadParameter, "body.robots_b64", "", "excludes robots: send only one of them")
+		r.fail(wrong(BadParameter, "body.robots_b64", "", "excludes robots: send only one of them"))
 	case t.RobotsB64 != nil:
 		body, err := base64.StdEncoding.DecodeString(*t.RobotsB64)
 		if err != nil {
-			return nil, wrong(BadParameter, "body.robots_b64", "", "must be base64, padded: "+err.Error())
+			r.fail(wrong(BadParameter, "body.robots_b64", "", "must be base64, padded: "+err.Error()))
 		}
-		return body, nil
+		return robots.Parse(body)
 	case t.Robots != nil:
-		return []byte(*t.Robots), nil
+		return robots.Parse([]byte(*t.Robots))
 	}
-	return nil, wrong(BadParameter, "body", "", "must have the member robots or robots_b64, the file")
+	r.fail(wrong(BadParameter, "body", "", "must have the member robots or robots_b64, the file"))
+	return nil
 }
 
 // An Explanation is a verdict with the steps that led to it.
@@ -49,37 +50,29 @@ type Explanation struct {
 }
 
 // explain answers POST /v1/explain.
-func (s *Service) explain(r *request) (*answer, *Problem) {
+func (s *Service) explain(r *request) *answer {
 	var in struct {
 		Text    `json:",inline"`
 		URL     *string `json:"url"`
 		Agent   Agents  `json:"agent"`
 		Dialect string  `json:"dialect"`
 	}
-	p := r.decode(&in)
-	if p == nil {
-		p = r.requireURL(in.URL)
-	}
-	var d robots.Dialect
-	if p == nil {
-		d, p = s.crawlerOf(in.Agent, in.Dialect, "body.")
-	}
-	var body []byte
-	if p == nil {
-		body, p = in.bytes()
-	}
-	if p != nil {
-		return nil, p
-	}
-	_, path, err := ask.URL(d, *in.URL, false)
+	r.decode(&in)
+	url := r.url("body.url", in.URL)
+	d := r.crawler("body.", in.Dialect, in.Agent)
+	file := r.file(in.Text)
+	_, path, err := ask.URL(d, url, false)
 	if err != nil {
-		return nil, invalid(BadURL, "body.url", *in.URL, err)
+		r.fail(invalid(BadURL, "body.url", url, err))
 	}
-	rules := robots.Parse(body).Rules(d, in.Agent...)
+	if r.problem != nil {
+		return nil
+	}
+	rules := file.Rules(d, in.Agent...)
 	e := lint.Explain(rules, path)
 	said := append(e.Verdict.AppendDecisionJSON([]byte{'{'}), ',')
 	said = append(rules.AppendCommonJSON(said), `,"url":`...)
-	said = append(robots.AppendQuoted(said, *in.URL), ',')
+	said = append(robots.AppendQuoted(said, url), ',')
 	j := &Explanation{
 		Answer: append(appendAgent(said, in.Agent), '}'), Derivation: shapes.NewDerivation(&e), Dropped: e.Dropped,
 	}
@@ -116,28 +109,23 @@ type Fix struct {
 }
 
 // lint answers POST /v1/lint.
-func (s *Service) lint(r *request) (*answer, *Problem) {
+func (s *Service) lint(r *request) *answer {
 	var in struct {
 		Text     `json:",inline"`
 		Dialects []string `json:"dialects"`
 	}
-	p := r.decode(&in)
-	if p == nil {
-		p = tooMany("body.dialects", len(in.Dialects), mostDialects)
-	}
+	r.decode(&in)
+	r.fail(tooMany("body.dialects", len(in.Dialects), mostDialects))
 	for i, name := range in.Dialects {
-		if _, err := ask.Dialect(name); err != nil && p == nil {
-			p = invalid(BadParameter, fmt.Sprintf("body.dialects[%d]", i), name, err)
+		if _, err := ask.Dialect(name); err != nil {
+			r.fail(invalid(BadParameter, fmt.Sprintf("body.dialects[%d]", i), name, err))
 		}
 	}
-	var body []byte
-	if p == nil {
-		body, p = in.bytes()
+	file := r.file(in.Text)
+	if r.problem != nil {
+		return nil
 	}
-	if p != nil {
-		return nil, p
-	}
-	found := lint.File(robots.Parse(body), lint.Options{Dialects: in.Dialects})
+	found := lint.File(file, lint.Options{Dialects: in.Dialects})
 	j := &Findings{Findings: []Finding{}, Undecided: found.Undecided, Dropped: found.Dropped}
 	for i := range found.Diagnostics {
 		d := &found.Diagnostics[i]
@@ -189,30 +177,24 @@ const (
 )
 
 // diff answers POST /v1/diff.
-func (s *Service) diff(r *request) (*answer, *Problem) {
-	ctx := r.Context()
+func (s *Service) diff(r *request) *answer {
 	var in struct {
 		Old     *string  `json:"old"`
 		New     *string  `json:"new"`
 		Agent   []string `json:"agent"`
 		Dialect string   `json:"dialect"`
 	}
-	p := r.decode(&in)
+	r.decode(&in)
 	switch {
-	case p != nil:
 	case in.Old == nil:
-		p = wrong(BadParameter, "body.old", "", isMissing)
+		r.fail(wrong(BadParameter, "body.old", "", isMissing))
 	case in.New == nil:
-		p = wrong(BadParameter, "body.new", "", isMissing)
-	default:
-		p = tooMany("body.agent", len(in.Agent), mostNamed)
+		r.fail(wrong(BadParameter, "body.new", "", isMissing))
 	}
-	var d robots.Dialect
-	if p == nil {
-		d, p = s.crawlerOf(nil, in.Dialect, "body.")
-	}
-	if p != nil {
-		return nil, p
+	r.fail(tooMany("body.agent", len(in.Agent), mostNamed))
+	d := r.crawler("body.", in.Dialect, nil)
+	if r.problem != nil {
+		return nil
 	}
 	old, changed := robots.Parse([]byte(*in.Old)), robots.Parse([]byte(*in.New))
 	names := in.Agent
@@ -220,38 +202,31 @@ func (s *Service) diff(r *request) (*answer, *Problem) {
 		names = append(old.Crawlers(d), changed.Crawlers(d)...)
 		slices.Sort(names)
 		if names = append([]string{"*"}, slices.Compact(names)...); len(names) > mostCrawlers {
-			return nil, NewProblem(TooMany, fmt.Sprintf("the files name %d crawlers, but at most %d are compared: select some with agent", len(names)-1, mostCrawlers))
+			r.fail(NewProblem(TooMany, fmt.Sprintf("the files name %d crawlers, but at most %d are compared: select some with agent", len(names)-1, mostCrawlers)))
+			return nil
 		}
 	}
 	var together robots.Crawlers
 	for i := range names {
 		tokens := names[i : i+1]
-		own, p := s.crawlerOf(tokens, in.Dialect, "body.")
-		if p != nil {
-			return nil, p
-		}
-		together.Add(own, tokens...)
+		together.Add(r.crawler("body.", in.Dialect, tokens), tokens...)
+	}
+	if r.problem != nil {
+		return nil
 	}
 	before, after := together.Rules(old), together.Rules(changed)
 	j := &Diff{Dialect: cmp.Or(in.Dialect, s.parts.Dialect), Same: true, Crawlers: []CrawlerDiff{}}
 	proofs := newDiffer(diffSteps)
 	for i, name := range names {
-		if p := exchangeOf(ctx).overworked(); p != nil {
-			return nil, p
+		if r.fail(r.exchange.overworked()); r.problem != nil {
+			return nil
 		}
 		result := proofs.compare(before[i], after[i])
-		c := CrawlerDiff{
-			Agent: name, Dialect: before[i].Dialect().Name, Result: "undecided", NewlyBlocked: changesOf(result.NewlyBlocked), NewlyAllowed: changesOf(result.NewlyAllowed),
-			Complete: result.NewlyBlocked.Complete && result.NewlyAllowed.Complete,
-		}
-		switch {
-		case result.Same():
-			c.Result = "same"
-		case result.Differs():
-			c.Result = "differs"
-		}
 		j.Same = j.Same && result.Same()
-		j.Crawlers = append(j.Crawlers, c)
+		j.Crawlers = append(j.Crawlers, CrawlerDiff{
+			Agent: name, Dialect: before[i].Dialect().Name, Result: result.String(), NewlyBlocked: changesOf(result.NewlyBlocked), NewlyAllowed: changesOf(result.NewlyAllowed),
+			Complete: result.NewlyBlocked.Complete && result.NewlyAllowed.Complete,
+		})
 	}
 	return answerWith(j)
 }

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/internal/duration"
 )
 
 // Messages of field errors: each is the end of a sentence that begins with the name.
@@ -32,40 +34,46 @@ const (
 	tooManyItem = "must have %d entries or fewer"
 )
 
-// A request is a request of a known operation, with its valid query.
+// A request is a request of a known operation. Its methods read the query and the body; the first
+// invalid value is its problem, and what they return after that means nothing.
 type request struct {
 	*http.Request
-	query url.Values
-	s     *Service
+	s        *Service
+	exchange *exchange
+	query    url.Values
+	problem  *Problem
 }
 
-// parseQuery returns the parameters of a query. It refuses unknown parameters, and repeated
-// ones that are not lists ("agent..."): which value counts would be a guess.
-func parseQuery(raw string, known []string) (url.Values, *Problem) {
-	for part := range strings.SplitSeq(raw, "&") {
+// fail keeps a problem, if there is one and it is the first.
+func (r *request) fail(p *Problem) { r.problem = cmp.Or(r.problem, p) }
+
+// readQuery reads the query. It refuses unknown parameters, and repeated ones that are not lists
+// ("agent..."): which value counts would be a guess.
+func (r *request) readQuery(known []string) {
+	for part := range strings.SplitSeq(r.URL.RawQuery, "&") {
 		if !escaped(part) {
-			return nil, NewProblem(BadParameter, "the query cannot be read: write special characters as %XX, a semicolon as %3B, and & between parameters")
+			r.fail(NewProblem(BadParameter, "the query cannot be read: write special characters as %XX, a semicolon as %3B, and & between parameters"))
 		}
 	}
-	values, _ := url.ParseQuery(raw) // no error: it is escaped
-	for _, name := range slices.Sorted(maps.Keys(values)) {
+	r.query, _ = url.ParseQuery(r.URL.RawQuery) // no error: it is escaped
+	for _, name := range slices.Sorted(maps.Keys(r.query)) {
 		message := ""
 		switch {
 		case slices.Contains(known, name+"..."):
+			continue
 		case !slices.Contains(known, name):
 			message = isUnknown + suggestion(name, known)
-		case len(values[name]) > 1:
+		case len(r.query[name]) > 1:
 			message = "is given more than once: give it once"
+		default:
+			continue
 		}
-		if message != "" {
-			t := BadParameter
-			if name == "url" {
-				t = BadURL
-			}
-			return nil, wrong(t, "query."+strings.ToValidUTF8(ask.Clip(name), "\uFFFD"), "", message)
+		t := BadParameter
+		if name == "url" {
+			t = BadURL
 		}
+		r.fail(wrong(t, "query."+strings.ToValidUTF8(ask.Clip(name), "\uFFFD"), "", message))
 	}
-	return values, nil
 }
 
 // escaped reports whether all parsers read a part of a query in the same way.
@@ -100,98 +108,129 @@ func suggestion(name string, known []string) string {
 	return " (known: " + strings.Join(names, ", ") + ")"
 }
 
-// requiredURL returns the parameter url, with at most Parts.URLBytes.
-func (r *request) requiredURL() (string, *Problem) {
-	return r.s.validURL(r.query.Get("url"), "query.url", r.query.Has("url"))
-}
-
-func (s *Service) validURL(u, location string, given bool) (string, *Problem) {
+// url returns a URL with at most Parts.URLBytes, which must be given.
+func (r *request) url(location string, u *string) string {
 	switch {
-	case !given:
-		return "", wrong(BadURL, location, "", isMissing)
-	case int64(len(u)) > s.parts.URLBytes:
-		return "", wrong(BadURL, location, u, fmt.Sprintf("must have %d characters or fewer", s.parts.URLBytes))
+	case u == nil:
+		r.fail(wrong(BadURL, location, "", isMissing))
+		return ""
+	case int64(len(*u)) > r.s.parts.URLBytes:
+		r.fail(wrong(BadURL, location, *u, fmt.Sprintf("must have %d characters or fewer", r.s.parts.URLBytes)))
 	}
-	return u, nil
+	return *u
 }
 
-// requireURL checks the member url of a body.
-func (r *request) requireURL(u *string) *Problem {
-	if u == nil {
-		return wrong(BadURL, "body.url", "", isMissing)
+// queryURL returns the parameter url.
+func (r *request) queryURL() string {
+	if !r.query.Has("url") {
+		return r.url("query.url", nil)
 	}
-	_, p := r.s.validURL(*u, "body.url", true)
-	return p
+	return r.url("query.url", &r.query["url"][0])
+}
+
+// queryAgents returns the parameters agent.
+func (r *request) queryAgents() []string {
+	agents := r.query["agent"]
+	r.fail(tooMany("query.agent", len(agents), mostAgents))
+	return agents
 }
 
 // flag returns a boolean parameter.
-func (r *request) flag(name string) (bool, *Problem) {
-	text := r.query.Get(name)
+func (r *request) flag(name string) bool {
 	if !r.query.Has(name) {
-		return false, nil
+		return false
 	}
-	v, err := strconv.ParseBool(text)
+	v, err := strconv.ParseBool(r.query.Get(name))
 	if err != nil {
-		return false, wrong(BadParameter, "query."+name, text, notBool)
+		r.fail(wrong(BadParameter, "query."+name, r.query.Get(name), notBool))
 	}
-	return v, nil
+	return v
 }
 
-// word returns a parameter that is absent or has the only possible value.
-func (r *request) word(name, only string) (string, *Problem) {
-	if v := r.query.Get(name); v == only || !r.query.Has(name) {
-		return v, nil
+// word reports whether a parameter is given, with its only possible value.
+func (r *request) word(name, only string) bool {
+	given := r.query.Has(name)
+	if v := r.query.Get(name); given && v != only {
+		r.fail(wrong(BadParameter, "query."+name, v, `must be one of "`+only+`"`))
 	}
-	return "", wrong(BadParameter, "query."+name, r.query.Get(name), `must be one of "`+only+`"`)
+	return given
+}
+
+// duration reads a duration such as 1m30s, or a number of seconds; a missing one is the usual.
+func (r *request) duration(location, text string, usual, least, most time.Duration) time.Duration {
+	if text == "" {
+		return usual
+	}
+	d, err := time.ParseDuration(text)
+	if seconds, number := strconv.ParseFloat(text, 64); err != nil && number == nil && seconds >= 0 && seconds <= most.Seconds() {
+		d, err = time.Duration(seconds*float64(time.Second)), nil
+	}
+	if err != nil || d < least || d > most {
+		r.fail(wrong(BadParameter, location, text, fmt.Sprintf("must be a time such as 5s, from %s to %s", duration.Text(least), duration.Text(most))))
+	}
+	return d
+}
+
+// timeout reads how long to wait for a fetch.
+func (r *request) timeout(location, text string) time.Duration {
+	return r.duration(location, text, usualWait, 0, mostWait)
+}
+
+// crawler returns the dialect with a name, or the default, for a crawler with some product
+// tokens, which it checks. Location is the prefix of both, such as "query.".
+func (r *request) crawler(location, dialect string, agents []string) robots.Dialect {
+	d, err := ask.DialectFor(cmp.Or(dialect, r.s.parts.Dialect), agents...)
+	if err != nil {
+		r.fail(invalid(BadParameter, location+"dialect", dialect, err))
+	}
+	r.fail(checkAgents(agents, d, location+"agent"))
+	return d
+}
+
+// site returns the origin and path of a URL as a dialect reads it.
+func (r *request) site(location string, d robots.Dialect, url string) (robots.Origin, robots.Path) {
+	origin, path, p := siteOf(d, url, location)
+	r.fail(p)
+	return origin, path
 }
 
 // decode reads a JSON body into v, a struct with a json tag for each member.
-func (r *request) decode(v any) *Problem {
-	if _, p := r.mediaType(typeJSON); p != nil {
-		return p
-	}
-	text, p := r.readBody()
-	if p != nil {
-		return p
-	}
-	if len(text) == 0 {
-		return emptyBody()
+func (r *request) decode(v any) {
+	text, _ := r.body(typeJSON)
+	if r.problem != nil {
+		return
 	}
 	if err := shallow(text); err != nil {
-		return NewProblem(BadJSON, "the body "+err.Error())
+		r.fail(NewProblem(BadJSON, "the body "+err.Error()))
+		return
 	}
-	return bodyProblem("body", unmarshal(text, v))
+	r.fail(bodyProblem("body", unmarshal(text, v)))
 }
 
-// unmarshal reads JSON strictly.
-func unmarshal(text []byte, v any) error {
-	return jsonv2.Unmarshal(text, v, jsonv2.RejectUnknownMembers(true))
-}
-
-func emptyBody() *Problem {
-	return NewProblem(BadJSON, "the body is empty: it must be a JSON object")
-}
-
-// mediaType returns the media type of the body, one of those known. JSON is also what has no type
-// and what has the type that curl -d sends.
-func (r *request) mediaType(known ...string) (string, *Problem) {
+// body returns the body, whose size and time a Gate limits, and its media type, one of those
+// known. JSON is also a body without a type, and with the type that curl -d sends.
+func (r *request) body(known ...string) (text []byte, media string) {
 	media, _, err := mime.ParseMediaType(cmp.Or(r.Header.Get("Content-Type"), typeJSON))
 	if media == "application/x-www-form-urlencoded" || strings.HasSuffix(media, "+json") {
 		media = typeJSON
 	}
 	if err != nil || !slices.Contains(known, media) {
-		return "", NewProblem(UnsupportedType, "the Content-Type must be "+strings.Join(known, " or "))
+		r.fail(NewProblem(UnsupportedType, "the Content-Type must be "+strings.Join(known, " or ")))
+		return nil, ""
 	}
-	return media, nil
+	text, err = io.ReadAll(r.Body)
+	switch {
+	case err != nil:
+		r.fail(NewProblem(BadJSON, "the body ended before its Content-Length: send all of it"))
+	case len(text) == 0 && media == typeJSON:
+		r.fail(NewProblem(BadJSON, "the body is empty: it must be a JSON object"))
+	}
+	return text, media
 }
 
-// readBody reads the body, whose size and time a Gate limits.
-func (r *request) readBody() ([]byte, *Problem) {
-	text, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, NewProblem(BadJSON, "the body ended before its Content-Length: send all of it")
-	}
-	return text, nil
+// unmarshal reads JSON strictly.
+func unmarshal(text []byte, v any) error {
+	return jsonv2.Unmarshal(text, v, jsonv2.RejectUnknownMembers(true))
 }
 
 // bodyProblem returns the problem of a body, or of the part at a location, that cannot be decoded.
