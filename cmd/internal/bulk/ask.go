@@ -1,7 +1,6 @@
 package bulk
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -89,8 +88,9 @@ type evaluator struct {
 	AskOptions
 	crawlers []crawler // in the order of rows
 	all      robots.Crawlers
-	known    map[withoutBody]*ruleSet
-	row      Verdict // reused by write
+	known    map[basis]*ruleSet // the last ones
+	size     int                // bytes of their bodies
+	row      Verdict            // reused by write
 }
 
 // A crawler is one of the agents in one of its dialects.
@@ -100,19 +100,22 @@ type crawler struct {
 	paths   []robots.Path // of AskOptions
 }
 
-// withoutBody is the key of the rules of captures without a body.
-type withoutBody struct {
+// A basis is what the rules of a capture depend on.
+type basis struct {
+	sha256         string
+	truncated      bool
 	outcome, cause string
 	status, hops   int32
 }
 
-func (c *Capture) withoutBody() withoutBody { return withoutBody{c.Outcome, c.Cause, c.Status, c.Hops} }
-
-// maxWithoutBody limits the rules that are kept: a site can invent status codes.
-const maxWithoutBody = 1000
+// Limits of the rules that an evaluator keeps: neighbors and mirrors share files.
+const (
+	maxKnown      = 1000
+	maxKnownBytes = 16 << 20
+)
 
 func newEvaluator(o AskOptions) (*evaluator, error) {
-	a := &evaluator{AskOptions: o, known: map[withoutBody]*ruleSet{}}
+	a := &evaluator{AskOptions: o, known: map[basis]*ruleSet{}}
 	paths := map[robots.Escapes][]robots.Path{}
 	for _, tokens := range o.Agents {
 		seen := map[string]bool{}
@@ -147,12 +150,6 @@ func (o *AskOptions) paths(d robots.Dialect) (paths []robots.Path, err error) {
 		paths = append(paths, path)
 	}
 	return paths, nil
-}
-
-// answers are the results of one capture. Crawlers with the same rules share theirs.
-type answers struct {
-	Results []result // of all paths for the first rules, then for the next
-	Index   []int    // as in a ruleSet
 }
 
 // A result is the verdict for one path.
@@ -191,6 +188,8 @@ type ruleSet struct {
 	first  []int // crawler of each of them, which has its dialect
 	access []access.Access
 	index  []int // the rules of each crawler
+
+	results []result // of all paths for the first rules, then for the next
 }
 
 // ruleSet collects distinct rules and proves their access.
@@ -215,18 +214,19 @@ func (a *evaluator) ruleSet(all []*robots.Rules) *ruleSet {
 	return s
 }
 
-// ask evaluates the paths. Without rules, the verdicts are unknown.
-func (a *evaluator) ask(s *ruleSet) *answers {
+// ask returns the results of the paths. Without rules, the verdicts are unknown.
+func (a *evaluator) ask(s *ruleSet) *ruleSet {
 	if s == nil {
-		return &answers{slices.Repeat([]result{unknown}, len(a.Paths)), make([]int, len(a.crawlers))}
+		return &ruleSet{index: make([]int, len(a.crawlers)), results: slices.Repeat([]result{unknown}, len(a.Paths))}
 	}
-	out := &answers{Index: s.index}
-	for i, r := range s.rules {
-		for _, path := range a.crawlers[s.first[i]].paths {
-			out.Results = append(out.Results, resultOf(r, r.Match(path), s.access[i]))
+	if s.results == nil {
+		for i, r := range s.rules {
+			for _, path := range a.crawlers[s.first[i]].paths {
+				s.results = append(s.results, resultOf(r, r.Match(path), s.access[i]))
+			}
 		}
 	}
-	return out
+	return s
 }
 
 // resultOf returns the result of a verdict. An undecided verdict is never a permission:
@@ -264,22 +264,44 @@ func valid(s string) string {
 	return string([]rune(s))
 }
 
-// without returns the rules for a capture without a body, nil if the archive holds no answer of
-// the site, which is neither allowed nor disallowed.
-func (a *evaluator) without(c *Capture) (*ruleSet, error) {
-	key := c.withoutBody()
-	if s := a.known[key]; s != nil || !c.Answered() {
+// rulesOf returns the rules for a capture, nil if the archive holds no answer of the site, which
+// is neither allowed nor disallowed.
+func (a *evaluator) rulesOf(c *held) (*ruleSet, error) {
+	if !c.Answered() {
+		return nil, nil
+	}
+	var key basis
+	if c.hasBody() {
+		key = basis{sha256: c.SHA256, truncated: c.Truncated}
+	} else {
+		key = basis{outcome: c.Outcome, cause: c.Cause, status: c.Status, hops: c.Hops}
+	}
+	if s := a.known[key]; s != nil {
 		return s, nil
 	}
-	rules, err := a.captureRules(c)
+	rules, n, err := a.rules(c)
 	if err != nil {
 		return nil, err
 	}
-	if len(a.known) == maxWithoutBody {
+	if a.size += n; len(a.known) >= maxKnown || a.size > maxKnownBytes {
 		clear(a.known)
+		a.size = n
 	}
 	a.known[key] = a.ruleSet(rules)
 	return a.known[key], nil
+}
+
+// rules returns the rules of a capture for each crawler, and the size of its body.
+func (a *evaluator) rules(c *held) (rules []*robots.Rules, size int, err error) {
+	if !c.hasBody() {
+		rules, err = a.captureRules(&c.Capture)
+		return rules, 0, err
+	}
+	body, err := c.body()
+	if err != nil {
+		return nil, 0, err
+	}
+	return a.bodyRules(body, c.Truncated), len(body), nil
 }
 
 // unknown is the result without an answer.
@@ -291,29 +313,16 @@ func (a *evaluator) shard(ctx context.Context, parts []part, format string, p *P
 	if err != nil {
 		return counts, err
 	}
-	var last []byte
-	var of *answers
-	for c, err := range evaluated(ctx, p.Scratch(), parts, "", "", func(body []byte, truncated bool) ([]byte, error) {
-		return json.Marshal(a.ask(a.ruleSet(a.bodyRules(body, truncated))))
-	}) {
+	for c, err := range captures(ctx, &p.scratch, parts, "", "") {
 		if err != nil {
 			return counts, err
 		}
-		switch {
-		case !c.hasBody():
-			rules, err := a.without(&c.Capture)
-			if err != nil {
-				return counts, fmt.Errorf("%s row %d: %w", parts[0].captures.Name, counts.Captures, err)
-			}
-			last, of = nil, a.ask(rules)
-		case !bytes.Equal(c.value, last): // neighbors share files
-			last, of = c.value, new(answers)
-			if err := json.Unmarshal(c.value, of); err != nil {
-				return counts, err
-			}
+		rules, err := a.rulesOf(&c)
+		if err != nil {
+			return counts, fmt.Errorf("%s row %d: %w", parts[0].captures.Name, counts.Captures, err)
 		}
 		counts.Captures++
-		if err := a.write(w, &c.Capture, of); err != nil {
+		if err := a.write(w, &c.Capture, a.ask(rules)); err != nil {
 			return counts, err
 		}
 	}
@@ -321,15 +330,15 @@ func (a *evaluator) shard(ctx context.Context, parts []part, format string, p *P
 }
 
 // write writes the rows of a capture.
-func (a *evaluator) write(w *table[Verdict], c *Capture, of *answers) error {
+func (a *evaluator) write(w *table[Verdict], c *Capture, of *ruleSet) error {
 	row := &a.row
 	*row = Verdict{SURT: c.SURT, Origin: c.Origin, Fetched: c.Fetched.UTC(), Outcome: c.Outcome, Engine: Engine(), Input: c.Input, Offset: c.Offset}
 	for k := range a.crawlers {
 		row.Agent, row.Dialect = a.crawlers[k].name, a.crawlers[k].dialect.Name
-		at := of.Index[k] * len(a.Paths)
+		at := of.index[k] * len(a.Paths)
 		for i, path := range a.Paths {
 			row.Path = path
-			t := &of.Results[at+i]
+			t := &of.results[at+i]
 			row.Verdict, row.Reason, row.Line, row.Directive, row.Pattern = t.Verdict, t.Reason, t.Line, t.Directive, t.Pattern
 			row.Group, row.Access, row.CrawlDelay = t.Group, t.Access, t.CrawlDelay
 			if err := w.Write(row); err != nil {

@@ -68,10 +68,9 @@ func (o AskOptions) DiffTask(dir, format, before, after string) (*Task, error) {
 
 // A side is one snapshot, read a site at a time.
 type side struct {
-	*keyed
-	next func() (valued, error, bool)
-	now  valued // the decisive capture of the current site
-	more bool   // there is one
+	next func() (held, error, bool)
+	now  held // the decisive capture of the current site
+	more bool // there is one
 }
 
 // advance goes to the next site.
@@ -80,10 +79,10 @@ func (s *side) advance() (err error) {
 	return err
 }
 
-// decisive yields one capture of each site: the last answer, else the last failure, else the
-// last capture.
-func (k *keyed) decisive(yield func(valued, error) bool) {
-	rank := func(c *valued) int {
+// decisive yields one of the captures of each site: the last answer, else the last failure, else
+// the last capture.
+func decisive(all iter.Seq2[held, error]) iter.Seq2[held, error] {
+	rank := func(c *held) int {
 		switch {
 		case c.hasBody() || c.Outcome == fetch.Unavailable.String():
 			return 2
@@ -92,24 +91,26 @@ func (k *keyed) decisive(yield func(valued, error) bool) {
 		}
 		return 0
 	}
-	var best valued
-	for c, err := range k.captures {
-		switch {
-		case err != nil:
-			yield(c, err)
-			return
-		case best.Origin == "" || c.Origin == best.Origin:
-			if rank(&c) >= rank(&best) {
+	return func(yield func(held, error) bool) {
+		var best held
+		for c, err := range all {
+			switch {
+			case err != nil:
+				yield(c, err)
+				return
+			case best.Origin == "" || c.Origin == best.Origin:
+				if rank(&c) >= rank(&best) {
+					best = c
+				}
+			case !yield(best, nil):
+				return
+			default:
 				best = c
 			}
-		case !yield(best, nil):
-			return
-		default:
-			best = c
 		}
-	}
-	if best.Origin != "" {
-		yield(best, nil)
+		if best.Origin != "" {
+			yield(best, nil)
+		}
 	}
 }
 
@@ -121,14 +122,9 @@ func (a *evaluator) diff(ctx context.Context, parts [2][]part, s Shard, format s
 	}
 	var sides [2]side
 	for i := range sides {
-		k, err := gather(ctx, p.Scratch(), overlapping(parts[i], s.From, s.To), s.From, s.To)
-		if err != nil {
-			return counts, err
-		}
-		defer k.close()
-		next, stop := iter.Pull2(k.decisive)
+		next, stop := iter.Pull2(decisive(captures(ctx, &p.scratch, overlapping(parts[i], s.From, s.To), s.From, s.To)))
 		defer stop()
-		sides[i] = side{keyed: k, next: next}
+		sides[i].next = next
 		if err := sides[i].advance(); err != nil {
 			return counts, err
 		}
@@ -181,19 +177,11 @@ func (a *evaluator) changes(before, after *side) ([]Diff, error) {
 		return a.every(one.Origin, Same), nil
 	}
 	var rules [2][]*robots.Rules
-	for i, s := range []*side{before, after} {
-		if !s.now.hasBody() {
-			var err error
-			if rules[i], err = a.captureRules(&s.now.Capture); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		body, err := s.body(&s.now)
-		if err != nil {
+	for i, c := range []*held{one, two} {
+		var err error
+		if rules[i], _, err = a.rules(c); err != nil {
 			return nil, err
 		}
-		rules[i] = a.bodyRules(body, s.now.Truncated)
 	}
 	type pair struct{ before, after *robots.Rules }
 	known := map[pair]Diff{}

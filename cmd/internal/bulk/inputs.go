@@ -5,6 +5,7 @@ import (
 	"archive/zip"
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -119,37 +120,27 @@ func (o *PackOptions) Inputs(names []string) ([]Input, error) {
 // localInputs adds a file or the files of a folder.
 func (o *PackOptions) localInputs(name string, found map[string]Input) error {
 	name = filepath.Clean(name)
-	info, err := os.Stat(name)
-	if err != nil {
-		return err
-	}
-	if !info.IsDir() {
-		in, _, err := describe(name, false)
-		found[in.Name] = in
-		return err
-	}
-	var loose []Input
-	err = eachFile(name, func(file string) error {
-		in, is, err := describe(file, true)
-		switch {
-		case err != nil:
+	folder := Input{Name: filepath.ToSlash(name) + "/"} // of its loose files
+	sum := sha256.New()
+	err := eachFile(name, func(file string) error {
+		in, is, modified, err := describe(file, file != name)
+		if err != nil {
 			return err
-		case is == formFile && o.Files:
-			loose = append(loose, in)
-		default:
+		}
+		if is == formFile || is == formLines { // its records take their times from it
+			in.Hash += "@" + modified.UTC().Format(timeForm)
+		}
+		if o.Files && is == formFile && file != name {
+			fmt.Fprintln(sum, in.Name, in.Hash)
+			folder.Size += in.Size
+			folder.Hash = hex.EncodeToString(sum.Sum(nil))
+		} else {
 			found[in.Name] = in
 		}
 		return nil
 	})
-	if len(loose) > 0 {
-		in := Input{Name: filepath.ToSlash(name) + "/"}
-		sum := sha256.New()
-		for _, f := range loose { // in the order of eachFile
-			fmt.Fprintln(sum, f.Name, f.Hash)
-			in.Size += f.Size
-		}
-		in.Hash = hex.EncodeToString(sum.Sum(nil))
-		found[in.Name] = in
+	if folder.Hash != "" {
+		found[folder.Name] = folder
 	}
 	return err
 }
@@ -172,42 +163,39 @@ func eachFile(root string, fn func(file string) error) error {
 	})
 }
 
-// describe returns the input of a file and its form. The hash is that of its size and of
-// its first and last hashedBytes: to read all files before the work begins would double it.
-// A form without times of its own takes that of the file, which is then part of the hash.
-func describe(name string, inFolder bool) (in Input, is form, err error) {
+// describe returns the input of a file, its form, and its time. The hash is that of its size
+// and of its first and last hashedBytes: to read all files before the work begins would double
+// it.
+func describe(name string, inFolder bool) (in Input, is form, modified time.Time, err error) {
 	in.Name = filepath.ToSlash(name)
 	f, err := os.Open(name)
 	if err != nil {
-		return in, "", err
+		return in, "", modified, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return in, "", err
+		return in, "", modified, err
 	}
 	if !info.Mode().IsRegular() {
-		return in, "", fmt.Errorf("%s is not a regular file", name)
+		return in, "", modified, fmt.Errorf("%s is not a regular file", name)
 	}
 	in.Size = info.Size()
 	head := make([]byte, min(hashedBytes, in.Size))
 	if _, err := io.ReadFull(f, head); err != nil {
-		return in, "", fmt.Errorf("%s: %w", name, err)
+		return in, "", modified, fmt.Errorf("%s: %w", name, err)
 	}
 	sum := sha256.New()
 	fmt.Fprintln(sum, in.Size)
 	sum.Write(head)
 	if _, err := io.Copy(sum, io.NewSectionReader(f, max(in.Size-hashedBytes, 0), hashedBytes)); err != nil {
-		return in, "", err
+		return in, "", modified, err
 	}
 	in.Hash = hex.EncodeToString(sum.Sum(nil))
 	if is = formOf(head[:min(sniffBytes, len(head))]); inFolder && is == formLines && !isLines(name) {
 		is = formFile
 	}
-	if is == formFile || is == formLines {
-		in.Hash += "@" + info.ModTime().UTC().Format(timeForm)
-	}
-	return in, is, nil
+	return in, is, info.ModTime(), nil
 }
 
 const hashedBytes = 64 << 10
@@ -264,7 +252,8 @@ func (r *inputReader) read(ctx context.Context, in Input) error {
 func (r *inputReader) folder(ctx context.Context, in Input) error {
 	root := filepath.FromSlash(strings.TrimSuffix(in.Name, "/"))
 	return eachFile(root, func(file string) error {
-		if err := ctx.Err(); err != nil {
+		in, is, modified, err := describe(file, true)
+		if err = cmp.Or(err, ctx.Err()); err != nil || is != formFile {
 			return err
 		}
 		f, err := os.Open(file)
@@ -272,23 +261,11 @@ func (r *inputReader) folder(ctx context.Context, in Input) error {
 			return err
 		}
 		defer f.Close()
-		info, err := f.Stat()
-		if err != nil {
-			return err
-		}
-		b := bufio.NewReaderSize(f, 4<<10)
-		head, err := b.Peek(sniffBytes)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return err
-		}
-		if is := formOf(head); is != formFile && (is != formLines || isLines(file)) {
-			return nil
-		}
 		below, err := filepath.Rel(root, file)
 		if err != nil {
 			return err
 		}
-		return r.file(filepath.ToSlash(file), filepath.ToSlash(below), b, info.ModTime())
+		return r.file(in.Name, filepath.ToSlash(below), f, modified)
 	})
 }
 

@@ -1,6 +1,7 @@
 package bulk
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -51,35 +52,38 @@ func (o JoinOptions) JoinTask(dir, format, snapshot string, lists []string) (*Ta
 	t := newTask(verbJoin, dir, format, tableJoined)
 	lists = slices.Sorted(slices.Values(lists))
 	lists = slices.Compact(lists)
-	var files []listFile
+	var first []string // the first site of each list
 	held, asked := int64(0), int64(0)
 	for _, p := range parts {
 		held += p.captures.Size + p.bodies.Size
 	}
 	for _, name := range lists {
-		l, err := describeList(name, !o.Sort)
+		in, _, _, err := describe(name, false)
 		if err != nil {
 			return nil, err
 		}
-		asked += l.Size
-		files = append(files, l)
-		t.Inputs = append(t.Inputs, l.Input)
+		site := ""
+		if !o.Sort {
+			if site, err = firstSite(name); err != nil {
+				return nil, err
+			}
+		}
+		first = append(first, site)
+		asked += in.Size
+		t.Inputs = append(t.Inputs, in)
 	}
 	t.addParts(parts)
-	shards := min(len(files), max(minJoinShards, int(asked/max(held, 1))))
+	shards := min(len(lists), max(minJoinShards, int(asked/max(held, 1))))
 	for i := range shards {
-		s := Shard{Number: i}
-		for k := i * len(files) / shards; k < (i+1)*len(files)/shards; k++ {
+		from, to := i*len(lists)/shards, (i+1)*len(lists)/shards
+		s := Shard{Number: i, From: cmp.Or(first[from:to]...), To: cmp.Or(first[to:]...)}
+		for k := from; k < to; k++ {
 			s.Inputs = append(s.Inputs, k)
-			if f := files[k]; f.from != "" && (s.From == "" || f.from < s.From) {
-				s.From = f.from
-			}
-			s.To = max(s.To, files[k].to)
 		}
 		s.Inputs = append(s.Inputs, inputsOf(overlapping(parts, s.From, behind(s.To)))...)
 		t.Shards = append(t.Shards, s)
 	}
-	o.Lists = len(files)
+	o.Lists = len(lists)
 	if t.Options, err = json.Marshal(o); err != nil {
 		return nil, err
 	}
@@ -88,7 +92,7 @@ func (o JoinOptions) JoinTask(dir, format, snapshot string, lists []string) (*Ta
 		if err != nil {
 			return Counts{}, err
 		}
-		j := &joiner{evaluator: a, JoinOptions: o}
+		j := &joiner{evaluator: a, JoinOptions: o, last: s.To}
 		err = j.shard(ctx, t, parts, s, p)
 		return j.counts, err
 	}
@@ -113,46 +117,22 @@ type joiner struct {
 	results []result // of one URL, for each of the distinct rules
 	row     Joined
 
-	keyed *keyed
-	next  func() (valued, error, bool)
-	ahead valued // the first capture of the next key
+	next  func() (held, error, bool)
+	ahead held // the first capture of the next key
 	more  bool
 
 	key   string
-	sites map[string][]valued // of the key, by origin, by time
-	files map[keptBody]*ruleSet
-	size  int64 // of bodies in files
-
-	// State of the previous URL, which neighbors often share.
-	origin  robots.Origin
-	held    []valued // captures of the origin
-	inForce *valued  // of them
-	rules   *ruleSet
+	sites map[string][]held // of the key, by origin, by time
+	last  string            // the first key of the next shard, "" for none
 }
-
-// A keptBody is what the rules of a body depend on.
-type keptBody struct {
-	sha256    string
-	truncated bool
-}
-
-// Limits of the bodies whose rules a join keeps.
-const (
-	maxRuleSets     = 256
-	maxRuleSetBytes = 16 << 20
-)
 
 func (j *joiner) shard(ctx context.Context, t *Task, parts []part, s Shard, p *Part) (err error) {
 	if j.out, err = createTable[Joined](p, tableJoined, t.Format); err != nil {
 		return err
 	}
 	before := behind(s.To)
-	if j.keyed, err = gather(ctx, p.Scratch(), overlapping(parts, s.From, before), s.From, before); err != nil {
-		return err
-	}
-	defer j.keyed.close()
 	var stop func()
-	j.next, stop = iter.Pull2(j.keyed.captures)
+	j.next, stop = iter.Pull2(captures(ctx, &p.scratch, overlapping(parts, s.From, before), s.From, before))
 	defer stop()
 	if err := j.advance(); err != nil {
 		return err
@@ -166,7 +146,7 @@ func (j *joiner) shard(ctx context.Context, t *Task, parts []part, s Shard, p *P
 	read := readLists
 	if j.Sort {
 		read = func(lists []string, fn func(place, listed) (bool, error)) error {
-			return sortLists(p.Scratch(), lists, fn)
+			return sortLists(&p.scratch, lists, fn)
 		}
 	}
 	n := 0
@@ -189,9 +169,7 @@ func (j *joiner) advance() (err error) {
 
 // load loads the captures of a key.
 func (j *joiner) load(key string) error {
-	j.key, j.sites = strings.Clone(key), map[string][]valued{}
-	j.files, j.size = map[keptBody]*ruleSet{}, 0
-	j.origin, j.held, j.inForce = robots.Origin{}, nil, nil
+	j.key, j.sites = strings.Clone(key), map[string][]held{}
 	for j.more && j.ahead.SURT < key {
 		if err := j.advance(); err != nil {
 			return err
@@ -207,40 +185,14 @@ func (j *joiner) load(key string) error {
 	return nil
 }
 
-// look finds the last capture of the site that is not after a time, and its rules.
-func (j *joiner) look(at time.Time) (err error) {
-	i := sort.Search(len(j.held), func(i int) bool { return j.held[i].Fetched.After(at) })
+// inForce returns the last capture of an origin that is not after a time, nil without one.
+func (j *joiner) inForce(origin string, at time.Time) *held {
+	all := j.sites[origin]
+	i := sort.Search(len(all), func(i int) bool { return all[i].Fetched.After(at) })
 	if i == 0 {
-		j.inForce = nil
 		return nil
 	}
-	if c := &j.held[i-1]; c != j.inForce {
-		j.inForce = c
-		j.rules, err = j.rulesOf(c)
-	}
-	return err
-}
-
-// rulesOf returns the rules of a capture, nil if it has no answer.
-func (j *joiner) rulesOf(c *valued) (*ruleSet, error) {
-	if !c.hasBody() {
-		return j.without(&c.Capture)
-	}
-	key := keptBody{c.SHA256, c.Truncated}
-	if s := j.files[key]; s != nil {
-		return s, nil
-	}
-	if len(j.files) >= maxRuleSets || j.size > maxRuleSetBytes {
-		clear(j.files)
-		j.size = 0
-	}
-	body, err := j.keyed.body(c)
-	if err != nil {
-		return nil, err
-	}
-	j.files[key] = j.ruleSet(j.bodyRules(body, c.Truncated))
-	j.size += int64(len(body))
-	return j.files[key], nil
+	return &all[i-1]
 }
 
 // join writes the rows of a URL.
@@ -252,8 +204,11 @@ func (j *joiner) join(p place, l listed) error {
 		return fmt.Errorf("%s has no time: add a column at, or use --at", p)
 	}
 	if l.key != j.key && l.key != "" || j.sites == nil {
-		if l.key < j.key {
+		switch {
+		case l.key < j.key:
 			return fmt.Errorf("%s: %s comes after %s: lists must be sorted by SURT key; use --sort", p, ask.Clip(l.key), ask.Clip(j.key))
+		case j.last != "" && l.key > j.last:
+			return fmt.Errorf("%s: %s comes before %s of the next list: lists must be sorted by SURT key; use --sort", p, ask.Clip(l.key), ask.Clip(j.last))
 		}
 		if err := j.load(l.key); err != nil {
 			return err
@@ -267,24 +222,18 @@ func (j *joiner) join(p place, l listed) error {
 	if l.key != "" {
 		row.SURT = valid(j.key)
 	}
-	var capture *valued
-	origin, path, err := robots.ParseURL(l.url)
-	if err == nil {
-		if row.Origin = origin.String(); origin != j.origin {
-			j.origin, j.held, j.inForce = origin, j.sites[row.Origin], nil
-		}
-		if err := j.look(at); err != nil {
-			return err
-		}
-		row.Path = valid(path.String())
-		capture = j.inForce
-	}
 	results := j.results[:0]
 	var rules *ruleSet
-	if capture != nil {
-		age := (l.at - capture.Fetched.UnixMilli()) / 1000
-		row.Fetched, row.Offset, row.AgeS, row.Outcome, row.Input = &capture.Fetched, &capture.Offset, &age, capture.Outcome, capture.Input
-		rules = j.rules
+	origin, path, err := robots.ParseURL(l.url)
+	if err == nil {
+		row.Origin, row.Path = origin.String(), valid(path.String())
+		if c := j.inForce(row.Origin, at); c != nil {
+			age := (l.at - c.Fetched.UnixMilli()) / 1000
+			row.Fetched, row.Offset, row.AgeS, row.Outcome, row.Input = &c.Fetched, &c.Offset, &age, c.Outcome, c.Input
+			if rules, err = j.rulesOf(c); err != nil {
+				return err
+			}
+		}
 	}
 	if rules != nil {
 		for i, r := range rules.rules {

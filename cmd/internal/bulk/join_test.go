@@ -220,7 +220,7 @@ func TestListQuote(t *testing.T) {
 			more = append(more, strings.NewReader(rest))
 		}
 		unread := strings.NewReader(rest)
-		err := readTextList(io.MultiReader(append(more, unread)...), "list.csv", false, func(place, listed) (bool, error) { return true, nil })
+		err := readTextList(io.MultiReader(append(more, unread)...), "list.csv", func(place, listed) (bool, error) { return true, nil })
 		if err == nil || !strings.HasPrefix(err.Error(), "list.csv: ") || !strings.Contains(err.Error(), want) || unread.Len() < len(rest) {
 			t.Errorf("%.40q: %v, and %d of %d bytes are unread", text, err, unread.Len(), len(rest))
 		}

@@ -3,26 +3,22 @@ package bulk
 import (
 	"bufio"
 	"bytes"
-	"crypto/sha256"
+	"cmp"
 	"encoding/binary"
 	"encoding/csv"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
-	"unsafe"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
-	"github.com/robotskit/robots/cmd/internal/batch"
 )
 
 // This file reads lists of URLs: JSON Lines, CSV, CDXJ (each also gzip or zstd), and Parquet
@@ -35,7 +31,7 @@ var (
 	keyColumns = []string{"url_surtkey", "urlkey"}
 )
 
-// A listed is a URL of a list. Its texts are valid until the next one is read.
+// A listed is a URL of a list.
 type listed struct {
 	url string
 	at  int64  // milliseconds since 1970, or noTime
@@ -95,24 +91,21 @@ func readList(name string, fn func(p place, l listed) (more bool, err error)) er
 	defer f.Close()
 	var magic [4]byte
 	if _, err := f.ReadAt(magic[:], 0); err == nil && string(magic[:]) == "PAR1" {
-		return readParquetList(f, name, false, fn)
+		return readParquetList(f, name, fn)
 	}
-	return readTextList(f, name, false, fn)
+	return readTextList(f, name, fn)
 }
 
-func readParquetList(f *os.File, name string, last bool, fn func(p place, l listed) (bool, error)) error {
+func readParquetList(f *os.File, name string, fn func(p place, l listed) (bool, error)) error {
 	n := 0
 	var failed error // that of fn names the row
-	err := readCells(f, [][]string{urlColumns, atColumns, keyColumns}, last, func(row []cell, has []bool) (bool, error) {
-		if !has[0] {
-			return false, errors.New("it has no column url")
-		}
+	err := readCells(f, [][]string{urlColumns, atColumns, keyColumns}, func(row []cell) (bool, error) {
 		n++
 		p := place{name, "row", n}
-		l := listed{url: textOf(row[0].text), at: millis(row[1].time), key: textOf(row[2].text)}
-		if len(row[1].text) > 0 {
+		l := listed{url: row[0].text, at: millis(row[1].time), key: row[2].text}
+		if row[1].text != "" {
 			var err error
-			if l.at, err = listTime(textOf(row[1].text)); err != nil {
+			if l.at, err = listTime(row[1].text); err != nil {
 				return false, fmt.Errorf("row %d: %w", n, err)
 			}
 		}
@@ -127,9 +120,6 @@ func readParquetList(f *os.File, name string, last bool, fn func(p place, l list
 	return err
 }
 
-// textOf returns bytes as a text that shares their memory.
-func textOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
-
 // listTime parses a time as RFC 3339 or 14 digits, in milliseconds since 1970.
 func listTime(s string) (int64, error) {
 	if len(s) == 14 {
@@ -140,7 +130,7 @@ func listTime(s string) (int64, error) {
 	return millis(t), err
 }
 
-func readTextList(in io.Reader, name string, ends bool, fn func(p place, l listed) (bool, error)) error {
+func readTextList(in io.Reader, name string, fn func(p place, l listed) (bool, error)) error {
 	text, done, err := unpack(in)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -148,9 +138,12 @@ func readTextList(in io.Reader, name string, ends bool, fn func(p place, l liste
 	defer done()
 	b := bufio.NewReaderSize(text, 64<<10) // returns text itself if it is buffered
 	head, _ := b.Peek(sniffBytes)          // the error is returned by the next read
-	head = bytes.TrimPrefix(head, []byte("\ufeff"))
+	if bytes.HasPrefix(head, []byte("\ufeff")) {
+		_, _ = b.Discard(len("\ufeff"))
+		head = head[len("\ufeff"):]
+	}
 	if first := bytes.TrimLeft(head, " \t\r\n"); len(first) == 0 || first[0] == '{' || isCDXJ(first) {
-		return readLineList(b, name, ends, fn)
+		return readLineList(b, name, fn)
 	}
 	return readCSVList(b, name, fn)
 }
@@ -165,156 +158,82 @@ func isCDXJ(text []byte) bool {
 	return len(fields) > 2 && len(fields[1]) == 14 && len(bytes.Trim(fields[1], "0123456789")) == 0 && fields[2][0] == '{'
 }
 
-// readLineList reads JSON Lines and CDXJ, whose lines have a key and a time before. With
-// ends it reads the first line and the last.
-func readLineList(b *bufio.Reader, name string, ends bool, fn func(p place, l listed) (bool, error)) error {
-	var buffer, last []byte
-	lastAt := place{name, "line", 0}
+// readLineList reads JSON Lines and CDXJ, whose lines have a key and a time before.
+func readLineList(b *bufio.Reader, name string, fn func(p place, l listed) (bool, error)) error {
+	var line []byte
 	for n := 1; ; n++ {
 		var err error
-		buffer, _, err = readLimited(b, buffer)
-		line := buffer
+		line, _, err = readLimited(b, line)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return fmt.Errorf("%s line %d: %w", name, n, err)
 		}
-		if n == 1 {
-			line = bytes.TrimPrefix(line, []byte("\ufeff"))
-		}
-		line = bytes.TrimSpace(line)
-		if len(line) > 0 && line[0] != '!' {
+		if text := bytes.TrimSpace(line); len(text) > 0 && text[0] != '!' {
 			p := place{name, "line", n}
-			if ends && lastAt.n > 0 {
-				last, lastAt = append(last[:0], line...), p
-			} else {
-				lastAt = p
-				l, failed := readLine(p, line)
-				if failed != nil {
-					return failed
-				}
-				if more, err := fn(p, l); err != nil || !more {
-					return err
-				}
+			l, err := readLine(text)
+			if err != nil {
+				return fmt.Errorf("%s %w", p, err)
+			}
+			if more, err := fn(p, l); err != nil || !more {
+				return err
 			}
 		}
-		if err == nil {
-			continue
+		if err != nil {
+			return nil
 		}
-		if len(last) > 0 {
-			l, err := readLine(lastAt, last)
-			if err == nil {
-				_, err = fn(lastAt, l)
-			}
-			return err
-		}
-		return nil
 	}
 }
 
 // readLine reads a line of JSON or CDXJ.
-func readLine(p place, line []byte) (l listed, err error) {
-	l.at = noTime
+func readLine(line []byte) (l listed, err error) {
 	object := line
 	var key, at []byte
 	if line[0] != '{' {
 		key, object, _ = bytes.Cut(line, []byte(" "))
 		at, object, _ = bytes.Cut(object, []byte(" "))
 	}
-	var url, stated, named []byte
-	if len(at) > 0 { // the other members are not needed
-		var valid bool
-		if url, valid = batch.Member(object, urlColumns[0]); !valid {
-			return l, fmt.Errorf("%s is not JSON or CDXJ", p)
+	var row struct {
+		URL       *string `json:"url"`
+		At        string  `json:"at"`
+		FetchTime string  `json:"fetch_time"`
+		Timestamp string  `json:"timestamp"`
+		SURTKey   string  `json:"url_surtkey"`
+		URLKey    string  `json:"urlkey"`
+	}
+	switch err := json.Unmarshal(object, &row, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); {
+	case err != nil:
+		return l, fmt.Errorf("is not JSON or CDXJ: %w", err)
+	case row.URL == nil:
+		return l, errors.New("has no url")
+	}
+	l = listed{*row.URL, noTime, cmp.Or(string(key), row.SURTKey, row.URLKey)}
+	if stamp := cmp.Or(string(at), row.At, row.FetchTime, row.Timestamp); stamp != "" {
+		if l.at, err = listTime(stamp); err != nil {
+			return l, fmt.Errorf("is invalid: %w", err)
 		}
-		if string(url) == "null" {
-			url = nil
-		}
-	} else if _, valid := batch.Members(object, func(name string, value []byte) {
-		switch {
-		case string(value) == "null":
-		case name == urlColumns[0]:
-			url = value
-		case slices.Contains(atColumns, name):
-			stated = value
-		case slices.Contains(keyColumns, name):
-			named = value
-		}
-	}); !valid {
-		return l, fmt.Errorf("%s is not JSON or CDXJ", p)
-	}
-	if url == nil {
-		return l, fmt.Errorf("%s has no url", p)
-	}
-	if key == nil && named != nil {
-		l.key, err = stringOf(named)
-	} else {
-		l.key = textOf(key)
-	}
-	var stamp string
-	if at == nil && stated != nil && err == nil {
-		stamp, err = stringOf(stated)
-	} else {
-		stamp = textOf(at)
-	}
-	if err == nil {
-		l.url, err = stringOf(url)
-	}
-	if err == nil && stamp != "" {
-		l.at, err = listTime(stamp)
-	}
-	if err != nil {
-		return l, fmt.Errorf("%s: %w", p, err)
 	}
 	l.withKey()
 	return l, nil
-}
-
-// stringOf returns the value of a JSON string, which can share memory with the text.
-func stringOf(text []byte) (s string, err error) {
-	if text[0] == '"' && bytes.IndexByte(text, '\\') < 0 && utf8.Valid(text) {
-		return textOf(text[1 : len(text)-1]), nil
-	}
-	if json.Unmarshal(text, &s) != nil {
-		return "", fmt.Errorf("%s is not a string", ask.Clip(string(text)))
-	}
-	return s, nil
 }
 
 // records reads CSV. An unclosed quote makes the rest of the file one record, so a record is
 // limited to maxLine bytes.
 type records struct {
 	*csv.Reader
-	text recordText
-}
-
-// recordText ends after maxLine bytes of a record; package csv then reports where it begins.
-type recordText struct {
-	in   io.Reader
-	left int
-	cut  bool
-}
-
-func (t *recordText) Read(p []byte) (int, error) {
-	if t.left == 0 {
-		t.cut = true
-		return 0, io.EOF
-	}
-	n, err := t.in.Read(p[:min(len(p), t.left)])
-	t.left -= n
-	return n, err
+	text *io.LimitedReader // ends after that many; package csv then reports where the record begins
 }
 
 func newRecords(in io.Reader) *records {
-	r := &records{text: recordText{in: in}}
-	r.Reader = csv.NewReader(bufio.NewReaderSize(&r.text, 64<<10))
+	text := &io.LimitedReader{R: in}
+	r := &records{csv.NewReader(bufio.NewReaderSize(text, 64<<10)), text}
 	r.ReuseRecord = true
 	return r
 }
 
 // next returns a record, valid until the next call.
 func (r *records) next() ([]string, error) {
-	r.text.left = maxLine
+	r.text.N = maxLine
 	row, err := r.Read()
-	if !r.text.cut {
+	if r.text.N > 0 {
 		return row, err
 	}
 	line := 1
@@ -335,7 +254,7 @@ func readCSVList(b *bufio.Reader, name string, fn func(p place, l listed) (bool,
 	find := func(names []string) int {
 		for _, want := range names {
 			for i, have := range head {
-				if strings.EqualFold(strings.TrimSpace(strings.TrimPrefix(have, "\ufeff")), want) {
+				if strings.EqualFold(strings.TrimSpace(have), want) {
 					return i
 				}
 			}
@@ -372,69 +291,13 @@ func readCSVList(b *bufio.Reader, name string, fn func(p place, l listed) (bool,
 	}
 }
 
-// A listFile is a list and the sites from its first to its last. In a list that is to be
-// sorted these are the least and the greatest.
-type listFile struct {
-	Input
-	from, to string
-}
-
-// describeList reads a list once, for its hash and its sites.
-func describeList(name string, sorted bool) (l listFile, err error) {
-	l.Name = filepath.ToSlash(name)
-	f, err := os.Open(name)
-	if err != nil {
-		return l, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return l, err
-	}
-	if !info.Mode().IsRegular() {
-		return l, fmt.Errorf("%s is not a regular file", name)
-	}
-	l.Size = info.Size()
-	sum := sha256.New()
-	note := func(row listed) {
-		if row.key == "" {
-			return
-		}
-		if l.from == "" || row.key < l.from {
-			l.from = strings.Clone(row.key)
-		}
-		if row.key > l.to {
-			l.to = strings.Clone(row.key)
-		}
-	}
-	see := func(_ place, row listed) (bool, error) {
-		note(row)
-		return true, nil
-	}
-	var magic [4]byte
-	if _, err := f.ReadAt(magic[:], 0); err == nil && string(magic[:]) == "PAR1" {
-		if _, err := io.Copy(sum, f); err != nil {
-			return l, err
-		}
-		if sorted {
-			err = readParquetList(f, l.Name, false, func(_ place, row listed) (bool, error) {
-				note(row)
-				return row.key == "", nil
-			})
-		}
-		if err == nil {
-			err = readParquetList(f, l.Name, sorted, see)
-		}
-		l.Hash = hex.EncodeToString(sum.Sum(nil))
-		return l, err
-	}
-	in := io.TeeReader(f, sum)
-	if err := readTextList(in, l.Name, sorted, see); err != nil {
-		return l, err
-	}
-	_, err = io.Copy(io.Discard, in) // the rest is part of the hash
-	l.Hash = hex.EncodeToString(sum.Sum(nil))
-	return l, err
+// firstSite returns the site of the first URL of a list that has one, else "".
+func firstSite(name string) (site string, err error) {
+	err = readList(name, func(_ place, l listed) (bool, error) {
+		site = l.key
+		return site == "", nil
+	})
+	return site, err
 }
 
 // readLists is readList for several lists, one after another.
@@ -448,9 +311,8 @@ func readLists(names []string, fn func(p place, l listed) (bool, error)) error {
 }
 
 // sortLists is readLists for lists in any order: it sorts them by site first.
-func sortLists(scratch string, names []string, fn func(p place, l listed) (bool, error)) error {
-	s := newSorter(scratch)
-	defer s.close()
+func sortLists(tmp *scratch, names []string, fn func(p place, l listed) (bool, error)) error {
+	s := newSorter(tmp)
 	var value []byte
 	for i, name := range names {
 		if err := readList(name, func(p place, l listed) (bool, error) {

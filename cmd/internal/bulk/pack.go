@@ -1,7 +1,6 @@
 package bulk
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
@@ -270,8 +269,7 @@ func (l *damageLog) add(d Damaged) {
 
 // part makes the captures and bodies of a range of sites.
 func (v *archive) part(ctx context.Context, t *Task, s Shard, p *Part) (counts Counts, err error) {
-	bodies := newSorter(p.Scratch())
-	defer bodies.close()
+	bodies := newSorter(&p.scratch)
 	if s.Number == 0 {
 		if err := v.writeDamage(p); err != nil {
 			return counts, err
@@ -373,31 +371,6 @@ func createTable[T any](p *Part, name, format string, sorted ...string) (*table[
 	}
 	return writeTable[T](out, format, sorted...)
 }
-
-// sortKey orders answers by site, time and place in the inputs.
-func (a *answer) sortKey(input uint32) ([]byte, error) {
-	c, err := captureOf(a)
-	if err != nil {
-		return nil, err
-	}
-	return c.sortKey(input), nil
-}
-
-func (c *Capture) sortKey(input uint32) []byte {
-	b := append([]byte(c.SURT), 0)
-	b = append(append(b, c.Origin...), 0)
-	b = binary.BigEndian.AppendUint64(b, uint64(c.Fetched.UnixMilli())^signBit)
-	b = binary.BigEndian.AppendUint32(b, input)
-	return binary.BigEndian.AppendUint64(b, uint64(c.Offset))
-}
-
-// surtOf and inputOf return parts of a sort key.
-func surtOf(key []byte) string {
-	surt, _, _ := bytes.Cut(key, []byte{0})
-	return string(surt)
-}
-
-func inputOf(key []byte) uint32 { return binary.BigEndian.Uint32(key[len(key)-12:]) }
 
 // captureOf returns the row of an answer without its outcome.
 func captureOf(a *answer) (*Capture, error) {

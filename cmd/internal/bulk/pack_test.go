@@ -127,7 +127,7 @@ func snapshot(t *testing.T, dir string) *packed {
 		t.Fatal(err)
 	}
 	p := &packed{dir: task.Dir, bodies: map[string]string{}, damaged: map[string]int64{}}
-	var before []byte
+	before := ""
 	for _, s := range task.Shards {
 		held := map[string]bool{}
 		for b, err := range readTable[Body](task.path(tableBodies, task.Name(s))) {
@@ -147,11 +147,11 @@ func snapshot(t *testing.T, dir string) *packed {
 			if c.SHA256 != "" && !held[c.SHA256] {
 				t.Errorf("%s: its body is not in its shard", c.URL)
 			}
-			key := c.sortKey(0)
-			if bytes.Compare(key[:len(key)-12], before) < 0 {
+			key := fmt.Sprintf("%s\x00%s\x00%020d", c.SURT, c.Origin, c.Fetched.UnixMilli())
+			if key < before {
 				t.Errorf("%s is out of order", c.URL)
 			}
-			before = key[:len(key)-12]
+			before = key
 			c.Fetched = c.Fetched.UTC()
 			p.captures = append(p.captures, c)
 		}

@@ -1,10 +1,12 @@
 package bulk
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -16,14 +18,59 @@ const (
 	errorsDir = "errors"
 )
 
+// A scratch is a folder of temporary files. It owns them: only close removes files.
+type scratch struct {
+	dir   string
+	files []*os.File
+}
+
+// create creates a file with a name, or with any for "".
+func (s *scratch) create(name string) (f *os.File, err error) {
+	if name == "" {
+		f, err = os.CreateTemp(s.dir, "")
+	} else {
+		f, err = os.Create(filepath.Join(s.dir, name))
+	}
+	if err == nil {
+		s.files = append(s.files, f)
+	}
+	return f, err
+}
+
+// write writes sorted pairs to a file.
+func (s *scratch) write(pairs iter.Seq2[pair, error]) (*pairFile, error) {
+	f, err := s.create("")
+	if err != nil {
+		return nil, err
+	}
+	w := pairWriter{out: bufio.NewWriterSize(f, 64<<10)}
+	for p, err := range pairs {
+		if err == nil {
+			err = w.add(p)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return w.file(f), w.out.Flush()
+}
+
+// close closes all files and removes the folder.
+func (s *scratch) close() {
+	for _, f := range s.files {
+		f.Close() // again, if it is one of a table
+	}
+	os.RemoveAll(s.dir)
+}
+
 // A Part collects the files of one shard in a folder of its own. Commit makes them durable
 // and renames them, the one of the last table last: then the shard is done. A file with its
 // final name is complete.
 type Part struct {
-	task  *Task
-	name  string
-	dir   string
-	files map[string]*os.File
+	scratch
+	task   *Task
+	name   string
+	tables map[string]*os.File
 }
 
 // newPart begins to write a shard.
@@ -34,42 +81,31 @@ func newPart(t *Task, name string) (*Part, error) {
 			return nil, err
 		}
 		dir, err := os.MkdirTemp(tmp, name+"-*")
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // another process removed the empty folder
+		if !errors.Is(err, fs.ErrNotExist) { // else another process removed the empty folder
+			return &Part{scratch{dir: dir}, t, name, map[string]*os.File{}}, err
 		}
-		if err != nil {
-			return nil, err
-		}
-		return &Part{task: t, name: name, dir: dir, files: map[string]*os.File{}}, nil
 	}
 }
-
-// Scratch returns a folder for temporary files on the file system of the output.
-func (p *Part) Scratch() string { return p.dir }
 
 // Create returns an unbuffered writer of the part of a table. Each table is created once,
 // except the optional table errors, which is errors/NAME.damaged.jsonl.
 func (p *Part) Create(table string) (io.Writer, error) {
-	if p.files[table] != nil {
+	if p.tables[table] != nil {
 		return nil, fmt.Errorf("table %s is created twice", table)
 	}
-	f, err := os.Create(filepath.Join(p.dir, filepath.Base(p.task.path(table, table))))
-	if err != nil {
-		return nil, err
-	}
-	p.files[table] = f
-	return f, nil
+	f, err := p.create(table)
+	p.tables[table] = f
+	return f, err
 }
 
-// commit gives all parts their final names, and removes what killed processes left of the
-// same shard.
+// commit gives all parts their final names.
 func (p *Part) commit() error {
 	tables := p.task.Tables
-	if p.files[errorsDir] != nil {
+	if p.tables[errorsDir] != nil {
 		tables = append([]string{errorsDir}, tables...)
 	}
 	for _, table := range tables {
-		f := p.files[table]
+		f := p.tables[table]
 		if f == nil {
 			return fmt.Errorf("%s has no part of table %s", p.name, table)
 		}
@@ -82,11 +118,7 @@ func (p *Part) commit() error {
 			return &stopError{err}
 		}
 	}
-	left, err := filepath.Glob(filepath.Join(p.task.Dir, tmpDir, p.name+"-*"))
-	for _, dir := range left {
-		err = errors.Join(err, os.RemoveAll(dir))
-	}
-	return err
+	return nil
 }
 
 // publish gives the part of a table its name.
@@ -95,19 +127,10 @@ func (p *Part) publish(table string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	if err := os.Rename(p.files[table].Name(), p.task.path(table, p.name)); err != nil {
+	if err := os.Rename(p.tables[table].Name(), p.task.path(table, p.name)); err != nil {
 		return err
 	}
 	return syncDir(dir)
-}
-
-// discard removes what was not renamed.
-func (p *Part) discard() {
-	for _, f := range p.files {
-		f.Close()
-	}
-	os.RemoveAll(p.dir)
-	os.Remove(filepath.Dir(p.dir)) // if it is empty
 }
 
 // syncDir makes the names in a folder durable. Windows does so by itself.

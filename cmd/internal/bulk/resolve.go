@@ -1,9 +1,10 @@
 package bulk
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
-	"io"
 	"iter"
 	"net/http"
 	"strings"
@@ -17,13 +18,12 @@ import (
 // a search for a key in each run. It is safe for concurrent use.
 type archive struct {
 	runs   []*runFile
-	window int64       // milliseconds
-	read   map[int]int // the run that has an input
+	window int64 // milliseconds
 }
 
 // openArchive opens the runs of a task, which must be complete.
 func openArchive(first *Task) (*archive, error) {
-	v := &archive{read: map[int]int{}}
+	v := &archive{}
 	for i, s := range first.Shards {
 		r, err := openRun(first.path(tableRuns, first.Name(s)))
 		if err != nil {
@@ -32,9 +32,6 @@ func openArchive(first *Task) (*archive, error) {
 		}
 		r.number = i
 		v.runs = append(v.runs, r)
-		for _, input := range s.Inputs {
-			v.read[input] = i
-		}
 	}
 	return v, nil
 }
@@ -47,69 +44,82 @@ func (v *archive) close() {
 
 // answers yields the answers of a range of sites in order.
 func (v *archive) answers(ctx context.Context, from, to string) iter.Seq2[*answer, error] {
-	inputs := make([]io.Reader, len(v.runs))
+	files := make([]*pairFile, len(v.runs))
 	for i, r := range v.runs {
-		inputs[i] = r.from(from)
+		files[i] = r.pairFile
 	}
 	return func(yield func(*answer, error) bool) {
-		for p, err := range merge(inputs) {
-			surt := ""
-			if err == nil {
-				surt, err = surtOf(p.key), ctx.Err()
+		for p, err := range merge(files, []byte(from)) {
+			var a *answer
+			if err = cmp.Or(err, ctx.Err()); err == nil {
+				switch surt := surtOf(p.key); {
+				case surt < from:
+					continue
+				case surt >= cmp.Or(to, behindSites):
+					return
+				}
+				a, err = v.answer(p)
 			}
-			switch {
-			case err != nil:
-			case surt < from:
-				continue
-			case to != "" && surt >= to:
-				return
-			}
-			var a answer
-			if err == nil {
-				a.run = v.runs[v.read[int(inputOf(p.key))]]
-				err = json.Unmarshal(p.value, &a)
-			}
-			if !yield(&a, err) {
+			if !yield(a, err) {
 				return
 			}
 		}
 	}
 }
 
-// find returns the answer of a hash that is nearest to a time, nil if there is none in the
-// window.
-func (v *archive) find(hash [16]byte, at, window int64) (*answer, error) {
-	var best key
-	var in *runFile
-	for _, r := range v.runs {
-		k, ok, err := r.find(hash, at, window)
+// answer returns the answer of a pair in one of the runs.
+func (v *archive) answer(p pair) (*answer, error) {
+	a := &answer{run: v.runs[p.source]}
+	return a, json.Unmarshal(p.value, a)
+}
+
+// around is pairFile.around for all runs.
+func (v *archive) around(key []byte) (before, from pair, err error) {
+	for i, r := range v.runs {
+		b, f, err := r.around(key)
 		if err != nil {
-			return nil, err
+			return b, f, err
 		}
-		if ok && (in == nil || k.nearer(best, at)) {
-			best, in = k, r
+		b.source, f.source = i, i
+		if b.key != nil && bytes.Compare(b.key, before.key) > 0 {
+			before = b
+		}
+		if f.key != nil && (from.key == nil || bytes.Compare(f.key, from.key) < 0) {
+			from = f
 		}
 	}
-	if in == nil {
-		return nil, nil
-	}
-	return in.at(best.place)
+	return before, from, nil
 }
 
-// byURL returns the answer or revisit of a URL that is nearest to a time.
-func (v *archive) byURL(url string, at int64) (*answer, error) {
-	a, err := v.find(hashOf(byURL, url), at, v.window)
+// nearest returns the pair of a prefix that is nearest to a time, at most a window away; of two
+// equally near ones the earlier, of those of one moment the first. It has no key if there is none.
+func (v *archive) nearest(prefix []byte, at, window int64) (p pair, err error) {
+	before, from, err := v.around(atTime(prefix, at))
 	if err != nil {
+		return p, err
+	}
+	least := window
+	if then, ok := momentOf(from.key, prefix); ok && then-at <= least {
+		p, least = from, then-at
+	}
+	if then, ok := momentOf(before.key, prefix); ok && at-then <= least {
+		_, p, err = v.around(atTime(prefix, then))
+	}
+	return p, err
+}
+
+// byURL returns the answer or revisit of a URL that is nearest to a time, nil if there is none
+// in the window.
+func (v *archive) byURL(url string, at int64) (*answer, error) {
+	prefix, err := urlKey(url)
+	if err != nil {
+		return nil, nil // an archive has no such URL
+	}
+	p, err := v.nearest(prefix, at, v.window)
+	if err != nil || p.key == nil {
 		return nil, err
 	}
-	b, err := v.find(hashOf(byRevisit, url), at, v.window)
-	if err != nil || a == nil {
-		return b, err
-	}
-	if b != nil && (key{at: b.At}).nearer(key{at: a.At}, at) {
-		return b, nil
-	}
-	return a, nil
+	return v.answer(p)
 }
 
 // resolve returns the row of an answer, and the answer that has its body.
@@ -160,16 +170,37 @@ func (v *archive) resolve(a *answer) (*Capture, *answer, error) {
 func (v *archive) original(a *answer) (*answer, error) {
 	r := a.Revisit
 	if r.ID != "" {
-		found, err := v.find(hashOf(byID, r.ID), a.At, 1<<62)
-		if err != nil || found != nil {
-			return found, err
+		p, err := v.nearest(idKey(r.ID), a.At, 1<<62)
+		if err == nil && p.key != nil {
+			_, p, err = v.around(p.value)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if p.key != nil {
+			return v.answer(p)
 		}
 	}
 	if r.URL == "" || r.At == 0 {
 		return nil, nil
 	}
+	prefix, err := urlKey(r.URL)
 	// The date of a record can have fractions of a second that the reference lacks.
-	return v.find(hashOf(byURL, r.URL), r.At, 999)
+	for at := r.At; err == nil && at < r.At+1000; {
+		var p pair
+		if _, p, err = v.around(atTime(prefix, at)); err != nil {
+			break
+		}
+		then, ok := momentOf(p.key, prefix)
+		if !ok || then >= r.At+1000 {
+			return nil, nil
+		}
+		if found, err := v.answer(p); err != nil || found.Revisit == nil {
+			return found, err
+		}
+		at = then + 1 // those of a time that are no revisits come first
+	}
+	return nil, err
 }
 
 // revisited returns the answer of a revisit record.

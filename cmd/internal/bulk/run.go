@@ -134,7 +134,7 @@ func (t *Task) do(ctx context.Context, s Shard, name string) (counts Counts, err
 	if err != nil {
 		return counts, &stopError{err}
 	}
-	defer p.discard()
+	defer p.close()
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("panic: %v", v)

@@ -113,8 +113,10 @@ func (s *Status) clean() {
 		}
 	}
 	os.Remove(filepath.Join(s.task.Dir, errorsDir)) // if it is empty
+	tmp := filepath.Join(s.task.Dir, tmpDir)
+	os.Remove(tmp) // likewise
 	if s.Done == len(s.task.Shards) {
-		os.RemoveAll(filepath.Join(s.task.Dir, tmpDir))
+		os.RemoveAll(tmp)
 	}
 }
 

@@ -31,13 +31,7 @@ func (o AskOptions) Stream(ctx context.Context, in io.Reader, out io.Writer, for
 			return err
 		}
 		c.take(row)
-		var rules *ruleSet
-		if c.hasBody() {
-			rules = a.ruleSet(a.bodyRules(body, c.Truncated))
-		} else if rules, err = a.without(c); err != nil {
-			return err
-		}
-		return a.write(w, c, a.ask(rules))
+		return a.write(w, c, a.ask(a.ruleSet(a.bodyRules(body, c.Truncated))))
 	}
 	if err := r.lines(ctx, "-", in, time.Unix(0, 0)); err != nil {
 		return err

@@ -2,7 +2,6 @@ package bulk
 
 import (
 	"bufio"
-	"cmp"
 	"encoding/base64"
 	"encoding/csv"
 	"encoding/json"
@@ -10,15 +9,16 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/format"
 )
 
@@ -186,32 +186,6 @@ func (c *column) appendJSON(b []byte, row reflect.Value) []byte {
 	return append(b, c.text(row)...)
 }
 
-// timeOf converts a number to a time by its Parquet type, zero if it is not a time.
-func timeOf(n int64, t parquet.Type) time.Time {
-	if old := t.ConvertedType(); old != nil {
-		switch *old {
-		case deprecated.TimestampMillis:
-			return time.UnixMilli(n).UTC()
-		case deprecated.TimestampMicros:
-			return time.UnixMicro(n).UTC()
-		}
-	}
-	if t.LogicalType() == nil {
-		return time.Time{}
-	}
-	stamp, ok := t.LogicalType().Value.(*format.TimestampType)
-	if !ok {
-		return time.Time{}
-	}
-	switch stamp.Unit.Value.(type) {
-	case *format.MilliSeconds:
-		return time.UnixMilli(n).UTC()
-	case *format.MicroSeconds:
-		return time.UnixMicro(n).UTC()
-	}
-	return time.Unix(0, n).UTC()
-}
-
 // readTable yields the rows of a part of Parquet or JSON Lines, in order.
 func readTable[T any](path string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
@@ -279,84 +253,74 @@ func readParquet[T any](f *os.File, yield func(T) bool) error {
 
 // A cell is a value in a foreign Parquet file.
 type cell struct {
-	text []byte
+	text string
 	time time.Time
 }
 
-// readCells yields some columns of a Parquet file by row, only of the last row group if last
-// is set. A column is the first of its names in the file; a missing one has empty cells.
-// Cells are valid until the next row.
-func readCells(f *os.File, columns [][]string, last bool, yield func(row []cell, has []bool) (bool, error)) error {
+// readCells yields some columns of a Parquet file by row. A column is the first of its names in
+// the file; a missing one has empty cells, except the first, which is required. Cells are valid
+// until the next row.
+func readCells(f *os.File, columns [][]string, yield func(row []cell) (bool, error)) error {
 	return openParquet(f, func(file *parquet.File) error {
-		leaves := make([]*parquet.LeafColumn, len(columns))
-		has := make([]bool, len(columns))
+		found := make([]string, len(columns))
+		read := parquet.Group{}
 		for i, names := range columns {
 			for _, name := range names {
-				if leaf, ok := file.Schema().Lookup(name); ok && leaves[i] == nil {
+				if leaf, ok := file.Schema().Lookup(name); ok && found[i] == "" {
 					if leaf.MaxRepetitionLevel > 0 {
 						return fmt.Errorf("column %s holds lists", name)
 					}
-					leaves[i], has[i] = &leaf, true
+					found[i], read[name] = name, leaf.Node
 				}
 			}
 		}
-		groups := file.RowGroups()
-		if last && len(groups) > 0 {
-			groups = groups[len(groups)-1:]
+		if found[0] == "" {
+			return fmt.Errorf("it has no column %s", columns[0][0])
 		}
-		const atOnce = 512
-		row := make([]cell, len(columns))
-		for _, g := range groups {
-			readers := make([]parquet.ColumnChunkValueReader, len(columns))
-			held := make([][]parquet.Value, len(columns))
-			for i, leaf := range leaves {
-				if leaf != nil {
-					readers[i] = parquet.NewColumnChunkValueReader(g.ColumnChunks()[leaf.ColumnIndex])
-					defer readers[i].Close()
-					held[i] = make([]parquet.Value, atOnce)
+		r := parquet.NewReader(file, parquet.NewSchema("list", read))
+		defer r.Close()
+		rows := make([]parquet.Row, 128)
+		cells := make([]cell, len(columns))
+		names := slices.Sorted(maps.Keys(read)) // as in the rows
+		for {
+			n, err := r.ReadRows(rows)
+			for _, row := range rows[:n] {
+				for k, name := range names {
+					cell, err := cellOf(row[k], read[name].Type())
+					if err != nil {
+						return fmt.Errorf("column %s: %w", name, err)
+					}
+					cells[slices.Index(found, name)] = cell
+				}
+				if more, err := yield(cells); err != nil || !more {
+					return err
 				}
 			}
-			for left := g.NumRows(); left > 0; {
-				n := int(min(left, atOnce))
-				for i, r := range readers {
-					for got := 0; r != nil && got < n; {
-						more, err := r.ReadValues(held[i][got:n])
-						got += more
-						if got < n && (err != nil || more == 0) {
-							return fmt.Errorf("a column ends early: %w", cmp.Or(err, io.ErrUnexpectedEOF))
-						}
-					}
-				}
-				for k := range n {
-					for i, leaf := range leaves {
-						if leaf != nil {
-							row[i] = cellOf(held[i][k], leaf.Node.Type())
-						}
-					}
-					if more, err := yield(row, has); err != nil || !more {
-						return err
-					}
-				}
-				left -= int64(n)
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			if err != nil {
+				return err
 			}
 		}
-		return nil
 	})
 }
 
-func cellOf(v parquet.Value, t parquet.Type) cell {
+func cellOf(v parquet.Value, t parquet.Type) (c cell, err error) {
 	const julian1970 = 2_440_588 // the day, as INT96 counts them
-	switch {
+	switch logical := t.LogicalType(); {
 	case v.IsNull():
 	case t.Kind() == parquet.ByteArray:
-		return cell{text: v.ByteArray()}
+		c.text = v.String()
 	case t.Kind() == parquet.Int96: // used by old Spark
 		n := v.Int96()
-		return cell{time: time.Unix((int64(n[2])-julian1970)*86400, int64(uint64(n[1])<<32|uint64(n[0]))).UTC()}
-	case t.Kind() == parquet.Int64:
-		return cell{time: timeOf(v.Int64(), t)}
+		c.time = time.Unix((int64(n[2])-julian1970)*86400, int64(uint64(n[1])<<32|uint64(n[0]))).UTC()
+	case logical != nil:
+		if _, ok := logical.Value.(*format.TimestampType); ok {
+			err = t.AssignValue(reflect.ValueOf(&c.time).Elem(), v)
+		}
 	}
-	return cell{}
+	return c, err
 }
 
 func readLines[T any](f *os.File, yield func(T) bool) error {

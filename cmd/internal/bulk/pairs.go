@@ -1,0 +1,217 @@
+package bulk
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"io"
+	"iter"
+	"os"
+	"slices"
+	"sort"
+)
+
+// This file sorts pairs in bounded memory, and finds them in sorted files.
+
+// A pair is a key and a value, valid until the next pair is read.
+type pair struct {
+	key, value []byte
+	source     int // the merged input that has it
+}
+
+// readPair reads a pair into the memory of another.
+func readPair(in *bufio.Reader, p *pair) error {
+	key, err := binary.ReadUvarint(in)
+	if err != nil {
+		return err
+	}
+	value, err := binary.ReadUvarint(in)
+	if err != nil {
+		return err
+	}
+	p.key = slices.Grow(p.key[:0], int(key))[:key]
+	p.value = slices.Grow(p.value[:0], int(value))[:value]
+	if _, err = io.ReadFull(in, p.key); err == nil {
+		_, err = io.ReadFull(in, p.value)
+	}
+	return err
+}
+
+// A pairWriter writes pairs, which come in order.
+type pairWriter struct {
+	out    *bufio.Writer
+	blocks []pairBlock
+	end    int64
+	head   []byte
+}
+
+// A pairBlock is some pairs of a file: it begins at the first pair and ends where the next begins.
+type pairBlock struct {
+	Key   []byte
+	Place int64 // in the file
+}
+
+// blockBytes is the size of a block. Its beginning is in memory, and one is read to find a pair.
+const blockBytes = 32 << 10
+
+func (w *pairWriter) add(p pair) error {
+	if n := len(w.blocks); n == 0 || w.end-w.blocks[n-1].Place >= blockBytes {
+		w.blocks = append(w.blocks, pairBlock{bytes.Clone(p.key), w.end})
+	}
+	w.head = binary.AppendUvarint(binary.AppendUvarint(w.head[:0], uint64(len(p.key))), uint64(len(p.value)))
+	w.end += int64(len(w.head) + len(p.key) + len(p.value))
+	for _, text := range [][]byte{w.head, p.key, p.value} {
+		if _, err := w.out.Write(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A pairFile is sorted pairs in a file. It is safe for concurrent use.
+type pairFile struct {
+	in     io.ReaderAt
+	blocks []pairBlock
+	end    int64
+}
+
+func (w *pairWriter) file(in io.ReaderAt) *pairFile { return &pairFile{in, w.blocks, w.end} }
+
+// from returns a reader of the pairs from a key on, and some before.
+func (f *pairFile) from(key []byte) io.Reader {
+	i := sort.Search(len(f.blocks), func(i int) bool { return bytes.Compare(f.blocks[i].Key, key) >= 0 })
+	if len(f.blocks) == 0 {
+		return bytes.NewReader(nil)
+	}
+	at := f.blocks[max(i-1, 0)].Place
+	return io.NewSectionReader(f.in, at, f.end-at)
+}
+
+// around returns the last pair before a key and the first one from it on. One that does not
+// exist has no key.
+func (f *pairFile) around(key []byte) (before, from pair, err error) {
+	in := bufio.NewReaderSize(f.from(key), 4<<10)
+	for {
+		if err := readPair(in, &from); errors.Is(err, io.EOF) {
+			return before, pair{}, nil
+		} else if err != nil || bytes.Compare(from.key, key) >= 0 {
+			return before, from, err
+		}
+		before, from = from, before
+	}
+}
+
+// A sorter sorts pairs in bounded memory: those that do not fit go to sorted files, which are
+// merged at the end. Pairs with equal keys keep their order.
+type sorter struct {
+	scratch *scratch
+	limit   int // bytes in memory
+	bytes   int
+	pairs   []pair
+	files   []*pairFile
+}
+
+const (
+	sortMemory = 8 << 20
+	pairMemory = 64 // bytes of a pair besides its key and value
+	maxMerged  = 64 // files that are merged at once
+)
+
+func newSorter(s *scratch) *sorter { return &sorter{scratch: s, limit: sortMemory} }
+
+// add adds a copy of a pair.
+func (s *sorter) add(key, value []byte) error {
+	if s.bytes > s.limit {
+		if err := s.flush(); err != nil {
+			return err
+		}
+	}
+	text := slices.Concat(key, value)
+	s.pairs = append(s.pairs, pair{key: text[:len(key):len(key)], value: text[len(key):]})
+	s.bytes += len(text) + pairMemory
+	return nil
+}
+
+// inMemory yields the pairs in memory in order.
+func (s *sorter) inMemory(yield func(pair, error) bool) {
+	slices.SortStableFunc(s.pairs, func(a, b pair) int { return bytes.Compare(a.key, b.key) })
+	for _, p := range s.pairs {
+		if !yield(p, nil) {
+			return
+		}
+	}
+}
+
+// flush moves the pairs in memory to a file.
+func (s *sorter) flush() error {
+	f, err := s.scratch.write(s.inMemory)
+	clear(s.pairs)
+	s.files, s.pairs, s.bytes = append(s.files, f), s.pairs[:0], 0
+	return err
+}
+
+// all yields all pairs in order. Nothing can be added afterwards.
+func (s *sorter) all(yield func(pair, error) bool) {
+	if len(s.files) == 0 {
+		s.inMemory(yield)
+		return
+	}
+	err := s.flush()
+	for err == nil && len(s.files) > maxMerged {
+		var merged []*pairFile
+		for part := range slices.Chunk(s.files, maxMerged) {
+			f, failed := s.scratch.write(merge(part, nil))
+			merged, err = append(merged, f), cmp.Or(err, failed)
+			for _, f := range part {
+				err = cmp.Or(err, f.in.(*os.File).Truncate(0)) // it is read no more
+			}
+		}
+		s.files = merged
+	}
+	if err != nil {
+		yield(pair{}, err)
+		return
+	}
+	merge(s.files, nil)(yield)
+}
+
+// merge yields the pairs of sorted files from a key on, and some before, in order; equal keys
+// in the order of the files.
+func merge(files []*pairFile, from []byte) iter.Seq2[pair, error] {
+	type source struct {
+		pair
+		in *bufio.Reader
+	}
+	return func(yield func(pair, error) bool) {
+		var sources []*source // sorted by their next pair
+		order := func(a, b *source) int { return cmp.Or(bytes.Compare(a.key, b.key), cmp.Compare(a.source, b.source)) }
+		advance := func(s *source) bool {
+			err := readPair(s.in, &s.pair)
+			switch {
+			case err == nil:
+				i, _ := slices.BinarySearchFunc(sources, s, order)
+				sources = slices.Insert(sources, i, s)
+			case !errors.Is(err, io.EOF):
+				yield(pair{}, err)
+				return false
+			}
+			return true
+		}
+		for i, f := range files {
+			if !advance(&source{pair{source: i}, bufio.NewReaderSize(f.from(from), 32<<10)}) {
+				return
+			}
+		}
+		for len(sources) > 0 {
+			s := sources[0]
+			if !yield(s.pair, nil) {
+				return
+			}
+			if sources = slices.Delete(sources, 0, 1); !advance(s) {
+				return
+			}
+		}
+	}
+}
