@@ -18,22 +18,23 @@
 //
 // # Format
 //
-// There are four buckets. Numbers are big-endian, with their sizes in bytes.
+// There are three buckets. Numbers are big-endian, with their sizes in bytes.
 //
 //	meta     "format" = "github.com/robotskit/robots/cache", "version" = one byte
-//	records  origin -> sequence number of the write (8), expiry in Unix milliseconds (8),
-//	         fence (8), CRC-32C of the fence and what follows (4), the deflated fetch.Record
-//	order    sequence number (8) -> origin, so the oldest write is first
-//	kept     name -> CRC-32C of the rest (4), value of Keep
+//	entries  number of a generation (8) -> a bucket: origin -> expiry in Unix milliseconds (8),
+//	         fence (8), CRC-32C of the fence and what follows (4), the deflated fetch.Record.
+//	         Its sequence number is the size of its keys and values
+//	kept     name -> value of Keep
 //
 // A release that changes any of this raises the version. A file with another version is
 // refused.
 //
 // # Size
 //
-// Options.Size limits the file. The oldest writes are dropped when entries take more than half
-// of it, or used pages more than three quarters: pages are not full, and a write needs new
-// pages before it frees old ones. If the free pages are too scattered for a write, all but the
-// newest entries are dropped, and if the process is killed at that moment these too. A file
-// never shrinks; free pages are reused.
+// Options.Size limits the file. Entries are written into the newest of four generations. A new
+// one begins, and the oldest is dropped with its entries, when the newest takes an eighth of
+// the file, when used pages take more than three quarters, and when the free pages are too
+// scattered for a write: pages are not full, and a write needs new pages before it frees old
+// ones. Each write also removes a few expired entries. A file never shrinks; free
+// pages are reused.
 package bolt

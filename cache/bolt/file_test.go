@@ -77,10 +77,10 @@ func sampleEntry(i int) cache.Entry {
 	return cache.Entry{Record: r}
 }
 
-// TestForeign: a file of another program, or of a later release, is refused with one sentence
-// and not changed.
+// TestForeign: a file of another program, or of another release, is refused with one sentence
+// and not changed. An empty one is used.
 func TestForeign(t *testing.T) {
-	otherBolt := func(fill func(tx *bbolt.Tx) error) []byte {
+	other := func(fill func(tx *bbolt.Tx) error) []byte {
 		path := filepath.Join(t.TempDir(), "other")
 		db, err := bbolt.Open(path, 0o600, nil)
 		if err != nil {
@@ -95,72 +95,64 @@ func TestForeign(t *testing.T) {
 		}
 		return data
 	}
+	bucket := func(name, key string) []byte {
+		return other(func(tx *bbolt.Tx) error {
+			b, err := tx.CreateBucket([]byte(name))
+			return errors.Join(err, b.Put([]byte(key), []byte("1")))
+		})
+	}
 	ours := func(change func(tx *bbolt.Tx) error) []byte {
-		return otherBolt(func(tx *bbolt.Tx) error { return errors.Join(layOut(tx), change(tx)) })
+		return other(func(tx *bbolt.Tx) error { return errors.Join(layOut(tx), change(tx)) })
 	}
+	const foreign, damaged = "it is not a cache of robots.txt files", "it is damaged: "
 	whole := sample(t, 50)
-	files := map[string][]byte{
-		"one byte":       {0},
-		"text":           []byte("User-agent: *\nDisallow: /\n"),
-		"zeros":          make([]byte, 64<<10),
-		"noise":          noise(64 << 10),
-		"sqlite":         append([]byte("SQLite format 3\x00"), make([]byte, 8192)...),
-		"cut to nothing": whole[:1],
-		"cut to a page":  whole[:4096],
-		"cut to pages":   whole[:6*4096],
-		"another program's": otherBolt(func(tx *bbolt.Tx) error {
-			b, err := tx.CreateBucket([]byte("accounts"))
-			return errors.Join(err, b.Put([]byte("a"), []byte("1")))
-		}),
-		"another program's meta": otherBolt(func(tx *bbolt.Tx) error {
-			b, err := tx.CreateBucket([]byte("meta"))
-			return errors.Join(err, b.Put([]byte("format"), []byte("1")))
-		}),
-		"a later release's": ours(func(tx *bbolt.Tx) error { return tx.Bucket(metaBucket).Put(versionKey, []byte{version + 1}) }),
-		"no version":        ours(func(tx *bbolt.Tx) error { return tx.Bucket(metaBucket).Delete(versionKey) }),
-		"no order":          ours(func(tx *bbolt.Tx) error { return tx.DeleteBucket(orderBucket) }),
-	}
-	for name, data := range files {
+	for _, f := range []struct {
+		name, want string // none if it is used
+		data       []byte
+	}{
+		{"empty", "", nil},
+		{"no buckets", "", other(func(*bbolt.Tx) error { return nil })},
+		{"a byte", foreign, []byte{0}},
+		{"text", foreign, []byte("User-agent: *\nDisallow: /\n")},
+		{"zeros", foreign, make([]byte, 64<<10)},
+		{"noise", foreign, noise(64 << 10)},
+		{"sqlite", foreign, append([]byte("SQLite format 3\x00"), make([]byte, 8192)...)},
+		{"another program", foreign, bucket("accounts", "a")},
+		{"another program's meta", foreign, bucket("meta", "format")},
+		{"cut to nothing", foreign, whole[:1]},
+		{"cut to a page", damaged, whole[:4096]},
+		{"cut to pages", damaged + "it is truncated", whole[:6*4096]},
+		{"no version", damaged + "it has no version", ours(func(tx *bbolt.Tx) error { return tx.Bucket(metaBucket).Delete(versionKey) })},
+		{"no entries", damaged + "it lacks a bucket", ours(func(tx *bbolt.Tx) error { return tx.DeleteBucket(entriesBucket) })},
+		{"another version", "another release has written it", ours(func(tx *bbolt.Tx) error { return tx.Bucket(metaBucket).Put(versionKey, []byte{version + 1}) })},
+	} {
 		path := filepath.Join(t.TempDir(), "robots.cache")
-		if err := os.WriteFile(path, data, 0o644); err != nil {
+		if err := os.WriteFile(path, f.data, 0o644); err != nil {
 			t.Fatal(err)
+		}
+		if f.want == "" {
+			put(t, mustOpen(t, path, Options{}), sampleEntry(1))
+			continue
 		}
 		s, err := Open(path, Options{})
 		if err == nil {
-			t.Errorf("%s: opened", name)
 			_ = s.Close()
-		} else if !isSentence(err.Error(), path) {
-			t.Errorf("%s: %q is no sentence that names the file and a way out", name, err)
-		} else if name == "a later release's" && !strings.Contains(err.Error(), "another release") {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: opened", f.name)
+		} else if !isSentence(err.Error(), path) || !strings.Contains(err.Error(), f.want) {
+			t.Errorf("%s: %v\nwant a sentence with %q", f.name, err, f.want)
 		}
-		if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, data) {
-			t.Errorf("%s: the file has changed (%d bytes, %v)", name, len(after), err)
-		}
-		if err != nil && testing.Verbose() {
-			t.Logf("%-22s %s", name, strings.ReplaceAll(err.Error(), path, "FILE"))
+		if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, f.data) {
+			t.Errorf("%s: the file has changed (%d bytes, %v)", f.name, len(after), err)
 		}
 	}
-	t.Logf("%d files refused and unchanged", len(files))
 	dir := t.TempDir()
-	if _, err := Open(dir, Options{}); err == nil || !strings.Contains(err.Error(), dir) {
-		t.Errorf("a folder: %v", err)
-	}
-	if _, err := Open(filepath.Join(dir, "none", "robots.cache"), Options{}); err == nil || !strings.Contains(err.Error(), "cannot be created: no such file") {
-		t.Errorf("no folder: %v", err)
+	for path, want := range map[string]string{dir: "is not a regular file", filepath.Join(dir, "none", "robots.cache"): "cannot be opened: no such file"} {
+		if _, err := Open(path, Options{}); err == nil || !strings.HasPrefix(err.Error(), "cache file "+path+" "+want) {
+			t.Errorf("%s: %v", path, err)
+		}
 	}
 	if _, err := Open(filepath.Join(dir, "a"), Options{Size: 5}); err == nil {
 		t.Error("a size of 5: no error")
-	}
-	for name, data := range map[string][]byte{"empty": {}, "no tables": otherBolt(func(*bbolt.Tx) error { return nil })} {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, data, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		s := mustOpen(t, path, Options{})
-		if err := s.Put(context.Background(), sampleEntry(1), time.Hour); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
 	}
 }
 
@@ -250,15 +242,27 @@ func TestDamage(t *testing.T) {
 	t.Logf("%d damaged files: %d refused and unchanged; of the others %d entries were as they had been, %d said that they were not", rounds, refused, kept, lost)
 }
 
-// TestLocked: the second process to open a file gets an error soon.
+// TestLocked: of many that create a file concurrently one succeeds, and the others get an error
+// soon. It can be opened again when that one has closed it.
 func TestLocked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "robots.cache")
-	s := mustOpen(t, path, Options{})
-	_, err := Open(path, Options{LockWait: 20 * time.Millisecond})
-	if want := "cache file " + path + " is in use by another process (waited 20ms): stop that process or use another file"; err == nil || err.Error() != want {
-		t.Errorf("got  %v\nwant %s", err, want)
+	var wg sync.WaitGroup
+	opened := make(chan *Store, 8)
+	for range cap(opened) {
+		wg.Go(func() {
+			s, err := Open(path, Options{})
+			if want := "cache file " + path + " is in use by another process (waited 1s): stop that process or use another file"; err == nil {
+				opened <- s
+			} else if err.Error() != want {
+				t.Errorf("got  %v\nwant %s", err, want)
+			}
+		})
 	}
-	if err := s.Close(); err != nil {
+	wg.Wait()
+	if n := len(opened); n != 1 {
+		t.Fatalf("%d opened", n)
+	}
+	if err := (<-opened).Close(); err != nil {
 		t.Fatal(err)
 	}
 	mustOpen(t, path, Options{})
@@ -291,106 +295,49 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// TestRace: of many that create a file concurrently one succeeds, and the others get an error.
-func TestRace(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "robots.cache")
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	opened := 0
-	for range 8 {
-		wg.Go(func() {
-			s, err := Open(path, Options{LockWait: 5 * time.Millisecond})
-			if err != nil {
-				if !strings.Contains(err.Error(), "in use by another process") {
-					t.Error(err)
-				}
-				return
-			}
-			mu.Lock()
-			opened++
-			mu.Unlock()
-			t.Cleanup(func() { _ = s.Close() })
-		})
-	}
-	wg.Wait()
-	if left, _ := filepath.Glob(path + ".new*"); opened > 1 || len(left) != 0 {
-		t.Errorf("%d opened, left over: %v", opened, left)
-	}
-	if opened == 0 { // all met while others looked
-		mustOpen(t, path, Options{})
-	}
-}
-
-// TestSize: a file stays within its limit when much more is written, and keeps the last entries.
+// TestSize: when much more is written than a file can hold, it stays within its limit, and each
+// write can be read at once, even if large entries scatter the free pages of a small file.
 func TestSize(t *testing.T) {
 	if testing.Short() {
-		t.Skip("slow: it fills a memory or file to its limit")
+		t.Skip("slow: it fills files to their limits")
 	}
-	const size = 4 << 20
-	path := filepath.Join(t.TempDir(), "robots.cache")
-	s := mustOpen(t, path, Options{Size: size})
-	ctx := context.Background()
-	var written, most int64
-	n := 0
-	for written < campaign.Size[int64](2, 4, 60)*size {
-		var wg sync.WaitGroup
-		for range 100 {
-			i := n
-			n++
-			body := string(noise(6 * []int{1, 50, 200, 1000, 20_000}[i%5*(i%11)/10])) // which does not compress
-			written += int64(len(body)) + 700
-			wg.Go(func() {
-				put(t, s, cache.Entry{Record: cachetest.Record(cachetest.Origin(i%7000), body)})
-			})
-		}
-		wg.Wait()
-		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		most = max(most, info.Size())
-	}
-	if most > size {
-		t.Errorf("the file grew to %d bytes, bound %d", most, size)
-	}
-	// A transaction makes room for all that it writes, on a slow machine for a hundred entries; one
-	// at a time they fill the file again.
-	for i := range 300 {
-		put(t, s, cache.Entry{Record: cachetest.Record(cachetest.Origin(9000+i), string(noise(6000)))})
-	}
-	put(t, s, sampleEntry(8000))
-	if _, err := s.Get(ctx, cachetest.Origin(8000)); err != nil {
-		t.Errorf("the entry written last: %v", err)
-	}
-	if kept := s.live.Load(); kept < size/3 {
-		t.Errorf("only %d bytes kept in %d", kept, size)
-	}
-	t.Logf("%d MB in %d writes through a file of at most %d bytes, bound %d: %d entries", written/1e6, n, most, size, counts(t, s))
-}
-
-// TestScattered: large entries scatter the free pages of a small file, and small ones are
-// written nevertheless.
-func TestScattered(t *testing.T) {
-	const size = 1 << 20
-	s := mustOpen(t, filepath.Join(t.TempDir(), "robots.cache"), Options{Size: size})
-	for n := range campaign.Size(15, 60, 1000) {
-		var wg sync.WaitGroup
-		for k := range 50 {
-			i := 50*n + k
-			body := string(noise(6 * []int{1, 50, 200, 1000, 10_000}[i%5*(i%11)/10]))
-			wg.Go(func() { put(t, s, cache.Entry{Record: cachetest.Record(cachetest.Origin(i%1700), body)}) })
-		}
-		wg.Wait()
-		put(t, s, sampleEntry(8000+n))
-		if _, err := s.Get(t.Context(), cachetest.Origin(8000+n)); err != nil {
-			t.Fatalf("the entry written last, %d: %v", n, err)
-		}
-	}
-	if info, err := os.Stat(s.path); err != nil || info.Size() > size {
-		t.Errorf("the file: %v bytes, %v", info.Size(), err)
-	}
-	if kept := s.live.Load(); kept < size/16 {
-		t.Errorf("only %d bytes kept in %d", kept, size)
+	for _, f := range []struct{ size, origins, rounds, largest int }{
+		{4 << 20, 7000, campaign.Size(30, 60, 900), 120_000},
+		{1 << 20, 1700, campaign.Size(15, 60, 1000), 60_000},
+	} {
+		t.Run(fmt.Sprint(f.size), func(t *testing.T) {
+			s := mustOpen(t, filepath.Join(t.TempDir(), "robots.cache"), Options{Size: int64(f.size)})
+			last := func(i int, e cache.Entry) {
+				t.Helper()
+				put(t, s, e)
+				if _, err := s.Get(t.Context(), e.Record.Origin); err != nil {
+					t.Fatalf("the entry written last, %d: %v", i, err)
+				}
+				if info, err := os.Stat(s.path); err != nil || info.Size() > int64(f.size) {
+					t.Fatalf("the file has %d bytes: %v", info.Size(), err)
+				}
+			}
+			for n := range f.rounds {
+				var wg sync.WaitGroup
+				for k := range 80 {
+					i := 80*n + k
+					body := string(noise([]int{6, 300, 1200, 6000, f.largest}[i%5*(i%11)/10])) // which does not compress
+					wg.Go(func() { put(t, s, cache.Entry{Record: cachetest.Record(cachetest.Origin(i%f.origins), body)}) })
+				}
+				wg.Wait()
+				last(n, sampleEntry(8000+n))
+			}
+			// A transaction makes room for all that it writes, on a slow machine for many entries;
+			// one at a time they fill the file again.
+			for i := range 300 {
+				last(i, cache.Entry{Record: cachetest.Record(cachetest.Origin(9000+i), string(noise(6000)))})
+			}
+			origins, kept := counts(t, s)
+			if kept < f.size/3 {
+				t.Errorf("only %d bytes kept in %d", kept, f.size)
+			}
+			t.Logf("%d entries, %d bytes", origins, kept)
+		})
 	}
 }
 
@@ -398,22 +345,34 @@ func TestScattered(t *testing.T) {
 // clock.
 func TestExpired(t *testing.T) {
 	s := mustOpen(t, filepath.Join(t.TempDir(), "robots.cache"), Options{})
-	ctx := context.Background()
 	const n = 100
 	for i := range n {
-		if err := s.Put(ctx, sampleEntry(i), -time.Hour); err != nil {
-			t.Fatal(err)
+		put(t, s, sampleEntry(i))
+	}
+	err := s.db.Update(func(tx *bbolt.Tx) error { // the clock is set forward
+		return newest(tx).ForEach(func(k, v []byte) error {
+			return newest(tx).Put(k, append(make([]byte, 8), v[8:]...))
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		before, _ := counts(t, s)
+		put(t, s, sampleEntry(n+i))
+		if after, _ := counts(t, s); after < before-4 {
+			t.Fatalf("a write has removed %d", before-after)
 		}
 	}
-	if left := counts(t, s); left > 2 {
-		t.Errorf("%d are left", left)
+	if left, _ := counts(t, s); left > n*5/4 {
+		t.Errorf("%d expired entries are left", left-n)
 	}
 }
 
 // TestFormat opens a file of the first release with this format, which every later one must
 // open.
 func TestFormat(t *testing.T) {
-	const golden = "testdata/version2.cache"
+	const golden = "testdata/version3.cache"
 	entries := []cache.Entry{{Record: cachetest.Record(cachetest.Origin(1), "User-agent: *\nDisallow: /private\n"), Fence: 7}, sampleEntry(25)}
 	if *update {
 		_ = os.Remove(golden)
@@ -451,24 +410,16 @@ func TestFormat(t *testing.T) {
 
 // TestKeep: a named value is there when the file is opened again.
 func TestKeep(t *testing.T) {
-	name, ctx := filepath.Join(t.TempDir(), "cache"), t.Context()
+	path, ctx := filepath.Join(t.TempDir(), "cache"), t.Context()
 	for _, value := range []string{"", "one", strings.Repeat("two", 10_000), "three"} {
-		s, err := Open(name, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := mustOpen(t, path, Options{})
 		if got, err := s.Kept(ctx, "other"); got != nil || err != nil {
 			t.Errorf("what nobody kept: %q, %v", got, err)
 		}
-		if err := s.Keep(ctx, "a", []byte(value)); err != nil {
-			t.Error(err)
-		}
-		if err := s.Close(); err != nil {
+		if err := errors.Join(s.Keep(ctx, "a", []byte(value)), s.Close()); err != nil {
 			t.Fatal(err)
 		}
-		if s, err = Open(name, Options{}); err != nil {
-			t.Fatal(err)
-		}
+		s = mustOpen(t, path, Options{})
 		if got, err := s.Kept(ctx, "a"); got == nil || string(got) != value || err != nil {
 			t.Errorf("%.20q instead of %.20q, %v", got, value, err)
 		}
