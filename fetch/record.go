@@ -14,89 +14,93 @@ import (
 // A Record from Fetch stands alone. After joins it to the record kept before, which keeps the
 // last good copy and counts an outage. Records are shared and must not be changed.
 type Record struct {
-	Origin  robots.Origin // whose robots.txt it is, after redirects too (D-26)
-	URL     string        // of the last request
-	Hops    []Hop         // all requests, the first to the origin itself
-	Outcome Outcome
-	Cause   Cause
-	Detail  string // details of the cause, a phrase, or ""
-	Status  int    // of the last response: an HTTP status or FTP reply, 0 without a response
+	Origin  robots.Origin `json:"-"`              // whose robots.txt it is, after redirects too (D-26)
+	URL     string        `json:"u,omitempty"`    // of the last request
+	Hops    []Hop         `json:"hops,omitempty"` // all requests, the first to the origin itself
+	Outcome Outcome       `json:"-"`
+	Cause   Cause         `json:"c"`
+	Detail  string        `json:"d,omitempty"` // details of the cause, a phrase, or ""
+	Status  int           `json:"s,omitempty"` // of the last response: an HTTP status or FTP reply, 0 without a response
 
 	// Header contains the headers of the last response that matter for robots.txt, under their
 	// canonical names; see HeaderNames.
-	Header map[string]string
+	Header map[string]string `json:"h,omitempty"`
 
-	Body      []byte // decoded file, for Success
-	Truncated bool   // Body ends at the size limit, perhaps within a line (D-17)
+	Body      []byte `json:"-"`             // decoded file, for Success
+	Truncated bool   `json:"cut,omitempty"` // Body ends at the size limit, perhaps within a line (D-17)
 
-	Started time.Time
-	Fetched time.Time // when the response was complete or the attempt over
+	Started time.Time `json:"t0,omitzero"`
+	Fetched time.Time `json:"t,omitzero"` // when the response was complete or the attempt over
 
 	// StatedLife is the lifetime by the response's own headers, the shortest of all hops
 	// (CACHE-04); it can be zero or negative. StatedBy names the header, "" without one.
-	StatedLife time.Duration
-	StatedBy   string
+	StatedLife time.Duration `json:"life,omitempty"`
+	StatedBy   string        `json:"by,omitempty"`
 	// Expires is when a good response stops being fresh. Fetch sets it by Lifetime with the
 	// usual bounds; a cache can set another time.
-	Expires time.Time
+	Expires time.Time `json:"exp,omitzero"`
 
 	// RetryAfter is the wait that the site requested, 0 for none.
-	RetryAfter time.Duration
+	RetryAfter time.Duration `json:"ra,omitempty"`
 	// MissingIs5xx is set if a probe found that the site answers missing pages with 5xx while
 	// its home page works (HTTP-07).
-	MissingIs5xx bool
+	MissingIs5xx bool `json:"m5,omitempty"`
 	// Degraded is set in the copy that a cache returns while its shared store is unreachable.
 	// It is never stored.
-	Degraded bool
+	Degraded bool `json:"-"`
 
 	// The following fields are zero unless the fetch failed.
 
 	// LastGood is the last good response before the site began to fail.
-	LastGood *Copy
+	LastGood *Copy `json:"good,omitempty"`
 	// FailingSince is the first failure of the site after the last good response (D-42).
 	// Failures on our own side (Cause.OwnSide) neither begin an outage nor count in one: they
 	// leave this and the next three fields unchanged (D-55).
-	FailingSince time.Time
+	FailingSince time.Time `json:"fs,omitzero"`
 	// LastFailure is the last failure of the site.
-	LastFailure time.Time
+	LastFailure time.Time `json:"fl,omitzero"`
 	// Failures counts the failures of the site in this outage.
-	Failures int
+	Failures int `json:"fn,omitempty"`
 	// Covered is the time of the outage that failures cover: the sum of the gaps between them,
 	// each counted as one day at most. It is the evidence for an outage of that age (D-54).
-	Covered time.Duration
+	Covered time.Duration `json:"fc,omitempty"`
 	// NextTry is when the next attempt is due.
-	NextTry time.Time
+	NextTry time.Time `json:"next,omitzero"`
 }
 
 // A Copy is a good response kept during an outage.
 type Copy struct {
-	Outcome   Outcome // Success or Unavailable
-	Cause     Cause
-	Status    int
-	URL       string
-	Body      []byte
-	Truncated bool
-	Fetched   time.Time
-	Expires   time.Time
+	Outcome   Outcome   `json:"-"` // Success or Unavailable
+	Cause     Cause     `json:"c"`
+	Status    int       `json:"s,omitempty"`
+	URL       string    `json:"u,omitempty"`
+	Body      []byte    `json:"-"`
+	Truncated bool      `json:"cut,omitempty"`
+	Fetched   time.Time `json:"t,omitzero"`
+	Expires   time.Time `json:"exp,omitzero"`
 }
 
 // A Hop is one request of a fetch.
 type Hop struct {
-	URL      string
-	Address  string // of the connection to the site, "" if there was none or only a proxy knows it
-	Protocol string // of the response: "HTTP/1.0", "HTTP/1.1", "HTTP/2.0" or "FTP"; "" without one
+	URL      string `json:"u"`
+	Address  string `json:"a,omitempty"` // of the connection to the site, "" if there was none or only a proxy knows it
+	Protocol string `json:"p,omitempty"` // of the response: "HTTP/1.0", "HTTP/1.1", "HTTP/2.0" or "FTP"; "" without one
 	// Via is "" for a direct connection, the URL of a proxy without its credentials, "dial"
 	// for Options.Dial, or "transport" for Options.Transport. Proxies other than socks5, and
 	// perhaps a Transport, resolve the host themselves, so that the Guard has not checked the
 	// address.
-	Via      string
-	Status   int    // of the response, 0 without one
-	Location string // of a redirect, as sent
-	Received int64  // bytes of headers and body as transferred, inside TLS
+	Via      string `json:"w,omitempty"`
+	Status   int    `json:"s,omitempty"` // of the response, 0 without one
+	Location string `json:"l,omitempty"` // of a redirect, as sent
+	Received int64  `json:"n,omitempty"` // bytes of headers and body as transferred, inside TLS
 
 	// How long each phase took, 0 for a phase that did not happen. Connect includes all
 	// attempted addresses. The body of a redirect is not read.
-	DNS, Connect, TLS, Header, Body time.Duration
+	DNS     time.Duration `json:"dns,omitempty"`
+	Connect time.Duration `json:"connect,omitempty"`
+	TLS     time.Duration `json:"tls,omitempty"`
+	Header  time.Duration `json:"header,omitempty"`
+	Body    time.Duration `json:"body,omitempty"`
 }
 
 // Took returns how long the hop took.

@@ -117,9 +117,9 @@ func versions(t *testing.T, s cache.Store) {
 	}
 	planted := map[string]string{
 		"a later release": `{"v":1000,"o":"https://site-1.example","c":"ok","new":true}`,
-		"damage":          `{"v":1,"o":"https://site-1.exam`,
-		"another origin":  `{"v":1,"o":"https://site-2.example","c":"ok"}`,
-		"a missing body":  `{"v":1,"o":"https://site-1.example","c":"ok","b":"+"}`,
+		"damage":          `{"v":2,"o":"https://site-1.exam`,
+		"another origin":  `{"v":2,"o":"https://site-2.example","c":"ok"}`,
+		"a missing body":  `{"v":2,"o":"https://site-1.example","c":"ok","b":"+"}`,
 		"nothing":         "",
 	}
 	put(t, s, cache.Entry{Record: Record(Origin(5), "beside")})
@@ -138,7 +138,7 @@ func versions(t *testing.T, s cache.Store) {
 		want(t, s, Origin(1), e)
 	}
 	// An unknown field is ignored.
-	if err := p.Plant(Origin(1), []byte(`{"v":1,"o":"https://site-1.example","c":"client-error","s":404,"later-addition":[1]}`)); err != nil {
+	if err := p.Plant(Origin(1), []byte(`{"v":2,"o":"https://site-1.example","c":"client-error","s":404,"later-addition":[1]}`)); err != nil {
 		t.Fatal(err)
 	}
 	if e, err := s.Get(ctx, Origin(1)); err != nil || e.Record.Status != 404 {
