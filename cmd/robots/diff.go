@@ -201,16 +201,11 @@ func (d *differ) diff(ctx context.Context) (int, error) {
 	for _, one := range d.dialects {
 		list = append(list, Crawler{Name: anyCrawler, Tokens: []string{anyCrawler}, Dialect: one})
 	}
-	sources, live, err := d.named(ctx, &d.site, list, noLimit, names...)
+	sources, live, err := d.known(ctx, &d.site, list, noLimit, names...)
 	if err != nil {
 		return exitBad, err
 	}
 	defer live.close()
-	for _, source := range sources {
-		if err := mustKnow(live, source, list); err != nil {
-			return exitBad, err
-		}
-	}
 	d.names = [2]string{names[0], names[len(names)-1]}
 	for _, a := range d.agents {
 		d.warnCrawlers([]Crawler{{Name: a, Tokens: d.tokens[a], Dialect: d.dialects[0]}}, nil)

@@ -5,18 +5,43 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/fetch"
 )
 
-// A textFile is a file, or the robots.txt of a site, given as an argument.
+// maxFile limits what is read of a file or of standard input, and a line of a batch.
+const maxFile = 64 << 20
+
+// A textFile is a file, standard input or the robots.txt of a site, named by the user.
 type textFile struct {
-	name string // as given; of a site, the URL of its robots.txt
-	body []byte
+	name   string // as given; of a site, the URL of its robots.txt
+	body   []byte
+	over   bool          // larger than maxFile, and truncated to that
+	record *fetch.Record // of a site, with the body
+}
+
+// isURL reports whether the name of a robots.txt is the URL of a site.
+func isURL(name string) bool { return strings.Contains(name, "://") }
+
+// siteOf returns the site whose robots.txt a URL names. The URL of a page is an error:
+// https://example.com/old/robots.txt is a different file than that of the site.
+func siteOf(name string) (robots.Origin, error) {
+	origin, path, err := split(robots.RFC9309, name, true)
+	if err != nil {
+		return origin, err
+	}
+	if p := path.String(); p != "/" && p != "/robots.txt" {
+		return origin, fmt.Errorf("URL %s is not a site: write %s", strconv.Quote(clip(name)), origin.RobotsURL())
+	}
+	return origin, nil
 }
 
 // inPlace reports whether the file can be replaced.
@@ -24,13 +49,88 @@ func (f *textFile) inPlace() bool { return f.name != "-" && !isURL(f.name) }
 
 // title returns the name of the file in messages.
 func (f *textFile) title() string {
-	switch f.name {
-	case "-":
+	if f.name == "-" {
 		return "standard input"
-	case "":
-		return `""`
 	}
 	return f.name
+}
+
+// readOnce returns an error unless each of the named files can be read, standard input only once.
+func readOnce(names ...string) error {
+	seen := false
+	for _, name := range names {
+		switch {
+		case name == "":
+			return errors.New("empty file name")
+		case name == "-" && seen:
+			return errors.New("standard input can be read only once")
+		}
+		seen = seen || name == "-"
+	}
+	return nil
+}
+
+// getFiles reads files and standard input, and then fetches from sites concurrently, with the
+// returned client, which the caller closes.
+func (c *command) getFiles(ctx context.Context, flags *siteFlags, dialects []robots.Dialect, maxBytes int, names []string) (files []textFile, l *live, err error) {
+	if err := readOnce(names...); err != nil {
+		return nil, nil, err
+	}
+	files = make([]textFile, len(names))
+	origins := map[int]robots.Origin{}
+	for i, name := range names {
+		files[i].name = name
+		if isURL(name) {
+			if origins[i], err = siteOf(name); err != nil {
+				return nil, nil, err
+			}
+			files[i].name = origins[i].RobotsURL()
+		}
+	}
+	if len(origins) == 0 {
+		if err := flags.unused("with a file"); err != nil {
+			return nil, nil, err
+		}
+	}
+	for i, name := range names {
+		if !isURL(name) {
+			if files[i], err = c.std.read(name); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	if len(origins) == 0 {
+		return files, nil, nil
+	}
+	if l, err = newLive(c, flags, dialects, maxBytes); err != nil {
+		return nil, nil, err
+	}
+	defer l.progress.report(c.std.screen, c.name)()
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	sites := make([]*site, len(names))
+	for i := range names {
+		if o, fetched := origins[i]; fetched {
+			sites[i] = l.start(ctx, o)
+		}
+	}
+	for i, s := range sites {
+		if s == nil {
+			continue
+		}
+		var from ask.Source
+		if !s.await(ctx, func() {}) {
+			err = errInterrupted
+		} else if from, err = l.get(ctx, s); err != nil && ctx.Err() != nil {
+			err = errInterrupted
+		}
+		if err != nil {
+			l.close()
+			return nil, nil, err
+		}
+		files[i].record, files[i].body = from.Record, from.Record.Body
+	}
+	return files, l, nil
 }
 
 // readFiles reads the files and sites of the arguments before any is processed. A file that is
@@ -39,75 +139,156 @@ func (c *command) readFiles(ctx context.Context, flags *siteFlags) ([]textFile, 
 	if len(c.args) == 0 {
 		return nil, errors.New("no file given: name one, - for standard input, or the URL of a site")
 	}
-	files, origins := make([]textFile, len(c.args)), make([]robots.Origin, len(c.args))
-	seen, fetches := false, false
-	for i, name := range c.args {
-		files[i].name = name
-		if isURL(name) {
-			var err error
-			if origins[i], err = siteOf(name); err != nil {
-				return nil, err
-			}
-			files[i].name, fetches = origins[i].RobotsURL(), true
-			continue
-		}
-		if name == "-" && seen {
-			return nil, errors.New("- is given twice: standard input can be read once")
-		}
-		seen = seen || name == "-"
-		if err := files[i].read(c.std); err != nil {
-			return nil, err
-		}
-	}
-	if !fetches {
-		return files, flags.unused("with files")
-	}
-	return files, c.fetchFiles(ctx, flags, origins, files)
-}
-
-// fetchFiles fetches the files of sites.
-func (c *command) fetchFiles(ctx context.Context, flags *siteFlags, origins []robots.Origin, files []textFile) error {
-	l, err := newLive(c, flags, robots.Dialects(), noLimit)
+	files, l, err := c.getFiles(ctx, flags, robots.Dialects(), noLimit, c.args)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer l.close()
-	sources := make([]ask.Source, len(files))
-	if err := l.fetchAll(ctx, c, origins, sources); err != nil {
-		return err
-	}
-	for i, s := range sources {
-		switch r := s.Record; {
+	for _, f := range files {
+		switch r := f.record; {
+		case f.over:
+			return nil, fmt.Errorf("cannot read %s: it is larger than 64 MiB", f.title())
 		case r == nil:
+		case r.Outcome == fetch.Success && r.Truncated:
+			c.warn("%s is truncated to %s by the fetch", f.name, count(len(r.Body), "byte"))
 		case r.Outcome == fetch.Success:
-			files[i].body = r.Body
-			if r.Truncated {
-				c.warn("%s is truncated to %s by the fetch", files[i].name, count(len(r.Body), "byte"))
-			}
 		case r.Outcome.Good():
-			return fmt.Errorf("%s: status %d, so the site has no robots.txt to read", files[i].name, r.Status)
+			return nil, fmt.Errorf("%s: status %d, so the site has no robots.txt to read", f.name, r.Status)
 		default:
 			state := r.Rules(robots.RFC9309, l.began).State()
-			return fmt.Errorf("cannot get %s", l.stateLine(r, state, state.Text()))
+			return nil, fmt.Errorf("cannot get %s", l.stateLine(r, state, state.Text()))
 		}
 	}
-	return nil
+	return files, nil
 }
 
-func (f *textFile) read(std *streams) error {
-	from, title, err := std.open(f.name)
+// named returns the robots.txt of files, standard input and sites, to judge crawlers by, and
+// warns about oddities in them. The caller closes the client.
+func (c *command) named(ctx context.Context, flags *siteFlags, list []Crawler, maxBytes int, names ...string) ([]ask.Source, *live, error) {
+	files, l, err := c.getFiles(ctx, flags, dialectsOf(list), maxBytes, names)
 	if err != nil {
-		return err
+		return nil, nil, err
+	}
+	sources := make([]ask.Source, len(files))
+	for i, f := range files {
+		switch r := f.record; {
+		case r == nil:
+			sources[i].File = c.parse(f, list[0].Dialect, maxBytes)
+		default:
+			sources[i].Record = r
+			if r.Outcome == fetch.Success && !slices.ContainsFunc(files[:i], func(o textFile) bool { return o.name == f.name }) {
+				c.warnFile(f.name, robots.Parse(r.Body), list[0].Dialect, maxBytes)
+			}
+		}
+	}
+	return sources, l, nil
+}
+
+// known is named, and returns an error if the rules of a site are not known.
+func (c *command) known(ctx context.Context, flags *siteFlags, list []Crawler, maxBytes int, names ...string) ([]ask.Source, *live, error) {
+	sources, l, err := c.named(ctx, flags, list, maxBytes, names...)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, s := range sources {
+		for _, d := range dialectsOf(list) {
+			if s.Record == nil {
+				continue
+			}
+			if rules := s.Record.Rules(d, l.began); !isKnown(rules) {
+				l.close()
+				return nil, nil, fmt.Errorf("cannot get %s", l.stateLine(s.Record, rules.State(), rules.State().Text()))
+			}
+		}
+	}
+	return sources, l, nil
+}
+
+// isKnown reports whether the rules of a site are known: it has a file, or none.
+func isKnown(rules *robots.Rules) bool {
+	reason, fallback := rules.FallbackReason()
+	return !fallback || reason == robots.ReasonUnavailable || reason == robots.ReasonRedirectLimit
+}
+
+// readNamed reads a file, or standard input for "-", and returns its name for messages.
+func (c *command) readNamed(name string) (body []byte, title string, err error) {
+	if err := readOnce(name); err != nil {
+		return nil, name, err
+	}
+	f, err := c.std.read(name)
+	if f.over {
+		c.warn("%s is larger than 64 MiB; the rest is not read", f.title())
+	}
+	return f.body, f.title(), err
+}
+
+// readRobots reads a robots.txt and warns about oddities in it as read by dialect d.
+func (c *command) readRobots(name string, d robots.Dialect) (*robots.File, error) {
+	if err := readOnce(name); err != nil {
+		return nil, err
+	}
+	f, err := c.std.read(name)
+	if err != nil {
+		return nil, err
+	}
+	return c.parse(f, d, noLimit), nil
+}
+
+// parse parses a file and warns about oddities in it.
+func (c *command) parse(text textFile, d robots.Dialect, maxBytes int) *robots.File {
+	if text.over {
+		c.warn("%s is larger than 64 MiB; the rest is not read", text.title())
+	}
+	f := robots.Parse(text.body)
+	c.warnFile(text.title(), f, d, maxBytes)
+	switch {
+	case len(text.body) == 0 && text.name == "-":
+		c.warn("%s is empty, so everything is allowed", text.title())
+	case isForeign(f):
+		c.warn("%s has no line of a robots.txt, so everything is allowed: is it the right file?", text.title())
+	}
+	return f
+}
+
+// warnFile warns about oddities of a file as a whole. Truncation by --max-bytes is intended.
+func (c *command) warnFile(title string, f *robots.File, d robots.Dialect, maxBytes int) {
+	if maxBytes != noLimit {
+		d.MaxFileBytes = 0
+	}
+	for _, n := range f.Notes(d) {
+		text := robots.Printable(title + ": " + n.Text)
+		fmt.Fprintf(c.std.err, "%s: warning: %s (%s)\n", c.name, text, c.errPalette.link(n.Clause, 0))
+	}
+}
+
+// isForeign reports whether a file has text but no line of a field known in robots.txt.
+func isForeign(f *robots.File) bool {
+	text := false
+	for line := range f.Lines(robots.Dialect{}) {
+		if line.Field > robots.FieldUnknown {
+			return false
+		}
+		text = text || line.Field == robots.FieldUnknown ||
+			strings.TrimSpace(strings.TrimSuffix(f.Text(line.Span), f.Text(line.Comment))) != ""
+	}
+	return text
+}
+
+// read reads a file, or standard input if its name is "-".
+func (s *streams) read(name string) (f textFile, err error) {
+	f.name = name
+	from, _, err := s.open(name)
+	if err != nil {
+		return f, err
 	}
 	defer from.Close()
-	f.body, err = io.ReadAll(io.LimitReader(from, maxFile+1))
-	if err == nil && len(f.body) > maxFile {
-		err = errors.New("it is larger than 64 MiB")
+	if f.body, err = io.ReadAll(io.LimitReader(from, maxFile+1)); err != nil {
+		return f, fmt.Errorf("cannot read %s: %w", f.title(), cause(err))
 	}
-	if err != nil {
-		err = fmt.Errorf("cannot read %s: %w", title, cause(err))
+	if f.over = len(f.body) > maxFile; f.over {
+		f.body = f.body[:maxFile]
 	}
-	return err
+	return f, nil
 }
 
 // open opens a file, or standard input if its name is "-", and returns its name for messages.
@@ -130,14 +311,20 @@ func (s *streams) open(name string) (from io.ReadCloser, title string, err error
 	return f, title, nil
 }
 
-// replaceFile replaces a file atomically, and keeps its mode. Symbolic links are followed.
+// replaceFile writes a file in one step, so that a crash leaves the old one or the new one. It
+// follows symbolic links, and keeps the mode of an old file; others cannot read a new one.
 func replaceFile(name string, body []byte) error {
 	fail := func(err error) error { return fmt.Errorf("cannot write %s: %w", name, cause(err)) }
+	mode := fs.FileMode(0o600)
 	target, err := filepath.EvalSymlinks(name)
-	if err != nil {
-		return fail(err)
+	if errors.Is(err, fs.ErrNotExist) {
+		target, err = name, nil
+	} else if err == nil {
+		var info fs.FileInfo
+		if info, err = os.Stat(target); err == nil {
+			mode = info.Mode().Perm()
+		}
 	}
-	info, err := os.Stat(target)
 	if err != nil {
 		return fail(err)
 	}
@@ -146,7 +333,7 @@ func replaceFile(name string, body []byte) error {
 		return fail(err)
 	}
 	_, err = tmp.Write(body)
-	err = errors.Join(err, tmp.Chmod(info.Mode().Perm()), tmp.Sync(), tmp.Close())
+	err = errors.Join(err, tmp.Chmod(mode), tmp.Sync(), tmp.Close())
 	if err == nil {
 		err = os.Rename(tmp.Name(), target)
 	}

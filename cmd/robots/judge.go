@@ -14,43 +14,19 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// A Source has the robots.txt that a URL is judged by: one file for all URLs, or that of
-// each site.
-type Source interface {
-	// start begins to get the robots.txt of a site, and does not wait for it.
-	start(ctx context.Context, origin robots.Origin) *site
-	// get returns the robots.txt of a site that is ready.
-	get(ctx context.Context, s *site) (ask.Source, error)
-}
-
-// oneFile is a Source with one robots.txt for all URLs.
-type oneFile struct {
-	ask.Source
-	site site
-}
-
-func newOneFile(from ask.Source) *oneFile {
-	f := &oneFile{Source: from, site: site{ready: make(chan struct{})}}
-	close(f.site.ready)
-	return f
-}
-
-func (f *oneFile) start(context.Context, robots.Origin) *site     { return &f.site }
-func (f *oneFile) get(context.Context, *site) (ask.Source, error) { return f.Source, nil }
-
 // A judge judges URLs for crawlers, one after another.
 type judge struct {
 	*command
 	ruleFlags
 	crawlers []Crawler
-	decisive int // index of the crawler whose verdicts give the exit status, -1 for the worst
-	source   Source
-	fetches  bool  // the source is that of each site
+	decisive int   // index of the crawler whose verdicts give the exit status, -1 for the worst
+	fetches  bool  // from the site of each URL, else there is one robots.txt for all
 	live     *live // nil if nothing is fetched
 
 	// The robots.txt of the last URL.
 	site     *site
 	from     ask.Source
+	shown    bool       // its state has been written
 	rules    []*ruleSet // of each crawler
 	verdicts []robots.Verdict
 	width    int    // of the column of URLs
@@ -102,46 +78,24 @@ const maxAhead = 64
 // not a URL is reported and makes the status exitBad. If ctx ends, the URLs whose robots.txt
 // is there are shown. An error of show ends it.
 func (j *judge) each(ctx context.Context, u *urlReader, show func(*urlTarget) error) (int, error) {
-	r := judging{judge: j, show: show}
 	if j.fetches {
 		defer j.live.progress.report(j.std.screen, j.name)()
 	}
-	if !j.fetches && !u.isList() {
-		// Nothing is waited for, so an interrupt needs no handling.
-		r.failed = j.read(ctx, u, func(c []urlTarget) bool { return r.chunk(ctx, c) })
-		r.all = true
-		return r.end(ctx)
-	}
-	lists := u.isList()
 	ctx, stop := interruptible(ctx)
 	defer stop()
+	r, lists := judging{judge: j, show: show}, u.isList()
 	chunks := make(chan []urlTarget, maxAhead)
-	var readError error
+	var failed error
 	go func() {
 		defer close(chunks)
-		readError = j.read(ctx, u, func(c []urlTarget) bool {
-			select {
-			case chunks <- c:
-				return true
-			default:
-			}
-			select {
-			case chunks <- c:
-				return true
-			case <-ctx.Done():
-				return false
-			}
-		})
+		failed = j.read(ctx, u, chunks)
 	}()
 	for more := true; more; {
 		c, ok, err := receive(ctx, chunks, j.std.out.Flush)
-		if !ok && ctx.Err() == nil && err == nil {
-			r.all, r.failed = true, cmp.Or(r.failed, readError)
+		if !ok && err == nil && ctx.Err() == nil {
+			r.all, r.failed = true, cmp.Or(r.failed, failed)
 		}
-		more = ok && err == nil && r.chunk(ctx, c)
-	}
-	for ctx.Err() != nil && len(chunks) > 0 { // those whose sites have answered
-		r.chunk(ctx, <-chunks)
+		more = ok && r.chunk(ctx, c)
 	}
 	status, err := r.end(ctx)
 	if lists && r.all && err == nil {
@@ -150,8 +104,9 @@ func (j *judge) each(ctx context.Context, u *urlReader, show func(*urlTarget) er
 	return status, err
 }
 
-// read reads URLs in chunks, each as large as it can be without waiting for input.
-func (j *judge) read(ctx context.Context, u *urlReader, take func([]urlTarget) bool) error {
+// read reads URLs in chunks, each as large as it can be without waiting for input, and begins to
+// fetch from their sites.
+func (j *judge) read(ctx context.Context, u *urlReader, chunks chan<- []urlTarget) error {
 	var chunk []urlTarget
 	sites := map[robots.Origin]*site{}
 	for {
@@ -161,25 +116,28 @@ func (j *judge) read(ctx context.Context, u *urlReader, take func([]urlTarget) b
 			t, origin, err := j.parse(text)
 			if err != nil {
 				t.err = u.at(err)
-			} else if t.site = sites[origin]; t.site == nil {
-				t.site = j.source.start(ctx, origin)
-				sites[origin] = t.site
+			} else if j.fetches {
+				if t.site = sites[origin]; t.site == nil {
+					t.site = j.live.start(ctx, origin)
+					sites[origin] = t.site
+				}
 			}
 			chunk = append(chunk, t)
 		case errors.As(err, new(lineError)):
-			chunk = append(chunk, urlTarget{err: err})
-		case errors.Is(err, io.EOF):
-			take(chunk)
-			return nil
-		default:
-			take(chunk)
-			return err
+			chunk, err = append(chunk, urlTarget{err: err}), nil
 		}
-		if len(chunk) == chunkLines || !u.ready() {
-			if !take(chunk) {
-				return nil
+		if err != nil || len(chunk) == chunkLines || !u.ready() {
+			select {
+			case chunks <- chunk:
+				chunk = nil
+			case <-ctx.Done():
+				return ctx.Err()
 			}
-			chunk = nil
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
 		}
 	}
 }
@@ -246,21 +204,21 @@ func (r *judging) end(ctx context.Context) (int, error) {
 
 // await waits for the robots.txt of a URL, and makes its rules.
 func (r *judging) await(ctx context.Context, t *urlTarget) error {
-	if t.site == r.site {
+	if !r.fetches || t.site == r.site {
 		return nil
 	}
 	if !t.site.await(ctx, func() { _ = r.std.out.Flush() }) { // the last flush reports its error
 		return ctx.Err()
 	}
-	return r.open(ctx, t.site)
+	from, err := r.live.get(ctx, t.site)
+	if err == nil {
+		r.open(t.site, from)
+	}
+	return err
 }
 
-// open makes the rules in the robots.txt of a site that is ready.
-func (j *judge) open(ctx context.Context, s *site) error {
-	from, err := j.source.get(ctx, s)
-	if err != nil {
-		return err
-	}
+// open makes the rules in the robots.txt of a site, and warns once about it.
+func (j *judge) open(s *site, from ask.Source) {
 	if rec := from.Record; rec != nil && !s.answered {
 		if rec.Outcome == fetch.Success && j.fetches {
 			title := rec.Origin.RobotsURL()
@@ -273,9 +231,8 @@ func (j *judge) open(ctx context.Context, s *site) error {
 			j.live.hint(rec)
 		}
 	}
+	j.site, j.from, j.rules, j.shown = s, from, j.rulesIn(from), s.answered
 	s.answered = true
-	j.site, j.from, j.rules = s, from, j.rulesIn(from)
-	return nil
 }
 
 // judgeOne sets the verdicts on a URL, and returns its status.
@@ -354,10 +311,10 @@ func (j *judge) rulesIn(from ask.Source) (all []*ruleSet) {
 
 // stateOf returns what is known of the robots.txt of the last URL, once for each site.
 func (j *judge) stateOf(note func(*robots.State) string) string {
-	if j.from.Record == nil || j.site.shown {
+	if j.from.Record == nil || j.shown {
 		return ""
 	}
-	j.site.shown = true
+	j.shown = true
 	s := j.rules[0].State()
 	return j.live.stateLine(j.from.Record, s, note(s))
 }

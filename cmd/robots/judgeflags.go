@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
-	"github.com/robotskit/robots/fetch"
 	"github.com/spf13/cobra"
 )
 
@@ -74,23 +72,20 @@ func (f *judgeFlags) open(ctx context.Context) (*judge, *urlReader, error) {
 			return nil, nil, err
 		}
 	}
+	var file *robots.File
 	if j.fetches {
-		if j.live, err = newLive(f.command, &f.site, dialectsOf(j.crawlers), f.maxBytes); err != nil {
-			return nil, nil, err
-		}
-		j.source = j.live
+		j.live, err = newLive(f.command, &f.site, dialectsOf(j.crawlers), f.maxBytes)
 	} else {
-		named, live, err := f.named(ctx, &f.site, j.crawlers, f.maxBytes, f.file)
-		if err != nil {
-			return nil, nil, err
+		var named []ask.Source
+		if named, j.live, err = f.known(ctx, &f.site, j.crawlers, f.maxBytes, f.file); err == nil {
+			file = named[0].File
+			j.open(new(site), named[0])
 		}
-		if err := mustKnow(live, named[0], j.crawlers); err != nil {
-			live.close()
-			return nil, nil, err
-		}
-		j.source, j.live = newOneFile(named[0]), live
 	}
-	f.warnCrawlers(j.crawlers, fileOf(j.source))
+	if err != nil {
+		return nil, nil, err
+	}
+	f.warnCrawlers(j.crawlers, file)
 	f.site.warnProbe(f.command, j.crawlers)
 	return j, u, nil
 }
@@ -100,109 +95,4 @@ func (s *siteFlags) warnProbe(c *command, list []Crawler) {
 	if s.probe && !slices.ContainsFunc(list, func(c Crawler) bool { return c.Dialect.ServerErrorsMayMiss }) {
 		c.warn("--probe changes nothing here: only %s use its result", strings.Join(probing(), " and "))
 	}
-}
-
-// fileOf returns the file of a source with one, else nil.
-func fileOf(s Source) *robots.File {
-	if one, ok := s.(*oneFile); ok {
-		return one.File
-	}
-	return nil
-}
-
-// named returns the robots.txt of files, standard input and sites. Sites are fetched
-// concurrently, by the returned client, which the caller closes.
-func (c *command) named(ctx context.Context, flags *siteFlags, list []Crawler, maxBytes int, names ...string) ([]ask.Source, *live, error) {
-	origins := make([]robots.Origin, len(names))
-	stdin, fetches := 0, false
-	for i, name := range names {
-		switch {
-		case name == "":
-			return nil, nil, errors.New("empty file name")
-		case name == "-":
-			stdin++
-		case isURL(name):
-			fetches = true
-			var err error
-			if origins[i], err = siteOf(name); err != nil {
-				return nil, nil, err
-			}
-		}
-	}
-	if stdin > 1 {
-		return nil, nil, errors.New("standard input can be read only once")
-	}
-	if !fetches {
-		if err := flags.unused("with a file"); err != nil {
-			return nil, nil, err
-		}
-	}
-	sources := make([]ask.Source, len(names))
-	for i, name := range names {
-		if isURL(name) {
-			continue
-		}
-		var err error
-		if sources[i].File, err = c.readRobots(name, list[0].Dialect, maxBytes); err != nil {
-			return nil, nil, err
-		}
-	}
-	if !fetches {
-		return sources, nil, nil
-	}
-	l, err := newLive(c, flags, dialectsOf(list), maxBytes)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := l.fetchAll(ctx, c, origins, sources); err != nil {
-		l.close()
-		return nil, nil, err
-	}
-	for i, s := range sources {
-		if r := s.Record; r != nil && r.Outcome == fetch.Success && !slices.Contains(origins[:i], origins[i]) {
-			c.warnFile(r.Origin.RobotsURL(), robots.Parse(r.Body), list[0].Dialect, maxBytes)
-		}
-	}
-	return sources, l, nil
-}
-
-// mustKnow returns an error if the rules of a site are not known.
-func mustKnow(l *live, s ask.Source, list []Crawler) error {
-	if s.Record == nil {
-		return nil
-	}
-	for _, d := range dialectsOf(list) {
-		if rules := s.Record.Rules(d, l.began); !isKnown(rules) {
-			return fmt.Errorf("cannot get %s", l.stateLine(s.Record, rules.State(), rules.State().Text()))
-		}
-	}
-	return nil
-}
-
-// fetchAll fills in the records of sites.
-func (l *live) fetchAll(ctx context.Context, c *command, origins []robots.Origin, sources []ask.Source) (err error) {
-	defer l.progress.report(c.std.screen, c.name)()
-	ctx, stop := interruptible(ctx)
-	defer stop()
-	sites := make([]*site, len(origins))
-	for i, o := range origins {
-		if !o.IsZero() {
-			sites[i] = l.start(ctx, o)
-		}
-	}
-	for i, s := range sites {
-		if s == nil {
-			continue
-		}
-		if !s.await(ctx, func() {}) {
-			return errInterrupted
-		}
-		if sources[i], err = l.get(ctx, s); err != nil {
-			if ctx.Err() != nil {
-				return errInterrupted
-			}
-			return err
-		}
-	}
-	return nil
 }

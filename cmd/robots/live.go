@@ -132,7 +132,7 @@ func (s *siteFlags) unused(when string) (err error) {
 	return err
 }
 
-// live is a Source that fetches from sites, many at a time, each once in a run.
+// live fetches from sites, many at a time, each once in a run.
 type live struct {
 	client   *fetch.Client
 	options  fetch.Options // of the client
@@ -401,7 +401,6 @@ type site struct {
 	err    error
 
 	answered bool // a URL of it has been answered
-	shown    bool // the outcome of the fetch has been written
 }
 
 // start gets the robots.txt of a site into the cache, and does not wait for it.

@@ -171,10 +171,11 @@ func (p *pageCommand) readPage() (err error) {
 
 // withoutRobots opens a judge for a page without a robots.txt.
 func (p *pageCommand) withoutRobots() (urls *urlReader, err error) {
-	p.j = &judge{command: p.command, ruleFlags: p.ruleFlags, source: newOneFile(ask.Source{File: robots.Parse(nil)})}
+	p.j = &judge{command: p.command, ruleFlags: p.ruleFlags}
 	if p.j.crawlers, p.j.decisive, err = p.crawlers(); err != nil {
 		return nil, err
 	}
+	p.j.open(new(site), ask.Source{File: robots.Parse(nil)})
 	p.warnCrawlers(p.j.crawlers, nil)
 	return newURLReader(p.std, p.args, "", "")
 }

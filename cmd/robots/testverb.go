@@ -174,16 +174,11 @@ func (t *tester) openAll(ctx context.Context) error {
 			names, named = append(names, s.robots), append(named, s)
 		}
 	}
-	sources, live, err := t.named(ctx, &t.site, list, noLimit, names...)
+	sources, live, err := t.known(ctx, &t.site, list, noLimit, names...)
 	if err != nil {
 		return err
 	}
 	defer live.close()
-	for _, source := range sources {
-		if err := mustKnow(live, source, list); err != nil {
-			return err
-		}
-	}
 	for i, s := range named {
 		s.source = sources[i]
 	}

@@ -136,7 +136,7 @@ func (c *verifyCall) verifyLogs(ctx context.Context) (int, error) {
 		l.byName[e.Name] = i
 	}
 	if c.given("file") {
-		f, err := c.readRobots(c.fileName, robots.RFC9309, noLimit)
+		f, err := c.readRobots(c.fileName, robots.RFC9309)
 		if err != nil {
 			return exitBad, err
 		}
