@@ -120,27 +120,23 @@ func printMatches(w io.Writer, colors palette, matches []robots.Note, won robots
 	}
 }
 
-// maxRuleColumn is the widest column of rules: a longer one pushes only its own
-// line to the right.
-const maxRuleColumn = 40
-
 func printNotes(w io.Writer, colors palette, e *robots.Explanation) {
 	if len(e.Notes) == 0 {
 		return
 	}
 	heading(w, colors, "Notes")
-	place := make([]string, len(e.Notes))
-	line, clause := 0, 0
-	for i, n := range e.Notes {
-		place[i] = "file"
+	var rows [][]string
+	clause := 0
+	for _, n := range e.Notes {
+		place := "file"
 		if n.Line > 0 {
-			place[i] = "line " + strconv.Itoa(n.Line)
+			place = "line " + strconv.Itoa(n.Line)
 		}
-		line, clause = max(line, len(place[i])), max(clause, len(n.Clause))
+		rows, clause = append(rows, []string{place}), max(clause, len(n.Clause))
 	}
-	for i, n := range e.Notes {
-		lead := fmt.Sprintf("  %s  %s  ", fill(place[i], line), colors.paint(faint, colors.link(n.Clause, clause)))
-		help.Wrap(w, lead, n.Text)
+	for i, lead := range leads(rows) {
+		n := e.Notes[i]
+		help.Wrap(w, lead+colors.paint(faint, colors.link(n.Clause, clause))+"  ", n.Text)
 	}
 	if e.Dropped > 0 {
 		fmt.Fprintf(w, "  and %d more\n", e.Dropped)

@@ -181,61 +181,101 @@ type jsonGroup struct {
 // write writes the parts, and reports whether the rules of the site are known.
 func (v *view) write(ctx context.Context) (known bool, err error) {
 	known = isKnown(v.rules)
+	j := jsonView{Schema: 1, Agent: v.rules.Tokens(), Dialect: v.rules.Dialect().Name}
+	if len(j.Agent) == 0 { // rules shared by crawlers
+		j.Agent = v.crawler.Tokens
+	}
+	group := "no group applies"
+	if g := v.rules.Group(); !g.IsZero() {
+		j.Group = &jsonGroup{g.Token(), g.Lines()}
+		group = "group " + g.Token() + ", " + lineList(g.Lines())
+	}
+	if v.from.File != nil {
+		j.File = v.name
+	}
 	state := ""
-	if v.from.Record != nil {
-		state = v.live.stateLine(v.from.Record, v.rules.State(), v.rules.State().Text())
+	if r := v.from.Record; r != nil {
+		state = v.live.stateLine(r, v.rules.State(), v.rules.State().Text())
+		j.jsonState = newJSONState(r, v.rules.State().Text())
+		if !known && !r.NextTry.IsZero() {
+			j.NextTry = notEmpty(stamp(r.NextTry))
+		}
 	}
 	if _, fallback := v.rules.FallbackReason(); fallback && state != "" {
 		v.warn("%s", state)
 		state = ""
+	}
+	if v.shows(partGroups) {
+		j.Groups = v.groups()
 	}
 	var delays *schedule
 	if known && v.shows(partDelays) {
 		if delays, err = v.schedule(ctx); err != nil {
 			return known, err
 		}
-	}
-	if v.format == formatJSON {
-		return known, v.writeJSON(delays, known)
-	}
-	if !known {
-		return false, nil
-	}
-	w := v.std.out
-	if slices.Equal(v.only, []string{partSitemaps}) {
-		v.writeSitemaps("")
-		return true, nil
-	}
-	if !v.first {
-		fmt.Fprintln(w)
-	}
-	fmt.Fprintf(w, "%s  %s\n", v.palette.paint(bold, robots.Printable((&textFile{name: v.name}).title())), v.palette.paint(faint, "("+v.reader()+")"))
-	if state != "" {
-		fmt.Fprintf(w, "%s\n", v.palette.paint(faint, robots.Printable(state)))
-	}
-	if v.shows(partGroups) {
-		v.writeGroups()
-	}
-	if delays != nil {
-		delays.write(w, v.palette)
+		j.Delays = delays.json()
 	}
 	if v.shows(partSitemaps) {
-		heading(w, v.palette, "Sitemaps")
-		v.writeSitemaps("  ")
+		j.Sitemaps = append([]string{}, v.rules.Sitemaps()...)
+	}
+	var notes *robots.Explanation
+	if v.shows(partSignals) {
+		j.Signals, notes = v.signals()
+		j.Notes = jsonNotes(notes)
+	}
+
+	w, p := v.std.out, v.palette
+	switch {
+	case v.format == formatJSON:
+		return known, encode(w, j)
+	case !known:
+		return false, nil
+	case slices.Equal(v.only, []string{partSitemaps}):
+		for _, s := range j.Sitemaps { // as written, except that a terminal gets no control characters
+			if v.std.terminal {
+				s = robots.Printable(s)
+			}
+			fmt.Fprintln(w, s)
+		}
+		return true, nil
+	case !v.first:
+		fmt.Fprintln(w)
+	}
+	title := robots.Printable((&textFile{name: v.name}).title())
+	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, title), p.paint(faint, "("+robots.Printable(v.crawler.Name+", "+j.Dialect+", "+group)+")"))
+	if state != "" {
+		fmt.Fprintln(w, p.paint(faint, robots.Printable(state)))
+	}
+	part := func(title string, n int) {
+		if heading(w, p, title); n == 0 {
+			fmt.Fprintln(w, "  none")
+		}
+	}
+	if v.shows(partGroups) {
+		part("Groups", len(j.Groups))
+		var rows [][]string
+		for _, g := range j.Groups {
+			rows = append(rows, []string{g.Token})
+		}
+		for i, lead := range leads(rows) {
+			fmt.Fprintf(w, "%s%s, %s\n", lead, count(j.Groups[i].Rules, "rule"), lineList(j.Groups[i].Lines))
+		}
+	}
+	if delays != nil {
+		delays.write(w, p)
+	}
+	if v.shows(partSitemaps) {
+		part("Sitemaps", len(j.Sitemaps))
+		for _, s := range j.Sitemaps {
+			fmt.Fprintln(w, "  "+robots.Printable(s))
+		}
 	}
 	if v.shows(partSignals) {
-		v.writeSignals()
+		part("Signals", len(j.Signals))
+		printSignals(w, p, j.Signals)
+		printNotes(w, p, notes)
 	}
 	return true, nil
-}
-
-// reader names the crawler, the dialect and the group.
-func (v *view) reader() string {
-	group := "no group applies"
-	if g := v.rules.Group(); !g.IsZero() {
-		group = "group " + robots.Printable(g.Token()) + ", " + lineList(g.Lines())
-	}
-	return robots.Printable(v.crawler.Name) + ", " + v.rules.Dialect().Name + ", " + group
 }
 
 // A groupCount has the groups for one name.
@@ -263,92 +303,16 @@ func (v *view) groups() []groupCount {
 	return list
 }
 
-func (v *view) writeGroups() {
-	list := v.groups()
-	heading(v.std.out, v.palette, "Groups")
-	names := 0
-	for _, g := range list {
-		names = max(names, min(columns(g.Token), maxRuleColumn))
-	}
-	for _, g := range list {
-		fmt.Fprintf(v.std.out, "  %s  %s, %s\n", fill(robots.Printable(g.Token), names), count(g.Rules, "rule"), lineList(g.Lines))
-	}
-	if len(list) == 0 {
-		fmt.Fprintln(v.std.out, "  none")
-	}
-}
-
-// writeSitemaps lists sitemaps as written. A terminal gets no control characters.
-func (v *view) writeSitemaps(indent string) {
-	list := v.rules.Sitemaps()
-	for _, s := range list {
-		if v.std.terminal || indent != "" {
-			s = robots.Printable(s)
-		}
-		fmt.Fprintln(v.std.out, indent+s)
-	}
-	if len(list) == 0 && indent != "" {
-		fmt.Fprintln(v.std.out, indent+"none")
-	}
-}
-
-func (v *view) writeSignals() {
-	w := v.std.out
-	heading(w, v.palette, "Signals")
-	list, e := v.signals()
-	if len(list) == 0 {
-		fmt.Fprintln(w, "  none")
-	}
-	printSignals(w, v.palette, list)
-	printNotes(w, v.palette, e)
-}
-
 // maxNotes limits the notes, as those of an explanation are.
 const maxNotes = 50
 
 // signals returns the signals that apply to the crawler, with notes.
 func (v *view) signals() ([]siteSignal, *robots.Explanation) {
-	list := signalsOf(v.rules, nil)
+	list := append([]siteSignal{}, signalsOf(v.rules, nil)...)
 	notes := append(remarks(v.rules), disagreements(list)...)
 	slices.SortStableFunc(notes, func(a, b robots.Note) int { return a.Line - b.Line })
-	e := &robots.Explanation{Notes: notes}
-	if len(notes) > maxNotes {
-		e.Notes, e.Dropped = notes[:maxNotes], len(notes)-maxNotes
-	}
-	return list, e
-}
-
-func (v *view) writeJSON(delays *schedule, known bool) error {
-	j := jsonView{Schema: 1, Agent: v.rules.Tokens(), Dialect: v.rules.Dialect().Name}
-	if v.from.File != nil {
-		j.File = v.name
-	}
-	if len(j.Agent) == 0 { // rules shared by crawlers
-		j.Agent = v.crawler.Tokens
-	}
-	if g := v.rules.Group(); !g.IsZero() {
-		j.Group = &jsonGroup{g.Token(), g.Lines()}
-	}
-	if delays != nil {
-		j.Delays = delays.json()
-	}
-	if v.shows(partGroups) {
-		j.Groups = v.groups()
-	}
-	if v.shows(partSitemaps) {
-		j.Sitemaps = append([]string{}, v.rules.Sitemaps()...)
-	}
-	if v.shows(partSignals) {
-		list, e := v.signals()
-		j.Signals, j.Notes = append([]siteSignal{}, list...), jsonNotes(e)
-	}
-	if r := v.from.Record; r != nil {
-		j.jsonState = newJSONState(r, v.rules.State().Text())
-		if !known && !r.NextTry.IsZero() {
-			j.NextTry = notEmpty(stamp(r.NextTry))
-		}
-	}
-	return encode(v.std.out, j)
+	shown := min(len(notes), maxNotes)
+	return list, &robots.Explanation{Notes: notes[:shown], Dropped: len(notes) - shown}
 }
 
 // start is the time from which the schedule is made.

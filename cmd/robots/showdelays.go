@@ -1,15 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 	_ "time/tzdata" // --zone must not depend on what the machine has installed
-	"unicode/utf8"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/help"
@@ -108,15 +109,16 @@ func (p *schedule) write(w io.Writer, colors palette) {
 	p.printDay(w)
 
 	heading(w, colors, "Next requests, each after an immediate response")
-	before := p.from
+	before, form := p.from, clock
+	if slices.ContainsFunc(p.next, func(n nextRequest) bool { return n.Start.Nanosecond() >= int(time.Millisecond) }) {
+		form += ".000"
+	}
 	for _, next := range p.next {
 		wait := "at once"
 		if d := next.Start.Sub(before); d > 0 {
 			wait = "after " + duration.Text(d)
 		}
-		reason := next.Reasons[0]
-		reason.Interval = 0 // it stands in the column before
-		help.Wrap(w, "  "+next.Start.Format(startFormat(p.next))+"  "+fill(wait, 16)+"  ", reason.String())
+		help.Wrap(w, "  "+next.Start.Format(form)+"  "+fill(wait, 16)+"  ", without(next.Reasons[0]))
 		before = next.Start
 	}
 
@@ -134,14 +136,10 @@ func one(interval time.Duration) string {
 	return strings.Replace(duration.Rate(interval), "one request", "one", 1)
 }
 
-// startFormat shows fractions of a second only where a start has one.
-func startFormat(list []nextRequest) string {
-	for _, t := range list {
-		if t.Start.Nanosecond() >= int(time.Millisecond) {
-			return clock + ".000"
-		}
-	}
-	return clock
+// without returns a reason without its interval, which stands in the column before.
+func without(r pace.Reason) string {
+	r.Interval = 0
+	return r.String()
 }
 
 // maxRows bounds the tables of a file that declares hundreds of windows.
@@ -158,21 +156,15 @@ func (p *schedule) printDay(w io.Writer) {
 		if i == len(p.day)-1 && to == "00:00" {
 			to = "24:00"
 		}
-		what := one(s.Interval)
-		if !s.Open {
-			what = "closed"
+		what := "closed"
+		if s.Open {
+			what = one(s.Interval)
 		}
-		lead := fmt.Sprintf("  %s-%s  %s  ", s.From.Format("15:04"), to, fill(what, 20))
-		var reasons []string
-		for _, r := range s.Reasons {
-			r.Interval = 0 // it stands in the column before
-			reasons = append(reasons, r.String())
+		why := without(s.Reasons[0])
+		for _, r := range s.Reasons[1:] {
+			why += "; also " + without(r)
 		}
-		why := reasons[0]
-		if len(reasons) > 1 {
-			why += "; also " + strings.Join(reasons[1:], "; ")
-		}
-		help.Wrap(w, lead, why)
+		help.Wrap(w, fmt.Sprintf("  %s-%s  %s  ", s.From.Format("15:04"), to, fill(what, 20)), why)
 	}
 }
 
@@ -182,32 +174,23 @@ func (p *schedule) printEntries(w io.Writer, colors palette) {
 	heading(w, colors, "Delays declared")
 	if len(entries) == 0 {
 		fmt.Fprintln(w, "  none for this crawler")
-		return
 	}
-	line, value := 0, 0
-	text := make([]string, len(entries))
-	for i, e := range entries {
-		text[i] = title(e.Field) + ": " + robots.Printable(e.Value)
-		line = max(line, len(strconv.Itoa(e.Line)))
-		value = max(value, min(utf8.RuneCountInString(text[i]), maxRuleColumn-8))
+	shown := entries[:min(len(entries), maxRows)]
+	var rows [][]string
+	for _, e := range shown {
+		rows = append(rows, []string{"line " + strconv.Itoa(e.Line), title(e.Field) + ": " + e.Value})
 	}
-	for i, e := range entries {
-		if i == maxRows {
-			fmt.Fprintf(w, "  and %d more\n", len(entries)-i+p.Dropped())
-			return
-		}
-		style := green
-		switch e.Use {
-		case pace.UseAdjusted, pace.UseOverridden:
-			style = yellow
-		case pace.UseIgnored, pace.UseUnusable:
-			style = red
-		}
-		said := colors.paint(style, string(e.Use))
+	for i, lead := range leads(rows) {
+		e := shown[i]
+		style := map[pace.Use]string{pace.UseAdjusted: yellow, pace.UseOverridden: yellow, pace.UseIgnored: red, pace.UseUnusable: red}
+		said := colors.paint(cmp.Or(style[e.Use], green), string(e.Use))
 		if e.Why != "" {
 			said += ": " + e.Why
 		}
-		help.Wrap(w, fmt.Sprintf("  line %*d  %s  ", line, e.Line, fill(text[i], value)), said)
+		help.Wrap(w, lead, said)
+	}
+	if len(entries) > maxRows {
+		fmt.Fprintf(w, "  and %d more\n", len(entries)-maxRows+p.Dropped())
 	}
 }
 
@@ -224,31 +207,18 @@ var eighths = [...]string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", 
 // chart draws how many pages each hour of the day has room for, 80 columns wide.
 func (p *schedule) chart(w io.Writer, colors palette) {
 	hours := p.hours()
-	most := 0.0
-	for _, n := range hours {
-		most = max(most, n)
-	}
+	most := slices.Max(hours[:])
 	for row := chartRows - 1; row >= 0; row-- {
-		label := ""
-		switch row {
-		case chartRows - 1:
-			label = short(most)
-		case 0:
-			label = "0"
-		}
-		var bars strings.Builder
+		label := map[int]string{chartRows - 1: short(most), 0: "0"}[row]
+		bars := ""
 		for _, n := range hours {
 			level := 0
-			if most > 0 {
-				level = int(math.Round(n / most * chartRows * 8))
-			}
 			if n > 0 {
-				level = max(level, 1) // what is not closed is seen
+				level = max(int(math.Round(n/most*chartRows*8)), 1) // what is not closed is seen
 			}
-			cell := eighths[min(max(level-8*row, 0), 8)]
-			bars.WriteString(" " + cell + cell)
+			bars += " " + strings.Repeat(eighths[min(max(level-8*row, 0), 8)], 2)
 		}
-		fmt.Fprintf(w, "  %5s %s\n", label, strings.TrimRight(colors.paint(green, strings.TrimRight(bars.String(), " ")), " "))
+		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("  %5s %s", label, colors.paint(green, strings.TrimRight(bars, " "))), " "))
 	}
 	axis := ""
 	for h := range hours {
@@ -257,28 +227,18 @@ func (p *schedule) chart(w io.Writer, colors palette) {
 	fmt.Fprintf(w, "  %5s %s\n\n", "", colors.paint(faint, axis))
 }
 
-// hours returns the pages an hour in each hour of the clock. An hour that comes
-// twice counts as one of the same pace, one that does not come as 0.
+// hours returns the pages an hour in each hour of the clock. An hour that comes twice counts as
+// one of the same pace, one that does not come as 0.
 func (p *schedule) hours() (hours [24]float64) {
-	var spent [24]float64
-	for _, s := range p.day {
-		for from := s.From; from.Before(s.To); {
-			past := time.Duration(from.Minute())*time.Minute + time.Duration(from.Second())*time.Second + time.Duration(from.Nanosecond())
-			to := from.Add(time.Hour - past)
-			if to.After(s.To) {
-				to = s.To
-			}
-			spent[from.Hour()] += to.Sub(from).Hours()
-			if s.Open {
-				hours[from.Hour()] += float64(to.Sub(from)) / float64(max(s.Interval, time.Millisecond))
-			}
-			from = to
+	var minutes [24]float64
+	for t := p.day[0].From; t.Before(p.day[len(p.day)-1].To); t = t.Add(time.Minute) {
+		minutes[t.Hour()]++
+		if interval, open := p.At(t); open {
+			hours[t.Hour()] += float64(time.Hour) / float64(max(interval, time.Millisecond))
 		}
 	}
 	for h := range hours {
-		if spent[h] > 0 {
-			hours[h] /= spent[h]
-		}
+		hours[h] /= max(minutes[h], 1)
 	}
 	return hours
 }
@@ -350,11 +310,7 @@ func (p *schedule) json() *jsonSchedule {
 func jsonReasons(reasons []pace.Reason) []jsonReason {
 	all := []jsonReason{}
 	for _, r := range reasons {
-		j := jsonReason{Cause: r.Cause, Value: notEmpty(r.Value), Interval: r.Interval.Seconds(), Text: r.String()}
-		if r.Line > 0 {
-			j.Line = &r.Line
-		}
-		all = append(all, j)
+		all = append(all, jsonReason{r.Cause, notEmpty(r.Line), notEmpty(r.Value), r.Interval.Seconds(), r.String()})
 	}
 	return all
 }

@@ -76,22 +76,9 @@ type signalSource struct {
 	URL      string `json:"url"`
 }
 
-func newSignal(d *draft, name, value, path, scope string, line int) siteSignal {
-	return siteSignal{d.field, notEmpty(name), value, notEmpty(path), scope, line, d.has(name, value), signalSource{d.document, d.date, d.page}, d.title}
-}
-
-func (s *siteSignal) name() string {
-	if s.Name == nil {
-		return ""
-	}
-	return *s.Name
-}
-
-func (s *siteSignal) path() string {
-	if s.Path == nil {
-		return ""
-	}
-	return *s.Path
+// signal returns a value of the field of a draft.
+func (d *draft) signal(scope string, p robots.Preference) siteSignal {
+	return siteSignal{d.field, notEmpty(p.Name), p.Value, notEmpty(p.Path), scope, p.Line, d.has(p.Name, p.Value), signalSource{d.document, d.date, d.page}, d.title}
 }
 
 // text is the value as a line of the file has it.
@@ -100,7 +87,7 @@ func (s *siteSignal) text() string {
 	if s.Name != nil {
 		text = *s.Name + "=" + text
 	}
-	return strings.TrimPrefix(s.path()+" "+text, " ")
+	return strings.TrimPrefix(orEmpty(s.Path)+" "+text, " ")
 }
 
 // recordsOf returns the records of a field that apply to the crawler: those of its group, or, if
@@ -126,40 +113,35 @@ func recordsOf(rules *robots.Rules, field robots.Field) (hold, replaced []robots
 func signalsOf(rules *robots.Rules, path *robots.Path) (list []siteSignal) {
 	for _, field := range contentFields {
 		d := draftOf(field.String())
+		var stated []robots.Preference // for the path
+		if path != nil && field == robots.FieldContentUsage {
+			stated = rules.ContentUsage(*path)
+		} else if path != nil {
+			stated = rules.ContentSignals(*path)
+		}
+		applies := map[robots.Preference]bool{}
+		for _, p := range stated {
+			applies[p] = true
+		}
 		hold, _ := recordsOf(rules, field)
-		if len(hold) == 0 {
-			continue
-		}
-		shown := func(robots.Preference) bool { return true }
-		if path != nil {
-			stated := rules.ContentSignals(*path)
-			if field == robots.FieldContentUsage {
-				stated = rules.ContentUsage(*path)
-			}
-			holds := map[robots.Preference]bool{}
-			for _, p := range stated {
-				holds[p] = true
-			}
-			shown = func(p robots.Preference) bool { return holds[p] }
-		}
 		for _, rec := range hold {
 			scope := "file"
 			if rec.Group {
 				scope = "group"
 			}
 			if rec.Usable && field == robots.FieldLicense {
-				list = append(list, newSignal(d, "", rec.Value, "", scope, rec.Line))
+				list = append(list, d.signal(scope, robots.Preference{Value: rec.Value, Line: rec.Line}))
 			}
 			for _, p := range rec.Preferences {
-				if shown(p) {
-					list = append(list, newSignal(d, p.Name, p.Value, p.Path, scope, p.Line))
+				if path == nil || applies[p] {
+					list = append(list, d.signal(scope, p))
 				}
 			}
 		}
 	}
 	for l := range rules.Unknown() {
 		if d := draftOf(rules.File().Text(l.Name)); d != nil {
-			list = append(list, newSignal(d, "", rules.File().Text(l.Value), "", "file", l.Number))
+			list = append(list, d.signal("file", robots.Preference{Value: rules.File().Text(l.Value), Line: l.Number}))
 		}
 	}
 	slices.SortStableFunc(list, func(a, b siteSignal) int { return a.Line - b.Line })
@@ -175,15 +157,11 @@ func note(line int, clause, format string, args ...any) robots.Note {
 
 // printSignals writes a line for each value.
 func printSignals(w io.Writer, colors palette, list []siteSignal) {
-	place, field, value, scope := 0, 0, 0, 0
-	for i := range list {
-		s := &list[i]
-		place, field = max(place, len(lineList([]int{s.Line}))), max(field, len(s.title))
-		value, scope = max(value, min(columns(s.text()), maxRuleColumn)), max(scope, len(s.Scope))
+	var rows [][]string
+	for _, s := range list {
+		rows = append(rows, []string{lineList([]int{s.Line}), s.title, s.text(), s.Scope})
 	}
-	for i := range list {
-		s := &list[i]
-		fmt.Fprintf(w, "  %s  %s  %s  %s  %s\n", fill(lineList([]int{s.Line}), place), fill(s.title, field),
-			fill(robots.Printable(s.text()), value), fill(s.Scope, scope), colors.paint(faint, s.Source.Document+", "+s.Source.Date))
+	for i, lead := range leads(rows) {
+		fmt.Fprintln(w, lead+colors.paint(faint, list[i].Source.Document+", "+list[i].Source.Date))
 	}
 }
