@@ -2,14 +2,16 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/pprof"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/fetch"
@@ -19,63 +21,80 @@ import (
 // Metrics counts what a service does; it is a fleet.Observer. No label has a value from
 // outside.
 type Metrics struct {
-	registry    registry
-	questions   map[Outcome]*counter
-	requests    map[int]*counter // by the first digit of the status
+	registry    *prometheus.Registry
+	questions   *prometheus.CounterVec
+	requests    *prometheus.CounterVec // by the first digit of the status
 	took        prometheus.Histogram
-	refused     map[ProblemType]*counter
-	fetches     map[fetch.Cause]*counter
+	refused     *prometheus.CounterVec // by ProblemType
+	fetches     *prometheus.CounterVec // by fetch.Cause
 	fetchTook   prometheus.Histogram
-	answers     map[cache.EventKind]*counter
-	storeErrors *counter
+	answers     *prometheus.CounterVec // by cache.EventKind
+	storeErrors prometheus.Counter
 	permitWait  prometheus.Histogram
 	permitLater prometheus.Histogram
-	permits     map[string]*counter
-	decisions   map[string]*counter // by pace.Cause, granted or failed
-	overloads   *counter
-	changes     map[pace.EventKind]*counter
-	panics      *counter
+	permits     *prometheus.CounterVec
+	decisions   *prometheus.CounterVec // by pace.Cause, granted or failed
+	overloads   prometheus.Counter
+	changes     *prometheus.CounterVec // by pace.EventKind
+	panics      prometheus.Counter
 }
 
-// NewMetrics returns metrics with a registry of their own.
+// NewMetrics returns metrics with a registry of their own, with those of the process.
 func NewMetrics() *Metrics {
-	m := &Metrics{registry: newRegistry()}
-	r := m.registry
-	m.questions = counters(r, "robots_questions_total", "Questions by outcome.", "outcome",
-		Outcome.String, OutcomeAllowed, OutcomeDisallowed, OutcomeUndecided, OutcomePending, OutcomeBad)
-	m.requests = counters(r, "robots_requests_total", "Requests by class of status.", "class",
-		func(digit int) string { return strconv.Itoa(digit) + "xx" }, 2, 3, 4, 5)
-	m.took = r.histogram("robots_request_seconds", "Time from the headers of a request to the end of its response.", 1.0/16384, 10)
-	m.refused = counters(r, "robots_refused_total", "Refused requests by type of problem.", "problem",
-		func(t ProblemType) string { return string(t) }, slices.Collect(maps.Keys(problems))...)
-	m.fetches = counters(r, "robots_fetches_total", "robots.txt fetches by cause.", "cause", fetch.Cause.String, fetch.Causes()...)
-	m.fetchTook = r.histogram("robots_fetch_seconds", "Duration of robots.txt fetches.", 1.0/256, 8)
+	m := &Metrics{registry: prometheus.NewRegistry()}
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	with := promauto.With(m.registry)
+	counter := func(name, help string) prometheus.Counter {
+		return with.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	}
+	// Each value of a label is present from the start.
+	counters := func(name, help, label string, values ...string) *prometheus.CounterVec {
+		v := with.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
+		for _, value := range values {
+			v.WithLabelValues(value)
+		}
+		return v
+	}
+	// Each of n buckets is four times as wide as the last.
+	histogram := func(name, help string, from float64, n int) prometheus.Histogram {
+		return with.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(from, 4, n)})
+	}
+	m.questions = counters("robots_questions_total", "Questions by outcome.", "outcome", outcomeNames[:]...)
+	m.requests = counters("robots_requests_total", "Requests by class of status.", "class", "2xx", "3xx", "4xx", "5xx")
+	m.took = histogram("robots_request_seconds", "Time from the headers of a request to the end of its response.", 1.0/16384, 10)
+	m.refused = counters("robots_refused_total", "Refused requests by type of problem.", "problem", names(slices.Collect(maps.Keys(problems)))...)
+	m.fetches = counters("robots_fetches_total", "robots.txt fetches by cause.", "cause", names(fetch.Causes())...)
+	m.fetchTook = histogram("robots_fetch_seconds", "Duration of robots.txt fetches.", 1.0/256, 8)
 	var kinds []cache.EventKind
 	for k := cache.EventHit; k <= cache.EventFenced; k++ {
 		kinds = append(kinds, k)
 	}
-	m.answers = counters(r, "robots_cache_events_total", "Events of the cache by kind.", "kind", cache.EventKind.String, kinds...)
-	m.storeErrors = r.counter("robots_store_errors_total", "Errors of the store, without which the service continues.")
-	m.permitWait = r.histogram("robots_permit_wait_seconds", "Time until the start in a permit.", 1.0/64, 9)
-	m.permitLater = r.histogram("robots_permit_later_seconds", "Time until a next attempt, without a permit.", 1.0/64, 9)
-	m.permits = counters(r, "robots_permits_total", "Permits by outcome: given, later (refused for now), failed (no decision), back (released), unused, lost (not yet released).", "outcome",
-		func(outcome string) string { return outcome }, "given", "later", "failed", "back", "unused", "lost")
-	outcomes := []string{granted, failed}
-	for _, c := range pace.Causes() {
-		outcomes = append(outcomes, string(c))
-	}
-	m.decisions = counters(r, "robots_decisions_total", "Decisions on starts: granted, failed, or the cause of a refusal.", "outcome",
-		func(outcome string) string { return outcome }, outcomes...)
-	m.overloads = r.counter("robots_overloads_total", "Responses of sites that signal overload: 429, 503, 504, or a timeout.")
-	m.changes = counters(r, "robots_fleet_changes_total", "Changes of the fleet: down and up (Redis), renewed (Redis lost its memory), replaced (this worker was considered gone), drained, resumed.", "change",
-		func(k pace.EventKind) string { return string(k) }, pace.EventDown, pace.EventUp, pace.EventRenewed, pace.EventReplaced, pace.EventDrained, pace.EventResumed)
-	m.panics = r.counter("robots_panics_total", "Requests that ended with an internal error.")
+	m.answers = counters("robots_cache_events_total", "Events of the cache by kind.", "kind", names(kinds)...)
+	m.storeErrors = counter("robots_store_errors_total", "Errors of the store, without which the service continues.")
+	m.permitWait = histogram("robots_permit_wait_seconds", "Time until the start in a permit.", 1.0/64, 9)
+	m.permitLater = histogram("robots_permit_later_seconds", "Time until a next attempt, without a permit.", 1.0/64, 9)
+	m.permits = counters("robots_permits_total", "Permits by outcome: given, later (refused for now), failed (no decision), back (released), unused, lost (not yet released).", "outcome",
+		"given", "later", "failed", "back", "unused", "lost")
+	m.decisions = counters("robots_decisions_total", "Decisions on starts: granted, failed, or the cause of a refusal.", "outcome",
+		append(names(pace.Causes()), granted, failed)...)
+	m.overloads = counter("robots_overloads_total", "Responses of sites that signal overload: 429, 503, 504, or a timeout.")
+	m.changes = counters("robots_fleet_changes_total", "Changes of the fleet: down and up (Redis), renewed (Redis lost its memory), replaced (this worker was considered gone), drained, resumed.", "change",
+		names([]pace.EventKind{pace.EventDown, pace.EventUp, pace.EventRenewed, pace.EventReplaced, pace.EventDrained, pace.EventResumed})...)
+	m.panics = counter("robots_panics_total", "Requests that ended with an internal error.")
 	return m
+}
+
+// names returns the names of values.
+func names[T any](values []T) (list []string) {
+	for _, v := range values {
+		list = append(list, fmt.Sprint(v))
+	}
+	return list
 }
 
 // gauge adds a value that is read with the metrics.
 func (m *Metrics) gauge(name, help string, read func() float64) {
-	m.registry.gauge("robots_"+name, help, read)
+	promauto.With(m.registry).NewGaugeFunc(prometheus.GaugeOpts{Name: "robots_" + name, Help: help}, read)
 }
 
 // Held adds the size of a cache in memory.
@@ -102,13 +121,13 @@ func (m *Metrics) Degraded(downSince func() time.Time) {
 
 // Cache counts the events of a cache, for cache.Options.Observe.
 func (m *Metrics) Cache(e cache.Event) {
-	m.answers[e.Kind].inc()
+	m.answers.WithLabelValues(e.Kind.String()).Inc()
 	switch e.Kind {
 	case cache.EventFetched:
-		m.fetches[e.Record.Cause].inc()
+		m.fetches.WithLabelValues(e.Record.Cause.String()).Inc()
 		m.fetchTook.Observe(e.Took.Seconds())
 	case cache.EventStoreFailed:
-		m.storeErrors.inc()
+		m.storeErrors.Inc()
 	}
 }
 
@@ -117,29 +136,29 @@ func (m *Metrics) Cache(e cache.Event) {
 func (m *Metrics) Pace(e pace.Event) {
 	switch e.Kind {
 	case pace.EventAcquired:
-		m.decisions[granted].inc()
-		m.permits["given"].inc()
+		m.decisions.WithLabelValues(granted).Inc()
+		m.permits.WithLabelValues("given").Inc()
 		m.permitWait.Observe(e.Took.Seconds())
 	case pace.EventRefused:
-		m.decisions[string(e.Cause)].inc()
-		m.permits["later"].inc()
+		m.decisions.WithLabelValues(string(e.Cause)).Inc()
+		m.permits.WithLabelValues("later").Inc()
 		m.permitLater.Observe(e.Took.Seconds())
 	case pace.EventFailed:
-		m.decisions[failed].inc()
-		m.permits["failed"].inc()
+		m.decisions.WithLabelValues(failed).Inc()
+		m.permits.WithLabelValues("failed").Inc()
 	case pace.EventReleased:
 		if e.Result.Unused {
-			m.permits["unused"].inc()
+			m.permits.WithLabelValues("unused").Inc()
 		} else {
-			m.permits["back"].inc()
+			m.permits.WithLabelValues("back").Inc()
 		}
 		if e.Result.Overload() {
-			m.overloads.inc()
+			m.overloads.Inc()
 		}
 	case pace.EventUnreleased:
-		m.permits["lost"].inc()
+		m.permits.WithLabelValues("lost").Inc()
 	default:
-		m.changes[e.Kind].inc()
+		m.changes.WithLabelValues(string(e.Kind)).Inc()
 	}
 }
 

@@ -96,7 +96,7 @@ func (g *Gate) Wrap(next http.Handler) http.Handler {
 		// from a client without permission.
 		for _, check := range []func(*http.Request) *Problem{v.checkURL, v.checkHost, v.checkOrigin, v.authenticate, v.receive, v.enter} {
 			if p := check(v.request); p != nil {
-				g.metrics.refused[ProblemType(p.code())].inc()
+				g.metrics.refused.WithLabelValues(string(p.code())).Inc()
 				p.Write(v, r)
 				return
 			}
@@ -411,7 +411,7 @@ func (v *exchange) answered(origin string, o Outcome) {
 	v.questions++
 	v.origin, v.outcome = origin, o
 	if v.gate != nil {
-		v.gate.metrics.questions[o].inc()
+		v.gate.metrics.questions.WithLabelValues(o.String()).Inc()
 	}
 }
 
@@ -479,7 +479,7 @@ func (v *exchange) Write(b []byte) (int, error) {
 func (v *exchange) end() {
 	fault := recover()
 	if fault != nil && fault != http.ErrAbortHandler { //nolint:errorlint // panics are compared
-		v.gate.metrics.panics.inc()
+		v.gate.metrics.panics.Inc()
 		v.gate.log.Error("panic", "id", v.id, "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
 		if v.status == 0 {
 			NewProblem(Internal, "internal error; please report it with the X-Request-Id").Write(v, v.request)
@@ -490,7 +490,7 @@ func (v *exchange) end() {
 	v.gate.held.Add(-v.held)
 	v.status = cmp.Or(v.status, http.StatusOK) // like net/http
 	took := time.Since(v.arrived)
-	v.gate.metrics.requests[v.status/100].inc()
+	v.gate.metrics.requests.WithLabelValues(fmt.Sprintf("%dxx", v.status/100)).Inc()
 	v.gate.metrics.took.Observe(took.Seconds())
 	v.note(took)
 	v.request.Body = http.NoBody // a fetch in the background can outlive the exchange
