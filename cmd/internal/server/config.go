@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -53,19 +54,27 @@ type Config struct {
 	DrainDelay, Grace       time.Duration
 	LogURLs                 bool
 	Demo                    bool
+
+	bounds []func() error
 }
 
 // Flags returns flags for the fields of c, which they set to their defaults.
 func (c *Config) Flags() *pflag.FlagSet {
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.SortFlags = false
-	duration := func(p *time.Duration, name string, value time.Duration, usage string) {
-		*p = value
-		f.Var((*interval)(p), name, usage)
+	number := func(p *int, name string, value, least, most int, usage string) {
+		f.IntVar(p, name, value, usage)
+		bound(c, p, name, least, most, strconv.Itoa)
 	}
-	size := func(p *Size, name string, value Size, usage string) {
+	size := func(p *Size, name string, value, least, most Size, usage string) {
 		*p = value
 		f.Var(p, name, usage)
+		bound(c, p, name, least, most, Size.String)
+	}
+	duration := func(p *time.Duration, name string, value, least, most time.Duration, usage string) {
+		*p = value
+		f.Var((*interval)(p), name, usage)
+		bound(c, p, name, least, most, timeText)
 	}
 	f.StringVar(&c.Listen, "listen", "127.0.0.1:8780", "`ADDRESS` IP address and port to serve at")
 	f.StringVar(&c.Admin, "admin", "127.0.0.1:8781", "`ADDRESS` IP address and port for health, metrics and profiles, or none")
@@ -76,33 +85,33 @@ func (c *Config) Flags() *pflag.FlagSet {
 	f.StringArrayVar(&c.TrustedProxies, "trusted-proxy", nil, "`PREFIX` proxy whose X-Forwarded-For is trusted, such as 10.0.0.0/8 or 127.0.0.1 (repeat for more)")
 	f.StringVar(&c.TokensFile, "tokens-file", "", "`FILE` tokens, one per line: NAME SCOPES TOKEN (scopes: check,fetch,permit)")
 	f.StringVar(&c.Store, "store", defaultStore(), "`PLACE` store of records: a file, memory, or a Redis URL such as redis://host:6379")
-	duration(&c.Keep, "keep", 90*24*time.Hour, "`DURATION` lifetime of records of sites that were requested again or are failing")
-	duration(&c.KeepOnce, "keep-once", 14*24*time.Hour, "`DURATION` lifetime of records of sites that were requested once")
+	duration(&c.Keep, "keep", 90*24*time.Hour, time.Hour, 10*365*24*time.Hour, "`DURATION` lifetime of records of sites that were requested again or are failing")
+	duration(&c.KeepOnce, "keep-once", 14*24*time.Hour, time.Hour, 10*365*24*time.Hour, "`DURATION` lifetime of records of sites that were requested once")
 	f.BoolVar(&c.AllowEviction, "allow-eviction", false, "accept a Redis that evicts keys when its memory is full")
 	f.BoolVar(&c.RedisOptional, "redis-optional", false, "stay ready while Redis is unavailable")
-	size(&c.Memory, "memory", 256<<20, "`SIZE` memory for records and sites, at least 64MiB with Redis")
+	size(&c.Memory, "memory", 256<<20, 1<<20, 1<<40, "`SIZE` memory for records and sites, at least 64MiB with Redis")
 	f.StringVar(&c.Dialect, "dialect", robots.RFC9309.Name, "`NAME` dialect for requests that name none, or auto: that of the crawler")
 	f.StringVar(&c.UserAgent, "user-agent", "", "`HEADER` User-Agent of robots.txt requests")
-	duration(&c.FetchTimeout, "timeout", 30*time.Second, "`DURATION` timeout per robots.txt fetch, redirects included")
+	duration(&c.FetchTimeout, "timeout", 30*time.Second, time.Millisecond, 24*time.Hour, "`DURATION` timeout per robots.txt fetch, redirects included")
 	f.StringArrayVar(&c.AddressPaces, "address-pace", nil, "`PREFIX=RATE` rate limit for each address of a prefix: 104.16.0.0/13=50/s (repeat for more)")
 	f.BoolVar(&c.FTP, "ftp", false, "fetch ftp URLs")
-	f.IntVar(&c.ClientRate, "client-rate", 200, "`N` questions per second of one client, 0 for no limit")
-	f.IntVar(&c.ClientBurst, "client-burst", 1000, "`N` questions at once of one client; each question of a batch counts")
-	f.IntVar(&c.NewOrigins, "new-origins", 20, "`N` new sites per minute that an unauthenticated client can have fetched")
-	f.IntVar(&c.Concurrency, "concurrency", 0, "`N` requests processed at a time, 0 for one per core")
-	f.IntVar(&c.Fetches, "fetches", 256, "`N` sites whose robots.txt is fetched or awaited at a time")
-	f.IntVar(&c.Queue, "queue", 1024, "`N` requests that can wait in the queue; further requests get status 503")
-	duration(&c.QueueTime, "queue-time", time.Second, "`DURATION` maximum time in the queue")
-	size(&c.HeaderBytes, "header-size", 16<<10, "`SIZE` maximum size of request headers")
-	size(&c.URLBytes, "url-size", 8<<10, "`SIZE` maximum size of a URL")
-	size(&c.BodyBytes, "body-size", 1<<20, "`SIZE` maximum size of a body")
-	size(&c.BatchBytes, "batch-size", 8<<20, "`SIZE` maximum size of a batch")
-	duration(&c.HeaderTime, "header-time", 5*time.Second, "`DURATION` timeout for request headers")
-	duration(&c.BodyTime, "body-time", 15*time.Second, "`DURATION` timeout for a body")
-	duration(&c.WriteTime, "write-time", 30*time.Second, "`DURATION` timeout for a client to read a response")
-	duration(&c.IdleTime, "idle-time", time.Minute, "`DURATION` timeout of idle connections")
-	duration(&c.DrainDelay, "drain-delay", 0, "`DURATION` delay between not ready and closing after SIGTERM, for load balancers")
-	duration(&c.Grace, "grace", 30*time.Second, "`DURATION` timeout for accepted requests at the end")
+	number(&c.ClientRate, "client-rate", 200, 0, 1e6, "`N` questions per second of one client, 0 for no limit")
+	number(&c.ClientBurst, "client-burst", 1000, 1, 1e6, "`N` questions at once of one client; each question of a batch counts")
+	number(&c.NewOrigins, "new-origins", 20, 1, 1e6, "`N` new sites per minute that an unauthenticated client can have fetched")
+	number(&c.Concurrency, "concurrency", 0, 0, 1<<16, "`N` requests processed at a time, 0 for one per core")
+	number(&c.Fetches, "fetches", 256, 1, 1<<16, "`N` sites whose robots.txt is fetched or awaited at a time")
+	number(&c.Queue, "queue", 1024, 0, 1<<20, "`N` requests that can wait in the queue; further requests get status 503")
+	duration(&c.QueueTime, "queue-time", time.Second, time.Millisecond, time.Minute, "`DURATION` maximum time in the queue")
+	size(&c.HeaderBytes, "header-size", 16<<10, 4<<10, 1<<20, "`SIZE` maximum size of request headers")
+	size(&c.URLBytes, "url-size", 8<<10, 1<<10, 1<<20, "`SIZE` maximum size of a URL")
+	size(&c.BodyBytes, "body-size", 1<<20, 1<<10, 1<<30, "`SIZE` maximum size of a body")
+	size(&c.BatchBytes, "batch-size", 8<<20, 1<<10, 1<<30, "`SIZE` maximum size of a batch")
+	duration(&c.HeaderTime, "header-time", 5*time.Second, time.Millisecond, time.Hour, "`DURATION` timeout for request headers")
+	duration(&c.BodyTime, "body-time", 15*time.Second, time.Millisecond, time.Hour, "`DURATION` timeout for a body")
+	duration(&c.WriteTime, "write-time", 30*time.Second, time.Millisecond, time.Hour, "`DURATION` timeout for a client to read a response")
+	duration(&c.IdleTime, "idle-time", time.Minute, time.Millisecond, time.Hour, "`DURATION` timeout of idle connections")
+	duration(&c.DrainDelay, "drain-delay", 0, 0, time.Hour, "`DURATION` delay between not ready and closing after SIGTERM, for load balancers")
+	duration(&c.Grace, "grace", 30*time.Second, 0, time.Hour, "`DURATION` timeout for accepted requests at the end")
 	f.BoolVar(&c.LogURLs, "log-urls", false, "log the query strings of URLs")
 	f.BoolVar(&c.Demo, "demo", false, "serve six demo sites on loopback, and store nothing")
 	return f
@@ -117,8 +126,8 @@ func defaultStore() string {
 	return filepath.Join(folder, "robots", "serve.cache")
 }
 
-// Variable returns the environment variable of a flag: ROBOTS_DRAIN_DELAY.
-func Variable(flag string) string {
+// envName returns the environment variable of a flag: ROBOTS_DRAIN_DELAY.
+func envName(flag string) string {
 	return "ROBOTS_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
@@ -141,7 +150,7 @@ func (c *Config) Load(f *pflag.FlagSet, env func(string) (string, bool), file st
 		return nil, err
 	}
 	f.VisitAll(func(flag *pflag.Flag) {
-		text, _ := env(Variable(flag.Name))
+		text, _ := env(envName(flag.Name))
 		line, inFile := lines[flag.Name]
 		_, list := flag.Value.(pflag.SliceValue)
 		switch {
@@ -149,9 +158,9 @@ func (c *Config) Load(f *pflag.FlagSet, env func(string) (string, bool), file st
 		case flag.Changed:
 			err = set(flag, "flag", "--"+flag.Name)
 		case text != "" && list:
-			err = set(flag, Variable(flag.Name), Variable(flag.Name), strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })...)
+			err = set(flag, envName(flag.Name), envName(flag.Name), strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })...)
 		case text != "":
-			err = set(flag, Variable(flag.Name), Variable(flag.Name), text)
+			err = set(flag, envName(flag.Name), envName(flag.Name), text)
 		case inFile:
 			origin := fmt.Sprintf("%s:%d", file, line.line)
 			err = set(flag, origin, origin+": "+flag.Name, line.values...)
@@ -183,9 +192,6 @@ var kinds = map[string]string{
 	"bool": "true or false", "int": "a whole number", "duration": "a time such as 10s or 1m30s", "size": "a size such as 64MiB or 16384",
 }
 
-// maxConfig bounds a file of settings, in bytes.
-const maxConfig = 1 << 20
-
 // A fileValue is a setting of a file.
 type fileValue struct {
 	values []string
@@ -198,14 +204,8 @@ func readFile(path string, f *pflag.FlagSet) (map[string]fileValue, error) {
 		return nil, nil
 	}
 	text, err := os.ReadFile(path)
-	if err != nil {
-		if at, ok := errors.AsType[*os.PathError](err); ok {
-			err = at.Err
-		}
-		return nil, fmt.Errorf("cannot read %s: %w", path, err)
-	}
-	if len(text) > maxConfig {
-		return nil, fmt.Errorf("cannot read %s: larger than 1 MiB", path)
+	if at, ok := errors.AsType[*os.PathError](err); ok {
+		return nil, fmt.Errorf("cannot read %s: %w", path, at.Err)
 	}
 	var entries map[string]yaml.Node
 	d := yaml.NewDecoder(bytes.NewReader(text))
@@ -225,10 +225,11 @@ func readFile(path string, f *pflag.FlagSet) (map[string]fileValue, error) {
 		case flag == nil:
 			var names []string
 			f.VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
+			hint := "; robots serve --help-all lists them"
 			if near := ask.Nearest(name, names); near != "" {
-				return nil, fmt.Errorf("%s: unknown setting %q (did you mean %s?)", at, ask.Clip(name), near)
+				hint = " (did you mean " + near + "?)"
 			}
-			return nil, fmt.Errorf("%s: unknown setting %q; robots serve --help-all lists them", at, ask.Clip(name))
+			return nil, fmt.Errorf("%s: unknown setting %q%s", at, ask.Clip(name), hint)
 		}
 		nodes := []*yaml.Node{&node}
 		if _, list := flag.Value.(pflag.SliceValue); list && node.Kind == yaml.SequenceNode {
@@ -410,60 +411,24 @@ func (c *Config) Shared() bool {
 	return ok && slices.Contains(fleet.Schemes(), scheme)
 }
 
-func (c *Config) checkBounds() error {
-	for _, b := range []struct {
-		name        string
-		value       int
-		least, most int
-	}{
-		{"client-rate", c.ClientRate, 0, 1e6},
-		{"client-burst", c.ClientBurst, 1, 1e6},
-		{"new-origins", c.NewOrigins, 1, 1e6},
-		{"concurrency", c.Concurrency, 0, 1 << 16},
-		{"fetches", c.Fetches, 1, 1 << 16},
-		{"queue", c.Queue, 0, 1 << 20},
-	} {
-		if b.value < b.least || b.value > b.most {
-			return bad(b.name, "%d is out of range, %d to %d", b.value, b.least, b.most)
+// bound makes checkBounds check that a setting is from least to most.
+func bound[T cmp.Ordered](c *Config, p *T, name string, least, most T, text func(T) string) {
+	c.bounds = append(c.bounds, func() error {
+		if *p < least || *p > most {
+			return bad(name, "%s is out of range, %s to %s", text(*p), text(least), text(most))
 		}
-	}
-	for _, b := range []struct {
-		name        string
-		value       Size
-		least, most Size
-	}{
-		{"memory", c.Memory, 1 << 20, 1 << 40},
-		{"header-size", c.HeaderBytes, 4 << 10, 1 << 20},
-		{"url-size", c.URLBytes, 1 << 10, 1 << 20},
-		{"body-size", c.BodyBytes, 1 << 10, 1 << 30},
-		{"batch-size", c.BatchBytes, 1 << 10, 1 << 30},
-	} {
-		if b.value < b.least || b.value > b.most {
-			return bad(b.name, "%s is out of range, %s to %s", b.value, b.least, b.most)
+		return nil
+	})
+}
+
+func (c *Config) checkBounds() error {
+	for _, check := range c.bounds {
+		if err := check(); err != nil {
+			return err
 		}
 	}
 	if c.URLBytes > c.HeaderBytes {
 		return bad("url-size", "%s is more than header-size, %s, which includes the URL", c.URLBytes, c.HeaderBytes)
-	}
-	for _, b := range []struct {
-		name        string
-		value       time.Duration
-		least, most time.Duration
-	}{
-		{"timeout", c.FetchTimeout, time.Millisecond, 24 * time.Hour},
-		{"keep", c.Keep, time.Hour, 10 * 365 * 24 * time.Hour},
-		{"keep-once", c.KeepOnce, time.Hour, 10 * 365 * 24 * time.Hour},
-		{"queue-time", c.QueueTime, time.Millisecond, time.Minute},
-		{"header-time", c.HeaderTime, time.Millisecond, time.Hour},
-		{"body-time", c.BodyTime, time.Millisecond, time.Hour},
-		{"write-time", c.WriteTime, time.Millisecond, time.Hour},
-		{"idle-time", c.IdleTime, time.Millisecond, time.Hour},
-		{"drain-delay", c.DrainDelay, 0, time.Hour},
-		{"grace", c.Grace, 0, time.Hour},
-	} {
-		if b.value < b.least || b.value > b.most {
-			return bad(b.name, "%s is out of range, %s to %s", timeText(b.value), timeText(b.least), timeText(b.most))
-		}
 	}
 	return nil
 }
