@@ -38,14 +38,9 @@ type Options struct {
 	Store Store
 	// Memory limits the records in memory and the rules made from them, in bytes: 64 MiB.
 	Memory int64
-	// Floor and Ceiling bound the lifetime of a good response: 5 minutes and 24 hours (D-28),
-	// the longest that RFC 9309 section 2.4 permits.
-	Floor, Ceiling time.Duration
-	// StaleWait is how long a caller waits for a fetch before it gets a stale record: 1.8 s
-	// (RFC 8767 section 5).
+	// StaleWait is how long a caller waits for a fetch before it gets a record that has expired
+	// less than 24 hours ago: 1.8 s (RFC 8767 section 5).
 	StaleWait time.Duration
-	// StaleMost is how long after its expiry a record can be used in this way: 24 hours.
-	StaleMost time.Duration
 	// Keep is how long the store keeps a record that is not renewed: 90 days. The last good
 	// response is lost in a longer outage.
 	Keep time.Duration
@@ -71,10 +66,7 @@ func (o Options) filled() Options {
 		o.Fetcher = standard()
 	}
 	o.Memory = cmp.Or(o.Memory, 64<<20)
-	o.Floor = cmp.Or(o.Floor, fetch.LifeFloor)
-	o.Ceiling = cmp.Or(o.Ceiling, fetch.LifeCeiling)
 	o.StaleWait = cmp.Or(o.StaleWait, 1800*time.Millisecond)
-	o.StaleMost = cmp.Or(o.StaleMost, 24*time.Hour)
 	o.Keep = cmp.Or(o.Keep, keepDefault)
 	o.KeepOnce = min(cmp.Or(o.KeepOnce, keepOnceDefault), o.Keep)
 	o.FetchLimit = min(cmp.Or(o.FetchLimit, time.Minute), 24*time.Hour)
@@ -99,16 +91,13 @@ type Cache struct {
 	locker  Locker // Options.Store, if it is a Locker
 	hot     *memory
 	flights singleflight.Group
-	storing sync.Map        // robots.Origin to a channel that is closed when the record is stored
 	early   atomic.Int64    // flights in the background
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
 
 	mu      sync.Mutex
 	closed  bool
-	writes  int           // records that are being stored
-	written chan struct{} // closed when there are fewer than maxWrites again
-	running sync.WaitGroup
+	running sync.WaitGroup // flights
 }
 
 // New returns a cache. The error names the invalid option.
@@ -118,17 +107,13 @@ func New(o Options) (*Cache, error) {
 		name  string
 		value int64
 	}{
-		{"memory", o.Memory}, {"floor", int64(o.Floor)}, {"ceiling", int64(o.Ceiling)}, {"stale wait", int64(o.StaleWait)},
-		{"stale most", int64(o.StaleMost)}, {"keep", int64(o.Keep)}, {"keep once", int64(o.KeepOnce)}, {"fetch limit", int64(o.FetchLimit)},
+		{"memory", o.Memory}, {"stale wait", int64(o.StaleWait)}, {"keep", int64(o.Keep)}, {"keep once", int64(o.KeepOnce)}, {"fetch limit", int64(o.FetchLimit)},
 	} {
 		if v.value < 0 {
 			return nil, fmt.Errorf("cache option %s is %d: it must not be negative, 0 is the default", v.name, v.value)
 		}
 	}
-	if o.Floor > o.Ceiling {
-		return nil, fmt.Errorf("cache option floor is %v: it must not be above the ceiling of %v", o.Floor, o.Ceiling)
-	}
-	c := &Cache{o: o, hot: newMemory(o.Memory), written: make(chan struct{})}
+	c := &Cache{o: o, hot: newMemory(o.Memory)}
 	c.locker, _ = o.Store.(Locker)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c, nil
@@ -202,13 +187,14 @@ func (c *Cache) Refresh(ctx context.Context, origin robots.Origin) (*fetch.Recor
 	if origin.IsZero() {
 		return nil, errNoOrigin
 	}
-	for {
+	for began := time.Now(); ; {
 		select {
 		case got := <-c.join(ctx, origin, flightPlan{force: true}):
 			if got.Err != nil {
 				return nil, fmt.Errorf("refresh of %s: %w", origin, got.Err)
 			}
-			if l := got.Val.(landing); l.fetched { // else the flight had already begun and found a record
+			// A flight that had already begun might have found a record, or fetched before.
+			if l := got.Val.(landing); !l.fetched.Before(began) {
 				return c.marked(l.item.Record), nil
 			}
 		case <-ctx.Done():

@@ -27,7 +27,7 @@ type flightPlan struct {
 // A landing is the result of a flight.
 type landing struct {
 	item    *item
-	fetched bool // the site was requested
+	fetched time.Time // when the fetch ended, zero without one
 }
 
 // join returns the channel of the flight of an origin, and begins one if there is none. It has
@@ -72,8 +72,8 @@ func (c *Cache) refreshAhead(ctx context.Context, it *item) {
 	}()
 }
 
-// wait waits for the flight of an origin (EventWaited). After Options.StaleWait it returns a
-// stale record if there is one (EventStale).
+// wait waits for the flight of an origin (EventWaited). After Options.StaleWait it returns the
+// record in memory: one that is being stored, or a stale one (EventStale).
 func (c *Cache) wait(ctx context.Context, origin robots.Origin) (*item, EventKind, error) {
 	landed := c.join(ctx, origin, flightPlan{})
 	late := time.NewTicker(max(c.o.StaleWait, 1))
@@ -90,8 +90,13 @@ func (c *Cache) wait(ctx context.Context, origin robots.Origin) (*item, EventKin
 			err = ctx.Err()
 		case <-late.C: // again, as the store may have taken longer to say what it has
 		}
-		if it := c.hot.get(origin); it != nil && c.phase(it.Record, time.Now()) != overdue {
-			return it, EventStale, nil
+		if it := c.hot.get(origin); it != nil {
+			switch c.phase(it.Record, time.Now()) {
+			case fresh, ahead: // the store is slow
+				return it, EventWaited, nil
+			case due:
+				return it, EventStale, nil
+			}
 		}
 		if err != nil {
 			return nil, 0, err
@@ -99,30 +104,24 @@ func (c *Cache) wait(ctx context.Context, origin robots.Origin) (*item, EventKin
 	}
 }
 
-// fly is one flight: it reads memory and store, and fetches if they have no valid record. It
-// lands before the record is stored, so that only the next flight of the origin waits for a
-// slow store.
+// fly is one flight: it reads memory and store, and fetches and stores if they have no valid
+// record.
 func (c *Cache) fly(ctx context.Context, origin robots.Origin, plan flightPlan) (landing, error) {
-	if stored, ok := c.storing.Load(origin); ok {
-		select {
-		case <-stored.(chan struct{}):
-		case <-ctx.Done():
-		}
-	}
 	f := &flight{c: c, origin: origin, plan: plan}
+	defer f.unlock(ctx)
 	r, err := f.fetch(ctx)
-	if f.answered || err != nil {
-		f.unlock(ctx)
-		if f.answered {
-			err = nil
-		}
-		return landing{item: f.held}, err
+	if f.answered {
+		return landing{item: f.held}, nil
 	}
+	if err != nil {
+		return landing{}, err
+	}
+	fetched := time.Now()
 	e, keep := Entry{Fence: f.token}, c.o.Keep
 	if f.held != nil {
-		e.Record, e.Fence = c.toKeep(r, f.held.Record), cmp.Or(f.token, f.held.Fence)
+		e.Record, e.Fence = toKeep(r, f.held.Record), cmp.Or(f.token, f.held.Fence)
 	} else {
-		e.Record = c.toKeep(r, nil)
+		e.Record = toKeep(r, nil)
 		if r.Outcome.Good() { // the site might never be requested again
 			keep = c.o.KeepOnce
 		}
@@ -130,52 +129,10 @@ func (c *Cache) fly(ctx context.Context, origin robots.Origin, plan flightPlan) 
 	it := c.hot.put(e)
 	// A failure must not overwrite a record that could not be read, which might have a last
 	// good answer. A good answer can.
-	if c.o.Store == nil || !f.readable && !e.Record.Outcome.Good() {
-		f.unlock(ctx)
-		return landing{it, true}, nil
-	}
-	stored := make(chan struct{})
-	c.storing.Store(origin, stored)
-	c.addWrite(1)
-	c.running.Go(func() {
-		defer c.addWrite(-1)
-		defer close(stored)
-		defer c.storing.Delete(origin)
-		defer f.unlock(ctx)
+	if c.o.Store != nil && (f.readable || e.Record.Outcome.Good()) {
 		c.store(ctx, e, keep)
-	})
-	return landing{it, true}, nil
-}
-
-// maxWrites limits the records that are being stored after their flights have landed. While
-// there are as many, no fetch begins, so that a slow store does not fill the memory.
-const maxWrites = 64
-
-// addWrite changes the number of records that are being stored.
-func (c *Cache) addWrite(n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.writes += n; n < 0 && c.writes == maxWrites-1 {
-		close(c.written)
-		c.written = make(chan struct{})
 	}
-}
-
-// waitForWrites waits until fewer records are being stored.
-func (c *Cache) waitForWrites(ctx context.Context) {
-	for {
-		c.mu.Lock()
-		full, written := c.writes >= maxWrites, c.written
-		c.mu.Unlock()
-		if !full {
-			return
-		}
-		select {
-		case <-written:
-		case <-ctx.Done():
-			return
-		}
-	}
+	return landing{it, fetched}, nil
 }
 
 // A flight is an attempt to get the record of an origin.
@@ -264,7 +221,6 @@ func (f *flight) request(ctx context.Context) (r *fetch.Record, err error) {
 	defer cancel(nil)
 	tooLong := fmt.Errorf("the fetch took longer than %v: %w", c.o.FetchLimit, context.DeadlineExceeded)
 	before := func() error {
-		c.waitForWrites(ctx)
 		if err := f.lock(ctx); err != nil {
 			return err
 		}
@@ -318,13 +274,13 @@ func (c *Cache) look(ctx context.Context, origin robots.Origin) (it *item, reada
 		return it, false
 	}
 	now := time.Now()
-	cold.Record = c.sane(cold.Record, now)
+	cold.Record = sane(cold.Record, now)
 	if it == nil {
 		if cold.Record.Outcome == fetch.Refused {
 			// Another process's Guard has refused the address. Fetch now, as this one's might
 			// permit it.
 			due := *cold.Record
-			due.NextTry = now.Add(-c.o.StaleMost)
+			due.NextTry = now.Add(-staleMost)
 			cold.Record = &due
 		}
 		return c.hot.put(cold), true
@@ -339,7 +295,7 @@ func (c *Cache) look(ctx context.Context, origin robots.Origin) (it *item, reada
 // present returns an item whose record can be used now.
 func (c *Cache) present(it *item) *item {
 	if it != nil {
-		if r := c.sane(it.Record, time.Now()); r != it.Record {
+		if r := sane(it.Record, time.Now()); r != it.Record {
 			return c.hot.put(Entry{r, it.Fence})
 		}
 	}

@@ -10,6 +10,9 @@ import (
 // jitter is the random part of a lifetime or wait.
 const jitter = 0.1
 
+// staleMost is how long after its expiry a record can be used while it is fetched again.
+const staleMost = 24 * time.Hour
+
 // A phase is the position of a record in its lifetime.
 type phase uint8
 
@@ -43,7 +46,7 @@ func (c *Cache) phase(r *fetch.Record, now time.Time) phase {
 		return fresh
 	case age < life:
 		return ahead
-	case age-life < c.o.StaleMost:
+	case age-life < staleMost:
 		return due
 	}
 	return overdue
@@ -51,11 +54,11 @@ func (c *Cache) phase(r *fetch.Record, now time.Time) phase {
 
 // toKeep returns a fetched record as it is kept after held: with the last good response or the
 // outage of held, with jitter, and with times that all stores and processes can represent.
-func (c *Cache) toKeep(r, held *fetch.Record) *fetch.Record {
+func toKeep(r, held *fetch.Record) *fetch.Record {
 	r = wallTimes(r).After(held)
 	if r.Outcome.Good() {
-		life := r.Lifetime(c.o.Floor, c.o.Ceiling)
-		r.Expires = r.Fetched.Add(jittered(life, c.o.Floor, life)) // not longer than the site or the ceiling says (D-28)
+		life := r.Lifetime(fetch.LifeFloor, fetch.LifeCeiling)
+		r.Expires = r.Fetched.Add(jittered(life, fetch.LifeFloor, life)) // not longer than the site says (D-28)
 		return r
 	}
 	r.NextTry = r.Fetched.Add(jittered(r.RetryDelay()))
@@ -94,10 +97,10 @@ const (
 	skewMost  = time.Hour
 )
 
-// sane returns r as it can be used: within the bounds of this cache, as a damaged record or
-// one with other bounds must not be used forever, and moved to now if it is from the future,
+// sane returns r as it can be used: within the bounds of lifetimes, as a damaged record must
+// not be used forever, and moved to now if it is from the future,
 // with all times, so that the age of an outage stays the same.
-func (c *Cache) sane(r *fetch.Record, now time.Time) *fetch.Record {
+func sane(r *fetch.Record, now time.Time) *fetch.Record {
 	if r == nil {
 		return nil
 	}
@@ -117,11 +120,11 @@ func (c *Cache) sane(r *fetch.Record, now time.Time) *fetch.Record {
 		if ahead > skewMost { // its age is unknown
 			s.Expires, s.NextTry = earlier(s.Expires, now), earlier(s.NextTry, now)
 		}
-	} else if !r.Expires.After(r.Fetched.Add(c.o.Ceiling)) && !r.NextTry.After(r.Fetched.Add(fetch.WaitCeiling)) {
+	} else if !r.Expires.After(r.Fetched.Add(fetch.LifeCeiling)) && !r.NextTry.After(r.Fetched.Add(fetch.WaitCeiling)) {
 		return r
 	}
 	if s.Outcome.Good() {
-		s.Expires = earlier(s.Expires, s.Fetched.Add(c.o.Ceiling))
+		s.Expires = earlier(s.Expires, s.Fetched.Add(fetch.LifeCeiling))
 	} else {
 		s.NextTry = earlier(s.NextTry, s.Fetched.Add(fetch.WaitCeiling))
 	}
