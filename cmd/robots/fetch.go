@@ -111,18 +111,12 @@ func (c *command) oneURL() (string, error) {
 	case c.args[0] != "-":
 		return c.args[0], nil
 	}
-	list, err := openURLs(c.std, "-")
+	u := &urlReader{std: c.std, names: []urlName{{"-", true}}}
+	url, err := u.next()
 	if err != nil {
 		return "", err
 	}
-	url, err := list.next()
-	switch {
-	case errors.Is(err, io.EOF):
-		return "", errors.New("no URL on standard input")
-	case err != nil:
-		return "", err
-	}
-	if _, err := list.next(); !errors.Is(err, io.EOF) {
+	if _, err := u.next(); !errors.Is(err, io.EOF) {
 		return "", errors.New("several URLs on standard input: use one site at a time")
 	}
 	return url, nil
@@ -147,34 +141,28 @@ func (l *live) printRecord(w io.Writer, colors palette, r *fetch.Record, now tim
 	}
 	fmt.Fprintf(w, "%s  %s\n", colors.paint(style, r.Outcome.String()), colors.paint(bold, r.Origin.RobotsURL()))
 	why, means := l.meaning(r, now)
-	for _, line := range []string{why, means} {
-		help.Wrap(w, "  ", line)
-	}
+	help.Wrap(w, "  ", why)
+	help.Wrap(w, "  ", means)
 	heading(w, colors, "Requests")
-	number := len(strconv.Itoa(len(r.Hops)))
-	for i := range r.Hops {
-		h := &r.Hops[i]
-		fmt.Fprintf(w, "  %*d  %s\n", number, i+1, robots.Printable(h.URL))
-		indent := fmt.Sprintf("  %*s  ", number, "")
-		if h.Location != "" {
-			fmt.Fprintf(w, "%sstatus %d, redirects to %s\n", indent, h.Status, robots.Printable(h.Location))
-		} else if h.Status != 0 {
-			fmt.Fprintf(w, "%sstatus %d\n", indent, h.Status)
-		} else {
-			fmt.Fprintf(w, "%sno answer\n", indent)
+	for i, h := range r.Hops {
+		lead := fmt.Sprintf("  %*d  ", len(strconv.Itoa(len(r.Hops))), i+1)
+		indent := strings.Repeat(" ", len(lead))
+		answer := "no answer"
+		if h.Status != 0 || h.Location != "" {
+			answer = "status " + strconv.Itoa(h.Status)
 		}
-		fmt.Fprintf(w, "%s%s\n", indent, colors.paint(faint, timings(h)))
+		if h.Location != "" {
+			answer += ", redirects to " + robots.Printable(h.Location)
+		}
+		fmt.Fprintf(w, "%s%s\n%s%s\n%s%s\n", lead, robots.Printable(h.URL), indent, answer, indent, colors.paint(faint, timings(&h)))
 	}
 	heading(w, colors, "Details")
-	for _, d := range details(r) {
-		fmt.Fprintf(w, "  %-11s  %s\n", d[0], robots.Printable(d[1]))
-	}
-	if probed && r.Cause == fetch.ServerError {
-		found := "no effect: the 5xx is a failure in every dialect"
-		if r.MissingIs5xx {
-			found = "the home page works and a page that cannot exist is answered 5xx: this 5xx counts as 404 in " + strings.Join(probing(), " and ")
-		}
-		fmt.Fprintf(w, "  %-11s  %s\n", "probe", found)
+	detail := func(name, value string) { fmt.Fprintf(w, "  %-11s  %s\n", name, robots.Printable(value)) }
+	details(r, detail)
+	if probed && r.MissingIs5xx {
+		detail("probe", "the home page works and a page that cannot exist is answered 5xx: this 5xx counts as 404 in "+strings.Join(probing(), " and "))
+	} else if probed && r.Cause == fetch.ServerError {
+		detail("probe", "no effect: the 5xx is a failure in every dialect")
 	}
 	if len(r.Header) == 0 {
 		return
@@ -251,10 +239,9 @@ func timings(h *fetch.Hop) string {
 	return s
 }
 
-// details returns names and values of further facts.
-func details(r *fetch.Record) [][2]string {
-	list := [][2]string{{"fetched at", stamp(r.Started) + ", took " + took(max(r.Took(), time.Millisecond))}}
-	add := func(name, value string) { list = append(list, [2]string{name, value}) }
+// details calls add with names and values of further facts.
+func details(r *fetch.Record, add func(name, value string)) {
+	add("fetched at", stamp(r.Started)+", took "+took(max(r.Took(), time.Millisecond)))
 	if r.URL != r.Origin.RobotsURL() {
 		add("final URL", r.URL)
 	}
@@ -271,13 +258,11 @@ func details(r *fetch.Record) [][2]string {
 	}
 	switch {
 	case r.Outcome.Good():
-		life := duration.Text(r.Expires.Sub(r.Fetched))
+		stated := "the site states none"
 		if r.StatedBy != "" {
-			life += "; " + r.StatedBy + " is " + duration.Text(r.StatedLife)
-		} else {
-			life += "; the site states none"
+			stated = r.StatedBy + " is " + duration.Text(r.StatedLife)
 		}
-		add("fresh until", stamp(r.Expires)+" ("+life+")")
+		add("fresh until", stamp(r.Expires)+" ("+duration.Text(r.Expires.Sub(r.Fetched))+"; "+stated+")")
 	case r.Outcome == fetch.Unreachable:
 		again := stamp(r.NextTry)
 		if r.RetryAfter > 0 {
@@ -291,63 +276,59 @@ func details(r *fetch.Record) [][2]string {
 			add("last answer", stamp(r.LastGood.Fetched)+", status "+strconv.Itoa(r.LastGood.Status))
 		}
 	}
-	return list
 }
 
-// The JSON of fetch. Times are RFC 3339; parts that do not apply are absent.
-type (
-	jsonRecord struct {
-		Schema    int     `json:"schema"`
-		URL       string  `json:"url"`
-		RobotsURL string  `json:"robots_url"`
-		Outcome   string  `json:"outcome"`
-		Cause     string  `json:"cause"`
-		Detail    string  `json:"detail"`
-		Status    int     `json:"status"`
-		FinalURL  string  `json:"final_url"`
-		Redirects int     `json:"redirects"`
-		Started   string  `json:"started,omitempty"`
-		Fetched   string  `json:"fetched,omitempty"`
-		Took      float64 `json:"took_ms"`
-		*jsonGood
-		*jsonBad
-		*jsonFile
-		Headers map[string]string `json:"headers"`
-		Hops    []jsonHop         `json:"hops"`
-	}
-	jsonGood struct {
-		Expires    string `json:"expires,omitempty"`
-		StatedBy   string `json:"stated_by,omitempty"`
-		StatedLife *int64 `json:"stated_seconds,omitempty"`
-	}
-	jsonBad struct {
-		RetryAfter   *int64 `json:"retry_after_seconds,omitempty"`
-		FailingSince string `json:"failing_since,omitempty"`
-		Failures     int    `json:"failures"`
-		NextTry      string `json:"next_try,omitempty"`
-		LastGood     string `json:"last_good,omitempty"`
-		MissingIs5xx bool   `json:"missing_is_5xx,omitempty"`
-	}
-	jsonFile struct {
-		Size      int    `json:"size"`
-		Truncated bool   `json:"truncated"`
-		SHA256    string `json:"sha256"`
-	}
-	jsonHop struct {
-		URL      string  `json:"url"`
-		Address  string  `json:"address"`
-		Protocol string  `json:"protocol,omitempty"`
-		Via      string  `json:"via,omitempty"`
-		Status   int     `json:"status"`
-		Location string  `json:"location"`
-		Received int64   `json:"received"`
-		DNS      float64 `json:"dns_ms"`
-		Connect  float64 `json:"connect_ms"`
-		TLS      float64 `json:"tls_ms"`
-		Header   float64 `json:"header_ms"`
-		Body     float64 `json:"body_ms"`
-	}
-)
+// jsonRecord is the JSON of fetch. Times are RFC 3339; members that do not apply are absent.
+type jsonRecord struct {
+	Schema    int     `json:"schema"`
+	URL       string  `json:"url"`
+	RobotsURL string  `json:"robots_url"`
+	Outcome   string  `json:"outcome"`
+	Cause     string  `json:"cause"`
+	Detail    string  `json:"detail"`
+	Status    int     `json:"status"`
+	FinalURL  string  `json:"final_url"`
+	Redirects int     `json:"redirects"`
+	Started   string  `json:"started,omitempty"`
+	Fetched   string  `json:"fetched,omitempty"`
+	Took      float64 `json:"took_ms"`
+
+	// Of an answer.
+	Expires    string `json:"expires,omitempty"`
+	StatedBy   string `json:"stated_by,omitempty"`
+	StatedLife *int64 `json:"stated_seconds,omitempty"`
+
+	// Of a failure.
+	RetryAfter   *int64 `json:"retry_after_seconds,omitempty"`
+	FailingSince string `json:"failing_since,omitempty"`
+	Failures     *int   `json:"failures,omitempty"`
+	NextTry      string `json:"next_try,omitempty"`
+	LastGood     string `json:"last_good,omitempty"`
+	MissingIs5xx bool   `json:"missing_is_5xx,omitempty"`
+
+	// Of a file.
+	Size      *int   `json:"size,omitempty"`
+	Truncated *bool  `json:"truncated,omitempty"`
+	SHA256    string `json:"sha256,omitempty"`
+
+	Headers map[string]string `json:"headers"`
+	Hops    []jsonHop         `json:"hops"`
+}
+
+type jsonHop struct {
+	URL      string  `json:"url"`
+	Address  string  `json:"address"`
+	Protocol string  `json:"protocol,omitempty"`
+	Via      string  `json:"via,omitempty"`
+	Status   int     `json:"status"`
+	Location string  `json:"location"`
+	Received int64   `json:"received"`
+	DNS      float64 `json:"dns_ms"`
+	Connect  float64 `json:"connect_ms"`
+	TLS      float64 `json:"tls_ms"`
+	Header   float64 `json:"header_ms"`
+	Body     float64 `json:"body_ms"`
+}
 
 // newJSONRecord returns the outcome of a fetch of a URL's robots.txt.
 func newJSONRecord(url string, r *fetch.Record) jsonRecord {
@@ -358,12 +339,11 @@ func newJSONRecord(url string, r *fetch.Record) jsonRecord {
 		Started: moment(r.Started), Fetched: moment(r.Fetched), Took: millis(r.Took()), Headers: map[string]string{}, Hops: []jsonHop{},
 	}
 	if r.Outcome.Good() {
-		j.jsonGood = &jsonGood{Expires: moment(r.Expires), StatedBy: r.StatedBy}
-		if r.StatedBy != "" {
+		if j.Expires, j.StatedBy = moment(r.Expires), r.StatedBy; r.StatedBy != "" {
 			j.StatedLife = seconds(r.StatedLife)
 		}
 	} else {
-		j.jsonBad = &jsonBad{FailingSince: moment(r.FailingSince), Failures: r.Failures, NextTry: moment(r.NextTry), MissingIs5xx: r.MissingIs5xx}
+		j.FailingSince, j.Failures, j.NextTry, j.MissingIs5xx = moment(r.FailingSince), &r.Failures, moment(r.NextTry), r.MissingIs5xx
 		if r.RetryAfter > 0 {
 			j.RetryAfter = seconds(r.RetryAfter)
 		}
@@ -372,7 +352,7 @@ func newJSONRecord(url string, r *fetch.Record) jsonRecord {
 		}
 	}
 	if r.Outcome == fetch.Success {
-		j.jsonFile = &jsonFile{len(r.Body), r.Truncated, fmt.Sprintf("%x", sha256.Sum256(r.Body))}
+		j.Size, j.Truncated, j.SHA256 = new(len(r.Body)), &r.Truncated, fmt.Sprintf("%x", sha256.Sum256(r.Body))
 	}
 	for _, name := range fetch.HeaderNames() {
 		if v, ok := r.Header[name]; ok {
@@ -397,10 +377,7 @@ func moment(t time.Time) string {
 	return stamp(t)
 }
 
-func seconds(d time.Duration) *int64 {
-	n := int64(d / time.Second)
-	return &n
-}
+func seconds(d time.Duration) *int64 { return new(int64(d / time.Second)) }
 
 // millis is a duration in milliseconds, as exact as it was measured.
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

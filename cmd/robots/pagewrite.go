@@ -2,8 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -179,35 +177,32 @@ func (p *pageCommand) writeOutlook(r *pageVerdict) {
 
 // writeOutlooks writes a row for each crawler.
 func (p *pageCommand) writeOutlooks(list []pageVerdict) {
-	names, dialects := 0, 0
+	var rows [][]string
 	for _, r := range list {
-		names, dialects = max(names, columns(r.Name)), max(dialects, len(r.Dialect.Name))
+		rows = append(rows, []string{r.Name, r.Dialect.Name})
 	}
-	for i := range list {
-		r := &list[i]
-		o := &r.outlook
-		fmt.Fprintf(p.std.out, "  %s  %s  crawl %s  index %s  follow %s  snippet %s  %s\n", fill(robots.Printable(r.Name), names), fill(r.Dialect.Name, dialects),
-			p.answerWord(o.Crawl), p.answerWord(o.Index), p.answerWord(o.Follow), p.answerWord(o.Snippet), p.mainReason(r))
+	for i, lead := range leads(rows) {
+		o := &list[i].outlook
+		fmt.Fprintf(p.std.out, "%scrawl %s  index %s  follow %s  snippet %s  %s\n", lead,
+			p.answerWord(o.Crawl), p.answerWord(o.Index), p.answerWord(o.Follow), p.answerWord(o.Snippet), p.mainReason(&list[i]))
 	}
 }
 
 // writeDirectives writes the directives of the page in order, with their effect.
 func (p *pageCommand) writeDirectives(page *indexing.Page, list []pageVerdict) {
-	w := p.std.out
-	heading(w, p.palette, "Rules of the page")
+	heading(p.std.out, p.palette, "Rules of the page")
 	if len(page.Directives) == 0 {
-		fmt.Fprintln(w, "  none")
+		fmt.Fprintln(p.std.out, "  none")
 	}
-	place, rule := 0, 0
+	var rows [][]string
 	for _, d := range page.Directives {
-		place, rule = max(place, len(placeOf(d))), max(rule, min(columns(clip(d.String())), maxRuleColumn))
+		rows = append(rows, []string{placeOf(d), clip(d.String())})
 	}
-	for i, d := range page.Directives {
-		text, _ := shown(clip(d.String()))
-		fmt.Fprintf(w, "  %s  %s  %s\n", fill(placeOf(d), place), fill(text, rule), effectOf(i, list))
+	for i, lead := range leads(rows) {
+		fmt.Fprintln(p.std.out, lead+effectOf(i, list))
 	}
 	if page.Cut {
-		fmt.Fprintln(w, "  the page is truncated; later rules are unknown")
+		fmt.Fprintln(p.std.out, "  the page is truncated; later rules are unknown")
 	}
 }
 
@@ -269,12 +264,7 @@ type pageAnswer struct {
 }
 
 func newPageAnswer(a indexing.Answer) pageAnswer {
-	j := pageAnswer{a.Is, a.Reason, nil}
-	if !a.Rule.IsZero() {
-		d := newJSONDirective(a.Rule)
-		j.Rule = &d
-	}
-	return j
+	return pageAnswer{a.Is, a.Reason, newJSONDirective(a.Rule)}
 }
 
 // jsonDirective has the number of its X-Robots-Tag line in header, or of its HTML line.
@@ -286,18 +276,16 @@ type jsonDirective struct {
 	Line   *int    `json:"line"`
 }
 
-func newJSONDirective(d indexing.Directive) jsonDirective {
-	j := jsonDirective{Agent: notEmpty(d.Agent), Name: d.Name, Value: notEmpty(d.Value)}
-	if d.Place.Header > 0 {
-		j.Header = &d.Place.Header
-	} else {
-		j.Line = &d.Place.Line
+// newJSONDirective returns nil for none.
+func newJSONDirective(d indexing.Directive) *jsonDirective {
+	if d.IsZero() {
+		return nil
 	}
-	return j
+	return &jsonDirective{notEmpty(d.Agent), d.Name, notEmpty(d.Value), notEmpty(d.Place.Header), notEmpty(d.Place.Line)}
 }
 
 type jsonReading struct {
-	jsonDirective
+	*jsonDirective
 	Effect  indexing.Effect   `json:"effect"`
 	Problem *indexing.Problem `json:"problem"`
 }
@@ -306,7 +294,7 @@ type jsonReading struct {
 // of two that contradict each other (opposed), with the other.
 type jsonContradiction struct {
 	Kind  string         `json:"kind"`
-	Rule  jsonDirective  `json:"rule"`
+	Rule  *jsonDirective `json:"rule"`
 	Other *jsonDirective `json:"other"`
 }
 
@@ -314,6 +302,13 @@ type jsonIfRead struct {
 	Index   pageAnswer `json:"index"`
 	Follow  pageAnswer `json:"follow"`
 	Snippet pageAnswer `json:"snippet"`
+}
+
+func newJSONIfRead(o *indexing.Outlook) *jsonIfRead {
+	if o == nil {
+		return nil
+	}
+	return &jsonIfRead{newPageAnswer(o.Index), newPageAnswer(o.Follow), newPageAnswer(o.Snippet)}
 }
 
 // jsonPage is the outcome of fetching a page.
@@ -326,90 +321,76 @@ type jsonPage struct {
 	Error  *string  `json:"error"`
 }
 
+// json returns nil if no page was fetched.
 func (f *fetchedPage) json() *jsonPage {
+	if f.page == nil && f.err == nil {
+		return nil
+	}
 	j := &jsonPage{URLs: f.urls, Type: notEmpty(f.kind), Bytes: f.size}
 	if f.page != nil {
 		j.Status, j.Cut = &f.page.Status, f.page.Cut
 	}
 	if f.err != nil {
-		text := f.err.Error()
-		j.Error = &text
+		j.Error = new(f.err.Error())
 	}
 	return j
 }
 
+// jsonOutlook is the line of a crawler.
+type jsonOutlook struct {
+	Schema  int             `json:"schema"`
+	URL     *string         `json:"url"`
+	Name    *string         `json:"name"`
+	Agent   []string        `json:"agent"`
+	Dialect string          `json:"dialect"`
+	Engine  indexing.Engine `json:"engine"`
+	Crawl   pageAnswer      `json:"crawl"`
+	*jsonIfRead
+	IfRead         *jsonIfRead         `json:"if_read"`
+	Contradictions []jsonContradiction `json:"contradictions"`
+	Rules          []jsonReading       `json:"rules"`
+	Verdict        *robots.Verdict     `json:"verdict"`
+	Page           *jsonPage           `json:"page"`
+	*jsonState
+}
+
 // writePageJSON writes a line for each crawler.
 func (p *pageCommand) writePageJSON(t *urlTarget, got *fetchedPage, list []pageVerdict) error {
-	var url *string
-	if !p.noURL {
-		url = &t.url
-	}
-	var fetched *jsonPage
-	if p.local == nil && (got.page != nil || got.err != nil) {
-		fetched = got.json()
-	}
-	var state *jsonState
-	if r := p.j.from.Record; r != nil {
-		state = newJSONState(r, p.j.rules[0].State().Text())
-	}
 	for i := range list {
 		w := &list[i]
 		o := &w.outlook
-		line := struct {
-			Schema  int             `json:"schema"`
-			URL     *string         `json:"url"`
-			Name    *string         `json:"name"`
-			Agent   []string        `json:"agent"`
-			Dialect string          `json:"dialect"`
-			Engine  indexing.Engine `json:"engine"`
-			Crawl   pageAnswer      `json:"crawl"`
-			jsonIfRead
-			IfRead         *jsonIfRead         `json:"if_read"`
-			Contradictions []jsonContradiction `json:"contradictions"`
-			Rules          []jsonReading       `json:"rules"`
-			Verdict        json.RawMessage     `json:"verdict"`
-			Page           *jsonPage           `json:"page"`
-			*jsonState
-		}{
-			Schema: 1, URL: url, Agent: w.tokens, Dialect: w.Dialect.Name, Engine: o.Directives.Engine,
-			Crawl: newPageAnswer(o.Crawl), jsonIfRead: newJSONIfRead(o),
-			Contradictions: []jsonContradiction{}, Rules: []jsonReading{}, Page: fetched, jsonState: state,
+		line := jsonOutlook{
+			Schema: 1, Agent: w.tokens, Dialect: w.Dialect.Name, Engine: o.Directives.Engine,
+			Crawl: newPageAnswer(o.Crawl), jsonIfRead: newJSONIfRead(o), IfRead: newJSONIfRead(w.ifRead),
+			Contradictions: []jsonContradiction{}, Rules: []jsonReading{},
+		}
+		if !p.noURL {
+			line.URL = &t.url
 		}
 		if w.known {
 			line.Name = &w.Name
 		}
-		if w.ifRead != nil {
-			j := newJSONIfRead(w.ifRead)
-			line.IfRead = &j
+		if !p.noRobots {
+			line.Verdict = &w.verdict
+		}
+		if p.local == nil {
+			line.Page = got.json()
+		}
+		if r := p.j.from.Record; r != nil {
+			line.jsonState = newJSONState(r, p.j.rules[0].State().Text())
 		}
 		if !o.Hidden.IsZero() {
 			line.Contradictions = append(line.Contradictions, jsonContradiction{"hidden", newJSONDirective(o.Hidden), nil})
 		}
 		for _, pair := range o.Directives.Opposed {
-			other := newJSONDirective(pair[1])
-			line.Contradictions = append(line.Contradictions, jsonContradiction{"opposed", newJSONDirective(pair[0]), &other})
+			line.Contradictions = append(line.Contradictions, jsonContradiction{"opposed", newJSONDirective(pair[0]), newJSONDirective(pair[1])})
 		}
 		for _, r := range o.Directives.Readings {
-			j := jsonReading{newJSONDirective(r.Directive), r.Effect, nil}
-			if r.Problem != indexing.NoProblem {
-				j.Problem = &r.Problem
-			}
-			line.Rules = append(line.Rules, j)
-		}
-		if !p.noRobots {
-			text, err := w.verdict.MarshalJSON()
-			if err != nil {
-				return errors.New("cannot write the answer")
-			}
-			line.Verdict = text
+			line.Rules = append(line.Rules, jsonReading{newJSONDirective(r.Directive), r.Effect, notEmpty(r.Problem)})
 		}
 		if err := encode(p.std.out, line); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func newJSONIfRead(o *indexing.Outlook) jsonIfRead {
-	return jsonIfRead{newPageAnswer(o.Index), newPageAnswer(o.Follow), newPageAnswer(o.Snippet)}
 }
