@@ -19,35 +19,37 @@ func (s *session) take(r *reply) {
 	began := time.Now()
 	defer func() { s.hop().Body = time.Since(began) }()
 	s.limitBody(r)
-	raw := &source{in: bufio.NewReader(r.body)}
-	decoded, f := decoder(raw, r)
-	if f != nil {
-		s.fail(f)
-		return
-	}
+	raw := &source{Reader: r.body}
+	in := bufio.NewReader(raw)
+	all := bytes.NewBuffer(r.buffer[:0])
 	keep := s.client.limits.MaxBodyBytes + bodySlack
-	body, err := readAll(io.LimitReader(decoded, keep+1), r.buffer[:0])
+	decoded, err := decoder(in, r)
+	begun := err == nil
+	if begun {
+		_, err = all.ReadFrom(io.LimitReader(decoded, keep+1))
+	}
+	body := all.Bytes()
 	switch {
 	case int64(len(body)) > keep:
 		s.record.Body, s.record.Truncated = body[:keep:keep], true
 		s.end(OK, "")
 		return
-	case r.cut && (err == nil || errors.Is(err, io.ErrUnexpectedEOF)):
+	case r.cut && begun && (err == nil || errors.Is(err, io.ErrUnexpectedEOF)):
 		s.record.Body, s.record.Truncated = body[:bytes.LastIndexAny(body, "\r\n")+1], true
 		s.end(OK, "")
 		return
 	case raw.err != nil: // before err: a decoder wraps what it was given
 		s.fail(r.conn.classify(raw.err, Incomplete))
 		return
-	case errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		s.end(Incomplete, "the compressed body ends early")
 		return
 	case err != nil:
-		s.end(Undecodable, err.Error())
+		s.fail(r.conn.classify(err, Undecodable))
 		return
 	}
 	// A decoder stops where its data ends, which must be the end of the body too.
-	if _, err := raw.ReadByte(); err == nil {
+	if _, err := in.ReadByte(); err == nil {
 		s.end(Undecodable, "bytes follow the compressed body")
 		return
 	} else if raw.err != nil {
@@ -101,26 +103,6 @@ func (s *session) takeNothing(r *reply) {
 	s.whole(nil)
 }
 
-// readAll is io.ReadAll into a given buffer, if there is one.
-func readAll(in io.Reader, body []byte) ([]byte, error) {
-	if cap(body) == 0 {
-		body = make([]byte, 0, 512)
-	}
-	for {
-		n, err := in.Read(body[len(body):cap(body)])
-		body = body[:len(body)+n]
-		if err != nil {
-			if errors.Is(err, io.EOF) {
-				err = nil
-			}
-			return body, err
-		}
-		if len(body) == cap(body) {
-			body = append(body, 0)[:len(body)]
-		}
-	}
-}
-
 // whole ends a fetch with a complete file.
 func (s *session) whole(body []byte) {
 	s.record.Body = body
@@ -142,37 +124,27 @@ func isZipped(body []byte) bool { return bytes.HasPrefix(body, []byte("\x1F\x8B"
 
 const zippedNote = "it begins like a file of gzip, but no Content-Encoding says so: it is read as it is"
 
-// source is a body as transferred, which keeps an error other than its end. It is an
-// io.ByteReader so that decoders do not read ahead.
+// source is a body as transferred, which keeps an error other than its end.
 type source struct {
-	in  *bufio.Reader
+	io.Reader
 	err error
 }
 
 func (s *source) Read(p []byte) (int, error) {
-	n, err := s.in.Read(p)
-	return n, s.keep(err)
-}
-
-func (s *source) ReadByte() (byte, error) {
-	c, err := s.in.ReadByte()
-	return c, s.keep(err)
-}
-
-func (s *source) keep(err error) error {
+	n, err := s.Reader.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		s.err = err
 	}
-	return err
+	return n, err
 }
 
 // decoder undoes a Content-Encoding that was requested. Undecoded bytes would parse as a file
 // without rules, which allows everything.
-func decoder(raw *source, r *reply) (io.Reader, *failure) {
+func decoder(in *bufio.Reader, r *reply) (io.Reader, error) {
 	encoding := strings.ToLower(strings.TrimSpace(strings.Join(r.header.Values("Content-Encoding"), ",")))
 	switch encoding {
 	case "", "identity":
-		return raw, nil
+		return in, nil
 	case "gzip", "x-gzip", "deflate":
 	default:
 		return nil, &failure{BadEncoding, encoding}
@@ -180,35 +152,20 @@ func decoder(raw *source, r *reply) (io.Reader, *failure) {
 	if r.length == 0 {
 		return bytes.NewReader(nil), nil // declared as empty, whatever the encoding
 	}
-	head, err := raw.in.Peek(2)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, r.conn.classify(err, Incomplete)
-	}
-	if len(head) == 0 && (r.ends || r.old) {
+	head, err := in.Peek(2)
+	switch {
+	case len(head) == 0 && errors.Is(err, io.EOF) && (r.ends || r.old):
 		// The last chunk or frame marks an empty body, which needs no decoding. An HTTP/1.0
 		// server can only close the connection; an HTTP/1.1 server that announced compressed
 		// bytes and closes has failed.
-		return raw, nil
-	}
-	if len(head) < 2 {
-		return nil, &failure{Incomplete, "the compressed body ends early"}
-	}
-	var d io.Reader
-	switch {
+		return in, nil
+	case err != nil:
+		return nil, err
 	case encoding != "deflate":
-		d, err = gzip.NewReader(raw)
+		d, err := gzip.NewReader(in)
+		return d, err
 	case head[0]&0x0F == 8 && (int(head[0])<<8|int(head[1]))%31 == 0:
-		d, err = zlib.NewReader(raw)
-	default:
-		d = flate.NewReader(raw) // some servers omit the zlib header
+		return zlib.NewReader(in)
 	}
-	switch {
-	case err == nil:
-		return d, nil
-	case raw.err != nil:
-		return nil, r.conn.classify(raw.err, Incomplete)
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, &failure{Incomplete, "the compressed body ends early"}
-	}
-	return nil, &failure{Undecodable, err.Error()}
+	return flate.NewReader(in), nil // some servers omit the zlib header
 }

@@ -3,12 +3,12 @@ package fetch
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
 	"net/netip"
+	"net/textproto"
+	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -153,43 +153,24 @@ func (t *ftpTalk) send(command string, expected ...int) (code int, text string, 
 	return code, text, ftpFailure(code, text)
 }
 
-// reply reads a reply of one or more lines.
+// reply reads a reply of one or more lines (RFC 959 section 4.2), which end in CRLF or LF. A
+// reply whose last line does not end is truncated, whatever its code (D-59).
 func (t *ftpTalk) reply() (code int, text string, f *failure) {
 	t.conn.phase(t.sooner(t.client.limits.Header, HeaderTimeout))
-	code, text, err := readReply(t.in)
-	if errors.Is(err, io.EOF) {
+	if _, err := t.in.Peek(1); errors.Is(err, io.EOF) {
 		return 0, "", &failure{Closed, "the control connection"}
+	}
+	code, text, err := textproto.NewReader(t.in).ReadResponse(0)
+	if t.in.UnreadByte() == nil {
+		if last, _ := t.in.ReadByte(); last != '\n' {
+			err = io.ErrUnexpectedEOF
+		}
 	}
 	if err != nil {
 		return 0, "", t.conn.classify(err, BadResponse)
 	}
 	t.record.Status = code
 	return code, text, nil
-}
-
-// readReply reads a reply such as "230 welcome". A reply of several lines begins with "230-"
-// and ends at the first line that begins with "230 " (RFC 959 section 4.2). Lines end in CRLF
-// or LF. A reply whose last line does not end is truncated, whatever its code (D-59). io.EOF
-// means that no byte of it was received.
-func readReply(in *bufio.Reader) (code int, text string, err error) {
-	var all []byte
-	for {
-		line, err := in.ReadString('\n')
-		if errors.Is(err, io.EOF) && len(all)+len(line) > 0 {
-			err = io.ErrUnexpectedEOF
-		}
-		if err != nil {
-			return 0, "", err
-		}
-		if len(all) == 0 && (len(line) < 5 || !isDigits(line[:3]) || line[3] != ' ' && line[3] != '-') {
-			return 0, "", fmt.Errorf("malformed reply %q", line)
-		}
-		all = append(all, line...)
-		if len(line) > 3 && line[:3] == string(all[:3]) && line[3] == ' ' {
-			code, err = strconv.Atoi(line[:3])
-			return code, strings.TrimRight(string(all[4:]), "\r\n"), err
-		}
-	}
 }
 
 // isLogin reports whether a reply requests a login or an account. As a reply to a login it
@@ -208,57 +189,27 @@ func ftpFailure(code int, text string) *failure {
 // in the reply to PASV is not used, as it is often wrong and could lead anywhere.
 func (t *ftpTalk) passive() (uint16, *failure) {
 	code, text, f := t.send("EPSV", 229)
-	if f == nil {
-		if port, ok := epsvPort(text); ok {
-			return port, nil
+	if f != nil && code >= 500 && code <= 599 && !isLogin(code) {
+		code, text, f = t.send("PASV", 227)
+	}
+	if f != nil {
+		return 0, f
+	}
+	if m := portAt[code].FindStringSubmatch(text); m != nil {
+		high, err1 := strconv.ParseUint("0"+m[1], 10, 8)
+		low, err2 := strconv.ParseUint(m[2], 10, 16)
+		if port := high<<8 + low; err1 == nil && err2 == nil && 0 < port && port < 1<<16 {
+			return uint16(port), nil
 		}
-		return 0, &failure{BadResponse, "229 " + text}
 	}
-	if code < 500 || code > 599 || isLogin(code) {
-		return 0, f
-	}
-	if _, text, f = t.send("PASV", 227); f != nil {
-		return 0, f
-	}
-	if port, ok := pasvPort(text); ok {
-		return port, nil
-	}
-	return 0, &failure{BadResponse, "227 " + text}
+	return 0, &failure{BadResponse, strconv.Itoa(code) + " " + text}
 }
 
-// epsvPort reads "(|||port|)" (RFC 2428 section 3).
-func epsvPort(text string) (uint16, bool) {
-	i, j := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
-	if i < 0 || j < i+6 {
-		return 0, false
-	}
-	s := text[i+1 : j]
-	d := s[0]
-	if s[1] != d || s[2] != d || s[len(s)-1] != d {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(s[3:len(s)-1], 10, 16)
-	return uint16(n), err == nil && n > 0
-}
-
-// pasvPort reads "h1,h2,h3,h4,p1,p2", with or without parentheses (RFC 1123 section 4.1.2.6).
-func pasvPort(text string) (uint16, bool) {
-	i := strings.IndexAny(text, "0123456789")
-	if i < 0 {
-		return 0, false
-	}
-	end := i
-	for end < len(text) && strings.IndexByte("0123456789,", text[end]) >= 0 {
-		end++
-	}
-	parts := strings.Split(text[i:end], ",")
-	if len(parts) != 6 {
-		return 0, false
-	}
-	high, err1 := strconv.ParseUint(parts[4], 10, 8)
-	low, err2 := strconv.ParseUint(parts[5], 10, 8)
-	port := uint16(high<<8 | low)
-	return port, err1 == nil && err2 == nil && port > 0
+// portAt finds a port in a reply: "(|||port|)" (RFC 2428 section 3), or "h1,h2,h3,h4,p1,p2" with
+// or without parentheses (RFC 1123 section 4.1.2.6).
+var portAt = map[int]*regexp.Regexp{
+	229: regexp.MustCompile(`\([^\w\s]{3}()(\d{1,5})[^\w\s]\)`),
+	227: regexp.MustCompile(`^\D*\d+,\d+,\d+,\d+,(\d{1,3}),(\d{1,3})(?:[^\d,]|$)`),
 }
 
 // data opens the data connection to the host of the control connection and a port that no
