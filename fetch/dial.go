@@ -444,7 +444,7 @@ func (s *session) sooner(most time.Duration, late Cause) (time.Time, Cause) {
 // without a length would pass for all of it (RFC 8446 section 6.1, RFC 9112 section 9.8).
 type sealed struct {
 	*tls.Conn
-	below *noted
+	below *watched
 }
 
 func (s *sealed) Read(p []byte) (int, error) {
@@ -455,14 +455,21 @@ func (s *sealed) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// noted is the connection below TLS and notes whether TCP has ended. After a close_notify TLS
+// A watched connection returns first what was received before. Below TLS it notes whether TCP
+// has ended: after a close_notify TLS
 // reads no further.
-type noted struct {
+type watched struct {
 	net.Conn
+	early []byte // received before, and not yet read
 	ended bool
 }
 
-func (c *noted) Read(p []byte) (int, error) {
+func (c *watched) Read(p []byte) (int, error) {
+	if len(c.early) > 0 {
+		n := copy(p, c.early)
+		c.early = c.early[n:]
+		return n, nil
+	}
 	n, err := c.Conn.Read(p)
 	c.ended = c.ended || errors.Is(err, io.EOF)
 	return n, err
@@ -474,7 +481,7 @@ func (s *session) secure(conn net.Conn, host, offer string) (net.Conn, *failure)
 	if err := conn.SetDeadline(until); err != nil {
 		return nil, &failure{TLSFailure, err.Error()}
 	}
-	below := &noted{Conn: conn}
+	below := &watched{Conn: conn}
 	config := s.client.tls(host, offer)
 	c := tls.Client(below, config)
 	defer s.closing(conn)()

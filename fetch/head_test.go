@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -32,7 +33,7 @@ func FuzzHead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		in := bufio.NewReaderSize(strings.NewReader(s), 16)
-		head, err := readHead(in, nil)
+		head, status, err := readHead(in, nil)
 		if err != nil {
 			return
 		}
@@ -43,10 +44,11 @@ func FuzzHead(f *testing.F) {
 		if sent+string(rest) != s || headers != ourHeaders {
 			t.Fatalf("%q and %q of %q", head, rest, s)
 		}
-		minor, status, err := readStatusLine(strings.TrimSuffix(line, "\r"))
-		if err != nil {
-			t.Fatalf("%q is accepted: %v", line, err)
+		m := statusLine.FindStringSubmatch(strings.TrimSuffix(line, "\r"))
+		if m == nil {
+			t.Fatalf("%q is accepted", line)
 		}
+		minor, _ := strconv.Atoi(m[1])
 		resp, left, err := read(head)
 		asSent, _, sentErr := read([]byte(sent))
 		if (err == nil) != (sentErr == nil) {

@@ -3,7 +3,6 @@ package fetch
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -187,40 +186,47 @@ func (r *reply) ask(c *Client, at robots.Origin, target, more string) *failure {
 	_, writing := io.WriteString(conn, "GET "+target+" HTTP/1.1\r\nHost: "+host+
 		"\r\nUser-Agent: "+c.options.UserAgent+
 		"\r\nAccept: "+accept+"\r\nAccept-Encoding: "+acceptEncoding+"\r\nConnection: close\r\n"+more+"\r\n")
-	if writing != nil && conn.failed != CauseNone {
-		return conn.classify(writing, Reset)
+	in, checked := bufio.NewReader(conn), bufio.NewReader(nil)
+	return r.converse(writing, func() error {
+		var head []byte
+		for {
+			var status int
+			var err error
+			if head, status, err = readHead(in, head[:0]); err != nil {
+				return err
+			}
+			if 100 <= status && status < 200 && status != http.StatusSwitchingProtocols {
+				continue // their headers count against the limit, so this ends
+			}
+			checked.Reset(io.MultiReader(bytes.NewReader(head), in))
+			resp, err := http.ReadResponse(checked, &http.Request{Method: http.MethodGet})
+			if err != nil {
+				return err
+			}
+			r.status, r.header, r.length, r.body = status, resp.Header, resp.ContentLength, resp.Body
+			r.protocol, r.old, r.ends = resp.Proto, !resp.ProtoAtLeast(1, 1), len(resp.TransferEncoding) > 0
+			r.coded, r.rest = r.ends, checked
+			return nil
+		}
+	})
+}
+
+// converse reads the headers of a response after the request was written, which might have
+// failed.
+func (r *reply) converse(writing error, read func() error) *failure {
+	if writing != nil && r.conn.failed != CauseNone {
+		return r.conn.classify(writing, Reset)
 	}
 	// A server can answer and close before it has read the request, so a failed write does not
 	// prevent reading.
-	in := bufio.NewReader(conn)
-	checked := bufio.NewReader(nil)
-	var head []byte
-	for {
-		var err error
-		head, err = readHead(in, head[:0])
-		if errors.Is(err, errFrames) {
-			return speaksHTTP2
-		}
-		if err != nil {
-			if writing != nil && conn.received == 0 {
-				err = writing // the write consumed the reset and left the end for the read
-			}
-			return conn.classify(err, BadResponse)
-		}
-		checked.Reset(io.MultiReader(bytes.NewReader(head), in))
-		resp, err := http.ReadResponse(checked, &http.Request{Method: http.MethodGet})
-		if err != nil {
-			return conn.classify(err, BadResponse)
-		}
-		status := resp.StatusCode
-		if 100 <= status && status < 200 && status != http.StatusSwitchingProtocols {
-			continue // their headers count against the limit, so this ends
-		}
-		r.status, r.header, r.length, r.body = status, resp.Header, resp.ContentLength, resp.Body
-		r.protocol, r.old, r.ends = resp.Proto, !resp.ProtoAtLeast(1, 1), len(resp.TransferEncoding) > 0
-		r.coded, r.rest = r.ends, checked
+	err := read()
+	if err == nil {
 		return nil
 	}
+	if writing != nil && r.conn.received == 0 {
+		err = writing // the write consumed the reset and left the end for the read
+	}
+	return r.conn.classify(err, BadResponse)
 }
 
 // note records what the headers say.

@@ -24,7 +24,7 @@ const (
 )
 
 // speaksHTTP2 is the failure of an HTTP/1 request to a server that sends HTTP/2 frames.
-var speaksHTTP2 = &failure{BadResponse, errFrames.Error()}
+var speaksHTTP2 = &failure{BadResponse, "frames of HTTP/2 where an answer of HTTP/1 belongs"}
 
 // askHTTP2 does what ask does over HTTP/2, with the frames of x/net: net/http's client would
 // read in a goroutine of its own and log each frame that it does not expect, up to 120,000
@@ -34,20 +34,14 @@ func (r *reply) askHTTP2(c *Client, at robots.Origin, target string) *failure {
 	s := &stream{Framer: http2.NewFramer(r.conn, r.conn), headers: c.limits.MaxHeaderBytes, left: -1}
 	s.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	s.SetMaxReadFrameSize(16 << 10)
-	writing := s.request(r.conn, at, target, c.options.UserAgent)
-	if writing != nil && r.conn.failed != CauseNone {
-		return r.conn.classify(writing, Reset)
-	}
-	resp, err := s.response()
-	if err != nil {
-		if writing != nil && r.conn.received == 0 {
-			err = writing
+	return r.converse(s.request(r.conn, at, target, c.options.UserAgent), func() error {
+		resp, err := s.response()
+		if err == nil {
+			r.status, r.header, r.length, r.body = resp.StatusCode, resp.Header, s.left, s
+			r.protocol, r.ends, r.bounded = resp.Proto, true, true
 		}
-		return r.conn.classify(err, BadResponse)
-	}
-	r.status, r.header, r.length, r.body = resp.StatusCode, resp.Header, s.left, s
-	r.protocol, r.ends, r.bounded = resp.Proto, true, true
-	return nil
+		return err
+	})
 }
 
 // A stream is the one stream of an HTTP/2 connection. Reading it reads the response body.

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -25,12 +26,7 @@ func (c *Client) proxy(ctx context.Context, o robots.Origin) (*url.URL, *failure
 	if c.options.Proxy == nil {
 		return nil, nil
 	}
-	_, host, _ := strings.Cut(o.String(), "://")
-	req := &http.Request{
-		Method: http.MethodGet, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{},
-		URL: &url.URL{Scheme: o.Scheme(), Host: host, Path: "/robots.txt"}, Host: host,
-	}
-	u, err := c.options.Proxy(req.WithContext(ctx))
+	u, err := c.options.Proxy(c.requestFor(ctx, o, "/robots.txt"))
 	switch {
 	case err != nil:
 		return nil, &failure{ProxyFailed, "cannot choose a proxy: " + harmless(err)}
@@ -187,42 +183,17 @@ func (s *session) throughHTTP(ctx context.Context, target string) (net.Conn, err
 		conn.Close()
 		return nil, err
 	}
-	// The site might send first.
-	early, _ := in.Peek(in.Buffered())
-	return &tunnelled{conn, early}, nil
+	early, _ := in.Peek(in.Buffered()) // the site might send first
+	return &watched{Conn: conn, early: early}, nil
 }
 
 // askForTunnel sends a CONNECT request and returns the status of the response.
-func askForTunnel(conn *limitedConn, in *bufio.Reader, request string) (int, error) {
-	if _, err := conn.Write([]byte(request)); err != nil {
-		return 0, err
+func askForTunnel(conn io.Writer, in *bufio.Reader, request string) (status int, err error) {
+	_, err = io.WriteString(conn, request)
+	for err == nil && status < 200 && status != http.StatusSwitchingProtocols {
+		_, status, err = readHead(in, nil)
 	}
-	for {
-		head, err := readHead(in, nil)
-		if err != nil {
-			return 0, err
-		}
-		line, _, _ := strings.Cut(string(head), "\r\n")
-		_, status, err := readStatusLine(line)
-		if err != nil || status >= 200 || status == http.StatusSwitchingProtocols {
-			return status, err
-		}
-	}
-}
-
-// tunnelled is a connection from which some bytes were already read.
-type tunnelled struct {
-	net.Conn
-	early []byte
-}
-
-func (c *tunnelled) Read(p []byte) (int, error) {
-	if len(c.early) > 0 && len(p) > 0 {
-		n := copy(p, c.early)
-		c.early = c.early[n:]
-		return n, nil
-	}
-	return c.Conn.Read(p)
+	return status, err
 }
 
 // forward sends an http request to a proxy that refused a tunnel. A response of the proxy

@@ -40,7 +40,7 @@ func (s *session) transport(at robots.Origin, target string) (*reply, *failure) 
 	waiting, enough := context.WithDeadline(s.ctx, until)
 	defer enough()
 	ctx, cancel := context.WithCancel(s.ctx)
-	req := requestFor(ctx, at, target, s.client.options.UserAgent)
+	req := s.client.requestFor(ctx, at, target)
 	asked := req.URL.String()
 	resp, err := await(waiting, func() (*http.Response, error) { return s.client.options.Transport.RoundTrip(req) }, drop)
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *session) transport(at robots.Origin, target string) (*reply, *failure) 
 }
 
 // requestFor returns a request for a RoundTripper or a proxy.
-func requestFor(ctx context.Context, at robots.Origin, target, userAgent string) *http.Request {
+func (c *Client) requestFor(ctx context.Context, at robots.Origin, target string) *http.Request {
 	_, host, _ := strings.Cut(at.String(), "://")
 	u, err := url.Parse(at.String() + target) //nolint:forbidigo // at and target are canonical; a target that net/url rejects is sent as it is
 	if err != nil {
@@ -98,7 +98,7 @@ func requestFor(ctx context.Context, at robots.Origin, target, userAgent string)
 	return (&http.Request{
 		Method: http.MethodGet, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, URL: u, Host: host,
 		Header: http.Header{
-			"User-Agent": {userAgent}, "Accept": {accept}, "Accept-Encoding": {acceptEncoding},
+			"User-Agent": {c.options.UserAgent}, "Accept": {accept}, "Accept-Encoding": {acceptEncoding},
 		},
 	}).WithContext(ctx)
 }
