@@ -91,6 +91,9 @@ func (g *Gate) Wrap(next http.Handler) http.Handler {
 		v := &exchange{ResponseWriter: w, gate: g, arrived: time.Now(), Caller: Caller{Name: network(clientAddress(r, g.proxies)), limits: unlimited}}
 		v.request = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, v))
 		defer v.end()
+		if c, ok := r.Context().Value(connKey{}).(*problemConn); ok {
+			c.passed = true
+		}
 		v.identify()
 		// A request meets these checks in this order: the cheapest first, and nothing is read
 		// from a client without permission.

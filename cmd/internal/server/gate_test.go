@@ -118,6 +118,16 @@ func (s *gated) stop() {
 // connection without one.
 func (s *gated) raw(text string, half bool) *http.Response {
 	s.t.Helper()
+	method, _, _ := strings.Cut(text, " ")
+	resp, err := http.ReadResponse(s.send(text, half), &http.Request{Method: method})
+	if err != nil {
+		return nil
+	}
+	return resp
+}
+
+func (s *gated) send(text string, half bool) *bufio.Reader {
+	s.t.Helper()
 	conn, err := net.Dial("tcp", s.at)
 	if err != nil {
 		s.t.Fatal(err)
@@ -130,12 +140,7 @@ func (s *gated) raw(text string, half bool) *http.Response {
 	if half {
 		_ = conn.(*net.TCPConn).CloseWrite()
 	}
-	method, _, _ := strings.Cut(text, " ")
-	resp, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
-	if err != nil {
-		return nil
-	}
-	return resp
+	return bufio.NewReader(conn)
 }
 
 // readProblem reads a valid problem.
@@ -170,6 +175,13 @@ func answering() http.Handler {
 	mux.HandleFunc("POST /v1/lint", who)
 	mux.HandleFunc("GET /{$}", who)
 	mux.HandleFunc("GET /fault", func(http.ResponseWriter, *http.Request) { panic("at the disco") })
+	mux.HandleFunc("GET /chunks", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "34")
+		for _, chunk := range []string{"before", "HTTP/1.1 417 of a robots.txt"} {
+			_, _ = io.WriteString(w, chunk)
+			_ = http.NewResponseController(exchangeOf(r.Context()).ResponseWriter).Flush()
+		}
+	})
 	mux.HandleFunc("GET /half", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "100")
 		_, _ = io.WriteString(w, "half")
@@ -268,6 +280,7 @@ func TestGates(t *testing.T) {
 		{"escaped dots", "GET /v1/%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\n" + local, plainSite, 404, "not-found"},
 		{"NUL", "GET /%00 HTTP/1.1\r\n" + local, plainSite, 404, "not-found"},
 		{"other method", "DELETE /v1/lint HTTP/1.1\r\n" + local, plainSite, 405, "method-not-allowed"},
+		{"body like a refusal", "GET /chunks HTTP/1.1\r\n" + local, plainSite, 200, "beforeHTTP/1.1 417 of a robots.txt"},
 		{"no HTTP", "\x16\x03\x01\x02\r\n", plainSite, 400, "about:blank"},
 		{"a fault", "GET /fault HTTP/1.1\r\n" + local, plainSite, 500, "internal"},
 		{"HEAD", "HEAD /nothing HTTP/1.1\r\n" + local, plainSite, 404, ""},
@@ -307,6 +320,17 @@ func TestGates(t *testing.T) {
 	}
 	if resp := plainSite.raw("POST /v1/lint HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 9\r\n"+local+"\r\n0\r\n\r\n", false); resp == nil || !resp.Close {
 		t.Errorf("a length beside chunks leaves the connection open: %v", resp)
+	}
+	both := plainSite.send("GET / HTTP/1.1\r\n"+local+"\r\nGET / HTTP/1.1\r\n\r\n", false)
+	for _, status := range []int{200, 400} {
+		resp, err := http.ReadResponse(both, &http.Request{})
+		if err != nil || resp.StatusCode != status {
+			t.Fatalf("of two requests on a connection: %v, %v, want %d", resp, err, status)
+		}
+		if status == 400 {
+			readProblem(t, resp)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
 	}
 	for _, want := range []string{`"msg":"panic"`, "at the disco", "in the middle"} {
 		if !strings.Contains(plainSite.log.text(), want) {

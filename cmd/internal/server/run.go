@@ -1,14 +1,13 @@
 package server
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"regexp"
 	"strconv"
 	"time"
 )
@@ -55,6 +54,12 @@ func Run(ctx context.Context, g *Gate, handler http.Handler, ready func(context.
 		WriteTimeout: c.BodyTime + c.QueueTime + waitCeiling + c.WriteTime,
 		BaseContext:  func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 		ErrorLog:     slog.NewLogLogger(g.log.Handler(), slog.LevelDebug), // mistakes of clients
+		ConnContext:  func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
+		ConnState: func(c net.Conn, state http.ConnState) {
+			if state == http.StateIdle { // between two requests
+				c.(*problemConn).passed = false
+			}
+		},
 	}
 	serving := make(chan error, 1)
 	go func() { serving <- s.Serve(problemListener{at}) }()
@@ -110,50 +115,43 @@ type problemListener struct{ net.Listener }
 
 func (l problemListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return problemConn{c}, nil
+	return &problemConn{Conn: c}, err
 }
 
-type problemConn struct{ net.Conn }
+type problemConn struct {
+	net.Conn
+	passed bool // the current request has passed net/http, and its response can have any bytes
+}
 
-// bareHead is the rest of such a response's head, after its status.
-var bareHead = []byte("\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n")
+type connKey struct{}
 
 // CloseWrite is called by net/http.
-func (c problemConn) CloseWrite() error {
+func (c *problemConn) CloseWrite() error {
 	if tcp, ok := c.Conn.(*net.TCPConn); ok {
 		return tcp.CloseWrite()
 	}
 	return nil
 }
 
-func (c problemConn) Write(b []byte) (int, error) {
-	if len(b) > 512 || !bytes.HasPrefix(b, []byte("HTTP/1.1 ")) {
+// bareRefusal matches the status of a refusal, and its reason after a colon.
+var bareRefusal = regexp.MustCompile(`(?s)^HTTP/1\.1 ([45]\d\d) .*?\r\n\r\n(?:[^:]*: (.*))?`)
+
+func (c *problemConn) Write(b []byte) (int, error) {
+	if c.passed {
 		return c.Conn.Write(b)
 	}
-	line, text, ok := bytes.Cut(b, bareHead)
-	if bytes.HasPrefix(b, []byte("HTTP/1.1 417 ")) { // an invalid Expect
-		line, text, ok = []byte("HTTP/1.1 417 Expectation Failed"), nil, true
-	}
-	if !ok || len(line) < len("HTTP/1.1 400") || bytes.Contains(line, []byte("\r\n")) {
+	m := bareRefusal.FindSubmatch(b)
+	if m == nil {
 		return c.Conn.Write(b)
 	}
-	status, err := strconv.Atoi(string(line[9:12]))
-	if err != nil {
-		return c.Conn.Write(b)
-	}
+	status, _ := strconv.Atoi(string(m[1]))
 	p := &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: "the request headers are malformed"}
-	if status == http.StatusRequestHeaderFieldsTooLarge {
+	switch {
+	case status == http.StatusRequestHeaderFieldsTooLarge:
 		p.Detail = "the request headers are too large"
-	} else if _, why, ok := bytes.Cut(text, []byte(": ")); ok {
-		p.Detail += ": " + string(why)
+	case len(m[2]) > 0:
+		p.Detail += ": " + string(m[2])
 	}
-	body, err := json.Marshal(p)
-	if err != nil {
-		return c.Conn.Write(b)
-	}
-	_, err = fmt.Fprintf(c.Conn, "%s\r\nContent-Type: application/problem+json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s\n", line, len(body)+1, body)
+	_, err := fmt.Fprintf(c.Conn, "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\nConnection: close\r\n\r\n%s\n", status, p.Title, appendJSON(nil, p))
 	return len(b), err
 }
