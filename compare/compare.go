@@ -89,12 +89,13 @@ func (o Options) steps() int {
 
 // Rules compares two sets of rules in both directions.
 func Rules(old, new *robots.Rules, o Options) Result {
-	open := Blocked(new, old, o)
+	c := newComparison(old, new, o)
+	open := c.blocked(1)
 	for i := range open.Changes {
-		c := &open.Changes[i]
-		c.Old, c.New = c.New, c.Old
+		v := &open.Changes[i]
+		v.Old, v.New = v.New, v.Old
 	}
-	return Result{NewlyBlocked: Blocked(old, new, o), NewlyAllowed: open}
+	return Result{NewlyBlocked: c.blocked(0), NewlyAllowed: open}
 }
 
 // A Result is the result of Rules.
@@ -147,58 +148,76 @@ type Change struct {
 
 // Blocked compares one direction: what old allows and new disallows.
 func Blocked(old, new *robots.Rules, o Options) Direction {
-	f := finder{m: meter{limit: o.steps()}}
-	a, b := newList(old, o.SkipRobotsTxt, &f.m), newList(new, o.SkipRobotsTxt, &f.m)
-	f.prepare(&a, &b, o.URLs)
-	questions := questionsOf(&a, &b)
-	d := Direction{Complete: f.answer(questions)}
+	return newComparison(old, new, o).blocked(0)
+}
+
+// A comparison is two sets of rules to compare in either direction.
+type comparison struct {
+	finder
+	options  Options
+	rules    [2]*robots.Rules
+	lists    [2]list
+	prepared int // steps used before the first direction
+}
+
+func newComparison(old, new *robots.Rules, o Options) *comparison {
+	c := &comparison{finder: finder{m: meter{limit: o.steps()}}, options: o, rules: [2]*robots.Rules{old, new}}
+	for i, r := range c.rules {
+		c.lists[i] = newList(r, o.SkipRobotsTxt, &c.m)
+	}
+	c.prepare(&c.lists[0], &c.lists[1], o.URLs)
+	c.prepared = c.m.used
+	return c
+}
+
+// blocked compares what one side allows and the other disallows.
+func (c *comparison) blocked(from int) Direction {
+	c.m.used = c.prepared
+	old, new := c.rules[from], c.rules[1-from]
+	questions := c.questions(from)
+	d := Direction{Complete: c.answer(questions)}
 	for i := range questions {
 		q := &questions[i]
-		if q.path == "" && f.abc.dots {
-			q.path = f.withDots(q, old, new)
+		if q.path == "" && c.abc.dots {
+			q.path = c.withDots(q, old, new)
 		}
-		if q.path != "" && o.URLs == AllURLs && !isNormal(q.path) {
-			f.normalize(q)
+		if q.path != "" && c.options.URLs == AllURLs && !isNormal(q.path) {
+			c.normalize(q)
 		}
 	}
-	d.Steps = f.m.used
+	d.Steps = c.m.used
 	slices.SortStableFunc(questions, func(p, q question) int {
 		return cmp.Or(cmp.Compare(len(p.path), len(q.path)), cmp.Compare(notNormal(p.path), notNormal(q.path)), cmp.Compare(p.path, q.path))
 	})
-	var shown [2][]int // the lines of the old and the new rules that have an example
+	shown := map[*list][]int{} // the lines of each side that have an example
 	for i := range questions {
 		q := &questions[i]
-		side, line := 0, q.own.rules[q.rule].line
-		if q.own == &b {
-			side = 1
-		}
-		if q.path == "" || slices.Contains(shown[side], line) {
+		if q.path == "" || slices.Contains(shown[q.own], q.own.rules[q.rule].line) {
 			continue
 		}
-		c := Change{Path: q.path, Shortest: !q.open(), Normal: isNormal(q.path)}
-		c.Old, c.New = old.Match(site(c.Path)), new.Match(site(c.Path))
-		if !c.Old.Allowed || c.New.Allowed {
+		v := Change{Path: q.path, Old: old.Match(site(q.path)), New: new.Match(site(q.path)), Shortest: !q.open(), Normal: isNormal(q.path)}
+		if !v.Old.Allowed || v.New.Allowed {
 			d.Complete = false // undecided rather than wrong
 			continue
 		}
-		shown[0] = append(shown[0], lineOf(c.Old))
-		shown[1] = append(shown[1], lineOf(c.New))
-		d.Changes = append(d.Changes, c)
+		for i, verdict := range []robots.Verdict{v.Old, v.New} {
+			side := &c.lists[(from+i)%2]
+			shown[side] = append(shown[side], lineOf(verdict))
+		}
+		d.Changes = append(d.Changes, v)
 	}
 	return d
 }
 
-// questionsOf returns a question for each rule that is in only one of two lists and might
-// decide a URL that a allows and b disallows.
-func questionsOf(a, b *list) []question {
+// questions returns a question for each rule that is in only one list and might decide a URL
+// that one side allows and the other disallows.
+func (c *comparison) questions(from int) []question {
 	var questions []question
-	for _, side := range []struct {
-		own, other *list
-		allow      bool
-	}{{a, b, true}, {b, a, false}} {
-		for i := range side.own.rules {
-			if r := &side.own.rules[i]; r.allow == side.allow && r.twin == noRule {
-				questions = append(questions, question{own: side.own, other: side.other, rule: i, without: noRule})
+	for i, allow := range []bool{true, false} {
+		own, other := &c.lists[(from+i)%2], &c.lists[(from+i+1)%2]
+		for k := range own.rules {
+			if r := &own.rules[k]; r.allow == allow && r.twin == noRule {
+				questions = append(questions, question{own: own, other: other, rule: k, without: noRule})
 			}
 		}
 	}
@@ -272,9 +291,9 @@ func (f *finder) withDots(q *question, old, new *robots.Rules) string {
 	for _, p := range []string{bare + "/..", root, root + "/x", "/." + path, path + "x/..", "/x/.." + path, strings.Join(rule.pieces, "x/..")} {
 		f.m.spend(len(p))
 		was, is := old.Match(site(p)), new.Match(site(p))
-		own := was
-		if q.own.side == 1 {
-			own = is
+		own := is
+		if rule.allow {
+			own = was
 		}
 		if was.Allowed && !is.Allowed && lineOf(own) == rule.line {
 			return p

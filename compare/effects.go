@@ -39,9 +39,8 @@ func (u Use) String() string {
 // two equivalent rules neither has an effect, but only one of them can be removed. A rule
 // can take a sixteenth of Options.Steps, and all together sixteen times Options.Steps.
 func Effects(r *robots.Rules, o Options) []Effect {
-	f := finder{m: meter{limit: 16 * o.steps()}}
-	own, other := newList(r, o.SkipRobotsTxt, &f.m), newList(r, o.SkipRobotsTxt, &f.m)
-	f.prepare(&own, &other, o.URLs)
+	c := newComparison(r, r, o)
+	f, own, other := &c.finder, &c.lists[0], &c.lists[1]
 	places := map[int][]int{}
 	for i := range own.rules {
 		line := own.rules[i].line
@@ -63,7 +62,7 @@ func Effects(r *robots.Rules, o Options) []Effect {
 			e.Use = NeverDecides
 		case len(places[line]) > 0:
 			f.m.limit = min(16*o.steps(), f.m.used+o.steps()/16)
-			e.Use = f.use(&own, &other, places[line])
+			e.Use = f.use(own, other, places[line])
 		}
 		e.Steps, counted = f.m.used-counted, f.m.used
 		effects = append(effects, e)

@@ -26,8 +26,6 @@ func Every(r *robots.Rules, pattern string, allowed bool, o Options) (Claim, err
 	d := r.Dialect()
 	d.IndexHTML, d.MaxFileBytes = false, 0
 	rules := robots.Parse([]byte("User-agent: *\nAllow: " + pattern)).Rules(d)
-	f := finder{m: meter{limit: o.steps()}}
-	own, other := newList(rules, true, &f.m), newList(r, true, &f.m)
 	for rule := range rules.All() {
 		if rule.Path() != pattern {
 			return Claim{}, errors.New("compare: " + strconv.Quote(pattern) + " is not the path of a single rule: write it as after Allow:, without a comment or surrounding spaces")
@@ -38,12 +36,14 @@ func Every(r *robots.Rules, pattern string, allowed bool, o Options) (Claim, err
 	}
 	// The claim is a list of its own with the pattern as the only rule. A URL for which the
 	// rules have the opposite verdict refutes it.
-	f.prepare(&own, &other, o.URLs)
+	o.SkipRobotsTxt = true
+	f := newComparison(rules, r, o)
+	own, other := &f.lists[0], &f.lists[1]
 	var q []question
 	for i := range own.rules {
 		if own.rules[i].line >= 0 {
 			own.rules[i].allow, own.rules[i].twin = allowed, noRule
-			q = append(q, question{own: &own, other: &other, rule: i, without: noRule})
+			q = append(q, question{own: own, other: other, rule: i, without: noRule})
 		}
 	}
 	for i := range other.rules {
@@ -54,11 +54,10 @@ func Every(r *robots.Rules, pattern string, allowed bool, o Options) (Claim, err
 	c := Claim{Complete: f.answer(q)}
 	c.Steps = f.m.used
 	for i := range q {
-		if q[i].path == "" {
-			continue
+		if q[i].path != "" {
+			c.Path, c.Shortest = q[i].path, !q[i].open()
+			c.Verdict = r.Match(site(c.Path))
 		}
-		c.Path, c.Shortest = q[i].path, !q[i].open()
-		c.Verdict = r.Match(site(c.Path))
 	}
 	c.Holds = c.Complete && c.Path == ""
 	return c, nil

@@ -1,6 +1,9 @@
 package compare
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A glob is the automaton of a pattern. Its state is the number of bytes of the pieces that are
 // found, or dead. The path must begin with the first piece. Each further piece is searched from
@@ -17,9 +20,9 @@ type glob struct {
 	// piece (Knuth, Morris and Pratt, 1977).
 	fail []int32
 	held letters // bytes of the text
-	// rest has for each state the minimum number of bytes that a URL still needs. It is fewer
+	// rest has for each state a lower bound of the bytes that a URL still needs. They are fewer
 	// than those of the text where a byte that is invalid in URIs has the image of its escape
-	// (D-14, D-43). Nil if it is equal for all states.
+	// (D-14, D-43). Nil if that is nowhere possible.
 	rest []int32
 }
 
@@ -38,51 +41,26 @@ func newGlob(pieces []string, end, escapes bool) *glob {
 		}
 	}
 	g.held = lettersOf(g.text)
-	if escapes {
-		g.shorten(pieces)
+	if escapes && strings.ContainsAny(g.text, "%23567") {
+		g.shorten()
 	}
 	return g
 }
 
-// shorten fills in rest, for bytes that have three bytes in the normal form. Where a piece ends
-// or begins, a star can match a part of the three.
-func (g *glob) shorten(pieces []string) {
-	starts := make([]bool, len(g.text)+1) // at the first byte of a piece
-	at := 0
-	for _, p := range pieces {
-		at += len(p)
-		starts[at] = true
-	}
-	starts[len(g.text)] = !g.end
+// shorten fills in rest. A byte that is invalid in URIs has three bytes in the normal form, and
+// stars can match some of them. So a byte of a URL finds at most three bytes of the text if they
+// begin with '%', and two if they begin a piece with the first digit of such an escape.
+func (g *glob) shorten() {
+	g.rest = make([]int32, len(g.text)+1)
 	for i := len(g.text) - 1; i >= 0; i-- {
-		n := g.missing(int32(i+1)) + 1
-		if c := g.text[i]; c != '%' && (!starts[i] || strings.IndexByte("23567", c) < 0) {
-			if g.rest != nil {
-				g.rest[i] = n
-			}
-			continue
+		found := 1
+		switch c := g.text[i]; {
+		case c == '%':
+			found = 3
+		case strings.IndexByte("23567", c) >= 0 && i >= g.head && g.fail[i-g.head] == ^int32(i):
+			found = 2
 		}
-		for _, c := range []byte(invalid) {
-			w := string([]byte{'%', upperHex[c>>4], upperHex[c&15]})
-			text := g.text[i:]
-			switch {
-			case strings.HasPrefix(text, w):
-				n = min(n, g.missing(int32(i+3))+1)
-			case strings.HasPrefix(text, w[:2]) && starts[i+2],
-				strings.HasPrefix(text, w[1:]) && starts[i],
-				strings.HasPrefix(text, w[:1]+w[2:]) && starts[i+1]:
-				n = min(n, g.missing(int32(i+2))+1)
-			}
-		}
-		if g.rest == nil && int(n) < len(g.text)-i {
-			g.rest = make([]int32, len(g.text)+1)
-			for q := range g.rest {
-				g.rest[q] = int32(len(g.text) - q)
-			}
-		}
-		if g.rest != nil {
-			g.rest[i] = n
-		}
+		g.rest[i] = 1 + slices.Min(g.rest[i+1:min(i+1+found, len(g.rest))])
 	}
 }
 
@@ -152,7 +130,7 @@ func (g *glob) done(q int32) bool { return int(q) == len(g.text) }
 // holds reports whether the pattern matches whatever follows.
 func (g *glob) holds(q int32) bool { return !g.end && g.done(q) }
 
-// missing returns the minimum number of bytes that the URL still needs.
+// missing returns a lower bound of the bytes that the URL still needs.
 func (g *glob) missing(q int32) int32 {
 	if g.rest != nil {
 		return g.rest[q]
@@ -198,16 +176,6 @@ func (l letters) and(m letters) letters    { return letters{l[0] & m[0], l[1] & 
 func (l letters) andNot(m letters) letters { return letters{l[0] &^ m[0], l[1] &^ m[1]} }
 func (l letters) empty() bool              { return l[0]|l[1] == 0 }
 func (l letters) meets(m letters) bool     { return l[0]&m[0]|l[1]&m[1] != 0 }
-
-// holds reports whether all bytes of a text are in the set.
-func (l letters) holds(s string) bool {
-	for i := range len(s) {
-		if !l.has(s[i]) {
-			return false
-		}
-	}
-	return true
-}
 
 func lettersOf(s string) (l letters) {
 	for i := range len(s) {

@@ -151,80 +151,28 @@ func (f *finder) prepare(a, b *list, urls URLs) {
 			}
 		}
 	}
-	// Both are sorted by weight and verdict, so only rules with equal ones are compared.
-	for i, j := 0, 0; i < len(a.rules) && j < len(b.rules); {
-		switch c := a.rules[i].class(&b.rules[j]); {
-		case c < 0:
-			i++
-		case c > 0:
-			j++
-		default:
-			i2, j2 := a.classEnd(i), b.classEnd(j)
-			twins(a.rules[i:i2], b.rules[j:j2], i, j, m)
-			i, j = i2, j2
-		}
+	// Of several rules with one key the last counts.
+	type key struct {
+		text   string
+		allow  bool
+		weight int
 	}
-}
-
-// class compares the precedence of two rules without their lines: -1 if that of r is higher.
-func (r *rule) class(other *rule) int {
-	switch {
-	case r.weight != other.weight:
-		if r.weight > other.weight {
-			return -1
-		}
-		return 1
-	case r.allow != other.allow:
-		if r.allow {
-			return -1
-		}
-		return 1
-	}
-	return 0
-}
-
-func (l *list) classEnd(i int) int {
-	j := i + 1
-	for j < len(l.rules) && l.rules[j].class(&l.rules[i]) == 0 {
-		j++
-	}
-	return j
-}
-
-// twins finds the rules that are in both of two classes, which begin at the indexes i and j.
-func twins(a, b []rule, i, j int, m *meter) {
-	m.spend(len(a) + len(b))
-	meet := func(x, y int) {
-		if a[x].free && b[y].free {
-			a[x].twin, b[y].twin = j+y, i+x
-		}
-	}
-	if len(a)*len(b) <= 64 {
-		for x := range a {
-			for y := range b {
-				if a[x].text == b[y].text {
-					meet(x, y)
-				}
+	places := make(map[key][2]int, len(a.rules)+len(b.rules)) // plus one
+	for side, l := range []*list{a, b} {
+		m.spend(len(l.rules))
+		for i := range l.rules {
+			if r := &l.rules[i]; r.free {
+				at := places[key{r.text, r.allow, r.weight}]
+				at[side] = i + 1
+				places[key{r.text, r.allow, r.weight}] = at
 			}
 		}
-		return
 	}
-	at := make(map[string]int, len(b))
-	for y := range b {
-		at[b[y].text] = y
-	}
-	for x := range a {
-		if y, ok := at[a[x].text]; ok {
-			meet(x, y)
-		}
-	}
-	at = make(map[string]int, len(a))
-	for x := range a {
-		at[a[x].text] = x
-	}
-	for y := range b {
-		if x, ok := at[b[y].text]; ok {
-			meet(x, y)
+	for side, l := range []*list{a, b} {
+		for i := range l.rules {
+			if r := &l.rules[i]; r.free {
+				r.twin = places[key{r.text, r.allow, r.weight}][1-side] - 1
+			}
 		}
 	}
 }

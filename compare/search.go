@@ -23,11 +23,10 @@ type search struct {
 	plain bool    // the URLs have no dot segments
 	avoid letters // next bytes of banned rules that are not included
 	units []int16 // units, plus one, that a needed pattern can wait for
-	every []int16 // units that differ for some pattern, made on demand
 	seen  map[class]bool
 
 	nodes  []node
-	arena  []uint32         // of each node: needed states, place, then automaton and state of each live ban
+	arena  []uint32         // of each node: place, needed states, then automaton and state of each live ban
 	vector []uint32         // the same for the next node
 	table  map[string]int32 // nodes by the bytes of their vector
 	key    []byte           // of the next node
@@ -69,19 +68,12 @@ func (s *search) run(prefix string, at place, bound, limit int) (path []int16, o
 	}
 	clear(s.table)
 	s.choose()
-	s.vector = s.vector[:0]
-	for i := range s.autos {
-		if i == s.needs {
-			s.vector = append(s.vector, uint32(s.place(at)))
-		}
-		a := &s.autos[i]
+	s.vector = append(s.vector[:0], uint32(s.place(at)))
+	for i, a := range s.autos {
 		if i >= s.needs {
 			s.vector = append(s.vector, uint32(i))
 		}
 		s.vector = append(s.vector, uint32(a.q))
-	}
-	if s.needs == len(s.autos) {
-		s.vector = append(s.vector, uint32(s.place(at)))
 	}
 	s.base = int32(len(prefix)) + s.missing(s.vector)
 	s.push(-1, 0, int32(len(prefix)), bound)
@@ -135,7 +127,7 @@ func (s *search) choose() {
 		}
 	}
 	s.plain = !s.abc.dotFree || s.abc.urls != BrowserURLs && !needed[0].has('.') && !needed[1].has('.') && !plainLetters.andNot(all).empty()
-	s.units, s.every = s.units[:0], s.every[:0]
+	s.units = s.units[:0]
 	if s.seen == nil {
 		s.seen = map[class]bool{}
 	} else if len(s.seen) > 0 {
@@ -179,7 +171,7 @@ func (s *search) vectorOf(n int32) []uint32 {
 
 func (s *search) missing(vector []uint32) (most int32) {
 	for i := range s.needs {
-		most = max(most, s.autos[i].g.missing(int32(vector[i])))
+		most = max(most, s.autos[i].g.missing(int32(vector[1+i])))
 	}
 	return most
 }
@@ -188,11 +180,11 @@ func (s *search) missing(vector []uint32) (most int32) {
 func (s *search) goal(n int32) bool {
 	v := s.vectorOf(n)
 	for i := range s.needs {
-		if !s.autos[i].g.done(int32(v[i])) {
+		if !s.autos[i].g.done(int32(v[1+i])) {
 			return false
 		}
 	}
-	if !place(v[s.needs]).ends() {
+	if !place(v[0]).ends() {
 		return false
 	}
 	for i := s.needs + 1; i < len(v); i += 2 {
@@ -215,12 +207,12 @@ func (s *search) path(n int32) (units []int16) {
 // expand tries the units that can follow a node.
 func (s *search) expand(n int32, bound int) {
 	v := s.vectorOf(n)
-	at := place(v[s.needs])
+	at := place(v[0])
 	var waited, forced [2]letters // per side: what needed patterns wait for, and the bytes without which one fails
 	var isForced [2]bool
 	var all letters
 	for i := range s.needs {
-		a, q := &s.autos[i], int32(v[i])
+		a, q := &s.autos[i], int32(v[1+i])
 		var w letters
 		a.g.waits(q, &w)
 		all.join(w)
@@ -240,7 +232,7 @@ func (s *search) expand(n int32, bound int) {
 	units, every := s.units, false
 	if !isForced[0] && !isForced[1] {
 		if other, ok := s.unwaited(all, at); !ok {
-			units, every = s.everyUnit(), true
+			units, every = s.abc.all, true
 		} else {
 			s.try(n, other, bound)
 			if !s.plain && at.query() == 0 && !waited[0].has('?') {
@@ -260,24 +252,6 @@ func (s *search) expand(n int32, bound int) {
 	}
 }
 
-// everyUnit returns the units that differ for some pattern.
-func (s *search) everyUnit() []int16 {
-	if len(s.every) > 0 {
-		return s.every
-	}
-	var held [2]letters
-	for i := range s.autos {
-		held[s.autos[i].side].join(s.autos[i].g.held)
-	}
-	clear(s.seen)
-	for i := range s.abc.units {
-		if s.isNew(&s.abc.units[i], &held) {
-			s.every = append(s.every, int16(i+1))
-		}
-	}
-	return s.every
-}
-
 // unwaited returns a byte that no pattern waits for, if possible one that is not in s.avoid.
 func (s *search) unwaited(all letters, at place) (id int16, ok bool) {
 	if at >= placePercent {
@@ -285,44 +259,39 @@ func (s *search) unwaited(all letters, at place) (id int16, ok bool) {
 	}
 	for _, l := range plainOrder {
 		if l = l.andNot(all).andNot(s.avoid); !l.empty() {
-			return s.abc.single[0][l.take()], true
+			return s.abc.single[0][l.first()], true
 		}
 	}
 	if l := plainLetters.andNot(all); !l.empty() {
-		return s.abc.single[0][l.take()], true
+		return s.abc.single[0][l.first()], true
 	}
 	return 0, false
 }
 
-// take removes a letter of a set that is not empty and returns it.
-func (l *letters) take() byte {
+// first returns a letter of a set that is not empty.
+func (l letters) first() byte {
 	if l[1] != 0 {
-		c := bits.TrailingZeros64(l[1])
-		l[1] &^= 1 << c
-		return byte(64 + c)
+		return byte(64 + bits.TrailingZeros64(l[1]))
 	}
-	c := bits.TrailingZeros64(l[0])
-	l[0] &^= 1 << c
-	return byte(c)
+	return byte(bits.TrailingZeros64(l[0]))
 }
 
 // try adds the node after a unit.
 func (s *search) try(from int32, id int16, bound int) {
 	v := s.vectorOf(from)
-	at, ok := s.abc.follow(place(v[s.needs]), id)
+	at, ok := s.abc.follow(place(v[0]), id)
 	if !ok {
 		return
 	}
 	u := &s.abc.units[id-1]
-	s.vector = s.vector[:0]
+	s.vector = append(s.vector[:0], uint32(s.place(at)))
 	for i := range s.needs {
-		q := s.feed(i, int32(v[i]), u)
+		q := s.feed(i, int32(v[1+i]), u)
 		if q == dead {
 			return
 		}
 		s.vector = append(s.vector, uint32(q))
 	}
-	s.vector = append(s.vector, uint32(s.place(at)))
 	for i := s.needs + 1; i < len(v); i += 2 {
 		switch q := s.feed(int(v[i]), int32(v[i+1]), u); {
 		case q == dead:

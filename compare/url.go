@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"encoding/hex"
 	"strings"
 	"sync"
 
@@ -58,6 +59,7 @@ type alphabet struct {
 	dotFree bool // the URLs have no dot segments
 	dots    bool // URLs with dot segments are missing, because only one side resolves them
 	units   []unit
+	all     []int16 // the index of each unit, plus one
 	// For a path and a query, the first unit, plus one, whose first image is this byte, this byte
 	// as an escape, or this byte where a URL has only its escape.
 	single, escape, digit [2][256]int16
@@ -90,7 +92,9 @@ func newAlphabet(forms [2]robots.Escapes, urls URLs) *alphabet {
 	}
 	for _, hi := range []byte(anyHex) {
 		for _, lo := range []byte(anyHex) {
-			a.add(string([]byte{'%', hi, lo}), hexValue(hi)<<4|hexValue(lo), true, forms, urls)
+			raw := string([]byte{'%', hi, lo})
+			v, _ := hex.DecodeString(raw[1:])
+			a.add(raw, v[0], true, forms, urls)
 		}
 	}
 	return a
@@ -135,6 +139,7 @@ func (a *alphabet) add(raw string, v byte, escaped bool, forms [2]robots.Escapes
 		}
 	}
 	a.units = append(a.units, u)
+	a.all = append(a.all, int16(len(a.units)))
 	table := &a.single
 	switch image := u.image[0]; {
 	case len(image) == 3:
@@ -152,16 +157,6 @@ func (a *alphabet) add(raw string, v byte, escaped bool, forms [2]robots.Escapes
 // spell returns a URL for the whole units of a head, their number of bytes in the head, and the
 // place after them. It returns false if no URL begins with the head.
 func (a *alphabet) spell(head string) (raw string, n int, at place, ok bool) {
-	// Nearly all heads are in normal form and have no dot segments.
-	if at = placeOther; a.urls != BrowserURLs && strings.IndexByte(head, '%') < 0 && !strings.Contains(head, "/.") && rawLetters.holds(head) {
-		switch {
-		case strings.IndexByte(head, '?') >= 0:
-			at = placeQuery
-		case strings.HasSuffix(head, "/"):
-			at = placeStart
-		}
-		return head, len(head), at, true
-	}
 	at = placeStart
 	var b []byte
 	for n < len(head) {
@@ -170,8 +165,9 @@ func (a *alphabet) spell(head string) (raw string, n int, at place, ok bool) {
 			if n+3 > len(head) {
 				break
 			}
-			if v, ok := unescape(head[n+1], head[n+2]); ok {
-				if id = a.escape[query][v]; id > 0 {
+			hi, lo := strings.IndexByte(upperHex, head[n+1]), strings.IndexByte(upperHex, head[n+2])
+			if hi >= 0 && lo >= 0 {
+				if id = a.escape[query][hi<<4|lo]; id > 0 {
 					size = 3
 				}
 			}
@@ -190,23 +186,6 @@ func (a *alphabet) spell(head string) (raw string, n int, at place, ok bool) {
 		b, at, n = append(b, a.units[id-1].raw...), next, n+size
 	}
 	return string(b), n, at, true
-}
-
-// unescape returns the byte of an escape in upper case.
-func unescape(hi, lo byte) (v byte, ok bool) {
-	return hexValue(hi)<<4 | hexValue(lo), strings.IndexByte(upperHex, hi) >= 0 && strings.IndexByte(upperHex, lo) >= 0
-}
-
-func hexValue(c byte) byte {
-	switch {
-	case '0' <= c && c <= '9':
-		return c - '0'
-	case 'A' <= c && c <= 'F':
-		return c - 'A' + 10
-	case 'a' <= c && c <= 'f':
-		return c - 'a' + 10
-	}
-	return 0xFF
 }
 
 // A place is a place in a URL: in a segment of its path, which must not become "." or ".." (RFC
