@@ -21,7 +21,7 @@ func TestGlob(t *testing.T) {
 	matched := 0
 	for range campaign.Size(3_000, 30_000, 1_000_000) {
 		alphabet := []string{"a", "ab", "ab", "abc"}[rng.IntN(4)]
-		r := rule{pieces: []string{"/" + draw(alphabet, rng.IntN(3))}, end: rng.IntN(2) == 0}
+		r := rule{of: new(list), pieces: []string{"/" + draw(alphabet, rng.IntN(3))}, end: rng.IntN(2) == 0}
 		if rng.IntN(3) == 0 {
 			r.pieces[0] = ""
 		}
@@ -29,7 +29,7 @@ func TestGlob(t *testing.T) {
 			r.pieces = append(r.pieces, draw(alphabet, 1+rng.IntN(10)))
 		}
 		var m meter
-		g, q := new(list).automaton(&r, &m), int32(0)
+		g, q := r.automaton(&m), int32(0)
 		path := ""
 		for range 40 {
 			got := q != dead && g.done(q)

@@ -18,6 +18,7 @@ type list struct {
 
 // rule is a rule of a list.
 type rule struct {
+	of     *list
 	pieces []string // the text before the first star, then the nonempty texts after stars
 	end    bool
 	allow  bool
@@ -139,7 +140,7 @@ func (f *finder) prepare(a, b *list, urls URLs) {
 	for _, l := range []*list{a, b} {
 		for i := range l.rules {
 			r := &l.rules[i]
-			r.twin, r.head, r.free = -1, r.pieces[0], true
+			r.of, r.twin, r.head, r.free = l, noRule, r.pieces[0], true
 			if !cross {
 				continue
 			}
@@ -178,9 +179,9 @@ func (f *finder) prepare(a, b *list, urls URLs) {
 }
 
 // automaton returns the automaton of a rule and makes it on demand.
-func (l *list) automaton(r *rule, m *meter) *glob {
+func (r *rule) automaton(m *meter) *glob {
 	if r.glob == nil {
-		r.glob = newGlob(r.pieces, r.end, l.form != robots.EscapesRaw)
+		r.glob = newGlob(r.pieces, r.end, r.of.form != robots.EscapesRaw)
 		m.spend(1 + len(r.glob.text))
 	}
 	return r.glob

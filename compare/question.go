@@ -48,7 +48,7 @@ type finder struct {
 	m    meter
 	abc  *alphabet
 	s    search
-	bans []ban // reused memory
+	bans []*rule // reused memory
 }
 
 // ask finds the rules that can affect the answer.
@@ -162,7 +162,7 @@ func (f *finder) pair(q *question, p pair, limit int) (string, outcome) {
 	if head = head[:n]; !ok {
 		return "", none
 	}
-	if !s.add(c, q.own, head) || partner != nil && !s.add(partner, q.other, head) {
+	if !s.add(c, head) || partner != nil && !s.add(partner, head) {
 		return "", none
 	}
 	s.needs = len(s.autos)
@@ -171,7 +171,7 @@ func (f *finder) pair(q *question, p pair, limit int) (string, outcome) {
 	bans := f.bans[:0]
 	defer func() { f.bans = bans[:0] }()
 	s.avoid = letters{}
-	covered := func(r *rule, of *list) bool {
+	covered := func(r *rule) bool {
 		n := min(len(r.head), len(head))
 		m.spend(1 + n/bytesPerStep)
 		if r.head[:n] != head[:n] {
@@ -185,11 +185,11 @@ func (f *finder) pair(q *question, p pair, limit int) (string, outcome) {
 		case n == len(r.pieces[0]) && !r.end:
 			return true // it matches every URL with this head
 		}
-		bans = append(bans, ban{r, of})
+		bans = append(bans, r)
 		return false
 	}
 	for _, i := range q.heavier {
-		if covered(&q.own.rules[i], q.own) {
+		if covered(&q.own.rules[i]) {
 			return "", none
 		}
 	}
@@ -198,7 +198,7 @@ func (f *finder) pair(q *question, p pair, limit int) (string, outcome) {
 			if partner != nil && i > p.partner {
 				break
 			}
-			if covered(&q.other.rules[i], q.other) {
+			if covered(&q.other.rules[i]) {
 				return "", none
 			}
 		}
@@ -232,7 +232,7 @@ func (f *finder) pair(q *question, p pair, limit int) (string, outcome) {
 			wrong = len(bans)
 		}
 		for _, b := range bans[:wrong] {
-			if s.add(b.rule, b.of, head) && s.autos[len(s.autos)-1].holds() {
+			if s.add(b, head) && s.autos[len(s.autos)-1].holds() {
 				return "", none
 			}
 		}
@@ -244,21 +244,16 @@ func (f *finder) pair(q *question, p pair, limit int) (string, outcome) {
 // the next search includes all banned rules.
 const maxBanned = 24
 
-type ban struct {
-	*rule
-	of *list
-}
-
 // add includes a rule in the search, after the head. It returns false if the rule cannot match
 // a URL with this head.
-func (s *search) add(r *rule, of *list, head string) bool {
-	g := of.automaton(r, s.m)
+func (s *search) add(r *rule, head string) bool {
+	g := r.automaton(s.m)
 	n := min(len(r.head), len(head))
 	s.m.spend(1 + len(head) - n)
 	q := g.run(int32(n), head[n:])
 	if q == dead {
 		return false
 	}
-	s.autos = append(s.autos, auto{g, of.side, q})
+	s.autos = append(s.autos, auto{g, r.of.side, q})
 	return true
 }
