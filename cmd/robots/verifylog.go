@@ -39,12 +39,16 @@ const (
 // unnamed stands for the crawler of a request without a User-Agent.
 const unnamed = -1
 
-// A visit is the requests of a crawler from an address that the same line of robots.txt
-// disallows, or no line.
-type visit struct {
+// A claim is the crawler that requests from an address name.
+type claim struct {
 	address netip.Addr
 	crawler int // in logReader.all, or unnamed
-	line    int // 0 for none
+}
+
+// visits are the requests of a claim.
+type visits struct {
+	requests   int
+	disallowed map[int]int // of them, by the line of robots.txt
 }
 
 // visitCounts are numbers of requests.
@@ -55,23 +59,27 @@ type visitCounts struct {
 	Unknown  int `json:"unknown"`
 }
 
-func (n *visitCounts) add(r crawlers.Result, requests int) {
-	n.Requests += requests
+// of returns where the requests with a result are counted.
+func (n *visitCounts) of(r crawlers.Result) *int {
 	switch r {
 	case crawlers.Verified:
-		n.Verified += requests
+		return &n.Verified
 	case crawlers.Faked:
-		n.Faked += requests
-	default:
-		n.Unknown += requests
+		return &n.Faked
 	}
+	return &n.Unknown
+}
+
+func (n *visitCounts) add(r crawlers.Result, requests int) {
+	n.Requests += requests
+	*n.of(r) += requests
 }
 
 // String lists the counts that are not 0.
 func (n *visitCounts) String() string {
 	var parts []string
-	for i, word := range []crawlers.Result{crawlers.Verified, crawlers.Faked, crawlers.Unknown} {
-		if k := []int{n.Verified, n.Faked, n.Unknown}[i]; k > 0 {
+	for _, word := range []crawlers.Result{crawlers.Verified, crawlers.Faked, crawlers.Unknown} {
+		if k := *n.of(word); k > 0 {
 			parts = append(parts, thousands(k)+" "+string(word))
 		}
 	}
@@ -97,20 +105,21 @@ type forbidden struct {
 	Sample string `json:"sample"` // the first request target
 }
 
-// A visitor is the requests of a crawler.
+// A visitor is the requests of a crawler, as they are written in JSON too.
 type visitor struct {
-	crawler crawlers.Crawler
+	Schema   int              `json:"schema"`
+	Name     string           `json:"name"`
+	Operator string           `json:"operator"`
+	Purpose  crawlers.Purpose `json:"purpose"`
 	visitCounts
-	addresses int
-	why       string // the first reason of unknown
-	advice    string
-	impostors []impostor
-	forbidden map[int]*forbidden // by line
-}
+	Addresses int          `json:"addresses"`
+	Why       *string      `json:"why"` // the first reason of unknown
+	Fakes     []impostor   `json:"fakes"`
+	Forbidden []*forbidden `json:"forbidden"` // nil without -f
 
-// sorted returns the lines that were not obeyed, most requests first.
-func (v *visitor) sorted() []*forbidden {
-	return slices.SortedFunc(maps.Values(v.forbidden), func(a, b *forbidden) int { return cmp.Or(b.Requests-a.Requests, a.Line-b.Line) })
+	crawler crawlers.Crawler
+	advice  string
+	lines   map[int]*forbidden
 }
 
 // A logReader reads access logs once, whatever their length.
@@ -118,9 +127,10 @@ type logReader struct {
 	call     *verifyCall
 	all      []crawlers.Crawler
 	byName   map[string]int
-	rules    []*robots.Rules // of each crawler, nil without -f
-	headers  map[string]int  // the crawlers of User-Agent headers
-	visits   map[visit]int   // requests that are not verified yet
+	rules    []*robots.Rules   // of each crawler, nil without -f
+	headers  map[string]int    // the crawlers of User-Agent headers
+	visits   map[claim]*visits // requests that are not verified yet
+	pending  int               // numbers in visits
 	visitors map[int]*visitor
 
 	lines, good, common, unread int // lines; valid ones; those without User-Agent; requests without a readable target
@@ -131,7 +141,7 @@ type logReader struct {
 
 // verifyLogs reads the logs and reports on them.
 func (c *verifyCall) verifyLogs(ctx context.Context) (int, error) {
-	l := &logReader{call: c, all: crawlers.All(), byName: map[string]int{}, headers: map[string]int{}, visits: map[visit]int{}, visitors: map[int]*visitor{}}
+	l := &logReader{call: c, all: crawlers.All(), byName: map[string]int{}, headers: map[string]int{}, visits: map[claim]*visits{}, visitors: map[int]*visitor{}}
 	for i, e := range l.all {
 		l.byName[e.Name] = i
 	}
@@ -161,7 +171,7 @@ func (c *verifyCall) verifyLogs(ctx context.Context) (int, error) {
 		status = exitUndecided
 	}
 	for _, v := range l.visitors {
-		if v.Faked > 0 || len(v.forbidden) > 0 {
+		if v.Faked > 0 || len(v.Forbidden) > 0 {
 			status = exitDisallowed
 		}
 	}
@@ -241,25 +251,33 @@ func (l *logReader) line(ctx context.Context, text []byte) (problem string) {
 		return problem
 	}
 	l.good++
-	v := visit{crawler: unnamed}
+	c := claim{crawler: unnamed}
 	if line.common {
 		l.common++
 		if !l.identifies() {
 			return ""
 		}
-	} else if v.crawler = l.crawlerOf(line.userAgent); v.crawler == unnamed {
-		return ""
-	}
-	if c := l.call.claimed; c != nil && v.crawler != unnamed && l.all[v.crawler].Name != c.Name {
+	} else if c.crawler = l.crawlerOf(line.userAgent); c.crawler == unnamed || l.call.claimed != nil && l.all[c.crawler].Name != l.call.claimed.Name {
 		return ""
 	}
 	if a, err := netip.ParseAddr(string(line.host)); err == nil && a.Zone() == "" {
-		v.address = a.Unmap()
+		c.address = a.Unmap()
 	}
-	if v.crawler != unnamed && l.rules != nil {
-		v.line = l.disallowedBy(v.crawler, line.request)
+	v := l.visits[c]
+	if v == nil {
+		v = &visits{disallowed: map[int]int{}}
+		l.visits[c] = v
+		l.pending++
 	}
-	if l.visits[v]++; len(l.visits) >= maxVisits {
+	v.requests++
+	if c.crawler != unnamed && l.rules != nil {
+		if number := l.disallowedBy(c.crawler, line.request); number > 0 {
+			if v.disallowed[number]++; v.disallowed[number] == 1 {
+				l.pending++
+			}
+		}
+	}
+	if l.pending >= maxVisits {
 		l.verify(ctx)
 	}
 	return ""
@@ -292,7 +310,11 @@ func (l *logReader) crawlerOf(header []byte) int {
 func (l *logReader) visitorOf(crawler int) *visitor {
 	v := l.visitors[crawler]
 	if v == nil {
-		v = &visitor{crawler: l.all[crawler], forbidden: map[int]*forbidden{}}
+		e := l.all[crawler]
+		v = &visitor{Schema: 1, Name: e.Name, Operator: e.Operator, Purpose: e.Purpose, Fakes: []impostor{}, crawler: e, lines: map[int]*forbidden{}}
+		if l.rules != nil {
+			v.Forbidden = []*forbidden{}
+		}
 		l.visitors[crawler] = v
 	}
 	return v
@@ -316,9 +338,10 @@ func (l *logReader) disallowedBy(crawler int, request []byte) int {
 	if v.Allowed {
 		return 0
 	}
-	line := v.Rule.Line()
-	if known := l.visitorOf(crawler).forbidden; known[line] == nil {
-		known[line] = &forbidden{Line: line, Rule: v.Rule.String(), Sample: strings.Clone(cutText(url, maxSample))}
+	line, visitor := v.Rule.Line(), l.visitorOf(crawler)
+	if visitor.lines[line] == nil {
+		f := &forbidden{Line: line, Rule: v.Rule.String(), Sample: strings.Clone(cutText(url, maxSample))}
+		visitor.lines[line], visitor.Forbidden = f, append(visitor.Forbidden, f)
 	}
 	return line
 }
@@ -326,12 +349,17 @@ func (l *logReader) disallowedBy(crawler int, request []byte) int {
 // verify verifies the addresses of all visits, each once for all its crawlers, and counts
 // the visits for their crawlers.
 func (l *logReader) verify(ctx context.Context) {
-	visits := slices.SortedFunc(maps.Keys(l.visits), func(a, b visit) int {
-		return cmp.Or(a.address.Compare(b.address), cmp.Compare(a.crawler, b.crawler), cmp.Compare(a.line, b.line))
-	})
-	claims := groupBy(visits, func(v visit) visit { return visit{v.address, v.crawler, 0} }) // of a crawler from an address
-	addresses := groupBy(claims, func(c []visit) netip.Addr { return c[0].address })
-	l.fetchLists(ctx, claims)
+	var addresses [][]claim // those of each address
+	for _, c := range slices.SortedFunc(maps.Keys(l.visits), func(a, b claim) int {
+		return cmp.Or(a.address.Compare(b.address), cmp.Compare(a.crawler, b.crawler))
+	}) {
+		if n := len(addresses) - 1; n >= 0 && addresses[n][0].address == c.address {
+			addresses[n] = append(addresses[n], c)
+		} else {
+			addresses = append(addresses, []claim{c})
+		}
+	}
+	l.fetchLists(ctx)
 	l.verifying.Add(int64(len(addresses)))
 	found := make([][]crawlers.Identity, len(addresses))
 	each(len(addresses), func(i int) {
@@ -341,11 +369,11 @@ func (l *logReader) verify(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
-	for i, address := range addresses {
-		for k, claim := range address {
-			l.count(claim, found[i][k])
+	for i, claims := range addresses {
+		for k, c := range claims {
+			l.count(c, found[i][k])
 		}
-		if a := address[0][0].address; a.Is4() {
+		if a := claims[0].address; a.Is4() {
 			l.ipv4++
 			if a.As4()[3] == 0 {
 				l.round++
@@ -353,28 +381,18 @@ func (l *logReader) verify(ctx context.Context) {
 		}
 	}
 	clear(l.visits)
+	l.pending = 0
 }
 
-// groupBy splits a sorted list into runs with the same key.
-func groupBy[T any, K comparable](list []T, key func(T) K) (groups [][]T) {
-	for from := 0; from < len(list); {
-		to := from + 1
-		for to < len(list) && key(list[to]) == key(list[from]) {
-			to++
-		}
-		groups = append(groups, list[from:to])
-		from = to
-	}
-	return groups
-}
-
-// fetchLists fetches the address lists of the crawlers in some claims.
-func (l *logReader) fetchLists(ctx context.Context, claims [][]visit) {
+// fetchLists fetches the address lists of the crawlers in the claims: of all crawlers, or that
+// of --as, for an address without a name.
+func (l *logReader) fetchLists(ctx context.Context) {
 	seen := map[int]bool{}
-	for _, claim := range claims {
-		i := claim[0].crawler
+	for c := range l.visits {
+		seen[c.crawler] = true
+	}
+	for _, i := range slices.Sorted(maps.Keys(seen)) {
 		switch {
-		case seen[i]:
 		case i != unnamed:
 			l.call.wantLists(ctx, l.all[i:i+1])
 		case l.call.claimed != nil:
@@ -382,101 +400,79 @@ func (l *logReader) fetchLists(ctx context.Context, claims [][]visit) {
 		default:
 			l.call.wantLists(ctx, l.all)
 		}
-		seen[i] = true
 	}
 }
 
 // identify verifies the claims of one address.
-func (l *logReader) identify(ctx context.Context, claims [][]visit) (found []crawlers.Identity) {
-	verifier, address := &l.call.verifier, claims[0][0].address
-	var claimed []crawlers.Crawler
-	for _, claim := range claims {
-		if i := claim[0].crawler; i != unnamed {
-			claimed = append(claimed, l.all[i])
-		}
-	}
-	if len(claimed) < len(claims) { // unnamed sorts first
+func (l *logReader) identify(ctx context.Context, claims []claim) (found []crawlers.Identity) {
+	verifier, address := &l.call.verifier, claims[0].address
+	if claims[0].crawler == unnamed { // which sorts first
 		if c := l.call.claimed; c != nil {
 			found = verifier.Verify(ctx, address, *c)
 		} else {
 			found = []crawlers.Identity{verifier.Identify(ctx, address)}
 		}
+		claims = claims[1:]
 	}
-	if len(claimed) > 0 {
-		found = append(found, verifier.Verify(ctx, address, claimed...)...)
+	var named []crawlers.Crawler
+	for _, c := range claims {
+		named = append(named, l.all[c.crawler])
+	}
+	if len(named) > 0 {
+		found = append(found, verifier.Verify(ctx, address, named...)...)
 	}
 	return found
 }
 
-// count adds the visits of a crawler from one address. A request without a User-Agent
-// claims nothing, so it counts only if its address is verified.
-func (l *logReader) count(claim []visit, id crawlers.Identity) {
+// count adds the visits of a claim. A request without a User-Agent claims nothing, so it counts
+// only if its address is verified.
+func (l *logReader) count(c claim, id crawlers.Identity) {
 	l.call.failed = l.call.failed || id.Failed
-	crawler := claim[0].crawler
-	if crawler == unnamed {
+	visits := l.visits[c]
+	if c.crawler == unnamed {
 		if id.Result != crawlers.Verified {
 			return
 		}
-		crawler = l.byName[id.Crawlers[0].Name]
+		c.crawler = l.byName[id.Crawlers[0].Name]
 	}
-	v := l.visitorOf(crawler)
-	v.addresses++
-	requests := 0
-	for _, one := range claim {
-		n := l.visits[one]
-		requests += n
-		if one.line > 0 {
-			v.forbidden[one.line].add(id.Result, n)
-		}
+	v := l.visitorOf(c.crawler)
+	v.Addresses++
+	v.add(id.Result, visits.requests)
+	for line, n := range visits.disallowed {
+		v.lines[line].add(id.Result, n)
 	}
-	v.add(id.Result, requests)
 	switch {
 	case id.Result == crawlers.Faked:
-		v.addImpostor(impostor{claim[0].address.String(), requests, id.Why})
-	case id.Result == crawlers.Unknown && v.why == "":
-		v.why, v.advice = id.Why, l.call.advice(id)
+		v.addImpostor(impostor{c.address.String(), visits.requests, id.Why})
+	case id.Result == crawlers.Unknown && v.Why == nil:
+		v.Why, v.advice = &id.Why, l.call.advice(id)
 	}
 }
 
 // addImpostor keeps the impostors with most requests.
 func (v *visitor) addImpostor(f impostor) {
-	if i := slices.IndexFunc(v.impostors, func(k impostor) bool { return k.Address == f.Address }); i >= 0 {
-		v.impostors[i].Requests += f.Requests
+	if i := slices.IndexFunc(v.Fakes, func(k impostor) bool { return k.Address == f.Address }); i >= 0 {
+		v.Fakes[i].Requests += f.Requests
 	} else {
-		v.impostors = append(v.impostors, f)
+		v.Fakes = append(v.Fakes, f)
 	}
-	slices.SortStableFunc(v.impostors, func(a, b impostor) int { return b.Requests - a.Requests })
-	v.impostors = v.impostors[:min(len(v.impostors), maxImpostors)]
+	slices.SortStableFunc(v.Fakes, func(a, b impostor) int { return b.Requests - a.Requests })
+	v.Fakes = v.Fakes[:min(len(v.Fakes), maxImpostors)]
 }
 
-// jsonVisitor is a line of JSON for a crawler of a log.
-type jsonVisitor struct {
-	Schema   int              `json:"schema"`
-	Name     string           `json:"name"`
-	Operator string           `json:"operator"`
-	Purpose  crawlers.Purpose `json:"purpose"`
-	visitCounts
-	Addresses int          `json:"addresses"`
-	Why       *string      `json:"why"`
-	Fakes     []impostor   `json:"fakes"`
-	Forbidden []*forbidden `json:"forbidden"`
-}
-
-// print writes the report, crawlers with most requests first.
+// print writes the report, crawlers and lines with most requests first.
 func (l *logReader) print() error {
 	l.warn()
 	list := slices.SortedFunc(maps.Values(l.visitors), func(a, b *visitor) int {
-		return cmp.Or(b.Requests-a.Requests, strings.Compare(a.crawler.Name, b.crawler.Name))
+		return cmp.Or(b.Requests-a.Requests, strings.Compare(a.Name, b.Name))
 	})
+	for _, v := range list {
+		slices.SortFunc(v.Forbidden, func(a, b *forbidden) int { return cmp.Or(b.Requests-a.Requests, a.Line-b.Line) })
+	}
 	switch l.call.format {
 	case formatJSON:
 		for _, v := range list {
-			e := v.crawler
-			line := jsonVisitor{1, e.Name, e.Operator, e.Purpose, v.visitCounts, v.addresses, notEmpty(v.why), append([]impostor{}, v.impostors...), nil}
-			if l.rules != nil {
-				line.Forbidden = append([]*forbidden{}, v.sorted()...)
-			}
-			if err := encode(l.call.std.out, line); err != nil {
+			if err := encode(l.call.std.out, v); err != nil {
 				return err
 			}
 		}
@@ -514,9 +510,9 @@ func (l *logReader) rows(list []*visitor) [][]string {
 	}
 	rows := [][]string{head}
 	for _, v := range list {
-		who := []string{v.crawler.Name, v.crawler.Operator, string(v.crawler.Purpose)}
-		rows = append(rows, slices.Concat(who, v.cells(), []string{strconv.Itoa(v.addresses)}, empty))
-		for _, f := range v.sorted() {
+		who := []string{v.Name, v.Operator, string(v.Purpose)}
+		rows = append(rows, slices.Concat(who, v.cells(), []string{strconv.Itoa(v.Addresses)}, empty))
+		for _, f := range v.Forbidden {
 			rows = append(rows, slices.Concat(who, f.cells(), []string{"", strconv.Itoa(f.Line), robots.Printable(f.Rule), robots.Printable(f.Sample)}))
 		}
 	}
@@ -528,7 +524,7 @@ func (l *logReader) printText(list []*visitor) {
 	w, p := l.call.std.out, l.call.palette
 	name, requests := len("crawler"), 0
 	for _, v := range list {
-		name, requests = max(name, columns(v.crawler.Name)), requests+v.Requests
+		name, requests = max(name, columns(v.Name)), requests+v.Requests
 	}
 	title := (&textFile{name: l.call.logs[0]}).title()
 	if len(l.call.logs) > 1 {
@@ -538,24 +534,20 @@ func (l *logReader) printText(list []*visitor) {
 	if len(list) == 0 {
 		return
 	}
-	const cells = "  %s  %9s  %9s  %9s  %9s  %9s  %s"
-	line := func(text string) { fmt.Fprintln(w, strings.TrimRight(text, " ")) }
-	line(fmt.Sprintf(cells, fill("crawler", name), "requests", "verified", "faked", "unknown", "addresses", ""))
+	var impostors, disallowed []string
+	fmt.Fprintf(w, "  %-*s   requests   verified      faked    unknown  addresses\n", name, "crawler")
 	for _, v := range list {
+		lead := "  " + fill(v.Name, name) + "  "
 		faked := fmt.Sprintf("%9s", thousands(v.Faked))
 		if v.Faked > 0 {
 			faked = p.paint(red, faked)
 		}
-		line(fmt.Sprintf(cells, fill(v.crawler.Name, name), thousands(v.Requests), thousands(v.Verified), faked, thousands(v.Unknown), thousands(v.addresses),
-			p.paint(faint, robots.Printable(v.why+v.advice))))
-	}
-	var impostors, disallowed []string
-	for _, v := range list {
-		lead := "  " + fill(v.crawler.Name, name) + "  "
-		for _, f := range v.impostors {
-			impostors = append(impostors, lead+robots.Printable(fmt.Sprintf("%s  %s: %s", fill(f.Address, len("255.255.255.255")), count(f.Requests, "request"), f.Why)))
+		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("%s%9s  %9s  %s  %9s  %9s  %s", lead, thousands(v.Requests), thousands(v.Verified), faked, thousands(v.Unknown), thousands(v.Addresses),
+			p.paint(faint, robots.Printable(orEmpty(v.Why)+v.advice))), " "))
+		for _, f := range v.Fakes {
+			impostors = append(impostors, lead+robots.Printable(fmt.Sprintf("%-15s  %s: %s", f.Address, count(f.Requests, "request"), f.Why)))
 		}
-		for _, f := range v.sorted() {
+		for _, f := range v.Forbidden {
 			text := fmt.Sprintf("line %d: %s  %s (%s), such as %s", f.Line, f.Rule, count(f.Requests, "request"), &f.visitCounts, f.Sample)
 			if r := remark(v.crawler, false); r != "" {
 				text += "  [" + r + "]"
@@ -565,14 +557,14 @@ func (l *logReader) printText(list []*visitor) {
 	}
 	section := func(title string, lines []string) {
 		if len(lines) > 0 {
-			line("\n" + p.paint(bold, title) + "\n" + strings.Join(lines, "\n"))
+			heading(w, p, title)
+			fmt.Fprintln(w, strings.Join(lines, "\n"))
 		}
 	}
 	section("Faked", impostors)
-	if l.rules != nil {
-		section("Fetched although disallowed by "+robots.Printable((&textFile{name: l.call.fileName}).title()), disallowed)
-		if len(disallowed) == 0 {
-			line("\nNo request was disallowed by " + robots.Printable((&textFile{name: l.call.fileName}).title()))
-		}
+	if file := robots.Printable((&textFile{name: l.call.fileName}).title()); len(disallowed) > 0 {
+		section("Fetched although disallowed by "+file, disallowed)
+	} else if l.rules != nil {
+		fmt.Fprintln(w, "\nNo request was disallowed by "+file)
 	}
 }
