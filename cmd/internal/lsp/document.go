@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/robotskit/robots"
 )
@@ -15,14 +14,13 @@ type document struct {
 	uri     string
 	version int
 	text    string
-	utf8    bool // the encoding of positions; UTF-16 if false
 	file    *robots.File
 	lines   []robots.Line
 }
 
-func newDocument(d textDocument, utf8 bool) *document {
+func newDocument(d textDocument) *document {
 	f := robots.Parse([]byte(d.Text))
-	return &document{uri: d.URI, version: d.Version, text: d.Text, utf8: utf8, file: f, lines: slices.Collect(f.Lines(robots.Dialect{}))}
+	return &document{uri: d.URI, version: d.Version, text: d.Text, file: f, lines: slices.Collect(f.Lines(robots.Dialect{}))}
 }
 
 // concerns reports whether a document is a robots.txt or a file of assertions: clients without a language for robots.txt
@@ -37,7 +35,8 @@ func (d *document) holdsTests() bool {
 	return ext == ".yaml" || ext == ".yml"
 }
 
-// position converts an offset in bytes. The protocol and package robots have the same line ends: CR, LF and CRLF.
+// position converts an offset in bytes. The protocol and package robots have the same line ends: CR, LF and CRLF. Characters
+// are counted in UTF-16, which every client knows.
 func (d *document) position(offset int) position {
 	i, _ := slices.BinarySearchFunc(d.lines, offset, func(l robots.Line, offset int) int {
 		if l.Span.Start <= offset {
@@ -52,12 +51,8 @@ func (d *document) position(offset int) position {
 	if offset >= len(d.text) && line.End < len(d.text) {
 		return position{i, 0} // after the end of the last line
 	}
-	before := d.text[line.Start:min(offset, line.End)]
-	if d.utf8 {
-		return position{i - 1, len(before)}
-	}
 	units := 0
-	for _, r := range before {
+	for _, r := range d.text[line.Start:min(offset, line.End)] {
 		units += max(utf16.RuneLen(r), 1)
 	}
 	return position{i - 1, units}
@@ -65,38 +60,36 @@ func (d *document) position(offset int) position {
 
 // offset converts a position. A position after the end of its line is this end.
 func (d *document) offset(p position) int {
-	if p.Line < 0 || p.Line >= len(d.lines) {
+	l := d.line(p.Line + 1)
+	if l.Number == 0 {
 		return len(d.text)
 	}
-	span := d.lines[p.Line].Span
-	if d.utf8 {
-		return min(span.Start+max(p.Character, 0), span.End)
-	}
-	at := span.Start
-	for units := 0; at < span.End && units < p.Character; {
-		r, size := utf8.DecodeRuneInString(d.text[at:span.End])
+	units := 0
+	for i, r := range d.text[l.Span.Start:l.Span.End] {
+		if units >= p.Character {
+			return l.Span.Start + i
+		}
 		units += max(utf16.RuneLen(r), 1)
-		at += size
 	}
-	return at
+	return l.Span.End
 }
 
 func (d *document) rangeOf(s robots.Span) textRange {
 	return textRange{d.position(s.Start), d.position(s.End)}
 }
 
-// line returns a line by its number, from 1, and whether it exists.
-func (d *document) line(number int) (robots.Line, bool) {
-	if number < 1 || number > len(d.lines) {
-		return robots.Line{}, false
+// line returns a line by its number, from 1, and the zero value if there is none.
+func (d *document) line(number int) (l robots.Line) {
+	if number > 0 && number <= len(d.lines) {
+		l = d.lines[number-1]
 	}
-	return d.lines[number-1], true
+	return l
 }
 
 // groupOf returns the user-agent lines of the group that a line belongs to, nil if it belongs to none.
 func (d *document) groupOf(l robots.Line) (agents []robots.Line) {
 	for _, a := range d.lines {
-		if l.Group >= 0 && a.Field == robots.FieldUserAgent && a.Group == l.Group {
+		if l.Number > 0 && l.Group >= 0 && a.Field == robots.FieldUserAgent && a.Group == l.Group {
 			agents = append(agents, a)
 		}
 	}

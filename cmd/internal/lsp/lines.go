@@ -28,14 +28,7 @@ var fields = []struct{ name, about string }{
 
 // hover returns an explanation of the line at a position.
 func (s *server) hover(_ context.Context, p positionParams) (any, error) {
-	d := s.robots(p.TextDocument.URI)
-	if d == nil {
-		return nil, nil
-	}
-	line, ok := d.line(p.Position.Line + 1)
-	if !ok {
-		return nil, nil
-	}
+	d, line := s.at(p)
 	var parts []string
 	for _, f := range fields {
 		if strings.EqualFold(f.name, line.Field.String()) {
@@ -96,7 +89,7 @@ func (d *document) aboutRule(line robots.Line) []string {
 func (s *server) decided(d *document, line robots.Line) []string {
 	const most = 10
 	var list []string
-	for _, t := range s.tests() {
+	for _, t := range s.documents {
 		for _, q := range questions(t) {
 			v := d.rules(q.tokens).Match(q.path)
 			if v.Rule.Line() == line.Number && len(list) < most {
@@ -122,18 +115,11 @@ func (d *document) rules(tokens []string) *robots.Rules {
 // definition returns, for a rule, the user-agent lines of its group and, for the name of a crawler in a robots.txt or in a
 // file of assertions, those of the group that applies to it.
 func (s *server) definition(_ context.Context, p positionParams) ([]location, error) {
-	d := s.document(p.TextDocument.URI)
-	if d == nil {
-		return nil, nil
-	}
-	if d.holdsTests() {
-		return s.definitionOfTest(d, p.Position.Line+1), nil
-	}
-	line, ok := d.line(p.Position.Line + 1)
-	if !ok {
-		return nil, nil
-	}
-	if line.Field == robots.FieldUserAgent {
+	d, line := s.at(p)
+	switch {
+	case d == nil:
+		return s.definitionOfTest(s.documents[p.TextDocument.URI], p.Position.Line+1), nil
+	case line.Field == robots.FieldUserAgent:
 		return d.group(line.Names), nil
 	}
 	return d.locations(d.groupOf(line)), nil
@@ -146,9 +132,7 @@ func (d *document) group(tokens []string) []location {
 	}
 	var lines []robots.Line
 	for _, n := range d.rules(tokens).Group().Lines() {
-		if l, ok := d.line(n); ok {
-			lines = append(lines, l)
-		}
+		lines = append(lines, d.line(n))
 	}
 	return d.locations(lines)
 }
@@ -162,16 +146,14 @@ func (d *document) locations(lines []robots.Line) (list []location) {
 
 // completion offers field names at the start of a line, and the tokens of known crawlers as the value of a user-agent line.
 func (s *server) completion(_ context.Context, p positionParams) ([]completionItem, error) {
-	d := s.robots(p.TextDocument.URI)
+	d, line := s.at(p)
 	if d == nil {
 		return []completionItem{}, nil
 	}
 	at := d.offset(p.Position)
-	start := 0
-	if line, ok := d.line(p.Position.Line + 1); ok {
+	start := at
+	if line.Number > 0 {
 		start = line.Span.Start
-	} else {
-		start = at
 	}
 	before := d.text[start:at]
 	name, value, hasColon := strings.Cut(before, ":")

@@ -4,7 +4,7 @@ package lsp
 
 type position struct {
 	Line      int `json:"line"`      // from 0
-	Character int `json:"character"` // from 0, in units of the negotiated encoding
+	Character int `json:"character"` // from 0, in units of UTF-16
 }
 
 type textRange struct {
@@ -40,34 +40,26 @@ type textDocument struct {
 	Version    int    `json:"version"`
 }
 
-type initializeParams struct {
-	Capabilities struct {
-		General struct {
-			PositionEncodings []string `json:"positionEncodings"`
-		} `json:"general"`
-	} `json:"capabilities"`
-}
-
 type documentParams struct {
 	TextDocument textDocument `json:"textDocument"`
 }
 
 type changeParams struct {
-	TextDocument   textDocument `json:"textDocument"`
+	documentParams
 	ContentChanges []struct {
 		Text string `json:"text"`
 	} `json:"contentChanges"`
 }
 
 type positionParams struct {
-	TextDocument textDocument `json:"textDocument"`
-	Position     position     `json:"position"`
+	documentParams
+	Position position `json:"position"`
 }
 
 type codeActionParams struct {
-	TextDocument textDocument `json:"textDocument"`
-	Range        textRange    `json:"range"`
-	Context      struct {
+	documentParams
+	Range   textRange `json:"range"`
+	Context struct {
 		Only []string `json:"only"`
 	} `json:"context"`
 }

@@ -6,12 +6,12 @@ import (
 	"context"
 	"errors"
 	"io"
-	"sync"
 	"sync/atomic"
 
 	"github.com/creachadair/jrpc2"
 	"github.com/creachadair/jrpc2/channel"
 	"github.com/creachadair/jrpc2/handler"
+	"github.com/robotskit/robots"
 )
 
 // Serve answers a client until it sends exit or disconnects. version is that of the program. An error means that the
@@ -23,7 +23,7 @@ func Serve(in io.Reader, out io.WriteCloser, version string) error {
 		"initialized":                      handler.New(ignore),
 		"shutdown":                         handler.New(s.shutdown),
 		"exit":                             handler.New(s.exit),
-		"$/cancelRequest":                  handler.New(ignore), // requests take milliseconds
+		"$/cancelRequest":                  handler.New(ignore),
 		"$/setTrace":                       handler.New(ignore),
 		"workspace/didChangeConfiguration": handler.New(ignore),
 		"textDocument/didOpen":             handler.New(s.didOpen),
@@ -35,28 +35,17 @@ func Serve(in io.Reader, out io.WriteCloser, version string) error {
 		"textDocument/hover":               handler.New(s.hover),
 		"textDocument/completion":          handler.New(s.completion),
 		"textDocument/definition":          handler.New(s.definition),
-	}}, &jrpc2.ServerOptions{AllowPush: true})
-	s.mu.Lock()
-	s.rpc = rpc
-	s.mu.Unlock()
+	}}, &jrpc2.ServerOptions{AllowPush: true, Concurrency: 1}) // requests take milliseconds
 	rpc.Start(channel.LSP(in, out))
 	go func() { s.exited <- rpc.Wait() }()
-	err := <-s.exited
-	s.pending.Wait()
-	return err
+	return <-s.exited
 }
 
 type server struct {
-	version string
-	exited  chan error     // results of exit, and of the connection
-	down    atomic.Bool    // the client has sent shutdown
-	pending sync.WaitGroup // goroutines that lint
-	linting sync.Mutex     // one at a time
-
-	mu        sync.Mutex
-	rpc       *jrpc2.Server
-	utf8      bool
-	documents map[string]*document // by URI
+	version   string
+	exited    chan error           // results of exit, and of the connection
+	down      atomic.Bool          // the client has sent shutdown
+	documents map[string]*document // open files by URI
 }
 
 func ignore(context.Context, *jrpc2.Request) error { return nil }
@@ -91,20 +80,11 @@ func (s *server) exit(context.Context) error {
 	return nil
 }
 
-func (s *server) initialize(_ context.Context, p initializeParams) (any, error) {
-	encoding := "utf-16" // what every client knows
-	for _, e := range p.Capabilities.General.PositionEncodings {
-		if e == "utf-8" {
-			encoding = e
-		}
-	}
-	s.mu.Lock()
-	s.utf8 = encoding == "utf-8"
-	s.mu.Unlock()
+func (s *server) initialize(context.Context, *jrpc2.Request) (any, error) {
 	return map[string]any{
 		"serverInfo": map[string]string{"name": "robots", "version": s.version},
 		"capabilities": map[string]any{
-			"positionEncoding":           encoding,
+			"positionEncoding":           "utf-16",
 			"textDocumentSync":           map[string]any{"openClose": true, "change": 1}, // whole texts: they are small
 			"codeActionProvider":         map[string]any{"codeActionKinds": []string{kindQuickFix, kindFixAll}},
 			"documentFormattingProvider": true,
@@ -115,73 +95,55 @@ func (s *server) initialize(_ context.Context, p initializeParams) (any, error) 
 	}, nil
 }
 
-func (s *server) didOpen(_ context.Context, p documentParams) error {
-	if p.TextDocument.concerns() {
-		s.set(p.TextDocument)
+func (s *server) didOpen(ctx context.Context, p documentParams) error {
+	if !p.TextDocument.concerns() {
+		return nil
 	}
-	return nil
+	return s.set(ctx, p.TextDocument)
 }
 
-func (s *server) didChange(_ context.Context, p changeParams) error {
-	if n := len(p.ContentChanges); n > 0 && s.document(p.TextDocument.URI) != nil {
-		p.TextDocument.Text = p.ContentChanges[n-1].Text
-		s.set(p.TextDocument)
+func (s *server) didChange(ctx context.Context, p changeParams) error {
+	n := len(p.ContentChanges)
+	if n == 0 || s.documents[p.TextDocument.URI] == nil {
+		return nil
 	}
-	return nil
+	p.TextDocument.Text = p.ContentChanges[n-1].Text
+	return s.set(ctx, p.TextDocument)
 }
 
 func (s *server) didClose(ctx context.Context, p documentParams) error {
-	s.mu.Lock()
 	delete(s.documents, p.TextDocument.URI)
-	s.mu.Unlock()
-	return s.rpc.Notify(ctx, "textDocument/publishDiagnostics", map[string]any{"uri": p.TextDocument.URI, "diagnostics": []diagnostic{}})
+	return publish(ctx, map[string]any{"uri": p.TextDocument.URI, "diagnostics": []diagnostic{}})
 }
 
-// set stores a document and publishes its findings, unless a newer text arrives first.
-func (s *server) set(t textDocument) {
-	s.mu.Lock()
-	d := newDocument(t, s.utf8)
+// set stores a document and publishes its findings.
+func (s *server) set(ctx context.Context, t textDocument) error {
+	d := newDocument(t)
 	s.documents[d.uri] = d
-	s.mu.Unlock()
 	if d.holdsTests() {
-		return
+		return nil
 	}
-	s.pending.Go(func() {
-		s.linting.Lock()
-		defer s.linting.Unlock()
-		if s.document(d.uri) != d {
-			return
-		}
-		if list := findings(d); s.document(d.uri) == d {
-			// An error means that the client has disconnected.
-			_ = s.rpc.Notify(context.Background(), "textDocument/publishDiagnostics", map[string]any{"uri": d.uri, "version": d.version, "diagnostics": list})
-		}
-	})
+	return publish(ctx, map[string]any{"uri": d.uri, "version": d.version, "diagnostics": findings(d)})
 }
 
-// document returns an open document, nil for other files.
-func (s *server) document(uri string) *document {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.documents[uri]
+func publish(ctx context.Context, params map[string]any) error {
+	return jrpc2.ServerFromContext(ctx).Notify(ctx, "textDocument/publishDiagnostics", params)
 }
 
 // robots returns an open robots.txt, nil for other files.
 func (s *server) robots(uri string) *document {
-	if d := s.document(uri); d != nil && !d.holdsTests() {
+	if d := s.documents[uri]; d != nil && !d.holdsTests() {
 		return d
 	}
 	return nil
 }
 
-// tests returns the open files of assertions.
-func (s *server) tests() (list []*document) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, d := range s.documents {
-		if d.holdsTests() {
-			list = append(list, d)
-		}
+// at returns the open robots.txt of a position, nil for other files, and the line there, the
+// zero value after the last.
+func (s *server) at(p positionParams) (*document, robots.Line) {
+	d := s.robots(p.TextDocument.URI)
+	if d == nil {
+		return nil, robots.Line{}
 	}
-	return list
+	return d, d.line(p.Position.Line + 1)
 }

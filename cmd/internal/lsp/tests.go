@@ -15,6 +15,9 @@ type question struct {
 
 // questions returns the URLs in a file of assertions (docs/ci.md), without invalid lines, which robots test reports.
 func questions(d *document) (list []question) {
+	if d == nil || !d.holdsTests() {
+		return nil
+	}
 	var suite struct {
 		Tests []yaml.Node `yaml:"tests"`
 	}
@@ -33,10 +36,8 @@ func questions(d *document) (list []question) {
 		tokens := []string{"*"}
 		if test.Agent.Kind == yaml.ScalarNode {
 			tokens = []string{test.Agent.Value}
-		} else if test.Agent.Kind == yaml.SequenceNode {
-			if test.Agent.Decode(&tokens) != nil || len(tokens) == 0 {
-				continue
-			}
+		} else if !test.Agent.IsZero() && (test.Agent.Decode(&tokens) != nil || len(tokens) == 0) {
+			continue
 		}
 		for _, n := range append(test.Allow, test.Disallow...) {
 			u := n.Value
@@ -70,8 +71,6 @@ func (s *server) definitionOfTest(t *document, line int) (list []location) {
 	if len(in) == 0 {
 		return nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for _, d := range s.documents {
 		if !d.holdsTests() {
 			list = append(list, d.group(in[0].tokens)...)
