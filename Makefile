@@ -77,7 +77,7 @@ bench: ## run ROUNDS of the benchmarks BENCH, and write a table into RESULTS; RO
 	@t=$$(mktemp -d) && trap "rm -r $$t" EXIT && cd bench && go test -c -o $$t/bench.test . && go build -o $$t/table . && { \
 	echo "date: $$(date -u +%F)"; echo "commit: $$(git describe --always --dirty)"; \
 	for i in $$(seq $(ROUNDS)); do $$t/bench.test -test.run '^$$' -test.bench '$(BENCH)' -test.benchtime 100ms || echo FAIL; done; \
-	} | $$t/table -o '$(abspath $(RESULTS))'
+	} | $$t/table '$(abspath $(RESULTS))'
 lint: ## run golangci-lint (downloaded by Go), and check the wording of all text
 	@.ci/phrases
 	@s=0; for m in $(MODULES); do echo "lint $$m"; (cd $$m && $(LINT) run --config $(CURDIR)/.golangci.yml ./...) || s=1; done; exit $$s

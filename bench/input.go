@@ -46,7 +46,11 @@ func newSet(bodies [][]byte) *set {
 	s := &set{}
 	rng := newRand(1)
 	for _, b := range bodies {
-		s.add(b, [...]string{"Googlebot", anyBot}[rng.IntN(2)], makeQueries(rng, b))
+		var q [urlsPerFile]query
+		for i, rules := 0, rulesOf(b); i < urlsPerFile; i++ {
+			q[i] = makeQuery(rng, rules)
+		}
+		s.add(b, [...]string{"Googlebot", anyBot}[rng.IntN(2)], q)
 	}
 	return s
 }
@@ -112,29 +116,17 @@ func rulesOf(body []byte) []string {
 
 // sampleRules returns n distinct rules of the bodies.
 func sampleRules(rng *rand.Rand, bodies [][]byte, n int) []string {
-	seen := map[string]bool{}
 	var all []string
 	for _, b := range bodies {
-		for _, r := range rulesOf(b) {
-			if !seen[r] {
-				seen[r] = true
-				all = append(all, r)
-			}
-		}
+		all = append(all, rulesOf(b)...)
 	}
+	slices.Sort(all)
+	all = slices.Compact(all)
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return all[:min(n, len(all))]
 }
 
-// makeQueries returns paths for one body: 40 % made from its own rules.
-func makeQueries(rng *rand.Rand, body []byte) (q [urlsPerFile]query) {
-	rules := rulesOf(body)
-	for i := range q {
-		q[i] = makeQuery(rng, rules)
-	}
-	return q
-}
-
+// makeQuery returns a path, made from one of the rules with a probability of 40 %.
 func makeQuery(rng *rand.Rand, rules []string) query {
 	if len(rules) > 0 && rng.Float64() < 0.4 {
 		return newQuery(fromRule(rng, rules[rng.IntN(len(rules))]))
@@ -195,27 +187,18 @@ var words = strings.Fields(`
 
 func word(rng *rand.Rand) string { return words[rng.IntN(len(words))] }
 
-// sizes holds quantiles of the size of real files in bytes; between them the
-// logarithm is interpolated.
-var sizes = []struct{ quantile, byteCount float64 }{
-	{0, 24}, {0.10, 87}, {0.50, 619}, {0.90, 4527}, {0.99, 89403}, {1, 512_000},
-}
-
-// generateFiles makes n files with the statistics of files on the web: sizes p10, p50, p90, p99 of
-// 87, 619, 4,527 and 89,403 bytes, a median of 13 rules, 13.5 % of the rules with '*' or '$', every
-// third file with CRLF.
+// generateFiles makes n files with the statistics of files on the web: sizes p10, p50, p90 of about 80, 619 and 4,800
+// bytes, 13.5 % of the rules with '*' or '$', every third file with CRLF.
 func generateFiles(n int) [][]byte {
 	rng := newRand(2)
 	bodies := make([][]byte, n)
-	for i, k := range rng.Perm(n) {
-		q := (float64(k) + rng.Float64()) / float64(n) // evenly over the quantiles
-		k := 1
-		for q > sizes[k].quantile {
-			k++
+	for i := range bodies {
+		size := int(min(max(619*math.Exp(1.6*rng.NormFloat64()), 24), fileLimit))
+		end, text := [...]string{"\n", "\n", "\r\n"}[rng.IntN(3)], "User-agent: *"
+		for b := []byte(nil); len(b) < size; text = generateLine(rng) {
+			b = append(append(b, text...), end...)
+			bodies[i] = b
 		}
-		a, b := sizes[k-1], sizes[k]
-		t := (q - a.quantile) / (b.quantile - a.quantile)
-		bodies[i] = generateFile(rng, int(math.Exp((1-t)*math.Log(a.byteCount)+t*math.Log(b.byteCount))))
 	}
 	return bodies
 }
@@ -223,123 +206,62 @@ func generateFiles(n int) [][]byte {
 var bots = strings.Fields(`
 	Bingbot Slurp DuckDuckBot Baiduspider YandexBot AhrefsBot SemrushBot MJ12bot
 	dotbot GPTBot CCBot Twitterbot ia_archiver Mediapartners-Google AdsBot-Google
-	Googlebot-Image msnbot SeznamBot PetalBot Bytespider`)
+	Googlebot-Image msnbot SeznamBot PetalBot Bytespider Googlebot Googlebot`)
 
-// generateFile makes one file of about the given size.
-func generateFile(rng *rand.Rand, size int) []byte {
-	end := "\n"
-	if rng.IntN(3) == 0 {
-		end = "\r\n"
+func generateLine(rng *rand.Rand) string {
+	switch p := rng.Float64(); {
+	case p < 0.61:
+		return "Disallow: " + generateRule(rng)
+	case p < 0.70:
+		return "Allow: " + generateRule(rng)
+	case p < 0.78:
+		return inWords(rng, "# W W W W W")
+	case p < 0.82:
+		return inWords(rng, "Sitemap: https://www.W.example/W/sitemap.xml")
+	case p < 0.83:
+		return "Crawl-delay: 10"
+	case p < 0.88: // a list of crawlers, or one with rules of its own
+		return "User-agent: " + bots[rng.IntN(len(bots))]
 	}
-	b := make([]byte, 0, size+64)
-	line := func(parts ...string) {
-		for _, p := range parts {
-			b = append(b, p...)
-		}
-		b = append(b, end...)
-	}
-	if size > 300 && rng.IntN(3) == 0 {
-		line("# robots.txt of ", word(rng), ".example, see https://www.robotstxt.org/")
-		line()
-	}
-	line("User-agent: *")
-	// Some files then have a list of crawlers, most have rules.
-	perGroup := 3
-	if rng.IntN(4) > 0 {
-		perGroup = 20 + rng.IntN(200)
-	}
-	if size < 40 {
-		line("Disallow:")
-	}
-	for rules := 0; len(b) < size; {
-		switch p := rng.Float64(); {
-		case p < 0.70:
-			directive := "Disallow: "
-			if rng.IntN(8) == 0 {
-				directive = "Allow: "
-			}
-			line(directive, generateRule(rng))
-			rules++
-		case p < 0.80:
-			line("# ", word(rng), " ", word(rng), " ", word(rng), " ", word(rng), " ", word(rng))
-		case p < 0.84:
-			line("Sitemap: https://www.", word(rng), ".example/", word(rng), "/sitemap.xml")
-		case p < 0.85:
-			line("Crawl-delay: 10")
-		default:
-			line()
-		}
-		if rules >= perGroup {
-			rules = 0
-			line()
-			for range 1 + rng.IntN(3) {
-				agent := bots[rng.IntN(len(bots))]
-				if rng.IntN(10) == 0 {
-					agent = "Googlebot"
-				}
-				line("User-agent: ", agent)
-			}
-		}
-	}
-	return b
+	return ""
 }
 
-// generateRule makes one rule; 13.5 % hold '*' or '$', most of them without a
-// literal head worth the name.
+var (
+	literals  = strings.Fields("/W-N /W-N/ /W.php /W/W-N /W/W.html /W/W/W /W/W/W/N")
+	wildcards = strings.Fields("/*?W= /*&W=W /*/W/W */W/W /*W-N.pdf$ /W/W/*/W /W/*?*W /W/W/W$ /W.html$") // most without a literal head
+)
+
+// generateRule makes one rule.
 func generateRule(rng *rand.Rand) string {
-	path := func(most int) string {
-		var b strings.Builder
-		for range 1 + rng.IntN(most) {
-			b.WriteString("/" + word(rng))
+	if rng.Float64() < 0.135 {
+		return inWords(rng, wildcards[rng.IntN(len(wildcards))])
+	}
+	return inWords(rng, literals[rng.IntN(len(literals))])
+}
+
+// inWords replaces each W by a word and each N by a number.
+func inWords(rng *rand.Rand, shape string) string {
+	var b strings.Builder
+	for i := range len(shape) {
+		switch shape[i] {
+		case 'W':
+			b.WriteString(word(rng))
+		case 'N':
+			fmt.Fprint(&b, rng.IntN(100_000))
+		default:
+			b.WriteByte(shape[i])
 		}
-		if rng.IntN(3) == 0 {
-			fmt.Fprintf(&b, "/%d", rng.IntN(100_000))
-		}
-		return b.String()
 	}
-	if rng.Float64() >= 0.135 {
-		return path(3) + [...]string{"", "/", ".php", ".html"}[rng.IntN(4)]
-	}
-	switch rng.IntN(10) {
-	case 0, 1:
-		return "/*?" + word(rng) + "="
-	case 2:
-		return "/*&" + word(rng) + "=" + word(rng)
-	case 3, 4:
-		return "/*/" + word(rng) + "/" + word(rng)
-	case 5:
-		return "*" + path(2)
-	case 6:
-		return fmt.Sprintf("/*%s-%d.%s$", word(rng), rng.IntN(1000), [...]string{"pdf", "php", "doc", "js"}[rng.IntN(4)])
-	case 7:
-		return path(2) + "/*/" + word(rng)
-	case 8:
-		return path(2) + "/*?*" + word(rng)
-	default:
-		return path(3) + "$"
-	}
+	return b.String()
 }
 
 // literalRules makes n distinct rules of 30 to 40 bytes without a wildcard.
 func literalRules(rng *rand.Rand, n int) []string {
-	seen := map[string]bool{}
-	for len(seen) < n {
-		r := somePath(rng, 24+rng.IntN(11))
-		r += fmt.Sprintf("%06d", rng.IntN(1_000_000))
-		seen[r] = true
+	rules := make([]string, n)
+	for i, number := range rng.Perm(1_000_000)[:n] {
+		rules[i] = somePath(rng, 24+rng.IntN(11)) + fmt.Sprintf("%06d", number)
 	}
-	return keys(rng, seen)
-}
-
-// keys returns the keys in an order that depends only on rng.
-func keys(rng *rand.Rand, m map[string]bool) []string {
-	all := make([]string, 0, len(m))
-	for k := range m {
-		all = append(all, k)
-	}
-	slices.Sort(all)
-	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	return all
+	return rules
 }
 
 // fileOf is one group for all crawlers with the given rules.

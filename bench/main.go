@@ -1,11 +1,10 @@
 // Bench makes a table of benchmarks that compare package robots with other matchers (make bench).
 //
-//	go test -bench . | go run . -o results
+//	go test -bench . | go run . results
 package main
 
 import (
 	"bufio"
-	"flag"
 	"fmt"
 	"io"
 	"math"
@@ -17,34 +16,28 @@ import (
 )
 
 func main() {
-	dir := flag.String("o", "", "`folder` for bench.txt (what was read), table.md and match.svg")
-	flag.Parse()
-	if flag.NArg() > 0 {
-		fmt.Fprintln(os.Stderr, "bench: unexpected argument; the output of go test -bench is read from standard input")
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "bench: want a folder for bench.txt (what was read), table.md and match.svg; the output of go test -bench is read from standard input")
 		os.Exit(2)
 	}
-	if err := run(os.Stdin, os.Stderr, os.Stdout, *dir); err != nil {
+	if err := run(io.TeeReader(os.Stdin, os.Stderr), os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-// run copies benchmark output to progress and writes the table of it.
-func run(in io.Reader, progress, out io.Writer, dir string) error {
+// run reads benchmark output and writes it with its table and its chart into a folder.
+func run(in io.Reader, dir string) error {
 	var text strings.Builder
-	r, err := read(io.TeeReader(in, io.MultiWriter(progress, &text)))
+	r, err := read(io.TeeReader(in, &text))
 	if err != nil {
-		return err
-	}
-	table := r.table()
-	if _, err := io.WriteString(out, table); err != nil || dir == "" {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	for name, content := range map[string]string{"bench.txt": text.String(), "table.md": table, "match.svg": r.chart()} {
-		if content == "" {
+	for name, content := range map[string]string{"bench.txt": text.String(), "table.md": r.table(), "match.svg": r.chart()} {
+		if content == "" { // no chart
 			continue
 		}
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666); err != nil {
@@ -112,22 +105,6 @@ func median(values []float64) (mid, low, high float64) {
 	return (v[(n-1)/2] + v[n/2]) / 2, v[0], v[n-1]
 }
 
-// figures returns the value that the goal of a row limits, and its text: the speed of robots as a multiple of the
-// baseline's, the median over the rounds, or the lowest value, because other load on the machine only adds to it.
-func (r *results) figures(w row) (value float64, text string) {
-	if w.goal.baseline == "" {
-		_, low, _ := median(r.values[key(w.name, ours, w.goal.unit)])
-		return low, inUnit(low, w.goal.unit)
-	}
-	mine, theirs := r.values[key(w.name, ours, "ns/op")], r.values[key(w.name, w.goal.baseline, "ns/op")]
-	var ratios []float64
-	for i := range min(len(mine), len(theirs)) {
-		ratios = append(ratios, theirs[i]/mine[i])
-	}
-	mid, low, high := median(ratios)
-	return mid, fmt.Sprintf("%s (%s–%s)", number(mid), number(low), number(high))
-}
-
 func (r *results) table() string {
 	var b strings.Builder
 	b.WriteString("# Benchmark results\n\n")
@@ -136,50 +113,37 @@ func (r *results) table() string {
 	}
 	b.WriteString("\nTimes are medians per file, path, URL or rule. The comparison is the median of the ratios of each round (lowest and\n" +
 		"highest); a limit on time or memory applies to the best round.\n\n" +
-		"| row | what is measured | robots | baseline | times as fast, or best | floor | aim | |\n|---|---|--:|--:|--:|--:|--:|---|\n")
+		"| row | what is measured | robots | baseline | times as fast, or best | floor | |\n|---|---|--:|--:|--:|--:|---|\n")
 	for _, w := range rows() {
-		unit := w.goal.unit
-		if w.goal.baseline != "" {
-			unit = "ns/op"
-		}
-		mine, _, _ := median(r.values[key(w.name, ours, unit)])
+		values := r.values[key(w.name, ours, w.goal.unit)]
+		mine, best, _ := median(values)
 		if mine == 0 {
 			continue
 		}
-		baseline := ""
+		baseline, text, floor, below := "", inUnit(best, w.goal.unit), "≤ "+inUnit(w.goal.floor, w.goal.unit), best > w.goal.floor
 		if w.goal.baseline != "" {
-			theirs, _, _ := median(r.values[key(w.name, w.goal.baseline, "ns/op")])
-			baseline = w.goal.baseline + ": " + inUnit(theirs, "ns/op")
+			theirs := r.values[key(w.name, w.goal.baseline, w.goal.unit)]
+			var ratios []float64
+			for i := range min(len(values), len(theirs)) {
+				ratios = append(ratios, theirs[i]/values[i])
+			}
+			time, _, _ := median(theirs)
+			mid, low, high := median(ratios)
+			baseline, text = w.goal.baseline+": "+inUnit(time, w.goal.unit), fmt.Sprintf("%s (%s–%s)", number(mid), number(low), number(high))
+			floor, below = "≥ "+number(w.goal.floor), mid < w.goal.floor
 		}
-		per := ""
-		if unit == "ns/op" {
+		per, reached := "", "reached"
+		if w.goal.unit == "ns/op" {
 			per = "/" + w.per
 		}
-		value, text := r.figures(w)
-		floor, aim, reached := w.goal.words(value)
-		fmt.Fprintf(&b, "| %s | %s | %s%s | %s | %s | %s | %s | %s |\n", w.name, w.about, inUnit(mine, unit), per, baseline, text, floor, aim, reached)
+		if w.goal.floor == 0 {
+			floor, reached = "", ""
+		} else if below {
+			reached = "**not reached**"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s%s | %s | %s | %s | %s |\n", w.name, w.about, inUnit(mine, w.goal.unit), per, baseline, text, floor, reached)
 	}
 	return b.String()
-}
-
-// words returns the goal in words, and whether a value reaches it.
-func (g goal) words(v float64) (floor, aim, reached string) {
-	if g.floor == 0 {
-		return "", "", ""
-	}
-	if g.baseline == "" {
-		floor, aim = "≤ "+inUnit(g.floor, g.unit), "≤ "+inUnit(g.aim, g.unit)
-		v, g.floor, g.aim = -v, -g.floor, -g.aim
-	} else {
-		floor, aim = "≥ "+number(g.floor), "≥ "+number(g.aim)
-	}
-	switch {
-	case v >= g.aim:
-		return floor, aim, "aim reached"
-	case v >= g.floor:
-		return floor, aim, "floor reached"
-	}
-	return floor, aim, "**below the floor**"
 }
 
 func inUnit(v float64, unit string) string {
