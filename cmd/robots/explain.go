@@ -174,7 +174,7 @@ func (j *judge) writeExplanationJSON(t *urlTarget) error {
 
 // jsonNotes returns the notes, with one on how many are left out.
 func jsonNotes(e *robots.Explanation) []shapes.Note {
-	notes := shapes.NewNotes(e)
+	notes := shapes.NewNotes(e.Notes)
 	if e.Dropped > 0 {
 		notes = append(notes, shapes.Note{Text: "and " + strconv.Itoa(e.Dropped) + " more"})
 	}

@@ -88,24 +88,17 @@ type Findings struct {
 
 // A Finding is a mistake.
 type Finding struct {
-	Line      int      `json:"line"`
-	Column    int      `json:"column"`
-	EndLine   int      `json:"end_line"`
-	EndColumn int      `json:"end_column"`
-	ID        string   `json:"id"`
-	Name      string   `json:"name"`
-	Severity  string   `json:"severity"`
-	Message   string   `json:"message"`
-	Advice    string   `json:"advice"`
-	Dialects  []string `json:"dialects"`
-	Fix       *Fix     `json:"fix"`
-}
-
-// A Fix changes a file.
-type Fix struct {
-	Safe   bool          `json:"safe"`
-	Change string        `json:"change"`
-	Edits  []shapes.Edit `json:"edits"`
+	Line      int         `json:"line"`
+	Column    int         `json:"column"`
+	EndLine   int         `json:"end_line"`
+	EndColumn int         `json:"end_column"`
+	ID        string      `json:"id"`
+	Name      string      `json:"name"`
+	Severity  string      `json:"severity"`
+	Message   string      `json:"message"`
+	Advice    string      `json:"advice"`
+	Dialects  []string    `json:"dialects"`
+	Fix       *shapes.Fix `json:"fix"`
 }
 
 // lint answers POST /v1/lint.
@@ -129,15 +122,11 @@ func (s *Service) lint(r *request) *answer {
 	j := &Findings{Findings: []Finding{}, Undecided: found.Undecided, Dropped: found.Dropped}
 	for i := range found.Diagnostics {
 		d := &found.Diagnostics[i]
-		f := Finding{
+		j.Findings = append(j.Findings, Finding{
 			Line: d.Line, Column: d.Column, EndLine: d.EndLine, EndColumn: d.EndColumn,
 			ID: d.Check.ID, Name: d.Check.Name, Severity: d.Severity.String(), Message: d.Message, Advice: d.Advice,
-			Dialects: append([]string{}, d.Dialects...),
-		}
-		if d.Fix != nil {
-			f.Fix = &Fix{Safe: d.Fix.Safe, Change: d.Fix.Change, Edits: shapes.NewEdits(d.Fix)}
-		}
-		j.Findings = append(j.Findings, f)
+			Dialects: append([]string{}, d.Dialects...), Fix: shapes.NewFix(d.Fix),
+		})
 	}
 	return answerWith(j)
 }

@@ -71,7 +71,7 @@ type Derivation struct {
 
 // NewDerivation returns the derivation in an explanation.
 func NewDerivation(e *robots.Explanation) Derivation {
-	d := Derivation{Path: e.Path, Normal: e.Normal, Steps: []Step{}, Matches: []RuleMatch{}, Notes: NewNotes(e)}
+	d := Derivation{Path: e.Path, Normal: e.Normal, Steps: []Step{}, Matches: []RuleMatch{}, Notes: NewNotes(e.Notes)}
 	for _, s := range e.Steps {
 		d.Steps = append(d.Steps, Step{Clause: s.Clause, Text: s.Text})
 	}
@@ -84,13 +84,28 @@ func NewDerivation(e *robots.Explanation) Derivation {
 	return d
 }
 
-// NewNotes returns the notes of an explanation.
-func NewNotes(e *robots.Explanation) []Note {
-	notes := []Note{}
-	for _, n := range e.Notes {
-		notes = append(notes, Note{Line: n.Line, Clause: n.Clause, Text: n.Text})
+// NewNotes returns notes, not nil.
+func NewNotes(notes []robots.Note) []Note {
+	all := []Note{}
+	for _, n := range notes {
+		all = append(all, Note{Line: n.Line, Clause: n.Clause, Text: n.Text})
 	}
-	return notes
+	return all
+}
+
+// A Fix changes a file.
+type Fix struct {
+	Safe   bool   `json:"safe"`
+	Change string `json:"change"`
+	Edits  []Edit `json:"edits"`
+}
+
+// NewFix returns nil, in JSON null, for no fix.
+func NewFix(f *lint.Fix) *Fix {
+	if f == nil {
+		return nil
+	}
+	return &Fix{Safe: f.Safe, Change: f.Change, Edits: NewEdits(f)}
 }
 
 // An Edit replaces bytes of a file.

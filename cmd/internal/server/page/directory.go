@@ -2,24 +2,14 @@ package page
 
 import (
 	"strings"
-	"sync"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/crawlers"
 )
 
-// directory returns the crawlers of the directory that are in use, by their names in lower case.
-var directory = sync.OnceValue(func() map[string]crawlers.Crawler {
-	m := map[string]crawlers.Crawler{}
-	for _, c := range crawlers.All() {
-		m[strings.ToLower(c.Name)] = c
-	}
-	return m
-})
-
 // known returns the crawler with a name from a file, in its documented dialect, or else the standard's.
 func known(name string) crawler {
-	if c, ok := directory()[strings.ToLower(name)]; ok {
+	if c, ok := crawlers.Find(name); ok && strings.EqualFold(c.Name, name) {
 		return crawler{c.ReadAs(), c.Tokens}
 	}
 	return crawler{robots.RFC9309, []string{name}}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/shapes"
 	"github.com/robotskit/robots/lint"
 )
 
@@ -74,7 +75,7 @@ func parse(args []string) (any, error) {
 	}
 	sitemaps := f.Rules(rfc).Sitemaps()
 	return object{
-		"bytes": len(args[0]), "kinds": string(letters), "notes": notesOf(f.Notes(rfc)), "crawlers": crawlers,
+		"bytes": len(args[0]), "kinds": string(letters), "notes": shapes.NewNotes(f.Notes(rfc)), "crawlers": crawlers,
 		"sitemaps": list(sitemaps[:min(len(sitemaps), maxNamed)]),
 	}, nil
 }
@@ -94,14 +95,6 @@ func blank(s string) bool {
 		}
 	}
 	return true
-}
-
-func notesOf(notes []robots.Note) []object {
-	all := []object{}
-	for _, n := range notes {
-		all = append(all, object{"line": n.Line, "clause": n.Clause, "text": n.Text})
-	}
-	return all
 }
 
 // engines are the dialects of current crawlers; the page marks verdicts that differ in one.
@@ -148,7 +141,7 @@ func matrix(args []string) (any, error) {
 		}
 		others[i] = shared[key]
 		g := rules[i].Group()
-		columns = append(columns, object{"dialect": c.dialect.Name, "tokens": list(c.tokens), "group": g.Token(), "lines": list(g.Lines()), "rules": rules[i].Len()})
+		columns = append(columns, object{"group": g.Token(), "lines": list(g.Lines())})
 	}
 	rows := make([]row, len(urls))
 	for n, url := range urls {
@@ -196,20 +189,17 @@ func explain(args []string) (any, error) {
 		return nil, err
 	}
 	e := lint.Explain(c.rules(f), path)
-	steps, matches, others := []object{}, []object{}, []object{}
-	for _, s := range e.Steps {
-		steps = append(steps, object{"clause": s.Clause, "text": s.Text})
-	}
+	d := shapes.NewDerivation(&e)
+	matches, others := []object{}, []object{}
 	const most = 100
-	for _, m := range e.Matches[:min(len(e.Matches), most)] {
+	for i, m := range e.Matches[:min(len(e.Matches), most)] {
+		own := d.Matches[i]
 		matches = append(matches, object{
-			"line": m.Line, "rule": m.Rule.String(), "bytes": m.Rule.Weight(), "won": m.Rule == e.Verdict.Rule, "allows": m.Rule.Allows(),
-			"clause": m.Clause, "why": m.Text,
+			"line": own.Line, "rule": m.Rule.String(), "won": own.Won, "allows": m.Rule.Allows(), "clause": own.Clause, "why": own.Why,
 		})
 	}
-	notes := e.Notes
 	if e.Dropped > 0 {
-		notes = append(notes, robots.Note{Text: "and " + strconv.Itoa(e.Dropped) + " more"})
+		d.Notes = append(d.Notes, shapes.Note{Text: "and " + strconv.Itoa(e.Dropped) + " more"})
 	}
 	for _, d := range robots.Dialects() {
 		o := crawler{d, c.tokens}
@@ -218,10 +208,7 @@ func explain(args []string) (any, error) {
 		}
 	}
 	answer := verdictOf(e.Verdict)
-	maps.Copy(answer, object{
-		"path": e.Path, "normal": e.Normal, "steps": steps, "more": max(0, len(e.Matches)-most), "matches": matches,
-		"notes": notesOf(notes), "others": others,
-	})
+	maps.Copy(answer, object{"steps": d.Steps, "more": max(0, len(e.Matches)-most), "matches": matches, "notes": d.Notes, "others": others})
 	return answer, nil
 }
 

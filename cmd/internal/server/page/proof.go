@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/shapes"
 	"github.com/robotskit/robots/compare"
 	"github.com/robotskit/robots/lint"
 )
@@ -23,19 +24,11 @@ func findings(args []string) (any, error) {
 	const most = 500
 	all := []object{}
 	for _, d := range r.Diagnostics[:min(len(r.Diagnostics), most)] {
-		o := object{
-			"id": d.Check.ID, "name": d.Check.Name, "severity": d.Severity.String(), "line": d.Line, "column": d.Column,
+		all = append(all, object{
+			"id": d.Check.ID, "severity": d.Severity.String(), "line": d.Line, "column": d.Column,
 			"endLine": d.EndLine, "endColumn": d.EndColumn, "message": d.Message, "advice": d.Advice, "why": d.Check.Why,
-			"clause": d.Check.Clause, "dialects": list(d.Dialects),
-		}
-		if d.Fix != nil {
-			edits := []object{}
-			for _, e := range d.Fix.Edits {
-				edits = append(edits, object{"start": e.Start, "end": e.End, "text": e.Text})
-			}
-			o["fix"] = object{"safe": d.Fix.Safe, "change": d.Fix.Change, "edits": edits}
-		}
-		all = append(all, o)
+			"clause": d.Check.Clause, "dialects": list(d.Dialects), "fix": shapes.NewFix(d.Fix),
+		})
 	}
 	return object{"undecided": r.Undecided, "dropped": r.Dropped + max(0, len(r.Diagnostics)-most), "findings": all}, nil
 }
@@ -94,9 +87,7 @@ func changesOf(d compare.Direction) object {
 	const most = 20
 	changes := []object{}
 	for _, c := range d.Changes[:min(len(d.Changes), most)] {
-		changes = append(changes, object{
-			"path": c.Path, "old": c.Old.String(), "new": c.New.String(), "oldLine": c.Old.Rule.Line(), "newLine": c.New.Rule.Line(),
-		})
+		changes = append(changes, object{"path": c.Path, "old": c.Old.String(), "new": c.New.String()})
 	}
 	return object{"complete": d.Complete, "more": max(0, len(d.Changes)-most), "changes": changes}
 }
