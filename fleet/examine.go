@@ -68,8 +68,8 @@ func Examine(ctx context.Context, url string, o Options) ([]Finding, error) {
 	if err := rights(ctx, client, all, prefix); err != nil && !errors.Is(err, context.DeadlineExceeded) { // which is a matter of reach
 		found = append(found, Finding{Check: "rights", Text: err.Error(), Do: "give the user the rights listed in docs/fleet.md (ACL SETUSER), on every node"})
 	}
-	if finding, different := o.different(ctx, client, prefix); different {
-		found = append(found, finding)
+	if err := o.differ(ctx, client, prefix); err != nil {
+		found = append(found, Finding{Check: "options", Text: err.Error(), Do: "start workers without the option, or change it for the fleet with robots fleet config"})
 	}
 	for _, n := range all {
 		found = append(found, n.examine(ctx)...)
@@ -82,33 +82,14 @@ func Examine(ctx context.Context, url string, o Options) ([]Finding, error) {
 	return found, nil
 }
 
-// different reports options that differ from the fleet's, with which a worker could not join.
-func (o Options) different(ctx context.Context, client rueidis.Client, prefix string) (Finding, bool) {
-	op, err := paceredis.NewOperator(client, prefix)
+// differ returns an error that names options that differ from the fleet's.
+func (o Options) differ(ctx context.Context, client rueidis.Client, prefix string) error {
+	op, err := paceredis.NewOperator(client, prefix, "")
 	if err != nil {
-		return Finding{}, false
+		return err
 	}
-	c, err := op.Config(ctx)
-	if err != nil || c.Version == 0 { // unreachable, or no worker has joined yet
-		return Finding{}, false
-	}
-	var list []string
-	differs := func(name string, mine, theirs any) {
-		list = append(list, fmt.Sprintf("%s is %v here and %v in the fleet", name, mine, theirs))
-	}
-	if o.Pace.Concurrency != 0 && o.Pace.Concurrency != c.Concurrency {
-		differs("concurrency", o.Pace.Concurrency, c.Concurrency)
-	}
-	if o.Pace.AddressInterval != 0 && max(o.Pace.AddressInterval, 0) != max(c.AddressInterval, 0) {
-		differs("address interval", o.Pace.AddressInterval, c.AddressInterval)
-	}
-	if o.Pace.FetchInterval != 0 && max(o.Pace.FetchInterval, 0) != max(c.FetchInterval, 0) {
-		differs("fetch interval", o.Pace.FetchInterval, c.FetchInterval)
-	}
-	if o.Pace.Lifetime != 0 && o.Pace.Lifetime != c.Lifetime {
-		differs("permit lifetime", o.Pace.Lifetime, c.Lifetime)
-	}
-	return Finding{Check: "options", Text: strings.Join(list, "; "), Do: "start workers without the option, or change it for the fleet with robots fleet config"}, len(list) > 0
+	c, _ := op.Config(ctx) // what is unreachable is another finding
+	return c.Differs(o.Pace)
 }
 
 // A node is one of the servers of a fleet.

@@ -64,7 +64,7 @@ func TestExamine(t *testing.T) {
 	wants("password", examined(t, "redis://robots@"+healthy.Addr, fleet.Options{Password: "geheimer"}), "rights: Redis at "+healthy.Addr+" refuses this user: WRONGPASS")
 	open(t, healthy.URL(), fleet.Options{})
 	two := fleet.Options{Pace: pace.Options{Concurrency: 2}}
-	wants("another option", examined(t, healthy.URL(), two), "options: concurrency is 2 here and 1 in the fleet")
+	wants("another option", examined(t, healthy.URL(), two), "options: the fleet's Concurrency is 1 and this worker's 2")
 	if f, err := fleet.Open(t.Context(), healthy.URL(), two); err == nil || !strings.Contains(err.Error(), "oncurrency") {
 		t.Errorf("a worker with another option: %v, %v", f, err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -12,16 +11,14 @@ import (
 	"github.com/robotskit/robots/cache"
 	cacheredis "github.com/robotskit/robots/cache/redis"
 	"github.com/robotskit/robots/fetch"
-	"github.com/robotskit/robots/internal/duration"
 	paceredis "github.com/robotskit/robots/pace/redis"
 )
 
-// An Operator inspects and controls a fleet without being one of its workers. Each change is noted in the fleet's log.
+// An Operator inspects and controls a fleet without being one of its workers.
 type Operator struct {
+	*paceredis.Operator
 	client rueidis.Client
-	who    string
 	store  *cacheredis.Store
-	pace   *paceredis.Operator
 }
 
 // Operate connects to the fleet at a Redis URL. The log notes changes under the name who. Of the options those about the
@@ -36,10 +33,10 @@ func Operate(ctx context.Context, url, who string, o Options) (*Operator, error)
 	if err != nil {
 		return nil, err
 	}
-	op := &Operator{client: client, who: who}
+	op := &Operator{client: client}
 	op.store, err = cacheredis.New(client, cacheredis.Options{Prefix: prefix})
 	if err == nil {
-		op.pace, err = paceredis.NewOperator(client, prefix)
+		op.Operator, err = paceredis.NewOperator(client, prefix, who)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", serverName(option), errors.Join(err, op.Close()))
@@ -91,7 +88,7 @@ func (o *Operator) Status(ctx context.Context) (s Status, err error) {
 		}
 		s.Nodes = append(s.Nodes, node)
 	}
-	if s.Workers, s.At, err = o.pace.Workers(ctx); err != nil {
+	if s.Workers, s.At, err = o.Workers(ctx); err != nil {
 		err = fmt.Errorf("the list of workers: %w", err)
 	}
 	return s, err
@@ -116,97 +113,14 @@ func (o *Operator) Site(ctx context.Context, origin robots.Origin) (s Site, err 
 	s.Record = entry.Record
 	var lockErr, paceErr error
 	s.LeaseLeft, lockErr = o.store.LockLeft(ctx, origin)
-	s.Pace, paceErr = o.pace.Site(ctx, origin)
+	s.Pace, paceErr = o.Operator.Site(ctx, origin)
 	return s, errors.Join(err, lockErr, paceErr)
-}
-
-// Address returns what is known of an IP address.
-func (o *Operator) Address(ctx context.Context, addr netip.Addr) (paceredis.Address, error) {
-	return o.pace.Address(ctx, addr)
-}
-
-// Config returns the options that all workers have in common.
-func (o *Operator) Config(ctx context.Context) (paceredis.Config, error) { return o.pace.Config(ctx) }
-
-// Configure changes the options that all workers have in common. What describes the change in the log. Workers that were started
-// with another value stop acquiring permits.
-func (o *Operator) Configure(ctx context.Context, what string, change func(*paceredis.Config)) error {
-	return o.change(ctx, "config "+what, func() error { return o.pace.Change(ctx, change) })
-}
-
-// Hold keeps all workers from starting requests for pages to a target for a time, at most paceredis.Forever, or until Release.
-// Requests in progress continue, and robots.txt is still fetched.
-func (o *Operator) Hold(ctx context.Context, t paceredis.Target, d time.Duration) error {
-	what := "hold " + t.String()
-	if d < paceredis.Forever {
-		what += " for " + duration.Text(d)
-	}
-	return o.change(ctx, what, func() error { return o.pace.Hold(ctx, t, d) })
-}
-
-// Parts returns in how many parts, on servers of their own, the list of workers lies.
-func (o *Operator) Parts() int { return o.pace.Parts() }
-
-// Held returns what is held.
-func (o *Operator) Held(ctx context.Context) ([]paceredis.Held, error) { return o.pace.Held(ctx) }
-
-// Release ends a Hold, and reports whether there was one.
-func (o *Operator) Release(ctx context.Context, t paceredis.Target) (held bool, err error) {
-	err = o.change(ctx, "release "+t.String(), func() error {
-		held, err = o.pace.Release(ctx, t)
-		return err
-	})
-	return held, err
 }
 
 // Forget deletes the record of an origin, its Retry-After and its back-off, so that robots.txt is fetched again by workers that do
 // not have it in memory. Its interval, permits and holds stay.
 func (o *Operator) Forget(ctx context.Context, origin robots.Origin) error {
-	return o.change(ctx, "forget "+origin.String(), func() error {
-		return errors.Join(o.store.Delete(ctx, origin), o.pace.Forget(ctx, origin))
+	return o.Noted(ctx, "forget "+origin.String(), func() error {
+		return errors.Join(o.store.Delete(ctx, origin), o.Operator.Forget(ctx, origin))
 	})
-}
-
-// Drain makes a worker, named by its id, acquire no more permits, until it ends or Resume is called. It notices within 7 s; requests
-// in progress continue.
-func (o *Operator) Drain(ctx context.Context, worker string) error {
-	return o.change(ctx, "drain "+worker, func() error { return o.pace.Drain(ctx, worker) })
-}
-
-// Resume ends a Drain, and reports whether there was one.
-func (o *Operator) Resume(ctx context.Context, worker string) (drained bool, err error) {
-	err = o.change(ctx, "resume "+worker, func() error {
-		drained, err = o.pace.Resume(ctx, worker)
-		return err
-	})
-	return drained, err
-}
-
-// A NoteError reports that a change was made, but could not be noted in the log.
-type NoteError struct{ Err error }
-
-// Error says what happened.
-func (e *NoteError) Error() string {
-	return "the change was made, but not noted in the log: " + e.Err.Error()
-}
-
-// Unwrap returns Err.
-func (e *NoteError) Unwrap() error { return e.Err }
-
-// change makes a change and then notes it: with a part of a cluster unreachable the change matters more than its note.
-func (o *Operator) change(ctx context.Context, what string, do func() error) error {
-	err := do()
-	if err != nil {
-		what = "failed or incomplete: " + what
-	}
-	noted := o.pace.Note(ctx, o.who, what)
-	if err == nil && noted != nil {
-		return &NoteError{noted}
-	}
-	return err
-}
-
-// Log returns the last n changes that operators made, at most 1000, the latest first.
-func (o *Operator) Log(ctx context.Context, n int) ([]paceredis.LogEntry, error) {
-	return o.pace.Log(ctx, n)
 }

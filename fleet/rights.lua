@@ -7,8 +7,8 @@ local missing = {}
 for _, c in ipairs({
   {'eval', '', '0'}, {'evalsha', '', '0'}, {'time'}, {'info'},
   {'get', key}, {'mget', key}, {'getrange', key}, {'set', key}, {'setrange', key}, {'del', key}, {'pexpire', key},
-  {'zadd', key}, {'zscore', key, 'x'}, {'zcard', key}, {'zrange', key}, {'zrangebyscore', key, '0', '1'},
-  {'zrem', key, 'x'}, {'zremrangebyscore', key, '0', '1'}, {'zremrangebyrank', key, '0', '1'},
+  {'zadd', key}, {'zscore', key, 'x'}, {'zrange', key}, {'zrangebyscore', key, '0', '1'},
+  {'zremrangebyscore', key, '0', '1'}, {'zremrangebyrank', key, '0', '1'},
 }) do
   if not redis.acl_check_cmd(unpack(c)) then
     missing[#missing + 1] = c[1]

@@ -42,7 +42,7 @@ func (c *fleetCall) change(what string, subjects []string, do func(i int) (done 
 	}
 	for i, to := range subjects {
 		done, err := do(i)
-		if note := (*fleet.NoteError)(nil); errors.As(err, &note) {
+		if note := (*paceredis.NoteError)(nil); errors.As(err, &note) {
 			c.warn("%v", note)
 		} else if err != nil && len(subjects) > 1 {
 			return exitBad, fmt.Errorf("%s: %w", to, err)

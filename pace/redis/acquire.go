@@ -13,6 +13,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/internal/script"
 	"github.com/robotskit/robots/pace"
+	"github.com/robotskit/robots/pace/internal/queue"
 )
 
 // What acquire.lua does with an origin.
@@ -145,9 +146,6 @@ func (d *decision) result(a answer, r reading) pace.Permit {
 	p := pace.Permit{Origin: d.request.Origin, Schedule: d.request.Schedule}
 	start, reasons := d.request.Schedule.Explain(timeAt(r.now), a.state)
 	for i := range reasons {
-		if a.held && reasons[i].Cause == pace.CauseRetryAfter {
-			reasons[i].Cause = pace.CauseHeld
-		}
 		reasons[i].Until = r.local(reasons[i].Until)
 	}
 	p.Reasons = reasons
@@ -216,7 +214,6 @@ type answer struct {
 	code    byte
 	start   micros // of a permit
 	state   pace.State
-	held    bool   // NotBefore is that of an operator
 	doubted string // a worker that might be gone and whose permit is in the way, noWorker for none
 }
 
@@ -236,8 +233,8 @@ func parseAnswers(text string, n int) (answers []answer, ok bool) {
 		a := answer{code: text[0]}
 		var last, notBefore micros
 		tail, _ := readDoubles(text[1:answerSize], &a.start, &last, &notBefore)
-		a.state = pace.State{Last: timeAt(last), NotBefore: timeAt(notBefore), BackOff: binary.LittleEndian.Uint16([]byte(tail)), Busy: tail[2]&1 != 0}
-		a.held, a.doubted = tail[2]&2 != 0, tail[3:]
+		a.state = pace.State{Last: timeAt(last), NotBefore: timeAt(notBefore), BackOff: binary.LittleEndian.Uint16([]byte(tail)), Busy: tail[2] == 1}
+		a.doubted = tail[3:]
 		if a.code != codeGranted && a.code != codeRefused && a.code != codeOutside {
 			return nil, false
 		}
@@ -280,7 +277,7 @@ func (l *Limiter) Try(ctx context.Context, rs []pace.Request, k int) ([]pace.Per
 	decide := func(chosen []int, mode byte) {
 		ds := make([]*decision, len(chosen))
 		for i, n := range chosen {
-			if ds[i] = l.newDecision(rs[n], mode, rs[n].Within); mode >= modeAcquire && l.waited(rs[n].Origin) {
+			if ds[i] = l.newDecision(rs[n], mode, rs[n].Within); mode >= modeAcquire && l.queues.Waited(rs[n].Origin) {
 				ds[i].mode = modeNote // callers of Acquire come first
 			}
 		}
@@ -322,7 +319,7 @@ func (l *Limiter) Try(ctx context.Context, rs []pace.Request, k int) ([]pace.Per
 	}
 	for _, p := range permits {
 		if k > 0 {
-			l.decided(p, asked, nil)
+			l.options.Decided(p.Origin, p, asked, nil)
 		}
 	}
 	return permits, nil
@@ -345,12 +342,7 @@ func (l *Limiter) tried(d *decision) pace.Permit {
 func (l *Limiter) Acquire(ctx context.Context, r pace.Request) (pace.Permit, error) {
 	asked := clock()
 	p, err := l.acquire(ctx, r)
-	if err != nil {
-		p = pace.Permit{}
-	}
-	event := p
-	event.Origin = r.Origin
-	l.decided(event, asked, err)
+	l.options.Decided(r.Origin, p, asked, err)
 	return p, err
 }
 
@@ -365,9 +357,11 @@ func (l *Limiter) acquire(ctx context.Context, r pace.Request) (pace.Permit, err
 	if err := l.stopped(ctx); err != nil {
 		return pace.Permit{}, waiting(r.Origin, err)
 	}
+	ctx, cancel := l.open(ctx)
+	defer cancel()
 	deadline, limited := ctx.Deadline()
-	wake, first := l.enter(r.Origin)
-	defer l.leave(r.Origin, wake)
+	wake, first, leave := l.queues.Enter(r.Origin)
+	defer leave()
 	if !first {
 		if limited {
 			d := l.newDecision(r, modeLook, 0)
@@ -375,7 +369,7 @@ func (l *Limiter) acquire(ctx context.Context, r pace.Request) (pace.Permit, err
 				return pace.Permit{}, &pace.LateError{Permit: d.permit}
 			}
 		}
-		if err := l.sleep(ctx, 0, wake); err != nil {
+		if err := queue.Sleep(ctx, 0, wake); err != nil {
 			return pace.Permit{}, waiting(r.Origin, err)
 		}
 	}
@@ -408,7 +402,7 @@ func (l *Limiter) acquire(ctx context.Context, r pace.Request) (pace.Permit, err
 			return pace.Permit{}, &pace.LateError{Permit: p}
 		}
 		pause, least = pauseFor(p, ahead, least)
-		if err := l.sleep(ctx, pause, wake); err != nil {
+		if err := queue.Sleep(ctx, pause, wake); err != nil {
 			return pace.Permit{}, errors.Join(waiting(r.Origin, err), down)
 		}
 	}

@@ -11,9 +11,9 @@
 -- and of each its end and its interval, below 0 while the site is closed.
 --
 -- The reply is the time and the server. Then of each origin: G granted, R refused, O if the
--- time is outside the spans; the start, the end of the last response, the end of a Retry-After
--- or a hold; the back-off; 1 if too many permits are acquired, 2 more if the site is held; the
--- worker of such a permit if it might be gone, else zeros.
+-- time is outside the spans; the start, the end of the last response, the end of a Retry-After;
+-- the back-off; 1 if too many permits are acquired; the worker of such a permit if it might be
+-- gone, else zeros.
 local concurrency, timeout
 concurrency, timeout, n = unpick('<dd', arg, n)
 local no_worker = '\0\0\0\0\0'
@@ -37,7 +37,7 @@ for k, key in ipairs(KEYS) do
   -- This is Schedule.Next over the spans.
   local busy = #others >= concurrency
   local ended = busy and max(last, now) or last
-  local u, start, to = max(now, retry, held), nil, from
+  local u, start, to = max(now, retry), nil, from
   local following = n + 16 * spans
   while n < following do
     local interval
@@ -68,6 +68,6 @@ for k, key in ipairs(KEYS) do
     permits, last, slowest = others, max(last, start), interval
   end
   if code == 'G' or mode >= 1 and not known then write(key) end
-  answers[k + 1] = pack('<c1dddHBc5', code, start or to, before, max(retry, held), factor, (busy and 1 or 0) + (held > now and 2 or 0), doubted)
+  answers[k + 1] = pack('<c1dddHBc5', code, start or to, before, retry, factor, busy and 1 or 0, doubted)
 end
 return table.concat(answers)

@@ -3,8 +3,8 @@
 -- KEYS: the address. ARGV[1], after what state.lua reads: 1 for a fetch of robots.txt and 0 for a
 -- page; doubles: the time between two pages, that between a fetch and any other start, and in
 -- how long the start may be at the earliest and at the latest, below 0 to look. The reply is the
--- time, the server, in how long the start is, since when the server knows the address, and 1 if
--- the start is reserved. See pace.Limiter for the order of starts.
+-- time, the server, in how long the start is, since when the server knows the address, 1 if the
+-- start is reserved, and the last reserved starts of a page and of a fetch. See pace.Limiter for the order of starts.
 local fetch, gap, fetch_gap, ahead, within = unpick('<Bdddd', arg, n)
 local value = get(KEYS[1])
 local name, written, since, pages, fetches
@@ -41,4 +41,4 @@ if reserved or within >= 0 and name ~= server then
   local till = max(pages + max(gap, fetch_gap), fetches + fetch_gap, now + 60000000)
   call('SET', KEYS[1], pack('<c8dddd', server, now, since, pages, fetches), 'PX', format('%d', (till - now) / 1000 + 2))
 end
-return pack('<dc8ddB', now, server, start - now, since, reserved and 1 or 0)
+return pack('<dc8ddBdd', now, server, start - now, since, reserved and 1 or 0, pages, fetches)

@@ -3,9 +3,7 @@ package redis
 import (
 	"context"
 	"encoding/hex"
-	"fmt"
-	"strconv"
-	"strings"
+	"encoding/json"
 	"sync/atomic"
 	"time"
 
@@ -36,31 +34,15 @@ func (p *part) goneSince(worker string) (since time.Time, is bool) {
 	return since, is
 }
 
-// drainState is whether the worker is drained, and since when.
-type drainState struct {
-	drained bool
-	at      int64 // Unix microseconds, by the operator's clock
-}
-
-func (d drainState) text() string {
-	drained := 0
-	if d.drained {
-		drained = 1
+// ago returns how long ago the last heartbeat that was answered was sent.
+func (p *part) ago(now time.Time) (ago time.Duration, any bool) {
+	if last := p.answered.Load(); last != nil {
+		return between(*last, now), true
 	}
-	return fmt.Sprintf("%d%016d", drained, d.at)
+	return -time.Second, false
 }
 
-const drainSize = 17 // bytes of its text
-
-func parseDrain(text string) (d drainState) {
-	if len(text) >= drainSize {
-		d.drained = text[0] == '1'
-		d.at, _ = strconv.ParseInt(text[1:drainSize], 10, 64) // 0 if it is damaged
-	}
-	return d
-}
-
-// fleetKey returns the key of a part that is of the fleet: fleet, workers, log, held, or a worker's.
+// fleetKey returns the key of a part that is of the fleet: fleet, workers, log, or a worker's.
 func fleetKey(prefix string, part int, name string) string {
 	return prefix + ":{" + partTags[part] + "}:" + name
 }
@@ -78,153 +60,126 @@ func (l *Limiter) join() error {
 	if l.config.Load().text != "" {
 		_ = l.heartbeat(l.closing) // so that all parts have it
 	}
-	return l.stopCause()
+	return l.config.Load().stop
 }
 
 // heartbeat sends a heartbeat to all parts. The error is that of a part that did not answer.
 func (l *Limiter) heartbeat(ctx context.Context) (failed error) {
 	sent := clock()
-	known, keep := l.config.Load(), l.settings().Lifetime
+	best, keep := l.config.Load().text, l.settings().Lifetime
 	about := l.about(sent)
 	calls := make([]call, len(l.parts))
 	for i := range l.parts {
-		ago := -1.0
-		if last := l.parts[i].answered.Load(); last != nil {
-			ago = microsOf(between(*last, sent))
-		}
-		slot := 0
-		if l.nodes.cluster() {
-			slot = slotOf(partTags[i])
-		}
-		calls[i] = call{
-			slot: slot,
-			keys: []string{fleetKey(l.options.Prefix, i, "fleet"), fleetKey(l.options.Prefix, i, "workers"), workerKey(l.options.Prefix, i, string(l.worker[:]))},
-			args: []string{string(l.worker[:]), string(appendDoubles(nil, microsUp(workerTimeout()), microsUp(keep), ago)), l.drain.Load().text(), about, known.text},
-		}
+		ago, _ := l.parts[i].ago(sent)
+		calls[i] = l.nodes.configCall(l.options.Prefix, i, best)
+		calls[i].keys = append(calls[i].keys, fleetKey(l.options.Prefix, i, "workers"), workerKey(l.options.Prefix, i, string(l.worker[:])))
+		calls[i].args = append(calls[i].args, string(l.worker[:]), string(appendDoubles(nil, microsUp(workerTimeout()), microsUp(keep), microsOf(ago))), about)
 	}
-	best, drain, answered := known.text, *l.drain.Load(), false
+	// While the process stood still other workers might have ended its permits.
+	silent, known := l.parts[0].ago(sent)
+	answered := false
 	for i, r := range l.run(ctx, heartbeatScript, calls) {
-		if r.err == nil {
-			r.err = l.parts[i].note(r, &best, &drain)
+		text, gone, err := r.config()
+		if err != nil {
+			failed = err
+			l.goDown(err)
+			continue
 		}
-		if answered = answered || r.err == nil; r.err != nil {
-			failed = r.err
-			l.goDown(r.err)
-		}
+		best, answered = max(best, text), true
+		l.parts[i].note(gone, r)
 	}
 	if failed == nil {
+		if known && silent > workerTimeout() && l.DownSince().IsZero() {
+			l.observe(pace.Event{Kind: pace.EventReplaced})
+		}
 		l.goUp()
 	}
-	if answered && best == "" { // this is the first worker
-		c := newConfig(l.options.Options)
-		best = c.text()
+	if answered {
+		l.adopt(best)
 	}
-	l.adopt(best, drain)
 	return failed
 }
 
-// note notes the reply to a heartbeat.
-func (p *part) note(r reply, best *string, drain *drainState) error {
-	var workers, size micros
-	rest, ok := readDoubles(r.text, &workers, &size)
-	if !ok || len(rest) < drainSize+int(size) {
-		return script.ErrReply
+// configCall returns a call of heartbeat.lua that passes on a configuration in a part.
+func (ns *nodes) configCall(prefix string, part int, text string) call {
+	return call{ns.slot(partTags[part]), []string{fleetKey(prefix, part, "fleet")}, []string{text}}
+}
+
+// config returns the configuration in the reply of heartbeat.lua, and what follows it.
+func (r *reply) config() (text, rest string, err error) {
+	var size micros
+	rest, ok := readDoubles(r.text, &size)
+	switch {
+	case r.err != nil:
+		return "", "", r.err
+	case !ok || len(rest) < int(size):
+		return "", "", script.ErrReply
 	}
-	if d := parseDrain(rest); d.at > drain.at {
-		*drain = d
-	}
-	rest = rest[drainSize:]
-	*best = max(*best, rest[:int(size)])
+	return rest[:int(size)], rest[int(size):], nil
+}
+
+// note notes a reply to a heartbeat, and the workers that are gone.
+func (p *part) note(list string, r reply) {
 	gone := map[string]time.Time{}
-	for rest = rest[int(size):]; len(rest) >= 13; {
+	for len(list) >= 13 {
 		var late micros
-		worker := rest[:5]
-		rest, _ = readDoubles(rest[5:], &late)
+		worker := list[:5]
+		list, _ = readDoubles(list[5:], &late)
 		gone[worker] = r.received.Add(-time.Duration(late * 1e3))
 	}
 	p.gone.Store(&gone)
 	p.answered.Store(&r.sent)
-	return nil
 }
 
-// adopt takes over what the fleet knows.
-func (l *Limiter) adopt(text string, drain drainState) {
-	before := l.stopCause()
-	if text != "" && text != l.config.Load().text {
-		c, err := parseConfig(text)
-		var settings pace.Options
-		if err == nil {
-			settings, err = c.apply(l.options.Options, l.options.asked)
-		}
-		if l.refused.Store(nil); err != nil {
-			l.refused.Store(&err)
-			settings = *l.settings()
-		}
-		l.config.Store(&config{c, text, settings})
+// adopt takes over the configuration of the fleet.
+func (l *Limiter) adopt(text string) {
+	before := l.config.Load()
+	if text == before.text && text != "" {
+		return
 	}
-	l.drain.Store(&drain)
-	after := l.stopCause()
+	after := l.configOf(text)
+	l.config.Store(after)
 	switch {
-	case before == nil && after != nil:
-		err := after
-		if after == ErrDrained { //nolint:errorlint // it is that of stopCause itself
-			err = nil
+	case before.stop == nil && after.stop != nil:
+		e := pace.Event{Kind: pace.EventDrained, Err: after.stop}
+		if e.Err == ErrDrained { //nolint:errorlint // it is that of configOf itself
+			e.Err = nil
 		}
-		l.observe(pace.Event{Kind: pace.EventDrained, Err: err})
-		l.wakeAll()
-	case before != nil && after == nil:
+		l.observe(e)
+		l.queues.WakeAll()
+	case before.stop != nil && after.stop == nil:
 		l.observe(pace.Event{Kind: pace.EventResumed})
 	}
 }
 
-// wakeAll wakes the first callers of all queues.
-func (l *Limiter) wakeAll() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, q := range l.queues {
-		for _, wake := range q {
-			notify(wake)
-		}
-	}
+// about is what a worker reports with a heartbeat.
+type about struct {
+	Name string
+	Rate float64 // permits per second, since the last one
+	Away int     // how many parts did not answer it
+	Left bool    // the worker was closed
 }
 
-// about returns what this worker reports with a heartbeat: its permits per second, how many parts
-// did not answer the last one, and its name.
 func (l *Limiter) about(now time.Time) string {
-	away := 0
+	a := about{Name: l.options.name(), Left: l.closing.Err() != nil}
 	for i := range l.parts {
-		if last := l.parts[i].answered.Load(); last == nil || between(*last, now) > 2*heartbeatEvery {
-			away++
+		if ago, any := l.parts[i].ago(now); !any || ago > 2*heartbeatEvery {
+			a.Away++
 		}
 	}
-	acquired, rate := l.acquired.Load(), 0.0
+	acquired := l.acquired.Load()
 	if took := between(l.counted, now); !l.counted.IsZero() && took > 0 {
-		rate = float64(acquired-l.counter) / took.Seconds()
+		a.Rate = float64(acquired-l.counter) / took.Seconds()
 	}
 	l.counter, l.counted = acquired, now
-	return aboutText(rate, away, l.options.name())
+	text, _ := json.Marshal(a) // which has nothing that cannot be encoded
+	return string(text)
 }
 
-func aboutText(rate float64, away int, name string) string {
-	return strconv.FormatFloat(rate, 'f', 3, 64) + " " + strconv.Itoa(away) + " " + name
-}
-
-func parseAbout(text string) (rate float64, away int, name string) {
-	first, rest, _ := strings.Cut(text, " ")
-	second, name, _ := strings.Cut(rest, " ")
-	rate, _ = strconv.ParseFloat(first, 64) // these two are 0 for a damaged value
-	away, _ = strconv.Atoi(second)
-	return rate, away, name
-}
-
-// left is the number of parts in the last report of a worker that was closed.
-const left = -1
-
-// leaveFleet reports that the worker was closed.
-func (l *Limiter) leaveFleet(ctx context.Context) {
-	for i := range l.parts {
-		key := workerKey(l.options.Prefix, i, string(l.worker[:]))
-		text := l.drain.Load().text() + aboutText(0, left, l.options.name())
-		_ = l.client.Do(ctx, l.client.B().Set().Key(key).Value(text).Px(workerTimeout()+l.settings().Lifetime).Build()).Error()
+// parseAbout reads what about returned, and returns the zero value for anything else.
+func parseAbout(text string) (a about) {
+	if json.Unmarshal([]byte(text), &a) != nil {
+		return about{}
 	}
+	return a
 }

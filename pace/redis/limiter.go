@@ -14,6 +14,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/internal/script"
 	"github.com/robotskit/robots/pace"
+	"github.com/robotskit/robots/pace/internal/queue"
 )
 
 var (
@@ -31,8 +32,7 @@ type Limiter struct {
 	nodes   *nodes
 	parts   []part
 	config  atomic.Pointer[config]
-	refused atomic.Pointer[error] // why the fleet's configuration does not fit this worker
-	drain   atomic.Pointer[drainState]
+	queues  queue.Queues
 
 	worker   [5]byte
 	acquired atomic.Uint64 // permits of this worker
@@ -41,7 +41,6 @@ type Limiter struct {
 	counted  time.Time // when that was
 
 	mu      sync.Mutex // of the fields below
-	queues  map[robots.Origin]queue
 	held    map[string]*heldPermit
 	down    time.Time // since when some server is unreachable, zero if all answer
 	renewed time.Time // when the last memory loss was reported
@@ -66,7 +65,7 @@ func New(client rueidis.Client, o Options) (*Limiter, error) {
 	o.asked = asked.Options
 	l := &Limiter{
 		client: client, options: o, nodes: newNodes(client),
-		queues: map[robots.Origin]queue{}, held: map[string]*heldPermit{},
+		held: map[string]*heldPermit{},
 	}
 	l.pending.wake = make(chan struct{}, 1)
 	l.parts = make([]part, l.nodes.parts())
@@ -74,7 +73,6 @@ func New(client rueidis.Client, o Options) (*Limiter, error) {
 	l.worker[0] = byte(1 + rand.N(sharedMark-1))
 	l.acquired.Store(rand.Uint64())
 	l.config.Store(&config{settings: o.Options})
-	l.drain.Store(&drainState{})
 	l.closing, l.close = context.WithCancel(context.Background())
 	if err := l.join(); err != nil {
 		l.close()
@@ -99,18 +97,6 @@ func (l *Limiter) part(o robots.Origin) *part { return &l.parts[l.nodes.part(o.S
 
 func (l *Limiter) observe(e pace.Event) { l.options.Observe(e) }
 
-// decided reports the outcome of a decision.
-func (l *Limiter) decided(p pace.Permit, asked time.Time, err error) {
-	e := pace.Event{Kind: pace.EventAcquired, Origin: p.Origin, Took: max(p.Start.Sub(asked), 0)}
-	switch {
-	case err != nil:
-		e.Kind, e.Took, e.Err = pace.EventFailed, 0, err
-	case !p.OK():
-		e.Kind, e.Took, e.Cause = pace.EventRefused, max(p.NotBefore.Sub(asked), 0), p.Reasons[0].Cause
-	}
-	l.observe(e)
-}
-
 // stopped returns why this worker acquires no permits, nil if it does.
 func (l *Limiter) stopped(ctx context.Context) error {
 	if deadline, ok := ctx.Deadline(); ok && !clock().Before(deadline) {
@@ -124,23 +110,12 @@ func (l *Limiter) stopped(ctx context.Context) error {
 	case l.options.RecordsOnly:
 		return errRecordsOnly
 	}
-	return l.stopCause()
-}
-
-// stopCause returns why the fleet keeps this worker from acquiring permits.
-func (l *Limiter) stopCause() error {
-	if err := l.refused.Load(); err != nil {
-		return *err
-	}
-	if l.drain.Load().drained {
-		return ErrDrained
-	}
-	return nil
+	return l.config.Load().stop
 }
 
 // Drained reports whether this worker acquires no more permits, because an operator has
 // drained it or because its options are not the fleet's.
-func (l *Limiter) Drained() bool { return l.stopCause() != nil }
+func (l *Limiter) Drained() bool { return l.config.Load().stop != nil }
 
 // run runs a script, and notes which servers have lost their memory.
 func (l *Limiter) run(ctx context.Context, s *script.Script, calls []call) []reply {
@@ -182,7 +157,7 @@ func (l *Limiter) goDown(err error) {
 	l.mu.Unlock()
 	if was.IsZero() {
 		l.observe(pace.Event{Kind: pace.EventDown, Err: err})
-		notify(l.pending.wake)
+		queue.Notify(l.pending.wake)
 	}
 }
 
@@ -276,7 +251,7 @@ func (l *Limiter) loop() {
 			ctx, cancel := context.WithTimeout(context.Background(), callLimit)
 			defer cancel()
 			l.sendPending(ctx)
-			l.leaveFleet(ctx)
+			_ = l.heartbeat(ctx) // which reports that the worker has left
 			return
 		}
 		l.sendPending(l.closing)

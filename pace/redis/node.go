@@ -34,11 +34,8 @@ var addressText string
 //go:embed heartbeat.lua
 var heartbeatText string
 
-//go:embed steer.lua
-var steerText string
-
-//go:embed look.lua
-var lookText string
+//go:embed show.lua
+var showText string
 
 //go:embed log.lua
 var logText string
@@ -47,17 +44,16 @@ const (
 	allowOOM = " flags=allow-oom"
 	server   = "local server = server_id()\n"
 	// Releases are as many as permits, and need not know the server.
-	serverOfFetch = "local server = ARGV[2] and server_id()\n"
+	serverOfRelease = "local server = ARGV[2] and server_id()\n"
 )
 
 var (
 	acquireScript   = newScript("", server, stateText, acquireText)
 	addressScript   = newScript("", server, stateText, addressText)
-	releaseScript   = newScript(allowOOM, serverOfFetch, stateText, releaseText)
-	steerScript     = newScript(allowOOM, server, stateText, steerText)
+	releaseScript   = newScript(allowOOM, serverOfRelease, stateText, releaseText)
 	heartbeatScript = newScript(allowOOM, server, heartbeatText)
 	logScript       = newScript(allowOOM, server, logText)
-	lookScript      = newScript(" flags=no-writes", server, lookText)
+	showScript      = newScript(" flags=no-writes", server, stateText, showText)
 )
 
 // newScript returns a script without its comments and indents.
@@ -403,4 +399,11 @@ func (r reading) local(t time.Time) time.Time {
 // sleep. It depends on the time of the reply only where the clocks do not agree.
 func (r reading) sleepable(t time.Time) time.Time {
 	return r.received.Add(r.local(t).Sub(r.received))
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }

@@ -16,7 +16,7 @@ import (
 
 func newOperator(t *testing.T, s *redistest.Server, prefix string) *redis.Operator {
 	t.Helper()
-	o, err := redis.NewOperator(s.Client(), prefix)
+	o, err := redis.NewOperator(s.Client(), prefix, "some one")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,12 +147,7 @@ func TestDrain(t *testing.T) {
 	if err := o.Drain(t.Context(), "0123456789"); err == nil {
 		t.Error("a worker that does not exist is drained")
 	}
-	for _, what := range []string{"first", "second"} {
-		if err := o.Note(t.Context(), "some one", what); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if list, err := o.Log(t.Context(), 5); err != nil || len(list) != 2 || list[0].What != "second" || list[0].Who != "some_one" {
+	if list, err := o.Log(t.Context(), 2); err != nil || len(list) != 2 || list[1].What != "resume "+id || list[1].Who != "some_one" || list[0].What != "failed or incomplete: drain 0123456789" {
 		t.Errorf("the log is %+v, %v", list, err)
 	}
 	if err := l.Close(); err != nil {
@@ -211,7 +206,7 @@ func TestRights(t *testing.T) {
 	option := server.Option()
 	option.Username, option.Password, option.DisableCache = "robots", "SECRET", true
 	l := newLimiter(t, redistest.NewClient(t, option), redis.Options{Prefix: "robots"})
-	o, err := redis.NewOperator(redistest.NewClient(t, option), "robots")
+	o, err := redis.NewOperator(redistest.NewClient(t, option), "robots", "test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +218,7 @@ func TestRights(t *testing.T) {
 	_, e3 := o.Log(t.Context(), 1)
 	workers, _, _ := o.Workers(t.Context())
 	if err := errors.Join(l.Start(t.Context(), p, netip.MustParseAddr("192.0.2.1")), l.Release(t.Context(), p, ok), e1, e2, e3,
-		o.Hold(t.Context(), redis.Target{Origin: r.Origin}, time.Hour), o.Hold(t.Context(), redis.All, time.Hour), o.Note(t.Context(), "a", "b"),
+		o.Hold(t.Context(), redis.Target{Origin: r.Origin}, time.Hour), o.Hold(t.Context(), redis.All, time.Hour),
 		o.Drain(t.Context(), workers[0].ID)); err != nil {
 		t.Error(err)
 	}

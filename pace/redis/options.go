@@ -1,11 +1,15 @@
 package redis
 
 import (
+	"cmp"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/url"
 	"os"
+	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -75,14 +79,75 @@ type Config struct {
 	FetchInterval   time.Duration
 	Addresses       []pace.AddressPace `json:",omitempty"`
 	Lifetime        time.Duration
-	// Held are the hosts that an operator holds, with all schemes and ports.
-	Held []HeldHost `json:",omitempty"`
+
+	Held    []Held   `json:",omitempty"` // what an operator holds
+	Drained []string `json:",omitempty"` // workers that acquire no permits, by id
 }
 
-// A HeldHost is a host that an operator holds.
-type HeldHost struct {
-	Host  string    // "" for all sites
-	Until time.Time // by the operator's clock
+// A Held is a target that an operator holds.
+type Held struct {
+	Target Target
+	Until  time.Time // by the operator's clock
+}
+
+// settled returns a configuration with filled options, if no worker has set any yet.
+func (c Config) settled(o pace.Options) Config {
+	if c.Lifetime == 0 {
+		c.Version++
+		c.Concurrency, c.AddressInterval, c.FetchInterval, c.Addresses, c.Lifetime = o.Concurrency, o.AddressInterval, o.FetchInterval, o.Addresses, o.Lifetime
+	}
+	return c
+}
+
+// text returns the configuration as it lies in Redis. It begins with the version in ten digits,
+// so that the greater of two texts has the higher one.
+func (c Config) text() string {
+	body, _ := json.Marshal(c) // which has nothing that cannot be encoded
+	return fmt.Sprintf("%010d %s", c.Version, body)
+}
+
+// parseConfig reads what text returned; "" is no configuration yet.
+func parseConfig(text string) (c Config, err error) {
+	if text == "" {
+		return c, nil
+	}
+	_, body, _ := strings.Cut(text, " ")
+	if err := json.Unmarshal([]byte(body), &c); err != nil {
+		return c, fmt.Errorf("the fleet's configuration is damaged: %w", err)
+	}
+	return c, nil
+}
+
+// Differs returns an error that names the options that are set and differ from the fleet's. With
+// them no worker can join.
+func (c Config) Differs(asked pace.Options) error {
+	o, err := asked.Filled()
+	if err != nil {
+		return err
+	}
+	var all []string
+	if c.Lifetime == 0 { // no worker has joined yet
+		return nil
+	}
+	for _, d := range []struct {
+		name          string
+		set           bool
+		fleet, worker any
+	}{
+		{"Concurrency", asked.Concurrency != 0, c.Concurrency, o.Concurrency},
+		{"AddressInterval", asked.AddressInterval != 0, c.AddressInterval, o.AddressInterval},
+		{"FetchInterval", asked.FetchInterval != 0, c.FetchInterval, o.FetchInterval},
+		{"Lifetime", asked.Lifetime != 0, c.Lifetime, o.Lifetime},
+		{"Addresses", len(asked.Addresses) > 0, c.Addresses, o.Addresses},
+	} {
+		if d.set && !reflect.DeepEqual(d.fleet, d.worker) {
+			all = append(all, fmt.Sprintf("the fleet's %s is %v and this worker's %v", d.name, d.fleet, d.worker))
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(all, "; "))
 }
 
 // config is a Config as a worker uses it.
@@ -90,71 +155,108 @@ type config struct {
 	Config
 	text     string // "" if it is in no server yet
 	settings pace.Options
+	stop     error // why this worker acquires no permits, nil if it does
 }
 
-// newConfig returns the configuration of options.
-func newConfig(o pace.Options) Config {
-	return Config{
-		Version: 1, Concurrency: o.Concurrency, AddressInterval: o.AddressInterval, FetchInterval: o.FetchInterval,
-		Addresses: o.Addresses, Lifetime: o.Lifetime,
+// configOf returns the configuration of a text for a worker. One that does not fit keeps the
+// worker from acquiring permits.
+func (l *Limiter) configOf(text string) *config {
+	read, err := parseConfig(text)
+	c := read.settled(l.options.Options)
+	if c.Version > read.Version {
+		text = c.text()
 	}
-}
-
-// versionDigits is how many digits a configuration begins with, so that of two texts the one
-// with the higher version is greater.
-const versionDigits = 10
-
-// text returns the configuration as it lies in Redis.
-func (c Config) text() string {
-	body, _ := json.Marshal(c) // which has nothing that cannot be encoded
-	return fmt.Sprintf("%0*d %s", versionDigits, c.Version, body)
-}
-
-// parseConfig reads what text returned.
-func parseConfig(text string) (c Config, err error) {
-	version, body, _ := strings.Cut(text, " ")
-	if err := json.Unmarshal([]byte(body), &c); err != nil {
-		return c, fmt.Errorf("the fleet's configuration is damaged: %w", err)
-	}
-	c.Version, err = strconv.Atoi(version)
-	return c, err
-}
-
-// apply returns options with the values of the configuration. The error names the first of
-// the asked options that differs.
-func (c Config) apply(o, asked pace.Options) (pace.Options, error) {
-	differs := func(name string, fleet, worker any) error {
-		return fmt.Errorf("the fleet's %s is %v and this worker's %v: leave it unset to use the fleet's, or change the fleet's", name, fleet, worker)
-	}
-	for _, d := range []struct {
-		name         string
-		asked        time.Duration
-		worker, have time.Duration
-	}{
-		{"AddressInterval", asked.AddressInterval, o.AddressInterval, c.AddressInterval},
-		{"FetchInterval", asked.FetchInterval, o.FetchInterval, c.FetchInterval},
-		{"Lifetime", asked.Lifetime, o.Lifetime, c.Lifetime},
-	} {
-		if d.asked != 0 && d.worker != d.have {
-			return o, differs(d.name, d.have, d.worker)
+	if err == nil {
+		if err = c.Differs(l.options.asked); err != nil {
+			err = fmt.Errorf("%w: leave it unset to use the fleet's, or change the fleet's", err)
 		}
 	}
-	if asked.Concurrency != 0 && o.Concurrency != c.Concurrency {
-		return o, differs("Concurrency", c.Concurrency, o.Concurrency)
+	if err != nil {
+		return &config{text: text, settings: *l.settings(), stop: err}
 	}
-	if len(asked.Addresses) > 0 && !slices.Equal(o.Addresses, c.Addresses) {
-		return o, differs("Addresses", c.Addresses, o.Addresses)
-	}
+	o := l.options.Options
 	o.Concurrency, o.AddressInterval, o.FetchInterval, o.Addresses, o.Lifetime = c.Concurrency, c.AddressInterval, c.FetchInterval, c.Addresses, c.Lifetime
-	return o, nil
+	if slices.Contains(c.Drained, hex.EncodeToString(l.worker[:])) {
+		err = ErrDrained
+	}
+	return &config{c, text, o, err}
 }
 
-// heldUntil returns until when a host is held, the zero time if it is not.
+// heldUntil returns until when an origin is held, the zero time if it is not.
 func (c Config) heldUntil(o robots.Origin, now time.Time) (until time.Time) {
 	for _, h := range c.Held {
-		if (h.Host == "" || h.Host == o.Host()) && h.Until.After(now) && h.Until.After(until) {
-			until = h.Until
+		if h.Target.has(o) && h.Until.After(now) {
+			until = latest(until, h.Until)
 		}
 	}
 	return until
+}
+
+// A Target is what is held: one origin, all origins of a host, or all sites.
+type Target struct {
+	Origin robots.Origin
+	Host   string // if Origin is zero; "" for all sites
+}
+
+// All is the target of all sites.
+var All Target
+
+// ParseTarget reads an origin such as https://example.com, or a host such as example.com for
+// all its schemes and ports.
+func ParseTarget(s string) (t Target, err error) {
+	wrong := func(what string) error {
+		return fmt.Errorf("%.200q %s: give an origin such as https://example.com, or a host", s, what)
+	}
+	text, isHost := s, !strings.Contains(s, "://")
+	if isHost {
+		text = "http://" + s
+	}
+	u, err := url.Parse(text) //nolint:forbidigo // the parts that an origin has not
+	switch {
+	case s == "" || strings.ContainsAny(s, "*"):
+		return t, wrong("is not an origin")
+	case err == nil && (strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil):
+		return t, wrong("has more than an origin")
+	case isHost && err == nil && u.Port() != "":
+		return t, wrong("has a port and no scheme")
+	}
+	origin, _, err := robots.ParseURL(text)
+	if err != nil {
+		return t, wrong("is not an origin")
+	}
+	if isHost {
+		return Target{Host: origin.Host()}, nil
+	}
+	return Target{Origin: origin}, nil
+}
+
+// String returns the origin, the host, or "all sites".
+func (t Target) String() string {
+	if !t.Origin.IsZero() {
+		return t.Origin.String()
+	}
+	return cmp.Or(t.Host, "all sites")
+}
+
+func (t Target) has(o robots.Origin) bool {
+	return t == All || t.Origin == o || t.Origin.IsZero() && t.Host == o.Host()
+}
+
+// MarshalText returns the origin, or // and the host.
+func (t Target) MarshalText() ([]byte, error) {
+	if t.Origin.IsZero() {
+		return []byte("//" + t.Host), nil
+	}
+	return []byte(t.Origin.String()), nil
+}
+
+// UnmarshalText reads what MarshalText returned.
+func (t *Target) UnmarshalText(text []byte) error {
+	if host, isHost := strings.CutPrefix(string(text), "//"); isHost {
+		*t = Target{Host: host}
+		return nil
+	}
+	origin, _, err := robots.ParseURL(string(text))
+	*t = Target{Origin: origin}
+	return err
 }

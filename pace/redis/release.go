@@ -9,6 +9,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/internal/script"
 	"github.com/robotskit/robots/pace"
+	"github.com/robotskit/robots/pace/internal/queue"
 )
 
 // A release is the end of a permit with the result of its request.
@@ -27,7 +28,8 @@ const (
 	resultUsual
 	resultUnused
 
-	resultAgain = 4 // is added: the server might have noted the result already
+	resultAgain  = 4 // is added: the server might have noted the result already
+	resultForget = 8 // Retry-After and back-off are deleted
 )
 
 // appendTo encodes a release for release.lua.
@@ -74,7 +76,7 @@ func (l *Limiter) released(p pace.Permit, r pace.Result, err error) {
 	}
 	l.observe(pace.Event{Kind: kind, Origin: p.Origin, Result: r, Err: err})
 	if r.Unused {
-		l.signal(p.Origin)
+		l.queues.Wake(p.Origin)
 	}
 }
 
@@ -103,7 +105,7 @@ func (l *Limiter) unused(p pace.Permit) {
 	if id, err := parseID(p.ID); err == nil {
 		l.dropHeld(p.ID)
 		_ = l.send(context.WithoutCancel(l.closing), release{origin: p.Origin, id: id, result: pace.Result{Unused: true}, ended: clock()})
-		l.signal(p.Origin)
+		l.queues.Wake(p.Origin)
 	}
 }
 
@@ -163,7 +165,7 @@ func (p *pendingReleases) add(r release) {
 		p.list = slices.Delete(p.list, 0, maxPending/8)
 	}
 	p.list = append(p.list, r)
-	notify(p.wake)
+	queue.Notify(p.wake)
 }
 
 func (p *pendingReleases) sent(list []release) {

@@ -2,10 +2,10 @@
 -- memory is full too.
 --
 -- KEYS: of each permit the origin. ARGV[1], after what state.lua reads: of each permit its id
--- in 8 bytes, zeros for a fetch of robots.txt; doubles: how long ago the response ended, and the
+-- in 8 bytes, zeros for none, as of a fetch of robots.txt; doubles: how long ago the response ended, and the
 -- Retry-After; a byte for the result: 0 no sign of load, 1 overload, 2 as usual, 3 unused; 4
--- more if the server might have noted the result already. ARGV[2] is given
--- for a fetch. The reply is the time, and for a fetch the server.
+-- more if the server might have noted the result already; 8 to delete Retry-After and back-off.
+-- ARGV[2] is given if there is no permit. The reply is the time, and then the server too.
 for _, key in ipairs(KEYS) do
   local id, ago, wait, result, permit
   id, ago, wait, result, n = unpick('<c8ddB', arg, n)
@@ -25,6 +25,7 @@ for _, key in ipairs(KEYS) do
     end
     if wait > 0 then retry = max(retry, at + wait) end
   end
-  if permit or result < 3 then write(key) end
+  if result == 8 then retry, over, factor, shrink = 0, 0, 0, 0 end
+  if permit or result < 3 or result == 8 then write(key) end
 end
 return pack('<dc8', now, server or '\0\0\0\0\0\0\0\0')

@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"errors"
 	"net/netip"
 	"slices"
 	"sync"
@@ -11,6 +10,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/internal/script"
 	"github.com/robotskit/robots/pace"
+	"github.com/robotskit/robots/pace/internal/queue"
 )
 
 // A reservation is a start at an address.
@@ -41,7 +41,7 @@ func (l *Limiter) reserve(ctx context.Context, addr netip.Addr, fetch bool, notB
 		switch {
 		case r.err != nil:
 			return reservation{}, r.err
-		case !ok || len(rest) != 1:
+		case !ok || len(rest) != 17:
 			return reservation{}, script.ErrReply
 		case r.stepped:
 			continue
@@ -102,6 +102,8 @@ func (l *Limiter) Start(ctx context.Context, p pace.Permit, addr netip.Addr) err
 	if err != nil {
 		return err
 	}
+	ctx, cancel := l.open(ctx)
+	defer cancel()
 	h := l.heldPermit(p.ID)
 	r := pace.Request{Origin: p.Origin, Schedule: p.Schedule}
 	gap, _ := l.settings().At(addr)
@@ -134,7 +136,7 @@ func (l *Limiter) Start(ctx context.Context, p pace.Permit, addr netip.Addr) err
 			if deadline, limited := ctx.Deadline(); limited && due.After(deadline) {
 				return &pace.LateError{Permit: refuse(r, pace.CauseAddress, due)}
 			}
-			if err := l.sleepUntil(ctx, due); err != nil {
+			if err := sleepUntil(ctx, due); err != nil {
 				return waiting(p.Origin, err)
 			}
 		}
@@ -192,13 +194,10 @@ func (l *Limiter) missed(ctx context.Context, r pace.Request, again time.Time, e
 	return &pace.MissedError{Permit: refuse(r, pace.CauseDegraded, again), Err: err}
 }
 
-func (l *Limiter) sleepUntil(ctx context.Context, t time.Time) error {
+func sleepUntil(ctx context.Context, t time.Time) error {
 	for d := time.Until(t); d > 0; d = time.Until(t) {
-		if err := l.sleep(ctx, min(d, longestSleep), nil); err != nil {
+		if err := queue.Sleep(ctx, min(d, longestSleep), nil); err != nil {
 			return err
-		}
-		if l.closing.Err() != nil {
-			return errClosed
 		}
 	}
 	return nil
@@ -209,19 +208,15 @@ func (l *Limiter) sleepUntil(ctx context.Context, t time.Time) error {
 func (l *Limiter) StartFetch(ctx context.Context, o robots.Origin, addr netip.Addr) error {
 	_, gap := l.settings().At(addr)
 	var at reservation
+	ctx, cancel := l.open(ctx)
+	defer cancel()
 	for {
-		if ctx.Err() != nil {
-			return waiting(o, context.Cause(ctx))
-		}
-		if l.closing.Err() != nil {
-			return errClosed
-		}
 		var err error
 		if gap > 0 && !at.reserved {
 			at, err = l.reserve(ctx, addr, true, clock(), Forever)
 		}
 		if err == nil && at.reserved {
-			err = l.sleepUntil(ctx, at.start)
+			err = sleepUntil(ctx, at.start)
 			if err == nil && passed(at.sent) > startable {
 				var look reservation
 				if look, err = l.reserve(ctx, addr, true, clock(), -1); err == nil && look.since != at.since {
@@ -236,12 +231,13 @@ func (l *Limiter) StartFetch(ctx context.Context, o robots.Origin, addr netip.Ad
 			}
 		}
 		switch {
-		case errors.Is(err, errClosed), script.KindOf(err) == script.Refused:
+		case ctx.Err() != nil:
+			return waiting(o, context.Cause(ctx))
+		case script.KindOf(err) == script.Refused:
 			return err
-		case ctx.Err() == nil:
-			l.goDown(err)
-			_ = l.sleep(ctx, jittered(retryEvery), nil) // an end of the context is seen above
 		}
+		l.goDown(err)
+		_ = queue.Sleep(ctx, jittered(retryEvery), nil) // an end of the context is seen in the next round
 	}
 }
 
@@ -260,11 +256,4 @@ func (l *Limiter) refuseHeld(all []*decision) {
 			d.permit, d.decided = refuse(d.request, pace.CauseHeld, until), true
 		}
 	}
-}
-
-func latest(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }

@@ -24,7 +24,7 @@ local none = {}
 local permits -- none if there are none
 local name, written -- of the value
 local known -- it is neither lost nor old
-local last, retry, held -- the end of the last response, of a Retry-After, of a hold
+local last, retry -- the end of the last response, of a Retry-After
 local over, factor, shrink -- the last overload, the back-off and how much a good response reduces it
 local slowest -- interval
 
@@ -40,24 +40,24 @@ end
 -- that has expired counts as ended then; that of the worker gone ends when the worker did.
 local function site(key, gone, gone_for, timeout)
   local value, i = get(key)
-  local whole = value and #value >= 60 and #value % 28 == 4
+  local whole = value and #value >= 52 and #value % 28 == 24
   if whole then
-    name, written, last, retry, held, over, slowest, factor, shrink, i = unpick('<c8ddddddHH', value)
+    name, written, last, retry, over, slowest, factor, shrink, i = unpick('<c8dddddHH', value)
     -- A time is 0, or after 2001 and before 2286.
-    whole = written >= 1e15 and (last == 0 or last >= 1e15) and (retry == 0 or retry >= 1e15) and (held == 0 or held >= 1e15) and (over == 0 or over >= 1e15)
-      and slowest >= 0 and written + last + retry + held + over + slowest < 5e16 and factor <= 1024
+    whole = written >= 1e15 and (last == 0 or last >= 1e15) and (retry == 0 or retry >= 1e15) and (over == 0 or over >= 1e15)
+      and slowest >= 0 and written + last + retry + over + slowest < 5e16 and factor <= 1024
   end
   permits = none
   if not whole then
     name, written, known = nil, nil, false
-    last, retry, held, over, slowest, factor, shrink = 0, 0, 0, 0, 0, 0, 0
+    last, retry, over, slowest, factor, shrink = 0, 0, 0, 0, 0, 0
   else
     known = name == server and written <= now
     local by = moved(written)
     if by ~= 0 then
-      last, retry, held, over = last > 0 and last + by or 0, retry > 0 and retry + by or 0, held > 0 and held + by or 0, over > 0 and over + by or 0
+      last, retry, over = last > 0 and last + by or 0, retry > 0 and retry + by or 0, over > 0 and over + by or 0
     end
-    if #value > 60 then
+    if #value > 52 then
       permits = {}
       while i <= #value do
         local p = {}
@@ -84,12 +84,12 @@ end
 -- write keeps a state until it no longer counts, ten minutes at least. A script that does not
 -- know its server leaves it to the next one to find whether the state was old.
 local function write(key)
-  local till = max(now + 600000000, retry, held, last + slowest, factor > 0 and over + forget or 0)
+  local till = max(now + 600000000, retry, last + slowest, factor > 0 and over + forget or 0)
   local packed = ''
   for _, p in ipairs(permits) do
     till = max(till, p.start + p.lifetime * 1000 + slowest)
     packed = packed .. pack('<c8ddI4', p.id, p.start, p.before, p.lifetime)
   end
-  set(key, pack('<c8ddddddHH', server or name or '\0\0\0\0\0\0\0\0', not server and written or now, last, retry, held, over, slowest, factor, shrink) .. packed,
+  set(key, pack('<c8dddddHH', server or name or '\0\0\0\0\0\0\0\0', not server and written or now, last, retry, over, slowest, factor, shrink) .. packed,
     (till - now) / 1000 + 2)
 end

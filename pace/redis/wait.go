@@ -6,64 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/pace"
+	"github.com/robotskit/robots/pace/internal/queue"
 )
-
-// A queue holds the callers of Acquire at one origin in this process, in the order of
-// arrival, each with a channel that wakes it. Only the first calls the server.
-type queue []chan struct{}
-
-func (q queue) signal() {
-	if len(q) > 0 {
-		notify(q[0])
-	}
-}
-
-// notify puts a signal into a channel that holds at most one.
-func notify(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
-
-// waited reports whether a caller waits for an origin in this process.
-func (l *Limiter) waited(o robots.Origin) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.queues[o]) > 0
-}
-
-// signal wakes the first caller that waits for an origin.
-func (l *Limiter) signal(o robots.Origin) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.queues[o].signal()
-}
-
-// enter puts a caller at the end of the queue of an origin.
-func (l *Limiter) enter(o robots.Origin) (wake chan struct{}, first bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	wake = make(chan struct{}, 1)
-	l.queues[o] = append(l.queues[o], wake)
-	return wake, len(l.queues[o]) == 1
-}
-
-// leave removes a caller from the queue. If it was the first, the next is woken.
-func (l *Limiter) leave(o robots.Origin, wake chan struct{}) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	i := slices.Index(l.queues[o], wake)
-	q := slices.Delete(l.queues[o], i, i+1)
-	l.queues[o] = q
-	if len(q) == 0 {
-		delete(l.queues, o)
-	} else if i == 0 {
-		q.signal()
-	}
-}
 
 // claimAhead is how long before a start the first of a queue asks for it. Of many processes
 // that wait for one site the first to ask gets the start. The others learn so at different
@@ -93,7 +38,7 @@ func pauseFor(p pace.Permit, ahead, least time.Duration) (pause, next time.Durat
 // might have been stopped meanwhile.
 func (l *Limiter) sleepTo(ctx context.Context, p pace.Permit, wake <-chan struct{}) bool {
 	for d := time.Until(p.Start); d > 0; d = time.Until(p.Start) {
-		if l.sleep(ctx, d, wake) != nil {
+		if queue.Sleep(ctx, d, wake) != nil {
 			return false
 		}
 		if l.stopped(ctx) != nil {
@@ -103,21 +48,12 @@ func (l *Limiter) sleepTo(ctx context.Context, p pace.Permit, wake <-chan struct
 	return passed(p.Start) <= callLimit
 }
 
-// sleep returns at a signal of wake, after a time (0 for none), when the limiter is closed,
-// or with an error at the end of the context.
-func (l *Limiter) sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
-	var alarm <-chan time.Time
-	if d > 0 {
-		t := time.NewTimer(d)
-		defer t.Stop()
-		alarm = t.C
+// open returns a context that ends with errClosed when the limiter is closed.
+func (l *Limiter) open(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(l.closing, func() { cancel(errClosed) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
 	}
-	select {
-	case <-wake:
-	case <-alarm:
-	case <-l.closing.Done():
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	return nil
 }
