@@ -14,15 +14,9 @@ const slots = 16384
 // they know each other. Config has further lines for redis.conf.
 func StartCluster(t testing.TB, n int, config ...string) []*Server {
 	t.Helper()
-	return StartClusterOf(t, n, Options{Config: config})
-}
-
-// StartClusterOf is StartCluster of servers with options.
-func StartClusterOf(t testing.TB, n int, o Options) []*Server {
-	t.Helper()
 	nodes := make([]*Server, n)
 	for i := range nodes {
-		nodes[i] = startMember(t, o)
+		nodes[i] = startMember(t, config)
 		nodes[i].Do("CLUSTER", "ADDSLOTSRANGE", strconv.Itoa(i*slots/n), strconv.Itoa((i+1)*slots/n-1))
 		if i > 0 {
 			nodes[i].meet(nodes[0])
@@ -37,10 +31,9 @@ func StartClusterOf(t testing.TB, n int, o Options) []*Server {
 	return nodes
 }
 
-func startMember(t testing.TB, o Options) *Server {
+func startMember(t testing.TB, config []string) *Server {
 	t.Helper()
-	o.Config = append([]string{"cluster-enabled yes", "cluster-node-timeout 1000"}, o.Config...)
-	return Start(t, o)
+	return Start(t, Options{Config: append([]string{"cluster-enabled yes", "cluster-node-timeout 1000"}, config...)})
 }
 
 func (s *Server) meet(other *Server) {
@@ -52,7 +45,7 @@ func (s *Server) meet(other *Server) {
 // and all members know it, so that they elect it when the primary fails.
 func ReplicaOf(t testing.TB, nodes []*Server, of int, config ...string) *Server {
 	t.Helper()
-	r := startMember(t, Options{Config: config})
+	r := startMember(t, config)
 	r.meet(nodes[of])
 	id, own := nodes[of].Do("CLUSTER", "MYID"), r.Do("CLUSTER", "MYID")
 	for _, n := range nodes {

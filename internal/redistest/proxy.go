@@ -14,8 +14,8 @@ type Proxy struct {
 
 	listener net.Listener
 	mu       sync.Mutex
-	target   string // "" for none
-	conns    map[net.Conn]struct{}
+	target   string     // "" for none
+	conns    []net.Conn // to and from it
 }
 
 // NewProxy returns a proxy to a server's address. It ends with the test.
@@ -25,7 +25,7 @@ func NewProxy(t testing.TB, target string) *Proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Proxy{Addr: l.Addr().String(), listener: l, target: target, conns: map[net.Conn]struct{}{}}
+	p := &Proxy{Addr: l.Addr().String(), listener: l, target: target}
 	go p.serve()
 	t.Cleanup(func() {
 		l.Close()
@@ -40,9 +40,10 @@ func (p *Proxy) Switch(target string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.target = target
-	for c := range p.conns {
+	for _, c := range p.conns {
 		c.Close()
 	}
+	p.conns = nil
 }
 
 func (p *Proxy) serve() {
@@ -58,35 +59,17 @@ func (p *Proxy) serve() {
 func (p *Proxy) forward(client net.Conn) {
 	defer client.Close()
 	p.mu.Lock()
-	target := p.target
-	p.mu.Unlock()
-	if target == "" {
-		return
-	}
-	server, err := net.Dial("tcp", target)
+	server, err := net.Dial("tcp", p.target) // on this machine, so at once
 	if err != nil {
-		return
-	}
-	defer server.Close()
-	p.mu.Lock()
-	if p.target != target { // switched meanwhile
 		p.mu.Unlock()
 		return
 	}
-	p.conns[client], p.conns[server] = struct{}{}, struct{}{}
+	p.conns = append(p.conns, client, server)
 	p.mu.Unlock()
-	defer func() {
-		p.mu.Lock()
-		delete(p.conns, client)
-		delete(p.conns, server)
-		p.mu.Unlock()
+	defer server.Close()
+	go func() {
+		defer client.Close()
+		io.Copy(client, server)
 	}()
-	ended := make(chan struct{}, 2)
-	pipe := func(to, from net.Conn) {
-		io.Copy(to, from)
-		ended <- struct{}{}
-	}
-	go pipe(server, client)
-	go pipe(client, server)
-	<-ended
+	io.Copy(server, client)
 }

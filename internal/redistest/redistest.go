@@ -11,7 +11,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -150,40 +149,23 @@ func (s *Server) start() error {
 		cmd.Wait()
 		close(exited)
 	}()
-	limit := time.Now().Add(20 * time.Second)
-	for {
+	for limit := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		_, err := s.try("PING")
 		select {
-		case <-exited:
+		case <-exited: // the port of a cluster's bus may be another's
 			return fmt.Errorf("ended at once: %v", cmd.ProcessState)
 		default:
 		}
-		if c, err := net.Dial("tcp", s.Addr); err == nil {
-			c.Close()
-			break
+		// While a server reads its files it answers LOADING.
+		if reply, is := rueidis.IsRedisErr(err); err == nil || is && !strings.Contains(reply.Error(), "LOADING") {
+			s.cmd, s.exited = cmd, exited
+			return nil
 		}
 		if time.Now().After(limit) {
 			cmd.Process.Kill()
-			return errors.New("takes no connections")
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	s.cmd, s.exited = cmd, exited
-	// While a server reads its files it answers LOADING. One that listens can still end:
-	// the port of a cluster's bus may be another's.
-	for !s.o.TLS && time.Now().Before(limit) {
-		_, err := s.try("PING")
-		var lost *net.OpError
-		if loading := err != nil && strings.Contains(err.Error(), "LOADING"); !loading && !errors.As(err, &lost) && !errors.Is(err, io.EOF) {
-			break
-		}
-		select {
-		case <-exited:
-			s.cmd = nil
-			return fmt.Errorf("ended at once: %v", cmd.ProcessState)
-		case <-time.After(5 * time.Millisecond):
+			return err
 		}
 	}
-	return nil
 }
 
 // URL returns the server's address as a redis:// or rediss:// URL.

@@ -28,76 +28,49 @@ type Script struct {
 	text, sha1 string
 }
 
-func (s *Script) make() {
-	s.once.Do(func() {
-		s.text = s.Text()
-		sum := sha1.Sum([]byte(s.text))
-		s.sha1 = hex.EncodeToString(sum[:])
-	})
-}
-
-// SHA1 returns the name of the script.
-func (s *Script) SHA1() string {
-	s.make()
-	return s.sha1
-}
-
 // Run runs a script by its name, or by its text if the server does not know it.
 func (s *Script) Run(ctx context.Context, client rueidis.Client, keys, args []string) rueidis.RedisResult {
-	reply := s.ByName(ctx, client, keys, args)
-	if Says(reply.Error(), "NOSCRIPT") {
-		reply = s.ByText(ctx, client, keys, args)
-	}
-	return reply
-}
-
-// ByName runs a script that the server should know. If not, the error is NOSCRIPT.
-func (s *Script) ByName(ctx context.Context, client rueidis.Client, keys, args []string) rueidis.RedisResult {
-	return s.send(ctx, client, client.B().Evalsha().Sha1(s.SHA1()).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build())
-}
-
-// ByText runs a script by its text, after which the server knows it.
-func (s *Script) ByText(ctx context.Context, client rueidis.Client, keys, args []string) rueidis.RedisResult {
-	s.make()
-	return s.send(ctx, client, client.B().Eval().Script(s.text).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build())
+	return s.RunAll(ctx, client, []Call{{keys, args}})[0]
 }
 
 // A Call is the keys and the arguments of one run of a script.
 type Call struct{ Keys, Args []string }
 
-// RunAll runs a script several times, in one pipeline for each server. It is not sent again
-// if a connection breaks.
+// RunAll runs a script several times, in one pipeline for each server.
 func (s *Script) RunAll(ctx context.Context, client rueidis.Client, calls []Call) []rueidis.RedisResult {
-	if len(calls) == 1 {
-		return []rueidis.RedisResult{s.Run(ctx, client, calls[0].Keys, calls[0].Args)}
-	}
-	s.make()
-	cmds := make(rueidis.Commands, len(calls))
-	for i, c := range calls {
-		cmds[i] = client.B().Evalsha().Sha1(s.sha1).Numkeys(int64(len(c.Keys))).Key(c.Keys...).Arg(c.Args...).Build()
-	}
-	replies := client.DoMulti(ctx, cmds...)
+	s.once.Do(func() {
+		s.text = s.Text()
+		sum := sha1.Sum([]byte(s.text))
+		s.sha1 = hex.EncodeToString(sum[:])
+	})
+	replies := client.DoMulti(ctx, s.commands(calls, func(c Call) rueidis.Completed {
+		return client.B().Evalsha().Sha1(s.sha1).Numkeys(int64(len(c.Keys))).Key(c.Keys...).Arg(c.Args...).Build()
+	})...)
 	var unknown []int
-	cmds = nil
+	var again []Call
 	for i, c := range calls {
 		if Says(replies[i].Error(), "NOSCRIPT") {
-			unknown = append(unknown, i)
-			cmds = append(cmds, client.B().Eval().Script(s.text).Numkeys(int64(len(c.Keys))).Key(c.Keys...).Arg(c.Args...).Build())
+			unknown, again = append(unknown, i), append(again, c)
 		}
 	}
 	if len(unknown) > 0 {
-		for k, reply := range client.DoMulti(ctx, cmds...) {
+		for k, reply := range client.DoMulti(ctx, s.commands(again, func(c Call) rueidis.Completed {
+			return client.B().Eval().Script(s.text).Numkeys(int64(len(c.Keys))).Key(c.Keys...).Arg(c.Args...).Build()
+		})...) {
 			replies[unknown[k]] = reply
 		}
 	}
 	return replies
 }
 
-func (s *Script) send(ctx context.Context, client rueidis.Client, cmd rueidis.Completed) rueidis.RedisResult {
-	if s.Retry {
-		cmd = cmd.Pin().ToRetryable()
+func (s *Script) commands(calls []Call, command func(Call) rueidis.Completed) []rueidis.Completed {
+	cmds := make([]rueidis.Completed, len(calls))
+	for i, c := range calls {
+		if cmds[i] = command(c); s.Retry {
+			cmds[i] = cmds[i].Pin().ToRetryable()
+		}
 	}
-	return client.Do(ctx, cmd)
+	return cmds
 }
 
 // ErrReply is the error for a reply that no script sends.
@@ -169,14 +142,4 @@ func Prefix(prefix string) (string, error) {
 		return "", fmt.Errorf("the prefix %q has a brace, a space or a control character", prefix)
 	}
 	return prefix, nil
-}
-
-// Head returns the beginning of keys that are on one shard of a cluster: the prefix in braces, and
-// a colon.
-func Head(prefix string) (string, error) {
-	prefix, err := Prefix(prefix)
-	if err != nil {
-		return "", err
-	}
-	return "{" + prefix + "}:", nil
 }

@@ -3,6 +3,7 @@ package script_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -15,20 +16,19 @@ import (
 func TestRun(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	client := server.Client()
-	for _, s := range []*script.Script{
+	for i, s := range []*script.Script{
 		{Text: func() string { return "return KEYS[1] .. ARGV[1]" }},
 		{Text: func() string { return "return KEYS[1] .. ARGV[1] --" }, Retry: true},
 	} {
-		if err := s.ByName(t.Context(), client, []string{"a"}, []string{"b"}).Error(); !script.Says(err, "NOSCRIPT") {
-			t.Errorf("a script that the server does not know: %v", err)
-		}
 		for range 2 {
-			if got, err := s.Run(t.Context(), client, []string{"a"}, []string{"b"}).ToString(); got != "ab" || err != nil {
-				t.Errorf("%q, %v", got, err)
+			for _, r := range s.RunAll(t.Context(), client, []script.Call{{[]string{"a"}, []string{"b"}}}) {
+				if got, err := r.ToString(); got != "ab" || err != nil {
+					t.Errorf("%q, %v", got, err)
+				}
 			}
 		}
-		if got, err := s.ByName(t.Context(), client, []string{"a"}, []string{"c"}).ToString(); got != "ac" || err != nil {
-			t.Errorf("by its name: %q, %v", got, err)
+		if want, stats := fmt.Sprintf("cmdstat_eval:calls=%d,", i+1), server.Do("INFO", "commandstats"); !strings.Contains(stats, want) {
+			t.Errorf("%s, want %s", stats, want)
 		}
 	}
 }
@@ -61,12 +61,12 @@ func TestKind(t *testing.T) {
 	}
 }
 
-func TestHead(t *testing.T) {
+func TestPrefix(t *testing.T) {
 	for prefix, want := range map[string]string{
-		"": "{robots}:", "crawl": "{crawl}:", strings.Repeat("a", 64): "{" + strings.Repeat("a", 64) + "}:",
+		"": "robots", "crawl": "crawl", strings.Repeat("a", 64): strings.Repeat("a", 64),
 		"a b": "", "{a}": "", "a\x00": "", strings.Repeat("a", 65): "",
 	} {
-		if got, err := script.Head(prefix); got != want || (err == nil) != (want != "") {
+		if got, err := script.Prefix(prefix); got != want || (err == nil) != (want != "") {
 			t.Errorf("%q: %q, %v, want %q", prefix, got, err, want)
 		}
 	}
