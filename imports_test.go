@@ -49,9 +49,9 @@ var policy = map[string]row{
 	"cache/bolt":  {ours: []string{"", "fetch", "cache"}, mods: []string{"go.etcd.io/bbolt"}},
 	"cache/redis": {ours: []string{"", "fetch", "cache", "internal/script"}, mods: []string{"github.com/redis/rueidis"}},
 	"pace":        {ours: []string{"", "pace", "internal/duration"}},
-	"pace/redis":  {ours: []string{"", "pace", "internal/script"}, mods: []string{"github.com/redis/rueidis"}},
+	"pace/redis":  {ours: []string{"", "pace", "internal/duration", "internal/script"}, mods: []string{"github.com/redis/rueidis"}},
 	"polite":      {ours: []string{"", "fetch", "cache", "pace"}},
-	"fleet":       {ours: []string{"", "fetch", "cache", "pace", "internal/duration", "internal/script"}, mods: []string{"github.com/redis/rueidis"}},
+	"fleet":       {ours: []string{"", "fetch", "cache", "pace", "internal/script"}, mods: []string{"github.com/redis/rueidis"}},
 	"internal":    {ours: []string{"internal/freeport", "internal/proctest"}, mods: []string{"github.com/redis/rueidis", "golang.org/x/net/dns"}}, // servers for tests, and internal/script
 	"docs":        {std: []string{"embed"}},                                                                                                       // pages that a program shows
 	"cmd":         {ours: []string{"..."}, mods: []string{""}},
