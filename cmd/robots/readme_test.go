@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -63,7 +64,7 @@ func readmeOutput(t *testing.T, line string) string {
 	if args, ok := strings.CutPrefix(line, "curl http://127.0.0.1:8780"); ok {
 		path, body, _ := strings.Cut(args, " -d ")
 		// the Content-Type that curl -d sends
-		resp, err := http.Post(runServer(t).open+path, "application/x-www-form-urlencoded", strings.NewReader(strings.Trim(body, "'")))
+		resp, err := http.Post(runServer(t, "--store", filepath.Join(t.TempDir(), "serve.cache")).open+path, "application/x-www-form-urlencoded", strings.NewReader(strings.Trim(body, "'")))
 		if err != nil {
 			t.Fatal(err)
 		}
