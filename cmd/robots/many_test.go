@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -105,19 +104,6 @@ func traced(stderr string) (said string, heap int) {
 		}
 	}
 	return said, heap
-}
-
-// TestTraced: messages are separated from a trace that is truncated within a line, or that has
-// a message within a line.
-func TestTraced(t *testing.T) {
-	const slow = "robots check: 200 of 200 robots.txt fetched, 20 failed\n"
-	const word = "robots check: warning: a word\n"
-	const line = "gc 7 @0.052s 1%: 0.01+0.2+0.003 ms clock, 0.02+0/0.1/0.2+0.006 ms cpu, 4->5->2 MB, 4 MB goal, 0 MB stacks, 0 MB globals, 2 P\n"
-	for i := range line {
-		if said, heap := traced(line[:i] + slow + word + line[i:] + line[:i]); said != word || heap != 2 {
-			t.Errorf("%q: said %q, %d MiB", line[:i], said, heap)
-		}
-	}
 }
 
 // TestManyLargeFiles: whatever the size of the files, with --cache each site is requested once,
@@ -319,102 +305,6 @@ func TestLargeAnswers(t *testing.T) {
 	t.Logf("%d MiB", heap)
 	if heap == 0 || heap > most {
 		t.Errorf("a heap of %d MiB, want at most %d", heap, most)
-	}
-}
-
-// TestKilled: answers printed a second before a kill -9 are in the file of --cache.
-func TestKilled(t *testing.T) {
-	const sites = 20
-	l := newLarge(t, sites)
-	second := serveAt(t, "127.0.0.1:0", func(http.ResponseWriter, *http.Request) { time.Sleep(time.Second) })
-	file := filepath.Join(t.TempDir(), "cache")
-	args := []string{"check", "--allow-private", "--cache", file, "-"}
-	cmd, in, out := start(t, os.Stderr, args...)
-	answers := bufio.NewReader(out)
-	list := strings.Join(l.urls, "/\n") + "/\n"
-	for _, part := range []struct {
-		text string
-		n    int
-	}{{list, sites}, {second + "/\n", 1}} {
-		go func() { _, _ = io.WriteString(in, part.text) }()
-		for n := 0; n < part.n; {
-			line, err := answers.ReadString('\n')
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !strings.HasPrefix(line, stateIndent) {
-				n++
-			}
-		}
-	}
-	_ = cmd.Process.Kill()
-	_ = cmd.Wait()
-	l.requested.Store(0)
-	var said bytes.Buffer
-	run(t.Context(), args, strings.NewReader(list), io.Discard, &said)
-	if n := l.requested.Load(); n != 0 {
-		t.Errorf("%d of %d sites were requested again, %s", n, sites, &said)
-	}
-}
-
-// TestSlowSiteInBatch: a slow site delays the lines after it and none before it, even if all
-// arrived together.
-func TestSlowSiteInBatch(t *testing.T) {
-	quick, slow, _ := newPair(t)
-	_, in, out := start(t, os.Stderr, "check", "--batch", "--allow-private")
-	fmt.Fprintf(in, `{"id":1,"url":"%[1]s/"}`+"\n"+`{"id":2,"robots":"","url":"/"}`+"\n"+`{"id":3,"url":"%[2]s/"}`+"\n"+`{"id":4,"url":"%[1]s/"}`+"\n", quick, slow)
-	lines := make(chan string)
-	go func() {
-		for answers := bufio.NewReader(out); ; {
-			line, err := answers.ReadString('\n')
-			if err != nil {
-				return
-			}
-			lines <- line
-		}
-	}()
-	for id := 1; id <= 2; id++ {
-		select {
-		case line := <-lines:
-			if !strings.HasPrefix(line, fmt.Sprintf(`{"id":%d,"allowed":true`, id)) {
-				t.Errorf("got %s, want the answer to %d", line, id)
-			}
-		case <-time.After(time.Minute):
-			t.Fatalf("no answer to line %d while a later one waits for its site", id)
-		}
-	}
-}
-
-// TestSilentAddress: many sites on one address that never answer delay no site on another
-// address, although they come first.
-func TestSilentAddress(t *testing.T) {
-	const silent = 300 // who would take some minutes, 16 at a time
-	var in strings.Builder
-	for range silent {
-		l, err := net.Listen("tcp", "127.0.0.1:0") // connections are made, and nobody is there
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		fmt.Fprintf(&in, `{"url":"http://%s/"}`+"\n", l.Addr())
-	}
-	requested := make(chan struct{}, 1)
-	fmt.Fprintf(&in, `{"url":"%s/"}`+"\n", serveAt(t, "127.0.0.2:0", func(http.ResponseWriter, *http.Request) { requested <- struct{}{} }))
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	ended := make(chan int)
-	go func() {
-		var out bytes.Buffer
-		ended <- run(ctx, []string{"check", "--batch", "--allow-private"}, strings.NewReader(in.String()), &out, io.Discard)
-	}()
-	select {
-	case <-requested:
-	case <-time.After(time.Minute):
-		t.Error("the site on another address was not requested while the silent ones wait")
-	}
-	cancel()
-	if got := <-ended; got != exitBad {
-		t.Errorf("exit status %d, want that of an interrupted run", got)
 	}
 }
 

@@ -4,22 +4,16 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/robotskit/robots/cmd/internal/bulk"
 )
 
 // A pool works like an executable pool of ClickHouse: processes that stay open, each of which
@@ -167,135 +161,5 @@ func TestRowsEnd(t *testing.T) {
 	var said bytes.Buffer
 	if run(context.Background(), []string{"check", "--format", "tsv", "-f", os.DevNull, "/"}, strings.NewReader(""), io.Discard, &said); !strings.Contains(said.String(), "require --batch") {
 		t.Errorf("without --batch: %q", &said)
-	}
-}
-
-// TestContract: an array job, one run, and a pool with rows on standard input give the same
-// verdicts for the same shards.
-func TestContract(t *testing.T) {
-	dir := t.TempDir()
-	snapshot, sliced, whole := filepath.Join(dir, "snap"), filepath.Join(dir, "sliced"), filepath.Join(dir, "whole")
-	const examples = "../../examples/bulk/"
-	packing := bulk.PackOptions{Parts: 3}
-	inputs, err := packing.Inputs([]string{examples + "2026-05.warc.gz", examples + "2026-10.warc.gz"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := bulk.Pack(t.Context(), snapshot, bulk.JSONL, packing, inputs, bulk.RunOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	crawlers, err := os.Open(examples + "agents.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer crawlers.Close()
-	o := bulk.AskOptions{Dialects: []string{"rfc9309", "google"}}
-	if o.Agents, err = bulk.ReadAgents(crawlers); err != nil {
-		t.Fatal(err)
-	}
-	for folder, slices := range map[string][]bulk.Slice{sliced: {{Index: 0, Of: 3}, {Index: 1, Of: 3}, {Index: 2, Of: 3}}, whole: {{}}} {
-		for _, slice := range slices {
-			task, err := o.AskTask(folder, bulk.JSONL, snapshot)
-			if err == nil {
-				err = bulk.Run(t.Context(), task, bulk.RunOptions{Slice: slice})
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-
-	// Bodies of the snapshot, to repeat the questions of the rows.
-	bodies := map[string][]byte{}
-	sums := map[string]string{} // of bodies, by input and offset of the capture
-	tableLines(t, filepath.Join(snapshot, "bodies"), func(_ string, row map[string]any) {
-		body, err := base64.StdEncoding.DecodeString(row["body"].(string))
-		if err != nil {
-			t.Fatal(err)
-		}
-		bodies[row["sha256"].(string)] = body
-	})
-	place := func(row map[string]any) string { return fmt.Sprint(row["input"], row["warc_offset"]) }
-	tableLines(t, filepath.Join(snapshot, "captures"), func(_ string, row map[string]any) {
-		if row["truncated"] == false && row["outcome"] == "success" {
-			sums[place(row)] = row["sha256"].(string)
-		}
-	})
-	column := func(v any) string {
-		switch v := v.(type) {
-		case nil:
-			return `\N`
-		case float64:
-			return strconv.Itoa(int(v))
-		default:
-			return v.(string)
-		}
-	}
-	p := newPool(t, 2, true)
-	var checksums [3]map[string]string
-	for way, folder := range []string{sliced, whole} {
-		said, asked := map[string][]string{}, map[string][]string{} // by part
-		tableLines(t, filepath.Join(folder, "verdicts"), func(part string, row map[string]any) {
-			if body, ok := bodies[sums[place(row)]]; ok {
-				said[part] = append(said[part], strings.Join([]string{column(row["verdict"]), column(row["reason"]), column(row["line"]), `\N`}, "\t"))
-				asked[part] = append(asked[part], rowOf(body, row["agent"].(string), row["dialect"].(string), row["path"].(string)))
-			}
-		})
-		checksums[way] = checksumsOf(said)
-		if way > 0 {
-			continue
-		}
-		for part, rows := range asked {
-			var answers []string
-			for chunk := range slices.Chunk(rows, 100) {
-				some, err := p.ask(chunk)
-				if err != nil {
-					t.Fatal(err)
-				}
-				answers = append(answers, some...)
-			}
-			asked[part] = answers
-		}
-		checksums[2] = checksumsOf(asked)
-	}
-	p.end()
-	if len(checksums[0]) < 2 {
-		t.Fatalf("%d shards have answers", len(checksums[0]))
-	}
-	for part, sum := range checksums[0] {
-		if checksums[1][part] != sum || checksums[2][part] != sum {
-			t.Errorf("%s: by shares %s, in one %s, by a pool %s", part, sum, checksums[1][part], checksums[2][part])
-		}
-	}
-	t.Logf("%d shards: equal checksums", len(checksums[0]))
-}
-
-func checksumsOf(rows map[string][]string) map[string]string {
-	sums := map[string]string{}
-	for part, lines := range rows {
-		sums[part] = fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(lines, "\n"))))
-	}
-	return sums
-}
-
-// tableLines calls fn with the rows of all parts of a table in JSON Lines.
-func tableLines(t *testing.T, folder string, fn func(part string, row map[string]any)) {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(folder, "*.jsonl"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%s has no parts: %v", folder, err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range bytes.Lines(text) {
-			var row map[string]any
-			if err := json.Unmarshal(line, &row); err != nil {
-				t.Fatal(err)
-			}
-			fn(filepath.Base(file), row)
-		}
 	}
 }
