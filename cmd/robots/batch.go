@@ -57,10 +57,10 @@ type batchRun struct {
 	live        *live // nil with -f
 	defaults    batch.Defaults
 	warnings    agentWarnings
-	rows        bool         // columns with tabs between, not JSON
-	headers     bool         // a line with the number of rows precedes each chunk
-	bodies      batch.Bodies // of rows
-	left        int          // rows of the chunk at hand
+	rows        bool          // columns with tabs between, not JSON
+	headers     bool          // a line with the number of rows precedes each chunk
+	bodies      *batch.Bodies // of rows
+	left        int           // rows of the chunk at hand
 	order, work chan *job
 	budget      *semaphore.Weighted
 	quit        chan struct{} // closed when the writer has ended
@@ -74,6 +74,7 @@ func runBatch(ctx context.Context, f *judgeFlags, headers bool) (int, error) {
 	b := &batchRun{
 		judgeFlags: f,
 		headers:    headers,
+		bodies:     batch.NewBodies(),
 		order:      make(chan *job, budgetUnits),
 		work:       make(chan *job, budgetUnits),
 		budget:     semaphore.NewWeighted(budgetUnits),
@@ -89,7 +90,7 @@ func runBatch(ctx context.Context, f *judgeFlags, headers bool) (int, error) {
 	for range runtime.GOMAXPROCS(0) {
 		go func() {
 			a := batch.NewAnswerer(&b.defaults)
-			a.Bodies = &b.bodies
+			a.Bodies = b.bodies
 			for j := range b.work {
 				b.answer(ctx, j, a)
 			}

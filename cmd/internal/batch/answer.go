@@ -2,10 +2,9 @@ package batch
 
 import (
 	"bytes"
-	"encoding/base64"
+	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 	"unicode/utf8"
 
@@ -25,11 +24,9 @@ type Answerer struct {
 
 	last Last // answer
 
-	text  []byte       // the member robots or robots_b64 of the last line that has one, nil if none
-	coded bool         // it was robots_b64
-	limit int          // bytes of it that can count, 0 for all
-	body  []byte       // its value, as far as it can count
-	file  *robots.File // parsed, once it is used again
+	robots, robotsB64 []byte       // the members of the last line that has one of them
+	body              []byte       // the file
+	file              *robots.File // parsed, once it is used again
 
 	rules *ask.RuleSet // made from
 	from  basis
@@ -162,13 +159,11 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 	if from.maxBytes, err = a.limitOf(q); err != nil {
 		return dst, err
 	}
-	at, err := a.timeOf(q)
+	at, err := q.time()
 	if err != nil {
 		return dst, err
 	}
-	if at.IsZero() {
-		at = now
-	}
+	at = cmp.Or(at, a.At, now)
 	if from.user, err = a.userOf(q); err != nil {
 		return dst, err
 	}
@@ -176,51 +171,36 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 		return dst, fail(BadURL, errors.New("url is missing"))
 	}
 	fetched := a.fetches(q)
-	url, path := q.text, q.path
-	if !q.split || d.Escapes == robots.EscapesRaw {
-		var ok bool
-		if url, ok = q.string(q.url); !ok {
-			return dst, fail(BadURL, errors.New("url is not a string"))
-		}
-		if _, path, err = ask.URL(d, url, fetched); err != nil {
-			return dst, fail(BadURL, err)
-		}
+	url, ok := q.string(q.url)
+	if !ok {
+		return dst, fail(BadURL, errors.New("url is not a string"))
 	}
-	tokens, heard := a.heard[heardAgent{d.Name, string(q.agent)}]
-	if !heard {
-		if tokens, err = a.tokensOf(q, d); err != nil {
-			return dst, err
-		}
+	_, path, err := ask.URL(d, url, fetched)
+	if err != nil {
+		return dst, fail(BadURL, err)
 	}
-	once := false
-	switch {
-	case !fetched: // its verdicts do not depend on the time
-		limit := d.MaxFileBytes
-		if from.maxBytes > 0 {
-			limit = from.maxBytes
-		}
-		from.File, err = a.fileOf(q, limit)
-		once = from.File == nil
-	case r == nil:
-		err = fail(Pending, errors.New("its robots.txt is not there"))
-	default:
-		from.Record, from.at = r, at
-	}
+	tokens, err := a.hear(q, d)
 	if err != nil {
 		return dst, err
 	}
-	if q.agent != nil && !heard {
-		a.hear(q.agent, tokens, d)
-	}
 	switch {
-	case once && from.maxBytes != 0 && !from.user:
+	case !fetched: // its verdicts do not depend on the time
+		if from.File, err = a.fileOf(q); err != nil {
+			return dst, err
+		}
+	case r == nil:
+		return dst, fail(Pending, errors.New("its robots.txt is not there"))
+	default:
+		from.Record, from.at = r, at
+	}
+	if once := from.File == nil && !fetched; once && from.maxBytes != 0 && !from.user {
 		if from.maxBytes > 0 {
 			d.MaxFileBytes = from.maxBytes
 		}
 		start := len(dst)
 		dst = robots.AppendJSON(dst, a.body, d, path, tokens...)
 		a.last = Last{Answered: true, Allowed: bytes.HasPrefix(dst[start:], []byte(`"allowed":true`))}
-	default:
+	} else {
 		if once {
 			a.file = robots.Parse(a.body)
 			from.File = a.file
@@ -244,59 +224,45 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 	return robots.AppendQuoted(dst, url), nil
 }
 
-// hear reports the tokens of a member agent, and keeps them.
-func (a *Answerer) hear(agent []byte, tokens []string, d robots.Dialect) {
+// hear returns the tokens of a question, and reports and keeps those of a new member agent.
+func (a *Answerer) hear(q *Question, d robots.Dialect) ([]string, error) {
+	tokens, known := a.heard[heardAgent{d.Name, string(q.agent)}]
+	if known {
+		return tokens, nil
+	}
+	tokens, err := a.tokensOf(q, d)
+	if err != nil || q.agent == nil {
+		return tokens, err
+	}
 	if a.Heard != nil {
 		for _, t := range tokens {
 			a.Heard(t, d)
 		}
 	}
-	if len(agent) > maxHeard {
-		return
-	}
 	if a.heard == nil || len(a.heard) == mostHeard {
 		a.heard = map[heardAgent][]string{}
 	}
-	a.heard[heardAgent{d.Name, string(agent)}] = tokens
+	if len(q.agent) <= maxHeard {
+		a.heard[heardAgent{d.Name, string(q.agent)}] = tokens
+	}
+	return tokens, nil
 }
 
 // fileOf returns the file of a question: that of the defaults, or its own if the line before
-// had it too. Of a new one it keeps the body and returns nil. It keeps one byte more than the
-// limit, to show that the file is longer.
-func (a *Answerer) fileOf(q *Question, limit int) (*robots.File, error) {
-	text, name := q.robots, "robots"
-	if q.row && q.robotsB64 != nil {
-		return a.Bodies.file(q.robotsB64, limit)
-	}
+// had it too. Of a new one it keeps the body and returns nil.
+func (a *Answerer) fileOf(q *Question) (_ *robots.File, err error) {
 	switch {
-	case q.robots != nil && q.robotsB64 != nil:
-		return nil, errors.New("robots and robots_b64 are both set: use one")
-	case q.robotsB64 != nil:
-		text, name = q.robotsB64, "robots_b64"
-	case q.robots == nil:
+	case q.row && q.robotsB64 != nil:
+		return a.Bodies.file(q.robotsB64)
+	case q.robots == nil && q.robotsB64 == nil:
 		return a.File, nil // as fetches is false
-	}
-	coded := q.robotsB64 != nil
-	if a.text != nil && a.coded == coded && a.limit == limit && bytes.Equal(a.text, text) {
+	case a.body != nil && bytes.Equal(a.robots, q.robots) && bytes.Equal(a.robotsB64, q.robotsB64):
 		if a.file == nil {
 			a.file = robots.Parse(a.body)
 		}
 		return a.file, nil
 	}
-	value, ok := decodeString(text)
-	if !ok {
-		return nil, errors.New(name + " is not a string")
-	}
-	body := []byte(value)
-	if coded {
-		var err error
-		if body, err = base64.StdEncoding.DecodeString(value); err != nil {
-			return nil, fmt.Errorf("robots_b64 is not base64: %w", err)
-		}
-	}
-	if limit > 0 && len(body)-1 > limit {
-		body = body[:limit+1]
-	}
-	a.file, a.text, a.coded, a.limit, a.body = nil, text, coded, limit, body
-	return nil, nil
+	a.file, a.robots, a.robotsB64 = nil, q.robots, q.robotsB64
+	a.body, err = q.body()
+	return nil, err
 }

@@ -64,12 +64,8 @@ func (d *Defaults) Site(q *Question) (site robots.Origin, fetched bool) {
 		return site, false
 	}
 	text, _ := q.string(q.url)
-	site, path, err := ask.URL(robots.RFC9309, text, true)
-	if err != nil {
-		return site, false
-	}
-	q.split, q.text, q.path = true, text, path
-	return site, true
+	site, _, err := ask.URL(robots.RFC9309, text, true)
+	return site, err == nil
 }
 
 func (d *Defaults) fetches(q *Question) bool {

@@ -22,49 +22,23 @@ func Members(text []byte, f func(name string, value []byte)) (object, valid bool
 		_, err := d.ReadValue()
 		return false, err == nil && atEnd(d)
 	}
-	ok := eachMember(d, func(name string, value []byte) bool {
+	for _, err := d.ReadToken(); err == nil && d.PeekKind() == '"'; {
+		var token jsontext.Token
+		token, err = d.ReadToken()
+		name := token.String() // holds until the next call
+		value, failed := d.ReadValue()
+		if err != nil || failed != nil {
+			return true, false
+		}
 		f(name, value)
-		return true
-	})
-	return true, ok && atEnd(d)
+	}
+	_, err := d.ReadToken()
+	return true, err == nil && atEnd(d)
 }
 
 func atEnd(d *jsontext.Decoder) bool {
 	_, err := d.ReadToken()
 	return errors.Is(err, io.EOF)
-}
-
-// Member returns the JSON text of the first member with a name, nil if there is none. It reads
-// no further, and reports whether the text is an object up to there.
-func Member(text []byte, name string) (value []byte, ok bool) {
-	ok = eachMember(newDecoder(text), func(n string, v []byte) bool {
-		if n == name {
-			value = v
-		}
-		return n != name
-	})
-	return value, ok
-}
-
-// eachMember calls f with each member of an object until f returns false, and reports whether
-// there is an object up to there.
-func eachMember(d *jsontext.Decoder, f func(name string, value []byte) bool) bool {
-	if open, err := d.ReadToken(); err != nil || open.Kind() != '{' {
-		return false
-	}
-	for d.PeekKind() == '"' {
-		token, err := d.ReadToken()
-		name := token.String() // holds until the next call
-		value, failed := d.ReadValue()
-		if err != nil || failed != nil {
-			return false
-		}
-		if !f(name, value) {
-			return true
-		}
-	}
-	_, err := d.ReadToken()
-	return err == nil
 }
 
 // Elements calls f with the JSON text of each element of a list, and returns false if the

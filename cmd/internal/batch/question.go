@@ -2,10 +2,12 @@ package batch
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,40 +24,20 @@ type Question struct {
 
 	row bool  // the members are values (ReadRow), and a row answers
 	bad error // what is wrong with the line as a whole
-
-	// Set by Defaults.Site, so that a URL is parsed once: the value of url and its path, which
-	// is the same in all dialects that parse URLs.
-	split bool
-	text  string
-	path  robots.Path
 }
 
 // Bad is the question of a line that cannot be read, and so has no id.
 func Bad(code Code, err error) Question { return Question{bad: fail(code, err)} }
 
+var memberNames = []string{"id", "robots", "robots_b64", "agent", "url", "dialect", "max_bytes", "at", "user_initiated"}
+
 // member returns where a member is kept, nil for an unknown name.
 func (q *Question) member(name string) *[]byte {
-	switch name {
-	case "id":
-		return &q.id
-	case "robots":
-		return &q.robots
-	case "robots_b64":
-		return &q.robotsB64
-	case "agent":
-		return &q.agent
-	case "url":
-		return &q.url
-	case "dialect":
-		return &q.dialect
-	case "max_bytes":
-		return &q.maxBytes
-	case "at":
-		return &q.at
-	case "user_initiated":
-		return &q.userInitiated
+	i := slices.Index(memberNames, name)
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return [...]*[]byte{&q.id, &q.robots, &q.robotsB64, &q.agent, &q.url, &q.dialect, &q.maxBytes, &q.at, &q.userInitiated}[i]
 }
 
 // string returns the value of a member, false if it is not a string.
@@ -105,7 +87,7 @@ func jsonError(line []byte) error {
 // other letter case or, if it is long, with one edit. One edit away from url and id are uri and
 // uid, which other programs use.
 func memberMeant(name string) string {
-	for _, known := range []string{"id", "url", "at", "agent", "robots", "robots_b64", "dialect", "max_bytes", "user_initiated"} {
+	for _, known := range memberNames {
 		if strings.EqualFold(name, known) || len(known) > len("url") && max(len(name)-len(known), len(known)-len(name)) < utf8.UTFMax && ask.Edits(name, known) == 1 {
 			return known
 		}
@@ -113,17 +95,59 @@ func memberMeant(name string) string {
 	return ""
 }
 
-// timeOf returns the time at which a question is judged, zero for now.
-func (d *Defaults) timeOf(q *Question) (time.Time, error) {
+// body returns the file in a question, of which it has a member. It is not nil.
+func (q *Question) body() ([]byte, error) {
+	text, name := q.robots, "robots"
+	if q.robotsB64 != nil {
+		if text, name = q.robotsB64, "robots_b64"; q.robots != nil {
+			return nil, errors.New("robots and robots_b64 are both set: use one")
+		}
+	}
+	value, ok := decodeString(text)
+	if !ok {
+		return nil, errors.New(name + " is not a string")
+	}
+	if q.robotsB64 == nil {
+		return []byte(value), nil
+	}
+	body, err := base64.StdEncoding.DecodeString(value)
+	if err != nil {
+		return nil, fmt.Errorf("robots_b64 is not base64: %w", err)
+	}
+	return body, nil
+}
+
+// Kept returns the members of a line that archives a robots.txt: the URL of its site, the body,
+// and the time in the member at, zero without one. It ignores all other members.
+func (q *Question) Kept() (url string, body []byte, at time.Time, err error) {
+	switch {
+	case q.bad != nil:
+		return "", nil, at, q.bad
+	case q.url == nil:
+		return "", nil, at, errors.New("url is missing")
+	case q.robots == nil && q.robotsB64 == nil:
+		return "", nil, at, errors.New("robots and robots_b64 are both missing")
+	}
+	url, ok := decodeString(q.url)
+	if !ok {
+		return "", nil, at, errors.New("url is not a string")
+	}
+	if at, err = q.time(); err == nil {
+		body, err = q.body()
+	}
+	return url, body, at, err
+}
+
+// time returns the time at which a question is judged, zero without one.
+func (q *Question) time() (at time.Time, err error) {
 	if q.at == nil {
-		return d.At, nil
+		return at, nil
 	}
 	text, ok := decodeString(q.at)
 	if !ok {
-		return time.Time{}, errors.New("at is not a string")
+		return at, errors.New("at is not a string")
 	}
-	at, err := ask.Time(text)
-	if err != nil {
+	if at, err = ask.Time(text); err != nil {
 		return at, fmt.Errorf("at %w", err)
 	}
 	return at, nil

@@ -2,15 +2,15 @@ package batch
 
 import (
 	"bytes"
-	"container/list"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+	"sync/atomic"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/robotskit/robots"
 )
 
@@ -80,29 +80,18 @@ func unescape(text []byte) []byte {
 	return value
 }
 
+var escaper = strings.NewReplacer("\x00", `\0`, "\b", `\b`, "\f", `\f`, "\n", `\n`, "\r", `\r`, "\t", `\t`, `\`, `\\`)
+
 // appendEscaped appends a value as a column has it.
-func appendEscaped(dst []byte, value string) []byte {
-	for i := range len(value) {
-		c := value[i]
-		if at := strings.IndexByte("\x00\b\f\n\r\t\\", c); at >= 0 {
-			dst = append(dst, '\\', `0bfnrt\`[at])
-			continue
-		}
-		dst = append(dst, c)
-	}
-	return dst
-}
+func appendEscaped(dst []byte, value string) []byte { return append(dst, escaper.Replace(value)...) }
 
 // appendRow appends a verdict: verdict, reason, line, error.
 func appendRow(dst []byte, v robots.Verdict) []byte {
-	dst = append(append(dst, v.Word()...), '\t')
-	dst = append(append(dst, v.Reason.String()...), '\t')
-	if v.Rule.IsZero() {
-		dst = append(dst, null...)
-	} else {
-		dst = strconv.AppendInt(dst, int64(v.Rule.Line()), 10)
+	line := null
+	if !v.Rule.IsZero() {
+		line = strconv.Itoa(v.Rule.Line())
 	}
-	return append(dst, "\t"+null...)
+	return fmt.Appendf(dst, "%s\t%s\t%s\t%s", v.Word(), v.Reason, line, null)
 }
 
 // appendRowError appends what is wrong with a row.
@@ -110,23 +99,11 @@ func appendRowError(dst []byte, err error) []byte {
 	return appendEscaped(append(dst, null+"\t"+null+"\t"+null+"\t"...), err.Error())
 }
 
-// Bodies caches the parsed files of rows by hash. The zero value is ready for use. It is safe
-// for concurrent use.
+// Bodies caches the parsed files of rows by a hash of their base64. It is safe for concurrent
+// use.
 type Bodies struct {
-	mu    sync.Mutex
-	known map[bodyKey]*list.Element // of kept
-	order list.List                 // most recently used first
-	bytes int
-}
-
-type bodyKey struct {
-	sum   [sha256.Size]byte // of its base64
-	limit int
-}
-
-type body struct {
-	key  bodyKey
-	file *robots.File
+	known *lru.Cache[[sha256.Size]byte, *robots.File]
+	bytes atomic.Int64
 }
 
 // Limits of the cache, in files and in bytes.
@@ -135,40 +112,31 @@ const (
 	mostBodyBytes = 32 << 20
 )
 
-// file returns the file of a row, read up to a limit in bytes, 0 for none.
-func (b *Bodies) file(text []byte, limit int) (*robots.File, error) {
-	key := bodyKey{sha256.Sum256(text), limit}
-	b.mu.Lock()
-	if e := b.known[key]; e != nil {
-		b.order.MoveToFront(e)
-		b.mu.Unlock()
-		return e.Value.(*body).file, nil
+// NewBodies returns an empty cache.
+func NewBodies() *Bodies {
+	b := &Bodies{}
+	b.known, _ = lru.NewWithEvict(mostBodies, func(_ [sha256.Size]byte, f *robots.File) { b.bytes.Add(-int64(len(f.Bytes()))) }) // the size is valid
+	return b
+}
+
+// file returns the file of a row.
+func (b *Bodies) file(text []byte) (*robots.File, error) {
+	key := sha256.Sum256(text)
+	if file, ok := b.known.Get(key); ok {
+		return file, nil
 	}
-	b.mu.Unlock()
 	raw, err := base64.StdEncoding.AppendDecode(nil, text)
 	if err != nil {
 		return nil, fmt.Errorf("robots_b64 is not base64: %w", err)
-	}
-	if limit > 0 && len(raw)-1 > limit {
-		raw = bytes.Clone(raw[:limit+1]) // one more shows that there are more
 	}
 	file := robots.Parse(raw)
 	if len(raw) > maxRemembered {
 		return file, nil
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.known == nil {
-		b.known = map[bodyKey]*list.Element{}
-	}
-	if b.known[key] != nil { // another did it meanwhile
-		return file, nil
-	}
-	b.known[key] = b.order.PushFront(&body{key, file})
-	for b.bytes += len(file.Bytes()); len(b.known) > mostBodies || b.bytes > mostBodyBytes; {
-		last := b.order.Remove(b.order.Back()).(*body)
-		delete(b.known, last.key)
-		b.bytes -= len(last.file.Bytes())
+	if known, _ := b.known.ContainsOrAdd(key, file); !known {
+		for n := b.bytes.Add(int64(len(raw))); n > mostBodyBytes; n = b.bytes.Load() {
+			b.known.RemoveOldest()
+		}
 	}
 	return file, nil
 }
