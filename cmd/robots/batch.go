@@ -140,7 +140,7 @@ func (b *batchRun) open(ctx context.Context) error {
 		b.live, err = newLive(b.command, &b.site, dialectsOf(list), b.maxBytes)
 	} else {
 		var named []ask.Source
-		if named, b.live, err = b.named(ctx, &b.site, list, b.maxBytes, b.file); err == nil {
+		if named, b.live, err = b.named(ctx, &b.site, dialectsOf(list), b.maxBytes, b.file); err == nil {
 			b.defaults.File = named[0].File
 		}
 	}

@@ -32,7 +32,7 @@ func (c *crawlersCommand) judge(ctx context.Context, name string) (int, error) {
 	if err != nil {
 		return exitBad, err
 	}
-	named, live, err := c.named(ctx, &c.site, j.crawlers, noLimit, name)
+	named, live, err := c.named(ctx, &c.site, dialectsOf(j.crawlers), noLimit, name)
 	if err != nil {
 		return exitBad, err
 	}

@@ -3,10 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,7 +31,6 @@ type differ struct {
 	tokens     map[string][]string // of each of the agents
 	dialect    string
 	dialects   []robots.Dialect
-	auto       bool   // each crawler is compared in its own dialect
 	dialectsOf string // the file of --dialects
 	urls       string // the file of --urls
 	failOn     string
@@ -41,8 +38,8 @@ type differ struct {
 	budget     int           // steps per direction
 	limit      int           // changes shown per crawler and direction, 0 for all
 
-	names    [2]string // of the old and the new file, as given
-	sections []section
+	name     string // of the new file, as given
+	sections []*section
 	read     int // URLs of --urls
 }
 
@@ -155,7 +152,7 @@ func (s *section) sides() [2]string {
 // A crawler is what changes for one crawler.
 type crawler struct {
 	name     string
-	dialect  string // of the new file
+	dialects [2]robots.Dialect
 	rules    [2]*robots.Rules
 	shared   *comparison // by all crawlers with equal rules
 	declared []declaredChange
@@ -197,22 +194,20 @@ func (d *differ) diff(ctx context.Context) (int, error) {
 	if d.dialectsOf != "" {
 		names = []string{d.dialectsOf}
 	}
-	var list []Crawler
-	for _, one := range d.dialects {
-		list = append(list, Crawler{Name: anyCrawler, Tokens: []string{anyCrawler}, Dialect: one})
-	}
-	sources, live, err := d.known(ctx, &d.site, list, noLimit, names...)
+	sources, live, err := d.known(ctx, &d.site, d.dialects, noLimit, names...)
 	if err != nil {
 		return exitBad, err
 	}
 	defer live.close()
-	d.names = [2]string{names[0], names[len(names)-1]}
+	d.name = names[len(names)-1]
 	for _, a := range d.agents {
 		d.warnCrawlers([]Crawler{{Name: a, Tokens: d.tokens[a], Dialect: d.dialects[0]}}, nil)
 	}
-	pair := [2]source{sources[0], sources[len(sources)-1]}
-	if d.compareAll(ctx, pair); ctx.Err() != nil {
-		return exitBad, errInterrupted
+	for _, s := range d.pairs() {
+		d.sections = append(d.sections, s)
+		if d.compare(ctx, s, [2]source{sources[0], sources[len(sources)-1]}); ctx.Err() != nil {
+			return exitBad, errInterrupted
+		}
 	}
 	if err := d.countURLs(); err != nil {
 		return exitBad, err
@@ -244,12 +239,11 @@ func (d *differ) check() error {
 	case len(d.args) > 2:
 		return fmt.Errorf("unexpected argument %q after two files", clip(d.args[2]))
 	}
-	d.auto = d.dialect == ask.AutoDialect && !d.given("dialects")
 	switch {
-	case d.auto:
-		d.dialects = autoDialects
-	case d.dialect == ask.AutoDialect:
+	case d.dialect == ask.AutoDialect && d.given("dialects"):
 		d.dialects = []robots.Dialect{robots.RFC9309}
+	case d.dialect == ask.AutoDialect:
+		d.dialects = autoDialects
 	case d.dialect == allDialects:
 		d.dialects = robots.Dialects()
 	default:
@@ -276,106 +270,68 @@ func (d *differ) check() error {
 // autoDialects are the dialects that the directory has for crawlers.
 var autoDialects = []robots.Dialect{robots.RFC9309, robots.Google, robots.Bing, robots.Yandex, robots.Seznam}
 
-// compareAll compares a pair of files in all dialects, until the context ends.
-func (d *differ) compareAll(ctx context.Context, pair [2]source) {
-	for _, p := range d.pairs() {
+// pairs returns the sections, without the comparison.
+func (d *differ) pairs() (list []*section) {
+	switch {
+	case d.dialectsOf != "":
+		old := d.dialects[0]
+		for _, other := range []robots.Dialect{robots.Google, robots.GoogleCPP, robots.Seznam, robots.Bing, robots.Yandex, robots.RFC9309} {
+			if other.Name != old.Name {
+				list = append(list, &section{old: old, new: other})
+			}
+		}
+	case d.dialect == ask.AutoDialect:
+		list = []*section{{old: robots.RFC9309, new: robots.RFC9309, auto: true}}
+	default:
+		for _, one := range d.dialects {
+			list = append(list, &section{old: one, new: one})
+		}
+	}
+	return list
+}
+
+// compare compares a pair of files for every crawler, until the context ends. Crawlers with
+// equal rules on both sides share a comparison, and those in the same groups what is declared.
+func (d *differ) compare(ctx context.Context, s *section, pair [2]source) {
+	rulesOf := func(side int) func(robots.Dialect) *robots.Rules {
+		return func(dialect robots.Dialect) *robots.Rules { return d.rules(pair[side], dialect, d.std.now(), nil) }
+	}
+	s.crawlers = d.crawlers(s, func(side int, dialect robots.Dialect) []string {
+		return rulesOf(side)(dialect).File().Crawlers(dialect)
+	})
+	for side := range pair {
+		var all robots.Crawlers // those in the same groups share their rules
+		for _, c := range s.crawlers {
+			all.Add(c.dialects[side], d.tokensOf(c.name)...)
+		}
+		for i, r := range all.RulesBy(rulesOf(side)) {
+			s.crawlers[i].rules[side] = r
+		}
+	}
+	compared := map[[2]string]*comparison{}
+	made := map[[2]*robots.Rules]*crawler{}
+	for _, c := range s.crawlers {
 		if ctx.Err() != nil {
 			return
 		}
-		d.sections = append(d.sections, d.compare(pair, p[0], p[1]))
-	}
-	if d.auto {
-		d.joinSections()
-	}
-}
-
-// joinSections makes one section of those for the dialects of the crawlers.
-func (d *differ) joinSections() {
-	all := section{old: robots.RFC9309, new: robots.RFC9309, auto: true}
-	for _, s := range d.sections {
-		all.crawlers = append(all.crawlers, s.crawlers...)
-	}
-	order := func(c *crawler) (int, string) {
-		if i := slices.Index(d.agents, c.name); i >= 0 {
-			return i, ""
-		}
-		return len(d.agents), strings.TrimPrefix(c.name, anyCrawler)
-	}
-	slices.SortStableFunc(all.crawlers, func(a, b *crawler) int {
-		i, x := order(a)
-		j, y := order(b)
-		return cmp.Or(i-j, strings.Compare(x, y))
-	})
-	d.sections = []section{all}
-}
-
-// pairs returns the dialects of the old and the new file.
-func (d *differ) pairs() (pairs [][2]robots.Dialect) {
-	if d.dialectsOf == "" {
-		for _, one := range d.dialects {
-			pairs = append(pairs, [2]robots.Dialect{one, one})
-		}
-		return pairs
-	}
-	old := d.dialects[0]
-	for _, other := range []robots.Dialect{robots.Google, robots.GoogleCPP, robots.Seznam, robots.Bing, robots.Yandex, robots.RFC9309} {
-		if other.Name != old.Name {
-			pairs = append(pairs, [2]robots.Dialect{old, other})
-		}
-	}
-	return pairs
-}
-
-// compare compares a pair of files for every crawler. Crawlers with equal rules on both
-// sides share a comparison, and those in the same groups what is declared.
-func (d *differ) compare(pair [2]source, before, after robots.Dialect) section {
-	s := section{old: before, new: after}
-	o := compare.Options{Steps: d.budget, SkipRobotsTxt: s.between()}
-	var all [2]func(robots.Dialect) *robots.Rules
-	for side := range all {
-		all[side] = func(dialect robots.Dialect) *robots.Rules {
-			return d.rules(pair[side], dialect, d.std.now(), nil)
-		}
-	}
-	names := d.crawlers([2]*robots.File{all[0](before).File(), all[1](after).File()}, before, after)
-	rules := [2][]*robots.Rules{d.rulesFor(names, before, all[0]), d.rulesFor(names, after, all[1])}
-	compared := map[[2][sha256.Size]byte]*comparison{}
-	made := map[[2]*robots.Rules]*crawler{}
-	for i, name := range names {
-		c := &crawler{name: name, dialect: after.Name, rules: [2]*robots.Rules{rules[0][i], rules[1][i]}}
 		if other := made[c.rules]; other != nil {
 			c.shared, c.declared = other.shared, other.declared
 		} else {
 			made[c.rules] = c
-			key := [2][sha256.Size]byte{keyOf(c.rules[0]), keyOf(c.rules[1])}
+			key := [2]string{textOf(c.rules[0]), textOf(c.rules[1])}
 			if c.shared = compared[key]; c.shared == nil {
-				c.shared = s.compareRules(c.rules, o)
+				c.shared = s.compareRules(c.rules, compare.Options{Steps: d.budget, SkipRobotsTxt: s.between()})
 				compared[key] = c.shared
 			}
 			c.declared = declared(c.rules[0], c.rules[1])
 		}
-		c.shared.important = c.shared.important || isImportant(name) || slices.Contains(d.agents, name)
-		if !s.between() {
-			c.notes = append(c.notes, groupNote(c.rules)...)
-		} else if a, b := c.rules[0].Match(robotsTxt), c.rules[1].Match(robotsTxt); a.Allowed != b.Allowed {
-			raw, reason := before.Name, reasonOf(a)
-			if a.Allowed {
-				raw, reason = after.Name, reasonOf(b)
-			}
-			c.notes = append(c.notes, "/robots.txt excluded: only "+raw+" does not exempt it ("+reason+")")
+		c.shared.important = c.shared.important || isImportant(c.name) || slices.Contains(d.agents, c.name)
+		if s.between() {
+			c.notes = robotsNote(c.rules)
+		} else {
+			c.notes = groupNote(c.rules)
 		}
-		s.crawlers = append(s.crawlers, c)
 	}
-	return s
-}
-
-// rulesFor returns the rules of each crawler. Crawlers in the same groups share them.
-func (d *differ) rulesFor(names []string, dialect robots.Dialect, of func(robots.Dialect) *robots.Rules) []*robots.Rules {
-	var all robots.Crawlers
-	for _, name := range names {
-		all.Add(dialect, d.tokensOf(name)...)
-	}
-	return all.RulesBy(of)
 }
 
 // tokensOf returns the product tokens of a crawler, given with -a or named in a file.
@@ -386,43 +342,52 @@ func (d *differ) tokensOf(name string) []string {
 	return []string{name}
 }
 
-// robotsTxt is the path of every robots.txt.
-var robotsTxt = robots.RawPath("/robots.txt")
-
-// crawlers returns the crawlers of --agent, else * and every crawler that either file
-// names, sorted.
-func (d *differ) crawlers(files [2]*robots.File, before, after robots.Dialect) []string {
-	var names []string
+// crawlers returns the crawlers of --agent, else * and every crawler that either file names,
+// sorted.
+func (d *differ) crawlers(s *section, namedIn func(side int, dialect robots.Dialect) []string) (list []*crawler) {
+	dialectsFor := func(name string) [2]robots.Dialect {
+		if !s.auto {
+			return [2]robots.Dialect{s.old, s.new}
+		}
+		own, _ := ask.DialectFor(ask.AutoDialect, d.tokensOf(name)...) // never an error
+		return [2]robots.Dialect{own, own}
+	}
 	for _, a := range d.agents {
-		if !slices.Contains(names, a) {
-			names = append(names, a)
+		if !slices.ContainsFunc(list, func(c *crawler) bool { return c.name == a }) {
+			list = append(list, &crawler{name: a, dialects: dialectsFor(a)})
 		}
 	}
-	if len(d.agents) == 0 {
-		names = append(files[0].Crawlers(before), files[1].Crawlers(after)...)
-		slices.Sort(names)
-		names = append([]string{anyCrawler}, slices.Compact(names)...)
+	if len(list) > 0 {
+		return list
 	}
-	if d.auto {
-		names = slices.DeleteFunc(names, func(name string) bool {
-			own, _ := ask.DialectFor(ask.AutoDialect, d.tokensOf(name)...) // never an error
-			return own.Name != after.Name
-		})
+	pairs := [][2]robots.Dialect{{s.old, s.new}}
+	if s.auto {
+		pairs = nil
+		for _, one := range autoDialects {
+			pairs = append(pairs, [2]robots.Dialect{one, one})
+		}
 	}
-	return names
+	for _, p := range pairs {
+		for _, name := range append(namedIn(0, p[0]), namedIn(1, p[1])...) {
+			if own := dialectsFor(name); own[1].Name == p[1].Name {
+				list = append(list, &crawler{name: name, dialects: own})
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b *crawler) int { return strings.Compare(a.name, b.name) })
+	list = slices.CompactFunc(list, func(a, b *crawler) bool { return a.name == b.name })
+	return append([]*crawler{{name: anyCrawler, dialects: dialectsFor(anyCrawler)}}, list...)
 }
 
-// keyOf identifies rules of one dialect by their text.
-func keyOf(r *robots.Rules) (sum [sha256.Size]byte) {
-	h := sha256.New()
-	if reason, none := r.FallbackReason(); none {
-		_, _ = io.WriteString(h, reason.String())
-	}
+// textOf is the same for rules that decide alike: the dialect and the lines of the rules.
+func textOf(r *robots.Rules) string {
+	reason, _ := r.FallbackReason()
+	var b strings.Builder
+	fmt.Fprintln(&b, r.Dialect().Name, reason)
 	for rule := range r.All() {
-		_, _ = io.WriteString(h, rule.Directive()+":"+rule.Path()+"\n") // a path has no line end
+		b.WriteString(rule.Directive() + ":" + rule.Path() + "\n") // a path has no line end
 	}
-	h.Sum(sum[:0])
-	return sum
+	return b.String()
 }
 
 // ruleLines returns the lines of rules.
@@ -434,31 +399,43 @@ func ruleLines(r *robots.Rules) []int {
 	return lines
 }
 
+// robotsTxt is the path of every robots.txt.
+var robotsTxt = robots.RawPath("/robots.txt")
+
+// robotsNote reports that only one of two dialects exempts /robots.txt.
+func robotsNote(rules [2]*robots.Rules) []string {
+	raw, exempt := rules[0].Match(robotsTxt), rules[1].Match(robotsTxt)
+	if raw.Allowed == exempt.Allowed {
+		return nil
+	} else if raw.Allowed {
+		raw = exempt
+	}
+	return []string{"/robots.txt excluded: only " + raw.Dialect + " does not exempt it (" + reasonOf(raw) + ")"}
+}
+
 // groupNote reports that a different group applies to a crawler than before.
 func groupNote(rules [2]*robots.Rules) []string {
-	kind := [2]string{}
+	kind := [2]string{"own", "own"}
 	for i, r := range rules {
-		switch g := r.Group(); {
-		case g.IsZero():
-			kind[i] = "none"
-		case g.Token() == "*":
-			kind[i] = "star"
-		default:
-			kind[i] = "own"
+		if g := r.Group(); g.IsZero() || g.Token() == "*" {
+			kind[i] = g.Token()
 		}
 	}
-	note := map[[2]string]string{
-		{"own", "star"}:  "no group names it any more; the * group applies instead",
-		{"own", "none"}:  "no group names it any more, and no * group applies; everything is allowed",
-		{"star", "own"}:  "a group names it now; the * group no longer applies",
-		{"none", "own"}:  "a group names it now; before, no group applied",
-		{"star", "none"}: "the * group was removed; everything is allowed for crawlers without a group",
-		{"none", "star"}: "a * group was added; before, no group applied to crawlers without a group",
-	}[kind]
-	if note == "" {
-		return nil
+	switch kind {
+	case [2]string{"own", "*"}:
+		return []string{"no group names it any more; the * group applies instead"}
+	case [2]string{"own", ""}:
+		return []string{"no group names it any more, and no * group applies; everything is allowed"}
+	case [2]string{"*", "own"}:
+		return []string{"a group names it now; the * group no longer applies"}
+	case [2]string{"", "own"}:
+		return []string{"a group names it now; before, no group applied"}
+	case [2]string{"*", ""}:
+		return []string{"the * group was removed; everything is allowed for crawlers without a group"}
+	case [2]string{"", "*"}:
+		return []string{"a * group was added; before, no group applied to crawlers without a group"}
 	}
-	return []string{note}
+	return nil
 }
 
 // A directed is one of the two directions of a comparison.
@@ -496,8 +473,7 @@ func (d *differ) selects(kind string, severity lint.Severity) bool {
 // status is the exit status: a failing change counts before an undecided one.
 func (d *differ) status() int {
 	status := exitAllowed
-	for i := range d.sections {
-		s := &d.sections[i]
+	for _, s := range d.sections {
 		for _, c := range s.crawlers {
 			if d.selects("declared", lint.Warning) && len(c.declared) > 0 || d.selects("groups", lint.Note) && len(c.notes) > 0 {
 				return exitDisallowed
@@ -554,8 +530,8 @@ func (s *section) groups() []*group {
 			list = append(list, g)
 		}
 		g.names = append(g.names, c.name)
-		if !slices.Contains(g.dialects, c.dialect) {
-			g.dialects = append(g.dialects, c.dialect)
+		if name := c.dialects[1].Name; !slices.Contains(g.dialects, name) {
+			g.dialects = append(g.dialects, name)
 		}
 		for i, r := range c.rules {
 			g.sameRow = g.sameRow && (g.Same() || slices.Equal(ruleLines(r), ruleLines(g.rules[i])))

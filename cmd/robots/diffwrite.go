@@ -29,14 +29,14 @@ func (d *differ) write() error {
 func (d *differ) writeText() {
 	var texts []string
 	titles := map[string][]string{}
-	for i := range d.sections {
+	for _, s := range d.sections {
 		var b strings.Builder
-		d.sectionText(&b, &d.sections[i])
+		d.sectionText(&b, s)
 		text := b.String()
 		if titles[text] == nil {
 			texts = append(texts, text)
 		}
-		titles[text] = append(titles[text], d.sections[i].title())
+		titles[text] = append(titles[text], s.title())
 	}
 	for i, text := range texts {
 		if i > 0 {
@@ -69,22 +69,17 @@ func (d *differ) sectionText(w io.Writer, s *section) {
 		if !g.sameRow && g.Differs() {
 			fmt.Fprintf(w, "  line numbers are those of %s; the others have the same rules elsewhere\n", robots.Printable(g.names[0]))
 		}
-		ways, paths, olds := 0, 0, 0
-		for _, way := range d.directions(s, g.comparison) {
-			changes, _ := d.shown(way.where.Changes)
-			for _, c := range changes {
-				ways, paths, olds = max(ways, len(way.name)), max(paths, min(columns(robots.Printable(c.Path)), maxURLColumn)), max(olds, min(columns(reasonOf(c.Old)), maxRuleColumn))
-			}
-		}
+		var rows [][]string
 		for _, way := range d.directions(s, g.comparison) {
 			changes, rest := d.shown(way.where.Changes)
 			for _, c := range changes {
-				fmt.Fprintf(w, "  %-*s  %s  %s %s  %s %s%s\n", ways, way.name, fill(robots.Printable(c.Path), paths), sides[0], fill(reasonOf(c.Old), olds), sides[1], reasonOf(c.New), notShortest(c))
+				rows = append(rows, []string{"  " + way.name, robots.Printable(c.Path), sides[0] + " " + reasonOf(c.Old), sides[1] + " " + reasonOf(c.New) + notShortest(c)})
 			}
 			if rest > 0 {
-				fmt.Fprintf(w, "  and %d more %s (--limit)\n", rest, way.name)
+				rows = append(rows, []string{fmt.Sprintf("  and %d more %s (--limit)", rest, way.name)})
 			}
 		}
+		align(w, rows)
 		if text := d.countText(s, g.comparison); text != "" {
 			fmt.Fprintf(w, "  %s\n", text)
 		}
@@ -178,8 +173,7 @@ type (
 // writeJSON writes a line for each crawler and dialect, with the line numbers of its own
 // rules.
 func (d *differ) writeJSON() error {
-	for i := range d.sections {
-		s := &d.sections[i]
+	for _, s := range d.sections {
 		for _, c := range s.crawlers {
 			changes := func(where compare.Direction) []jsonChange {
 				list := []jsonChange{}
@@ -192,7 +186,7 @@ func (d *differ) writeJSON() error {
 				return list
 			}
 			j := jsonDiff{
-				Schema: 1, Agent: c.name, Dialect: c.dialect, Result: c.shared.Result.String(),
+				Schema: 1, Agent: c.name, Dialect: c.dialects[1].Name, Result: c.shared.Result.String(),
 				NewlyBlocked: changes(c.shared.NewlyBlocked), NewlyAllowed: changes(c.shared.NewlyAllowed),
 				Complete: c.shared.complete(), Declared: append([]declaredChange{}, c.declared...),
 				Steps: c.shared.NewlyBlocked.Steps + c.shared.NewlyAllowed.Steps, Notes: append([]string{}, c.notes...),
@@ -221,8 +215,7 @@ func (d *differ) report() *report {
 		{ID: "declared", ShortDescription: sarifText{"Delays, sitemaps or signals differ."}},
 		{ID: "undecided", ShortDescription: sarifText{"A proof exceeded its budget."}},
 	}}
-	for i := range d.sections {
-		s := &d.sections[i]
+	for _, s := range d.sections {
 		for _, g := range s.groups() {
 			d.addGroup(r, s, g)
 		}
@@ -286,7 +279,7 @@ func (d *differ) addGroup(r *report, s *section, g *group) {
 }
 
 func (d *differ) finding(s *section, g *group, id, message string, severity lint.Severity) Finding {
-	f := Finding{File: d.names[1], Level: severity.String(), Failed: d.selects(id, severity), ID: id, Case: nameList(g.names), Message: message}
+	f := Finding{File: d.name, Level: severity.String(), Failed: d.selects(id, severity), ID: id, Case: nameList(g.names), Message: message}
 	switch {
 	case s.between():
 		f.Dialects = []string{s.old.Name, s.new.Name}

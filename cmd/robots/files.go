@@ -162,10 +162,10 @@ func (c *command) readFiles(ctx context.Context, flags *siteFlags) ([]textFile, 
 	return files, nil
 }
 
-// named returns the robots.txt of files, standard input and sites, to judge crawlers by, and
-// warns about oddities in them. The caller closes the client.
-func (c *command) named(ctx context.Context, flags *siteFlags, list []Crawler, maxBytes int, names ...string) ([]ask.Source, *live, error) {
-	files, l, err := c.getFiles(ctx, flags, dialectsOf(list), maxBytes, names)
+// named returns the robots.txt of files, standard input and sites, to judge by, and warns about
+// oddities in them as read by the first dialect. The caller closes the client.
+func (c *command) named(ctx context.Context, flags *siteFlags, dialects []robots.Dialect, maxBytes int, names ...string) ([]ask.Source, *live, error) {
+	files, l, err := c.getFiles(ctx, flags, dialects, maxBytes, names)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -173,11 +173,11 @@ func (c *command) named(ctx context.Context, flags *siteFlags, list []Crawler, m
 	for i, f := range files {
 		switch r := f.record; {
 		case r == nil:
-			sources[i].File = c.parse(f, list[0].Dialect, maxBytes)
+			sources[i].File = c.parse(f, dialects[0], maxBytes)
 		default:
 			sources[i].Record = r
 			if r.Outcome == fetch.Success && !slices.ContainsFunc(files[:i], func(o textFile) bool { return o.name == f.name }) {
-				c.warnFile(f.name, robots.Parse(r.Body), list[0].Dialect, maxBytes)
+				c.warnFile(f.name, robots.Parse(r.Body), dialects[0], maxBytes)
 			}
 		}
 	}
@@ -185,13 +185,13 @@ func (c *command) named(ctx context.Context, flags *siteFlags, list []Crawler, m
 }
 
 // known is named, and returns an error if the rules of a site are not known.
-func (c *command) known(ctx context.Context, flags *siteFlags, list []Crawler, maxBytes int, names ...string) ([]ask.Source, *live, error) {
-	sources, l, err := c.named(ctx, flags, list, maxBytes, names...)
+func (c *command) known(ctx context.Context, flags *siteFlags, dialects []robots.Dialect, maxBytes int, names ...string) ([]ask.Source, *live, error) {
+	sources, l, err := c.named(ctx, flags, dialects, maxBytes, names...)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, s := range sources {
-		for _, d := range dialectsOf(list) {
+		for _, d := range dialects {
 			if s.Record == nil {
 				continue
 			}

@@ -165,7 +165,8 @@ func TestDiffSharesComparisons(t *testing.T) {
 	d.budget = compare.DefaultSteps
 	file := robots.Parse([]byte(old.String()))
 	changed := robots.Parse([]byte(strings.ReplaceAll(old.String(), "/a", "/aa")))
-	s := d.compare([2]source{{File: file}, {File: changed}}, robots.RFC9309, robots.RFC9309)
+	s := &section{old: robots.RFC9309, new: robots.RFC9309}
+	d.compare(t.Context(), s, [2]source{{File: file}, {File: changed}})
 	seen := map[*comparison]bool{}
 	for _, c := range s.crawlers {
 		if !seen[c.shared] {

@@ -93,7 +93,7 @@ func (s *showCommand) show(ctx context.Context) (int, error) {
 	}
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	sources, live, err := s.named(ctx, &s.site, list, s.maxBytes, s.args...)
+	sources, live, err := s.named(ctx, &s.site, dialectsOf(list), s.maxBytes, s.args...)
 	if err != nil {
 		return exitBad, err
 	}

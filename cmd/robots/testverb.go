@@ -161,12 +161,10 @@ func (t *tester) readSuites() error {
 func (t *tester) openAll(ctx context.Context) error {
 	var names []string
 	var named []*suite
-	var list []Crawler
+	var dialects []robots.Dialect
 	for _, s := range t.suites {
 		for _, test := range s.Tests {
-			for _, d := range test.dialects {
-				list = append(list, Crawler{Name: anyCrawler, Tokens: []string{anyCrawler}, Dialect: d})
-			}
+			dialects = append(dialects, test.dialects...)
 		}
 		if s.Text != nil {
 			s.source = source{File: robots.Parse([]byte(*s.Text))}
@@ -174,7 +172,7 @@ func (t *tester) openAll(ctx context.Context) error {
 			names, named = append(names, s.robots), append(named, s)
 		}
 	}
-	sources, live, err := t.known(ctx, &t.site, list, noLimit, names...)
+	sources, live, err := t.known(ctx, &t.site, dialects, noLimit, names...)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/help"
 	"golang.org/x/term"
 )
 
@@ -166,6 +167,26 @@ func appendFilled(dst []byte, s string, columns, width int) []byte {
 		dst = append(dst, blanks[:min(width-columns, len(blanks))]...)
 	}
 	return dst
+}
+
+// align writes rows with their cells in columns. A cell wider than maxURLColumn pushes only the
+// rest of its own row to the right.
+func align(w io.Writer, rows [][]string) {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row[:len(row)-1] {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], min(help.Columns(cell), maxURLColumn))
+		}
+	}
+	for _, row := range rows {
+		for i, cell := range row[:len(row)-1] {
+			row[i] = cell + fill("", widths[i]-help.Columns(cell))
+		}
+		fmt.Fprintln(w, strings.TrimRight(strings.Join(row, "  "), " "))
+	}
 }
 
 func heading(w io.Writer, colors palette, s string) {

@@ -52,8 +52,7 @@ func (d *differ) countURLs() error {
 
 // countURL counts one URL, and reports whether it is one.
 func (d *differ) countURL(url string) bool {
-	for i := range d.sections {
-		s := &d.sections[i]
+	for _, s := range d.sections {
 		_, before, err := split(s.old, url, false)
 		if err != nil {
 			return false

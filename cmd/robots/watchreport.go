@@ -168,9 +168,9 @@ func (r *siteReport) expect(expected *robots.File, record *fetch.Record, budget 
 // for it. Crawlers with equal changes share their events.
 func (r *siteReport) compare(before, after *robots.File, budget int) {
 	d := newDiffer(&streams{now: func() time.Time { return r.Observed }})
-	d.auto, d.dialects, d.budget = true, autoDialects, budget
-	d.compareAll(context.Background(), [2]source{{File: before}, {File: after}})
-	s, same := &d.sections[0], true
+	d.budget = budget
+	s, same := &section{auto: true}, true
+	d.compare(context.Background(), s, [2]source{{File: before}, {File: after}})
 	for _, g := range s.groups() {
 		same = same && g.Same()
 		r.Undecided = r.Undecided || !g.Same() && !g.Differs()

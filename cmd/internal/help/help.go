@@ -76,7 +76,7 @@ func FlagText(f *pflag.Flag) (placeholder, text string) {
 // Wrap writes text after lead and breaks it between words; what follows is indented to the
 // width of lead. If that leaves no room, text begins below lead.
 func Wrap(w io.Writer, lead, text string) {
-	indent := visible(lead)
+	indent := Columns(lead)
 	if indent > Width-24 {
 		fmt.Fprintln(w, strings.TrimRight(lead, " "))
 		indent = 12
@@ -84,7 +84,7 @@ func Wrap(w io.Writer, lead, text string) {
 	}
 	line, column := lead, indent
 	for i, word := range strings.Split(text, " ") {
-		n := visible(word)
+		n := Columns(word)
 		switch {
 		case i == 0:
 		case column+1+n > Width:
@@ -100,8 +100,8 @@ func Wrap(w io.Writer, lead, text string) {
 	fmt.Fprintln(w, line)
 }
 
-// visible returns how many characters of s are shown: escape sequences are not.
-func visible(s string) int {
+// Columns returns how many characters of s a terminal shows: not those of escape sequences.
+func Columns(s string) int {
 	n := 0
 	for {
 		seen, rest, ok := strings.Cut(s, "\x1b")
