@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -94,49 +95,28 @@ func (s *section) declaredLines() []*declaredLine {
 	return lines
 }
 
-// texts returns the sentences of a line: added and removed values of the file, or the old and new values of crawlers.
-func (l *declaredLine) texts(limit int) []string {
-	if l.crawlers != nil {
-		list := func(values []string) string {
-			if len(values) == 0 {
-				return "none"
-			}
-			return joined(values, limit)
-		}
-		return []string{l.field + " of " + nameList(l.crawlers) + ": " + list(l.old) + " → " + list(l.new)}
-	}
-	var texts []string
-	for _, change := range []struct {
-		word       string
-		from, than []string
-	}{{"removed", l.old, l.new}, {"added", l.new, l.old}} {
-		other := map[string]bool{}
-		for _, v := range change.than {
-			other[v] = true
-		}
-		var only []string
-		for _, v := range change.from {
-			if !other[v] {
-				only = append(only, v)
-			}
-		}
-		if len(only) > 0 {
-			texts = append(texts, l.field+" "+change.word+": "+joined(only, limit))
-		}
-	}
-	return texts
+// change is the old and the new values, at most limit of each unless that is 0.
+func (l *declaredLine) change(limit int) string {
+	return cmp.Or(listed(l.old, limit), "none") + " → " + cmp.Or(listed(l.new, limit), "none")
 }
 
-// joined joins values, at most limit of them unless that is 0.
-func joined(values []string, limit int) string {
-	rest := ""
-	if limit > 0 && len(values) > limit {
-		rest = " and " + strconv.Itoa(len(values)-limit) + " more"
-		values = values[:limit]
+// texts returns the sentences of a line: added and removed values of the file, or the old and new values of crawlers.
+func (l *declaredLine) texts(limit int) (texts []string) {
+	if l.crawlers != nil {
+		return []string{robots.Printable(l.field + " of " + nameList(l.crawlers) + ": " + l.change(limit))}
 	}
-	written := make([]string, len(values))
-	for i, v := range values {
-		written[i] = robots.Printable(v)
+	without := func(values, others []string) []string {
+		has := map[string]bool{}
+		for _, v := range others {
+			has[v] = true
+		}
+		return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return has[v] })
 	}
-	return strings.Join(written, ", ") + rest
+	if removed := without(l.old, l.new); len(removed) > 0 {
+		texts = append(texts, robots.Printable(l.field+" removed: "+listed(removed, limit)))
+	}
+	if added := without(l.new, l.old); len(added) > 0 {
+		texts = append(texts, robots.Printable(l.field+" added: "+listed(added, limit)))
+	}
+	return texts
 }

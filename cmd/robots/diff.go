@@ -268,7 +268,7 @@ func (d *differ) check() error {
 }
 
 // autoDialects are the dialects that the directory has for crawlers.
-var autoDialects = []robots.Dialect{robots.RFC9309, robots.Google, robots.Bing, robots.Yandex, robots.Seznam}
+var autoDialects = []robots.Dialect{robots.RFC9309, robots.Google, robots.Bing, robots.Seznam, robots.Yandex}
 
 // pairs returns the sections, without the comparison.
 func (d *differ) pairs() (list []*section) {
@@ -560,19 +560,11 @@ func (d *differ) result(c *comparison) string {
 	return "undecided (" + helps(d.budget) + ")"
 }
 
-// maxNames limits how many crawlers a line of text names.
-const maxNames = 8
-
-// nameList joins names of crawlers, up to a limit.
+// nameList joins the first names of crawlers.
 func nameList(names []string) string {
-	rest := ""
-	if len(names) > maxNames+1 {
-		rest = " and " + strconv.Itoa(len(names)-maxNames) + " more"
-		names = names[:maxNames]
-	}
 	written := make([]string, len(names))
 	for i, n := range names {
 		written[i] = robots.Printable(cmp.Or(n, `""`))
 	}
-	return strings.Join(written, ", ") + rest
+	return listed(written, 8)
 }

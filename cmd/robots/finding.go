@@ -42,15 +42,8 @@ func failOnFlag(cmd *cobra.Command, value *string, standard string, more ...stri
 }
 
 // severityNamed returns a severity by its name, or above all of them for one of the other names.
-// In reports of watch, an error is critical and a note is info.
 func severityNamed(what, name string, others ...string) (lint.Severity, error) {
 	s, ok := lint.ParseSeverity(name)
-	switch name {
-	case critical:
-		s, ok = lint.Error, true
-	case info:
-		s, ok = lint.Note, true
-	}
 	switch {
 	case slices.Contains(others, name):
 		return lint.Error + 1, nil

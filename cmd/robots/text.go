@@ -108,34 +108,33 @@ func (p palette) appendVerdict(dst []byte, v *robots.Verdict) []byte {
 	return dst
 }
 
-// lineList names lines: of many only the first.
+// listed joins values: of many only the first, unless most is 0.
+func listed(values []string, most int) string {
+	if n := len(values) - most; most > 0 && n > 1 {
+		return strings.Join(values[:most], ", ") + " and " + strconv.Itoa(n) + " more"
+	}
+	return strings.Join(values, ", ")
+}
+
+// lineList names lines.
 func lineList(lines []int) string {
-	const most = 5
-	word, rest := "line ", ""
-	if len(lines) > 1 {
-		word = "lines "
-	}
-	if len(lines) > most+1 {
-		rest = " and " + strconv.Itoa(len(lines)-most) + " more"
-		lines = lines[:most]
-	}
 	numbers := make([]string, len(lines))
 	for i, n := range lines {
 		numbers[i] = strconv.Itoa(n)
 	}
-	return word + strings.Join(numbers, ", ") + rest
+	if len(lines) > 1 {
+		return "lines " + listed(numbers, 5)
+	}
+	return "line " + listed(numbers, 5)
 }
 
-// someOf joins names for a sentence: of many only the first.
+// someOf joins names for a sentence.
 func someOf(names []string) string {
 	const most = 3
-	switch n := len(names); {
-	case n > most:
-		return strings.Join(names[:most], ", ") + " and " + strconv.Itoa(n-most) + " more"
-	case n > 1:
-		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	if last := len(names) - 1; last > 0 && last <= most {
+		return strings.Join(names[:last], ", ") + " and " + names[last]
 	}
-	return names[0]
+	return listed(names, most)
 }
 
 // maxURLColumn is the widest column of URLs: a longer one pushes only its own

@@ -2,24 +2,20 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/cmd/internal/ask"
-	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/lint"
 	"github.com/spf13/cobra"
 )
@@ -91,7 +87,7 @@ robots.txt could not be requested or, with --expect, a site is unreachable.`,
 }
 
 func (w *watcher) watch(ctx context.Context) (int, error) {
-	origins, err := w.check()
+	sites, err := w.check()
 	if err != nil {
 		return exitBad, err
 	}
@@ -104,7 +100,7 @@ func (w *watcher) watch(ctx context.Context) (int, error) {
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	for first := true; ; first = false {
-		status, err := w.round(ctx, origins, expected)
+		status, err := w.round(ctx, sites, expected)
 		switch {
 		case w.every == 0, err != nil && (first || ctx.Err() != nil):
 			return status, err
@@ -122,8 +118,8 @@ func (w *watcher) watch(ctx context.Context) (int, error) {
 	}
 }
 
-// check checks the flags, and returns the sites.
-func (w *watcher) check() (origins []robots.Origin, err error) {
+// check checks the flags, and returns the URL of each robots.txt.
+func (w *watcher) check() (sites []string, err error) {
 	if w.fail, err = severityNamed("--fail-on", w.failOn, failNever); err != nil {
 		return nil, err
 	}
@@ -153,48 +149,35 @@ func (w *watcher) check() (origins []robots.Origin, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if !slices.Contains(origins, o) {
-			origins = append(origins, o)
+		if !slices.Contains(sites, o.RobotsURL()) {
+			sites = append(sites, o.RobotsURL())
 		}
 	}
-	return origins, nil
+	return sites, nil
 }
 
 // round fetches every site once and reports what changed. The state is written after the webhook has accepted the reports, so
 // that no change is lost.
-func (w *watcher) round(ctx context.Context, origins []robots.Origin, expected *robots.File) (int, error) {
+func (w *watcher) round(ctx context.Context, sites []string, expected *robots.File) (int, error) {
 	kept, err := readState(w.state)
 	if err != nil {
 		return exitBad, err
 	}
-	live, err := newLive(w.command, &w.site, robots.Dialects(), noLimit)
+	files, live, err := w.getFiles(ctx, &w.site, robots.Dialects(), noLimit, sites)
 	if err != nil {
 		return exitBad, err
 	}
 	defer live.close()
-	sites := make([]*site, len(origins))
-	for i, o := range origins {
-		sites[i] = live.start(ctx, o)
-	}
-	var reports []siteReport
+	var reports []*siteReport
 	status := exitAllowed
-	for i, o := range origins {
-		if !sites[i].await(ctx, func() {}) {
-			return exitBad, errInterrupted
-		}
-		from, err := live.get(ctx, sites[i])
-		if err != nil {
-			return exitBad, err
-		}
-		r := siteReport{Schema: 1, Site: o.String(), Observed: w.std.now().UTC().Truncate(time.Second)}
+	for _, f := range files {
+		r := newReport(f.record.Origin, w.std.now())
 		if expected != nil {
-			r.expect(expected, from.Record, w.budget)
-		} else {
-			if next := r.observe(kept.Sites[r.Site], from.Record, w.budget); next != nil {
-				kept.Sites[r.Site] = next
-			}
+			r.expect(expected, f.record, w.budget)
+		} else if next := r.observe(kept.Sites[r.Site], f.record, w.budget); next != nil {
+			kept.Sites[r.Site] = next
 		}
-		live.hint(from.Record)
+		live.hint(f.record)
 		status = worse(status, r.status(w.fail))
 		reports = append(reports, r)
 		if err := w.print(r); err != nil {
@@ -205,10 +188,13 @@ func (w *watcher) round(ctx context.Context, origins []robots.Origin, expected *
 		return exitBad, err
 	}
 	if w.state != "" {
-		err = kept.write(w.state)
-	}
-	if err != nil {
-		return exitBad, err
+		text, err := json.MarshalIndent(kept, "", " ")
+		if err == nil {
+			err = replaceFile(w.state, append(text, '\n'))
+		}
+		if err != nil {
+			return exitBad, err
+		}
 	}
 	return status, nil
 }
@@ -219,92 +205,57 @@ type watchState struct {
 	Sites  map[string]*siteState `json:"sites"`
 }
 
-// A siteState is the last version of one site, and its failures since.
-type siteState struct {
-	Changed      time.Time  `json:"changed"` // when the version was seen first
-	Missing      bool       `json:"missing,omitempty"`
-	Text         string     `json:"robots,omitempty"`
-	Bytes        []byte     `json:"robots_b64,omitempty"` // a file that is not valid UTF-8
-	Failures     int        `json:"failures,omitempty"`
-	FailingSince *time.Time `json:"failing_since,omitempty"`
-}
-
-func (s *siteState) body() []byte {
-	if s.Bytes != nil {
-		return s.Bytes
-	}
-	return []byte(s.Text)
-}
-
-func (s *siteState) set(body []byte) {
-	s.Text, s.Bytes = "", nil
-	if utf8.Valid(body) {
-		s.Text = string(body)
-	} else {
-		s.Bytes = body
-	}
-}
-
 func readState(name string) (*watchState, error) {
-	state := &watchState{Schema: 1, Sites: map[string]*siteState{}}
-	if name == "" {
-		return state, nil
-	}
+	state := &watchState{Schema: 1}
 	text, err := os.ReadFile(name)
-	if errors.Is(err, os.ErrNotExist) {
-		return state, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("cannot read --state: %w", err)
-	}
-	if err := json.Unmarshal(text, state); err != nil || state.Schema != 1 {
+	if err == nil && (json.Unmarshal(text, state) != nil || state.Schema != 1) {
 		return nil, fmt.Errorf("--state %s is not a state of robots watch; name another file", name)
 	}
-	maps.DeleteFunc(state.Sites, func(_ string, s *siteState) bool { return s == nil })
+	if err != nil && name != "" && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("cannot read --state: %w", err)
+	}
 	if state.Sites == nil {
 		state.Sites = map[string]*siteState{}
 	}
 	return state, nil
 }
 
-// write replaces the file in one step, so that a crash leaves the old one or the new one.
-func (s *watchState) write(name string) error {
-	text, err := json.MarshalIndent(s, "", " ")
-	if err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".robots-watch-")
-	if err != nil {
-		return fmt.Errorf("cannot write --state: %w", err)
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(append(text, '\n'))
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		return fmt.Errorf("cannot write --state: %w", err)
+// print writes a report.
+func (w *watcher) print(r *siteReport) error {
+	switch w.format {
+	case formatJSON:
+		return encode(w.std.out, r)
+	case formatMarkdown:
+		fmt.Fprintf(w.std.out, "### %s: %s\n\n", r.Site, cmp.Or(r.Severity, "unchanged"))
+		for _, e := range r.Events {
+			who := ""
+			if len(e.Crawlers) > 0 {
+				who = " for " + strings.Join(e.Crawlers, ", ")
+			}
+			fmt.Fprintf(w.std.out, "- **%s**%s: `%s`\n", e.Severity, robots.Printable(who), strings.ReplaceAll(robots.Printable(e.Text), "`", "'"))
+		}
+		fmt.Fprintln(w.std.out)
+	default:
+		r.text(w.std.out, "")
 	}
 	return nil
 }
 
 // notify posts the reports that have an event, and tries again after failures.
-func (w *watcher) notify(ctx context.Context, reports []siteReport) error {
-	reports = slices.DeleteFunc(slices.Clone(reports), func(r siteReport) bool { return r.Severity == "" })
+func (w *watcher) notify(ctx context.Context, reports []*siteReport) error {
+	reports = slices.DeleteFunc(reports, func(r *siteReport) bool { return len(r.Events) == 0 })
 	if w.webhook == "" || len(reports) == 0 {
 		return nil
 	}
-	var body []byte
-	var err error
+	message := map[string]any{"schema": 1, "reports": reports}
 	if w.webhookFormat == formatSlack {
 		var text strings.Builder
 		for _, r := range reports {
-			r.text(&text, "*", "*")
+			r.text(&text, "*")
 		}
-		body, err = json.Marshal(map[string]string{"text": text.String()})
-	} else {
-		body, err = json.Marshal(map[string]any{"schema": 1, "reports": reports})
+		message = map[string]any{"text": text.String()}
 	}
+	body, err := json.Marshal(message)
 	if err != nil {
 		return err
 	}
@@ -346,14 +297,4 @@ func (w *watcher) post(ctx context.Context, body []byte) error {
 		return fmt.Errorf("status %d", resp.StatusCode)
 	}
 	return nil
-}
-
-// blockedIn returns the dialects in which the failure of a site blocks all of it now.
-func blockedIn(r *fetch.Record, now time.Time) (names []string) {
-	for _, d := range []robots.Dialect{robots.RFC9309, robots.Google, robots.Bing, robots.Seznam, robots.Yandex} {
-		if !(ask.Source{Record: r}).Obey(d, 0, now, []string{anyCrawler}).Allowed(robots.RawPath("/")) {
-			names = append(names, d.Name)
-		}
-	}
-	return names
 }

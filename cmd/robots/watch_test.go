@@ -71,7 +71,7 @@ func TestWebhook(t *testing.T) {
 	var report struct {
 		Reports []siteReport
 	}
-	if err := json.Unmarshal([]byte("{"+body), &report); err != nil || token != "Bearer secret " || len(report.Reports) != 1 || report.Reports[0].Severity != critical || report.Reports[0].Events[0].Path != "/" {
+	if err := json.Unmarshal([]byte("{"+body), &report); err != nil || token != "Bearer secret " || len(report.Reports) != 1 || report.Reports[0].Severity != "critical" || report.Reports[0].Events[0].Path != "/" {
 		t.Errorf("posted %q: %v", sent[0], err)
 	}
 	if posts := try(exitAllowed, "", 0, "--webhook-format", "slack"); len(posts) != 1 || !strings.Contains(posts[0], `{"text":"*`+site.URL+`*: warning`) {

@@ -1,14 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
@@ -17,12 +18,8 @@ import (
 	"github.com/robotskit/robots/lint"
 )
 
-// Severities of events, the most severe first.
-const (
-	critical = "critical"
-	warning  = "warning"
-	info     = "info"
-)
+// severityWords are the severities of events.
+var severityWords = map[lint.Severity]string{lint.Error: "critical", lint.Warning: "warning", lint.Note: "info"}
 
 // A siteReport is what one observation of a site found.
 type siteReport struct {
@@ -33,6 +30,8 @@ type siteReport struct {
 	Severity  string       `json:"severity"`        // of the most severe event, "" for no change
 	Undecided bool         `json:"undecided"`       // a proof exceeded the budget, or there is nothing to compare with
 	Events    []watchEvent `json:"events"`
+
+	severity lint.Severity
 }
 
 // A watchEvent is one change.
@@ -53,23 +52,47 @@ type watchedRule struct {
 	Rule string `json:"rule"`
 }
 
-func (r *siteReport) add(e watchEvent) {
-	order := []string{critical, warning, info}
-	if r.Severity == "" || slices.Index(order, e.Severity) < slices.Index(order, r.Severity) {
-		r.Severity = e.Severity
+func newReport(site robots.Origin, now time.Time) *siteReport {
+	return &siteReport{Schema: 1, Site: site.String(), Observed: now.UTC().Truncate(time.Second), Events: []watchEvent{}}
+}
+
+func (r *siteReport) addEvent(severity lint.Severity, e watchEvent) {
+	e.Severity = severityWords[severity]
+	if severity > r.severity {
+		r.severity, r.Severity = severity, e.Severity
 	}
 	r.Events = append(r.Events, e)
 }
 
+func (r *siteReport) add(severity lint.Severity, kind, format string, args ...any) {
+	r.addEvent(severity, watchEvent{Kind: kind, Text: fmt.Sprintf(format, args...)})
+}
+
 func (r *siteReport) status(fail lint.Severity) int {
-	severity, err := severityNamed("severity", r.Severity)
 	switch {
-	case err == nil && severity >= fail: // an error: no event
+	case r.severity >= fail:
 		return exitDisallowed
 	case r.Undecided:
 		return exitUndecided
 	}
 	return exitAllowed
+}
+
+// A siteState is the last version of one site, and its failures since.
+type siteState struct {
+	Changed      time.Time  `json:"changed"` // when the version was seen first
+	Missing      bool       `json:"missing,omitempty"`
+	Text         string     `json:"robots,omitempty"`
+	Bytes        []byte     `json:"robots_b64,omitempty"` // a file that is not valid UTF-8
+	Failures     int        `json:"failures,omitempty"`
+	FailingSince *time.Time `json:"failing_since,omitempty"`
+}
+
+func (s *siteState) body() []byte {
+	if s.Bytes != nil {
+		return s.Bytes
+	}
+	return []byte(s.Text)
 }
 
 // observe compares a record with the last version of the site, and returns the version to keep.
@@ -78,27 +101,30 @@ func (r *siteReport) observe(last *siteState, record *fetch.Record, budget int) 
 		return r.failing(last, record)
 	}
 	next := &siteState{Changed: r.Observed, Missing: record.Outcome == fetch.Unavailable}
-	next.set(record.Body)
-	if next.Missing {
-		next.set(nil)
+	version := fmt.Sprintf("%d bytes", len(record.Body))
+	switch {
+	case next.Missing:
+		version = "no robots.txt, so every URL is allowed"
+	case utf8.Valid(record.Body):
+		next.Text = string(record.Body)
+	default:
+		next.Bytes = record.Body
 	}
 	if last == nil || last.Changed.IsZero() {
-		r.add(watchEvent{Severity: info, Kind: "baseline", Text: "first version: " + versionText(next)})
+		r.add(lint.Note, "baseline", "first version: %s", version)
 		r.foreign(next.body())
 		return next
 	}
 	r.Since = &last.Changed
 	if last.Failures > 0 {
-		r.add(watchEvent{Severity: info, Kind: "recovered", Text: "reachable again, after failing since " + last.FailingSince.Format(time.RFC3339)})
+		r.add(lint.Note, "recovered", "reachable again, after failing since %s", last.FailingSince.Format(time.RFC3339))
 	}
-	if last.Missing != next.Missing {
-		e := watchEvent{Severity: warning, Kind: "missing", Text: "robots.txt is missing (status " + fmt.Sprint(record.Status) + "), so every URL is allowed"}
-		if last.Missing {
-			e.Severity, e.Text = info, "robots.txt exists now"
-		}
-		r.add(e)
-	}
-	if last.Missing == next.Missing && string(last.body()) == string(next.body()) {
+	switch same := bytes.Equal(last.body(), next.body()); {
+	case last.Missing && !next.Missing:
+		r.add(lint.Note, "missing", "robots.txt exists now")
+	case next.Missing && !last.Missing:
+		r.add(lint.Warning, "missing", "robots.txt is missing (status %d), so every URL is allowed", record.Status)
+	case same:
 		next.Changed = last.Changed
 		return next
 	}
@@ -110,23 +136,21 @@ func (r *siteReport) observe(last *siteState, record *fetch.Record, budget int) 
 // foreign warns of a new version that is not a robots.txt, such as a web page.
 func (r *siteReport) foreign(body []byte) {
 	if isForeign(robots.Parse(body)) {
-		r.add(watchEvent{Severity: warning, Kind: "foreign", Text: "the response has no line of a robots.txt, so everything is allowed: is it a web page?"})
+		r.add(lint.Warning, "foreign", "the response has no line of a robots.txt, so everything is allowed: is it a web page?")
 	}
-}
-
-func versionText(s *siteState) string {
-	if s.Missing {
-		return "no robots.txt, so every URL is allowed"
-	}
-	return fmt.Sprintf("%d bytes", len(s.body()))
 }
 
 // failing notes a failure. One alone is often an accident; the second in a row is critical. A failure on this side says
 // nothing about the site (D-55).
 func (r *siteReport) failing(last *siteState, record *fetch.Record) *siteState {
+	// Without the copy of an earlier fetch.
+	rules := func(d robots.Dialect) *robots.Rules {
+		return (ask.Source{Record: record}).Obey(d, 0, r.Observed, []string{anyCrawler})
+	}
+	fact := factOf(rules(robots.RFC9309).State())
 	if record.FailingSince.IsZero() {
 		r.Undecided = true
-		r.add(watchEvent{Severity: info, Kind: "not-fetched", Text: "robots.txt was not fetched: " + factOf((ask.Source{Record: record}).Obey(robots.RFC9309, 0, r.Observed, []string{anyCrawler}).State())})
+		r.add(lint.Note, "not-fetched", "robots.txt was not fetched: %s", fact)
 		return last
 	}
 	next := &siteState{}
@@ -137,30 +161,32 @@ func (r *siteReport) failing(last *siteState, record *fetch.Record) *siteState {
 	if next.FailingSince == nil {
 		next.FailingSince = &r.Observed
 	}
-	state := (ask.Source{Record: record}).Obey(robots.RFC9309, 0, r.Observed, []string{anyCrawler}).State()
-	e := watchEvent{Severity: info, Kind: "failing", Text: "unreachable: " + factOf(state)}
-	if next.Failures > 1 {
-		e.Severity = critical
-		e.Text += fmt.Sprintf("; failing since %s (%d observations); without a copy, crawlers treat the site as blocked (%s)",
-			next.FailingSince.Format(time.RFC3339), next.Failures, strings.Join(blockedIn(record, r.Observed), ", "))
+	if next.Failures == 1 {
+		r.add(lint.Note, "failing", "unreachable: %s", fact)
+		return next
 	}
-	r.add(e)
+	var blocking []string
+	for _, d := range autoDialects {
+		if !rules(d).Allowed(robots.RawPath("/")) {
+			blocking = append(blocking, d.Name)
+		}
+	}
+	r.add(lint.Error, "failing", "unreachable: %s; failing since %s (%d observations); without a copy, crawlers treat the site as blocked (%s)",
+		fact, next.FailingSince.Format(time.RFC3339), next.Failures, strings.Join(blocking, ", "))
 	return next
 }
 
 // expect compares the file of a site with the expected one.
 func (r *siteReport) expect(expected *robots.File, record *fetch.Record, budget int) {
-	switch record.Outcome {
-	case fetch.Unreachable, fetch.Refused:
+	switch {
+	case !record.Outcome.Good():
 		r.Undecided = true
 		r.failing(nil, record)
-	case fetch.Unavailable:
-		r.add(watchEvent{Severity: critical, Kind: "missing", Text: fmt.Sprintf("the site has no robots.txt (status %d)", record.Status)})
-	default:
-		if string(expected.Bytes()) != string(record.Body) {
-			r.foreign(record.Body)
-			r.compare(expected, robots.Parse(record.Body), budget)
-		}
+	case record.Outcome == fetch.Unavailable:
+		r.add(lint.Error, "missing", "the site has no robots.txt (status %d)", record.Status)
+	case !bytes.Equal(expected.Bytes(), record.Body):
+		r.foreign(record.Body)
+		r.compare(expected, robots.Parse(record.Body), budget)
 	}
 }
 
@@ -174,24 +200,23 @@ func (r *siteReport) compare(before, after *robots.File, budget int) {
 	for _, g := range s.groups() {
 		same = same && g.Same()
 		r.Undecided = r.Undecided || !g.Same() && !g.Differs()
+		severity := lint.Warning
+		if slices.ContainsFunc(g.names, isImportant) {
+			severity = lint.Error
+		}
 		for _, c := range g.NewlyBlocked.Changes {
-			e := changeEvent("newly-blocked", g.names, c)
-			if slices.ContainsFunc(g.names, isImportant) {
-				e.Severity = critical
-			}
-			r.add(e)
+			r.addEvent(severity, changeEvent("newly-blocked", g.names, c))
 		}
 		for _, c := range g.NewlyAllowed.Changes {
-			r.add(changeEvent("newly-allowed", g.names, c))
+			r.addEvent(lint.Warning, changeEvent("newly-allowed", g.names, c))
 		}
 	}
 	lines := s.declaredLines()
 	for _, l := range lines {
-		text := fmt.Sprintf("%s: %s → %s", l.field, listOr(l.old, "none"), listOr(l.new, "none"))
-		r.add(watchEvent{Severity: warning, Kind: "declared", Crawlers: l.crawlers, Text: text})
+		r.addEvent(lint.Warning, watchEvent{Kind: "declared", Crawlers: l.crawlers, Text: l.field + ": " + l.change(0)})
 	}
 	if same && len(lines) == 0 {
-		r.add(watchEvent{Severity: info, Kind: "layout", Text: "the text changed, but no URL and no declaration for any crawler (proved)"})
+		r.add(lint.Note, "layout", "the text changed, but no URL and no declaration for any crawler (proved)")
 	}
 }
 
@@ -202,24 +227,13 @@ func changeEvent(kind string, names []string, c compare.Change) watchEvent {
 		}
 		return &watchedRule{v.Rule.Line(), v.Rule.String()}
 	}
-	return watchEvent{Severity: warning, Kind: kind, Crawlers: names, Dialect: c.New.Dialect, Path: c.Path, Old: rule(c.Old), New: rule(c.New),
+	return watchEvent{Kind: kind, Crawlers: names, Dialect: c.New.Dialect, Path: c.Path, Old: rule(c.Old), New: rule(c.New),
 		Text: fmt.Sprintf("%s: %s (before: %s; now: %s)", strings.ReplaceAll(kind, "-", " "), c.Path, reasonOf(c.Old), reasonOf(c.New))}
 }
 
-func listOr(list []string, none string) string {
-	if len(list) == 0 {
-		return none
-	}
-	return strings.Join(list, ", ")
-}
-
 // text writes the report for people, with the site between two marks.
-func (r *siteReport) text(out io.Writer, open, end string) {
-	result := "unchanged"
-	if r.Severity != "" {
-		result = r.Severity
-	}
-	fmt.Fprintf(out, "%s%s%s: %s, observed %s", open, robots.Printable(r.Site), end, result, r.Observed.Format(time.RFC3339))
+func (r *siteReport) text(out io.Writer, mark string) {
+	fmt.Fprintf(out, "%s%s%s: %s, observed %s", mark, robots.Printable(r.Site), mark, cmp.Or(r.Severity, "unchanged"), r.Observed.Format(time.RFC3339))
 	if r.Since != nil && r.Severity != "" {
 		fmt.Fprintf(out, "; previous version of %s", r.Since.Format(time.RFC3339))
 	}
@@ -227,39 +241,8 @@ func (r *siteReport) text(out io.Writer, open, end string) {
 	for _, e := range r.Events {
 		names := ""
 		if len(e.Crawlers) > 0 {
-			names = strings.Join(e.Crawlers[:min(len(e.Crawlers), 5)], ", ")
-			if n := len(e.Crawlers) - 5; n > 0 {
-				names += fmt.Sprintf(" and %d more", n)
-			}
-			names += ": "
+			names = listed(e.Crawlers, 5) + ": "
 		}
 		fmt.Fprintf(out, "  %-8s  %s\n", e.Severity, robots.Printable(names+e.Text))
 	}
-}
-
-func (w *watcher) print(r siteReport) error {
-	if r.Events == nil {
-		r.Events = []watchEvent{}
-	}
-	var err error
-	switch w.format {
-	case formatJSON:
-		var text []byte
-		if text, err = json.Marshal(r); err == nil {
-			_, err = fmt.Fprintf(w.std.out, "%s\n", text)
-		}
-	case formatMarkdown:
-		fmt.Fprintf(w.std.out, "### %s: %s\n\n", r.Site, cmp.Or(r.Severity, "unchanged"))
-		for _, e := range r.Events {
-			who := ""
-			if len(e.Crawlers) > 0 {
-				who = " for " + strings.Join(e.Crawlers, ", ")
-			}
-			fmt.Fprintf(w.std.out, "- **%s**%s: `%s`\n", e.Severity, robots.Printable(who), strings.ReplaceAll(robots.Printable(e.Text), "`", "'"))
-		}
-		_, err = fmt.Fprintln(w.std.out)
-	default:
-		r.text(w.std.out, "", "")
-	}
-	return err
 }
