@@ -62,9 +62,6 @@ the defaults; the default dialect is rfc9309.
 			return exitBad, err
 		}
 		defer j.live.close()
-		for _, name := range urls.names {
-			j.widen(name.text)
-		}
 		write := j.writeLine
 		switch {
 		case f.format == formatJSON:
@@ -77,17 +74,10 @@ the defaults; the default dialect is rfc9309.
 	return cmd
 }
 
-// widen makes room for a URL in the column of URLs.
-func (j *judge) widen(url string) { j.width = max(j.width, min(columns(url), maxURLColumn)) }
-
 // writeLine writes the verdict on a URL for one crawler.
 func (j *judge) writeLine(t *urlTarget) error {
-	out, v := j.std.out, &j.verdicts[0]
-	shown, n := shown(t.url)
-	j.line = append(j.palette.appendVerdict(j.line[:0], v), "  "...)
-	j.line = append(appendFilled(j.line, shown, n, j.width), "  "...)
-	j.line = append(j.rules[0].appendBecause(j.line, j.palette, v), '\n')
-	_, _ = out.Write(j.line)
+	v := j.verdicts[0]
+	fmt.Fprintf(j.std.out, "%s  %s  %s%s\n", j.palette.verdict(v), fill(robots.Printable(t.url), j.width), reasonOf(v), inGroupAndDialect(j.palette, v))
 	j.writeState(stateIndent, (*robots.State).Text)
 	return nil
 }
@@ -109,89 +99,70 @@ func (j *judge) writeJSON(t *urlTarget) error {
 		dst := append(j.std.out.AvailableBuffer(), `{"schema":1,`...)
 		dst = append(rules.AppendVerdict(dst, j.verdicts[i]), `,"url":`...)
 		dst = append(robots.AppendQuoted(dst, t.url), `,"agent":`...)
-		_, _ = j.std.out.Write(append(rules.appendAgent(dst, j.crawlers[i]), "}\n"...))
+		_, _ = j.std.out.Write(append(appendAgent(dst, rules, j.crawlers[i]), "}\n"...))
 	}
 	return nil
 }
 
-// appendAgent appends the tokens of a crawler as the dialect reads them, as a JSON list.
-func (r *ruleSet) appendAgent(dst []byte, c Crawler) []byte {
-	if r.agent == nil {
-		tokens := r.Tokens()
-		if len(tokens) == 0 { // of rules shared by crawlers
-			return ask.AppendStrings(dst, c.Tokens)
-		}
-		r.agent = ask.AppendStrings(nil, tokens)
+// appendAgent appends the tokens of a crawler as the dialect reads them, as a JSON list. Rules
+// that crawlers share have none.
+func appendAgent(dst []byte, r *ask.RuleSet, c Crawler) []byte {
+	if tokens := r.Tokens(); len(tokens) > 0 {
+		return ask.AppendStrings(dst, tokens)
 	}
-	return append(dst, r.agent...)
+	return ask.AppendStrings(dst, c.Tokens)
 }
 
 // tableWriter returns a function that writes a table of the verdicts on a URL: a row for each
 // crawler, or for each dialect.
 func (j *judge) tableWriter() func(*urlTarget) error {
-	byDialect := j.decisive >= 0
-	names, dialects, first := 0, 0, true
-	remarks := make([]string, len(j.crawlers))
-	for i, c := range j.crawlers {
-		names, dialects = max(names, columns(c.Name)), max(dialects, len(c.Dialect.Name))
-		if e, ok := crawlers.Find(c.Name); ok && !byDialect {
-			remarks[i] = remark(e, false)
-		}
-	}
+	first := true
 	return func(t *urlTarget) error {
-		out := j.std.out
 		if !first {
-			fmt.Fprintln(out)
+			fmt.Fprintln(j.std.out)
 		}
 		first = false
-		fmt.Fprintln(out, j.palette.paint(bold, robots.Printable(t.url)))
+		fmt.Fprintln(j.std.out, j.palette.paint(bold, robots.Printable(t.url)))
+		var rows [][]string
 		for i, v := range j.verdicts {
-			name := fill(v.Dialect, dialects)
-			if !byDialect {
-				name = fill(robots.Printable(j.crawlers[i].Name), names) + "  " + name
+			why := because(j.palette, v)
+			if j.decisive >= 0 {
+				if s := v.State; s != nil && s.Note != "" {
+					why += "  " + j.palette.paint(faint, "("+robots.Printable(s.Note)+")")
+				}
+				rows = append(rows, []string{"  " + v.Dialect, j.palette.verdict(v), why})
+				continue
 			}
-			why := reasonOf(v) + inGroup(j.palette, v)
-			if s := v.State; byDialect && s != nil && s.Note != "" {
-				why += "  " + j.palette.paint(faint, "("+robots.Printable(s.Note)+")")
+			name := j.crawlers[i].Name
+			if e, ok := crawlers.Find(name); ok && remark(e, false) != "" {
+				why += "  " + j.palette.paint(yellow, "["+remark(e, false)+"]")
 			}
-			if remarks[i] != "" {
-				why += "  " + j.palette.paint(yellow, "["+remarks[i]+"]")
-			}
-			fmt.Fprintf(out, "  %s  %s  %s\n", name, j.palette.verdict(v), why)
+			rows = append(rows, []string{"  " + robots.Printable(name), v.Dialect, j.palette.verdict(v), why})
 		}
+		align(j.std.out, rows)
 		j.writeState("  ", factOf)
 		return nil
 	}
 }
 
-// appendBecause appends in one line why a verdict is what it is: the rule with its line or
-// the reason without a rule, the group, and the dialect if it is not RFC 9309.
-func (r *ruleSet) appendBecause(dst []byte, colors palette, v *robots.Verdict) []byte {
-	if r.group == nil {
-		r.group = append([]byte{}, inGroupAndDialect(colors, *v)...)
-	}
-	return append(appendReason(dst, v), r.group...)
-}
-
 // because returns in one line why a verdict is what it is, without the dialect.
 func because(colors palette, v robots.Verdict) string { return reasonOf(v) + inGroup(colors, v) }
 
-func reasonOf(v robots.Verdict) string { return string(appendReason(nil, &v)) }
-
-func appendReason(dst []byte, v *robots.Verdict) []byte {
-	switch {
-	case v.Reason == robots.ReasonUndefined:
-		return append(dst, "robots.txt is unreachable, for which "+v.Dialect+" defines no verdict"...)
-	case v.Undefined && v.Allowed:
-		dst = append(dst, v.Dialect+" defines no verdict; by length allow, "...)
-	case v.Undefined:
-		dst = append(dst, v.Dialect+" defines no verdict; by length disallow, "...)
+// reasonOf returns the rule with its line, or the reason without a rule.
+func reasonOf(v robots.Verdict) string {
+	if v.Reason == robots.ReasonUndefined {
+		return "robots.txt is unreachable, for which " + v.Dialect + " defines no verdict"
 	}
-	if v.Rule.IsZero() {
-		return append(dst, v.Reason.Sentence()...)
+	reason := v.Reason.Sentence()
+	if !v.Rule.IsZero() {
+		reason = "line " + strconv.Itoa(v.Rule.Line()) + ": " + v.Rule.String()
 	}
-	dst = strconv.AppendInt(append(dst, "line "...), int64(v.Rule.Line()), 10)
-	return v.Rule.AppendTo(append(dst, ": "...))
+	if v.Undefined && v.Allowed {
+		return v.Dialect + " defines no verdict; by length allow, " + reason
+	} else if v.Undefined {
+		return v.Dialect + " defines no verdict; by length disallow, " + reason
+	}
+	return reason
 }
 
 // inGroup names the group of a verdict, and nothing if there is none.

@@ -208,22 +208,20 @@ func (c *crawlersCommand) table(title string, all []row) {
 		title = robots.Printable(c.summary(title, all))
 	}
 	fmt.Fprintln(c.std.out, c.palette.paint(bold, title))
-	names, operators := 0, 0
+	var rows [][]string
 	for _, r := range all {
-		names, operators = max(names, columns(r.Name)), max(operators, columns(r.Operator))
-	}
-	for _, r := range all {
-		line := "  " + fill(r.Name, names) + "  " + fill(r.Operator, operators) + "  "
+		line := []string{"  " + r.Name, r.Operator}
 		switch {
 		case r.Standing == nil:
-			line += c.palette.paint(faint, remark(r.Crawler, true))
+			line = append(line, c.palette.paint(faint, remark(r.Crawler, true)))
 		case c.given("path"):
-			line += c.palette.verdict(r.Verdict) + "  " + c.why(r)
+			line = append(line, c.palette.verdict(r.Verdict), c.why(r))
 		default:
-			line += c.accessWord(r.Access) + "  " + c.why(r)
+			line = append(line, c.accessWord(r.Access), c.why(r))
 		}
-		fmt.Fprintln(c.std.out, strings.TrimRight(line, " "))
+		rows = append(rows, line)
 	}
+	align(c.std.out, rows)
 }
 
 // accessWord is the access in the column of the table.

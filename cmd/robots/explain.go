@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/cmd/internal/help"
 	"github.com/robotskit/robots/cmd/internal/shapes"
 	"github.com/robotskit/robots/lint"
 	"github.com/spf13/cobra"
@@ -83,41 +81,30 @@ func (j *judge) explanationWriter() func(*urlTarget) error {
 // printDerivation writes how a verdict came to be.
 func printDerivation(w io.Writer, colors palette, e *robots.Explanation) {
 	heading(w, colors, "Steps")
-	clause := 0
-	for _, s := range e.Steps {
-		clause = max(clause, len(s.Clause))
-	}
+	var steps, matches [][]string
 	number := len(strconv.Itoa(len(e.Steps)))
 	for i, s := range e.Steps {
-		help.Wrap(w, fmt.Sprintf("  %*d  %s  ", number, i+1, colors.paint(faint, colors.link(s.Clause, clause))), s.Text)
+		steps = append(steps, []string{fmt.Sprintf("  %*d", number, i+1), colors.paint(faint, colors.link(s.Clause)), s.Text})
 	}
-	printMatches(w, colors, e.Matches, e.Verdict.Rule)
-	printNotes(w, colors, e)
-}
+	alignWrapped(w, steps)
 
-// printMatches writes the rules that match, the deciding one first.
-func printMatches(w io.Writer, colors palette, matches []robots.Note, won robots.Rule) {
-	if len(matches) == 0 {
-		return
-	}
-	heading(w, colors, "Rules that match")
-	line, rule, byteCount := len("line"), len("rule"), len("bytes")
-	for _, m := range matches {
-		line = max(line, len(strconv.Itoa(m.Line)))
-		rule = max(rule, min(utf8.RuneCountInString(m.Rule.String()), maxRuleColumn))
-	}
-	fmt.Fprintf(w, "  %s\n", colors.paint(faint, fmt.Sprintf("%*s  %s  bytes  result", line, "line", fill("rule", rule))))
-	for _, m := range matches {
+	for _, m := range e.Matches {
 		result, style := "lost", faint
-		if m.Rule == won {
+		if m.Rule == e.Verdict.Rule {
 			result, style = "won ", green
 			if !m.Rule.Allows() {
 				style = red
 			}
 		}
-		lead := fmt.Sprintf("  %*d  %s  %*d  %s  ", line, m.Line, fill(m.Rule.String(), rule), byteCount, m.Rule.Weight(), colors.paint(style, result))
-		help.Wrap(w, lead, m.Text+" ("+colors.link(m.Clause, 0)+")")
+		if len(matches) == 0 {
+			heading(w, colors, "Rules that match")
+			matches = [][]string{{colors.paint(faint, "  line"), colors.paint(faint, "rule"), colors.paint(faint, "bytes"), colors.paint(faint, "result")}}
+		}
+		matches = append(matches, []string{fmt.Sprintf("  %4d", m.Line), m.Rule.String(), fmt.Sprintf("%5d", m.Rule.Weight()), colors.paint(style, result), m.Text + " (" + colors.link(m.Clause) + ")"})
 	}
+	alignWrapped(w, matches)
+
+	printNotes(w, colors, e)
 }
 
 func printNotes(w io.Writer, colors palette, e *robots.Explanation) {
@@ -126,18 +113,14 @@ func printNotes(w io.Writer, colors palette, e *robots.Explanation) {
 	}
 	heading(w, colors, "Notes")
 	var rows [][]string
-	clause := 0
 	for _, n := range e.Notes {
-		place := "file"
+		place := "  file"
 		if n.Line > 0 {
-			place = "line " + strconv.Itoa(n.Line)
+			place = "  line " + strconv.Itoa(n.Line)
 		}
-		rows, clause = append(rows, []string{place}), max(clause, len(n.Clause))
+		rows = append(rows, []string{place, colors.paint(faint, colors.link(n.Clause)), n.Text})
 	}
-	for i, lead := range leads(rows) {
-		n := e.Notes[i]
-		help.Wrap(w, lead+colors.paint(faint, colors.link(n.Clause, clause))+"  ", n.Text)
-	}
+	alignWrapped(w, rows)
 	if e.Dropped > 0 {
 		fmt.Fprintf(w, "  and %d more\n", e.Dropped)
 	}
@@ -165,7 +148,7 @@ func (j *judge) writeExplanationJSON(t *urlTarget) error {
 		}
 		dst := robots.AppendQuoted([]byte(`{"schema":1,"url":`), t.url)
 		dst = rules.AppendVerdict(append(dst, ','), e.Verdict)
-		dst = rules.appendAgent(append(dst, `,"agent":`...), j.crawlers[i])
+		dst = appendAgent(append(dst, `,"agent":`...), rules, j.crawlers[i])
 		_, _ = j.std.out.Write(append(dst, ','))
 		_, _ = j.std.out.Write(derivation.Bytes()[1:]) // its members, without the brace before them
 	}

@@ -257,7 +257,7 @@ func (c *command) warnFile(title string, f *robots.File, d robots.Dialect, maxBy
 	}
 	for _, n := range f.Notes(d) {
 		text := robots.Printable(title + ": " + n.Text)
-		fmt.Fprintf(c.std.err, "%s: warning: %s (%s)\n", c.name, text, c.errPalette.link(n.Clause, 0))
+		fmt.Fprintf(c.std.err, "%s: warning: %s (%s)\n", c.name, text, c.errPalette.link(n.Clause))
 	}
 }
 

@@ -26,11 +26,10 @@ type judge struct {
 	// The robots.txt of the last URL.
 	site     *site
 	from     ask.Source
-	shown    bool       // its state has been written
-	rules    []*ruleSet // of each crawler
+	shown    bool           // its state has been written
+	rules    []*ask.RuleSet // of each crawler
 	verdicts []robots.Verdict
-	width    int    // of the column of URLs
-	line     []byte // room for a line of text
+	width    int // of the column of URLs
 	together *robots.Crawlers
 }
 
@@ -289,11 +288,11 @@ func (f *ruleFlags) rules(from ask.Source, d robots.Dialect, now time.Time, toke
 const maxSeparate = 8
 
 // rulesIn returns the rules of each crawler in a robots.txt.
-func (j *judge) rulesIn(from ask.Source) (all []*ruleSet) {
+func (j *judge) rulesIn(from ask.Source) (all []*ask.RuleSet) {
 	now := j.std.now()
 	if len(j.crawlers) <= maxSeparate {
 		for _, c := range j.crawlers {
-			all = append(all, &ruleSet{RuleSet: ask.RuleSet{Rules: j.ruleFlags.rules(from, c.Dialect, now, c.Tokens)}})
+			all = append(all, &ask.RuleSet{Rules: j.ruleFlags.rules(from, c.Dialect, now, c.Tokens)})
 		}
 		return all
 	}
@@ -304,7 +303,7 @@ func (j *judge) rulesIn(from ask.Source) (all []*ruleSet) {
 		}
 	}
 	for _, rules := range j.together.RulesBy(func(d robots.Dialect) *robots.Rules { return j.ruleFlags.rules(from, d, now, nil) }) {
-		all = append(all, &ruleSet{RuleSet: ask.RuleSet{Rules: rules}})
+		all = append(all, &ask.RuleSet{Rules: rules})
 	}
 	return all
 }
@@ -317,14 +316,6 @@ func (j *judge) stateOf(note func(*robots.State) string) string {
 	j.shown = true
 	s := j.rules[0].State()
 	return j.live.stateLine(j.from.Record, s, note(s))
-}
-
-// A ruleSet is the rules of a crawler, with the parts of answers that are the same for all
-// URLs, nil before the first.
-type ruleSet struct {
-	ask.RuleSet
-	agent []byte // the tokens in JSON
-	group []byte // in text
 }
 
 // statusOf returns the exit status of a verdict.

@@ -1,25 +1,67 @@
 package main
 
-import "github.com/robotskit/robots"
+import (
+	"fmt"
+	"io"
+	"strings"
 
-// maxRuleColumn is the widest column of text from a file: a longer cell moves only its own row
-// to the right.
-const maxRuleColumn = 40
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/help"
+)
 
-// leads returns the aligned beginning of each row of a table, which ends in a space.
-func leads(rows [][]string) []string {
-	widths := map[int]int{}
+// The widest columns of URLs, and of other text from a file.
+const (
+	maxURLColumn  = 60
+	maxRuleColumn = 40
+)
+
+// pad makes the cells of each column but the last as wide as its widest cell. A cell wider than
+// most pushes only the rest of its own row to the right.
+func pad(rows [][]string, most int) {
+	var widths []int
 	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], min(columns(cell), maxRuleColumn))
+		for i, cell := range row[:len(row)-1] {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], min(help.Columns(cell), most))
 		}
 	}
-	list := make([]string, len(rows))
-	for k, row := range rows {
-		list[k] = "  "
-		for i, cell := range row {
-			list[k] += fill(robots.Printable(cell), widths[i]) + "  "
+	for _, row := range rows {
+		for i, cell := range row[:len(row)-1] {
+			row[i] += strings.Repeat(" ", max(0, widths[i]-help.Columns(cell)))
 		}
+	}
+}
+
+// align writes rows with their cells in columns.
+func align(w io.Writer, rows [][]string) {
+	pad(rows, maxURLColumn)
+	for _, row := range rows {
+		fmt.Fprintln(w, strings.TrimRight(strings.Join(row, "  "), " "))
+	}
+}
+
+// alignWrapped is align for narrower columns with wrapped text in the last.
+func alignWrapped(w io.Writer, rows [][]string) {
+	pad(rows, maxRuleColumn)
+	for _, row := range rows {
+		last := len(row) - 1
+		help.Wrap(w, strings.Join(row[:last], "  ")+"  ", row[last])
+	}
+}
+
+// leads returns the aligned beginning of each row of text from files, which ends in a space.
+func leads(rows [][]string) (list []string) {
+	for k, row := range rows {
+		for i, cell := range row {
+			row[i] = robots.Printable(cell)
+		}
+		rows[k] = append(row, "")
+	}
+	pad(rows, maxRuleColumn)
+	for _, row := range rows {
+		list = append(list, "  "+strings.Join(row, "  "))
 	}
 	return list
 }

@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/cmd/internal/help"
 	"golang.org/x/term"
 )
 
@@ -70,13 +69,13 @@ const (
 // clausePage is docs/clauses.md as it is published.
 const clausePage = "https://github.com/robotskit/robots/blob/main/docs/clauses.md"
 
-// link returns the id of a clause, padded to a width. With colors it is a link (OSC 8).
-func (p palette) link(id string, width int) string {
+// link returns the id of a clause. With colors it is a link (OSC 8).
+func (p palette) link(id string) string {
 	if !p.on {
-		return fill(id, width)
+		return id
 	}
 	anchor := strings.NewReplacer(" ", "-", ".", "").Replace(strings.ToLower(id)) // as GitHub makes it of the heading
-	return "\x1b]8;;" + clausePage + "#" + anchor + "\x1b\\" + id + "\x1b]8;;\x1b\\" + fill("", width-len(id))
+	return "\x1b]8;;" + clausePage + "#" + anchor + "\x1b\\" + id + "\x1b]8;;\x1b\\"
 }
 
 func (p palette) paint(style, s string) string {
@@ -87,9 +86,7 @@ func (p palette) paint(style, s string) string {
 }
 
 // verdict returns the word of a verdict, padded to the longest of the three.
-func (p palette) verdict(v robots.Verdict) string { return string(p.appendVerdict(nil, &v)) }
-
-func (p palette) appendVerdict(dst []byte, v *robots.Verdict) []byte {
+func (p palette) verdict(v robots.Verdict) string {
 	style := red
 	switch {
 	case v.Undefined:
@@ -97,15 +94,7 @@ func (p palette) appendVerdict(dst []byte, v *robots.Verdict) []byte {
 	case v.Allowed:
 		style = green
 	}
-	word := v.Word()
-	if p.on {
-		dst = append(dst, "\x1b["+style+"m"...)
-	}
-	dst = appendFilled(dst, word, len(word), len("undefined"))
-	if p.on {
-		dst = append(dst, "\x1b[0m"...)
-	}
-	return dst
+	return p.paint(style, fill(v.Word(), len("undefined")))
 }
 
 // listed joins values: of many only the first, unless most is 0.
@@ -137,55 +126,12 @@ func someOf(names []string) string {
 	return listed(names, most)
 }
 
-// maxURLColumn is the widest column of URLs: a longer one pushes only its own
-// reason to the right.
-const maxURLColumn = 60
-
 // columns returns how many characters of s a terminal shows.
-func columns(s string) int {
-	_, n := shown(s)
-	return n
-}
-
-// shown returns s as it is shown, and how many columns it takes.
-func shown(s string) (text string, columns int) {
-	text = robots.Printable(s)
-	return text, utf8.RuneCountInString(text)
-}
+func columns(s string) int { return utf8.RuneCountInString(robots.Printable(s)) }
 
 // fill pads with spaces to a width.
 func fill(s string, width int) string {
-	return string(appendFilled(nil, s, utf8.RuneCountInString(s), width))
-}
-
-// appendFilled appends a text of some columns, padded with spaces to a width.
-func appendFilled(dst []byte, s string, columns, width int) []byte {
-	const blanks = "                                                                "
-	dst = append(dst, s...)
-	for ; columns < width; columns += len(blanks) {
-		dst = append(dst, blanks[:min(width-columns, len(blanks))]...)
-	}
-	return dst
-}
-
-// align writes rows with their cells in columns. A cell wider than maxURLColumn pushes only the
-// rest of its own row to the right.
-func align(w io.Writer, rows [][]string) {
-	var widths []int
-	for _, row := range rows {
-		for i, cell := range row[:len(row)-1] {
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], min(help.Columns(cell), maxURLColumn))
-		}
-	}
-	for _, row := range rows {
-		for i, cell := range row[:len(row)-1] {
-			row[i] = cell + fill("", widths[i]-help.Columns(cell))
-		}
-		fmt.Fprintln(w, strings.TrimRight(strings.Join(row, "  "), " "))
-	}
+	return s + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
 }
 
 func heading(w io.Writer, colors palette, s string) {
