@@ -23,27 +23,10 @@ type slow struct {
 	now   *behaviour
 	err   error
 	asked atomic.Int64
-	under atomic.Int64
-	most  atomic.Int64  // at a time
-	size  int           // of bodies, if above 0
-	slots chan struct{} // the bound of this fetcher, if any
 }
 
 func (s *slow) Fetch(ctx context.Context, origin robots.Origin) (*fetch.Record, error) {
-	if s.slots != nil {
-		s.slots <- struct{}{}
-		defer func() { <-s.slots }()
-	}
 	s.asked.Add(1)
-	n := s.under.Add(1)
-	defer s.under.Add(-1)
-	for m := s.most.Load(); n > m && !s.most.CompareAndSwap(m, n); m = s.most.Load() {
-	}
-	var r *fetch.Record
-	if s.size > 0 {
-		r = record(origin, &behaviours[0], time.Now())
-		r.Body = []byte(strings.Repeat(origin.Host()+"\n", s.size/(len(origin.Host())+1)))
-	}
 	select {
 	case <-time.After(s.takes):
 	case <-ctx.Done():
@@ -51,10 +34,6 @@ func (s *slow) Fetch(ctx context.Context, origin robots.Origin) (*fetch.Record, 
 	}
 	if s.err != nil {
 		return nil, s.err
-	}
-	if r != nil {
-		r.Fetched = time.Now()
-		return r, nil
 	}
 	return record(origin, s.now, time.Now()), nil
 }
@@ -401,75 +380,10 @@ func (f fetcherFunc) Fetch(ctx context.Context, o robots.Origin) (*fetch.Record,
 	return f(ctx, o)
 }
 
-// TestHostile: a thousand concurrent origins, each with the largest body, stay within the memory
-// limit and the fetcher's concurrency.
-func TestHostile(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: it measures memory, which the race detector changes")
-	}
-	const origins, size, fetches, memory = 1000, 513_000, 32, 16 << 20
-	before := heap()
-	fetched, high := 0, int64(0)
-	var mu sync.Mutex // of both
-	synctest.Test(t, func(t *testing.T) {
-		s := &slow{takes: 30 * time.Second, size: size, slots: make(chan struct{}, fetches)}
-		c := open(t, cache.Options{Fetcher: s, Memory: memory, FetchLimit: hour, Observe: func(e cache.Event) {
-			mu.Lock()
-			defer mu.Unlock()
-			if e.Kind == cache.EventFetched {
-				fetched++
-			}
-			if fetched%100 == 99 {
-				high = max(high, heap()-before)
-			}
-		}})
-		defer c.Close()
-		var wg sync.WaitGroup
-		for i := range origins {
-			wg.Go(func() {
-				if r, err := c.Get(context.Background(), cachetest.Origin(i)); err != nil || len(r.Body) < size*9/10 {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-		if n := s.most.Load(); n != fetches {
-			t.Errorf("%d fetches at a time, want %d", n, fetches)
-		}
-		if _, bytes := c.Usage(); bytes > memory {
-			t.Errorf("%d bytes", bytes)
-		}
-	})
-	// A fetch that has ended can still pass on its body when the next has begun.
-	const bound = memory + 2*fetches*size + 16<<20
-	t.Logf("%d origins of %d bytes: %d MiB live at most, bound %d MiB", origins, size, high>>20, bound>>20)
-	if high == 0 || high > bound {
-		t.Errorf("%d MiB live", high>>20)
-	}
-}
-
 func TestOptions(t *testing.T) {
 	for _, o := range []cache.Options{{Memory: -1}, {StaleWait: -1}, {FetchLimit: -1}, {Keep: -1}, {KeepOnce: -1}} {
 		if _, err := cache.New(o); err == nil || !strings.HasPrefix(err.Error(), "cache option ") {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
-}
-
-// BenchmarkHit measures a call with a fresh record.
-func BenchmarkHit(b *testing.B) {
-	c, err := cache.New(cache.Options{Fetcher: &slow{now: behaving("file")}})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer c.Close()
-	ctx := context.Background()
-	b.ReportAllocs()
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			if _, err := c.Get(ctx, origin); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
 }

@@ -53,15 +53,8 @@ func (f *faulty) Put(ctx context.Context, e cache.Entry, keep time.Duration) err
 	return f.Memory.Put(ctx, e, keep)
 }
 
-// plain is a store without leases.
-type plain struct{ s cache.Store }
-
-func (p plain) Get(ctx context.Context, o robots.Origin) (cache.Entry, error) { return p.s.Get(ctx, o) }
-func (p plain) Put(ctx context.Context, e cache.Entry, keep time.Duration) error {
-	return p.s.Put(ctx, e, keep)
-}
-func (p plain) Delete(ctx context.Context, o robots.Origin) error { return p.s.Delete(ctx, o) }
-func (p plain) Close() error                                      { return p.s.Close() }
+// plain is a store without locks.
+type plain struct{ cache.Store }
 
 // TestStoreFails: a failing store costs fetches and time, and never the last good answer that it
 // holds.
@@ -184,37 +177,6 @@ func TestLockFails(t *testing.T) {
 		if err := <-done; !errors.Is(err, cache.ErrClosed) {
 			t.Errorf("after Close: %v", err)
 		}
-	})
-}
-
-// TestEvicted: records evicted from memory come back from the store, with their outages.
-func TestEvicted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &slow{now: behaving("file")}
-		c := open(t, cache.Options{Fetcher: s, Store: cachetest.NewMemory(), Memory: 20_000})
-		defer c.Close()
-		const n = 500
-		ctx := context.Background()
-		for round := range 4 {
-			for i := range n {
-				r, err := c.Get(ctx, cachetest.Origin(i))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if round == 3 && (r.LastGood == nil || r.Failures != 1) {
-					t.Fatalf("%+v", r)
-				}
-			}
-			synctest.Wait()
-			if got, want := s.asked.Load(), int64(n*(1+round/2)); got != want {
-				t.Errorf("round %d: %d fetches, want %d", round, got, want)
-			}
-			if round == 1 {
-				s.now = behaving("no host")
-				time.Sleep(30 * hour)
-			}
-		}
-		t.Logf("%d origins in memory of %d", used(c), n)
 	})
 }
 

@@ -42,7 +42,7 @@ func expiry(t *testing.T, s cache.Store) {
 // concurrent mixes calls from many goroutines: an entry is never a mixture of two.
 func concurrent(t *testing.T, s cache.Store) {
 	const workers, steps, origins = 16, 120, 6
-	var number, gets, puts atomic.Uint64
+	var number atomic.Uint64
 	var wg sync.WaitGroup
 	for w := range workers {
 		wg.Go(func() {
@@ -55,7 +55,6 @@ func concurrent(t *testing.T, s cache.Store) {
 						t.Errorf("delete: %v", err)
 					}
 				case 1, 2, 3:
-					puts.Add(1)
 					if err := s.Put(ctx, Numbered(i, number.Add(1)), keep); err != nil && !errors.Is(err, cache.ErrFenced) {
 						t.Errorf("put: %v", err)
 					}
@@ -66,10 +65,7 @@ func concurrent(t *testing.T, s cache.Store) {
 					}
 					if err != nil {
 						t.Errorf("get: %v", err)
-						continue
-					}
-					gets.Add(1)
-					if diff := Difference(e, Numbered(i, e.Fence)); diff != "" {
+					} else if diff := Difference(e, Numbered(i, e.Fence)); diff != "" {
 						t.Errorf("entry %d is a mixture: %s", e.Fence, diff)
 					}
 				}
@@ -77,7 +73,6 @@ func concurrent(t *testing.T, s cache.Store) {
 		})
 	}
 	wg.Wait()
-	t.Logf("%d gets found an entry among %d puts", gets.Load(), puts.Load())
 }
 
 // contexts: a call whose context has ended does nothing and returns its error.
@@ -86,14 +81,11 @@ func contexts(t *testing.T, s cache.Store) {
 	cancel()
 	kept := cache.Entry{Record: Record(Origin(1), "a")}
 	put(t, s, kept)
-	if _, err := s.Get(ended, Origin(1)); !errors.Is(err, context.Canceled) {
-		t.Errorf("get with an ended context: %v", err)
-	}
-	if err := s.Put(ended, cache.Entry{Record: Record(Origin(1), "b")}, keep); !errors.Is(err, context.Canceled) {
-		t.Errorf("put with an ended context: %v", err)
-	}
-	if err := s.Delete(ended, Origin(1)); !errors.Is(err, context.Canceled) {
-		t.Errorf("delete with an ended context: %v", err)
+	_, err := s.Get(ended, Origin(1))
+	for _, err := range []error{err, s.Put(ended, cache.Entry{Record: Record(Origin(1), "b")}, keep), s.Delete(ended, Origin(1))} {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("a call with an ended context: %v", err)
+		}
 	}
 	want(t, s, Origin(1), kept)
 }
@@ -249,47 +241,41 @@ func lockRace(t *testing.T, s cache.Store) {
 		})
 	}
 	wg.Wait()
-	t.Logf("%d locks", workers*rounds)
 }
 
 // closing closes the store during calls.
 func closing(t *testing.T, s cache.Store) {
-	put(t, s, cache.Entry{Record: Record(Origin(1), "a")})
-	var wg sync.WaitGroup
-	under := make(chan struct{})
+	var wg, begun sync.WaitGroup
 	for w := range 8 {
+		begun.Add(1)
 		wg.Go(func() {
-			for i := 0; ; i++ {
+			var err error
+			done := sync.OnceFunc(begun.Done)
+			defer done()
+			for i := 0; err == nil; i++ {
 				if i == 3 {
-					under <- struct{}{}
+					done()
 				}
-				err := s.Put(ctx, cache.Entry{Record: Record(Origin(w), fmt.Sprint(i))}, keep)
-				if err == nil {
+				if err = s.Put(ctx, cache.Entry{Record: Record(Origin(w), fmt.Sprint(i))}, keep); err == nil {
 					_, err = s.Get(ctx, Origin(w))
 				}
-				if errors.Is(err, cache.ErrClosed) {
-					return
-				}
-				if err != nil {
-					t.Errorf("call while closing: %v", err)
-					return
-				}
+			}
+			if !errors.Is(err, cache.ErrClosed) {
+				t.Errorf("call while closing: %v", err)
 			}
 		})
 	}
-	for range 8 {
-		<-under
-	}
+	begun.Wait()
 	for range 2 {
 		if err := s.Close(); err != nil {
 			t.Errorf("close: %v", err)
 		}
 	}
 	wg.Wait()
-	if _, err := s.Get(ctx, Origin(1)); !errors.Is(err, cache.ErrClosed) {
-		t.Errorf("get after close: %v, want ErrClosed", err)
-	}
-	if err := s.Delete(ctx, Origin(1)); !errors.Is(err, cache.ErrClosed) {
-		t.Errorf("delete after close: %v, want ErrClosed", err)
+	_, err := s.Get(ctx, Origin(1))
+	for _, err := range []error{err, s.Delete(ctx, Origin(1))} {
+		if !errors.Is(err, cache.ErrClosed) {
+			t.Errorf("a call after close: %v, want ErrClosed", err)
+		}
 	}
 }
