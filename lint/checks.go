@@ -1,5 +1,7 @@
 package lint
 
+import "github.com/robotskit/robots"
+
 // A Check finds one kind of mistake.
 type Check struct {
 	ID       string // "RT401"; never reused
@@ -17,7 +19,10 @@ type Check struct {
 	// proved is set if it needs a proof and does not run while it is off. Other checks
 	// always run, so that a check can omit what another one reports.
 	proved bool
-	find   func(*pass)
+	// One of these finds the mistakes: in the file, a line, or a rule with its path.
+	find func(*pass)
+	line func(*pass, robots.Line)
+	path func(p *pass, l robots.Line, path string)
 }
 
 // FixKind is the kind of a check's fixes.
@@ -76,14 +81,14 @@ func checks() []Check {
 			Why:    "It makes the field unknown, so the line is ignored. Two files were probably joined.",
 			Before: "User-agent: *\n\xef\xbb\xbfDisallow: /a\n",
 			After:  "User-agent: *\nDisallow: /a\n",
-			find:   innerMark,
+			line:   innerMark,
 		},
 		{
 			ID: "RT106", Name: "control-byte", Severity: Warning, Clause: "C-18",
 			What:   "A line contains a control byte other than a tab.",
 			Why:    "Engines differ: some end the line there, others compare the byte.",
 			Before: "User-agent: *\nDisallow: /a\x00b\n",
-			find:   controlByte,
+			line:   controlByte,
 		},
 		{
 			ID: "RT107", Name: "too-large", Severity: Error, Clause: "FORM-09",
@@ -95,7 +100,7 @@ func checks() []Check {
 			ID: "RT108", Name: "long-line", Severity: Warning, Clause: "C-05",
 			What: "A line exceeds an engine's line limit.",
 			Why:  "The rest of the line is ignored, and the part before it still counts.",
-			find: longLine,
+			line: longLine,
 		},
 		{
 			ID: "RT109", Name: "too-many-rules", Severity: Warning,
@@ -109,7 +114,7 @@ func checks() []Check {
 			Why:    "Only Google reads such a line. All other engines ignore it.",
 			Before: "User-agent: *\nDisallow /a\n",
 			After:  "User-agent: *\nDisallow: /a\n",
-			find:   missingColon,
+			line:   missingColon,
 		},
 		{
 			ID: "RT202", Name: "misspelt-field", Severity: Error, Clause: "C-02", Fix: ChangesFile,
@@ -117,21 +122,21 @@ func checks() []Check {
 			Why:    "An unknown field has no effect. Google accepts a few misspellings, other engines none.",
 			Before: "User-agent: *\nDisalow: /a\n",
 			After:  "User-agent: *\nDisallow: /a\n",
-			find:   misspelledField,
+			line:   misspelledField,
 		},
 		{
 			ID: "RT203", Name: "unknown-field", Severity: Note, Clause: "FORM-02",
 			What:   "A field is unknown.",
 			Why:    "The line has no effect on crawlers; another program might read it.",
 			Before: "Crawl-budget: 5\n",
-			find:   unknownField,
+			line:   unknownField,
 		},
 		{
 			ID: "RT204", Name: "retired-field", Severity: Note,
 			What:   "A field is no longer read by any engine.",
 			Why:    "The line has no effect.",
 			Before: "User-agent: *\nNoindex: /a\n",
-			find:   retiredField,
+			line:   retiredField,
 		},
 		{
 			ID: "RT205", Name: "stray-text", Severity: Warning, Clause: "FORM-02",
@@ -139,7 +144,7 @@ func checks() []Check {
 			Why:    "Crawlers ignore it. It is often a comment without its #, or part of a wrapped line.",
 			Before: "All rights reserved\n",
 			After:  "# All rights reserved\n",
-			find:   strayText,
+			line:   strayText,
 		},
 		{
 			ID: "RT206", Name: "two-fields", Severity: Error, Fix: ChangesFile,
@@ -147,7 +152,7 @@ func checks() []Check {
 			Why:    "The second is read as part of the first one's value, so neither has its effect.",
 			Before: "User-agent: a Disallow: /x\n",
 			After:  "User-agent: a\nDisallow: /x\n",
-			find:   twoFields,
+			line:   twoFields,
 		},
 		{
 			ID: "RT207", Name: "hash-in-path", Severity: Warning, Clause: "FORM-06",
@@ -155,7 +160,7 @@ func checks() []Check {
 			Why:    "It starts a comment, so the path is shorter than it looks.",
 			Before: "User-agent: *\nDisallow: /a#b\n",
 			After:  "User-agent: *\nDisallow: /a%23b\n",
-			find:   hashInPath,
+			line:   hashInPath,
 		},
 		{
 			ID: "RT208", Name: "invisible-character", Severity: Error, Fix: ChangesFile,
@@ -163,7 +168,7 @@ func checks() []Check {
 			Why:    "It usually comes from a word processor or a web page. Engines do not read it as the character that it looks like.",
 			Before: "User-agent: *\nDisallow:\u00a0/a\n",
 			After:  "User-agent: *\nDisallow: /a\n",
-			find:   invisibleCharacter,
+			line:   invisibleCharacter,
 		},
 		{
 			ID: "RT301", Name: "rule-before-group", Severity: Error, Clause: "GROUP-03",
@@ -257,7 +262,7 @@ func checks() []Check {
 			Why:    "Every URL path starts with /, so the rule matches nothing.",
 			Before: "User-agent: *\nDisallow: private/\n",
 			After:  "User-agent: *\nDisallow: /private/\n",
-			find:   noLeadingSlash,
+			path:   noLeadingSlash,
 		},
 		{
 			ID: "RT402", Name: "full-url", Severity: Error, Clause: "D-09", Fix: ChangesFile,
@@ -265,28 +270,28 @@ func checks() []Check {
 			Why:    "Rules match paths, so a full URL matches nothing.",
 			Before: "User-agent: *\nDisallow: https://example.com/a\n",
 			After:  "User-agent: *\nDisallow: /a\n",
-			find:   fullURL,
+			path:   fullURL,
 		},
 		{
 			ID: "RT403", Name: "dollar-inside", Severity: Warning, Clause: "MATCH-03",
 			What:   "A path contains a $ before its end.",
 			Why:    "Only as the last character does it match the end of the URL. Elsewhere it is a literal $.",
 			Before: "User-agent: *\nDisallow: /a$b\n",
-			find:   dollarInside,
+			path:   dollarInside,
 		},
 		{
 			ID: "RT404", Name: "trailing-star", Severity: Off, Clause: "MATCH-04",
 			What:   "A path ends with *.",
 			Why:    "A rule matches every URL that starts with its path, so the * adds none. It makes the rule one byte longer.",
 			Before: "User-agent: *\nDisallow: /a*\n",
-			find:   trailingStar,
+			path:   trailingStar,
 		},
 		{
 			ID: "RT405", Name: "star-dollar", Severity: Note, Clause: "MATCH-03",
 			What:   "A path ends with *$.",
 			Why:    "The * matches to the end of the URL, so the $ has no effect.",
 			Before: "User-agent: *\nDisallow: /a*$\n",
-			find:   starDollar,
+			path:   starDollar,
 		},
 		{
 			ID: "RT406", Name: "double-star", Severity: Note, Fix: SafeIfProved, Clause: "MATCH-03",
@@ -294,7 +299,7 @@ func checks() []Check {
 			Why:    "A single * means the same.",
 			Before: "User-agent: *\nDisallow: /a**b\n",
 			After:  "User-agent: *\nDisallow: /a*b\n",
-			find:   doubleStar,
+			path:   doubleStar,
 		},
 		{
 			ID: "RT407", Name: "broken-escape", Severity: Warning, Clause: "PCT-01",
@@ -302,7 +307,7 @@ func checks() []Check {
 			Why:    "Clients send a percent sign as %25. Engines differ in other cases.",
 			Before: "User-agent: *\nDisallow: /100%\n",
 			After:  "User-agent: *\nDisallow: /100%25\n",
-			find:   brokenEscape,
+			path:   brokenEscape,
 		},
 		{
 			ID: "RT408", Name: "needless-escape", Severity: Warning, Clause: "PCT-02", Fix: ChangesFile,
@@ -310,7 +315,7 @@ func checks() []Check {
 			Why:    "Google decodes it in URLs but not in rules, so the rule matches nothing. The C++ library decodes neither, so the rule does not match URLs without the escape; clients send URLs as links contain them.",
 			Before: "User-agent: *\nDisallow: /%7Euser\n",
 			After:  "User-agent: *\nDisallow: /~user\n",
-			find:   needlessEscape,
+			path:   needlessEscape,
 		},
 		{
 			ID: "RT409", Name: "blank-in-path", Severity: Warning, Clause: "PCT-05", Fix: ChangesFile,
@@ -336,14 +341,14 @@ func checks() []Check {
 			What:   "A path looks like a regular expression.",
 			Why:    "Only * and a final $ are special.",
 			Before: "User-agent: *\nDisallow: /.*\\.php\n",
-			find:   looksLikeRegex,
+			path:   looksLikeRegex,
 		},
 		{
 			ID: "RT412", Name: "dot-segment", Severity: Warning,
 			What:   "A path contains /./ or /../.",
 			Why:    "Clients resolve these before sending, so no URL they send contains them.",
 			Before: "User-agent: *\nDisallow: /a/../b\n",
-			find:   dotSegment,
+			path:   dotSegment,
 		},
 		{
 			ID: "RT501", Name: "site-blocked", Severity: Warning,
@@ -412,7 +417,7 @@ func checks() []Check {
 			What:   "A path reveals the location of sensitive files.",
 			Why:    "robots.txt is public. Protect the path on the server instead.",
 			Before: "User-agent: *\nDisallow: /backup.sql\n",
-			find:   secretInPath,
+			path:   secretInPath,
 		},
 		{
 			ID: "RT601", Name: "sitemap-url", Severity: Error, Fix: ChangesFile, Clause: "MAP-01",
@@ -436,7 +441,7 @@ func checks() []Check {
 			Why:    "The line has no effect.",
 			Before: "User-agent: *\nCrawl-delay: ten\n",
 			After:  "User-agent: *\nCrawl-delay: 10\n",
-			find:   badValue,
+			line:   badValue,
 		},
 		{
 			ID: "RT604", Name: "pace-outside-group", Severity: Warning, Clause: "D-08",
@@ -451,7 +456,7 @@ func checks() []Check {
 			What:   "A Crawl-delay is over 60 seconds.",
 			Why:    "A crawler that obeys it fetches fewer than 1,440 pages a day, so it might never finish the site.",
 			Before: "User-agent: *\nCrawl-delay: 600\n",
-			find:   longDelay,
+			line:   longDelay,
 		},
 		{
 			ID: "RT606", Name: "pace-ignored", Severity: Note,

@@ -103,10 +103,7 @@ func (p *pass) isDenied(r *robots.Rules, rule robots.Rule) bool {
 
 // isBetter reports whether a use is a stronger reason to keep a rule than another one.
 func isBetter(a, b compare.Use) bool {
-	if b == compare.Needed || a == compare.Needed {
-		return a == compare.Needed && b != compare.Needed
-	}
-	return a < b
+	return b != compare.Needed && (a == compare.Needed || a < b)
 }
 
 // unused calls do for each rule with a path, with the names of the dialects in which "is" reports

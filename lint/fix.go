@@ -111,51 +111,57 @@ func (p *pass) sameVerdicts(other *robots.File, views []*view) bool {
 		if !slices.Contains(views, v) {
 			continue
 		}
-		w := o.all[i]
-		if !p.spend(len(o.lines)) {
-			return false
-		}
 		asked := map[[2]*robots.Rules]bool{}
-		for _, name := range union(v.crawlers(), w.crawlers()) {
-			o.steps = p.steps
-			a, b := p.rules(v, name), o.rules(w, name)
-			p.steps = min(p.steps, o.steps)
-			if a == nil || b == nil {
-				p.undecided = true
-				return false
-			}
+		if !p.both(v, o, o.all[i], func(_ string, a, b *robots.Rules) bool {
 			if asked[[2]*robots.Rules{a, b}] {
-				continue
+				return true
 			}
 			asked[[2]*robots.Rules{a, b}] = true
 			if !p.spend(a.Len() + b.Len()) {
 				return false
 			}
 			keys := [2]string{p.key(a, false), o.key(b, false)}
-			if keys[0] != keys[1] && !same[keys] && !p.sameRules(a, b) {
-				return false
+			if keys[0] != keys[1] && !same[keys] {
+				options := p.budget()
+				options.SkipRobotsTxt = false
+				r := p.compared(a, b, options)
+				p.undecided = p.undecided || r.String() == "undecided"
+				same[keys] = r.Same()
 			}
-			same[keys] = true
+			return keys[0] == keys[1] || same[keys]
+		}) {
+			return false
 		}
 	}
 	return true
 }
 
-// sameRules reports whether it is proved that two sets of rules have the same verdicts.
-func (p *pass) sameRules(a, b *robots.Rules) bool {
-	for _, ask := range [][2]*robots.Rules{{a, b}, {b, a}} {
-		o := p.budget()
-		o.SkipRobotsTxt = false
-		d := compare.Blocked(ask[0], ask[1], o)
-		p.steps -= d.Steps
-		if !d.Complete && len(d.Changes) == 0 {
+// both calls do with the rules of every crawler in two files, until it returns false, and reports
+// whether it always returned true. It returns false, too, if the steps do not suffice.
+func (p *pass) both(v *view, other *pass, w *view, do func(name string, a, b *robots.Rules) bool) bool {
+	if !p.spend(len(p.lines) + len(other.lines)) {
+		return false
+	}
+	for _, name := range union(v.crawlers(), w.crawlers()) {
+		other.steps = p.steps
+		a, b := p.rules(v, name), other.rules(w, name)
+		p.steps = min(p.steps, other.steps)
+		if a == nil || b == nil {
 			p.undecided = true
+			return false
 		}
-		if !d.None() {
+		if !do(name, a, b) {
 			return false
 		}
 	}
 	return true
+}
+
+// compared compares two sets of rules.
+func (p *pass) compared(a, b *robots.Rules, o compare.Options) compare.Result {
+	r := compare.Rules(a, b, o)
+	p.steps -= r.NewlyBlocked.Steps + r.NewlyAllowed.Steps
+	return r
 }
 
 // union returns the entries of two sorted lists after their first entry, "*".
@@ -228,32 +234,18 @@ func (p *pass) change(d *Diagnostic) string {
 	return ""
 }
 
-func (p *pass) changeIn(v *view, other *pass) string {
-	if !p.spend(len(p.lines) + len(other.lines)) {
-		return ""
-	}
-	w := newView(other.file, v.dialect, len(other.lines))
-	for _, name := range union(v.crawlers(), w.crawlers()) {
-		other.steps = p.steps
-		a, b := p.rules(v, name), other.rules(w, name)
-		p.steps = min(p.steps, other.steps)
-		if a == nil || b == nil {
-			return ""
+func (p *pass) changeIn(v *view, other *pass) (change string) {
+	p.both(v, other, newView(other.file, v.dialect, len(other.lines)), func(name string, a, b *robots.Rules) bool {
+		switch r := p.compared(a, b, p.budget()); {
+		case len(r.NewlyBlocked.Changes) > 0:
+			change = "blocks " + r.NewlyBlocked.Changes[0].Path
+		case len(r.NewlyAllowed.Changes) > 0:
+			change = "allows " + r.NewlyAllowed.Changes[0].Path
 		}
-		whom := ""
-		if name != "*" {
-			whom = " for " + robots.Printable(name)
+		if change != "" && name != "*" {
+			change += " for " + robots.Printable(name)
 		}
-		blocked := compare.Blocked(a, b, p.budget())
-		p.steps -= blocked.Steps
-		if len(blocked.Changes) > 0 {
-			return "blocks " + blocked.Changes[0].Path + whom
-		}
-		open := compare.Blocked(b, a, p.budget())
-		p.steps -= open.Steps
-		if len(open.Changes) > 0 {
-			return "allows " + open.Changes[0].Path + whom
-		}
-	}
-	return ""
+		return change == ""
+	})
+	return change
 }

@@ -196,10 +196,17 @@ func File(f *robots.File, o Options) Result {
 	for i := range Checks {
 		c := &Checks[i]
 		on := p.begin(c)
-		if c.find == nil || !on && c.proved || p.kind != "" && !c.anyKind {
-			continue
+		switch {
+		case !on && c.proved || p.kind != "" && !c.anyKind:
+		case c.find != nil:
+			c.find(p)
+		case c.path != nil:
+			p.paths(func(l robots.Line, path string) { c.path(p, l, path) })
+		case c.line != nil:
+			for _, l := range p.lines {
+				c.line(p, l)
+			}
 		}
-		c.find(p)
 	}
 	p.silence(ignores)
 	p.prove()

@@ -90,7 +90,6 @@ func siteBlocked(p *pass) {
 	byLine := map[int]*blocked{}
 	root, _ := robots.ParsePath("/")
 	for _, v := range p.views {
-		nothing := robots.DisallowAll(v.dialect, robots.ReasonUnreachable)
 		blocks := map[*robots.Rules]bool{}
 		for _, name := range v.crawlers() {
 			r := p.rules(v, name)
@@ -103,11 +102,11 @@ func siteBlocked(p *pass) {
 			}
 			none, known := blocks[r]
 			if !known {
-				d := compare.Blocked(r, nothing, p.budget())
-				none = d.None()
-				p.undecided = p.undecided || !d.Complete
+				c, _ := compare.Every(r, "/", false, p.budget())
+				none = c.Holds
+				p.undecided = p.undecided || !c.Complete
 				blocks[r] = none
-				p.spend(d.Steps)
+				p.spend(c.Steps)
 			}
 			if !none {
 				continue
@@ -152,39 +151,29 @@ func nameList(names []string) string {
 	return strings.Join(names[:most], ", ") + " and " + itoa(len(names)-most) + " more"
 }
 
-// groupRules calls do for each rule with a path, with its group as RFC 9309 reads it.
-func (p *pass) groupRules(do func(l robots.Line, group int, path string)) {
-	v := p.all[0]
-	p.paths(func(l robots.Line, path string) {
-		if g := v.group(l); g >= 0 {
-			do(l, g, path)
-		}
-	})
-}
-
-// groupRule is a rule of a group.
-type groupRule struct {
-	group int
-	allow bool
-	path  string
-}
-
 // duplicates returns, by line, the rule that a rule repeats, and all rules that are both
-// allowed and disallowed in a group, with the one that came first.
+// allowed and disallowed in a group as RFC 9309 reads it, with the one that came first.
 func (p *pass) duplicates() (same, opposite map[int]robots.Line) {
+	type rule struct {
+		group int
+		allow bool
+		path  string
+	}
 	same, opposite = map[int]robots.Line{}, map[int]robots.Line{}
-	lines := map[groupRule]robots.Line{}
-	p.groupRules(func(l robots.Line, group int, path string) {
-		allow := l.Field == robots.FieldAllow
-		if other, ok := lines[groupRule{group, !allow, path}]; ok {
-			opposite[l.Number] = other
-		}
-		key := groupRule{group, allow, path}
-		if first, ok := lines[key]; ok {
-			same[l.Number] = first
+	lines := map[rule]robots.Line{}
+	p.paths(func(l robots.Line, path string) {
+		r := rule{p.all[0].group(l), l.Field == robots.FieldAllow, path}
+		if r.group < 0 {
 			return
 		}
-		lines[key] = l
+		if other, ok := lines[rule{r.group, !r.allow, path}]; ok {
+			opposite[l.Number] = other
+		}
+		if first, ok := lines[r]; ok {
+			same[l.Number] = first
+		} else {
+			lines[r] = l
+		}
 	})
 	return same, opposite
 }
@@ -286,20 +275,18 @@ func sitemapBlocked(p *pass) {
 // secrets are parts of paths that reveal content that should be protected.
 var secrets = []string{"/.git", "/.env", "/.svn", "/.ht", "/.ssh", "id_rsa", ".sql", ".bak", ".pem", ".key", ".pfx", "/.aws", "wp-config"}
 
-func secretInPath(p *pass) {
-	p.paths(func(l robots.Line, path string) {
-		low := strings.ToLower(strings.TrimRight(path, "*$"))
-		for _, s := range secrets {
-			_, rest, found := strings.Cut(low, s)
-			if !found {
-				continue
-			}
-			if rest != "" && rest[0] != '/' && rest[0] != '.' && rest[0] != '*' && s != "/.ht" {
-				continue
-			}
-			p.add(l.Value, "robots.txt is public, and this path reveals a sensitive location").
-				Advice = "protect the path on the server; a rule does not protect it"
-			return
+func secretInPath(p *pass, l robots.Line, path string) {
+	low := strings.ToLower(strings.TrimRight(path, "*$"))
+	for _, s := range secrets {
+		_, rest, found := strings.Cut(low, s)
+		if !found {
+			continue
 		}
-	})
+		if rest != "" && rest[0] != '/' && rest[0] != '.' && rest[0] != '*' && s != "/.ht" {
+			continue
+		}
+		p.add(l.Value, "robots.txt is public, and this path reveals a sensitive location").
+			Advice = "protect the path on the server; a rule does not protect it"
+		return
+	}
 }

@@ -29,23 +29,21 @@ func isFullURL(path string) bool {
 	return ok && scheme != "" && !strings.ContainsAny(scheme, "/*?$")
 }
 
-func noLeadingSlash(p *pass) {
-	p.paths(func(l robots.Line, path string) {
-		if path[0] == '/' || path[0] == '*' || isFullURL(path) {
-			return
-		}
-		if _, name := secondField(path); name != "" {
-			return // two fields in a line, which is another mistake
-		}
-		intended := "/" + path
-		if path[0] == '?' || path[0] == '$' {
-			intended = "/*" + path
-		}
-		d := p.add(l.Value, quote(path)+" matches no URL")
-		d.Advice = "write " + intended
-		d.Dialects = p.fails(path, plain(intended))
-		d.edit(Edit{l.Value.Start, l.Value.End, intended})
-	})
+func noLeadingSlash(p *pass, l robots.Line, path string) {
+	if path[0] == '/' || path[0] == '*' || isFullURL(path) {
+		return
+	}
+	if _, name := secondField(path); name != "" {
+		return // two fields in a line, which is another mistake
+	}
+	intended := "/" + path
+	if path[0] == '?' || path[0] == '$' {
+		intended = "/*" + path
+	}
+	d := p.add(l.Value, quote(path)+" matches no URL")
+	d.Advice = "write " + intended
+	d.Dialects = p.fails(path, plain(intended))
+	d.edit(Edit{l.Value.Start, l.Value.End, intended})
 }
 
 // plain returns a URL that a pattern matches.
@@ -57,80 +55,68 @@ func plain(pattern string) string {
 	return url
 }
 
-func fullURL(p *pass) {
-	p.paths(func(l robots.Line, path string) {
-		if !isFullURL(path) {
-			return
-		}
-		_, rest, _ := strings.Cut(path, "://")
-		intended := "/"
-		if i := strings.IndexByte(rest, '/'); i >= 0 {
-			intended = rest[i:]
-		}
-		d := p.add(l.Value, "rule value is a full URL and matches nothing")
-		d.Advice = "use the path: " + intended
-		d.Dialects = p.fails(path, plain(intended))
-		d.edit(Edit{l.Value.Start, l.Value.End, intended})
-	})
+func fullURL(p *pass, l robots.Line, path string) {
+	if !isFullURL(path) {
+		return
+	}
+	_, rest, _ := strings.Cut(path, "://")
+	intended := "/"
+	if i := strings.IndexByte(rest, '/'); i >= 0 {
+		intended = rest[i:]
+	}
+	d := p.add(l.Value, "rule value is a full URL and matches nothing")
+	d.Advice = "use the path: " + intended
+	d.Dialects = p.fails(path, plain(intended))
+	d.edit(Edit{l.Value.Start, l.Value.End, intended})
 }
 
-func dollarInside(p *pass) {
-	p.paths(func(l robots.Line, path string) {
-		i := strings.IndexByte(path, '$')
-		if i < 0 || i == len(path)-1 || isFullURL(path) {
-			return
-		}
-		d := p.add(robots.Span{Start: l.Value.Start + i, End: l.Value.Start + i + 1}, "$ matches the end of the URL only at the end of a path; here it is a literal $")
-		d.Advice = "write %24 for a literal $"
-	})
+func dollarInside(p *pass, l robots.Line, path string) {
+	i := strings.IndexByte(path, '$')
+	if i < 0 || i == len(path)-1 || isFullURL(path) {
+		return
+	}
+	d := p.add(robots.Span{Start: l.Value.Start + i, End: l.Value.Start + i + 1}, "$ matches the end of the URL only at the end of a path; here it is a literal $")
+	d.Advice = "write %24 for a literal $"
 }
 
-func trailingStar(p *pass) {
-	p.paths(func(l robots.Line, path string) {
-		if len(path) > 1 && path[len(path)-1] == '*' {
-			p.add(robots.Span{Start: l.Value.End - 1, End: l.Value.End}, "a trailing * matches nothing more; it makes the rule one byte longer")
-		}
-	})
+func trailingStar(p *pass, l robots.Line, path string) {
+	if len(path) > 1 && path[len(path)-1] == '*' {
+		p.add(robots.Span{Start: l.Value.End - 1, End: l.Value.End}, "a trailing * matches nothing more; it makes the rule one byte longer")
+	}
 }
 
-func starDollar(p *pass) {
-	p.paths(func(l robots.Line, path string) {
-		if strings.HasSuffix(path, "*$") {
-			p.add(robots.Span{Start: l.Value.End - 2, End: l.Value.End}, "*$ has no effect: * matches to the end of every URL").
-				Advice = "write " + strings.TrimRight(path, "*$")
-		}
-	})
+func starDollar(p *pass, l robots.Line, path string) {
+	if strings.HasSuffix(path, "*$") {
+		p.add(robots.Span{Start: l.Value.End - 2, End: l.Value.End}, "*$ has no effect: * matches to the end of every URL").
+			Advice = "write " + strings.TrimRight(path, "*$")
+	}
 }
 
-func doubleStar(p *pass) {
-	p.paths(func(l robots.Line, path string) {
-		i := strings.Index(path, "**")
-		if i < 0 {
-			return
+func doubleStar(p *pass, l robots.Line, path string) {
+	i := strings.Index(path, "**")
+	if i < 0 {
+		return
+	}
+	n := len(path[i:]) - len(strings.TrimLeft(path[i:], "*"))
+	at := l.Value.Start + i
+	d := p.add(robots.Span{Start: at, End: at + n}, "** is the same as *")
+	d.edit(Edit{at, at + n, "*"})
+}
+
+func brokenEscape(p *pass, l robots.Line, path string) {
+	for i := 0; i < len(path); i++ {
+		if path[i] != '%' {
+			continue
 		}
-		n := len(path[i:]) - len(strings.TrimLeft(path[i:], "*"))
+		if i+2 < len(path) && isHex(path[i+1]) && isHex(path[i+2]) {
+			i += 2
+			continue
+		}
 		at := l.Value.Start + i
-		d := p.add(robots.Span{Start: at, End: at + n}, "** is the same as *")
-		d.edit(Edit{at, at + n, "*"})
-	})
-}
-
-func brokenEscape(p *pass) {
-	p.paths(func(l robots.Line, path string) {
-		for i := 0; i < len(path); i++ {
-			if path[i] != '%' {
-				continue
-			}
-			if i+2 < len(path) && isHex(path[i+1]) && isHex(path[i+2]) {
-				i += 2
-				continue
-			}
-			at := l.Value.Start + i
-			p.add(robots.Span{Start: at, End: at + 1}, "% is not followed by two hexadecimal digits").
-				Advice = "write %25 for a percent sign"
-			return
-		}
-	})
+		p.add(robots.Span{Start: at, End: at + 1}, "% is not followed by two hexadecimal digits").
+			Advice = "write %25 for a percent sign"
+		return
+	}
 }
 
 func isHex(c byte) bool {
@@ -148,23 +134,21 @@ func isUnreserved(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || strings.IndexByte("-._~", c) >= 0
 }
 
-func needlessEscape(p *pass) {
-	p.paths(func(l robots.Line, path string) {
-		intended := rewrite(path, func(c byte, escape bool) (string, bool) {
-			return string([]byte{c}), escape && isUnreserved(c)
-		})
-		if intended == path {
-			return
-		}
-		failing := p.fails(path, plain(intended))
-		if len(failing) == 0 {
-			return
-		}
-		d := p.add(l.Value, "the rule does not match URLs without this escape, and Google decodes it in every URL, so there the rule matches nothing")
-		d.Advice = "write " + intended
-		d.Dialects = failing
-		d.edit(Edit{l.Value.Start, l.Value.End, intended})
+func needlessEscape(p *pass, l robots.Line, path string) {
+	intended := rewrite(path, func(c byte, escape bool) (string, bool) {
+		return string([]byte{c}), escape && isUnreserved(c)
 	})
+	if intended == path {
+		return
+	}
+	failing := p.fails(path, plain(intended))
+	if len(failing) == 0 {
+		return
+	}
+	d := p.add(l.Value, "the rule does not match URLs without this escape, and Google decodes it in every URL, so there the rule matches nothing")
+	d.Advice = "write " + intended
+	d.Dialects = failing
+	d.edit(Edit{l.Value.Start, l.Value.End, intended})
 }
 
 // rewrite replaces bytes and whole escapes of a path. Arguments of change are a byte and whether
@@ -288,16 +272,14 @@ func (p *pass) rawBytes(set string, report func(l robots.Line, path string, at r
 	})
 }
 
-func looksLikeRegex(p *pass) {
-	p.paths(func(l robots.Line, path string) {
-		at, what := regexIn(path)
-		if what == "" {
-			return
-		}
-		at += l.Value.Start
-		p.add(robots.Span{Start: at, End: at + len(what)}, quote(what)+" is regular expression syntax; in robots.txt only * and a final $ are special").
-			Advice = "write * for any characters"
-	})
+func looksLikeRegex(p *pass, l robots.Line, path string) {
+	at, what := regexIn(path)
+	if what == "" {
+		return
+	}
+	at += l.Value.Start
+	p.add(robots.Span{Start: at, End: at + len(what)}, quote(what)+" is regular expression syntax; in robots.txt only * and a final $ are special").
+		Advice = "write * for any characters"
 }
 
 // regexIn returns the part of a path that is written like a regular expression.
@@ -324,16 +306,14 @@ func regexIn(path string) (at int, what string) {
 	return 0, ""
 }
 
-func dotSegment(p *pass) {
-	p.paths(func(l robots.Line, path string) {
-		path, _, _ = strings.Cut(path, "?")
-		for _, s := range []string{"/../", "/./"} {
-			if i := strings.Index(path, s); i >= 0 {
-				at := l.Value.Start + i
-				p.add(robots.Span{Start: at, End: at + len(s)}, "clients resolve "+s+" before sending, so no URL they send contains it").
-					Advice = "write the resolved path"
-				return
-			}
+func dotSegment(p *pass, l robots.Line, path string) {
+	path, _, _ = strings.Cut(path, "?")
+	for _, s := range []string{"/../", "/./"} {
+		if i := strings.Index(path, s); i >= 0 {
+			at := l.Value.Start + i
+			p.add(robots.Span{Start: at, End: at + len(s)}, "clients resolve "+s+" before sending, so no URL they send contains it").
+				Advice = "write the resolved path"
+			return
 		}
-	})
+	}
 }

@@ -85,26 +85,24 @@ func (p *pass) record(l robots.Line) (rec robots.Record, ok bool) {
 	return rec, false
 }
 
-func badValue(p *pass) {
-	for _, l := range p.lines {
-		if l.Field <= robots.FieldSitemap || l.Field == robots.FieldHost {
-			continue
-		}
-		rec, ok := p.record(l)
-		if !ok || rec.Problem == "" {
-			continue
-		}
-		at := l.Value
-		if at.Start == at.End {
-			at = l.Span
-		}
-		message := "this value is ignored: "
-		if rec.Usable {
-			message = "part of this value is ignored: "
-		}
-		d := p.add(at, message+rec.Problem)
-		d.Dialects = p.where(func(v *view) bool { return v.uses(l.Field) })
+func badValue(p *pass, l robots.Line) {
+	if l.Field <= robots.FieldSitemap || l.Field == robots.FieldHost {
+		return
 	}
+	rec, ok := p.record(l)
+	if !ok || rec.Problem == "" {
+		return
+	}
+	at := l.Value
+	if at.Start == at.End {
+		at = l.Span
+	}
+	message := "this value is ignored: "
+	if rec.Usable {
+		message = "part of this value is ignored: "
+	}
+	d := p.add(at, message+rec.Problem)
+	d.Dialects = p.where(func(v *view) bool { return v.uses(l.Field) })
 }
 
 func paceOutsideGroup(p *pass) {
@@ -120,15 +118,13 @@ func paceOutsideGroup(p *pass) {
 // per day.
 const longDelaySeconds = 60
 
-func longDelay(p *pass) {
-	for _, l := range p.lines {
-		if l.Field != robots.FieldCrawlDelay {
-			continue
-		}
-		if rec, ok := p.record(l); ok && rec.Usable && rec.Delay > longDelaySeconds {
-			pages := int(24 * 60 * 60 / rec.Delay)
-			p.add(l.Value, "at this rate a crawler fetches at most "+plural(pages, "page")+" a day")
-		}
+func longDelay(p *pass, l robots.Line) {
+	if l.Field != robots.FieldCrawlDelay {
+		return
+	}
+	if rec, ok := p.record(l); ok && rec.Usable && rec.Delay > longDelaySeconds {
+		pages := int(24 * 60 * 60 / rec.Delay)
+		p.add(l.Value, "at this rate a crawler fetches at most "+plural(pages, "page")+" a day")
 	}
 }
 

@@ -84,28 +84,24 @@ func leadingMark(p *pass) {
 	}
 }
 
-func innerMark(p *pass) {
-	for _, l := range p.lines {
-		if l.Number > 1 && strings.HasPrefix(p.text(l.Span), byteOrderMark) {
-			at := l.Span.Start
-			d := p.add(robots.Span{Start: at, End: at + 3}, "a byte order mark precedes the field name, so the field is unknown")
-			d.Advice = "delete the three invisible bytes; two files were probably joined"
-			d.edit(Edit{at, at + 3, ""})
-		}
+func innerMark(p *pass, l robots.Line) {
+	if l.Number > 1 && strings.HasPrefix(p.text(l.Span), byteOrderMark) {
+		at := l.Span.Start
+		d := p.add(robots.Span{Start: at, End: at + 3}, "a byte order mark precedes the field name, so the field is unknown")
+		d.Advice = "delete the three invisible bytes; two files were probably joined"
+		d.edit(Edit{at, at + 3, ""})
 	}
 }
 
-func controlByte(p *pass) {
-	for _, l := range p.lines {
-		text := p.content(l)
-		i := strings.IndexFunc(text, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7F })
-		if i < 0 {
-			continue
-		}
-		p.add(robots.Span{Start: l.Span.Start + i, End: l.Span.Start + i + 1},
-			fmt.Sprintf("this line contains a control byte (0x%02X)", text[i])).
-			Advice = "delete it"
+func controlByte(p *pass, l robots.Line) {
+	text := p.content(l)
+	i := strings.IndexFunc(text, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7F })
+	if i < 0 {
+		return
 	}
+	p.add(robots.Span{Start: l.Span.Start + i, End: l.Span.Start + i + 1},
+		fmt.Sprintf("this line contains a control byte (0x%02X)", text[i])).
+		Advice = "delete it"
 }
 
 func tooLarge(p *pass) {
@@ -134,22 +130,20 @@ func tooLarge(p *pass) {
 	d.Advice = "merge rules with a common prefix"
 }
 
-func longLine(p *pass) {
-	for _, l := range p.lines {
-		n := len(p.content(l))
-		cut := p.where(func(v *view) bool { return v.dialect.MaxLineBytes > 0 && n > v.dialect.MaxLineBytes })
-		if len(cut) == 0 {
-			continue
-		}
-		least := 0
-		for _, v := range p.views {
-			if m := v.dialect.MaxLineBytes; m > 0 && n > m && (least == 0 || m < least) {
-				least = m
-			}
-		}
-		d := p.add(l.Span, "the line has "+strconv.Itoa(n)+" bytes; the part after byte "+strconv.Itoa(least)+" is not read")
-		d.Dialects = cut
+func longLine(p *pass, l robots.Line) {
+	n := len(p.content(l))
+	cut := p.where(func(v *view) bool { return v.dialect.MaxLineBytes > 0 && n > v.dialect.MaxLineBytes })
+	if len(cut) == 0 {
+		return
 	}
+	least := 0
+	for _, v := range p.views {
+		if m := v.dialect.MaxLineBytes; m > 0 && n > m && (least == 0 || m < least) {
+			least = m
+		}
+	}
+	d := p.add(l.Span, "the line has "+strconv.Itoa(n)+" bytes; the part after byte "+strconv.Itoa(least)+" is not read")
+	d.Dialects = cut
 }
 
 // maxRules is the number of rules above which Yandex's tester rejects a file.
@@ -188,40 +182,36 @@ func customary(name string) string {
 	return ""
 }
 
-func missingColon(p *pass) {
-	for _, l := range p.lines {
-		if l.Field != robots.FieldNone {
-			continue
-		}
-		text := p.content(l)
-		name, rest, ok := cutBlank(strings.TrimLeft(text, " \t"))
-		field := customary(name)
-		if !ok || field == "" {
-			continue
-		}
-		at := l.Span.Start + len(text) - len(strings.TrimLeft(text, " \t")) + len(name)
-		d := p.add(robots.Span{Start: at - len(name), End: at}, "missing colon after "+name)
-		d.Advice = "write " + field + ": " + rest
-		d.Dialects = p.where(func(v *view) bool { return v.field(l) == robots.FieldNone })
-		d.edit(Edit{at, at, ":"})
+func missingColon(p *pass, l robots.Line) {
+	if l.Field != robots.FieldNone {
+		return
 	}
+	text := p.content(l)
+	name, rest, ok := cutBlank(strings.TrimLeft(text, " \t"))
+	field := customary(name)
+	if !ok || field == "" {
+		return
+	}
+	at := l.Span.Start + len(text) - len(strings.TrimLeft(text, " \t")) + len(name)
+	d := p.add(robots.Span{Start: at - len(name), End: at}, "missing colon after "+name)
+	d.Advice = "write " + field + ": " + rest
+	d.Dialects = p.where(func(v *view) bool { return v.field(l) == robots.FieldNone })
+	d.edit(Edit{at, at, ":"})
 }
 
-func misspelledField(p *pass) {
-	for _, l := range p.lines {
-		if l.Field != robots.FieldUnknown {
-			continue
-		}
-		name := p.text(l.Name)
-		intended := intendedField(name)
-		if intended == "" {
-			continue
-		}
-		d := p.add(l.Name, "unknown field "+quote(name))
-		d.Advice = "write " + intended
-		d.Dialects = p.where(func(v *view) bool { return v.field(l) == robots.FieldNone })
-		d.edit(Edit{l.Name.Start, l.Name.End, intended})
+func misspelledField(p *pass, l robots.Line) {
+	if l.Field != robots.FieldUnknown {
+		return
 	}
+	name := p.text(l.Name)
+	intended := intendedField(name)
+	if intended == "" {
+		return
+	}
+	d := p.add(l.Name, "unknown field "+quote(name))
+	d.Advice = "write " + intended
+	d.Dialects = p.where(func(v *view) bool { return v.field(l) == robots.FieldNone })
+	d.edit(Edit{l.Name.Start, l.Name.End, intended})
 }
 
 // intendedField returns the field that a name probably misspells: it differs by at most two
@@ -248,61 +238,53 @@ func isRetired(name string) bool {
 	return slices.ContainsFunc(retiredFields, func(f string) bool { return strings.EqualFold(f, name) })
 }
 
-func unknownField(p *pass) {
-	for _, l := range p.lines {
-		if name := p.text(l.Name); l.Field == robots.FieldUnknown && !isRetired(name) && intendedField(name) == "" && !isDisguised(name) {
-			p.add(l.Name, "unknown field "+quote(name)+"; the line has no effect")
-		}
+func unknownField(p *pass, l robots.Line) {
+	if name := p.text(l.Name); l.Field == robots.FieldUnknown && !isRetired(name) && intendedField(name) == "" && !isDisguised(name) {
+		p.add(l.Name, "unknown field "+quote(name)+"; the line has no effect")
 	}
 }
 
-func retiredField(p *pass) {
-	for _, l := range p.lines {
-		name := p.text(l.Name)
-		if !isRetired(name) {
-			continue
-		}
-		d := p.add(l.Name, "no engine reads "+name+" any more")
-		switch strings.ToLower(name) {
-		case "noindex", "nofollow", "noarchive", "nosnippet":
-			d.Advice = "use a robots meta tag or the X-Robots-Tag header on the pages"
-		case "host":
-			d.Advice = "redirect the other hosts to the main one"
-		}
+func retiredField(p *pass, l robots.Line) {
+	name := p.text(l.Name)
+	if !isRetired(name) {
+		return
+	}
+	d := p.add(l.Name, "no engine reads "+name+" any more")
+	switch strings.ToLower(name) {
+	case "noindex", "nofollow", "noarchive", "nosnippet":
+		d.Advice = "use a robots meta tag or the X-Robots-Tag header on the pages"
+	case "host":
+		d.Advice = "redirect the other hosts to the main one"
 	}
 }
 
-func strayText(p *pass) {
-	for _, l := range p.lines {
-		text := strings.TrimSpace(p.content(l))
-		if l.Field != robots.FieldNone || text == "" || isDisguised(text) {
-			continue
-		}
-		if name, _, ok := cutBlank(text); ok && customary(name) != "" {
-			continue
-		}
-		start := l.Span.Start + strings.Index(p.text(l.Span), text)
-		d := p.add(robots.Span{Start: start, End: start + len(text)}, "neither a field nor a comment; crawlers ignore this line")
-		d.Advice = "put # before it"
+func strayText(p *pass, l robots.Line) {
+	text := strings.TrimSpace(p.content(l))
+	if l.Field != robots.FieldNone || text == "" || isDisguised(text) {
+		return
 	}
+	if name, _, ok := cutBlank(text); ok && customary(name) != "" {
+		return
+	}
+	start := l.Span.Start + strings.Index(p.text(l.Span), text)
+	d := p.add(robots.Span{Start: start, End: start + len(text)}, "neither a field nor a comment; crawlers ignore this line")
+	d.Advice = "put # before it"
 }
 
-func twoFields(p *pass) {
-	for _, l := range p.lines {
-		if l.Field == robots.FieldNone || l.Field == robots.FieldUnknown || l.Field == robots.FieldSitemap {
-			continue
-		}
-		value := p.text(l.Value)
-		at, name := secondField(value)
-		if name == "" {
-			continue
-		}
-		start := l.Value.Start + at
-		d := p.add(robots.Span{Start: start, End: start + len(name)}, "second field on this line; crawlers read it as part of the value")
-		d.Advice = "start a new line before " + name
-		blanks := len(value[:at]) - len(strings.TrimRight(value[:at], " \t"))
-		d.edit(Edit{start - blanks, start, p.newline})
+func twoFields(p *pass, l robots.Line) {
+	if l.Field == robots.FieldNone || l.Field == robots.FieldUnknown || l.Field == robots.FieldSitemap {
+		return
 	}
+	value := p.text(l.Value)
+	at, name := secondField(value)
+	if name == "" {
+		return
+	}
+	start := l.Value.Start + at
+	d := p.add(robots.Span{Start: start, End: start + len(name)}, "second field on this line; crawlers read it as part of the value")
+	d.Advice = "start a new line before " + name
+	blanks := len(value[:at]) - len(strings.TrimRight(value[:at], " \t"))
+	d.edit(Edit{start - blanks, start, p.newline})
 }
 
 // secondField finds a field with its colon after a space in a value.
@@ -321,14 +303,12 @@ func secondField(value string) (at int, name string) {
 	}
 }
 
-func hashInPath(p *pass) {
-	for _, l := range p.lines {
-		if !isRule(l.Field) || l.Comment.Start == l.Comment.End || l.Value.End != l.Comment.Start || l.Value.Start == l.Value.End {
-			continue
-		}
-		d := p.add(robots.Span{Start: l.Comment.Start, End: l.Comment.Start + 1}, "# starts a comment, so the path ends before it: "+quote(p.text(l.Value)))
-		d.Advice = "write %23 for a # in the path, or a space before a comment"
+func hashInPath(p *pass, l robots.Line) {
+	if !isRule(l.Field) || l.Comment.Start == l.Comment.End || l.Value.End != l.Comment.Start || l.Value.Start == l.Value.End {
+		return
 	}
+	d := p.add(robots.Span{Start: l.Comment.Start, End: l.Comment.Start + 1}, "# starts a comment, so the path ends before it: "+quote(p.text(l.Value)))
+	d.Advice = "write %23 for a # in the path, or a space before a comment"
 }
 
 // A lookalike is a character that is invisible or looks like another one.
@@ -356,27 +336,25 @@ func isDisguised(text string) bool {
 		slices.ContainsFunc(invisible, func(c lookalike) bool { return strings.Contains(text, c.char) })
 }
 
-func invisibleCharacter(p *pass) {
-	for _, l := range p.lines {
-		text := p.content(l)
-		var edits []Edit
-		var name string
-		for _, c := range invisible {
-			parts := strings.Split(text, c.char)
-			start := l.Span.Start
-			for _, part := range parts[:len(parts)-1] {
-				start += len(part)
-				edits = append(edits, Edit{start, start + len(c.char), c.intended})
-				start += len(c.char)
-				name = cmp.Or(name, c.name)
-			}
+func invisibleCharacter(p *pass, l robots.Line) {
+	text := p.content(l)
+	var edits []Edit
+	var name string
+	for _, c := range invisible {
+		parts := strings.Split(text, c.char)
+		start := l.Span.Start
+		for _, part := range parts[:len(parts)-1] {
+			start += len(part)
+			edits = append(edits, Edit{start, start + len(c.char), c.intended})
+			start += len(c.char)
+			name = cmp.Or(name, c.name)
 		}
-		if len(edits) == 0 {
-			continue
-		}
-		e := edits[0]
-		d := p.add(robots.Span{Start: e.Start, End: e.End}, "this line contains "+name+", which is not the character that it looks like")
-		d.Advice = "retype the line"
-		d.edit(edits...)
 	}
+	if len(edits) == 0 {
+		return
+	}
+	e := edits[0]
+	d := p.add(robots.Span{Start: e.Start, End: e.End}, "this line contains "+name+", which is not the character that it looks like")
+	d.Advice = "retype the line"
+	d.edit(edits...)
 }
