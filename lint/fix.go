@@ -120,15 +120,15 @@ func (p *pass) sameVerdicts(other *robots.File, views []*view) bool {
 			if !p.spend(a.Len() + b.Len()) {
 				return false
 			}
-			keys := [2]string{p.key(a, false), o.key(b, false)}
-			if keys[0] != keys[1] && !same[keys] {
+			keys := [2]string{p.key(a), o.key(b)}
+			if !same[keys] {
 				options := p.budget()
 				options.SkipRobotsTxt = false
 				r := p.compared(a, b, options)
 				p.undecided = p.undecided || r.String() == "undecided"
 				same[keys] = r.Same()
 			}
-			return keys[0] == keys[1] || same[keys]
+			return same[keys]
 		}) {
 			return false
 		}

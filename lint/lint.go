@@ -171,12 +171,11 @@ func ApplyFixes(body []byte, o Options, all bool) (fixed []byte, changes []Diagn
 		left = File(robots.Parse(body), o)
 		var edits []Edit
 		for _, d := range left.Diagnostics {
-			if d.Fix == nil || !d.Fix.Safe && !all {
-				continue
-			}
-			edits = append(edits, d.Fix.Edits...)
-			if !d.Fix.Safe {
-				changes = append(changes, d)
+			if d.Fix != nil && (d.Fix.Safe || all) {
+				edits = append(edits, d.Fix.Edits...)
+				if !d.Fix.Safe {
+					changes = append(changes, d)
+				}
 			}
 		}
 		after := Apply(body, edits)

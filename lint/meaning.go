@@ -15,8 +15,8 @@ import (
 // choosing the rules reads the whole file.
 func (p *pass) rules(v *view, name string) *robots.Rules {
 	key := name
-	if s := v.signature(name); s != "" && name != "*" {
-		key = "in " + s
+	if groups := v.groupsOf[name]; len(groups) > 0 && name != "*" {
+		key = "in " + string(groups) // crawlers in the same groups have the same rules
 	}
 	if r := v.rules[key]; r != nil {
 		return r
@@ -26,9 +26,6 @@ func (p *pass) rules(v *view, name string) *robots.Rules {
 		return nil
 	}
 	r := p.file.Rules(v.dialect, name)
-	if v.rules == nil {
-		v.rules = map[string]*robots.Rules{}
-	}
 	v.rules[key] = r
 	return r
 }
@@ -43,10 +40,9 @@ func (p *pass) spend(steps int) bool {
 	return true
 }
 
-// key is equal for two sets of rules only if they have the same verdicts. With places it also
-// contains the positions of the rules.
-func (p *pass) key(r *robots.Rules, places bool) string {
-	if k, ok := p.keys[ruleSet{r, places}]; ok {
+// key is equal for two sets of rules only if they have the same verdicts and positions.
+func (p *pass) key(r *robots.Rules) string {
+	if k, ok := p.keys[r]; ok {
 		return k
 	}
 	d := r.Dialect()
@@ -59,18 +55,11 @@ func (p *pass) key(r *robots.Rules, places bool) string {
 		if rule.Allows() {
 			b = append(b, '+')
 		}
-		if places {
-			b = strconv.AppendInt(append(b, '@'), int64(rule.Span().Start), 10)
-		}
+		b = strconv.AppendInt(append(b, '@'), int64(rule.Span().Start), 10)
 		b = append(append(append(b, ' '), rule.Pattern().String()...), '\n')
 	}
-	p.keys[ruleSet{r, places}] = string(b)
+	p.keys[r] = string(b)
 	return string(b)
-}
-
-type ruleSet struct {
-	rules  *robots.Rules
-	places bool
 }
 
 // budget is the part of the remaining steps for one direction of a comparison.

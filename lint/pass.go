@@ -24,10 +24,10 @@ type pass struct {
 	severity  Severity
 	options   Options
 	found     []*Diagnostic
-	byLine    map[int][]*Diagnostic // found, by the line where they begin
-	removes   map[*Fix]robots.Line  // the rules that fixes delete
-	usesOf    []map[int]compare.Use // what uses has found out
-	keys      map[ruleSet]string    // what key has found out
+	byLine    map[int][]*Diagnostic    // found, by the line where they begin
+	removes   map[*Fix]robots.Line     // the rules that fixes delete
+	usesOf    []map[int]compare.Use    // what uses has found out
+	keys      map[*robots.Rules]string // what key has found out
 	perCheck  map[*Check]int
 	dropped   int
 	steps     int // left for proofs
@@ -36,21 +36,19 @@ type pass struct {
 }
 
 func newPass(f *robots.File, o Options) *pass {
-	p := &pass{options: o, byLine: map[int][]*Diagnostic{}, removes: map[*Fix]robots.Line{}, keys: map[ruleSet]string{}}
+	p := &pass{options: o, byLine: map[int][]*Diagnostic{}, removes: map[*Fix]robots.Line{}, keys: map[*robots.Rules]string{}}
 	p.file, p.body, p.newline, p.kind = f, f.Bytes(), newline(f.Bytes()), kind(f)
 	p.perCheck, p.steps = map[*Check]int{}, o.MaxSteps
 	if p.steps <= 0 {
 		p.steps = DefaultMaxSteps
 	}
 	p.budgeted = p.steps
-	if p.kind == "" {
-		p.lines = slices.Collect(f.Lines(robots.Dialect{}))
+	if p.kind != "" {
+		f = robots.Parse(nil) // its lines have no meaning
 	}
+	p.lines = slices.Collect(f.Lines(robots.Dialect{}))
 	for _, d := range robots.Dialects() {
-		v := &view{dialect: d}
-		if p.kind == "" {
-			v = newView(f, d, len(p.lines))
-		}
+		v := newView(f, d, len(p.lines))
 		p.all = append(p.all, v)
 		if o.Dialects == nil || slices.Contains(o.Dialects, d.Name) {
 			p.views = append(p.views, v)
@@ -153,11 +151,6 @@ func (p *pass) where(is func(*view) bool) []string {
 	return names
 }
 
-// only returns the names of dialects that are checked.
-func (p *pass) only(names ...string) []string {
-	return p.where(func(v *view) bool { return slices.Contains(names, v.dialect.Name) })
-}
-
 // newline returns the line end of a file.
 func newline(body []byte) string {
 	if i := bytes.IndexByte(body, '\n'); i > 0 && body[i-1] == '\r' {
@@ -186,26 +179,14 @@ func escaped(c byte) string { return fmt.Sprintf("%%%02X", c) }
 // near reports whether a becomes b when at most most letters are added, dropped, changed or
 // swapped with their neighbor.
 func near(a, b string, most int) bool {
-	if len(a)-len(b) > most || len(b)-len(a) > most {
-		return false
+	for a != "" && b != "" && a[0] == b[0] {
+		a, b = a[1:], b[1:]
 	}
-	before, last, now := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range now {
-		last[j] = j
+	if a == b || most == 0 {
+		return a == b
 	}
-	for i := 1; i <= len(a); i++ {
-		now[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			now[j] = min(last[j]+1, now[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				now[j] = min(now[j], before[j-2]+1)
-			}
-		}
-		before, last, now = last, now, before
-	}
-	return last[len(b)] <= most
+	most--
+	return a != "" && near(a[1:], b, most) || b != "" && near(a, b[1:], most) ||
+		a != "" && b != "" && near(a[1:], b[1:], most) ||
+		len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] && near(a[2:], b[2:], most)
 }

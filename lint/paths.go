@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/robotskit/robots"
@@ -104,12 +105,8 @@ func doubleStar(p *pass, l robots.Line, path string) {
 }
 
 func brokenEscape(p *pass, l robots.Line, path string) {
-	for i := 0; i < len(path); i++ {
-		if path[i] != '%' {
-			continue
-		}
-		if i+2 < len(path) && isHex(path[i+1]) && isHex(path[i+2]) {
-			i += 2
+	for i := range len(path) {
+		if _, ok := escapeAt(path, i); ok || path[i] != '%' {
 			continue
 		}
 		at := l.Value.Start + i
@@ -119,15 +116,13 @@ func brokenEscape(p *pass, l robots.Line, path string) {
 	}
 }
 
-func isHex(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
-}
-
-func unhex(c byte) byte {
-	if c <= '9' {
-		return c - '0'
+// escapeAt returns the byte of the escape at an index of a path.
+func escapeAt(path string, i int) (c byte, ok bool) {
+	if path[i] != '%' || i+2 >= len(path) {
+		return 0, false
 	}
-	return c | 0x20 - 'a' + 10
+	n, err := strconv.ParseUint(path[i+1:i+3], 16, 8)
+	return byte(n), err == nil
 }
 
 func isUnreserved(c byte) bool {
@@ -157,8 +152,8 @@ func rewrite(path string, change func(c byte, escape bool) (string, bool)) strin
 	var b strings.Builder
 	for i := 0; i < len(path); i++ {
 		c, n := path[i], 1
-		if c == '%' && i+2 < len(path) && isHex(path[i+1]) && isHex(path[i+2]) {
-			c, n = unhex(path[i+1])<<4|unhex(path[i+2]), 3
+		if v, ok := escapeAt(path, i); ok {
+			c, n = v, 3
 		}
 		if s, ok := change(c, n == 3); ok {
 			b.WriteString(s)

@@ -106,16 +106,11 @@ func controlByte(p *pass, l robots.Line) {
 
 func tooLarge(p *pass) {
 	size := len(p.body)
-	cut := p.where(func(v *view) bool { return v.dialect.MaxFileBytes > 0 && size > v.dialect.MaxFileBytes })
-	if len(cut) == 0 {
-		return
-	}
-	message := "the file has " + strconv.Itoa(size) + " bytes: "
 	var parts []string
-	for _, v := range p.views {
+	cut := p.where(func(v *view) bool {
 		limit := v.dialect.MaxFileBytes
 		if limit == 0 || size <= limit {
-			continue
+			return false
 		}
 		part := "crawlers read the first " + strconv.Itoa(limit)
 		if v.dialect.OverSizeOpens {
@@ -124,26 +119,30 @@ func tooLarge(p *pass) {
 		if len(parts) == 0 || parts[len(parts)-1] != part {
 			parts = append(parts, part)
 		}
+		return true
+	})
+	if len(cut) == 0 {
+		return
 	}
-	d := p.add(robots.Span{}, message+strings.Join(parts, "; "))
+	d := p.add(robots.Span{}, "the file has "+strconv.Itoa(size)+" bytes: "+strings.Join(parts, "; "))
 	d.Dialects = cut
 	d.Advice = "merge rules with a common prefix"
 }
 
 func longLine(p *pass, l robots.Line) {
 	n := len(p.content(l))
-	cut := p.where(func(v *view) bool { return v.dialect.MaxLineBytes > 0 && n > v.dialect.MaxLineBytes })
-	if len(cut) == 0 {
-		return
-	}
-	least := 0
-	for _, v := range p.views {
-		if m := v.dialect.MaxLineBytes; m > 0 && n > m && (least == 0 || m < least) {
-			least = m
+	least := n
+	cut := p.where(func(v *view) bool {
+		most := v.dialect.MaxLineBytes
+		if most > 0 {
+			least = min(least, most)
 		}
+		return most > 0 && n > most
+	})
+	if len(cut) > 0 {
+		d := p.add(l.Span, "the line has "+strconv.Itoa(n)+" bytes; the part after byte "+strconv.Itoa(least)+" is not read")
+		d.Dialects = cut
 	}
-	d := p.add(l.Span, "the line has "+strconv.Itoa(n)+" bytes; the part after byte "+strconv.Itoa(least)+" is not read")
-	d.Dialects = cut
 }
 
 // maxRules is the number of rules above which Yandex's tester rejects a file.
@@ -158,7 +157,7 @@ func tooManyRules(p *pass) {
 	}
 	if n > maxRules {
 		d := p.add(robots.Span{}, "the file has "+strconv.Itoa(n)+" rules; Yandex's tester accepts at most "+strconv.Itoa(maxRules))
-		d.Dialects = p.only("yandex")
+		d.Dialects = p.where(func(v *view) bool { return v.dialect.Name == robots.Yandex.Name })
 		d.Advice = "merge rules with a common prefix"
 	}
 }

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,8 +14,8 @@ type view struct {
 	lines   []seen   // by number, from 1; index 0 is unused
 	names   []string // of crawlers, without "*"
 
-	groupsOf map[string][]byte        // by name: what signature returns
-	rules    map[string]*robots.Rules // by signature, and "*"
+	groupsOf map[string][]byte        // numbers of the groups that name a crawler
+	rules    map[string]*robots.Rules // by these numbers, and of "*"
 }
 
 // seen is a line as a dialect reads it.
@@ -25,17 +26,17 @@ type seen struct {
 }
 
 func newView(f *robots.File, d robots.Dialect, lines int) *view {
-	v := &view{dialect: d, lines: make([]seen, lines+1)}
+	v := &view{dialect: d, lines: make([]seen, lines+1), groupsOf: map[string][]byte{}, rules: map[string]*robots.Rules{}}
 	for l := range f.Lines(d) {
-		if l.Field != robots.FieldUnknown {
-			v.lines[l.Number] = seen{l.Field, int32(l.Group), l.Names}
+		if l.Field == robots.FieldUnknown {
+			continue
+		}
+		v.lines[l.Number] = seen{l.Field, int32(l.Group), l.Names}
+		for _, name := range l.Names {
+			v.groupsOf[name] = append(v.groupsOf[name], itoa(l.Group)+" "...)
 		}
 	}
-	for _, s := range v.lines {
-		v.names = append(v.names, s.names...)
-	}
-	slices.Sort(v.names)
-	v.names = slices.Compact(v.names)
+	v.names = slices.Sorted(maps.Keys(v.groupsOf))
 	v.names = slices.DeleteFunc(v.names, func(name string) bool { return name == "*" })
 	return v
 }
@@ -87,16 +88,3 @@ func (v *view) misnames(l robots.Line, name string) bool {
 // crawlers returns the crawlers that can have different verdicts: those that the file names, and
 // "*" for all others.
 func (v *view) crawlers() []string { return append([]string{"*"}, v.names...) }
-
-// signature is equal for crawlers that are named by the same groups, and so have the same rules.
-func (v *view) signature(name string) string {
-	if v.groupsOf == nil {
-		v.groupsOf = map[string][]byte{}
-		for _, s := range v.lines {
-			for _, n := range s.names {
-				v.groupsOf[n] = append(v.groupsOf[n], itoa(int(s.group))+" "...)
-			}
-		}
-	}
-	return string(v.groupsOf[name])
-}
