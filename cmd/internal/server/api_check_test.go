@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -92,47 +91,6 @@ func TestBatchDefaults(t *testing.T) {
 	}
 	if r := b.post("/v1/check", `{"defaults":{"user_initiated":true,"robots":"User-agent: *\nDisallow: /"},"questions":[{"url":"/a"}]}`); !strings.Contains(r.body, `"reason":"user-initiated"`) {
 		t.Errorf("%s", r.body)
-	}
-}
-
-// TestBatchRefuses: an invalid body is a problem.
-func TestBatchRefuses(t *testing.T) {
-	b := newBench(t, Parts{})
-	many := `{"questions":[` + strings.Join(slices.Repeat([]string{"{}"}, 1001), ",") + `]}`
-	for _, tt := range []struct {
-		name, kind, body string
-		want             ProblemType
-		detail           string
-	}{
-		{"empty", typeJSON, "", BadJSON, "the body is empty: it must be a JSON object"},
-		{"default of curl", "application/x-www-form-urlencoded", `[]`, BadParameter, "the body must be an object"},
-		{"JSON of another type", "application/merge-patch+json", `[]`, BadParameter, "the body must be an object"},
-		{"cut", typeJSON, `{"questions":[`, BadJSON, "the body is not JSON: it ends too early"},
-		{"list", typeJSON, `[]`, BadParameter, "the body must be an object"},
-		{"misspelt", typeJSON, `{"question":[]}`, BadParameter, "question is unknown (did you mean questions?)"},
-		{"twice", typeJSON, `{"questions":[],"questions":[]}`, BadJSON, "the body has the member questions twice"},
-		{"none", typeJSON, `{}`, BadParameter, "the body must have the member questions, a list"},
-		{"deep", typeJSON, strings.Repeat("[", 33), BadJSON, "the body has lists and objects nested deeper than 32"},
-		{"UTF-8", typeJSON, "{\"\xff\":1}", BadJSON, "the body is not UTF-8"},
-		{"many", typeJSON, many, TooMany, "the body has 1001 questions; send at most 1000 at a time"},
-		{"many lines", typeLines, strings.Repeat("{}\n", 1001), TooMany, "the body has 1001 lines; send at most 1000 at a time"},
-		{"large", typeLines, strings.Repeat(" ", 8<<20+1), TooLarge, "the body has more than 8388608 bytes: send less at a time"},
-		{"type", "text/csv", "a,b", UnsupportedType, "the Content-Type must be application/json or application/x-ndjson"},
-		{"agent", typeJSON, `{"defaults":{"agent":7},"questions":[]}`, BadParameter, "defaults.agent must be a string or a list of strings"},
-		{"default", typeJSON, `{"defaults":{"agnt":7},"questions":[]}`, BadParameter, "defaults.agnt is unknown (did you mean agent?)"},
-		{"dialect", typeJSON, `{"defaults":{"dialect":"x"},"questions":[]}`, BadParameter, `unknown dialect "x" (known: `},
-		{"bytes", typeJSON, `{"defaults":{"max_bytes":-1},"questions":[]}`, BadParameter, "defaults.max_bytes must be a number of bytes, 0 or more"},
-		{"at", typeJSON, `{"defaults":{"at":"now"},"questions":[]}`, BadParameter, "defaults.at is not a time such as 2026-01-31T18:00:00Z"},
-		{"wait", typeJSON, `{"defaults":{"wait":"1h"},"questions":[]}`, BadParameter, "defaults.wait must be a time such as 5s, from 0 s to 30 s"},
-	} {
-		r := b.ask(http.MethodPost, "/v1/check", tt.kind, tt.body)
-		var p Problem
-		if err := json.Unmarshal([]byte(r.body), &p); err != nil || p.Type != "/problems/"+string(tt.want) || !strings.HasPrefix(p.Detail, tt.detail) {
-			t.Errorf("%s: %s\nwant %s: %s", tt.name, r.body, tt.want, tt.detail)
-		}
-	}
-	if r := b.ask(http.MethodPost, "/v1/check", typeLines, strings.Repeat(" ", 8<<20)); r.status != 200 {
-		t.Errorf("8 MiB: %d %s", r.status, r.body)
 	}
 }
 

@@ -2,48 +2,84 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
 )
 
+// hostile are values that are invalid for every member.
+var hostile = []string{
+	`null`, `true`, `-1`, `0`, `1e999`, `1e-999`, `99999999999999999999`, `0.5`, `""`, `" "`, `"\u0000"`, `"\ud800"`, `"\\"`, `"a\r\nb: c"`,
+	`"http://[::1"`, `"http://127.0.0.1:99999/"`, `"//"`, `"/"`, `"javascript:alert(1)"`, `"<script>"`, `[]`, `{}`, `[[]]`, `[null]`, `{"a":{"b":[1]}}`,
+	`"` + strings.Repeat("x", 9000) + `"`, `"2026-01-31T18:00:00Z"`, `"1s"`, `"-1s"`, `"9999999h"`, `"NaN"`, `NaN`, `'x'`, ``,
+}
+
 // FuzzRequests sends anything to every operation: each response is documented, or a problem
-// other than an internal error that names the invalid part. The client may cause no fetch, so
-// nothing leaves this machine.
+// other than an internal error that names the invalid part. The seeds have invalid values in every
+// parameter and member of the document. The client may cause no fetch, so nothing leaves this
+// machine.
 func FuzzRequests(f *testing.F) {
 	b, s := newBench(f, Parts{}), newSite(f, shop)
 	b.get("/v1/check?url=" + s.URL + "/")
 	id := b.permit(fmt.Sprintf(`{"url":"%s/"}`, s.URL)).Permit.ID
-	operations := []struct{ method, path string }{
-		{"GET", "/v1/check"}, {"POST", "/v1/check"}, {"POST", "/v1/permits"}, {"POST", "/v1/permits/" + id + "/done"},
-		{"GET", "/v1/robots"}, {"POST", "/v1/robots/refresh"}, {"GET", "/v1/schedule"},
-		{"POST", "/v1/explain"}, {"POST", "/v1/lint"}, {"POST", "/v1/diff"}, {"GET", "/version"}, {"POST", "/v1/permits/x/done"}, {"POST", "/v1/permits/next"},
+	type operation struct{ method, path string }
+	var operations []operation
+	seed := func(kind, query, body string) { f.Add(uint8(len(operations)-1), query, kind, body) }
+	for _, path := range slices.Sorted(maps.Keys(b.judge.doc.Paths.Map())) {
+		item := b.judge.doc.Paths.Value(path)
+		at := strings.ReplaceAll(path, "{id}", id)
+		if item.Get != nil {
+			operations = append(operations, operation{"GET", at})
+			for _, p := range item.Get.Parameters {
+				for _, v := range hostile {
+					var text string
+					if json.Unmarshal([]byte(v), &text) != nil {
+						text = v
+					}
+					query := url.Values{"url": {s.URL + "/a"}}
+					query.Set(p.Value.Name, text)
+					seed("", query.Encode(), "")
+				}
+			}
+		}
+		if item.Post == nil {
+			continue
+		}
+		operations = append(operations, operation{"POST", at})
+		good := map[string]string{"url": `"` + s.URL + `/a"`, "old": `""`, "new": `""`, "urls": `["` + s.URL + `/a","x"]`}
+		if path == "/v1/explain" || path == "/v1/lint" {
+			good["robots"] = `"User-agent: *\nDisallow: /a"`
+		}
+		names := slices.Collect(maps.Keys(item.Post.RequestBody.Value.Content[typeJSON].Schema.Value.Properties))
+		if path == "/v1/check" {
+			names = append(names, "id", "url", "agent", "dialect", "robots", "robots_b64", "max_bytes", "at", "wait", "user_initiated")
+		}
+		for _, name := range names {
+			for _, v := range hostile {
+				body := fmt.Sprintf("{%q:%s", name, v)
+				for other, text := range good {
+					if slices.Contains(names, other) && other != name {
+						body += fmt.Sprintf(",%q:%s", other, text)
+					}
+				}
+				body += "}"
+				seed(typeJSON, "", body)
+				if path == "/v1/check" {
+					seed(typeLines, "", body)
+					seed(typeJSON, "", `{"defaults":`+body+`,"questions":[{"url":"/x"}]}`)
+					seed(typeJSON, "", `{"questions":[`+body+`]}`)
+				}
+			}
+		}
 	}
-	for _, seed := range []struct {
-		op          uint8
-		query, kind string
-		body        string
-	}{
-		{0, "url=" + s.URL + "/basket&agent=MyBot&dialect=google&user_initiated=true&wait=1s&as=status", "", ""},
-		{0, "url=%ff&agent=%00&wait=-1&wait=x", "", ""}, {0, "\n", "", ""},
-		{1, "wait=0s", typeLines, `{"id":1,"url":"` + s.URL + `/x","at":"2026-01-31T18:00:00Z","max_bytes":1}` + "\n{}\n[]"},
-		{1, "", typeJSON, `{"defaults":{"agent":["a"],"dialect":"bing","max_bytes":1,"at":"x","robots":"","user_initiated":true,"wait":"1s"},"questions":[{"url":"/a"},7]}`},
-		{2, "", typeJSON, `{"url":"` + s.URL + `/x","agent":"MyBot","addr":"192.0.2.7","within":"5s","hold":"1s","wait":"0s","dialect":"google","done":[{"id":"` + id + `","status":200,"retry_after":1,"timeout":true,"unused":true}]}`},
-		{3, "", typeJSON, `{"status":503,"retry_after":1.5,"timeout":false,"unused":false}`},
-		{4, "url=" + s.URL + "&body=1&wait=0s", "", ""},
-		{5, "", typeJSON, `{"url":"` + s.URL + `","wait":"0s"}`},
-		{6, "url=" + s.URL + "&agent=a&agent=b&dialect=yandex&wait=0s", "", ""},
-		{7, "", typeJSON, `{"robots":"User-agent: *\nDisallow: /a","url":"/a","agent":["x"],"dialect":"seznam"}`},
-		{7, "", typeJSON, `{"robots_b64":"VXNlci1hZ2VudDogKgpEaXNhbGxvdzogL/8=","url":"/a"}`},
-		{8, "", typeJSON, `{"robots":"Disalow: /a\n","dialects":["google"]}`},
-		{9, "", typeJSON, `{"old":"User-agent: a\nDisallow: /a","new":"User-agent: b\nDisallow: /*b$","agent":["a"],"dialect":"google-2019"}`},
-		{12, "", typeJSON, `{"urls":["` + s.URL + `/x","x","` + s.URL + `/basket"],"agent":"MyBot","most":1,"hold":"1s","wait":"0s","dialect":"google","done":[{"id":"` + id + `","unused":true}]}`},
-		{11, "", "application/json; charset=x", strings.Repeat("[", 100)},
-	} {
-		f.Add(seed.op, seed.query, seed.kind, seed.body)
-	}
+	seed("", "\n", "")
+	seed("application/json; charset=x", "url=%ff&agent=%00", strings.Repeat("[", 100))
 	f.Fuzz(func(t *testing.T, op uint8, query, kind, body string) {
 		b := &bench{TB: t, Service: b.Service, judge: b.judge, URL: "http://localhost"}
 		o := operations[int(op)%len(operations)]

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -12,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/robotskit/robots/fleet"
-	"github.com/robotskit/robots/internal/redistest"
 	"github.com/robotskit/robots/pace"
 )
 
@@ -162,11 +159,6 @@ func TestPermitsNext(t *testing.T) {
 	if b.giveBack(got.Answers[5].Permit.ID, `{"status":200}`) != 200 {
 		t.Error("a permit of many is not given back as any other")
 	}
-	for _, body := range []string{`{}`, `{"urls":[]}`, `{"urls":["` + urls[0] + `"],"most":0.5}`, `{"urls":["` + urls[0] + `"],"hold":"x"}`, `{"urls":["` + urls[0] + `"],"dialect":"x"}`, `{"urls":"x"}`} {
-		if r := b.post("/v1/permits/next", body); r.status != 422 {
-			t.Errorf("%s: %d %s", body, r.status, r.body)
-		}
-	}
 	b.caller.Store(&Caller{Name: "a", Scopes: ScopeCheck | ScopeFetch})
 	if r := b.post("/v1/permits/next", asked+"}"); r.status != 401 {
 		t.Errorf("without the scope: %d", r.status)
@@ -252,73 +244,5 @@ func TestPermitForged(t *testing.T) {
 	b.caller.Store(&Caller{Name: "a", Scopes: ScopeCheck | ScopeFetch})
 	if status := b.giveBack(id, `{"status":200}`); status != 401 {
 		t.Errorf("without the scope: %d", status)
-	}
-}
-
-func TestPermitRefuses(t *testing.T) {
-	b := newBench(t, Parts{})
-	for _, body := range []string{
-		`{}`, `{"url":"x"}`, `{"url":"http://a.example/","within":"31s"}`, `{"url":"http://a.example/","hold":"0s"}`, `{"url":"http://a.example/","hold":"2h"}`,
-		`{"url":"http://a.example/","addr":"x"}`, `{"url":"http://a.example/","done":[{}]}`, `{"url":"http://a.example/","done":[{"id":"x","status":-1}]}`,
-		`{"url":"http://a.example/","done":[{"id":"x","retry_after":1e300}]}`, `{"url":"http://a.example/","dnoe":[]}`,
-	} {
-		if r := b.post("/v1/permits", body); r.status != 422 {
-			t.Errorf("%s: %d %s", body, r.status, r.body)
-		}
-	}
-}
-
-// TestPermitFleet: servers on one Redis share permits: while one is in use no server issues
-// another for its site, it outlives its server, and any other server can release it.
-func TestPermitFleet(t *testing.T) {
-	redis := redistest.Start(t, redistest.Options{})
-	server := func() (*bench, *fleet.Fleet) {
-		f, err := fleet.Open(t.Context(), redis.URL(), fleet.Options{Pace: pace.Options{AddressInterval: -1}}) // the sites have one address
-		if err != nil {
-			t.Fatal(err)
-		}
-		secret, err := f.Secret(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := Parts{Limiter: f.Limiter(), Secret: secret}
-		p.Cache.Store = f.Store()
-		return newBench(t, p), f
-	}
-	one, gone := server()
-	two, left := server()
-	t.Cleanup(func() { left.Close() })
-	s := newSite(t, "User-agent: *\nCrawl-delay: 20\n")
-	ask := fmt.Sprintf(`{"url":"%s/"}`, s.URL)
-	got := one.permit(fmt.Sprintf(`{"url":"%s/","within":"30s"}`, s.URL)) // after the fetch of robots.txt the site rests
-	if got.Permit == nil {
-		t.Fatalf("%+v", got)
-	}
-	if other := two.permit(ask); other.Permit != nil {
-		t.Errorf("two permits at a time: %+v", other)
-	}
-	free := newSite(t, "User-agent: *\nCrawl-delay: 0.1\n")
-	for i, want := range []string{`"id":"p_`, `"permit":null,"not_before":"`} { // of the second site, on each server
-		redistest.Until(t, want, func() bool {
-			r := []*bench{two, one}[i].post("/v1/permits/next", fmt.Sprintf(`{"urls":["%s/","%s/"]}`, s.URL, free.URL))
-			first, second, _ := strings.Cut(r.body, ",\n")
-			if !strings.Contains(first, "a request to the site is in progress") {
-				t.Fatalf("for a frontier: %s", r.body)
-			}
-			return strings.Contains(second, want)
-		})
-	}
-	one.Service.Close()
-	gone.Close()
-	for range 2 {
-		if status := two.giveBack(got.Permit.ID, `{"status":200}`); status != 200 {
-			t.Errorf("given back through another server: %d", status)
-		}
-	}
-	if after := two.permit(ask); after.Permit != nil || !strings.Contains(strings.Join(after.Reasons, " "), "line 2") {
-		t.Errorf("%+v", after)
-	}
-	if n := s.asked.Load(); n != 1 {
-		t.Errorf("two servers asked for robots.txt %d times", n)
 	}
 }

@@ -303,6 +303,11 @@ func TestCheck(t *testing.T) {
 	if n := s.asked.Load(); n != 1 {
 		t.Errorf("the site was asked %d times", n)
 	}
+	for _, path := range []string{"/v1/check?url=" + s.URL, "/version", "/docs"} {
+		if r := b.ask(http.MethodHead, path, "", ""); r.status != 200 || r.body != "" {
+			t.Errorf("HEAD %s: %d %q", path, r.status, r.body)
+		}
+	}
 }
 
 // TestAsStatus: the status alone is the verdict, which curl and nginx can read.
@@ -317,52 +322,6 @@ func TestAsStatus(t *testing.T) {
 		if r.status != tt.status || r.status == 204 && r.body != "" {
 			t.Errorf("%s: %d %s", tt.url, r.status, r.body)
 		}
-	}
-}
-
-// TestCheckRefuses: an invalid question is a problem that names the invalid part.
-func TestCheckRefuses(t *testing.T) {
-	b := newBench(t, Parts{})
-	for _, tt := range []struct {
-		query  string
-		kind   ProblemType
-		detail string
-	}{
-		{"", BadURL, "url is missing"},
-		{"?url=nonsense", BadURL, `URL "nonsense": not an absolute URL such as https://example.com/page`},
-		{"?url=mailto:a@b.example", BadURL, ""},
-		{"?url=https://a.example/&url=https://b.example/", BadURL, "url is given more than once: give it once"},
-		{"?url=https://a.example/&agnet=x", BadParameter, "agnet is unknown (did you mean agent?)"},
-		{"?url=https://a.example/&x=1", BadParameter, "x is unknown (known: url, agent, dialect, user_initiated, wait, as)"},
-		{"?url=https://a.example/&dialect=gogle", BadParameter, `unknown dialect "gogle" (did you mean google?)`},
-		{"?url=https://a.example/&wait=31s", BadParameter, "wait must be a time such as 5s, from 0 s to 30 s"},
-		{"?url=https://a.example/&user_initiated=maybe", BadParameter, "user_initiated must be true or false"},
-		{"?url=https://a.example/&as=html", BadParameter, `as must be one of "status"`},
-		{"?url=https://a.example/&agent=A,B", BadParameter, "agent contains several tokens: send them separately, most specific first: A, then B"},
-		{"?url=https://a.example/&agent=" + strings.Repeat("x", 129), BadParameter, "agent has more than 128 bytes: use a product token such as MyBot"},
-		{"?url=https://a.example/" + strings.Repeat("&agent=x", 21), BadParameter, "agent must have 20 entries or fewer"},
-		{"?url=https://a.example/%zz", BadParameter, "the query cannot be read: write special characters as %XX, a semicolon as %3B, and & between parameters"},
-		{"?url=ftp://a.example/", BadURL, "this service does not fetch ftp sites: use http or https"},
-	} {
-		r := b.get("/v1/check" + tt.query)
-		var p Problem
-		if err := json.Unmarshal([]byte(r.body), &p); err != nil || p.Type != "/problems/"+string(tt.kind) || !strings.HasPrefix(p.Detail, tt.detail) {
-			t.Errorf("%s: %s\nwant %s: %s", tt.query, r.body, tt.kind, tt.detail)
-		}
-	}
-	for path, want := range map[string]ProblemType{"/nowhere": NotFound, "/v1/": NotFound} {
-		if r := b.get(path); !strings.Contains(r.body, string(want)) {
-			t.Errorf("%s: %s", path, r.body)
-		}
-	}
-	r := b.ask(http.MethodDelete, "/v1/check", "", "")
-	if r.status != 405 || r.header.Get("Allow") != "GET, HEAD, POST" {
-		t.Errorf("DELETE: %d, Allow %q", r.status, r.header.Get("Allow"))
-	}
-	req, _ := http.NewRequest(http.MethodGet, b.URL+"/v1/check?url=https://a.example/", nil)
-	req.Header.Set("Accept", "text/html")
-	if r := b.send(req); r.status != 406 {
-		t.Errorf("Accept text/html: %d %s", r.status, r.body)
 	}
 }
 
