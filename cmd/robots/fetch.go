@@ -112,12 +112,15 @@ func (c *command) oneURL() (string, error) {
 		return c.args[0], nil
 	}
 	u := &urlReader{std: c.std, names: []urlName{{"-", true}}}
-	url, err := u.next()
-	if err != nil {
-		return "", err
-	}
-	if _, err := u.next(); !errors.Is(err, io.EOF) {
-		return "", errors.New("several URLs on standard input: use one site at a time")
+	url := ""
+	for text, err := range u.all() {
+		if err == nil && url != "" {
+			err = errors.New("several URLs on standard input: use one site at a time")
+		}
+		if err != nil {
+			return "", err
+		}
+		url = text
 	}
 	return url, nil
 }

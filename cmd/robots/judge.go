@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -108,12 +107,21 @@ func (j *judge) each(ctx context.Context, u *urlReader, show func(*urlTarget) er
 func (j *judge) read(ctx context.Context, u *urlReader, chunks chan<- []urlTarget) error {
 	var chunk []urlTarget
 	sites := map[robots.Origin]*site{}
-	for {
-		text, err := u.next()
+	send := func(failed error) error {
+		select {
+		case chunks <- chunk:
+			chunk = nil
+			return failed
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	for text, err := range u.all() {
+		t := urlTarget{err: err}
+		var origin robots.Origin
 		switch {
 		case err == nil:
-			t, origin, err := j.parse(text)
-			if err != nil {
+			if t, origin, err = j.parse(text); err != nil {
 				t.err = u.at(err)
 			} else if j.fetches {
 				if t.site = sites[origin]; t.site == nil {
@@ -121,24 +129,16 @@ func (j *judge) read(ctx context.Context, u *urlReader, chunks chan<- []urlTarge
 					sites[origin] = t.site
 				}
 			}
-			chunk = append(chunk, t)
-		case errors.As(err, new(lineError)):
-			chunk, err = append(chunk, urlTarget{err: err}), nil
+		case !errors.As(err, new(lineError)):
+			return send(err)
 		}
-		if err != nil || len(chunk) == chunkLines || !u.ready() {
-			select {
-			case chunks <- chunk:
-				chunk = nil
-			case <-ctx.Done():
-				return ctx.Err()
+		if chunk = append(chunk, t); len(chunk) == chunkLines || !u.ready() {
+			if err := send(nil); err != nil {
+				return err
 			}
 		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
 	}
+	return send(nil)
 }
 
 // A judging is the state of one run over URLs.

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 )
 
 // A urlCount is the number of URLs that change in one direction, with the first.
@@ -28,11 +27,8 @@ func (d *differ) countURLs() error {
 	}
 	defer list.close()
 	var skipped, firstSkipped int
-	for {
-		url, err := list.next()
-		if errors.Is(err, io.EOF) {
-			break
-		} else if err != nil && !errors.As(err, new(lineError)) {
+	for url, err := range list.all() {
+		if err != nil && !errors.As(err, new(lineError)) {
 			return err
 		}
 		if err == nil && d.countURL(url) {

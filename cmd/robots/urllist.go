@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -58,38 +59,41 @@ func (u *urlReader) isList() bool {
 	return u.list != nil || slices.ContainsFunc(u.names, func(n urlName) bool { return n.list })
 }
 
-// next returns the next URL: io.EOF at the end, a lineError for a line without a URL.
-func (u *urlReader) next() (string, error) {
-	for {
-		if u.list != nil {
-			url, err := u.list.next()
-			if !errors.Is(err, io.EOF) {
-				return url, err
+// all are the URLs: a lineError for a line without one; another error is the last.
+func (u *urlReader) all() iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for _, name := range u.names {
+			if !name.list && !yield(name.text, nil) || name.list && !u.listed(name.text, yield) {
+				return
 			}
-			title, found := u.list.title, u.list.found
-			u.list.close()
-			if u.list = nil; !found {
-				return "", fmt.Errorf("%s has no URL", title)
-			}
-			continue
-		}
-		if len(u.names) == 0 {
-			return "", io.EOF
-		}
-		name := u.names[0]
-		u.names = u.names[1:]
-		if !name.list {
-			return name.text, nil
-		}
-		var err error
-		if u.list, err = openURLs(u.std, name.text); err != nil {
-			return "", err
 		}
 	}
 }
 
-// ready reports whether next returns without waiting for input.
-func (u *urlReader) ready() bool { return u.list == nil || u.list.in.ready() }
+// listed yields the URLs of a list, and reports whether more are wanted.
+func (u *urlReader) listed(name string, yield func(string, error) bool) bool {
+	list, err := openURLs(u.std, name)
+	if err != nil {
+		yield("", err)
+		return false
+	}
+	defer list.close()
+	u.list = list
+	found := false
+	for url, err := range list.all() {
+		found = true
+		if !yield(url, err) || err != nil && !errors.As(err, new(lineError)) {
+			return false
+		}
+	}
+	if u.list = nil; !found {
+		yield("", fmt.Errorf("%s has no URL", list.title))
+	}
+	return found
+}
+
+// ready reports whether the next URL is there without waiting for input.
+func (u *urlReader) ready() bool { return u.list == nil || u.list.ready() }
 
 // at adds the line of the last URL to an error.
 func (u *urlReader) at(err error) error {
@@ -116,11 +120,9 @@ var errNoURL = errors.New("no URL")
 // A urlList reads a list of URLs, a CSV file, a sitemap or an access log, with gzip or
 // without. The first line decides which one it is.
 type urlList struct {
+	*lineReader
 	title string
-	found bool // a line that is not blank
 	line  int
-	read  func() (string, error)
-	in    *lineReader
 	buf   []byte // a line
 	file  io.Closer
 	std   *streams
@@ -134,7 +136,7 @@ func openURLs(std *streams, name string) (*urlList, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &urlList{title: title, file: file, std: std, name: name, in: newLineReader(file, maxURL)}, nil
+	return &urlList{lineReader: newLineReader(file, maxURL), title: title, file: file, std: std, name: name}, nil
 }
 
 func (l *urlList) close() { _ = l.file.Close() }
@@ -143,91 +145,66 @@ func (l *urlList) at(err error) error {
 	return lineError{fmt.Errorf("line %d of %s: %w", l.line, l.title, err)}
 }
 
-// next returns the next URL: io.EOF at the end, a lineError for a line without one.
-func (l *urlList) next() (string, error) {
-	if l.read == nil {
-		if err := l.detect(); err != nil {
-			return "", l.failure(err)
+// all are the URLs: a lineError for a line without one; another error is the last.
+func (l *urlList) all() iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		ended := false
+		err := l.read(func(url string, err error) bool {
+			ended = !yield(url, err)
+			return !ended
+		})
+		if !ended && err != nil && !errors.Is(err, io.EOF) {
+			yield("", fmt.Errorf("cannot read %s: %w", l.title, cause(err)))
 		}
 	}
-	url, err := l.read()
-	switch {
-	case err == nil:
-		l.found = true
-		return url, nil
-	case errors.Is(err, errLongLine):
-		err = errors.New("the line is longer than 1 MiB") // maxURL
-		fallthrough
-	case errors.Is(err, errNoURL):
-		l.found = true
-		return "", l.at(err)
-	}
-	return "", l.failure(err)
 }
 
-// failure describes why a list cannot be read to its end.
-func (l *urlList) failure(err error) error {
-	if errors.Is(err, io.EOF) {
-		return io.EOF
-	}
-	return fmt.Errorf("cannot read %s: %w", l.title, cause(err))
-}
-
-// detect chooses how the list is read. It waits for the first line that is not blank.
-func (l *urlList) detect() error {
-	if err := l.in.unzip(); err != nil {
+// read yields the URLs until an error ends the list, or yield returns false. It waits for the
+// first line that is not blank.
+func (l *urlList) read(yield func(string, error) bool) error {
+	if err := l.unzip(); err != nil {
 		return err
 	}
 	first, err := l.text()
-	if err != nil && !errors.Is(err, errLongLine) {
-		return err
-	}
 	separator, column := csvColumns(first)
 	switch {
 	case strings.HasPrefix(first, "<"):
-		l.readSitemap(first)
+		return l.readSitemap(first, yield)
 	case column >= 0 || separator != 0 && (first[0] == '"' || strings.EqualFold(filepath.Ext(l.name), ".csv")):
-		l.readCSV(first, separator, column)
+		return l.readCSV(first, separator, column, yield)
 	case loggedURL(first) != "":
-		l.readLines(first, err, loggedURL)
-	default:
-		if separator == ',' {
-			l.warnComma(first)
-		}
-		l.readLines(first, err, strings.TrimSpace)
+		return l.readLines(first, err, loggedURL, yield)
+	case separator == ',':
+		warn(l.std, l.std.name, "line %d of %s has a comma, which is read as part of the URL %q: a CSV file begins with a header such as url", l.line, l.title, clip(first))
 	}
-	return nil
+	return l.readLines(first, err, strings.TrimSpace, yield)
 }
 
 // readLines reads a URL from each line, where url returns "" for a line without one. The first
 // line has been read, with err.
-func (l *urlList) readLines(first string, err error, url func(string) string) {
-	begun := false
-	l.read = func() (string, error) {
-		line, err := first, err
-		if begun {
-			line, err = l.text()
+func (l *urlList) readLines(line string, err error, url func(string) string, yield func(string, error) bool) error {
+	for {
+		text := url(line)
+		switch {
+		case errors.Is(err, errLongLine):
+			err = l.at(errors.New("the line is longer than 1 MiB")) // maxURL
+		case err != nil:
+			return err
+		case text == "":
+			err = l.at(errNoURL)
 		}
-		begun = true
-		if err != nil {
-			return "", err
+		if !yield(text, err) {
+			return nil
 		}
-		if line = url(line); line == "" {
-			return "", errNoURL
-		}
-		return line, nil
+		line, err = l.text()
 	}
-}
-
-func (l *urlList) warnComma(url string) {
-	warn(l.std, l.std.name, "line %d of %s has a comma, which is read as part of the URL %q: a CSV file begins with a header such as url", l.line, l.title, clip(url))
 }
 
 // text returns the next line that is not blank, without its line end.
 func (l *urlList) text() (string, error) {
 	for {
-		line, err := l.in.next(l.buf)
-		l.buf, l.line = line, l.in.number
+		line, err := l.next(l.buf)
+		l.buf, l.line = line, l.number
 		if err != nil {
 			return "", err
 		}
@@ -261,35 +238,36 @@ func csvColumns(line string) (separator byte, column int) {
 
 // readCSV reads rows of which first is the first. Without a column of URLs, it is the first that
 // has one. A first row without a URL is a header.
-func (l *urlList) readCSV(first string, separator byte, column int) {
-	head, named := true, column >= 0
-	r := csv.NewReader(io.MultiReader(strings.NewReader(first+"\n"), l.in))
-	r.Comma = rune(max(separator, ','))
-	if separator == '\t' {
-		r.Comma = '\t'
+func (l *urlList) readCSV(first string, separator byte, column int, yield func(string, error) bool) error {
+	header := column >= 0
+	r := csv.NewReader(io.MultiReader(strings.NewReader(first+"\n"), l))
+	if r.Comma = ','; separator != 0 {
+		r.Comma = rune(separator)
 	}
 	r.FieldsPerRecord, r.LazyQuotes, r.ReuseRecord = -1, true, true
 	offset := l.line - 1
-	l.read = func() (string, error) {
-		for {
-			row, err := r.Read()
-			if err != nil {
-				return "", err
-			}
-			line, _ := r.FieldPos(0)
-			l.line = offset + line
-			if column < 0 {
-				column = slices.IndexFunc(row, func(s string) bool { return isURL(s) || strings.HasPrefix(s, "/") })
-			}
-			if head {
-				if head = false; named || column < 0 {
-					continue
-				}
-			}
-			if column < 0 || column >= len(row) || strings.TrimSpace(row[column]) == "" {
-				return "", errNoURL
-			}
-			return strings.TrimSpace(row[column]), nil
+	for n := 0; ; n++ {
+		row, err := r.Read()
+		if err != nil {
+			return err
+		}
+		line, _ := r.FieldPos(0)
+		l.line = offset + line
+		if column < 0 {
+			column = slices.IndexFunc(row, func(s string) bool { return isURL(s) || strings.HasPrefix(s, "/") })
+		}
+		if n == 0 && (header || column < 0) {
+			continue
+		}
+		url := ""
+		if column >= 0 && column < len(row) {
+			url = strings.TrimSpace(row[column])
+		}
+		if url == "" {
+			err = l.at(errNoURL)
+		}
+		if !yield(url, err) {
+			return nil
 		}
 	}
 }
@@ -315,54 +293,51 @@ func loggedURL(line string) string {
 
 // readSitemap reads a sitemap that begins with first. The sitemaps of an index are files
 // beside it with the names that they have on the site.
-func (l *urlList) readSitemap(first string) {
-	x := xml.NewDecoder(io.MultiReader(strings.NewReader(first+"\n"), l.in))
+func (l *urlList) readSitemap(first string, yield func(string, error) bool) error {
+	x := xml.NewDecoder(io.MultiReader(strings.NewReader(first+"\n"), l))
 	x.Strict = false
 	x.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // URLs are ASCII
-	offset, index, root := l.line-1, false, ""
-	var child *urlList
-	l.read = func() (string, error) {
-		for {
-			if child != nil {
-				url, err := child.next()
-				if l.line = child.line; !errors.Is(err, io.EOF) {
-					return url, err
-				}
-				child.close()
-				child = nil
-			}
-			t, err := x.Token()
-			if errors.Is(err, io.EOF) {
-				return "", io.EOF
-			} else if err != nil {
-				return "", fmt.Errorf("not a sitemap: %w", err)
-			}
-			e, ok := t.(xml.StartElement)
-			if !ok {
-				continue
-			}
-			if root == "" {
-				root = e.Name.Local
-				if index = root == "sitemapindex"; !index && root != "urlset" {
-					return "", fmt.Errorf("not a sitemap: it begins with <%s>", clip(root))
-				}
-			}
-			if e.Name.Local != "loc" || e.Name.Space != "" && !strings.Contains(e.Name.Space, "/schemas/sitemap/") {
-				continue // <image:loc> is not a page
-			}
-			line, _ := x.InputPos()
-			l.line = offset + line
-			var url string
-			if err := x.DecodeElement(&url, &e); err != nil {
-				return "", fmt.Errorf("not a sitemap: %w", err)
-			}
-			if url = strings.TrimSpace(url); !index {
-				return url, nil
-			}
-			if child, err = l.sitemap(url); err != nil {
-				return "", err
+	offset, root := l.line-1, ""
+	for {
+		t, err := x.Token()
+		if errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("not a sitemap: %w", err)
+		}
+		e, ok := t.(xml.StartElement)
+		if ok && root == "" {
+			if root = e.Name.Local; root != "sitemapindex" && root != "urlset" {
+				return fmt.Errorf("not a sitemap: it begins with <%s>", clip(root))
 			}
 		}
+		if !ok || e.Name.Local != "loc" || e.Name.Space != "" && !strings.Contains(e.Name.Space, "/schemas/sitemap/") {
+			continue // <image:loc> is not a page
+		}
+		line, _ := x.InputPos()
+		l.line = offset + line
+		var url string
+		if err := x.DecodeElement(&url, &e); err != nil {
+			return fmt.Errorf("not a sitemap: %w", err)
+		}
+		if url = strings.TrimSpace(url); root == "urlset" {
+			if !yield(url, nil) {
+				return nil
+			}
+			continue
+		}
+		child, err := l.sitemap(url)
+		if err != nil {
+			return err
+		}
+		for url, err := range child.all() {
+			l.line = child.line
+			if !yield(url, err) {
+				child.close()
+				return nil
+			}
+		}
+		child.close()
 	}
 }
 
