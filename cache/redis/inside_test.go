@@ -61,42 +61,37 @@ func TestDamage(t *testing.T) {
 		"list":    func(key string) { server.Do("LPUSH", key, "garbage") },
 		"hash":    func(key string) { server.Do("HSET", key, "a", "b") },
 	} {
-		for _, key := range []string{s.key(o)} {
+		beside, e := cache.Entry{Record: cachetest.Record(other, "beside")}, cache.Entry{Record: cachetest.Record(o, text)}
+		broken := func() {
 			server.Do("FLUSHALL")
-			beside := cache.Entry{Record: cachetest.Record(other, "beside")}
-			e := cache.Entry{Record: cachetest.Record(o, text)}
-			for _, e := range []cache.Entry{beside, e} {
-				put(t, s, e)
+			put(t, s, beside)
+			damage(s.key(o))
+		}
+		broken()
+		if got, err := s.Get(ctx, o); !errors.Is(err, errDamaged) || errors.Is(err, cache.ErrAbsent) {
+			t.Errorf("%s: get: %+v, %v", name, got, err)
+		}
+		if got, err := s.Get(ctx, other); err != nil || !sameEntry(got, beside) {
+			t.Errorf("%s: get of another: %v", name, err)
+		}
+		for _, o := range []robots.Origin{o, other} {
+			l := lock(t, s, o, time.Hour)
+			if err := s.Unlock(ctx, o, l); err != nil {
+				t.Errorf("%s: release: %v", name, err)
 			}
-			server.Do("DEL", key)
-			damage(key)
-			if got, err := s.Get(ctx, o); !errors.Is(err, errDamaged) || errors.Is(err, cache.ErrAbsent) {
-				t.Errorf("%s, %s: get: %+v, %v", key, name, got, err)
-			}
-			if got, err := s.Get(ctx, other); err != nil || !sameEntry(got, beside) {
-				t.Errorf("%s, %s: get of another: %v", key, name, err)
-			}
-			for _, o := range []robots.Origin{o, other} {
-				l := lock(t, s, o, time.Hour)
-				if err := s.Unlock(ctx, o, l); err != nil {
-					t.Errorf("%s, %s: release: %v", key, name, err)
-				}
-			}
-			server.Do("DEL", key)
-			damage(key)
-			if err := s.Put(ctx, e, time.Hour); err != nil && name != "twos" { // which has the highest fence
-				t.Errorf("%s, %s: put: %v", key, name, err)
-			} else if got, err := s.Get(ctx, o); err == nil && !sameEntry(got, e) || err != nil && name != "twos" {
-				t.Errorf("%s, %s: get of what was put: %v", key, name, err)
-			}
-			server.Do("DEL", key)
-			damage(key)
-			if err := s.Delete(ctx, o); err != nil {
-				t.Errorf("%s, %s: delete: %v", key, name, err)
-			}
-			if _, err := s.Get(ctx, o); !errors.Is(err, cache.ErrAbsent) {
-				t.Errorf("%s, %s: get after delete: %v", key, name, err)
-			}
+		}
+		broken()
+		if err := s.Put(ctx, e, time.Hour); err != nil && name != "twos" { // which has the highest fence
+			t.Errorf("%s: put: %v", name, err)
+		} else if got, err := s.Get(ctx, o); err == nil && !sameEntry(got, e) || err != nil && name != "twos" {
+			t.Errorf("%s: get of what was put: %v", name, err)
+		}
+		broken()
+		if err := s.Delete(ctx, o); err != nil {
+			t.Errorf("%s: delete: %v", name, err)
+		}
+		if _, err := s.Get(ctx, o); !errors.Is(err, cache.ErrAbsent) {
+			t.Errorf("%s: get after delete: %v", name, err)
 		}
 	}
 	if since := s.DownSince(); !since.IsZero() {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -19,15 +18,6 @@ import (
 )
 
 var ctx = context.Background()
-
-// TestMain also runs the processes that tests start.
-func TestMain(m *testing.M) {
-	if address := os.Getenv(workerEnv); address != "" {
-		work(address)
-		return
-	}
-	os.Exit(m.Run())
-}
 
 func newStore(t testing.TB, client rueidis.Client, o Options) *Store {
 	t.Helper()
@@ -98,19 +88,14 @@ func patient(nodes []*redistest.Server) {
 }
 
 func TestConformance(t *testing.T) {
-	for name, o := range map[string]redistest.Options{"server": {}, "cluster": {Cluster: true}, "TLS": {TLS: true}} {
-		if testing.Short() && (o.Cluster || o.TLS) {
-			continue // the client is another, the store the same
-		}
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := redistest.Start(t, o)
-			conform(t, server.Option(), server)
-		})
-	}
+	t.Run("server", func(t *testing.T) {
+		t.Parallel()
+		server := redistest.Start(t, redistest.Options{})
+		conform(t, server.Option(), server)
+	})
 	t.Run("three primaries", func(t *testing.T) {
 		if testing.Short() {
-			t.Skip("short: the cluster of one has run the same tests")
+			t.Skip("short: the store on a server has run the same tests")
 		}
 		t.Parallel()
 		nodes := redistest.StartCluster(t, 3)
@@ -119,13 +104,13 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// TestACL runs the suite as a user with only the documented rights.
+// TestACL runs the suite as a user with only the documented rights, with TLS and in a cluster.
 func TestACL(t *testing.T) {
 	rule := redistest.AccessRule(t, "doc.go")
 	for _, cluster := range []bool{false, true} {
 		t.Run(fmt.Sprint("cluster ", cluster), func(t *testing.T) {
 			t.Parallel()
-			server := redistest.Start(t, redistest.Options{Cluster: cluster})
+			server := redistest.Start(t, redistest.Options{Cluster: cluster, TLS: !cluster})
 			server.Do(append([]string{"ACL", "SETUSER", "robots"}, rule...)...)
 			o := server.Option()
 			o.Username, o.Password, o.DisableCache = "robots", "SECRET", true
