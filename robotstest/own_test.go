@@ -6,34 +6,24 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// TestOwn runs all cases on package robots.
+// TestOwn runs all cases on package robots. Allowed, in one pass over the body, and Rules.Allowed
+// have the boolean of each verdict.
 func TestOwn(t *testing.T) {
-	Run(t, Own, Options{Facts: OwnFacts, Governs: governs})
-}
-
-// TestOwnAllowed runs all cases on Allowed, in one pass over the body, and on Rules.Allowed.
-// Undefined verdicts follow the rule on the line that the cell names, as in Match.
-func TestOwnAllowed(t *testing.T) {
 	engine := func(body []byte, dialect string, agents []string, url string) (Answer, error) {
+		got, err := Own(body, dialect, agents, url)
 		d, _ := robots.DialectByName(dialect)
 		path := robots.RawPath(url)
 		if dialect != robots.GoogleCPP.Name {
-			var err error
-			if path, err = robots.ParsePath(url); err != nil {
-				return Answer{}, err
-			}
+			path, _ = robots.ParsePath(url)
 		}
 		r := robots.Parse(body).Rules(d, agents...)
 		once, allowed, v := robots.Allowed(body, d, path, agents...), r.Allowed(path), r.Match(path)
-		if once != allowed || allowed != v.Allowed {
-			t.Errorf("%s, %q, %s: Allowed %t, Rules.Allowed %t, Match %t", dialect, agents, shorten(url), once, allowed, v.Allowed)
+		if once != allowed || allowed != v.Allowed || !v.Undefined && err == nil && Boolean(allowed).Verdict != got.Verdict {
+			t.Errorf("%s, %q, %s: Allowed %t, Rules.Allowed %t, Match %t, %s", dialect, agents, shorten(url), once, allowed, v.Allowed, got)
 		}
-		if v.Undefined {
-			return Answer{Verdict: "undefined", Line: -1}, nil
-		}
-		return Boolean(once), nil
+		return got, err
 	}
-	Run(t, engine, Options{})
+	Run(t, engine, Options{Facts: OwnFacts, Governs: governs})
 }
 
 // governs reports whether a robots.txt at robotsURL applies to rawURL: it has the same origin,
