@@ -1,7 +1,6 @@
-// Package campaign says how much a test does. With -short, as in make quick and
-// under the race detector, it is little; otherwise what make test has time for;
-// and the whole, such as every real file or a million decisions, in a campaign
-// (make campaign), which sets ROBOTS_CAMPAIGN.
+// Package campaign sets how much a test does: little with -short, as in make quick and under
+// the race detector; otherwise what make test has time for; and everything, such as each real
+// file or a million decisions, in a campaign (make campaign), which sets ROBOTS_CAMPAIGN.
 package campaign
 
 import (
@@ -44,14 +43,13 @@ func Processes(t testing.TB) {
 	}
 }
 
-// Files calls fn with real robots.txt files, one of every part that there are. Without
-// ROBOTS_CORPUS, which names a folder of them, it skips the test. It returns how many
-// there are.
+// Files calls fn with real robots.txt files: each part-th of those in the folder of
+// ROBOTS_CORPUS. Without that variable it skips the test. It returns the number of files.
 func Files(t testing.TB, part int, fn func(path string, body []byte)) (total int) {
 	t.Helper()
 	root := os.Getenv("ROBOTS_CORPUS")
 	if root == "" {
-		t.Skip("ROBOTS_CORPUS names no folder of real robots.txt files")
+		t.Skip("ROBOTS_CORPUS does not name a folder of real robots.txt files")
 	}
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

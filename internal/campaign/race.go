@@ -2,5 +2,5 @@
 
 package campaign
 
-// Race says that the race detector is on: it allocates, and empties pools.
+// Race reports whether the race detector is on, which allocates and empties pools.
 const Race = true

@@ -3,11 +3,11 @@ package dnstest
 
 import (
 	"encoding/binary"
-	"errors"
+	"encoding/hex"
 	"io"
 	"net"
 	"net/netip"
-	"strconv"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,7 +15,8 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// A Server answers over UDP and TCP from a zone.
+// A Server answers from a zone over TCP. A reply over UDP is empty and truncated, after which
+// a resolver repeats its query over TCP.
 type Server struct {
 	udp net.PacketConn
 	tcp net.Listener
@@ -26,12 +27,15 @@ type Server struct {
 	queries map[string]int
 }
 
-// A record is an answer for a name: of one type, or for all types a failure.
-type record struct{ kind, value string }
+// A record is an answer for a name: of one type, or for all types a failure, without a body.
+type record struct {
+	kind string
+	body dnsmessage.ResourceBody
+}
 
-// Start runs a server until the test ends. Each line of the zone is a name or an
-// address, the type PTR, A or AAAA and a value. In place of a type may be SERVFAIL,
-// REFUSED, or SILENT, which is no answer. Other names do not exist.
+// Start runs a server until the test ends. Each line of the zone is a name or an address, the
+// type PTR, A or AAAA and a value. Instead of type and value a line can have SERVFAIL, REFUSED,
+// or SILENT, which is no answer. Other names do not exist.
 func Start(t testing.TB, zone string) *Server {
 	t.Helper()
 	s := &Server{zone: map[string][]record{}, queries: map[string]int{}}
@@ -40,14 +44,20 @@ func Start(t testing.TB, zone string) *Server {
 		if len(f) == 0 || f[0][0] == '#' {
 			continue
 		}
-		if len(f) < 2 {
-			t.Fatalf("no line of a zone: %q", line)
+		r := record{kind: f[1]}
+		switch f[1] {
+		case "PTR":
+			name, err := dnsmessage.NewName(f[2] + ".")
+			if err != nil {
+				t.Fatalf("%q: %v", line, err)
+			}
+			r.body = &dnsmessage.PTRResource{PTR: name}
+		case "A":
+			r.body = &dnsmessage.AResource{A: netip.MustParseAddr(f[2]).As4()}
+		case "AAAA":
+			r.body = &dnsmessage.AAAAResource{AAAA: netip.MustParseAddr(f[2]).As16()}
 		}
-		name := strings.ToLower(strings.TrimSuffix(f[0], ".")) + "."
-		if a, err := netip.ParseAddr(f[0]); err == nil {
-			name = Reverse(a)
-		}
-		s.zone[name] = append(s.zone[name], record{f[1], strings.Join(f[2:], " ")})
+		s.zone[nameOf(f[0])] = append(s.zone[nameOf(f[0])], r)
 	}
 	for try := 0; ; try++ {
 		var err error
@@ -57,7 +67,7 @@ func Start(t testing.TB, zone string) *Server {
 		if s.tcp, err = net.Listen("tcp", s.udp.LocalAddr().String()); err == nil {
 			break
 		}
-		s.udp.Close() // the port of TCP is somebody else's
+		s.udp.Close() // another server has the port of TCP
 		if try == 10 {
 			t.Fatal(err)
 		}
@@ -86,36 +96,30 @@ func (s *Server) Addr() string { return s.udp.LocalAddr().String() }
 
 // Queries returns the number of queries for a type of a name or of an address, such as
 // "PTR 192.0.2.1" or "A www.example.com", or with "" of all queries.
-func (s *Server) Queries(what string) int {
+func (s *Server) Queries(what string) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if kind, name, ok := strings.Cut(what, " "); ok {
-		if a, err := netip.ParseAddr(name); err == nil {
-			name = strings.TrimSuffix(Reverse(a), ".")
-		}
-		return s.queries[kind+" "+name+"."]
+		return s.queries[kind+" "+nameOf(name)]
 	}
-	n := 0
 	for _, k := range s.queries {
 		n += k
 	}
 	return n
 }
 
-// Reverse returns the name under which the names of an address are found.
-func Reverse(a netip.Addr) string {
-	name := ""
-	if a.Is4() {
-		for _, b := range a.As4() {
-			name = strconv.Itoa(int(b)) + "." + name
-		}
-		return name + "in-addr.arpa."
+// nameOf returns a name, or that of an address, with a dot at its end.
+func nameOf(s string) string {
+	a, err := netip.ParseAddr(s)
+	if err != nil {
+		return strings.ToLower(s) + "."
 	}
-	for _, b := range a.As16() {
-		const digits = "0123456789abcdef"
-		name = digits[b&15:b&15+1] + "." + digits[b>>4:b>>4+1] + "." + name
+	labels, zone := strings.Split(s, "."), "in-addr.arpa."
+	if a.Is6() {
+		labels, zone = strings.Split(hex.EncodeToString(a.AsSlice()), ""), "ip6.arpa."
 	}
-	return name + "ip6.arpa."
+	slices.Reverse(labels)
+	return strings.Join(labels, ".") + "." + zone
 }
 
 func (s *Server) serveUDP() {
@@ -125,8 +129,9 @@ func (s *Server) serveUDP() {
 		if err != nil {
 			return
 		}
-		if reply := s.answer(buf[:n], 1232); reply != nil {
-			_, _ = s.udp.WriteTo(reply, from)
+		if n > 2 {
+			buf[2] |= 0x82 // a response, truncated
+			_, _ = s.udp.WriteTo(buf[:n], from)
 		}
 	}
 }
@@ -142,18 +147,16 @@ func (s *Server) serveTCP(c net.Conn) {
 		if _, err := io.ReadFull(c, query); err != nil {
 			return
 		}
-		reply := s.answer(query, 1<<16-1)
-		if reply == nil {
-			return
-		}
-		if _, err := c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(reply))), reply...)); err != nil {
-			return
+		if reply := s.answer(query); reply != nil {
+			if _, err := c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(reply))), reply...)); err != nil {
+				return
+			}
 		}
 	}
 }
 
-// answer returns the reply to a query in at most so many bytes, nil for none.
-func (s *Server) answer(query []byte, most int) []byte {
+// answer returns the reply to a query, nil for none.
+func (s *Server) answer(query []byte) []byte {
 	var m dnsmessage.Message
 	if err := m.Unpack(query); err != nil || len(m.Questions) != 1 {
 		return nil
@@ -174,47 +177,15 @@ func (s *Server) answer(query []byte, most int) []byte {
 			return nil
 		case "SERVFAIL":
 			m.RCode = dnsmessage.RCodeServerFailure
-			continue
 		case "REFUSED":
 			m.RCode = dnsmessage.RCodeRefused
-			continue
+		case kind:
+			m.Answers = append(m.Answers, dnsmessage.Resource{Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class, TTL: 60}, Body: r.body})
 		}
-		if r.kind != kind {
-			continue
-		}
-		body, err := body(r)
-		if err != nil {
-			m.RCode = dnsmessage.RCodeServerFailure // a mistake in the zone
-			continue
-		}
-		m.Answers = append(m.Answers, dnsmessage.Resource{
-			Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class, TTL: 60}, Body: body,
-		})
 	}
 	reply, err := m.Pack()
-	if err == nil && len(reply) > most {
-		m.Answers, m.Truncated = nil, true
-		reply, err = m.Pack()
-	}
 	if err != nil {
 		return nil
 	}
 	return reply
-}
-
-func body(r record) (dnsmessage.ResourceBody, error) {
-	if r.kind == "PTR" {
-		name, err := dnsmessage.NewName(strings.TrimSuffix(r.value, ".") + ".")
-		return &dnsmessage.PTRResource{PTR: name}, err
-	}
-	a, err := netip.ParseAddr(r.value)
-	switch {
-	case err != nil:
-		return nil, err
-	case r.kind == "A" && a.Is4():
-		return &dnsmessage.AResource{A: a.As4()}, nil
-	case r.kind == "AAAA" && a.Is6():
-		return &dnsmessage.AAAAResource{AAAA: a.As16()}, nil
-	}
-	return nil, errors.New("no address of this type")
 }
