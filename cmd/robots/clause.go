@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/robotskit/robots/cmd/internal/help"
@@ -30,7 +31,7 @@ func clauses() (list []clause) {
 		case strings.HasPrefix(line, "#### "):
 			id = line[len("#### "):]
 		case id != "":
-			c := clause{Schema: 1, ID: id, Section: section, Statement: withoutLinks(line)}
+			c := clause{Schema: 1, ID: id, Section: section, Statement: links.ReplaceAllString(line, "$1")} //nolint:forbidigo // not a pattern of a rule
 			if s, ok := strings.CutSuffix(c.Statement, "*"); ok {
 				i := strings.LastIndex(s, " *")
 				c.Statement, c.Source = s[:i], s[i+len(" *"):]
@@ -42,18 +43,8 @@ func clauses() (list []clause) {
 	return list
 }
 
-// withoutLinks replaces links, [text](address), with their text.
-func withoutLinks(s string) string {
-	for {
-		before, rest, _ := strings.Cut(s, "[")
-		text, rest, _ := strings.Cut(rest, "](")
-		_, after, ok := strings.Cut(rest, ")")
-		if !ok {
-			return s
-		}
-		s = before + text + after
-	}
-}
+// links are those of Markdown: [text](address).
+var links = regexp.MustCompile(`\[([^]]*)\]\([^)]*\)`) //nolint:forbidigo // not a pattern of a rule
 
 func clauseCommand(std *streams) *cobra.Command {
 	var format string

@@ -21,11 +21,10 @@ type declaredChange struct {
 // and repeated values make no difference.
 func declared(before, after *robots.Rules) []declaredChange {
 	a, b := declarations(before), declarations(after)
-	fields := slices.Collect(maps.Keys(a))
-	fields = slices.AppendSeq(fields, maps.Keys(b))
-	slices.Sort(fields)
+	fields := maps.Clone(a)
+	maps.Copy(fields, b)
 	var changes []declaredChange
-	for _, f := range slices.Compact(fields) {
+	for _, f := range slices.Sorted(maps.Keys(fields)) {
 		if !slices.Equal(slices.Sorted(slices.Values(a[f])), slices.Sorted(slices.Values(b[f]))) {
 			changes = append(changes, declaredChange{f.String(), append([]string{}, a[f]...), append([]string{}, b[f]...)})
 		}
@@ -37,7 +36,11 @@ func declared(before, after *robots.Rules) []declaredChange {
 // (D-44).
 func declarations(r *robots.Rules) map[robots.Field][]string {
 	values := map[robots.Field][]string{}
-	seen := map[robots.Field]map[string]bool{}
+	type pair struct {
+		field robots.Field
+		value string
+	}
+	seen := map[pair]bool{}
 	for rec := range r.Records() {
 		value := rec.Value
 		switch {
@@ -48,11 +51,8 @@ func declarations(r *robots.Rules) map[robots.Field][]string {
 		case rec.Field == robots.FieldVisitTime:
 			value = rec.Window.String()
 		}
-		if seen[rec.Field] == nil {
-			seen[rec.Field] = map[string]bool{}
-		}
-		if !seen[rec.Field][value] {
-			seen[rec.Field][value] = true
+		if p := (pair{rec.Field, value}); !seen[p] {
+			seen[p] = true
 			values[rec.Field] = append(values[rec.Field], value)
 		}
 	}

@@ -126,28 +126,22 @@ func helps(budget int) string {
 // A section is the comparison of all crawlers in one dialect, or in two.
 type section struct {
 	old, new robots.Dialect
-	auto     bool // of each crawler its own instead
+	auto     bool      // of each crawler its own instead
+	title    string    // names the dialects
+	sides    [2]string // words for the old and the new file
 	crawlers []*crawler
 }
 
-// title names the dialects of a section.
-func (s *section) title() string {
+func newSection(before, after robots.Dialect) *section {
+	s := &section{old: before, new: after, title: after.Name, sides: [2]string{"old", "new"}}
 	if s.between() {
-		return s.old.Name + " → " + s.new.Name
+		s.title, s.sides = before.Name+" → "+after.Name, [2]string{before.Name, after.Name}
 	}
-	return s.new.Name
+	return s
 }
 
 // between reports whether one file is compared in two dialects.
 func (s *section) between() bool { return s.old.Name != s.new.Name }
-
-// sides are the words for the old and the new file.
-func (s *section) sides() [2]string {
-	if s.between() {
-		return [2]string{s.old.Name, s.new.Name}
-	}
-	return [2]string{"old", "new"}
-}
 
 // A crawler is what changes for one crawler.
 type crawler struct {
@@ -277,14 +271,15 @@ func (d *differ) pairs() (list []*section) {
 		old := d.dialects[0]
 		for _, other := range []robots.Dialect{robots.Google, robots.GoogleCPP, robots.Seznam, robots.Bing, robots.Yandex, robots.RFC9309} {
 			if other.Name != old.Name {
-				list = append(list, &section{old: old, new: other})
+				list = append(list, newSection(old, other))
 			}
 		}
 	case d.dialect == ask.AutoDialect:
-		list = []*section{{old: robots.RFC9309, new: robots.RFC9309, auto: true}}
+		list = []*section{newSection(robots.RFC9309, robots.RFC9309)}
+		list[0].auto = true
 	default:
 		for _, one := range d.dialects {
-			list = append(list, &section{old: one, new: one})
+			list = append(list, newSection(one, one))
 		}
 	}
 	return list
@@ -478,15 +473,24 @@ func (d *differ) status() int {
 			if d.selects("declared", lint.Warning) && len(c.declared) > 0 || d.selects("groups", lint.Note) && len(c.notes) > 0 {
 				return exitDisallowed
 			}
-			for _, way := range d.directions(s, c.shared) {
-				switch {
-				case !way.fails:
-				case len(way.where.Changes) > 0 || way.urls.n > 0:
-					return exitDisallowed
-				case !way.where.Complete:
-					status = exitUndecided
-				}
+			if status = worse(status, d.outcome(s, c.shared)); status == exitDisallowed {
+				return status
 			}
+		}
+	}
+	return status
+}
+
+// outcome is the exit status of a comparison.
+func (d *differ) outcome(s *section, c *comparison) int {
+	status := exitAllowed
+	for _, way := range d.directions(s, c) {
+		switch {
+		case !way.fails:
+		case len(way.where.Changes)+way.urls.n > 0:
+			return exitDisallowed
+		case !way.where.Complete:
+			status = exitUndecided
 		}
 	}
 	return status

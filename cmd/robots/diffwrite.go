@@ -36,7 +36,7 @@ func (d *differ) writeText() {
 		if titles[text] == nil {
 			texts = append(texts, text)
 		}
-		titles[text] = append(titles[text], s.title())
+		titles[text] = append(titles[text], s.title)
 	}
 	for i, text := range texts {
 		if i > 0 {
@@ -53,13 +53,13 @@ func (d *differ) writeText() {
 const nameColumn = 10
 
 func (d *differ) sectionText(w io.Writer, s *section) {
-	p, sides := d.palette, s.sides()
+	p, sides := d.palette, s.sides
 	for _, g := range s.groups() {
 		style := green
 		if !g.Same() {
 			style = yellow
 		}
-		if d.fails(s, g.comparison) {
+		if d.outcome(s, g.comparison) == exitDisallowed {
 			style = red
 		}
 		fmt.Fprintf(w, "%s  %s\n", fill(s.who(g), nameColumn), p.paint(style, d.result(g.comparison)))
@@ -109,16 +109,6 @@ func notShortest(c compare.Change) string {
 		return ""
 	}
 	return " (possibly not the shortest)"
-}
-
-// fails reports whether --fail-on selects a change of a comparison.
-func (d *differ) fails(s *section, c *comparison) bool {
-	for _, way := range d.directions(s, c) {
-		if way.fails && len(way.where.Changes)+way.urls.n > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // countText describes how many URLs of --urls change, "" without it.
@@ -244,7 +234,7 @@ func (d *differ) addGroup(r *report, s *section, g *group) {
 		r.findings = append(r.findings, d.finding(s, g, id, message, severity))
 		return &r.findings[len(r.findings)-1]
 	}
-	title := s.title()
+	title := s.title
 	if s.auto {
 		title = strings.Join(g.dialects, ", ")
 	}
@@ -252,7 +242,7 @@ func (d *differ) addGroup(r *report, s *section, g *group) {
 	for _, way := range d.directions(s, g.comparison) {
 		changes, rest := d.shown(way.where.Changes)
 		for _, c := range changes {
-			f := add(way.id, way.name+": "+c.Path+" for "+who+": "+s.sides()[0]+" "+reasonOf(c.Old)+"; "+s.sides()[1]+" "+reasonOf(c.New)+notShortest(c), way.severity)
+			f := add(way.id, way.name+": "+c.Path+" for "+who+": "+s.sides[0]+" "+reasonOf(c.Old)+"; "+s.sides[1]+" "+reasonOf(c.New)+notShortest(c), way.severity)
 			f.Case += ": " + c.Path
 			if !c.New.Rule.IsZero() {
 				f.Region.StartLine = c.New.Rule.Line()

@@ -95,11 +95,11 @@ func TestDiffReadBack(t *testing.T) {
 func TestTestReadBack(t *testing.T) {
 	file := writeFile(t, "version: 1\ntext: \"User-agent: *\\nDisallow: /]]>&\"\ntests:\n"+
 		"  - {name: \"<a> & ]]>\\u0001, 100%\", allow: [/, \"/]]>&\"], disallow: {every: \"/]]*\"}}\n")
-	var all []jsonOutcome
+	var all []outcome
 	decoder := json.NewDecoder(strings.NewReader(program(t, exitDisallowed, "test", "--format", "json", file)))
 	decoder.DisallowUnknownFields()
 	for decoder.More() {
-		var j jsonOutcome
+		var j outcome
 		if err := decoder.Decode(&j); err != nil {
 			t.Fatal(err)
 		}

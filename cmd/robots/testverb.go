@@ -68,18 +68,28 @@ are reported with file and line, and nothing is tested), or an unreachable site;
 	return cmd
 }
 
-// An outcome is the result of an assertion in one dialect.
+// An outcome is the result of an assertion in one dialect, and a line of --format json: one of
+// url, every and crawl_delay names the subject.
 type outcome struct {
-	suite *suite
-	test  *suiteTest
-	*assertion
-	dialect   string
-	want, got string
-	ok        bool
+	Schema     int          `json:"schema"`
+	File       string       `json:"file"`
+	Line       int          `json:"line"`
+	Name       string       `json:"name"`
+	Agent      []string     `json:"agent"`
+	Dialect    string       `json:"dialect"`
+	URL        string       `json:"url,omitempty"`
+	Every      string       `json:"every,omitempty"`
+	CrawlDelay bool         `json:"crawl_delay,omitempty"`
+	Want       string       `json:"want"`
+	Got        string       `json:"got"`
+	OK         bool         `json:"ok"`
+	Rule       *shapes.Rule `json:"rule"`
+	Witness    *string      `json:"witness"` // a URL for which every does not hold
+
+	assertion *assertion
 	undecided bool
-	verdict   robots.Verdict // of the URL, or of the witness
-	witness   string         // a URL for which every does not hold
-	why       string         // the derivation of the verdict
+	reason    string // of the verdict on the URL, or on the witness
+	why       string // the derivation of the verdict
 }
 
 func (t *tester) test(ctx context.Context) (int, error) {
@@ -107,17 +117,9 @@ func (t *tester) test(ctx context.Context) (int, error) {
 			}
 		}
 	}
-	if err := t.write(all); err != nil {
+	text, status := summary(all)
+	if err := t.write(all, text); err != nil {
 		return exitBad, err
-	}
-	status := exitAllowed
-	for _, o := range all {
-		switch {
-		case o.undecided:
-			status = max(status, exitUndecided)
-		case !o.ok:
-			return exitDisallowed, nil
-		}
 	}
 	return status, nil
 }
@@ -188,18 +190,19 @@ func (t *tester) runTest(s *suite, test *suiteTest, d robots.Dialect) ([]*outcom
 	rules := t.rules(s.source, d, t.std.now(), test.agents)
 	var all []*outcome
 	for _, a := range test.asserts {
-		o := &outcome{suite: s, test: test, assertion: a, dialect: d.Name}
-		var err error
+		o := &outcome{
+			Schema: 1, File: s.file, Line: a.at, Name: test.Name, Agent: test.agents, Dialect: d.Name,
+			URL: a.URL, Every: a.Every, CrawlDelay: a.URL == "" && a.Every == "", assertion: a,
+		}
 		switch {
+		case o.CrawlDelay:
+			o.checkDelay(rules)
 		case a.URL != "":
 			o.checkURL(rules)
-		case a.Every != "":
-			err = o.checkEvery(rules, t.budget)
 		default:
-			o.checkDelay(rules)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", s.file, a.at, err)
+			if err := o.checkEvery(rules, t.budget); err != nil {
+				return nil, fmt.Errorf("%s:%d: %w", s.file, a.at, err)
+			}
 		}
 		all = append(all, o)
 	}
@@ -216,8 +219,9 @@ func word(allowed bool) string {
 
 // judge sets the verdict on a path, and if the assertion fails its derivation.
 func (o *outcome) judge(rules *robots.Rules, path robots.Path) {
-	o.verdict = rules.Match(path)
-	if !o.ok {
+	v := rules.Match(path)
+	o.Rule, o.reason = shapes.NewRule(v.Rule), reasonOf(v)
+	if !o.OK {
 		e := lint.Explain(rules, path)
 		var b bytes.Buffer
 		printDerivation(&b, palette{}, &e)
@@ -226,120 +230,119 @@ func (o *outcome) judge(rules *robots.Rules, path robots.Path) {
 }
 
 func (o *outcome) checkURL(rules *robots.Rules) {
-	_, path, _ := split(rules.Dialect(), o.URL, false) // valid: parseSuite has checked it
+	a := o.assertion
+	_, path, _ := split(rules.Dialect(), a.URL, false) // valid: parseSuite has checked it
 	v := rules.Match(path)
-	o.want, o.got, o.ok = word(o.allowed), word(v.Allowed), v.Allowed == o.allowed
-	if o.Line != nil {
-		o.want += " by line " + strconv.Itoa(*o.Line)
-		o.ok = o.ok && !v.Rule.IsZero() && v.Rule.Line() == *o.Line
+	o.Want, o.Got, o.OK = word(a.allowed), word(v.Allowed), v.Allowed == a.allowed
+	if a.Line != nil {
+		o.Want += " by line " + strconv.Itoa(*a.Line)
+		o.OK = o.OK && !v.Rule.IsZero() && v.Rule.Line() == *a.Line
 	}
-	if o.Rule != "" {
-		o.want += " by " + o.Rule
-		o.ok = o.ok && !v.Rule.IsZero() && v.Rule.Directive() == o.directive && v.Rule.Path() == o.path
+	if a.Rule != "" {
+		o.Want += " by " + a.Rule
+		o.OK = o.OK && !v.Rule.IsZero() && v.Rule.Directive() == a.directive && v.Rule.Path() == a.path
 	}
-	if (o.Line != nil || o.Rule != "") && !v.Rule.IsZero() {
-		o.got += " by line " + strconv.Itoa(v.Rule.Line())
+	if (a.Line != nil || a.Rule != "") && !v.Rule.IsZero() {
+		o.Got += " by line " + strconv.Itoa(v.Rule.Line())
 	}
 	o.judge(rules, path)
 }
 
 func (o *outcome) checkEvery(rules *robots.Rules, budget int) error {
-	steps := compare.Options{Steps: budget}
-	o.want = word(o.allowed)
-	claim, err := compare.Every(rules, o.Every, o.allowed, steps)
+	steps, allowed := compare.Options{Steps: budget}, o.assertion.allowed
+	o.Want = word(allowed)
+	claim, err := compare.Every(rules, o.Every, allowed, steps)
 	switch {
 	case err != nil:
 		return err
 	case claim.Path != "":
-		o.got, o.witness = word(!o.allowed), claim.Path
+		o.Got, o.Witness = word(!allowed), &claim.Path
 		_, path, _ := split(rules.Dialect(), "https://example.com"+claim.Path, false)
 		o.judge(rules, path)
 	case !claim.Complete:
-		o.got, o.undecided = "undecided", true
+		o.Got, o.undecided = "undecided", true
 	default:
 		// If no URL matches the pattern, both it and its opposite hold.
-		opposite, err := compare.Every(rules, o.Every, !o.allowed, steps)
+		opposite, err := compare.Every(rules, o.Every, !allowed, steps)
 		if err == nil && opposite.Holds {
 			err = fmt.Errorf("pattern %q: matches no URL", clip(o.Every))
 		}
-		o.got, o.ok = o.want, err == nil
+		o.Got, o.OK = o.Want, err == nil
 		return err
 	}
 	return nil
 }
 
 func (o *outcome) checkDelay(rules *robots.Rules) {
-	o.want, o.got = "none", "none"
-	if o.delay != nil {
-		o.want = strconv.FormatFloat(*o.delay, 'f', -1, 64)
+	o.Want, o.Got = "none", "none"
+	if d := o.assertion.delay; d != nil {
+		o.Want = strconv.FormatFloat(*d, 'f', -1, 64)
 	}
 	if seconds, ok := rules.CrawlDelay(); ok {
-		o.got = strconv.FormatFloat(seconds, 'f', -1, 64)
+		o.Got = strconv.FormatFloat(seconds, 'f', -1, 64)
 	}
-	o.ok = o.want == o.got
+	o.OK = o.Want == o.Got
 }
 
-// isDelay reports whether an assertion is about the crawl delay.
-func (a *assertion) isDelay() bool { return a.URL == "" && a.Every == "" }
-
 // about names the subject of an assertion.
-func (a *assertion) about() string {
-	if a.Every != "" {
-		return "every " + a.Every
+func (o *outcome) about() string {
+	if o.Every != "" {
+		return "every " + o.Every
 	}
-	return cmp.Or(a.URL, "crawl_delay")
+	return cmp.Or(o.URL, "crawl_delay")
 }
 
 // sentence compares what is wanted with the result, in some dialects.
 func (o *outcome) sentence(dialects string, budget int) string {
-	s := o.test.agents[0] + " " + o.about() + ": want " + o.want
+	s := o.Agent[0] + " " + o.about() + ": want " + o.Want
 	switch {
 	case o.undecided:
 		return s + ", undecided (" + dialects + "), " + helps(budget)
-	case o.ok:
+	case o.OK:
 		return s + " (" + dialects + ")"
 	}
-	s += ", got " + o.got
-	if o.witness != "" {
-		s += " for " + o.witness
+	s += ", got " + o.Got
+	if o.Witness != nil {
+		s += " for " + *o.Witness
 	}
 	s += " (" + dialects + ")"
-	if !o.isDelay() {
-		s += ", " + reasonOf(o.verdict)
+	if o.reason != "" {
+		s += ", " + o.reason
 	}
 	return s
 }
 
-func (t *tester) write(all []*outcome) error {
+func (t *tester) write(all []*outcome, summary string) error {
 	switch t.format {
 	case formatText:
 		t.writeText(all)
+		fmt.Fprintln(t.std.out, summary)
 		return nil
 	case formatJSON:
 		for _, o := range all {
-			if err := encode(t.std.out, o.json()); err != nil {
+			if err := encode(t.std.out, o); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	r := &report{command: "robots test", summary: summary(all), rules: []sarifRule{
+	r := &report{command: "robots test", summary: summary, rules: []sarifRule{
 		{ID: "assertion", ShortDescription: sarifText{"An assertion about a robots.txt fails."}},
 		{ID: "undecided", ShortDescription: sarifText{"A proof exceeded its budget."}},
 	}}
 	for _, o := range all {
-		claim := o.want + " " + o.about()
-		if o.isDelay() {
-			claim = "crawl_delay " + o.want
+		claim := o.Want + " " + o.about()
+		if o.CrawlDelay {
+			claim = "crawl_delay " + o.Want
 		}
 		f := Finding{
-			File: o.suite.file, Region: Region{StartLine: o.at}, ID: "assertion", Case: o.test.Name + ": " + claim, Class: o.dialect,
-			Message: o.test.Name + ": " + o.sentence(o.dialect, t.budget), Details: o.why, Dialects: []string{o.dialect}, Undecided: o.undecided,
+			File: o.File, Region: Region{StartLine: o.Line}, ID: "assertion", Case: o.Name + ": " + claim, Class: o.Dialect,
+			Message: o.Name + ": " + o.sentence(o.Dialect, t.budget), Details: o.why, Dialects: []string{o.Dialect}, Undecided: o.undecided,
 		}
 		switch {
 		case o.undecided:
 			f.ID, f.Level = "undecided", "warning"
-		case !o.ok:
+		case !o.OK:
 			f.Level, f.Failed = "error", true
 		}
 		r.findings = append(r.findings, f)
@@ -347,89 +350,60 @@ func (t *tester) write(all []*outcome) error {
 	return r.write(t.std.out, t.format, t.std.now())
 }
 
-// summary counts the assertions that hold.
-func summary(all []*outcome) string {
+// summary counts the assertions that fail, and returns the exit status.
+func summary(all []*outcome) (text string, status int) {
 	failed, undecided := 0, 0
 	for _, o := range all {
-		switch {
-		case o.undecided:
+		if o.undecided {
 			undecided++
-		case !o.ok:
+		} else if !o.OK {
 			failed++
 		}
 	}
-	if failed+undecided == 0 {
-		return thousands(len(all)) + " passed"
-	}
-	text := thousands(failed) + " of " + thousands(len(all)) + " failed"
+	text = thousands(failed) + " of " + thousands(len(all)) + " failed"
 	if undecided > 0 {
 		text += ", " + thousands(undecided) + " undecided"
 	}
-	return text
+	switch {
+	case failed > 0:
+		return text, exitDisallowed
+	case undecided > 0:
+		return text, exitUndecided
+	}
+	return thousands(len(all)) + " passed", exitAllowed
 }
 
 // writeText writes what fails. Dialects in which an assertion fails in the same way share a
 // paragraph.
 func (t *tester) writeText(all []*outcome) {
-	type failure struct {
-		*outcome
-		dialects []string
-	}
 	type key struct {
 		*assertion
 		text string
 	}
-	var failed []*failure
-	made := map[key]*failure{}
+	var failed []*outcome
+	dialects := map[key][]string{}
+	keyOf := func(o *outcome) key { return key{o.assertion, o.sentence("", t.budget)} }
 	for _, o := range all {
-		if o.ok {
+		if o.OK {
 			continue
 		}
-		k := key{o.assertion, o.sentence("", t.budget)}
-		if made[k] == nil {
-			made[k] = &failure{outcome: o}
-			failed = append(failed, made[k])
+		if k := keyOf(o); dialects[k] == nil {
+			failed = append(failed, o)
 		}
-		made[k].dialects = append(made[k].dialects, o.dialect)
+		dialects[keyOf(o)] = append(dialects[keyOf(o)], o.Dialect)
 	}
 	for _, o := range failed {
 		lead := t.palette.paint(red, "FAIL")
 		if o.undecided {
 			lead = t.palette.paint(yellow, "OPEN")
 		}
-		fmt.Fprintf(t.std.out, "%s %s:%d: %s\n     %s\n", lead, robots.Printable(o.suite.file), o.at, robots.Printable(o.test.Name), robots.Printable(o.sentence(strings.Join(o.dialects, ", "), t.budget)))
+		sentence := o.sentence(strings.Join(dialects[keyOf(o)], ", "), t.budget)
+		fmt.Fprintf(t.std.out, "%s %s:%d: %s\n     %s\n", lead, robots.Printable(o.File), o.Line, robots.Printable(o.Name), robots.Printable(sentence))
 		for line := range strings.Lines(o.why) {
 			fmt.Fprint(t.std.out, strings.TrimRight("     "+line, " \n")+"\n")
 		}
 		if o.why != "" {
 			fmt.Fprintln(t.std.out)
 		}
-	}
-	fmt.Fprintln(t.std.out, summary(all))
-}
-
-// A jsonOutcome is a line of --format json: one of url, every and crawl_delay names the
-// subject.
-type jsonOutcome struct {
-	Schema     int          `json:"schema"`
-	File       string       `json:"file"`
-	Line       int          `json:"line"`
-	Name       string       `json:"name"`
-	Agent      []string     `json:"agent"`
-	Dialect    string       `json:"dialect"`
-	URL        string       `json:"url,omitempty"`
-	Every      string       `json:"every,omitempty"`
-	CrawlDelay bool         `json:"crawl_delay,omitempty"`
-	Want       string       `json:"want"`
-	Got        string       `json:"got"`
-	OK         bool         `json:"ok"`
-	Rule       *shapes.Rule `json:"rule"`
-	Witness    *string      `json:"witness"`
-}
-
-func (o *outcome) json() jsonOutcome {
-	return jsonOutcome{
-		Schema: 1, File: o.suite.file, Line: o.at, Name: o.test.Name, Agent: o.test.agents, Dialect: o.dialect,
-		URL: o.URL, Every: o.Every, CrawlDelay: o.isDelay(), Want: o.want, Got: o.got, OK: o.ok, Rule: shapes.NewRule(o.verdict.Rule), Witness: notEmpty(o.witness),
 	}
 }
