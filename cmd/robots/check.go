@@ -26,8 +26,7 @@ func checkCommand(std *streams, status *int) *cobra.Command {
 	f := newJudgeFlags(std, formatTSV)
 	inBatch, headers := false, false
 	cmd := &cobra.Command{
-		Use:   "check [-a TOKEN[,TOKEN]]... [-f FILE] URL...",
-		Short: "Check whether crawlers may fetch URLs",
+		Use: "check [-a TOKEN[,TOKEN]]... [-f FILE] URL...",
 		Long: `Check whether a crawler may fetch each URL, and print the deciding line.
 
 ` + judgedURLs + `
@@ -45,7 +44,6 @@ the defaults; the default dialect is rfc9309.
   robots check --cache robots.cache - < urls.txt
   robots check -f robots.txt --urls sitemap.xml --format json
   robots check --batch < questions.jsonl > answers.jsonl`,
-		DisableFlagsInUseLine: true,
 	}
 	f.register(cmd)
 	cmd.Flags().BoolVar(&inBatch, "batch", false, "answer JSON Lines from standard input (with --format tsv: rows)")

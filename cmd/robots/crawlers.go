@@ -34,8 +34,7 @@ type crawlersCommand struct {
 func newCrawlers(std *streams, status *int) *cobra.Command {
 	c := &crawlersCommand{command: newCommand(std, formatCSV), ruleFlags: ruleFlags{maxBytes: noLimit}}
 	cmd := &cobra.Command{
-		Use:   "crawlers [FILE | URL | - | NAME]",
-		Short: "List access for known crawlers",
+		Use: "crawlers [FILE | URL | - | NAME]",
 		Long: `List which known crawlers have access to a site: all, part or none of it, and the
 line that decides. Each crawler is judged by its own product tokens in its own
 dialect, rfc9309 if that is not known. With --path it lists who may fetch one page.
@@ -56,7 +55,6 @@ Exit status: 0 whatever the verdicts, 2 invalid usage or input.`,
   robots crawlers robots.txt --path /images/logo.png --operator google
   robots crawlers robots.txt --format csv > crawlers.csv
   robots crawlers GPTBot`,
-		DisableFlagsInUseLine: true,
 		ValidArgsFunction: func(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {
 			for _, e := range crawlers.All() {
 				names = append(names, e.Name)
@@ -66,7 +64,6 @@ Exit status: 0 whatever the verdicts, 2 invalid usage or input.`,
 		RunE: c.run(status, c.answer),
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.StringSliceVar(&c.purposes, "purpose", nil, "`CATEGORY` categories of the crawlers to list, separated by commas (see above)")
 	complete(cmd, "purpose", append([]string{anyAI}, purposeNames()...))
 	f.StringVar(&c.operator, "operator", "", "`NAME` operator of the crawlers to list, or a word of its name")

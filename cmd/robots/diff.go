@@ -50,8 +50,7 @@ func newDiffer(std *streams) *differ {
 func diffCommand(std *streams, status *int) *cobra.Command {
 	d := newDiffer(std)
 	cmd := &cobra.Command{
-		Use:   "diff [-a TOKEN]... [-d DIALECT] OLD NEW | --dialects FILE",
-		Short: "Show which URLs a change blocks or allows",
+		Use: "diff [-a TOKEN]... [-d DIALECT] OLD NEW | --dialects FILE",
 		Long: `Compare two versions of a robots.txt over all URLs. For each crawler named in
 either file, and for *, diff proves that access is unchanged or prints a shortest
 URL that changed and the line responsible. Delays, sitemaps and signals are compared
@@ -79,11 +78,9 @@ file that cannot be read or an unreachable site; 3 undecided within --budget. Wi
   robots diff --fail-on newly-blocked -d google https://example.com/ robots.txt
   robots diff --urls access.log old.txt new.txt
   robots diff --dialects robots.txt`,
-		DisableFlagsInUseLine: true,
-		RunE:                  d.run(status, d.diff),
+		RunE: d.run(status, d.diff),
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.StringArrayVarP(&d.agents, "agent", "a", nil, "`TOKEN[,TOKEN]` product tokens of a crawler, most specific first (repeat for more; default * and all crawlers named)")
 	f.StringVarP(&d.dialect, "dialect", "d", ask.AutoDialect, "`NAME` auto, "+dialectList()+", all")
 	complete(cmd, "dialect", append(dialectNames(), ask.AutoDialect, allDialects))

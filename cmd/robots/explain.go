@@ -16,8 +16,7 @@ import (
 func explainCommand(std *streams, status *int) *cobra.Command {
 	f := newJudgeFlags(std)
 	cmd := &cobra.Command{
-		Use:   "explain [-a TOKEN[,TOKEN]]... [-f FILE] URL...",
-		Short: "Explain which line decides, and why",
+		Use: "explain [-a TOKEN[,TOKEN]]... [-f FILE] URL...",
 		Long: `Explain the verdict of check on each URL step by step: the group that applies,
 each rule that matches and why it wins or loses, and lines that nearly matter.
 Each step names the clause behind it (robots clause ID). Signals such as
@@ -29,7 +28,6 @@ Content-Usage that apply to the URL follow; they change no verdict.
 		Example: `  robots explain -a Googlebot https://example.com/list?sort=price
   robots explain -f robots.txt -a Googlebot-Image,Googlebot /img/logo.png
   robots explain -f robots.txt --format json https://example.com/list?sort=price`,
-		DisableFlagsInUseLine: true,
 	}
 	f.register(cmd)
 	cmd.RunE = f.run(status, func(ctx context.Context) (int, error) {

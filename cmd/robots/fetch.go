@@ -23,8 +23,7 @@ func fetchCommand(std *streams, status *int) *cobra.Command {
 	var site siteFlags
 	body := false
 	cmd := &cobra.Command{
-		Use:   "fetch URL",
-		Short: "Fetch a robots.txt; show status, redirects, lifetime",
+		Use: "fetch URL",
 		Long: `Fetch the robots.txt of a site, and show every request with its timings, the
 outcome and what it means for crawlers, how long it is cached, and the headers
 that matter. The argument is any URL of the site, or - to read one from standard
@@ -35,10 +34,8 @@ usage, or interrupted; 3 it is unreachable, or the address guard refused it.`,
 		Example: `  robots fetch https://example.com/list?sort=price
   robots fetch --body https://example.com/ > robots.txt
   robots fetch --format json --timeout 5s https://example.com/`,
-		DisableFlagsInUseLine: true,
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.BoolVar(&body, "body", false, "print only the file")
 	c.formatFlag(cmd)
 	site.register(cmd)

@@ -182,8 +182,7 @@ Exit status: 0 no problem; 1 problems found; 2 invalid usage.`,
 
 func fleetCommand(std *streams, status *int) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "fleet",
-		Short: "Inspect and control workers sharing Redis",
+		Use: "fleet",
 		Long: `Inspect and control the workers of a crawler that share Redis. With some servers of a
 cluster unreachable, each command does what it can with the others and names those that
 failed. The password of Redis comes from the environment: ` + passwordName + `, or
@@ -202,8 +201,7 @@ from the file named by the same with ` + inFile + `.`,
 }
 
 func (v *fleetVerb) command(c *fleetCall, status *int) *cobra.Command {
-	cmd := &cobra.Command{Use: v.use, Short: v.short, Long: v.long, Example: v.example, DisableFlagsInUseLine: true}
-	cmd.Flags().SortFlags = false
+	cmd := &cobra.Command{Use: v.use, Short: v.short, Long: v.long, Example: v.example}
 	cmd.Flags().StringVar(&c.redis, "redis", "", "`URL` Redis of the fleet, such as rediss://user@host:6379?prefix=robots")
 	c.formatFlag(cmd)
 	if v.changes {

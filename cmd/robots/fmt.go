@@ -22,8 +22,7 @@ type formatting struct {
 func fmtCommand(std *streams, status *int) *cobra.Command {
 	f := &formatting{command: newCommand(std)}
 	cmd := &cobra.Command{
-		Use:   "fmt [-l] [-w] [-d] {FILE | URL | -}...",
-		Short: "Format a robots.txt",
+		Use: "fmt [-l] [-w] [-d] {FILE | URL | -}...",
 		Long: `Print the robots.txt of a file or a site in a standard layout: usual case of field
 names, "Field: value", LF line ends, no surrounding spaces, at most one empty line in
 a row and one before a group. Comments, order, paths and misspellings stay, as does
@@ -39,10 +38,8 @@ that is rejected or cannot be read or written.`,
   robots fmt -w robots.txt
   robots fmt -l -d public/robots.txt staging/robots.txt
   robots fmt - < robots.txt`,
-		DisableFlagsInUseLine: true,
-		RunE:                  f.run(status, f.formatFiles),
+		RunE: f.run(status, f.formatFiles),
 	}
-	cmd.Flags().SortFlags = false
 	cmd.Flags().BoolVarP(&f.list, "list", "l", false, "list files with a different layout instead of printing")
 	cmd.Flags().BoolVarP(&f.write, "write", "w", false, "write the files in place instead of printing")
 	cmd.Flags().BoolVarP(&f.diff, "diff", "d", false, "show what would change instead of printing")

@@ -93,6 +93,7 @@ func helpFor(cmd *cobra.Command) {
 	})
 	f := cmd.Flags().VarPF(&helpAll{cmd}, "help-all", "", "show all flags")
 	f.NoOptDefVal = "true"
+	cmd.DisableFlagsInUseLine, cmd.Flags().SortFlags = true, false
 	cmd.SetUsageFunc(help.Usage)
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		fmt.Fprint(cmd.OutOrStdout(), strings.TrimSpace(cmd.Long)+"\n\n")

@@ -28,7 +28,6 @@ func newJudgeFlags(std *streams, formats ...string) *judgeFlags {
 
 func (f *judgeFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	f.crawlerFlags.register(cmd, true)
 	f.registerCategories(cmd)
 	f.registerFile(cmd, &f.file)

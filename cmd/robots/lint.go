@@ -49,8 +49,7 @@ type linted struct {
 func lintCommand(std *streams, status *int) *cobra.Command {
 	l := &linting{command: newCommand(std, formatSARIF, formatJUnit, formatGitHub, formatMarkdown)}
 	cmd := &cobra.Command{
-		Use:   "lint [--fix] [--diff] {FILE | URL | -}...",
-		Short: "Find mistakes and fix them",
+		Use: "lint [--fix] [--diff] {FILE | URL | -}...",
 		Long: `Find mistakes in the robots.txt of files and sites: lines that crawlers misread, rules
 without any effect, groups that merge. Each finding lists the dialects that it applies
 to. --explain describes a check.
@@ -72,11 +71,9 @@ usage, or a file that cannot be read or written.`,
   robots lint --format sarif public/robots.txt > lint.sarif
   robots lint --write-baseline --baseline lint.jsonl robots.txt
   robots lint --explain RT307`,
-		DisableFlagsInUseLine: true,
-		RunE:                  l.run(status, l.lint),
+		RunE: l.run(status, l.lint),
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.StringVar(&l.severity, "severity", lint.Warning.String(), "`SEVERITY` lowest severity shown: note, warning or error (formats other than text: note)")
 	failOnFlag(cmd, &l.failOn, lint.Warning.String())
 	f.StringVar(&l.fix, "fix", "", "write safe fixes to the file; --fix=all also writes fixes that change verdicts")

@@ -32,8 +32,7 @@ type pageCommand struct {
 func newPage(std *streams, status *int) *cobra.Command {
 	p := &pageCommand{judgeFlags: newJudgeFlags(std)}
 	cmd := &cobra.Command{
-		Use:   "page [-a TOKEN[,TOKEN]]... [--html FILE] [--header LINE]... [URL...]",
-		Short: "Check crawling and indexing of a page",
+		Use: "page [-a TOKEN[,TOKEN]]... [--html FILE] [--header LINE]... [URL...]",
 		Long: `Check whether a crawler may fetch a page, and whether the search engine can index it,
 follow its links and show a snippet: by robots.txt, and by the X-Robots-Tag headers and
 meta tags of the page. Contradictions come first: if robots.txt disallows a page, no
@@ -63,11 +62,9 @@ input, or interrupted; 3 undecided: robots.txt or the page is unreachable, retry
   robots page --crawlers search https://example.com/
   robots page --html page.html --header 'X-Robots-Tag: noai, nofollow'
   robots page -f robots.txt --html page.html -a Googlebot /list?sort=price`,
-		DisableFlagsInUseLine: true,
-		RunE:                  p.run(status, p.check),
+		RunE: p.run(status, p.check),
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	p.crawlerFlags.register(cmd, true)
 	p.registerCategories(cmd)
 	f.StringVar(&p.html, "html", "", "`FILE` HTML of the page, - for standard input")

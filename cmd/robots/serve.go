@@ -32,8 +32,7 @@ import (
 func serveCommand(std *streams) *cobra.Command {
 	var flags serveFlags
 	cmd := &cobra.Command{
-		Use:   "serve",
-		Short: "Run the HTTP API and web page",
+		Use: "serve",
 		Long: `Serve the HTTP API for crawlers in any language, and a web page for people: whether a
 crawler may fetch a URL, when, and why. By default the service listens on loopback and
 keeps records in one file. Several services on one Redis share records and crawl rates.
@@ -51,7 +50,6 @@ Exit status: 0 after a signal, with every accepted request answered; 2 otherwise
   robots serve --demo
   robots serve --config /etc/robots/serve.yaml --print-config
   robots serve --listen 0.0.0.0:8780 --public --tokens-file /etc/robots/tokens`,
-		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := noArguments(args); err != nil {
 				return err
@@ -70,7 +68,6 @@ Exit status: 0 after a signal, with every accepted request answered; 2 otherwise
 			return serve(ctx, std, &flags.config)
 		},
 	}
-	cmd.Flags().SortFlags = false
 	flags.register(cmd)
 	return cmd
 }

@@ -40,8 +40,7 @@ type showCommand struct {
 func newShow(std *streams, status *int) *cobra.Command {
 	s := &showCommand{command: newCommand(std), ruleFlags: ruleFlags{maxBytes: noLimit}}
 	cmd := &cobra.Command{
-		Use:   "show [-a TOKEN[,TOKEN]]... [--only PART] {FILE | URL | -}...",
-		Short: "Show groups, delays, sitemaps, signals",
+		Use: "show [-a TOKEN[,TOKEN]]... [--only PART] {FILE | URL | -}...",
 		Long: `Show what a robots.txt states to a crawler besides its rules: its groups, the
 crawl rate over the day with the next permitted requests (Crawl-delay,
 Request-rate, Visit-time), its sitemaps, and signals on the use of content
@@ -60,10 +59,8 @@ unreachable and there is no earlier copy.`,
   robots show robots.txt --only sitemaps
   robots show robots.txt --only delays --at 2026-01-31T17:58:00Z --zone Europe/Prague
   robots show - --only signals --format json < robots.txt`,
-		DisableFlagsInUseLine: true,
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	s.crawlerFlags.register(cmd, false)
 	f.StringSliceVar(&s.only, "only", nil, "`PART` parts to show: "+strings.Join(showParts, ", "))
 	complete(cmd, "only", showParts)

@@ -32,8 +32,7 @@ type tester struct {
 func testCommand(std *streams, status *int) *cobra.Command {
 	t := &tester{command: newCommand(std, formatSARIF, formatJUnit, formatGitHub, formatMarkdown), ruleFlags: ruleFlags{maxBytes: noLimit}}
 	cmd := &cobra.Command{
-		Use:   "test [--run RE] FILE.yaml...",
-		Short: "Run assertions about a robots.txt",
+		Use: "test [--run RE] FILE.yaml...",
 		Long: `Check that a robots.txt allows and disallows what files of assertions list, and
 explain each difference:
 
@@ -55,11 +54,9 @@ are reported with file and line, and nothing is tested), or an unreachable site;
 3 the others hold, but a proof exceeded --budget.`,
 		Example: `  robots test robots.test.yaml
   robots test --run cart --format junit robots.test.yaml > report.xml`,
-		DisableFlagsInUseLine: true,
-		RunE:                  t.run(status, t.test),
+		RunE: t.run(status, t.test),
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.StringVar(&t.only, "run", "", "`RE` regular expression for the names of the tests to run")
 	budgetFlag(cmd, &t.budget)
 	t.site.register(cmd)

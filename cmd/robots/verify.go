@@ -47,8 +47,7 @@ type verifyCall struct {
 func verifyCommand(std *streams, status *int) *cobra.Command {
 	c := &verifyCall{command: newCommand(std, formatCSV), fetched: map[string]*crawlers.Addresses{}}
 	cmd := &cobra.Command{
-		Use:   "verify {ADDRESS... | --log FILE [-f FILE]}",
-		Short: "Verify crawler IP addresses, or check an access log",
+		Use: "verify {ADDRESS... | --log FILE [-f FILE]}",
 		Long: `Verify that an address belongs to a crawler, by the methods that its operator
 documents (see robots crawlers NAME): forward-confirmed reverse DNS in the operator's
 domain, or a published list of addresses. --as checks one crawler; without it, all
@@ -82,11 +81,9 @@ server or list was unavailable). 1 takes precedence over 3.`,
   robots verify --list GPTBot=gptbot.json --offline - < addresses.txt
   robots verify --log access.log.gz --dns --fetch-lists
   robots verify --log access.log -f robots.txt --resolver 127.0.0.1`,
-		DisableFlagsInUseLine: true,
-		RunE:                  c.run(status, c.answer),
+		RunE: c.run(status, c.answer),
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.StringVar(&c.as, "as", "", "`NAME` known crawler to verify the addresses for")
 	f.StringArrayVar(&c.logs, "log", nil, "`FILE` access log, - for standard input (repeat for more)")
 	f.StringVarP(&c.fileName, "file", "f", "", "`FILE` robots.txt to check the requests of --log against")

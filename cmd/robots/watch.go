@@ -47,8 +47,7 @@ type watcher struct {
 func watchCommand(std *streams, status *int) *cobra.Command {
 	w := &watcher{command: newCommand(std, formatMarkdown)}
 	cmd := &cobra.Command{
-		Use:   "watch {--state FILE | --expect FILE} URL...",
-		Short: "Report robots.txt changes that affect crawlers",
+		Use: "watch {--state FILE | --expect FILE} URL...",
 		Long: `Fetch the robots.txt of each site and report what changed since the last run, for every crawler
 named in either version and for *: URLs that are newly blocked or allowed, proved over all URLs,
 and delays, sitemaps and other declarations. The last version of each site is kept in --state.
@@ -67,10 +66,8 @@ robots.txt could not be requested or, with --expect, a site is unreachable.`,
 		Example: `  robots watch --state state.json https://example.com/
   robots watch --state state.json --every 1h --webhook https://hooks.example/x https://example.com/
   robots watch --expect public/robots.txt https://www.example.com/`,
-		DisableFlagsInUseLine: true,
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.StringVar(&w.state, "state", "", "`FILE` last version of each site")
 	f.StringVar(&w.expect, "expect", "", "`FILE` robots.txt to compare each site with")
 	failOnFlag(cmd, &w.failOn, lint.Error.String())
