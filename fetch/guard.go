@@ -5,7 +5,6 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 )
 
@@ -33,100 +32,91 @@ type Guard struct {
 	Ports []uint16
 }
 
-// reserved is a network that is refused by default.
-type reserved struct {
-	net  netip.Prefix
-	name string
-	kind reach
+// A network is refused unless the setting of its kind permits it.
+type network struct {
+	prefix netip.Prefix
+	name   string
+	kind   kind
 }
 
-// reach is the setting that permits a reserved network.
-type reach uint8
+type kind uint8
 
 const (
-	reachNever reach = iota
-	reachPrivate
-	reachLoopback
+	kindNever    kind = iota
+	kindMetadata      // not even Allow permits it
+	kindPrivate
+	kindLoopback
 )
 
-// metadata lists the addresses at which clouds provide the configuration and credentials of a
-// machine. No setting permits them: most are in networks that AllowPrivate opens, Azure's is
-// public. The sources are the vendors' documentation, else cloud-init.
-var metadata = sync.OnceValue(func() []service {
-	return []service{
-		// AWS, docs.aws.amazon.com: AWSEC2/latest/UserGuide/instancedata-data-retrieval.html
-		// (also the address of Azure, Google, Oracle, DigitalOcean and OpenStack),
-		// AmazonECS/latest/developerguide/task-iam-roles.html,
-		// eks/latest/userguide/pod-id-agent-setup.html
-		{address("169.254.169.254"), "instance metadata"},
-		{address("fd00:ec2::254"), "AWS instance metadata"},
-		{address("169.254.170.2"), "AWS ECS task credentials"},
-		{address("169.254.170.23"), "AWS EKS Pod Identity"},
-		{address("fd00:ec2::23"), "AWS EKS Pod Identity"},
-		// cloud.google.com/compute/docs/metadata/querying-metadata, for machines with IPv6
-		// only
-		{address("fd20:ce::254"), "Google Cloud metadata"},
-		// learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16
-		{address("168.63.129.16"), "Azure WireServer"},
-		// www.alibabacloud.com/help/en/ecs/user-guide/view-instance-metadata; for IPv6
-		// cloud-init's DataSourceAliYun
-		{address("100.100.100.200"), "Alibaba Cloud metadata"},
-		{address("fd00:100::100:200"), "Alibaba Cloud metadata"},
-		// docs.oracle.com/en/cloud/cloud-at-customer/occ-get-started/retrieve-predefined-instance-metadata.html;
-		// for IPv6 oracle/oci-python-sdk, instance_principals_security_token_signer.py
-		{address("192.0.0.192"), "Oracle Cloud Classic metadata"},
-		{address("fd00:c1::a9fe:a9fe"), "Oracle Cloud metadata"},
-		// docs.cloud-init.io/en/latest/reference/datasources: akamai.html, scaleway.html
-		{address("fd00:a9fe:a9fe::1"), "Akamai Cloud metadata"},
-		{address("fd00:42::42"), "Scaleway metadata"},
-	}
-})
+// networks lists what is refused; the first entry that contains an address names it.
+//
+// First the addresses at which clouds provide the configuration and credentials of a machine:
+// most are in networks that AllowPrivate opens, Azure's is public. The sources are the vendors'
+// documentation, else cloud-init.
+//
+// Then IANA's special-purpose registries (RFC 6890 and its updates) without the globally
+// reachable anycast services (192.31.196/24, 192.52.193/24, 192.175.48/24, 2620:4f:8000::/48).
+// 2001::/23 is refused as a whole: its few reachable addresses serve no web sites.
+var networks = []network{
+	// AWS, docs.aws.amazon.com: AWSEC2/latest/UserGuide/instancedata-data-retrieval.html
+	// (also the address of Azure, Google, Oracle, DigitalOcean and OpenStack),
+	// AmazonECS/latest/developerguide/task-iam-roles.html,
+	// eks/latest/userguide/pod-id-agent-setup.html
+	{prefix("169.254.169.254/32"), "instance metadata", kindMetadata},
+	{prefix("fd00:ec2::254/128"), "AWS instance metadata", kindMetadata},
+	{prefix("169.254.170.2/32"), "AWS ECS task credentials", kindMetadata},
+	{prefix("169.254.170.23/32"), "AWS EKS Pod Identity", kindMetadata},
+	{prefix("fd00:ec2::23/128"), "AWS EKS Pod Identity", kindMetadata},
+	// cloud.google.com/compute/docs/metadata/querying-metadata, for machines with IPv6
+	// only
+	{prefix("fd20:ce::254/128"), "Google Cloud metadata", kindMetadata},
+	// learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16
+	{prefix("168.63.129.16/32"), "Azure WireServer", kindMetadata},
+	// www.alibabacloud.com/help/en/ecs/user-guide/view-instance-metadata; for IPv6
+	// cloud-init's DataSourceAliYun
+	{prefix("100.100.100.200/32"), "Alibaba Cloud metadata", kindMetadata},
+	{prefix("fd00:100::100:200/128"), "Alibaba Cloud metadata", kindMetadata},
+	// docs.oracle.com/en/cloud/cloud-at-customer/occ-get-started/retrieve-predefined-instance-metadata.html;
+	// for IPv6 oracle/oci-python-sdk, instance_principals_security_token_signer.py
+	{prefix("192.0.0.192/32"), "Oracle Cloud Classic metadata", kindMetadata},
+	{prefix("fd00:c1::a9fe:a9fe/128"), "Oracle Cloud metadata", kindMetadata},
+	// docs.cloud-init.io/en/latest/reference/datasources: akamai.html, scaleway.html
+	{prefix("fd00:a9fe:a9fe::1/128"), "Akamai Cloud metadata", kindMetadata},
+	{prefix("fd00:42::42/128"), "Scaleway metadata", kindMetadata},
 
-type service struct {
-	address netip.Addr
-	name    string
+	{prefix("0.0.0.0/8"), "this network", kindNever}, // RFC 791
+	{prefix("10.0.0.0/8"), "private", kindPrivate},   // RFC 1918
+	{prefix("100.64.0.0/10"), "shared address space", kindPrivate},
+	{prefix("127.0.0.0/8"), "loopback", kindLoopback},
+	{prefix("169.254.0.0/16"), "link-local", kindNever},
+	{prefix("172.16.0.0/12"), "private", kindPrivate},
+	{prefix("192.0.0.0/24"), "protocol assignments", kindNever},
+	{prefix("192.0.2.0/24"), "documentation", kindNever},
+	{prefix("192.88.99.0/24"), "6to4 relay", kindNever},
+	{prefix("192.168.0.0/16"), "private", kindPrivate},
+	{prefix("198.18.0.0/15"), "benchmarking", kindNever},
+	{prefix("198.51.100.0/24"), "documentation", kindNever},
+	{prefix("203.0.113.0/24"), "documentation", kindNever},
+	{prefix("224.0.0.0/4"), "multicast", kindNever},
+	{prefix("255.255.255.255/32"), "broadcast", kindNever},
+	{prefix("240.0.0.0/4"), "reserved", kindNever},
+	{prefix("::/128"), "unspecified", kindNever},
+	{prefix("::1/128"), "loopback", kindLoopback},
+	{prefix("::/96"), "IPv4-compatible", kindNever},
+	{prefix("64:ff9b::/96"), "NAT64", kindNever},
+	{prefix("64:ff9b:1::/48"), "local NAT64", kindNever},
+	{prefix("100::/64"), "discard-only", kindNever},
+	{prefix("2001::/32"), "Teredo", kindNever},
+	{prefix("2001::/23"), "protocol assignments", kindNever},
+	{prefix("2001:db8::/32"), "documentation", kindNever},
+	{prefix("2002::/16"), "6to4", kindNever},
+	{prefix("3fff::/20"), "documentation", kindNever},
+	{prefix("5f00::/16"), "segment routing", kindNever},
+	{prefix("fc00::/7"), "private", kindPrivate},
+	{prefix("fe80::/10"), "link-local", kindNever},
+	{prefix("fec0::/10"), "site-local", kindNever},
+	{prefix("ff00::/8"), "multicast", kindNever},
 }
-
-// specials are the networks that are refused: IANA's special-purpose registries (RFC 6890 and
-// its updates) without the globally reachable anycast services (192.31.196/24, 192.52.193/24,
-// 192.175.48/24, 2620:4f:8000::/48). 2001::/23 is refused as a whole: its few reachable
-// addresses serve no web sites. The first entry that contains an address names it.
-var specials = sync.OnceValue(func() []reserved {
-	return []reserved{
-		{prefix("0.0.0.0/8"), "this network", reachNever}, // RFC 791
-		{prefix("10.0.0.0/8"), "private", reachPrivate},   // RFC 1918
-		{prefix("100.64.0.0/10"), "shared address space", reachPrivate},
-		{prefix("127.0.0.0/8"), "loopback", reachLoopback},
-		{prefix("169.254.0.0/16"), "link-local", reachNever},
-		{prefix("172.16.0.0/12"), "private", reachPrivate},
-		{prefix("192.0.0.0/24"), "protocol assignments", reachNever},
-		{prefix("192.0.2.0/24"), "documentation", reachNever},
-		{prefix("192.88.99.0/24"), "6to4 relay", reachNever},
-		{prefix("192.168.0.0/16"), "private", reachPrivate},
-		{prefix("198.18.0.0/15"), "benchmarking", reachNever},
-		{prefix("198.51.100.0/24"), "documentation", reachNever},
-		{prefix("203.0.113.0/24"), "documentation", reachNever},
-		{prefix("224.0.0.0/4"), "multicast", reachNever},
-		{prefix("255.255.255.255/32"), "broadcast", reachNever},
-		{prefix("240.0.0.0/4"), "reserved", reachNever},
-		{prefix("::/128"), "unspecified", reachNever},
-		{prefix("::1/128"), "loopback", reachLoopback},
-		{prefix("::/96"), "IPv4-compatible", reachNever},
-		{prefix("64:ff9b::/96"), "NAT64", reachNever},
-		{prefix("64:ff9b:1::/48"), "local NAT64", reachNever},
-		{prefix("100::/64"), "discard-only", reachNever},
-		{prefix("2001::/32"), "Teredo", reachNever},
-		{prefix("2001::/23"), "protocol assignments", reachNever},
-		{prefix("2001:db8::/32"), "documentation", reachNever},
-		{prefix("2002::/16"), "6to4", reachNever},
-		{prefix("3fff::/20"), "documentation", reachNever},
-		{prefix("5f00::/16"), "segment routing", reachNever},
-		{prefix("fc00::/7"), "private", reachPrivate},
-		{prefix("fe80::/10"), "link-local", reachNever},
-		{prefix("fec0::/10"), "site-local", reachNever},
-		{prefix("ff00::/8"), "multicast", reachNever},
-	}
-})
 
 // global contains all IPv6 addresses that IANA assigns.
 var (
@@ -134,18 +124,7 @@ var (
 	nat64  = prefix("64:ff9b::/96")
 )
 
-// serviceOf returns the metadata service at an address, "" for none.
-func serviceOf(a netip.Addr) string {
-	for _, s := range metadata() {
-		if s.address == a {
-			return s.name
-		}
-	}
-	return ""
-}
-
 func prefix(s string) netip.Prefix { return netip.MustParsePrefix(s) }
-func address(s string) netip.Addr  { return netip.MustParseAddr(s) }
 
 // A RefusedError reports that the Guard refuses an address or a port.
 type RefusedError struct {
@@ -174,23 +153,18 @@ func (g Guard) Check(at netip.AddrPort) error {
 	if err := g.checkPort(at); err != nil {
 		return err
 	}
-	if why := g.reserved(at.Addr()); why != "" && !g.allows(at) {
-		return &RefusedError{Address: at, Why: why}
+	why, always := g.reserved(at.Addr())
+	if why == "" || !always && slices.Contains(g.Allow, netip.AddrPortFrom(at.Addr().Unmap(), at.Port())) {
+		return nil
 	}
-	return nil
-}
-
-// allows reports whether an address is in Allow.
-func (g Guard) allows(at netip.AddrPort) bool {
-	at = netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
-	return serviceOf(at.Addr()) == "" && slices.Contains(g.Allow, at)
+	return &RefusedError{Address: at, Why: why}
 }
 
 // checkName is Check for a host that a proxy resolves: it refuses literal addresses, names of
 // this machine (RFC 6761 section 6.3), and ports.
 func (g Guard) checkName(host string, port uint16) error {
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
-		return g.Check(netip.AddrPortFrom(address("127.0.0.1"), port))
+		return g.Check(netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port))
 	}
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return g.Check(netip.AddrPortFrom(ip.Unmap(), port))
@@ -211,41 +185,39 @@ func (g Guard) checkPort(at netip.AddrPort) error {
 	return nil
 }
 
-// reserved returns why an address is refused, "" if it is not.
-func (g Guard) reserved(a netip.Addr) string {
+// reserved returns why an address is refused, "" if it is not, and whether even Allow does not
+// permit it.
+func (g Guard) reserved(a netip.Addr) (why string, always bool) {
 	if !a.IsValid() {
-		return "not an address"
+		return "not an address", false
 	}
 	if a.Zone() != "" {
-		return "it has a zone, so it is local"
+		return "it has a zone, so it is local", false
 	}
 	a = a.Unmap() // the system connects to the IPv4 address
-	if s := serviceOf(a); s != "" {
-		return "it is a cloud metadata address (" + s + ")"
+	var n network
+	if i := slices.IndexFunc(networks, func(n network) bool { return n.prefix.Contains(a) }); i >= 0 {
+		n = networks[i]
+	}
+	if n.kind == kindMetadata {
+		return "it is a cloud metadata address (" + n.name + ")", true
 	}
 	for _, p := range g.Deny {
 		if p.Contains(a) {
-			return "its network " + p.String() + " is denied"
+			return "its network " + p.String() + " is denied", false
 		}
 	}
-	if g.AllowNAT64 && nat64.Contains(a) {
-		b := a.As16()
+	switch b := a.As16(); {
+	case g.AllowNAT64 && nat64.Contains(a):
 		return g.reserved(netip.AddrFrom4([4]byte(b[12:])))
+	case n.kind == kindPrivate && g.AllowPrivate, n.kind == kindLoopback && (g.AllowPrivate || g.AllowLoopback):
+		return "", false
+	case n.name != "":
+		return "its network " + n.prefix.String() + " is special (" + n.name + ")", false
+	case a.Is6() && !global.Contains(a):
+		return "it is outside 2000::/3, the public addresses of IPv6", false
 	}
-	for _, s := range specials() {
-		if !s.net.Contains(a) {
-			continue
-		}
-		switch {
-		case s.kind == reachPrivate && g.AllowPrivate, s.kind == reachLoopback && (g.AllowPrivate || g.AllowLoopback):
-			return ""
-		}
-		return "its network " + s.net.String() + " is special (" + s.name + ")"
-	}
-	if a.Is6() && !global.Contains(a) {
-		return "it is outside 2000::/3, the public addresses of IPv6"
-	}
-	return ""
+	return "", false
 }
 
 // Control checks the address that a net.Dialer is about to connect to; use it as the dialer's
