@@ -50,7 +50,7 @@ func (l Limits) Judge(origin robots.Origin, a *Answer) (r *Record, next string, 
 	}
 	body := &archived{in: a.Body}
 	if a.Body == nil {
-		body.in = eof{}
+		body.in = http.NoBody
 	}
 	reply := &reply{
 		protocol: a.Protocol, status: a.Status, header: a.Header, length: -1, ends: true, cut: a.Cut, buffer: a.Buffer,
@@ -78,7 +78,3 @@ type archived struct {
 func (c *archived) Read(p []byte) (int, error)      { return c.in.Read(p) }
 func (c *archived) SetReadDeadline(time.Time) error { return nil }
 func (c *archived) Close() error                    { return nil }
-
-type eof struct{}
-
-func (eof) Read([]byte) (int, error) { return 0, io.EOF }

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -149,28 +148,20 @@ func New(o Options) (*Client, error) {
 	if len(o.UserAgent) > 512 {
 		return nil, fmt.Errorf("user agent of %d bytes: at most 512 are sent", len(o.UserAgent))
 	}
-	for i := range len(o.UserAgent) {
-		if c := o.UserAgent[i]; c < ' ' || c >= 0x7F {
-			return nil, fmt.Errorf("user agent %q: only printable ASCII can be sent", o.UserAgent)
-		}
+	if strings.ContainsFunc(o.UserAgent, func(c rune) bool { return c < ' ' || c >= 0x7F }) {
+		return nil, fmt.Errorf("user agent %q: only printable ASCII can be sent", o.UserAgent)
 	}
-	for _, l := range []struct {
-		name  string
-		value int64
-	}{
-		{"total time", int64(o.Limits.Total)}, {"DNS time", int64(o.Limits.DNS)}, {"connect time", int64(o.Limits.Connect)},
-		{"TLS time", int64(o.Limits.TLS)}, {"header time", int64(o.Limits.Header)}, {"grace", int64(o.Limits.Grace)},
-		{"least rate", o.Limits.LeastRate}, {"body size", o.Limits.MaxBodyBytes}, {"raw size", o.Limits.MaxRawBytes}, {"header size", o.Limits.MaxHeaderBytes},
+	l := &o.Limits
+	for name, value := range map[string]int64{
+		"limit of total time": int64(l.Total), "limit of DNS time": int64(l.DNS), "limit of connect time": int64(l.Connect),
+		"limit of TLS time": int64(l.TLS), "limit of header time": int64(l.Header), "limit of grace": int64(l.Grace),
+		"limit of least rate": l.LeastRate, "limit of body size": l.MaxBodyBytes, "limit of raw size": l.MaxRawBytes,
+		"limit of header size": l.MaxHeaderBytes, "number of connections": int64(o.Connections),
+		"number of connections to an address": int64(o.PerAddress),
 	} {
-		if l.value < 0 {
-			return nil, errors.New("limit of " + l.name + " is negative: " + strconv.FormatInt(l.value, 10))
+		if value < 0 {
+			return nil, fmt.Errorf("%s is negative: %d", name, value)
 		}
-	}
-	if o.Connections < 0 {
-		return nil, errors.New("number of connections is negative: " + strconv.Itoa(o.Connections))
-	}
-	if o.PerAddress < 0 {
-		return nil, errors.New("number of connections to an address is negative: " + strconv.Itoa(o.PerAddress))
 	}
 	fill(&o.Connections, 512)
 	fill(&o.PerAddress, 16)
@@ -178,7 +169,7 @@ func New(o Options) (*Client, error) {
 		return nil, errors.New("a Transport has its own proxies, connections and TLS: give a Transport, or Proxy, Dial and TLS")
 	}
 	o.TLS = o.TLS.Clone()
-	c := &Client{limits: o.Limits.filled(), pool: newPool(o.Connections, o.PerAddress, o.Start)}
+	c := &Client{limits: o.Limits.filled(), pool: newPool(o)}
 	if o.Resolver == nil {
 		o.Resolver = &net.Resolver{PreferGo: true, Dial: dialName}
 		c.hosts = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.ErrUnsupported }}

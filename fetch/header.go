@@ -1,7 +1,9 @@
 package fetch
 
 import (
+	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -67,17 +69,8 @@ func cacheControl(values []string) (by string, life time.Duration) {
 
 // seconds reads a number of seconds in digits, at most maxSeconds.
 func seconds(s string) (time.Duration, bool) {
-	if s = strings.TrimSpace(s); s == "" {
-		return 0, false
-	}
-	n := int64(0)
-	for i := range len(s) {
-		if s[i] < '0' || '9' < s[i] {
-			return 0, false
-		}
-		n = min(n*10+int64(s[i]-'0'), maxSeconds)
-	}
-	return time.Duration(n) * time.Second, true
+	n, err := strconv.ParseUint(strings.TrimSpace(s), 10, 64)
+	return time.Duration(min(n, maxSeconds)) * time.Second, err == nil || errors.Is(err, strconv.ErrRange)
 }
 
 // RetryAfter returns the wait that the Retry-After of a response requests: seconds, or a date

@@ -3,6 +3,7 @@ package fetch
 import (
 	"errors"
 	"strconv"
+	"time"
 )
 
 // Outcome is the class of a fetch in the terms of RFC 9309 section 2.3.1. Policy decides what
@@ -39,20 +40,15 @@ func (o *Outcome) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Retry is how soon to fetch a robots.txt again.
-type Retry uint8
+// A wait is how soon to fetch again after a failure: the first time, doubled up to most.
+type wait struct{ first, most time.Duration }
 
-const (
-	RetryAtExpiry Retry = iota // good response: when it expires
-	RetrySoon                  // 503, SERVFAIL: from a minute up to a quarter of an hour (HTTP-05)
-	RetryBackoff               // other failures: from a minute doubling up to an hour
-	RetrySlow                  // no such host, or a failure on our own side: every hour
+var (
+	untilExpiry = wait{}                              // good response
+	waitSoon    = wait{time.Minute, 15 * time.Minute} // 503, SERVFAIL (HTTP-05)
+	waitBackoff = wait{time.Minute, time.Hour}        // other failures
+	waitSlow    = wait{time.Hour, time.Hour}          // no such host, or a failure on our own side
 )
-
-var retries = [...]string{"at-expiry", "soon", "backoff", "slow"}
-
-// String returns the name, such as "soon".
-func (r Retry) String() string { return nameOf(int(r), retries[:]) }
 
 // Cause is what happened. The names are part of the contract, the order is not.
 type Cause uint8
@@ -125,56 +121,56 @@ const (
 var causes = [numCauses]struct {
 	name, sentence string
 	outcome        Outcome
-	retry          Retry
+	wait           wait
 }{
-	CauseNone:       {"", "nothing was fetched", OutcomeNone, RetryBackoff},
-	OK:              {"ok", "a file", Success, RetryAtExpiry},
-	Empty:           {"empty", "an empty file", Success, RetryAtExpiry},
-	ClientError:     {"client-error", "no file", Unavailable, RetryAtExpiry},
-	RedirectLimit:   {"redirect-limit", "too many redirects", Unavailable, RetryAtExpiry},
-	RedirectLoop:    {"redirect-loop", "redirect loop", Unavailable, RetryAtExpiry},
-	FTPAbsent:       {"ftp-absent", "no file", Unavailable, RetryAtExpiry},
-	FTPDenied:       {"ftp-denied", "no anonymous login", Unavailable, RetryAtExpiry},
-	ServerError:     {"server-error", "server error", Unreachable, RetryBackoff},
-	TooManyRequests: {"too-many-requests", "too many requests", Unreachable, RetryBackoff},
-	FTPTemporary:    {"ftp-temporary", "FTP server busy or failing", Unreachable, RetrySoon},
-	BadStatus:       {"bad-status", "invalid final status", Unreachable, RetryBackoff},
-	Switching:       {"switching-protocols", "the server switched protocols", Unreachable, RetryBackoff},
-	Partial:         {"partial", "partial content without a range request", Unreachable, RetryBackoff},
-	NotModified:     {"not-modified", "304 to an unconditional request", Unreachable, RetryBackoff},
-	BadRedirect:     {"bad-redirect", "invalid redirect", Unreachable, RetryBackoff},
-	ForeignScheme:   {"foreign-scheme", "redirect to a scheme other than http and https", Unreachable, RetryBackoff},
-	BadEncoding:     {"bad-encoding", "content encoding that was not requested", Unreachable, RetrySlow},
-	Undecodable:     {"undecodable", "the body cannot be decoded", Unreachable, RetryBackoff},
-	BadResponse:     {"bad-response", "malformed response", Unreachable, RetryBackoff},
-	HeaderLimit:     {"header-limit", "headers exceed the limit", Unreachable, RetrySlow},
-	RawLimit:        {"raw-limit", "transfer exceeds the limit", Unreachable, RetrySlow},
-	Incomplete:      {"incomplete", "the transfer ended early", Unreachable, RetryBackoff},
-	DNSNotFound:     {"dns-not-found", "no such host", Unreachable, RetrySlow},
-	DNSServer:       {"dns-server-failure", "name servers failed", Unreachable, RetrySoon},
-	DNSTimeout:      {"dns-timeout", "name servers do not respond", Unreachable, RetryBackoff},
-	DNSFailure:      {"dns-failure", "the name cannot be resolved", Unreachable, RetryBackoff},
-	ConnectRefused:  {"connect-refused", "connection refused", Unreachable, RetryBackoff},
-	ConnectTimeout:  {"connect-timeout", "connection timeout", Unreachable, RetryBackoff},
-	ConnectFailed:   {"connect-failed", "cannot connect", Unreachable, RetryBackoff},
-	Reset:           {"reset", "connection reset", Unreachable, RetryBackoff},
-	Closed:          {"closed", "connection closed before a response", Unreachable, RetryBackoff},
-	TLSExpired:      {"tls-expired", "certificate not valid at this time", Unreachable, RetryBackoff},
-	TLSName:         {"tls-name", "certificate for another name", Unreachable, RetryBackoff},
-	TLSIssuer:       {"tls-issuer", "certificate of an unknown issuer", Unreachable, RetryBackoff},
-	TLSRoots:        {"tls-roots", "no root certificates on this machine", Unreachable, RetrySlow},
-	TLSProtocol:     {"tls-protocol", "no common protocol (ALPN)", Unreachable, RetrySlow},
-	NoNetwork:       {"no-network", "this machine has no network connection", Unreachable, RetryBackoff},
-	ProxyFailed:     {"proxy-failed", "proxy or transport failed", Unreachable, RetryBackoff},
-	TLSVersion:      {"tls-version", "no common TLS version", Unreachable, RetrySlow},
-	TLSAlert:        {"tls-alert", "TLS handshake refused", Unreachable, RetryBackoff},
-	TLSFailure:      {"tls-failure", "TLS handshake failed", Unreachable, RetryBackoff},
-	TLSTimeout:      {"tls-timeout", "TLS handshake timeout", Unreachable, RetryBackoff},
-	HeaderTimeout:   {"header-timeout", "timeout waiting for headers", Unreachable, RetryBackoff},
-	TooSlow:         {"too-slow", "transfer below the minimum rate", Unreachable, RetryBackoff},
-	Timeout:         {"timeout", "no complete response in time", Unreachable, RetryBackoff},
-	AddressRefused:  {"address-refused", "address not allowed", Refused, RetrySlow},
-	PortRefused:     {"port-refused", "port not allowed", Refused, RetrySlow},
+	CauseNone:       {"", "nothing was fetched", OutcomeNone, waitBackoff},
+	OK:              {"ok", "a file", Success, untilExpiry},
+	Empty:           {"empty", "an empty file", Success, untilExpiry},
+	ClientError:     {"client-error", "no file", Unavailable, untilExpiry},
+	RedirectLimit:   {"redirect-limit", "too many redirects", Unavailable, untilExpiry},
+	RedirectLoop:    {"redirect-loop", "redirect loop", Unavailable, untilExpiry},
+	FTPAbsent:       {"ftp-absent", "no file", Unavailable, untilExpiry},
+	FTPDenied:       {"ftp-denied", "no anonymous login", Unavailable, untilExpiry},
+	ServerError:     {"server-error", "server error", Unreachable, waitBackoff},
+	TooManyRequests: {"too-many-requests", "too many requests", Unreachable, waitBackoff},
+	FTPTemporary:    {"ftp-temporary", "FTP server busy or failing", Unreachable, waitSoon},
+	BadStatus:       {"bad-status", "invalid final status", Unreachable, waitBackoff},
+	Switching:       {"switching-protocols", "the server switched protocols", Unreachable, waitBackoff},
+	Partial:         {"partial", "partial content without a range request", Unreachable, waitBackoff},
+	NotModified:     {"not-modified", "304 to an unconditional request", Unreachable, waitBackoff},
+	BadRedirect:     {"bad-redirect", "invalid redirect", Unreachable, waitBackoff},
+	ForeignScheme:   {"foreign-scheme", "redirect to a scheme other than http and https", Unreachable, waitBackoff},
+	BadEncoding:     {"bad-encoding", "content encoding that was not requested", Unreachable, waitSlow},
+	Undecodable:     {"undecodable", "the body cannot be decoded", Unreachable, waitBackoff},
+	BadResponse:     {"bad-response", "malformed response", Unreachable, waitBackoff},
+	HeaderLimit:     {"header-limit", "headers exceed the limit", Unreachable, waitSlow},
+	RawLimit:        {"raw-limit", "transfer exceeds the limit", Unreachable, waitSlow},
+	Incomplete:      {"incomplete", "the transfer ended early", Unreachable, waitBackoff},
+	DNSNotFound:     {"dns-not-found", "no such host", Unreachable, waitSlow},
+	DNSServer:       {"dns-server-failure", "name servers failed", Unreachable, waitSoon},
+	DNSTimeout:      {"dns-timeout", "name servers do not respond", Unreachable, waitBackoff},
+	DNSFailure:      {"dns-failure", "the name cannot be resolved", Unreachable, waitBackoff},
+	ConnectRefused:  {"connect-refused", "connection refused", Unreachable, waitBackoff},
+	ConnectTimeout:  {"connect-timeout", "connection timeout", Unreachable, waitBackoff},
+	ConnectFailed:   {"connect-failed", "cannot connect", Unreachable, waitBackoff},
+	Reset:           {"reset", "connection reset", Unreachable, waitBackoff},
+	Closed:          {"closed", "connection closed before a response", Unreachable, waitBackoff},
+	TLSExpired:      {"tls-expired", "certificate not valid at this time", Unreachable, waitBackoff},
+	TLSName:         {"tls-name", "certificate for another name", Unreachable, waitBackoff},
+	TLSIssuer:       {"tls-issuer", "certificate of an unknown issuer", Unreachable, waitBackoff},
+	TLSRoots:        {"tls-roots", "no root certificates on this machine", Unreachable, waitSlow},
+	TLSProtocol:     {"tls-protocol", "no common protocol (ALPN)", Unreachable, waitSlow},
+	NoNetwork:       {"no-network", "this machine has no network connection", Unreachable, waitBackoff},
+	ProxyFailed:     {"proxy-failed", "proxy or transport failed", Unreachable, waitBackoff},
+	TLSVersion:      {"tls-version", "no common TLS version", Unreachable, waitSlow},
+	TLSAlert:        {"tls-alert", "TLS handshake refused", Unreachable, waitBackoff},
+	TLSFailure:      {"tls-failure", "TLS handshake failed", Unreachable, waitBackoff},
+	TLSTimeout:      {"tls-timeout", "TLS handshake timeout", Unreachable, waitBackoff},
+	HeaderTimeout:   {"header-timeout", "timeout waiting for headers", Unreachable, waitBackoff},
+	TooSlow:         {"too-slow", "transfer below the minimum rate", Unreachable, waitBackoff},
+	Timeout:         {"timeout", "no complete response in time", Unreachable, waitBackoff},
+	AddressRefused:  {"address-refused", "address not allowed", Refused, waitSlow},
+	PortRefused:     {"port-refused", "port not allowed", Refused, waitSlow},
 }
 
 // ownSide lists the causes on the crawler's own side (D-55). It contains no timeout, as nobody

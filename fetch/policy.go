@@ -140,7 +140,7 @@ func (v *judge) answer(c *Copy, clause, fact, note string) *robots.Rules {
 	if c.Cause == RedirectLimit || c.Cause == RedirectLoop {
 		reason = robots.ReasonRedirectLimit
 		if followed := v.record.Redirects(); c.Cause == RedirectLimit && v.record.Outcome.Good() && followed < v.dialect.Redirects {
-			return v.disallow(robots.ReasonUnreachable, "REDIR-02", "only "+strconv.Itoa(followed)+" redirects were followed", "")
+			return v.apply(ruling{disallowAll, robots.ReasonUnreachable, "REDIR-02", "only " + strconv.Itoa(followed) + " redirects were followed", ""}, nil)
 		}
 	}
 	if s.Fact == "" {
@@ -163,8 +163,15 @@ func (v *judge) file(c *Copy) *robots.Rules {
 	return robots.Parse(body).Rules(d, v.tokens...)
 }
 
+// A ruling is what applies without a fresh response, and why.
+type ruling struct {
+	action             action
+	reason             robots.Reason // unless a copy is used
+	clause, fact, note string
+}
+
 // failure returns the rules of a failure without a fresh response: those of the first row that
-// applies.
+// applies, or of the outage.
 func (v *judge) failure(held *Copy) *robots.Rules {
 	r, d := v.record, &v.dialect
 	if held != nil && held.Outcome != Success {
@@ -174,6 +181,10 @@ func (v *judge) failure(held *Copy) *robots.Rules {
 	if held != nil {
 		used = "copy of " + stamp(held.Fetched) + " used"
 	}
+	shut := robots.ReasonUnreachable // of a failure that disallows
+	if r.Outcome == Refused {
+		shut = robots.ReasonRefused
+	}
 	var (
 		refused = r.Outcome == Refused
 		begun   = !r.since().IsZero() // the site has an outage (D-42)
@@ -181,45 +192,29 @@ func (v *judge) failure(held *Copy) *robots.Rules {
 		allow   = v.OnFailure == AllowOnFailure
 	)
 	for _, row := range []struct {
-		applies            bool
-		hold               action
-		reason             robots.Reason
-		clause, fact, note string
+		applies bool
+		ruling
 	}{
-		{r.Cause == TooManyRequests && d.TooManyIsMissing, allowAll, robots.ReasonUnavailable, "HTTP-02", what, ""},
-		{missing && v.MissingIs5xx, allowAll, robots.ReasonUnavailable, "HTTP-07", what, "this site is known to answer 5xx for missing pages"},
-		{missing && r.MissingIs5xx, allowAll, robots.ReasonUnavailable, "HTTP-07", what, "this site was found by a probe to answer 5xx for missing pages"},
-		{v.OnFailure == DisallowAtOnce, disallowAll, v.shut(), "D-21", why, "policy: disallow at once"},
-		{allow && held != nil, useCopy, 0, "D-21", why, used},
-		{allow && !refused, allowAll, robots.ReasonUnreachable, "D-21", why, "policy: allow on failure"},
-		{!begun && held != nil, useCopy, 0, "D-55", why, used},
-		{!begun && refused, disallowAll, v.shut(), "D-25", what, ""},
-		{!begun, disallowAll, v.shut(), "D-55", why, "no earlier copy"},
-		{r.Cause.Network() && !r.Cause.OwnSide() && d.FailureUndefined, disallowAll, robots.ReasonUndefined, "FAIL-01", why, ""},
+		{r.Cause == TooManyRequests && d.TooManyIsMissing, ruling{allowAll, robots.ReasonUnavailable, "HTTP-02", what, ""}},
+		{missing && v.MissingIs5xx, ruling{allowAll, robots.ReasonUnavailable, "HTTP-07", what, "this site is known to answer 5xx for missing pages"}},
+		{missing && r.MissingIs5xx, ruling{allowAll, robots.ReasonUnavailable, "HTTP-07", what, "this site was found by a probe to answer 5xx for missing pages"}},
+		{v.OnFailure == DisallowAtOnce, ruling{disallowAll, shut, "D-21", why, "policy: disallow at once"}},
+		{allow && held != nil, ruling{useCopy, 0, "D-21", why, used}},
+		{allow && !refused, ruling{allowAll, robots.ReasonUnreachable, "D-21", why, "policy: allow on failure"}},
+		{!begun && held != nil, ruling{useCopy, 0, "D-55", why, used}},
+		{!begun && refused, ruling{disallowAll, shut, "D-25", what, ""}},
+		{!begun, ruling{disallowAll, shut, "D-55", why, "no earlier copy"}},
+		{r.Cause.Network() && !r.Cause.OwnSide() && d.FailureUndefined, ruling{disallowAll, robots.ReasonUndefined, "FAIL-01", why, ""}},
 	} {
-		switch {
-		case !row.applies:
-		case row.hold == useCopy:
-			return v.answer(held, row.clause, row.fact, row.note)
-		case row.hold == allowAll:
-			return v.allow(row.reason, row.clause, row.fact, row.note)
-		default:
-			return v.disallow(row.reason, row.clause, row.fact, row.note)
+		if row.applies {
+			return v.apply(row.ruling, held)
 		}
 	}
-	return v.outage(held, why, used)
+	return v.apply(v.outage(held, shut, why, used), held)
 }
 
-// shut returns the reason of a failure that disallows.
-func (v *judge) shut() robots.Reason {
-	if v.record.Outcome == Refused {
-		return robots.ReasonRefused
-	}
-	return robots.ReasonUnreachable
-}
-
-// outage returns the rules of the dialect for an outage of this age (D-54).
-func (v *judge) outage(held *Copy, why, used string) *robots.Rules {
+// outage returns what the dialect does in an outage of this age (D-54).
+func (v *judge) outage(held *Copy, shut robots.Reason, why, used string) ruling {
 	r := v.record
 	o := outageState{
 		age: max(v.now.Sub(r.since()), 0), covered: r.Covered, failures: r.Failures, copied: held != nil, responds: v.SiteAnswers,
@@ -232,20 +227,20 @@ func (v *judge) outage(held *Copy, why, used string) *robots.Rules {
 	clause := step.statement(o)
 	switch step.action(o) {
 	case useCopy:
-		return v.answer(held, clause, why, used)
+		return ruling{useCopy, 0, clause, why, used}
 	case allowAll:
-		note += "; everything allowed after " + days(step.from) + " of failures"
+		note += "; everything allowed after " + lasted(step.from) + " of failures"
 		if o.responds && step.action(outageState{copied: o.copied}) != allowAll {
 			note = "but other pages of the site respond"
 		}
-		return v.allow(robots.ReasonUnreachable, clause, why, note)
+		return ruling{allowAll, robots.ReasonUnreachable, clause, why, note}
 	}
 	if next != nil {
 		switch next.action(o) {
 		case useCopy:
 			note += "; used from " + stamp(r.since().Add(next.from))
 		case allowAll:
-			note += "; everything allowed once " + strconv.Itoa(outageFailures) + " failures or more cover " + days(next.from)
+			note += "; everything allowed once " + strconv.Itoa(outageFailures) + " failures or more cover " + lasted(next.from)
 			if r.Failures > 1 {
 				note += ", so far " + strconv.Itoa(r.Failures) + " cover " + lasted(r.Covered)
 			}
@@ -254,15 +249,18 @@ func (v *judge) outage(held *Copy, why, used string) *robots.Rules {
 			}
 		}
 	}
-	return v.disallow(v.shut(), clause, why, note)
+	return ruling{disallowAll, shut, clause, why, note}
 }
 
-func (v *judge) allow(reason robots.Reason, clause, fact, note string) *robots.Rules {
-	return robots.AllowAll(v.dialect, reason, v.tokens...).WithState(v.state(clause, fact, note))
-}
-
-func (v *judge) disallow(reason robots.Reason, clause, fact, note string) *robots.Rules {
-	return robots.DisallowAll(v.dialect, reason, v.tokens...).WithState(v.state(clause, fact, note))
+// apply returns the rules of a ruling.
+func (v *judge) apply(r ruling, held *Copy) *robots.Rules {
+	switch r.action {
+	case useCopy:
+		return v.answer(held, r.clause, r.fact, r.note)
+	case allowAll:
+		return robots.AllowAll(v.dialect, r.reason, v.tokens...).WithState(v.state(r.clause, r.fact, r.note))
+	}
+	return robots.DisallowAll(v.dialect, r.reason, v.tokens...).WithState(v.state(r.clause, r.fact, r.note))
 }
 
 func (v *judge) state(clause, fact, note string) robots.State {
@@ -304,14 +302,6 @@ func (v *judge) what(status int, c Cause, detail string) string {
 
 // stamp formats a time for people and logs.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-
-func days(d time.Duration) string {
-	const day = 24 * time.Hour
-	if d%day == 0 {
-		return strconv.Itoa(int(d/day)) + " days"
-	}
-	return strconv.FormatFloat(d.Hours(), 'f', -1, 64) + " h"
-}
 
 // lasted formats an elapsed time in one unit, rounded down.
 func lasted(d time.Duration) string {

@@ -16,19 +16,23 @@ import (
 // There is no deadlock, because a session that holds a place waits for none. While it waits
 // for an address it holds no place in all, so many origins at one address delay no others.
 type pool struct {
-	start func(context.Context, robots.Origin, netip.Addr) error // nil: at once
+	start func(context.Context, robots.Origin, netip.Addr) error
 
 	lookups, starting, each, all places
 }
 
-func newPool(connections, perAddress int, start func(context.Context, robots.Origin, netip.Addr) error) *pool {
-	return &pool{
-		start:    start,
-		lookups:  places{most: connections},
+func newPool(o Options) *pool {
+	p := &pool{
+		start:    o.Start,
+		lookups:  places{most: o.Connections},
 		starting: places{most: 1},
-		each:     places{most: perAddress},
-		all:      places{most: connections},
+		each:     places{most: o.PerAddress},
+		all:      places{most: o.Connections},
 	}
+	if p.start == nil {
+		p.start = func(context.Context, robots.Origin, netip.Addr) error { return nil }
+	}
+	return p
 }
 
 // take waits for a place at an address, first come, first served; but a session that a
@@ -49,7 +53,10 @@ func (p *pool) take(ctx context.Context, origin robots.Origin, addr netip.Addr, 
 	if err := p.each.take(ctx, addr, false); err != nil {
 		return err
 	}
-	err := p.await(ctx, origin, addr)
+	err := p.start(ctx, origin, addr)
+	if err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("start at %s: %w", addr, err)
+	}
 	if err == nil {
 		err = p.all.take(ctx, netip.Addr{}, false)
 	}
@@ -65,17 +72,6 @@ func (p *pool) give(addr netip.Addr) {
 		p.each.give(addr)
 	}
 	p.all.give(netip.Addr{})
-}
-
-func (p *pool) await(ctx context.Context, origin robots.Origin, addr netip.Addr) error {
-	if p.start == nil {
-		return nil
-	}
-	err := p.start(ctx, origin, addr)
-	if err != nil && ctx.Err() == nil {
-		err = fmt.Errorf("start at %s: %w", addr, err)
-	}
-	return err
 }
 
 // places is a semaphore per address, with two queues.

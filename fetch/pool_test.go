@@ -251,7 +251,7 @@ func TestPlacesRace(t *testing.T) {
 // both in the order of the calls.
 func TestBegunFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPool(9, 1, nil)
+		p := newPool(Options{Connections: 9, PerAddress: 1})
 		var mu sync.Mutex
 		var order []int
 		for i := range 6 {

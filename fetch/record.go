@@ -131,8 +131,6 @@ const (
 	LifeFloor   = 5 * time.Minute
 	LifeCeiling = 24 * time.Hour // D-28
 	waitLeast   = time.Minute
-	waitSoon    = 15 * time.Minute
-	waitMost    = time.Hour
 	WaitCeiling = 24 * time.Hour // longest Retry-After
 
 	// gapMost is how much of the time between two failures counts, as no wait is longer
@@ -150,37 +148,25 @@ func (r *Record) Lifetime(floor, ceiling time.Duration) time.Duration {
 	return max(min(life, ceiling), floor)
 }
 
-// Retry returns how soon to fetch again.
-func (r *Record) Retry() Retry {
-	if r.Status == 503 && r.Cause == ServerError {
-		return RetrySoon // HTTP-05
-	}
-	return causes[r.Cause.entry()].retry
-}
-
 // RetryDelay returns how long after Fetched the next attempt is due after a failure: a minute,
-// doubled by each failure of the site up to an hour (RetrySoon: a quarter of an hour;
-// RetrySlow: always an hour), and at least what the site requested, up to WaitCeiling. It is 0
-// for a good response. A cache that adds jitter stays between least and most.
-func (r *Record) RetryDelay() (wait, least, most time.Duration) {
-	most = waitMost
-	switch r.Retry() {
-	case RetryAtExpiry:
+// doubled by each failure of the site up to an hour (after 503 and SERVFAIL a quarter of an
+// hour; if the host does not exist or the failure is on our own side always an hour), and at
+// least what the site requested, up to WaitCeiling. It is 0 for a good response. A cache that
+// adds jitter stays between least and most.
+func (r *Record) RetryDelay() (delay, least, most time.Duration) {
+	w := causes[r.Cause.entry()].wait
+	if r.Status == 503 && r.Cause == ServerError {
+		w = waitSoon
+	}
+	if w == untilExpiry {
 		return 0, 0, 0
-	case RetrySlow:
-		wait = waitMost
-	case RetrySoon:
-		most = waitSoon
-		fallthrough
-	default:
-		wait = waitLeast << min(max(r.Failures-1, 0), 10)
 	}
 	asked := min(r.RetryAfter, WaitCeiling)
-	wait, least = max(min(wait, most), asked), max(waitLeast, asked)
-	if least >= wait { // jitter must not shorten what the site requested
+	delay, least, most = max(min(w.first<<min(max(r.Failures-1, 0), 10), w.most), asked), max(waitLeast, asked), w.most
+	if least >= delay { // jitter must not shorten what the site requested
 		most = min(max(most, least+least/10), WaitCeiling)
 	}
-	return wait, least, most
+	return delay, least, most
 }
 
 // After returns r as it is kept after held, the record kept so far, which can be nil. A good
