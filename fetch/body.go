@@ -63,9 +63,7 @@ func (s *session) take(r *reply) {
 func (s *session) limitBody(r *reply) {
 	l := &s.client.limits
 	r.conn.phase(s.until, Timeout)
-	if !r.bounded { // else HTTP/2 frames have a limit
-		r.conn.quota(l.MaxRawBytes, RawLimit)
-	}
+	r.conn.quota(l.MaxRawBytes, RawLimit)
 	r.conn.atLeast(l.LeastRate, l.Grace)
 }
 

@@ -18,7 +18,6 @@ type reply struct {
 	header   http.Header
 	length   int64 // -1 if unknown
 	old      bool  // HTTP/1.0
-	bounded  bool  // the connection already limits its bytes
 	cut      bool  // an archive kept only the beginning of the body
 	ends     bool  // the body marks its end: chunks, or HTTP/2 frames
 	coded    bool  // it has a transfer coding

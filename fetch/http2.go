@@ -30,7 +30,7 @@ var speaksHTTP2 = &failure{BadResponse, "frames of HTTP/2 where an answer of HTT
 // read in a goroutine of its own and log each frame that it does not expect, up to 120,000
 // lines for one response within the limits.
 func (r *reply) askHTTP2(c *Client, at robots.Origin, target string) *failure {
-	r.conn.quota(c.limits.MaxHeaderBytes+c.limits.MaxRawBytes, RawLimit)
+	r.conn.quota(2*c.limits.MaxHeaderBytes, RawLimit) // the headers, and as much of other frames
 	s := &stream{Framer: http2.NewFramer(r.conn, r.conn), headers: c.limits.MaxHeaderBytes, left: -1}
 	s.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	s.SetMaxReadFrameSize(16 << 10)
@@ -38,7 +38,7 @@ func (r *reply) askHTTP2(c *Client, at robots.Origin, target string) *failure {
 		resp, err := s.response()
 		if err == nil {
 			r.status, r.header, r.length, r.body = resp.StatusCode, resp.Header, s.left, s
-			r.protocol, r.ends, r.bounded = resp.Proto, true, true
+			r.protocol, r.ends = resp.Proto, true
 		}
 		return err
 	})

@@ -92,17 +92,21 @@ func (s *session) tunnel(at netip.AddrPort, most time.Duration) (net.Conn, error
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, max(most, time.Millisecond))
 	defer cancel()
-	var conn net.Conn
-	var err error
-	if strings.HasPrefix(s.proxy.Scheme, "socks5") {
-		conn, err = s.socks(ctx, target)
-	} else {
-		conn, err = s.throughHTTP(ctx, target)
-	}
+	conn, err := s.dialProxy(ctx)
 	if err != nil {
 		return nil, proxyFailed(err)
 	}
-	return conn, nil
+	tunnel := conn
+	if strings.HasPrefix(s.proxy.Scheme, "socks5") {
+		err = s.socks(ctx, conn, target)
+	} else {
+		tunnel, err = s.throughHTTP(ctx, conn, target)
+	}
+	if err != nil {
+		conn.Close()
+		return nil, proxyFailed(err)
+	}
+	return tunnel, nil
 }
 
 func proxyFailed(err error) *failure {
@@ -112,37 +116,10 @@ func proxyFailed(err error) *failure {
 	return &failure{ProxyFailed, harmless(err)}
 }
 
-// socks opens a tunnel through a SOCKS5 proxy (RFC 1928, RFC 1929).
-func (s *session) socks(ctx context.Context, target string) (net.Conn, error) {
-	var login *proxy.Auth
-	if u := s.proxy.User; u != nil {
-		login = &proxy.Auth{User: u.Username()}
-		login.Password, _ = u.Password()
-	}
-	d, err := proxy.SOCKS5("tcp", proxyAddress(s.proxy), login, dialer(s.dialProxy))
-	if err != nil {
-		return nil, err
-	}
-	return d.(proxy.ContextDialer).DialContext(ctx, "tcp", target)
-}
-
-// dialer is a function as a proxy.Dialer.
-type dialer func(ctx context.Context, address string) (net.Conn, error)
-
-func (d dialer) Dial(_, address string) (net.Conn, error) { return d(context.Background(), address) }
-func (d dialer) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
-	return d(ctx, address)
-}
-
-// dialProxy connects to a proxy, whose address is not checked.
-func (s *session) dialProxy(ctx context.Context, address string) (net.Conn, error) {
-	return s.client.dial(ctx, address, s.client.limits.Connect, false)
-}
-
-// toHTTP connects to an HTTP proxy, over TLS if its URL says so.
-func (s *session) toHTTP(ctx context.Context) (net.Conn, error) {
-	conn, err := s.dialProxy(ctx, proxyAddress(s.proxy))
-	if err != nil || s.proxy.Scheme == "http" {
+// dialProxy connects to the proxy, whose address is not checked, over TLS if its URL says so.
+func (s *session) dialProxy(ctx context.Context) (net.Conn, error) {
+	conn, err := s.client.dial(ctx, proxyAddress(s.proxy), s.client.limits.Connect, false)
+	if err != nil || s.proxy.Scheme != "https" {
 		return conn, err
 	}
 	secured := tls.Client(conn, s.client.tls(s.proxy.Hostname(), "http/1.1"))
@@ -153,12 +130,25 @@ func (s *session) toHTTP(ctx context.Context) (net.Conn, error) {
 	return secured, nil
 }
 
-// throughHTTP opens a tunnel through an HTTP proxy (RFC 9110 section 9.3.6).
-func (s *session) throughHTTP(ctx context.Context, target string) (net.Conn, error) {
-	conn, err := s.toHTTP(ctx)
-	if err != nil {
-		return nil, err
+// socks opens a tunnel through a SOCKS5 proxy (RFC 1928, RFC 1929).
+func (s *session) socks(ctx context.Context, conn net.Conn, target string) error {
+	var login *proxy.Auth
+	if u := s.proxy.User; u != nil {
+		login = &proxy.Auth{User: u.Username()}
+		login.Password, _ = u.Password()
 	}
+	d, err := proxy.SOCKS5("tcp", "", login, nil)
+	if err != nil {
+		return err
+	}
+	_, err = d.(interface {
+		DialWithConn(ctx context.Context, c net.Conn, network, address string) (net.Addr, error)
+	}).DialWithConn(ctx, conn, "tcp", target)
+	return err
+}
+
+// throughHTTP opens a tunnel through an HTTP proxy (RFC 9110 section 9.3.6).
+func (s *session) throughHTTP(ctx context.Context, conn net.Conn, target string) (net.Conn, error) {
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	limited := &limitedConn{Conn: conn}
 	until, _ := ctx.Deadline()
@@ -169,19 +159,16 @@ func (s *session) throughHTTP(ctx context.Context, target string) (net.Conn, err
 		"\r\nUser-Agent: "+s.client.options.UserAgent+"\r\n"+authorization(s.proxy)+"\r\n")
 	switch {
 	case !stop(): // conn is closed, or will be
-		err = context.DeadlineExceeded
+		return nil, context.DeadlineExceeded
 	case err != nil:
+		return nil, err
 	case status == http.StatusProxyAuthRequired:
-		err = errors.New("407: it requires other credentials")
+		return nil, errors.New("407: it requires other credentials")
 	case status < 200 || status > 299:
 		if status < 500 || status == http.StatusNotImplemented {
 			s.refused = status
 		}
-		err = fmt.Errorf("CONNECT failed with status %d", status)
-	}
-	if err != nil {
-		conn.Close()
-		return nil, err
+		return nil, fmt.Errorf("CONNECT failed with status %d", status)
 	}
 	early, _ := in.Peek(in.Buffered()) // the site might send first
 	return &watched{Conn: conn, early: early}, nil
@@ -207,7 +194,7 @@ func (s *session) forward(at robots.Origin, target string) (*reply, *failure) {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(s.ctx, s.client.limits.Connect)
 	defer cancel()
-	conn, err := s.toHTTP(ctx)
+	conn, err := s.dialProxy(ctx)
 	s.hop().Connect += time.Since(began)
 	if err != nil {
 		return nil, proxyFailed(err)

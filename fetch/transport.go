@@ -190,10 +190,10 @@ func WithDials(ctx context.Context, most int, start func(ctx context.Context, ad
 }
 
 // Transport returns an http.Transport for pages that connects like the client: with the same
-// Resolver, Guard, Proxy, Dial and TLS. Its other limits are those of http.DefaultTransport,
-// or of Go's default if that was replaced. WithDials limits the connections of a request.
-// Proxies, socks5 too, get the host names of pages, so the Guard checks only literal addresses
-// and ports there. Transport returns nil if the client has Options.Transport: use that.
+// Resolver, Guard, Proxy, Dial and TLS, and has Go's usual limits. WithDials limits the
+// connections of a request. Proxies, socks5 too, get the host names of pages, so the Guard checks
+// only literal addresses and ports there. Transport returns nil if the client has
+// Options.Transport: use that.
 func (c *Client) Transport() *http.Transport {
 	if c.options.Transport != nil {
 		return nil
@@ -201,14 +201,6 @@ func (c *Client) Transport() *http.Transport {
 	base := &http.Transport{
 		ForceAttemptHTTP2: true, MaxIdleConns: 100, IdleConnTimeout: 90 * time.Second,
 		TLSHandshakeTimeout: 10 * time.Second, ExpectContinueTimeout: time.Second,
-	}
-	if usual, ok := http.DefaultTransport.(*http.Transport); ok {
-		base = usual.Clone()
-	}
-	base.Proxy = nil
-	base.Dial, base.DialTLS, base.DialTLSContext = nil, nil, nil //nolint:staticcheck // deprecated, but inherited
-	if len(base.TLSNextProto) > 0 {
-		base.TLSNextProto = nil // connections in it have not passed the guard
 	}
 	if config := c.options.TLS.Clone(); config != nil {
 		config.ServerName, config.NextProtos = "", nil
