@@ -26,12 +26,8 @@ func (s *session) open(o robots.Origin, offer string) (*limitedConn, *failure) {
 	if s.client.options.Transport != nil {
 		return nil, &failure{NoNetwork, "a Transport does not support " + o.Scheme()}
 	}
-	if s.at == nil && s.failed == nil {
-		s.resolve(o)
-	}
-	s.hop().Via = s.via()
-	if s.failed != nil {
-		return nil, s.failed
+	if f := s.ready(o); f != nil {
+		return nil, f
 	}
 	conn, err := dialAny(s.at, s.client.limits.Connect, s.attempt)
 	if err != nil {
@@ -51,6 +47,15 @@ func (s *session) open(o robots.Origin, offer string) (*limitedConn, *failure) {
 		return nil, f
 	}
 	return &limitedConn{Conn: secured}, nil
+}
+
+// ready resolves an origin if that has not happened, and returns why it cannot be dialed.
+func (s *session) ready(o robots.Origin) *failure {
+	if s.at == nil && s.failed == nil {
+		s.resolve(o)
+	}
+	s.hop().Via = s.via()
+	return s.failed
 }
 
 // resolve sets the proxy of an origin and either the addresses to dial, in s.at, or the

@@ -32,9 +32,7 @@ func (s *session) ftp() {
 	data, f := t.begin()
 	s.hop().Header = time.Since(began)
 	if f == nil {
-		began = time.Now()
 		f = t.receive(data)
-		s.hop().Body = time.Since(began)
 	}
 	s.hop().Received += conn.received
 	s.hop().Status = s.record.Status
@@ -44,9 +42,7 @@ func (s *session) ftp() {
 	if f != nil {
 		s.record.Body = nil
 		s.fail(f)
-		return
 	}
-	s.whole(s.record.Body)
 }
 
 // ftpTalk is the control connection.
@@ -111,19 +107,9 @@ func (t *ftpTalk) stays() bool {
 func (t *ftpTalk) receive(data *limitedConn) *failure {
 	defer data.Close()
 	defer t.closing(data)()
-	defer func() { t.hop().Received += data.received }()
-	l := &t.client.limits
-	data.phase(t.until, Timeout)
-	data.quota(l.MaxRawBytes, RawLimit)
-	data.atLeast(l.LeastRate, l.Grace)
-	keep := l.MaxBodyBytes + bodySlack
-	body, err := io.ReadAll(io.LimitReader(data, keep+1))
-	if err != nil {
-		return data.classify(err, Incomplete)
-	}
-	t.record.Body = body
-	if int64(len(body)) > keep {
-		t.record.Body, t.record.Truncated = body[:keep:keep], true
+	t.take(&reply{conn: data, body: data, length: -1})
+	t.hop().Received += data.received
+	if t.record.Outcome != Success || t.record.Truncated {
 		return nil
 	}
 	data.Close() // some servers wait for it before they reply

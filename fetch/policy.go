@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -74,7 +75,8 @@ func (r *Record) Span(d robots.Dialect, now time.Time) (from, until time.Time) {
 		edge(held.Expires)
 	}
 	if since := r.since(); !since.IsZero() {
-		for _, step := range outageSteps(d.Outage) {
+		plan := planOf(d.Outage)
+		for _, step := range slices.Concat(plan.copied, plan.without) {
 			edge(since.Add(step.from))
 		}
 	}
@@ -216,27 +218,26 @@ func (v *judge) failure(held *Copy) *robots.Rules {
 // outage returns what the dialect does in an outage of this age (D-54).
 func (v *judge) outage(held *Copy, shut robots.Reason, why, used string) ruling {
 	r := v.record
-	o := outageState{
-		age: max(v.now.Sub(r.since()), 0), covered: r.Covered, failures: r.Failures, copied: held != nil, responds: v.SiteAnswers,
-	}
-	step, next := outageAt(outageSteps(v.dialect.Outage), o)
-	note := "no earlier copy"
+	o := outageState{age: max(v.now.Sub(r.since()), 0), covered: r.Covered, failures: r.Failures, responds: v.SiteAnswers}
+	plan := planOf(v.dialect.Outage)
+	steps, note := plan.without, "no earlier copy"
 	if held != nil {
-		note = "copy of " + stamp(held.Fetched) + " kept"
+		steps, note = plan.copied, "copy of "+stamp(held.Fetched)+" kept"
 	}
-	clause := step.statement(o)
-	switch step.action(o) {
+	step, next := o.at(steps)
+	clause := step.clause
+	switch o.does(step) {
 	case useCopy:
 		return ruling{useCopy, 0, clause, why, used}
 	case allowAll:
 		note += "; everything allowed after " + lasted(step.from) + " of failures"
-		if o.responds && step.action(outageState{copied: o.copied}) != allowAll {
+		if step.action == allowResponding {
 			note = "but other pages of the site respond"
 		}
 		return ruling{allowAll, robots.ReasonUnreachable, clause, why, note}
 	}
 	if next != nil {
-		switch next.action(o) {
+		switch o.does(*next) {
 		case useCopy:
 			note += "; used from " + stamp(r.since().Add(next.from))
 		case allowAll:

@@ -23,12 +23,8 @@ import (
 // applied from outside: one timeout up to the headers, and sizes of what it returns. The
 // RoundTripper runs in a goroutine, which is left behind if it ignores its context.
 func (s *session) transport(at robots.Origin, target string) (*reply, *failure) {
-	if s.at == nil && s.failed == nil {
-		s.resolve(at)
-	}
-	s.hop().Via = s.via()
-	if s.failed != nil {
-		return nil, s.failed
+	if f := s.ready(at); f != nil {
+		return nil, f
 	}
 	if f := s.enter(s.at[0].Addr()); f != nil {
 		return nil, f
