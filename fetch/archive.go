@@ -53,8 +53,9 @@ func (l Limits) Judge(origin robots.Origin, a *Answer) (r *Record, next string, 
 		body.in = http.NoBody
 	}
 	reply := &reply{
-		protocol: a.Protocol, status: a.Status, header: a.Header, length: -1, ends: true, cut: a.Cut, buffer: a.Buffer,
-		conn: &limitedConn{Conn: body},
+		// The archive marks the end of the body, as HTTP/2 does.
+		Response: &http.Response{Proto: a.Protocol, ProtoMajor: 2, StatusCode: a.Status, Header: a.Header, ContentLength: -1},
+		cut:      a.Cut, buffer: a.Buffer, conn: &limitedConn{Conn: body},
 	}
 	reply.body = reply.conn
 	done, to, location := s.judge(at, target, reply, a.At)

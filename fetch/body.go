@@ -75,15 +75,15 @@ func (s *session) takeNothing(r *reply) {
 	began := time.Now()
 	defer func() { s.hop().Body = time.Since(began) }()
 	s.limitBody(r)
-	length := r.header.Get("Content-Length")
-	if strings.Trim(length, "0") != "" || r.length > 0 || r.coded && r.status == http.StatusNoContent {
+	length := r.Header.Get("Content-Length")
+	if strings.Trim(length, "0") != "" || r.ContentLength > 0 || r.coded() && r.StatusCode == http.StatusNoContent {
 		s.end(BadResponse, "content announced in an answer that has none")
 		return
 	}
 	var one [1]byte
 	_, err := io.ReadFull(r.body, one[:])
 	if errors.Is(err, io.EOF) && r.rest != nil {
-		if _, err = io.ReadFull(r.rest, one[:]); err != nil && (length != "" || r.ends) {
+		if _, err = io.ReadFull(r.rest, one[:]); err != nil && (length != "" || r.ends()) {
 			err = io.EOF // the body states its end
 		}
 	}
@@ -93,7 +93,7 @@ func (s *session) takeNothing(r *reply) {
 		return
 	case errors.Is(err, io.EOF):
 	default:
-		if f := r.conn.classify(err, Incomplete); f.cause != TooSlow || r.status != http.StatusNoContent || r.rest == nil {
+		if f := r.conn.classify(err, Incomplete); f.cause != TooSlow || r.StatusCode != http.StatusNoContent || r.rest == nil {
 			s.fail(f)
 			return
 		}
@@ -139,7 +139,7 @@ func (s *source) Read(p []byte) (int, error) {
 // decoder undoes a Content-Encoding that was requested. Undecoded bytes would parse as a file
 // without rules, which allows everything.
 func decoder(in *bufio.Reader, r *reply) (io.Reader, error) {
-	encoding := strings.ToLower(strings.TrimSpace(strings.Join(r.header.Values("Content-Encoding"), ",")))
+	encoding := strings.ToLower(strings.TrimSpace(strings.Join(r.Header.Values("Content-Encoding"), ",")))
 	switch encoding {
 	case "", "identity":
 		return in, nil
@@ -147,12 +147,12 @@ func decoder(in *bufio.Reader, r *reply) (io.Reader, error) {
 	default:
 		return nil, &failure{BadEncoding, encoding}
 	}
-	if r.length == 0 {
+	if r.ContentLength == 0 {
 		return bytes.NewReader(nil), nil // declared as empty, whatever the encoding
 	}
 	head, err := in.Peek(2)
 	switch {
-	case len(head) == 0 && errors.Is(err, io.EOF) && (r.ends || r.old):
+	case len(head) == 0 && errors.Is(err, io.EOF) && (r.ends() || r.ProtoMajor == 1 && r.ProtoMinor == 0):
 		// The last chunk or frame marks an empty body, which needs no decoding. An HTTP/1.0
 		// server can only close the connection; an HTTP/1.1 server that announced compressed
 		// bytes and closes has failed.

@@ -148,7 +148,7 @@ func FuzzLocate(f *testing.F) {
 	}
 	at, _, _ := robots.ParseURL("https://example.com/")
 	f.Fuzz(func(t *testing.T, s string) {
-		next, target, fail := locate(at, "/dir/robots.txt?q", &reply{status: 302, header: http.Header{"Location": {s}}})
+		next, target, fail := locate(at, "/dir/robots.txt?q", &reply{Response: &http.Response{StatusCode: 302, Header: http.Header{"Location": {s}}}})
 		if fail != nil {
 			return
 		}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"net/http"
 	"net/netip"
 	"net/textproto"
 	"regexp"
@@ -54,10 +55,8 @@ type ftpTalk struct {
 
 // begin logs in and starts the transfer.
 func (t *ftpTalk) begin() (*limitedConn, *failure) {
-	if code, text, f := t.reply(); f != nil {
+	if _, _, f := t.send("", 220); f != nil {
 		return nil, f
-	} else if code != 220 {
-		return nil, ftpFailure(code, text)
 	}
 	code, _, f := t.send("USER anonymous", 230, 331)
 	if code == 331 {
@@ -107,42 +106,29 @@ func (t *ftpTalk) stays() bool {
 func (t *ftpTalk) receive(data *limitedConn) *failure {
 	defer data.Close()
 	defer t.closing(data)()
-	t.take(&reply{conn: data, body: data, length: -1})
+	t.take(&reply{Response: &http.Response{ContentLength: -1}, body: data, conn: data})
 	t.hop().Received += data.received
 	if t.record.Outcome != Success || t.record.Truncated {
 		return nil
 	}
 	data.Close() // some servers wait for it before they reply
-	code, text, f := t.reply()
-	switch {
-	case f != nil:
-		return f
-	case code != 226 && code != 250:
-		return &failure{Incomplete, strconv.Itoa(code) + " " + text}
+	code, text, f := t.send("", 226, 250)
+	if f != nil && code != 0 {
+		f = &failure{Incomplete, strconv.Itoa(code) + " " + text}
 	}
-	return nil
+	return f
 }
 
-// send sends a command and reads the reply, which must be an expected one.
+// send sends a command, if there is one, and reads a reply, which must be an expected one. It
+// has one or more lines (RFC 959 section 4.2), which end in CRLF or LF. A reply whose last line
+// does not end is truncated, whatever its code (D-59).
 func (t *ftpTalk) send(command string, expected ...int) (code int, text string, f *failure) {
 	t.conn.phase(t.sooner(t.client.limits.Header, HeaderTimeout))
-	if _, err := io.WriteString(t.conn, command+"\r\n"); err != nil && t.conn.failed != CauseNone {
-		return 0, "", t.conn.classify(err, Reset)
+	if command != "" {
+		if _, err := io.WriteString(t.conn, command+"\r\n"); err != nil && t.conn.failed != CauseNone {
+			return 0, "", t.conn.classify(err, Reset)
+		}
 	}
-	code, text, f = t.reply()
-	if f != nil {
-		return code, text, f
-	}
-	if slices.Contains(expected, code) {
-		return code, text, nil
-	}
-	return code, text, ftpFailure(code, text)
-}
-
-// reply reads a reply of one or more lines (RFC 959 section 4.2), which end in CRLF or LF. A
-// reply whose last line does not end is truncated, whatever its code (D-59).
-func (t *ftpTalk) reply() (code int, text string, f *failure) {
-	t.conn.phase(t.sooner(t.client.limits.Header, HeaderTimeout))
 	if _, err := t.in.Peek(1); errors.Is(err, io.EOF) {
 		return 0, "", &failure{Closed, "the control connection"}
 	}
@@ -156,7 +142,10 @@ func (t *ftpTalk) reply() (code int, text string, f *failure) {
 		return 0, "", t.conn.classify(err, BadResponse)
 	}
 	t.record.Status = code
-	return code, text, nil
+	if !slices.Contains(expected, code) {
+		f = ftpFailure(code, text)
+	}
+	return code, text, f
 }
 
 // isLogin reports whether a reply requests a login or an account. As a reply to a login it

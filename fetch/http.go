@@ -11,22 +11,23 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// A reply is the response to one request; its body has not been read.
+// A reply is the response to one request. Its body, which has not been read, is read from body,
+// not from Body; ContentLength is -1 if it is unknown.
 type reply struct {
-	protocol string
-	status   int
-	header   http.Header
-	length   int64 // -1 if unknown
-	old      bool  // HTTP/1.0
-	cut      bool  // an archive kept only the beginning of the body
-	ends     bool  // the body marks its end: chunks, or HTTP/2 frames
-	coded    bool  // it has a transfer coding
-	body     io.Reader
-	rest     io.Reader // what follows the body on the connection, nil if unknown
-	buffer   []byte    // for the body, nil for a new one
-	conn     *limitedConn
-	stop     func() bool // see closing
+	*http.Response
+	body   io.Reader
+	rest   io.Reader // what follows the body on the connection, nil if unknown
+	buffer []byte    // for the body, nil for a new one
+	cut    bool      // an archive kept only the beginning of the body
+	conn   *limitedConn
+	stop   func() bool // see closing
 }
+
+// coded reports whether the body has a transfer coding.
+func (r *reply) coded() bool { return len(r.TransferEncoding) > 0 }
+
+// ends reports whether the body marks its end, with chunks or HTTP/2 frames.
+func (r *reply) ends() bool { return r.coded() || r.ProtoMajor > 1 }
 
 // http fetches over http and https and follows redirects (REDIR-01, REDIR-02).
 func (s *session) http() {
@@ -66,25 +67,25 @@ func (s *session) ask(at robots.Origin, target string) (done bool, next robots.O
 // judge sets the outcome of a response. It returns the target of a redirect, or done.
 func (s *session) judge(at robots.Origin, target string, r *reply, now time.Time) (done bool, next robots.Origin, location string) {
 	s.note(r, now)
-	if cause, ok := finals[r.status]; ok {
+	if cause, ok := finals[r.StatusCode]; ok {
 		s.end(cause, "")
 		return true, next, ""
 	}
 	switch {
-	case r.status < 200 || r.status > 599:
+	case r.StatusCode < 200 || r.StatusCode > 599:
 		s.end(BadStatus, "")
-	case r.status == http.StatusNoContent || r.status == http.StatusResetContent:
+	case r.StatusCode == http.StatusNoContent || r.StatusCode == http.StatusResetContent:
 		s.takeNothing(r)
-	case r.status < 300:
+	case r.StatusCode < 300:
 		s.take(r)
-	case r.status < 400:
-		s.hop().Location = clean(r.header.Get("Location"))
+	case r.StatusCode < 400:
+		s.hop().Location = clean(r.Header.Get("Location"))
 		var f *failure
 		if next, location, f = locate(at, target, r); f == nil {
 			return false, next, location
 		}
 		s.fail(f)
-	case r.status < 500:
+	case r.StatusCode < 500:
 		s.end(ClientError, "")
 	default:
 		s.end(ServerError, "")
@@ -152,8 +153,8 @@ func (s *session) exchange(conn *limitedConn, ask func(r *reply) *failure) (*rep
 		s.close(r)
 		return nil, f
 	}
-	s.hop().Status = r.status
-	s.hop().Protocol = r.protocol
+	s.hop().Status = r.StatusCode
+	s.hop().Protocol = r.Proto
 	return r, nil
 }
 
@@ -202,9 +203,7 @@ func (r *reply) ask(c *Client, at robots.Origin, target, more string) *failure {
 			if err != nil {
 				return err
 			}
-			r.status, r.header, r.length, r.body = status, resp.Header, resp.ContentLength, resp.Body
-			r.protocol, r.old, r.ends = resp.Proto, !resp.ProtoAtLeast(1, 1), len(resp.TransferEncoding) > 0
-			r.coded, r.rest = r.ends, checked
+			r.Response, r.body, r.rest = resp, resp.Body, checked
 			return nil
 		}
 	})
@@ -231,15 +230,15 @@ func (r *reply) converse(writing error, read func() error) *failure {
 // note records what the headers say.
 func (s *session) note(r *reply, now time.Time) {
 	rec := s.record
-	rec.Status = r.status
+	rec.Status = r.StatusCode
 	rec.Header = map[string]string{}
 	for _, name := range keptHeaders {
-		if v := r.header.Values(name); len(v) > 0 {
+		if v := r.Header.Values(name); len(v) > 0 {
 			rec.Header[name] = clean(strings.Join(v, ", "))
 		}
 	}
-	if by, life := statedLife(r.header, now); by != "" && (rec.StatedBy == "" || life < rec.StatedLife) {
+	if by, life := statedLife(r.Header, now); by != "" && (rec.StatedBy == "" || life < rec.StatedLife) {
 		rec.StatedBy, rec.StatedLife = by, life
 	}
-	rec.RetryAfter = RetryAfter(r.header, now)
+	rec.RetryAfter = RetryAfter(r.Header, now)
 }

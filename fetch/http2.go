@@ -37,8 +37,7 @@ func (r *reply) askHTTP2(c *Client, at robots.Origin, target string) *failure {
 	return r.converse(s.request(r.conn, at, target, c.options.UserAgent), func() error {
 		resp, err := s.response()
 		if err == nil {
-			r.status, r.header, r.length, r.body = resp.StatusCode, resp.Header, s.left, s
-			r.protocol, r.ends = resp.Proto, true
+			r.Response, r.body = resp, s
 		}
 		return err
 	})
@@ -102,9 +101,10 @@ func (s *stream) response() (*http.Response, error) {
 		s.ended = head.StreamEnded()
 		switch status := resp.StatusCode; {
 		case status < 100 || status > 199 || status == http.StatusSwitchingProtocols:
-			if n, err := strconv.ParseInt(header.Get("Content-Length"), 10, 64); err == nil {
-				s.left = n
+			if resp.ContentLength, err = strconv.ParseInt(header.Get("Content-Length"), 10, 64); err != nil {
+				resp.ContentLength = -1
 			}
+			s.left = resp.ContentLength
 			return resp, nil
 		case s.ended:
 			return nil, errors.New("an interim response ends the stream of HTTP/2")

@@ -5,8 +5,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"slices"
-	"syscall"
 	"time"
 )
 
@@ -102,18 +100,17 @@ func (c *limitedConn) classify(err error, otherwise Cause) *failure {
 	switch {
 	case c.failed != CauseNone:
 		return &failure{c.failed, ""}
-	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ECONNABORTED):
-		return &failure{Reset, ""}
 	case c.received == 0 && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)):
 		return &failure{Closed, ""}
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return &failure{Incomplete, ""}
 	}
-	if call, ok := errors.AsType[syscall.Errno](err); ok && slices.Contains(noNetwork, call) {
-		return &failure{NoNetwork, call.Error()}
+	f := unreached(err, c.late)
+	switch {
+	case f == nil:
+		return &failure{otherwise, err.Error()}
+	case f.cause == ConnectFailed: // of another kind, such as EPIPE
+		return &failure{Reset, f.detail}
 	}
-	if op, ok := errors.AsType[*net.OpError](err); ok {
-		return &failure{Reset, op.Err.Error()}
-	}
-	return &failure{otherwise, err.Error()}
+	return f
 }

@@ -34,5 +34,5 @@ func (s *session) status(o robots.Origin, target string) int {
 		return 0
 	}
 	p.close(r)
-	return r.status
+	return r.StatusCode
 }

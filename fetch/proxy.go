@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/base64"
@@ -26,23 +27,30 @@ func (c *Client) proxy(ctx context.Context, o robots.Origin) (*url.URL, *failure
 	if c.options.Proxy == nil {
 		return nil, nil
 	}
-	u, err := c.options.Proxy(c.requestFor(ctx, o, "/robots.txt"))
-	switch {
-	case err != nil:
-		return nil, &failure{ProxyFailed, "cannot choose a proxy: " + harmless(err)}
-	case u == nil:
-		return nil, nil
-	}
-	switch u.Scheme {
-	case "http", "https", "socks5", "socks5h":
-	default:
-		return nil, &failure{ProxyFailed, fmt.Sprintf("unknown scheme %q (known: http, https, socks5, socks5h)", u.Scheme)}
-	}
-	if u.Hostname() == "" {
-		return nil, &failure{ProxyFailed, "its URL has no host"}
+	u, err := c.choose(c.requestFor(ctx, o, "/robots.txt"))
+	if err != nil {
+		return nil, &failure{ProxyFailed, err.Error()}
 	}
 	return u, nil
 }
+
+// choose returns what Options.Proxy does, if it is a proxy.
+func (c *Client) choose(r *http.Request) (*url.URL, error) {
+	u, err := c.options.Proxy(r)
+	switch {
+	case err != nil:
+		return nil, errors.New("cannot choose a proxy: " + harmless(err))
+	case u == nil:
+		return nil, nil
+	case defaultPorts[u.Scheme] == "":
+		return nil, fmt.Errorf("unknown scheme %q (known: http, https, socks5, socks5h)", u.Scheme)
+	case u.Hostname() == "":
+		return nil, errors.New("its URL has no host")
+	}
+	return u, nil
+}
+
+var defaultPorts = map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}
 
 // harmless returns the text of an error, unless it might contain the credentials of a URL.
 func harmless(err error) string {
@@ -54,11 +62,7 @@ func harmless(err error) string {
 
 // proxyAddress returns the host and port of a proxy.
 func proxyAddress(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme]
-	}
-	return net.JoinHostPort(u.Hostname(), port)
+	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), defaultPorts[u.Scheme]))
 }
 
 // authorization returns the header line for an HTTP proxy.
@@ -205,7 +209,7 @@ func (s *session) forward(at robots.Origin, target string) (*reply, *failure) {
 	if f != nil {
 		return nil, &failure{ProxyFailed, f.Error()}
 	}
-	if status := r.status; status == s.refused || status/100 != 2 && status != http.StatusNotFound && status != http.StatusGone {
+	if status := r.StatusCode; status == s.refused || status/100 != 2 && status != http.StatusNotFound && status != http.StatusGone {
 		s.close(r)
 		return nil, &failure{ProxyFailed, fmt.Sprintf("status %d, perhaps its own: it refused a tunnel with %d", status, s.refused)}
 	}

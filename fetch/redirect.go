@@ -1,6 +1,8 @@
 package fetch
 
 import (
+	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -32,12 +34,12 @@ func redirected(c Cause, hops []Hop, next string) string {
 
 // locate returns the target of a redirect: the canonical origin and a path that can be sent.
 func locate(at robots.Origin, target string, r *reply) (next robots.Origin, location string, f *failure) {
-	switch r.status {
+	switch r.StatusCode {
 	case 301, 302, 303, 307, 308:
 	default:
 		return next, "", &failure{BadRedirect, "a 3xx that names no one place"}
 	}
-	values := r.header.Values("Location")
+	values := r.Header.Values("Location")
 	switch {
 	case len(values) == 0 || strings.TrimSpace(values[0]) == "":
 		return next, "", &failure{BadRedirect, "no Location"}
@@ -64,7 +66,7 @@ func locate(at robots.Origin, target string, r *reply) (next robots.Origin, loca
 // 9110 section 10.2.2). It does not use net/url, which rejects values that servers send and
 // browsers follow, such as raw UTF-8 and invalid escapes.
 func reference(at robots.Origin, target, value string) string {
-	if i := strings.IndexAny(value, ":/?#"); i > 0 && value[i] == ':' && isScheme(value[:i]) {
+	if hasScheme.MatchString(value) {
 		return value
 	}
 	value, _, _ = strings.Cut(value, "#")
@@ -84,16 +86,6 @@ func reference(at robots.Origin, target, value string) string {
 		path += "?" + query
 	}
 	return at.String() + path
-}
-
-func isScheme(s string) bool {
-	for i := range len(s) {
-		c := s[i] | 0x20
-		if !('a' <= c && c <= 'z' || i > 0 && ('0' <= c && c <= '9' || strings.IndexByte("+-.", s[i]) >= 0)) {
-			return false
-		}
-	}
-	return s != ""
 }
 
 // withoutDots removes the segments . and .. (RFC 3986 section 5.2.4).
@@ -122,17 +114,16 @@ func withoutDots(path string) string {
 // sendable escapes what a request line must not contain, so that no Location can end the line
 // or the request.
 func sendable(path string) string {
-	const hex = "0123456789ABCDEF"
-	var b []byte
-	from := 0
-	for i := range len(path) {
-		if c := path[i]; c <= ' ' || c >= 0x7F || strings.IndexByte("\"<>\\^`{|}", c) >= 0 {
-			b = append(append(b, path[from:i]...), '%', hex[c>>4], hex[c&15])
-			from = i + 1
+	return unsendable.ReplaceAllStringFunc(path, func(s string) string {
+		var escaped strings.Builder
+		for i := range len(s) {
+			fmt.Fprintf(&escaped, "%%%02X", s[i])
 		}
-	}
-	if from == 0 {
-		return path
-	}
-	return string(append(b, path[from:]...))
+		return escaped.String()
+	})
 }
+
+var (
+	hasScheme  = regexp.MustCompile(`^[A-Za-z][-+.0-9A-Za-z]*:`)
+	unsendable = regexp.MustCompile(`[^!#-;=?-\[\]_a-z~]`) // " < > \ ^ ` { | }, spaces, and all that is not ASCII
+)

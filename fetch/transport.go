@@ -46,25 +46,21 @@ func (s *session) transport(at robots.Origin, target string) (*reply, *failure) 
 		}
 		return nil, untransported(err)
 	}
-	r := &reply{
-		protocol: clean(resp.Proto), status: resp.StatusCode, header: resp.Header, length: resp.ContentLength,
-		old: resp.ProtoMajor == 1 && resp.ProtoMinor == 0, coded: len(resp.TransferEncoding) > 0,
-	}
-	r.ends = r.coded || resp.ProtoMajor > 1
+	r := &reply{Response: resp}
+	resp.Proto = clean(resp.Proto)
 	if resp.Uncompressed {
-		r.length = -1
-	} else if r.length == 0 { // responses made by hand often leave it unset
-		r.length = -1
-		if n, err := strconv.ParseInt(r.header.Get("Content-Length"), 10, 64); err == nil {
-			r.length = n
+		r.ContentLength = -1
+	} else if r.ContentLength == 0 { // responses made by hand often leave it unset
+		if r.ContentLength, err = strconv.ParseInt(r.Header.Get("Content-Length"), 10, 64); err != nil {
+			r.ContentLength = -1
 		}
 	}
-	r.conn = s.pump(resp, r.length)
+	r.conn = s.pump(resp, r.ContentLength)
 	r.conn.quota(l.MaxRawBytes, RawLimit)
 	r.body = r.conn
 	stop := s.closing(r.conn)
 	r.stop = func() bool { cancel(); return stop() }
-	for name, values := range r.header {
+	for name, values := range r.Header {
 		for _, v := range values {
 			r.conn.received += int64(len(name) + len(v) + len(": \r\n"))
 		}
@@ -80,7 +76,7 @@ func (s *session) transport(at robots.Origin, target string) (*reply, *failure) 
 		s.close(r)
 		return nil, f
 	}
-	s.hop().Status, s.hop().Protocol = r.status, r.protocol
+	s.hop().Status, s.hop().Protocol = r.StatusCode, r.Proto
 	return r, nil
 }
 
@@ -205,12 +201,12 @@ func (c *Client) Transport() *http.Transport {
 	var proxies sync.Map // addresses, which the guard does not check
 	if c.options.Proxy != nil {
 		base.Proxy = func(r *http.Request) (*url.URL, error) {
-			u, err := c.options.Proxy(r)
+			u, err := c.choose(r)
 			if err != nil {
-				return nil, errors.New("cannot choose a proxy: " + harmless(err))
+				return nil, err
 			}
 			to := r.URL.Hostname()
-			port, _ := strconv.ParseUint(cmp.Or(r.URL.Port(), map[string]string{"http": "80", "https": "443"}[r.URL.Scheme]), 10, 16)
+			port, _ := strconv.ParseUint(cmp.Or(r.URL.Port(), defaultPorts[r.URL.Scheme]), 10, 16)
 			if u == nil {
 				if _, known := proxies.Load(net.JoinHostPort(to, strconv.FormatUint(port, 10))); known {
 					return nil, fmt.Errorf("%s is the address of a proxy: it is no site", r.URL.Host)
