@@ -25,8 +25,7 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// One Chromium runs for all tests and starts with the first. Most tests use one tab in turn,
-// because opening another takes ten times as long as resetting it to the example.
+// One Chromium runs for all tests and starts with the first.
 var chromium struct {
 	once    sync.Once
 	ctx     context.Context // of chromedp, nil without Chromium
@@ -34,8 +33,6 @@ var chromium struct {
 	engine  string          // the folder of robots.wasm
 	temp    string
 	stop    []func()
-
-	shared *tab
 }
 
 func TestMain(m *testing.M) {
@@ -91,20 +88,12 @@ type tab struct {
 	site *httptest.Server
 
 	mu       sync.Mutex
-	user     *tab     // who hears in place of this one, if it is shared
 	wrong    []string // console errors, violations of the policy, requests to others
 	expected []string // words of what may be wrong
 }
 
 // serve starts a server of the page. around wraps its handler if it is not nil.
 func serve(t testing.TB, o Options, around func(http.Handler) http.Handler) *httptest.Server {
-	t.Helper()
-	s := newSite(t, o, around)
-	t.Cleanup(s.Close)
-	return s
-}
-
-func newSite(t testing.TB, o Options, around func(http.Handler) http.Handler) *httptest.Server {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("a browser takes too long for a short test")
@@ -120,7 +109,9 @@ func newSite(t testing.TB, o Options, around func(http.Handler) http.Handler) *h
 	if around != nil {
 		h = around(h)
 	}
-	return httptest.NewServer(h)
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s
 }
 
 // mostTest is the time limit of a test, for the slowest machine.
@@ -133,21 +124,16 @@ func blank(t testing.TB, site *httptest.Server) *tab {
 	b := &tab{TB: t, site: site}
 	ctx, cancel := context.WithTimeout(chromium.ctx, mostTest)
 	t.Cleanup(cancel)
-	t.Cleanup(b.begin(ctx))
+	ctx, end := chromedp.NewContext(ctx, chromedp.WithNewBrowserContext(), chromedp.WithListener(b.heard))
+	t.Cleanup(end)
 	t.Cleanup(b.judge)
+	b.ctx = ctx
+	_, err := chromedp.Call(ctx, network.Enable, network.EnableParams{})
+	b.ok(err)
+	_, err = chromedp.Call(ctx, log.Enable, cdp.Empty{})
+	b.ok(err)
+	b.ok(chromedp.Do(ctx, chromedp.EmulateViewport(1280, 860)))
 	return b
-}
-
-// begin makes the tab in the browser, and returns a function that closes it.
-func (b *tab) begin(ctx context.Context) (end func()) {
-	b.Helper()
-	b.ctx, end = chromedp.NewContext(ctx, chromedp.WithNewBrowserContext(), chromedp.WithListener(b.heard))
-	_, err := chromedp.Call(b.ctx, network.Enable, network.EnableParams{})
-	b.ok(err)
-	_, err = chromedp.Call(b.ctx, log.Enable, cdp.Empty{})
-	b.ok(err)
-	b.ok(chromedp.Do(b.ctx, chromedp.EmulateViewport(1280, 860)))
-	return end
 }
 
 // judge fails the test for unexpected problems.
@@ -159,7 +145,6 @@ func (b *tab) judge() {
 			b.Error(wrong)
 		}
 	}
-	b.wrong = nil
 }
 
 // load opens the page with a fragment in its URL.
@@ -178,61 +163,13 @@ func open(t testing.TB, site *httptest.Server, fragment string) *tab {
 	return b
 }
 
-// usual returns the shared tab, with the first example as after loading. A test that changes the
-// environment of the page opens a new tab.
+// usual opens the page with the first example.
 func usual(t testing.TB) *tab {
 	t.Helper()
-	c := &chromium
-	if c.shared == nil {
-		site := newSite(t, Options{}, nil)
-		b := &tab{TB: t, site: site}
-		end := b.begin(c.ctx)
-		b.load("")
-		c.shared = b
-		c.stop = append(c.stop, site.Close, end)
-	}
-	b := &tab{TB: t, site: c.shared.site}
-	ctx, cancel := context.WithTimeout(c.shared.ctx, mostTest)
-	b.ctx = ctx
-	c.shared.hear(b)
-	t.Cleanup(func() {
-		c.shared.hear(nil)
-		b.judge()
-		cancel()
-	})
-	b.ok(chromedp.Do(b.ctx, chromedp.EmulateViewport(1280, 860)))
-	b.media("light", "")
-	b.do(`document.querySelectorAll('dialog[open]').forEach((d) => d.close());
-		document.querySelectorAll('details[open]:not(#actions)').forEach((d) => { d.open = false });
-		if (page.state.before) document.querySelector('#stop').click();
-		localStorage.clear();
-		document.querySelector('.views [data-view=results]').click();
-		document.querySelector('[data-topic=ai]').click();
-		document.querySelector('#tab-why').click();
-		history.replaceState(null, '', '/');
-		document.querySelector('#examples .sheet button').click();
-		document.querySelector('#message button')?.click();
-		document.activeElement.blur(); scrollTo(0, 0)`)
-	b.answered()
-	b.do(`document.querySelector('td[data-row="0"][data-col="0"]').click()`)
-	return b
-}
-
-// hear passes the events of a tab to the test that uses it.
-func (b *tab) hear(user *tab) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.user = user
+	return open(t, serve(t, Options{}, nil), "")
 }
 
 func (b *tab) heard(event any) {
-	b.mu.Lock()
-	user := b.user
-	b.mu.Unlock()
-	if user != nil {
-		user.heard(event)
-		return
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch e := event.(type) {
@@ -354,15 +291,6 @@ func (b *tab) key(name string, modifiers ...int) {
 		})
 		b.ok(err)
 	}
-}
-
-// screenshot writes a screenshot to the folder of the test's artifacts.
-func (b *tab) screenshot(name string) []byte {
-	b.Helper()
-	png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
-	b.ok(err)
-	b.ok(os.WriteFile(filepath.Join(b.ArtifactDir(), name+".png"), png, 0o644))
-	return png
 }
 
 // media sets the environment of the page: a color scheme such as dark, and print.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -147,7 +146,6 @@ func TestAllDialects(t *testing.T) {
 // TestKeyboard uses the page from loading to an explanation without a mouse.
 func TestKeyboard(t *testing.T) {
 	b := usual(t)
-	b.load("") // Tab begins where the focus was
 	b.settled()
 	for range 30 {
 		if eval[string](b, `document.activeElement.getAttribute('aria-label') || ''`) == "robots.txt text" {
@@ -279,15 +277,13 @@ func TestLink(t *testing.T) {
 // TestSaved: a state that is too long for a link is saved in a file, which the page opens.
 func TestSaved(t *testing.T) {
 	b := usual(t)
-	b.do(`let saved = null; const { createObjectURL } = URL, { click } = HTMLAnchorElement.prototype;
-		globalThis.saved = () => saved; globalThis.unpatch = () => { URL.createObjectURL = createObjectURL; HTMLAnchorElement.prototype.click = click };
+	b.do(`let saved = null; globalThis.saved = () => saved;
 		URL.createObjectURL = (blob) => { saved = blob; return 'data:,' }; HTMLAnchorElement.prototype.click = () => {};
 		let text = 'User-agent: *\nDisallow: /saved\n'; for (let i = 0; text.length < 140000; i++) text += 'Disallow: /' + (i * 7919 % 1000003).toString(36) + '\n';
 		page.restore({ ...page.snapshot(), file: new TextEncoder().encode(text), urls: ['/saved'] })`)
 	b.answered()
 	b.do(`document.querySelector('[data-copy=link]').click()`)
 	b.wait(`saved()`)
-	b.do(`unpatch()`)
 	b.wait(`document.querySelector('#message').innerText.includes('page.robots.json')`)
 	b.do(`page.restore({ ...page.snapshot(), file: new Uint8Array() });
 		const data = new DataTransfer(); data.items.add(new File([saved()], 'page.robots.json'));
@@ -577,7 +573,6 @@ func TestFetch(t *testing.T) {
 		b.wait(`!document.querySelector('#record').hidden`)
 		b.settled()
 		b.do(`document.querySelector('#record details').open = true`)
-		b.screenshot("fetched-" + strconv.Itoa(i))
 		if got := b.text("#record"); !strings.Contains(got, test.told) || !strings.Contains(got, test.more) {
 			t.Errorf("the record is shown as %q", got)
 		}
@@ -713,26 +708,17 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// TestScreenshots takes screenshots of the page, which -artifacts keeps. README=write replaces
-// that in README.md.
+// TestScreenshots takes the screenshot in README.md. README=write replaces it.
 func TestScreenshots(t *testing.T) {
 	b := usual(t)
 	b.ok(chromedp.Do(b.ctx, chromedp.EmulateViewport(1440, 900)))
 	b.settled()
-	if png := b.screenshot("light"); os.Getenv("README") == "write" {
-		if len(png) > 300<<10 {
-			t.Errorf("the picture of README.md has %d bytes", len(png))
-		}
-		b.ok(os.WriteFile("../../../../docs/page.png", png, 0o644))
+	png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	b.ok(err)
+	if len(png) > 300<<10 {
+		t.Errorf("the picture of README.md has %d bytes", len(png))
 	}
-	b.media("dark", "")
-	b.screenshot("dark")
-	b.media("light", "")
-	b.ok(chromedp.Do(b.ctx, chromedp.EmulateViewport(1024, 768)))
-	b.screenshot("1024")
-	b.ok(chromedp.Do(b.ctx, chromedp.EmulateViewport(390, 780)))
-	for _, view := range []string{"file", "results", "details"} {
-		b.do(`document.querySelector('.views [data-view=` + view + `]').click()`)
-		b.screenshot("narrow-" + view)
+	if os.Getenv("README") == "write" {
+		b.ok(os.WriteFile("../../../../docs/page.png", png, 0o644))
 	}
 }

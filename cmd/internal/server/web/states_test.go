@@ -37,7 +37,6 @@ func TestWithout(t *testing.T) {
 	}
 	scripts(true)
 	b.ok(chromedp.Do(b.ctx, chromedp.Navigate(b.site.URL+"/")))
-	b.screenshot("no-script")
 	if said := b.text("body"); !strings.Contains(said, "needs JavaScript") || !strings.Contains(said, "robots explain") || strings.Contains(said, "did not load") {
 		t.Errorf("without scripts the page says %q", said)
 	}
@@ -49,7 +48,6 @@ func TestWithout(t *testing.T) {
 	lost.Store(true)
 	b.ok(chromedp.Do(b.ctx, chromedp.Navigate(b.site.URL+"/")))
 	b.wait(`document.querySelector('.unloaded').checkVisibility({ visibilityProperty: true })`)
-	b.screenshot("no-page-script")
 	if said := b.text(".unloaded"); !strings.Contains(said, "did not load") {
 		t.Errorf("without its script the page says %q", said)
 	}
@@ -66,7 +64,6 @@ func TestWithout(t *testing.T) {
 	}
 	b.paste("User-agent: *\nDisallow: /about\n")
 	b.settled()
-	b.screenshot("no-codemirror")
 	if got := b.cell(5, 1); got != "GPTBot as rfc9309, /about: blocked line 2" {
 		t.Errorf("after a paste: %q", got)
 	}
@@ -115,7 +112,6 @@ func TestLoading(t *testing.T) {
 	if after := time.Since(begun); after < 3*time.Second {
 		t.Errorf("the progress is shown after %s", after)
 	}
-	b.screenshot("loading")
 	if rows, cells := eval[int](b, `document.querySelectorAll('#grid tbody tr').length`), eval[int](b, `document.querySelectorAll('.verdict').length`); rows != 6 || cells != 0 {
 		t.Errorf("before the engine there are %d rows and %d results, want 6 and none", rows, cells)
 	}
@@ -148,7 +144,6 @@ func TestLimit(t *testing.T) {
 	}
 	b.do(`document.querySelector('.cm-scroller').scrollTop = 1e9`)
 	b.wait(`[...document.querySelectorAll('.cm-line.kind-ignored')].some((e) => e.innerText === 'Disallow: /about' && Number(getComputedStyle(e).opacity) < 1)`)
-	b.screenshot("limit")
 }
 
 // TestHTML: an HTML page instead of a robots.txt is reported.
@@ -156,7 +151,6 @@ func TestHTML(t *testing.T) {
 	b := usual(t)
 	b.paste("<!doctype html>\n<html><head><title>Not found</title></head>\n<body>\n<p>Disallow: /basket</p>\n</body></html>\n")
 	b.settled()
-	b.screenshot("html")
 	if said := b.text("#about"); !strings.Contains(said, "HTML") {
 		t.Errorf("of a web page the page says %q", said)
 	}
@@ -171,7 +165,6 @@ func TestPrint(t *testing.T) {
 	b.do(`page.setURLs(Array.from({ length: 60 }, (_, i) => '/basket/' + i)); page.changed()`)
 	b.settled()
 	b.media("dark", "print") // paper is white all the same
-	b.screenshot("print")
 	if shown := eval[[]string](b, `[...document.querySelectorAll('button, summary, input, textarea, select, [role=tab]')].filter((e) => e.checkVisibility() && e.closest('.bar, .tabs, .tools, .adding, .foot')).map((e) => e.id || e.innerText)`); len(shown) != 0 {
 		t.Errorf("on paper there are %q", shown)
 	}

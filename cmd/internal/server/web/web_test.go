@@ -139,23 +139,8 @@ func TestBundle(t *testing.T) {
 		t.Fatal(err)
 	}
 	for from, to := range map[string]string{"src": filepath.Join(place, "src"), filepath.Join(root, "examples"): filepath.Join(temp, "examples")} {
-		entries, err := os.ReadDir(from)
-		if err != nil {
+		if err := os.CopyFS(to, os.DirFS(from)); err != nil {
 			t.Fatal(err)
-		}
-		if err := os.MkdirAll(to, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		for _, e := range entries {
-			if e.Type().IsRegular() {
-				body, err := os.ReadFile(filepath.Join(from, e.Name()))
-				if err == nil {
-					err = os.WriteFile(filepath.Join(to, e.Name()), body, 0o644)
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
 		}
 	}
 	npm := exec.Command("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "--fetch-retries=0")
