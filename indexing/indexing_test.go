@@ -1,6 +1,7 @@
 package indexing
 
 import (
+	"encoding/binary"
 	"fmt"
 	"net/http"
 	"strings"
@@ -131,18 +132,13 @@ func TestDates(t *testing.T) {
 	}
 }
 
-func utf16Of(text string, order func(u uint16) [2]byte) string {
-	out := order(0xFEFF)
-	s := string(out[:])
+func utf16Of(text string, order binary.AppendByteOrder) string {
+	b := order.AppendUint16(nil, 0xFEFF)
 	for _, u := range utf16.Encode([]rune(text)) {
-		b := order(u)
-		s += string(b[:])
+		b = order.AppendUint16(b, u)
 	}
-	return s
+	return string(b)
 }
-
-func little(u uint16) [2]byte { return [2]byte{byte(u), byte(u >> 8)} }
-func big(u uint16) [2]byte    { return [2]byte{byte(u >> 8), byte(u)} }
 
 func TestMeta(t *testing.T) {
 	const tag = `<meta name="robots" content="noindex">`
@@ -183,10 +179,10 @@ func TestMeta(t *testing.T) {
 		{"end tag", `</meta name="robots" content="noindex">`, ""},
 		{"byte order mark", "\xEF\xBB\xBF" + tag, "l1 noindex"},
 		{"latin 2 or anything else", "<title>\xe9\xff</title>" + tag, "l1 noindex"},
-		{"UTF-16LE", utf16Of("<title>é𝄞</title>\n"+tag, little), "l2 noindex"},
-		{"UTF-16BE", utf16Of("\n\n"+tag, big), "l3 noindex"},
-		{"UTF-16 cut in a letter", utf16Of(tag, little) + "\x00", "l1 noindex"},
-		{"UTF-16 without a mark", utf16Of(tag, little)[2:], ""},
+		{"UTF-16LE", utf16Of("<title>é𝄞</title>\n"+tag, binary.LittleEndian), "l2 noindex"},
+		{"UTF-16BE", utf16Of("\n\n"+tag, binary.BigEndian), "l3 noindex"},
+		{"UTF-16 cut in a letter", utf16Of(tag, binary.LittleEndian) + "\x00", "l1 noindex"},
+		{"UTF-16 without a mark", utf16Of(tag, binary.LittleEndian)[2:], ""},
 		{"bytes", "\x00<\x00meta name=robots content=\x00noindex>", ""},
 	} {
 		p := Parse(nil, []byte(q.html))
@@ -247,16 +243,19 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// readings returns the effect of each directive.
+// readings returns the effect of each directive, and which of two that contradict each other wins.
 func readings(d Directives) string {
 	var said []string
 	for _, r := range d.Readings {
 		said = append(said, r.String()+"="+r.Effect.String())
 	}
+	for _, pair := range d.Opposed {
+		said = append(said, pair[0].String()+">"+pair[1].String())
+	}
 	return strings.Join(said, " ")
 }
 
-// TestFor: the directives for a crawler, by engine. The page is a header; text that begins with
+// TestFor: the directives for a crawler, by engine, and which contradictions are reported. The page is a header; text that begins with
 // "<" is HTML.
 func TestFor(t *testing.T) {
 	for _, q := range []struct {
@@ -277,13 +276,13 @@ func TestFor(t *testing.T) {
 		{"but nobody is none of them", Yandex, "*", "<meta name=yandex content=noindex>", "yandex: noindex=other-crawler"},
 		{"defaults", Google, "Googlebot", "all, index, follow, max-snippet:-1, max-image-preview:large, max-video-preview:-1",
 			"all=default index=default follow=default max-snippet:-1=default max-image-preview:large=default max-video-preview:-1=default"},
-		{"the restriction wins", Google, "Googlebot", "index, noindex, follow, nofollow, all", "index=overruled noindex=counts follow=overruled nofollow=counts all=overruled"},
-		{"against none", Bing, "bingbot", "none, index", "none=counts index=overruled"},
-		{"to one against all", Google, "Googlebot", "noindex\ngooglebot: index", "noindex=counts googlebot: index=overruled"},
-		{"the permission wins", Yandex, "YandexBot", "<meta name=robots content='noindex, index, nofollow'>", "noindex=overruled index=counts nofollow=counts"},
-		{"half of none", Yandex, "YandexBot", "<meta name=robots content='none, index'>", "none=counts index=counts"},
-		{"all of none", Yandex, "YandexBot", "<meta name=robots content='none, all'>", "none=overruled all=counts"},
-		{"noarchive", Yandex, "YandexBot", "<meta name=robots content='noarchive, archive, noyaca'>", "noarchive=overruled archive=counts noyaca=counts"},
+		{"the restriction wins", Google, "Googlebot", "index, noindex, follow, nofollow, all", "index=overruled noindex=counts follow=overruled nofollow=counts all=overruled noindex>index nofollow>follow"},
+		{"against none", Bing, "bingbot", "none, index", "none=counts index=overruled none>index"},
+		{"to one against all", Google, "Googlebot", "noindex\ngooglebot: index", "noindex=counts googlebot: index=overruled noindex>googlebot: index"},
+		{"the permission wins", Yandex, "YandexBot", "<meta name=robots content='noindex, index, nofollow'>", "noindex=overruled index=counts nofollow=counts index>noindex"},
+		{"half of none", Yandex, "YandexBot", "<meta name=robots content='none, index'>", "none=counts index=counts index>none"},
+		{"all of none", Yandex, "YandexBot", "<meta name=robots content='none, all'>", "none=overruled all=counts all>none all>none"},
+		{"noarchive", Yandex, "YandexBot", "<meta name=robots content='noarchive, archive, noyaca'>", "noarchive=overruled archive=counts noyaca=counts archive>noarchive"},
 		{"permissions of a header are not read", Yandex, "YandexBot", "noindex, index, all", "noindex=counts index=not-read all=not-read"},
 		{"what others read", Yandex, "YandexBot", "nosnippet, max-snippet:3", "nosnippet=not-read max-snippet:3=not-read"},
 		{"what others read", Seznam, "SeznamBot", "noindex, nosnippet", "noindex=counts nosnippet=not-read"},
@@ -378,34 +377,6 @@ func TestOutlook(t *testing.T) {
 		}
 		if got != q.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", q.name, got, q.want)
-		}
-	}
-	o := Parse(http.Header{"X-Robots-Tag": {"noindex, x: nofollow, index"}}, nil).Outlook(shut, now, Google, "Googlebot")
-	if got, want := readings(o.Directives), "noindex=hidden x: nofollow=other-crawler x: index=other-crawler"; got != want {
-		t.Errorf("behind a disallow: got %s, want %s", got, want)
-	}
-}
-
-// TestOpposed: which contradictions of a page are reported.
-func TestOpposed(t *testing.T) {
-	for _, q := range []struct {
-		engine  Engine
-		content string
-		want    string // who wins over whom
-	}{
-		{Google, "index, nofollow", ""},
-		{Google, "all, none", "none>all none>all"},
-		{Google, "index, noindex", "noindex>index"},
-		{Yandex, "index, noindex", "index>noindex"},
-		{Yandex, "archive, noarchive", "archive>noarchive"},
-	} {
-		d := Parse(nil, []byte("<meta name=robots content='"+q.content+"'>")).For(q.engine, "x")
-		var got []string
-		for _, pair := range d.Opposed {
-			got = append(got, pair[0].String()+">"+pair[1].String())
-		}
-		if s := strings.Join(got, " "); s != q.want {
-			t.Errorf("%s: %s: got %s, want %s", q.engine, q.content, s, q.want)
 		}
 	}
 }

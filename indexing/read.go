@@ -3,6 +3,8 @@ package indexing
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -89,22 +91,14 @@ func (d *Directive) readValue(kind valueKind, valued bool) {
 
 // readNumber reads -1, 0 or a number; too large a number is the largest.
 func readNumber(s string) (n int, ok bool) {
-	if s == "-1" {
+	switch u, err := strconv.ParseUint(s, 10, 31); {
+	case s == "-1":
 		return -1, true
+	case errors.Is(err, strconv.ErrRange):
+		return math.MaxInt32, true
+	default:
+		return int(u), err == nil
 	}
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return 0, false
-		}
-	}
-	u, err := strconv.ParseUint(s, 10, 31)
-	if s == "" {
-		return 0, false
-	}
-	if err != nil {
-		return 1<<31 - 1, true
-	}
-	return int(u), true
 }
 
 // isAgent reports whether the text before a colon is a crawler's name. At the beginning of a
