@@ -83,7 +83,7 @@ lint: ## run golangci-lint (downloaded by Go), and check the wording of all text
 	@s=0; for m in $(MODULES); do echo "lint $$m"; (cd $$m && $(LINT) run --config $(CURDIR)/.golangci.yml ./...) || s=1; done; exit $$s
 docs: ## rewrite the generated pages, and link clause ids
 	go test -count=1 -run TestPage ./lint -update
-	go test -count=1 -run 'TestDialectPage|TestDocuments' . -update
+	go test -count=1 -run TestDocuments . -update
 	go test -count=1 -run TestFaultPage ./fetch -update
 	go test -count=1 -run TestBulkPage ./cmd/internal/bulk -update
 	go test -count=1 -run TestOperating ./cmd/robots -update

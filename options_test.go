@@ -1,265 +1,81 @@
 package robots
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 var update = flag.Bool("update", false, "rewrite the generated pages of docs/, make ids links")
 
-// optionOf returns the option that documents a field of Dialect: the one that changes with it.
-func optionOf(t *testing.T, field int) int {
-	t.Helper()
-	name := reflect.TypeFor[Dialect]().Field(field).Name
-	found := -1
-	d := RFC9309
-	set := reflect.ValueOf(&d).Elem().Field(field)
-	switch set.Kind() {
-	case reflect.Bool:
-		set.SetBool(!set.Bool())
-	case reflect.Uint8:
-		set.SetUint(set.Uint() + 1)
-	case reflect.Int:
-		set.SetInt(set.Int() + 7)
-	case reflect.Int64: // a time.Duration
-		set.SetInt(set.Int() + 3600e9)
-	case reflect.String: // IgnoreStar
-		set.SetString("SomeBot")
-	default:
-		t.Fatalf("Dialect.%s is a %v: teach this test to change one", name, set.Kind())
-	}
-	for i, o := range d.options() {
-		if o.Value == RFC9309.options()[i].Value {
-			continue
-		}
-		if found >= 0 {
-			t.Errorf("Dialect.%s shows in two options, %s and %s", name, optionRows[found].name, o.Name)
-		}
-		if o.Source != "" || o.Inherited {
-			t.Errorf("%s was changed by hand but has the source %q", o.Name, o.Source)
-		}
-		found = i
-	}
-	if found < 0 {
-		t.Errorf("Dialect.%s has no row in sources_test.go: add one with its source in every dialect", name)
-	}
-	return found
+// optionWords are the names of constants in docs/dialects.md, by type.
+var optionWords = map[string][]string{
+	"AgentMatch": {"whole-or-cut", "token-cut", "whole"},
+	"Escapes":    {"rfc", "google", "raw"},
+	"Honor":      {"reported", "ignored", "honoured", "honoured-inherits"},
+	"Outage":     {"nothing", "copy or nothing, 30d: copy or open", "nothing, 12h: copy or open, 30d: if-answering", "nothing, 30d: copy or open"},
 }
 
-// TestOptions: every field of Dialect has an option, in the order of the struct; a value has a
-// source or is that of RFC9309.
-func TestOptions(t *testing.T) {
-	fields := reflect.TypeFor[Dialect]()
-	n := 0
-	for i := range fields.NumField() {
-		if fields.Field(i).Name == "Name" {
-			continue
-		}
-		if o := optionOf(t, i); o != n {
-			t.Errorf("Dialect.%s has option %d of sources_test.go, in the order of the struct it would be %d", fields.Field(i).Name, o, n)
-		}
-		n++
+// optionValue returns a field of a dialect as docs/dialects.md writes it.
+func optionValue(field reflect.Value) string {
+	switch v := field.Interface().(type) {
+	case bool:
+		return map[bool]string{false: "no", true: "yes"}[v]
+	case time.Duration:
+		return strconv.Itoa(int(v.Hours())) + "h"
 	}
-	if n != len(optionRows) {
-		t.Errorf("%d options for %d fields", len(optionRows), n)
+	if field.Kind() == reflect.Uint8 {
+		return optionWords[field.Type().Name()][field.Uint()]
 	}
-	if len(ids{}) != len(Dialects()) {
-		t.Errorf("ids of sources_test.go have %d places for %d dialects", len(ids{}), len(Dialects()))
+	if field.IsZero() {
+		return "none"
 	}
-	standard := RFC9309.options()
-	for _, d := range Dialects() {
-		for i, o := range d.options() {
-			if o.Inherited && (d.Name == "rfc9309" || o.Value != standard[i].Value) {
-				t.Errorf("%s, %s: %s is said to be inherited, rfc9309 has %s", d.Name, o.Name, o.Value, standard[i].Value)
-			}
-			if regexp.MustCompile(`^\d+$`).MatchString(o.Value) && !strings.HasSuffix(o.Name, "-limit") && !strings.HasSuffix(o.Name, "-bytes") {
-				t.Errorf("%s, %s: constant %s has no word", d.Name, o.Name, o.Value)
-			}
-		}
-	}
-	mine := RFC9309
-	mine.Name = "mine"
-	for _, o := range mine.options() {
-		if o.Source != "" || o.Inherited {
-			t.Errorf("%s of a dialect that nobody knows has the source %q", o.Name, o.Source)
-		}
-	}
+	return fmt.Sprint(field.Interface())
 }
 
-// TestDialectPlaces names every place where a new dialect must be added. The differences from
-// RFC9309 belong in case files, which no test can check.
-func TestDialectPlaces(t *testing.T) {
-	readme, page, table := read(t, "README.md"), read(t, "docs/dialects.md"), read(t, "robotstest/testdata/spec/dialects.tsv")
-	for i, d := range Dialects() {
-		var forgotten []string
-		for _, place := range []struct {
-			has  bool
-			what string
-		}{
-			{i < len(ids{}), "sources_test.go: its statement in each row of options, and its place in ids"},
-			{strings.Contains(readme, "| `"+d.Name+"` |"), "README.md: its row in the table of dialects"},
-			{strings.Contains(page, "| `"+d.Name+"` |"), "docs/dialects.md: run make docs"},
-			{strings.Contains(table, "\n"+d.Name+"\t"), "robotstest/testdata/spec/dialects.tsv: its row"},
-		} {
-			if !place.has {
-				forgotten = append(forgotten, place.what)
-			}
-		}
-		if len(forgotten) > 0 {
-			t.Errorf("the dialect %s is not yet in\n\t%s", d.Name, strings.Join(forgotten, "\n\t"))
-		}
-	}
-}
-
-// TestDialectPage: docs/dialects.md contains the options. To rewrite it:
-//
-//	go test -run TestDialectPage -update .
+// TestDialectPage: docs/dialects.md describes every dialect and has, for every field of Dialect, its
+// option, and its value in each dialect with the clause behind it. A value without a clause is
+// inherited: no document of the engine states it, and it must be that of RFC9309.
 func TestDialectPage(t *testing.T) {
-	const page = "docs/dialects.md"
-	want := dialectPage(t)
-	if *update {
-		if err := os.WriteFile(page, want, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs from sources_test.go and dialect.go; run go test -run TestDialectPage -update .", page)
-	}
-}
-
-const dialectPageHead = `# Dialects
-
-<!-- Generated from dialect.go and sources_test.go; go test -run TestDialectPage -update . rewrites it. -->
-
-A dialect is how one engine reads robots.txt: plain data, with one field for each documented difference.
-
-| dialect | description |
-| --- | --- |
-`
-
-const dialectPageMatrix = `
-Below each value is the clause that it follows ([clauses.md](clauses.md)). *inherited* means that the engine documents nothing, so the
-value of ` + "`rfc9309`" + ` applies. An outage is written in steps: what applies from a given age of the outage, with a last good copy or
-without one. A step that allows access begins only when failures cover the whole age (D-54).
-
-`
-
-const dialectPageFields = `
-## The options
-
-The meaning of each option, and its field in ` + "`robots.Dialect`" + `.
-
-| option | field | meaning |
-| --- | --- | --- |
-`
-
-// dialectPage writes docs/dialects.md from the options and the comments of
-// dialect.go.
-func dialectPage(t *testing.T) []byte {
-	var b bytes.Buffer
-	fields, values := dialectComments(t)
-	b.WriteString(dialectPageHead)
-	for _, d := range Dialects() {
-		comment, ok := values[d.Name]
-		if !ok {
-			t.Errorf("no comment on %s in dialect.go", d.Name)
-		}
-		fmt.Fprintf(&b, "| `%s` | %s |\n", d.Name, withoutName(comment))
-	}
-	b.WriteString(dialectPageMatrix)
-	b.WriteString("| option |")
-	for _, d := range Dialects() {
-		fmt.Fprintf(&b, " %s |", d.Name)
-	}
-	b.WriteString("\n|" + strings.Repeat(" --- |", 1+len(Dialects())) + "\n")
-	for i := range optionRows {
-		fmt.Fprintf(&b, "| %s |", optionRows[i].name)
-		for _, d := range Dialects() {
-			o := d.options()[i]
-			source := o.Source
-			if o.Inherited {
-				source = "*inherited*"
-			}
-			fmt.Fprintf(&b, " `%s`<br>%s |", o.Value, source)
-		}
-		b.WriteString("\n")
-	}
-	b.WriteString(dialectPageFields)
-	dialect := reflect.TypeFor[Dialect]()
-	for i := range dialect.NumField() {
-		f := dialect.Field(i)
-		if f.Name == "Name" {
+	const file = "docs/dialects.md"
+	page := read(t, file)
+	for field, i := reflect.TypeFor[Dialect](), 1; i < field.NumField(); i++ { // after Name
+		name := field.Field(i).Name
+		option := regexp.MustCompile("(?m)^\\| (\\S+) \\| `" + name + "` \\| .").FindStringSubmatch(page)
+		if option == nil {
+			t.Errorf("%s does not explain Dialect.%s", file, name)
 			continue
 		}
-		comment, ok := fields[f.Name]
-		if !ok {
-			t.Errorf("no comment on Dialect.%s in dialect.go", f.Name)
+		row := regexp.MustCompile("(?m)^\\| " + option[1] + " \\| (`.*<br>.*) \\|$").FindStringSubmatch(page)
+		if row == nil {
+			t.Errorf("%s has no values of %s", file, option[1])
+			continue
 		}
-		fmt.Fprintf(&b, "| %s | `%s` | %s |\n", optionRows[optionOf(t, i)].name, f.Name, withoutName(comment))
-	}
-	return []byte(linkIDs(t, "docs/dialects.md", b.String()))
-}
-
-// withoutName removes the name that a comment begins with, and "is" after it.
-func withoutName(comment string) string {
-	_, rest, _ := strings.Cut(comment, " ")
-	return strings.TrimPrefix(strings.TrimPrefix(rest, "and RequestRate are "), "is ")
-}
-
-// dialectComments returns the comments of the fields of Dialect and of the dialects, the latter
-// by name. A field without a comment has that of the field above it.
-func dialectComments(t *testing.T) (fields, values map[string]string) {
-	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "dialect.go", nil, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fields, values = map[string]string{}, map[string]string{}
-	cell := func(c *ast.CommentGroup) string {
-		return strings.ReplaceAll(strings.Join(strings.Fields(c.Text()), " "), "|", `\|`)
-	}
-	ast.Inspect(file, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.TypeSpec:
-			s, ok := n.Type.(*ast.StructType)
-			if !ok || n.Name.Name != "Dialect" {
-				return false
-			}
-			last := ""
-			for _, f := range s.Fields.List {
-				if f.Doc != nil {
-					last = cell(f.Doc)
-				}
-				for _, name := range f.Names {
-					fields[name.Name] = last
-				}
-			}
-		case *ast.ValueSpec:
-			for _, name := range n.Names {
-				for _, d := range Dialects() {
-					if strings.EqualFold(name.Name, strings.ReplaceAll(d.Name, "-", "")) && n.Doc != nil {
-						values[d.Name] = cell(n.Doc)
-					}
-				}
+		cells := strings.Split(row[1], " | ")
+		for k, d := range Dialects() {
+			want := "`" + optionValue(reflect.ValueOf(d).Field(i)) + "`<br>"
+			if k >= len(cells) || !strings.HasPrefix(cells[k], want) || cells[k] == want {
+				t.Errorf("%s, %s of %s: %q, want %s and a clause, or *inherited*", file, option[1], d.Name, cells[min(k, len(cells)-1)], want)
+			} else if strings.HasSuffix(cells[k], "*inherited*") && (k == 0 || !strings.HasPrefix(cells[0], want)) {
+				t.Errorf("%s, %s of %s: %s is not inherited, rfc9309 has %s", file, option[1], d.Name, want, cells[0])
 			}
 		}
-		return true
-	})
-	return fields, values
+	}
+	// The places of a dialect. What differs from RFC9309 belongs in case files, too.
+	for _, d := range Dialects() {
+		for place, row := range map[string]string{file: "| `" + d.Name + "` |", "README.md": "| `" + d.Name + "` |", "robotstest/testdata/spec/dialects.tsv": "\n" + d.Name + "\t"} {
+			if !strings.Contains(read(t, place), row) {
+				t.Errorf("%s has no row for the dialect %s", place, d.Name)
+			}
+		}
+	}
 }
 
 var (
@@ -304,13 +120,6 @@ func TestClauses(t *testing.T) {
 			}
 		}
 	})
-	for _, d := range Dialects() {
-		for _, o := range d.options() {
-			if o.Source != "" && !listed[o.Source] {
-				t.Errorf("%s, %s: source %s is not in docs/clauses.md", d.Name, o.Name, o.Source)
-			}
-		}
-	}
 	t.Logf("%d statements listed, %d cited", len(listed), len(cited))
 }
 

@@ -451,13 +451,3 @@ func checkDialect(d robots.Dialect, r record) error {
 	}
 	return errs
 }
-
-// TestSpecDialects: every dialect has its row.
-func TestSpecDialects(t *testing.T) {
-	rows := readTable("dialects")
-	for _, d := range robots.Dialects() {
-		if !slices.ContainsFunc(rows, func(r record) bool { return r.cells["dialect"] == d.Name }) {
-			t.Errorf("no row for %s", d.Name)
-		}
-	}
-}
