@@ -60,14 +60,10 @@ func (l Limits) Judge(origin robots.Origin, a *Answer) (r *Record, next string, 
 	reply.body = reply.conn
 	done, to, location := s.judge(at, target, reply, a.At)
 	s.hop().Received = reply.conn.received
-	switch {
-	case !done:
+	if !done {
 		return s.record, to.String() + location, nil
-	case s.record.Outcome.Good():
-		s.record.Expires = a.At.Add(s.record.Lifetime(LifeFloor, LifeCeiling))
-		return s.record, "", nil
 	}
-	return s.record.After(nil), "", nil
+	return s.record.finished(a.At), "", nil
 }
 
 // archived is an archived body as a connection.

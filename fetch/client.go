@@ -136,7 +136,8 @@ type Client struct {
 	// hosts reads only the hosts file, in which Go does not find the names with a final dot
 	// that are sent to name servers.
 	hosts *net.Resolver // nil if the caller set Resolver
-	// connect opens a connection with a guarded dialer. Tests replace it to simulate failures.
+	// connect opens a connection with a guarded dialer or Options.Dial. Tests replace it to
+	// simulate failures.
 	connect func(ctx context.Context, d *net.Dialer, address string) (net.Conn, error)
 }
 
@@ -176,7 +177,10 @@ func New(o Options) (*Client, error) {
 	}
 	c.options = o
 	c.connect = func(ctx context.Context, d *net.Dialer, address string) (net.Conn, error) {
-		return d.DialContext(ctx, "tcp", address)
+		if o.Dial == nil {
+			return d.DialContext(ctx, "tcp", address)
+		}
+		return await(ctx, func() (net.Conn, error) { return o.Dial(ctx, "tcp", address) }, func(conn net.Conn) { conn.Close() })
 	}
 	return c, nil
 }
@@ -249,13 +253,7 @@ func (c *Client) FetchAfter(ctx context.Context, origin robots.Origin, before fu
 	if err := s.aborted(); err != nil && !s.record.Outcome.Good() {
 		return nil, err
 	}
-	r := s.record
-	r.Fetched = time.Now()
-	if r.Outcome.Good() {
-		r.Expires = r.Fetched.Add(r.Lifetime(LifeFloor, LifeCeiling))
-		return r, nil
-	}
-	return r.After(nil), nil
+	return s.record.finished(time.Now()), nil
 }
 
 // aborted returns an error if the fetch ended for a reason on the caller's side: its context

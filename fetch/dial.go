@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -100,18 +101,19 @@ func (s *session) lookup(host string) ([]netip.Addr, *failure) {
 	ctx, cancel := context.WithTimeout(s.ctx, s.client.limits.DNS)
 	defer cancel()
 	addresses, err := s.client.lookup(ctx, host)
-	switch {
-	case err == nil:
+	if err == nil {
 		return addresses, nil
+	}
+	f := unreached(err, DNSTimeout)
+	switch {
 	case s.over():
-		return nil, &failure{Timeout, "while resolving the host"}
+		f = &failure{Timeout, "while resolving the host"}
 	case ctx.Err() != nil:
-		return nil, &failure{DNSTimeout, ""}
+		f = &failure{DNSTimeout, ""}
+	case f == nil:
+		f = &failure{DNSFailure, err.Error()}
 	}
-	if f := unreached(err, DNSTimeout); f != nil {
-		return nil, f
-	}
-	return nil, &failure{DNSFailure, err.Error()}
+	return nil, f
 }
 
 // lookup returns the addresses of a host, at least one if there is no error.
@@ -226,17 +228,13 @@ func (s *session) connect(at netip.AddrPort, most time.Duration) (net.Conn, erro
 
 // dial opens a connection to a site, which is guarded, or to a proxy.
 func (c *Client) dial(ctx context.Context, address string, most time.Duration, guarded bool) (net.Conn, error) {
-	most = max(most, time.Millisecond)
-	if c.options.Dial == nil {
-		d := &net.Dialer{Timeout: most, KeepAlive: 30 * time.Second, Resolver: c.options.Resolver} // which only pages outlast
-		if guarded {
-			d.Control = c.options.Guard.Control
-		}
-		return c.connect(ctx, d, address)
-	}
-	ctx, cancel := context.WithTimeout(ctx, most)
+	ctx, cancel := context.WithTimeout(ctx, max(most, time.Millisecond))
 	defer cancel()
-	conn, err := await(ctx, func() (net.Conn, error) { return c.options.Dial(ctx, "tcp", address) }, func(conn net.Conn) { conn.Close() })
+	d := &net.Dialer{Resolver: c.options.Resolver}
+	if guarded {
+		d.Control = c.options.Guard.Control
+	}
+	conn, err := c.connect(ctx, d, address)
 	if err != nil || !guarded {
 		return conn, err
 	}
@@ -305,62 +303,55 @@ func (s *session) unconnected(err error) *failure {
 // Late is the cause of a timeout. crypto/tls has no error types for version mismatches, so they
 // are recognized by their text.
 func unreached(err error, late Cause) *failure {
-	var (
-		refused *RefusedError
-		dns     *net.DNSError
-		invalid x509.CertificateInvalidError
-		name    x509.HostnameError
-		issuer  x509.UnknownAuthorityError
-		roots   x509.SystemRootsError
-		verify  *tls.CertificateVerificationError
-		header  tls.RecordHeaderError
-		timeout net.Error
-		op      *net.OpError
-		call    syscall.Errno
-		text    = err.Error()
-		alert   = errors.As(err, &op) && op.Op == "remote error"
-	)
-	switch {
-	case errors.As(err, &refused):
+	if refused, ok := errors.AsType[*RefusedError](err); ok {
 		return &failure{refused.cause(), refused.Error()}
-	case errors.As(err, &dns) && dns.IsNotFound:
-		return &failure{DNSNotFound, ""}
-	case dns != nil && dns.IsTimeout:
-		return &failure{DNSTimeout, ""}
-	case dns != nil && dns.IsTemporary && isSocket(dns.Err):
-		return &failure{DNSFailure, "no name server is reachable: " + dns.Err}
-	case dns != nil && dns.IsTemporary:
-		return &failure{DNSServer, dns.Err}
-	case dns != nil:
-		return &failure{DNSFailure, dns.Err}
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return &failure{ConnectRefused, ""}
-	case errors.Is(err, syscall.ECONNRESET):
-		return &failure{Reset, ""}
-	case errors.As(err, &timeout) && timeout.Timeout():
-		return &failure{late, ""}
-	case errors.As(err, &call) && slices.Contains(noNetwork, call):
-		return &failure{NoNetwork, call.Error()}
-	case errors.As(err, &call):
-		return &failure{ConnectFailed, call.Error()}
-	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return &failure{TLSExpired, invalid.Detail}
-	case errors.As(err, &name):
-		return &failure{TLSName, ""}
-	case errors.As(err, &issuer):
-		return &failure{TLSIssuer, ""}
-	case errors.As(err, &roots):
-		return &failure{TLSRoots, roots.Error()}
-	case errors.As(err, &verify):
-		return &failure{TLSFailure, verify.Err.Error()}
-	case strings.Contains(text, "unsupported protocol version"), strings.Contains(text, "protocol version not supported"):
-		return &failure{TLSVersion, ""}
-	case alert && strings.Contains(text, "no application protocol"):
-		return &failure{TLSProtocol, ""}
-	case alert:
-		return &failure{TLSAlert, strings.TrimPrefix(op.Err.Error(), "tls: ")}
-	case errors.As(err, &header):
-		return &failure{TLSFailure, fmt.Sprintf("the answer is not TLS, it begins with %q", header.RecordHeader[:])}
+	}
+	dns, isDNS := errors.AsType[*net.DNSError](err)
+	if !isDNS {
+		dns = &net.DNSError{}
+	}
+	timeout, isNet := errors.AsType[net.Error](err)
+	call, isCall := errors.AsType[syscall.Errno](err)
+	op, isOp := errors.AsType[*net.OpError](err)
+	invalid, isInvalid := errors.AsType[x509.CertificateInvalidError](err)
+	_, isName := errors.AsType[x509.HostnameError](err)
+	_, isIssuer := errors.AsType[x509.UnknownAuthorityError](err)
+	roots, isRoots := errors.AsType[x509.SystemRootsError](err)
+	_, isVerify := errors.AsType[*tls.CertificateVerificationError](err)
+	header, isHeader := errors.AsType[tls.RecordHeaderError](err)
+	text := err.Error()
+	_, ofVerify, _ := strings.Cut(text, "tls: failed to verify certificate: ")
+	isAlert := isOp && op.Op == "remote error"
+	_, ofAlert, _ := strings.Cut(text, "remote error: tls: ")
+	for _, row := range []struct {
+		is     bool
+		cause  Cause
+		detail string
+	}{
+		{dns.IsNotFound, DNSNotFound, ""},
+		{dns.IsTimeout, DNSTimeout, ""},
+		{dns.IsTemporary && isSocket(dns.Err), DNSFailure, "no name server is reachable: " + dns.Err},
+		{dns.IsTemporary, DNSServer, dns.Err},
+		{isDNS, DNSFailure, dns.Err},
+		{call == syscall.ECONNREFUSED, ConnectRefused, ""},
+		{call == syscall.ECONNRESET, Reset, ""},
+		{isNet && timeout.Timeout(), late, ""},
+		{slices.Contains(noNetwork, call), NoNetwork, call.Error()},
+		{isCall, ConnectFailed, call.Error()},
+		{isInvalid && invalid.Reason == x509.Expired, TLSExpired, invalid.Detail},
+		{isName, TLSName, ""},
+		{isIssuer, TLSIssuer, ""},
+		{isRoots, TLSRoots, roots.Error()},
+		{isVerify, TLSFailure, ofVerify},
+		{strings.Contains(text, "unsupported protocol version"), TLSVersion, ""},
+		{strings.Contains(text, "protocol version not supported"), TLSVersion, ""},
+		{isAlert && ofAlert == "no application protocol", TLSProtocol, ""},
+		{isAlert, TLSAlert, ofAlert},
+		{isHeader, TLSFailure, fmt.Sprintf("the answer is not TLS, it begins with %q", header.RecordHeader[:])},
+	} {
+		if row.is {
+			return &failure{row.cause, row.detail}
+		}
 	}
 	return nil
 }
@@ -444,18 +435,17 @@ func (s *session) sooner(most time.Duration, late Cause) (time.Time, Cause) {
 	return s.until, Timeout
 }
 
-// sealed is a TLS connection that ends only if TLS says so. crypto/tls also returns io.EOF
-// where TCP ends between two records, which anybody on the path can cause: half of a file
-// without a length would pass for all of it (RFC 8446 section 6.1, RFC 9112 section 9.8).
-type sealed struct {
-	*tls.Conn
-	below *watched
+// A checkedConn is a connection whose end is checked: end returns an error instead of io.EOF, nil
+// if that is right.
+type checkedConn struct {
+	net.Conn
+	end func() error
 }
 
-func (s *sealed) Read(p []byte) (int, error) {
-	n, err := s.Conn.Read(p)
-	if errors.Is(err, io.EOF) && s.below.ended {
-		err = io.ErrUnexpectedEOF
+func (c *checkedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if errors.Is(err, io.EOF) {
+		err = cmp.Or(c.end(), err)
 	}
 	return n, err
 }
@@ -492,7 +482,15 @@ func (s *session) secure(conn net.Conn, host, offer string) (net.Conn, *failure)
 	defer s.closing(conn)()
 	err := c.HandshakeContext(s.ctx)
 	if err == nil {
-		return &sealed{c, below}, nil
+		// TLS ends only if TLS says so. crypto/tls also returns io.EOF where TCP ends between two
+		// records, which anybody on the path can cause: half of a file without a length would
+		// pass for all of it (RFC 8446 section 6.1, RFC 9112 section 9.8).
+		return &checkedConn{c, func() error {
+			if below.ended {
+				return io.ErrUnexpectedEOF
+			}
+			return nil
+		}}, nil
 	}
 	f := unreached(err, late)
 	switch {

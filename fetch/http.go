@@ -111,12 +111,12 @@ func (s *session) get(at robots.Origin, target string) (*reply, *failure) {
 	if s.client.options.Transport != nil {
 		return s.transport(at, target)
 	}
-	r, f := s.try(at, target, false)
+	r, f := s.try(at, target, "http/1.1")
 	switch {
 	case f == nil:
 	case at.Scheme() == "https" && (f.cause == TLSProtocol || f == speaksHTTP2):
 		s.release()
-		r, f = s.try(at, target, true)
+		r, f = s.try(at, target, "h2")
 	case at.Scheme() == "http" && s.refused != 0:
 		s.release()
 		r, f = s.forward(at, target)
@@ -125,17 +125,13 @@ func (s *session) get(at robots.Origin, target string) (*reply, *failure) {
 }
 
 // try sends one request over a new connection.
-func (s *session) try(at robots.Origin, target string, http2 bool) (*reply, *failure) {
-	offer := "http/1.1"
-	if http2 {
-		offer = "h2"
-	}
-	conn, f := s.open(at, offer)
+func (s *session) try(at robots.Origin, target, protocol string) (*reply, *failure) {
+	conn, f := s.open(at, protocol)
 	if f != nil {
 		return nil, f
 	}
 	return s.exchange(conn, func(r *reply) *failure {
-		if http2 {
+		if protocol == "h2" {
 			return r.askHTTP2(s.client, at, target)
 		}
 		return r.ask(s.client, at, target, "")

@@ -1,8 +1,7 @@
 package fetch
 
 import (
-	"errors"
-	"strconv"
+	"fmt"
 	"time"
 )
 
@@ -34,11 +33,7 @@ func (o Outcome) String() string { return nameOf(int(o), outcomes[:]) }
 func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
 // UnmarshalText accepts the names that String returns.
-func (o *Outcome) UnmarshalText(text []byte) error {
-	i, err := indexOf("outcome", string(text), outcomes[:])
-	*o = Outcome(i)
-	return err
-}
+func (o *Outcome) UnmarshalText(text []byte) error { return parse(o, "outcome", text, len(outcomes)) }
 
 // A wait is how soon to fetch again after a failure: the first time, doubled up to most.
 type wait struct{ first, most time.Duration }
@@ -220,15 +215,7 @@ func Causes() []Cause {
 func (c Cause) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
 // UnmarshalText accepts the names that String returns.
-func (c *Cause) UnmarshalText(text []byte) error {
-	for i := range causes {
-		if causes[i].name == string(text) {
-			*c = Cause(i)
-			return nil
-		}
-	}
-	return errors.New("unknown cause " + strconv.Quote(string(text)))
-}
+func (c *Cause) UnmarshalText(text []byte) error { return parse(c, "cause", text, len(causes)) }
 
 func nameOf(i int, names []string) string {
 	if i < len(names) {
@@ -237,11 +224,16 @@ func nameOf(i int, names []string) string {
 	return ""
 }
 
-func indexOf(kind, name string, names []string) (int, error) {
-	for i := range names {
-		if names[i] == name {
-			return i, nil
+// parse sets v to the value below n with a name.
+func parse[T interface {
+	~uint8
+	fmt.Stringer
+}](v *T, kind string, name []byte, n int) error {
+	for i := range n {
+		if T(i).String() == string(name) {
+			*v = T(i)
+			return nil
 		}
 	}
-	return 0, errors.New("unknown " + kind + " " + strconv.Quote(name))
+	return fmt.Errorf("unknown %s %q", kind, name)
 }

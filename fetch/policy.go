@@ -47,9 +47,7 @@ func (o OnFailure) MarshalText() ([]byte, error) { return []byte(o.String()), ni
 
 // UnmarshalText accepts the names that String returns.
 func (o *OnFailure) UnmarshalText(text []byte) error {
-	i, err := indexOf("failure policy", string(text), onFailures[:])
-	*o = OnFailure(i)
-	return err
+	return parse(o, "failure policy", text, len(onFailures))
 }
 
 // Rules returns the rules for the crawler with these tokens at the time now. It is
@@ -266,9 +264,10 @@ func (v *judge) apply(r ruling, held *Copy) *robots.Rules {
 
 func (v *judge) state(clause, fact, note string) robots.State {
 	r := v.record
-	s := robots.State{Status: r.Status, Fetched: r.Fetched, NextTry: r.NextTry, Degraded: r.Degraded, Clause: clause, Fact: fact, Note: note}
-	s.FailingSince = r.since()
-	return s
+	return robots.State{
+		Status: r.Status, Fetched: r.Fetched, NextTry: r.NextTry, FailingSince: r.since(), Degraded: r.Degraded,
+		Clause: clause, Fact: fact, Note: note,
+	}
 }
 
 // why returns why robots.txt is unreachable, and since when if the site is the cause.

@@ -115,10 +115,7 @@ func (r *Record) Addr() netip.Addr {
 	if len(r.Hops) == 0 {
 		return netip.Addr{}
 	}
-	at, err := netip.ParseAddrPort(r.Hops[0].Address)
-	if err != nil {
-		return netip.Addr{}
-	}
+	at, _ := netip.ParseAddrPort(r.Hops[0].Address)
 	return at.Addr().Unmap().WithZone("")
 }
 
@@ -199,6 +196,16 @@ func (r *Record) After(held *Record) *Record {
 	wait, _, _ := next.RetryDelay()
 	next.NextTry = r.Fetched.Add(wait)
 	return &next
+}
+
+// finished returns the record of a fetch that ended at a time.
+func (r *Record) finished(at time.Time) *Record {
+	r.Fetched = at
+	if !r.Outcome.Good() {
+		return r.After(nil)
+	}
+	r.Expires = at.Add(r.Lifetime(LifeFloor, LifeCeiling))
+	return r
 }
 
 // good returns the last good response of a record, nil if it has none.

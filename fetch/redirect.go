@@ -90,20 +90,15 @@ func reference(at robots.Origin, target, value string) string {
 
 // withoutDots removes the segments . and .. (RFC 3986 section 5.2.4).
 func withoutDots(path string) string {
+	if strings.HasSuffix(path, "/.") || strings.HasSuffix(path, "/..") {
+		path += "/"
+	}
 	var kept []string
-	segments := strings.Split(path[1:], "/")
-	for i, s := range segments {
-		last := i == len(segments)-1
+	for s := range strings.SplitSeq(path[1:], "/") {
 		switch s {
-		case "..":
-			if len(kept) > 0 {
-				kept = kept[:len(kept)-1]
-			}
-			fallthrough
 		case ".":
-			if last {
-				kept = append(kept, "")
-			}
+		case "..":
+			kept = kept[:max(len(kept)-1, 0)]
 		default:
 			kept = append(kept, s)
 		}

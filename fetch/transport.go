@@ -80,19 +80,15 @@ func (s *session) transport(at robots.Origin, target string) (*reply, *failure) 
 	return r, nil
 }
 
-// requestFor returns a request for a RoundTripper or a proxy.
+// requestFor returns a request for a RoundTripper or the choice of a proxy.
 func (c *Client) requestFor(ctx context.Context, at robots.Origin, target string) *http.Request {
-	_, host, _ := strings.Cut(at.String(), "://")
-	u, err := url.Parse(at.String() + target) //nolint:forbidigo // at and target are canonical; a target that net/url rejects is sent as it is
-	if err != nil {
-		u = &url.URL{Scheme: at.Scheme(), Host: host, Opaque: "//" + host + target}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String()+target, nil)
+	if err != nil { // net/url rejects the target, which is sent as it is
+		req, _ = http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+		req.URL.Opaque = "//" + req.Host + target
 	}
-	return (&http.Request{
-		Method: http.MethodGet, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, URL: u, Host: host,
-		Header: http.Header{
-			"User-Agent": {c.options.UserAgent}, "Accept": {accept}, "Accept-Encoding": {acceptEncoding},
-		},
-	}).WithContext(ctx)
+	req.Header = http.Header{"User-Agent": {c.options.UserAgent}, "Accept": {accept}, "Accept-Encoding": {acceptEncoding}}
+	return req
 }
 
 // drop closes a response that is no longer needed.
@@ -107,12 +103,12 @@ func drop(resp *http.Response) {
 // the connection is closed.
 func (s *session) pump(resp *http.Response, length int64) *limitedConn {
 	ours, theirs := net.Pipe()
-	from := &pumped{Conn: ours}
+	var failed error // written before theirs is closed
 	go func() {
 		defer theirs.Close()
 		defer func() {
 			if p := recover(); p != nil {
-				from.err = fmt.Errorf("panic: %v", p)
+				failed = fmt.Errorf("panic: %v", p)
 			}
 		}()
 		if resp.Body == nil {
@@ -125,24 +121,10 @@ func (s *session) pump(resp *http.Response, length int64) *limitedConn {
 		if f := misplaced(resp.Trailer); err == nil && resp.ProtoMajor > 1 && f != nil {
 			err = f
 		}
-		from.err = err
+		failed = err
 		resp.Body.Close()
 	}()
-	return &limitedConn{Conn: from}
-}
-
-// pumped is an end of a pipe with the reason why the other end was closed.
-type pumped struct {
-	net.Conn
-	err error // written before the other end is closed
-}
-
-func (c *pumped) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	if errors.Is(err, io.EOF) && c.err != nil {
-		err = c.err
-	}
-	return n, err
+	return &limitedConn{Conn: &checkedConn{ours, func() error { return failed }}}
 }
 
 // untransported returns the failure for an error of the caller's RoundTripper. Errors that are
