@@ -38,8 +38,8 @@ crawler may fetch a URL, when, and why. By default the service listens on loopba
 keeps records in one file. Several services on one Redis share records and crawl rates.
 
 Each flag is also an environment variable (ROBOTS_DRAIN_DELAY for --drain-delay) and a key
-of the file given with --config; a flag precedes a variable, that precedes the file.
-Tokens come from --tokens-file or ROBOTS_TOKENS, the password of Redis from
+of the file given with --config. The flag wins over the variable, and the variable over the
+file. Tokens come from --tokens-file or ROBOTS_TOKENS, the password of Redis from
 ` + passwordName + `.
 
 SIGTERM, SIGHUP and an interrupt drain the service: it answers the requests that it has

@@ -41,7 +41,7 @@ func load(t testing.TB, flags, env []string, file string) (*Config, map[string]s
 	return c, origins, set, err
 }
 
-// TestConfigOrder: a flag precedes an environment variable, that precedes the file, and that the default.
+// TestConfigOrder: the flag wins over the variable, the variable over the file, and the file over the default.
 func TestConfigOrder(t *testing.T) {
 	const file = "# settings\nqueue: 1\nhost: [a.example, b.example]\ngrace: 1m\nmemory: 96MiB\nlog-urls: true\nfetches: 9\nstore: redis://h\n"
 	c, origins, set, err := load(t, []string{"queue=3", "host=c.example", "host=d.example"}, []string{"ROBOTS_QUEUE=2", "ROBOTS_GRACE=2m", "ROBOTS_KEEP_ONCE=36h", "ROBOTS_CORS=https://a.example, https://b.example", "ROBOTS_TOKENS=my secret"}, file)
