@@ -33,10 +33,8 @@ type decision struct {
 	within   time.Duration
 	lifetime time.Duration
 
-	now     time.Time // of the server, as far as it is known
-	gone    string    // a worker that is gone and whose permit is in the way, "" for none
-	goneFor time.Duration
-	lost    bool // a reply was lost, so the server might know the permit
+	now  time.Time // of the server, as far as it is known
+	lost bool      // a reply was lost, so the server might know the permit
 
 	// The outcome.
 	decided bool
@@ -60,9 +58,9 @@ func (l *Limiter) newDecision(r pace.Request, mode byte, within time.Duration) *
 // maxBatch is how many origins a script takes at most on one server.
 const maxBatch = 64
 
-// attempts bounds how often a decision is made again: its clock was set, it is outside the
-// spans, a permit in its way belongs to a worker that is gone.
-const attempts = 6
+// attempts bounds how often a decision is made again: its clock was set, or it is outside the
+// spans.
+const attempts = 5
 
 // decide makes decisions. On a cluster each is a call, on one server many are.
 func (l *Limiter) decide(ctx context.Context, all ...*decision) {
@@ -86,26 +84,39 @@ func (l *Limiter) decide(ctx context.Context, all ...*decision) {
 
 var errUnstable = errors.New("the clock or the memory of the server changes all the time")
 
-func (l *Limiter) decideOnce(ctx context.Context, open []*decision) {
+func (d *decision) site() robots.Origin { return d.request.Origin }
+
+// An item is what a script does with one origin.
+type item interface {
+	*decision | release
+	site() robots.Origin
+	appendTo(b []byte, l *Limiter, n *node) []byte
+}
+
+// batch returns calls for items: on a cluster one for each, on one server one for many. Each begins
+// with the same bytes.
+func batch[T item](l *Limiter, list []T, same ...byte) (calls []call, batches [][]T) {
 	size := maxBatch
 	if l.nodes.cluster() {
 		size = 1
 	}
-	settings := l.settings()
-	var calls []call
-	var batches [][]*decision
-	for batch := range slices.Chunk(open, size) {
-		slot := l.nodes.slot(batch[0].request.Origin.String())
+	for batch := range slices.Chunk(list, size) {
+		slot := l.nodes.slot(batch[0].site().String())
 		n := l.nodes.node(slot)
-		arg := appendDoubles(n.head(settings.MaxBackOff), micros(settings.Concurrency), microsOf(workerTimeout()))
-		keys := make([]string, len(batch))
-		for i, d := range batch {
-			if d.now.IsZero() {
-				d.now = n.estimate()
-			}
-			keys[i], arg = stateKey(l.options.Prefix, d.request.Origin.String()), d.appendTo(arg)
+		arg, keys := append(l.nodes.head(n), same...), make([]string, len(batch))
+		for i, t := range batch {
+			keys[i], arg = l.nodes.stateKey(t.site().String()), t.appendTo(arg, l, n)
 		}
 		calls, batches = append(calls, call{slot, keys, []string{string(arg)}}), append(batches, batch)
+	}
+	return calls, batches
+}
+
+func (l *Limiter) decideOnce(ctx context.Context, open []*decision) {
+	calls, batches := batch(l, open, appendDoubles(nil, micros(l.settings().Concurrency), microsOf(workerTimeout()))...)
+	for k := range calls {
+		gone := l.parts[l.nodes.part(calls[k].slot)].gone.Load()
+		calls[k].args = append(calls[k].args, gone.list, string(appendDoubles(nil, microsUp(passed(gone.at)))))
 	}
 	for k, r := range l.run(ctx, acquireScript, calls) {
 		answers, ok := parseAnswers(r.text, len(batches[k]))
@@ -121,23 +132,11 @@ func (l *Limiter) decideOnce(ctx context.Context, open []*decision) {
 				d.now, d.lost = timeAt(r.now), true
 			case answers[i].code == codeOutside:
 				d.now = timeAt(r.now)
-			case answers[i].code == codeRefused && d.findsGone(answers[i].doubted, l.part(d.request.Origin)):
 			default:
 				d.permit, d.sent, d.decided = d.result(answers[i], r.reading), r.sent, true
 			}
 		}
 	}
-}
-
-// findsGone reports whether the decision is to be made again, since the worker whose permit is
-// in the way is gone.
-func (d *decision) findsGone(worker string, p *part) bool {
-	since, is := p.goneSince(worker)
-	if !is || d.gone == worker {
-		return false
-	}
-	d.gone, d.goneFor = worker, passed(since)
-	return true
 }
 
 // result returns a permit, or a refusal. The reasons are found in the server's time, by which
@@ -176,17 +175,16 @@ const (
 )
 
 // appendTo encodes the decision for acquire.lua.
-func (d *decision) appendTo(b []byte) []byte {
+func (d *decision) appendTo(b []byte, _ *Limiter, n *node) []byte {
+	if d.now.IsZero() {
+		d.now = n.estimate()
+	}
 	interval, steady := d.request.Schedule.Steady()
-	within, gone, goneFor := max(d.within, 0), d.gone, d.goneFor
+	within := max(d.within, 0)
 	if !steady {
 		within = min(within, farthest)
 	}
-	if gone == "" {
-		gone, goneFor = noWorker, -time.Second
-	}
-	b = append(append(append(b, d.id[:]...), d.mode), gone...)
-	b = appendDoubles(b, math.Floor(microsOf(goneFor)), math.Floor(microsOf(within)))
+	b = appendDoubles(append(append(b, d.id[:]...), d.mode), math.Floor(microsOf(within)))
 	b = binary.LittleEndian.AppendUint32(b, uint32(min(d.lifetime.Milliseconds(), math.MaxUint32)))
 	b = appendDoubles(b, microsUp(d.request.Schedule.Slowest()))
 	at := len(b)
@@ -211,10 +209,9 @@ func (d *decision) appendTo(b []byte) []byte {
 
 // answer is what acquire.lua returns of an origin. Times are the server's.
 type answer struct {
-	code    byte
-	start   micros // of a permit
-	state   pace.State
-	doubted string // a worker that might be gone and whose permit is in the way, noWorker for none
+	code  byte
+	start micros // of a permit
+	state pace.State
 }
 
 const (
@@ -222,7 +219,7 @@ const (
 	codeRefused = 'R'
 	codeOutside = 'O' // the server's time is outside the spans
 
-	answerSize = 33
+	answerSize = 28
 )
 
 func parseAnswers(text string, n int) (answers []answer, ok bool) {
@@ -234,7 +231,6 @@ func parseAnswers(text string, n int) (answers []answer, ok bool) {
 		var last, notBefore micros
 		tail, _ := readDoubles(text[1:answerSize], &a.start, &last, &notBefore)
 		a.state = pace.State{Last: timeAt(last), NotBefore: timeAt(notBefore), BackOff: binary.LittleEndian.Uint16([]byte(tail)), Busy: tail[2] == 1}
-		a.doubted = tail[3:]
 		if a.code != codeGranted && a.code != codeRefused && a.code != codeOutside {
 			return nil, false
 		}
@@ -249,9 +245,6 @@ type permitID [8]byte
 
 const sharedMark = 255
 
-// noWorker is the id of no worker.
-const noWorker = "\x00\x00\x00\x00\x00"
-
 // String returns the id in hexadecimal digits.
 func (id permitID) String() string { return hex.EncodeToString(id[:]) }
 
@@ -265,7 +258,13 @@ func parseID(s string) (id permitID, err error) {
 // Try releases what is done, then looks at all sites and acquires the first k that are ready.
 func (l *Limiter) Try(ctx context.Context, rs []pace.Request, k int) ([]pace.Permit, error) {
 	asked := clock()
-	l.releaseDone(ctx, rs)
+	var done []release
+	for i := range rs {
+		if r, err := l.newRelease(rs[i].Done, rs[i].Result); err == nil {
+			done = append(done, r)
+		}
+	}
+	_ = l.release(ctx, done...) // what cannot be sent is queued
 	permits := make([]pace.Permit, len(rs))
 	if err := l.stopped(ctx); err != nil {
 		return nil, fmt.Errorf("acquiring %d sites: %w", len(rs), err)
@@ -329,7 +328,9 @@ func (l *Limiter) Try(ctx context.Context, rs []pace.Request, k int) ([]pace.Per
 func (l *Limiter) tried(d *decision) pace.Permit {
 	switch {
 	case d.err == nil:
-		l.keep(d)
+		if d.permit.OK() && d.request.Lifetime == 0 {
+			l.held.Store(d.permit.ID, &heldPermit{confirmed: d.sent})
+		}
 		return d.permit
 	case script.KindOf(d.err) == script.Full:
 		return refuse(d.request, pace.CauseFull, clock().Add(jittered(retryEvery)))

@@ -4,30 +4,28 @@
 -- after its start a permit of a worker that is gone ends. Then of each origin: the id of the
 -- permit in 8 bytes, whose first 5 are its worker's, or which begins with 255 if it belongs to no
 -- process; a byte, 0 to look, 1 to write too that an unknown origin counts as requested now, 2
--- to acquire a permit, 3 to move the start of one that has started no request, 4 of one that has; 5
--- bytes of a worker that is gone; doubles: for how long, below 0 for no worker, and in how long
--- the start may be at the latest; the lifetime in 4 bytes, in milliseconds; a double: the
--- slowest interval; the number of spans in 2 bytes; doubles: the beginning of the first span,
--- and of each its end and its interval, below 0 while the site is closed.
+-- to acquire a permit, 3 to move the start of one that has started no request, 4 of one that has;
+-- doubles: in how long the start may be at the latest; the lifetime in 4 bytes, in milliseconds;
+-- a double: the slowest interval; the number of spans in 2 bytes; doubles: the beginning of the
+-- first span, and of each its end and its interval, below 0 while the site is closed. ARGV[2]: of
+-- each worker that was gone the id and a double, for how long; ARGV[3]: how long ago that was.
 --
 -- The reply is the time and the server. Then of each origin: G granted, R refused, O if the
 -- time is outside the spans; the start, the end of the last response, the end of a Retry-After;
--- the back-off; 1 if too many permits are acquired; the worker of such a permit if it might be
--- gone, else zeros.
+-- the back-off; 1 if too many permits are acquired.
 local concurrency, timeout
 concurrency, timeout, n = unpick('<dd', arg, n)
-local no_worker = '\0\0\0\0\0'
+local gone, gone_ago = ARGV[2], unpick('<d', ARGV[3])
 local answers = {pack('<dc8', now, server)}
 for k, key in ipairs(KEYS) do
-  local id, mode, gone, gone_for, within, lifetime, interval, spans, from
-  id, mode, gone, gone_for, within, lifetime, interval, spans, from, n = unpick('<c8Bc5ddI4dHd', arg, n)
-  site(key, gone, gone_for, timeout)
-  local others, doubted, mine = none, no_worker, mode <= 2
+  local id, mode, within, lifetime, interval, spans, from
+  id, mode, within, lifetime, interval, spans, from, n = unpick('<c8BdI4dHd', arg, n)
+  site(key, timeout, gone, gone_ago)
+  local others, mine = none, mode <= 2
   if permits ~= none then others = {} end
   for _, p in ipairs(permits) do
     if p.id ~= id then
       others[#others + 1] = p
-      doubted = p.doubted or doubted
     else
       mine = true
       if last == p.start and (mode == 2 or mode == 3) then last = before(p) end
@@ -68,6 +66,6 @@ for k, key in ipairs(KEYS) do
     permits, last, slowest = others, max(last, start), interval
   end
   if code == 'G' or mode >= 1 and not known then write(key) end
-  answers[k + 1] = pack('<c1dddHBc5', code, start or to, before, retry, factor, busy and 1 or 0, doubted)
+  answers[k + 1] = pack('<c1dddHB', code, start or to, before, retry, factor, busy and 1 or 0)
 end
 return table.concat(answers)

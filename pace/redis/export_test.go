@@ -32,7 +32,7 @@ func Steady(t testing.TB, interval time.Duration) *pace.Schedule {
 }
 
 // StateKey returns the key of an origin or address.
-var StateKey = stateKey
+func StateKey(prefix, of string) string { return (&nodes{prefix: prefix}).stateKey(of) }
 
 // Startable is for how long a permit is usable without a look at the server.
 const Startable = startable

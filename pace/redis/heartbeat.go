@@ -22,16 +22,14 @@ func workerTimeout() time.Duration { return 3 * heartbeatEvery }
 
 // A part is a range of slots with its own list of workers.
 type part struct {
-	answered atomic.Pointer[time.Time]            // when the last heartbeat that was answered was sent
-	gone     atomic.Pointer[map[string]time.Time] // since when, by the id of the worker
+	answered atomic.Pointer[time.Time] // when the last heartbeat that was answered was sent
+	gone     atomic.Pointer[goneWorkers]
 }
 
-// goneSince returns since when a worker is gone.
-func (p *part) goneSince(worker string) (since time.Time, is bool) {
-	if gone := p.gone.Load(); gone != nil {
-		since, is = (*gone)[worker]
-	}
-	return since, is
+// goneWorkers are those that are gone, each with 5 bytes and a double, for how long.
+type goneWorkers struct {
+	list string
+	at   time.Time // when that was so
 }
 
 // ago returns how long ago the last heartbeat that was answered was sent.
@@ -43,12 +41,12 @@ func (p *part) ago(now time.Time) (ago time.Duration, any bool) {
 }
 
 // fleetKey returns the key of a part that is of the fleet: fleet, workers, log, or a worker's.
-func fleetKey(prefix string, part int, name string) string {
-	return prefix + ":{" + partTags[part] + "}:" + name
+func (ns *nodes) fleetKey(part int, name string) string {
+	return ns.prefix + ":{" + partTags[part] + "}:" + name
 }
 
-func workerKey(prefix string, part int, worker string) string {
-	return fleetKey(prefix, part, "worker:"+hex.EncodeToString([]byte(worker)))
+func (ns *nodes) workerKey(part int, worker string) string {
+	return ns.fleetKey(part, "worker:"+hex.EncodeToString([]byte(worker)))
 }
 
 // join joins the fleet, if a server answers. The error is that the user lacks a right, or that
@@ -71,8 +69,8 @@ func (l *Limiter) heartbeat(ctx context.Context) (failed error) {
 	calls := make([]call, len(l.parts))
 	for i := range l.parts {
 		ago, _ := l.parts[i].ago(sent)
-		calls[i] = l.nodes.configCall(l.options.Prefix, i, best)
-		calls[i].keys = append(calls[i].keys, fleetKey(l.options.Prefix, i, "workers"), workerKey(l.options.Prefix, i, string(l.worker[:])))
+		calls[i] = l.nodes.configCall(i, best)
+		calls[i].keys = append(calls[i].keys, l.nodes.fleetKey(i, "workers"), l.nodes.workerKey(i, string(l.worker[:])))
 		calls[i].args = append(calls[i].args, string(l.worker[:]), string(appendDoubles(nil, microsUp(workerTimeout()), microsUp(keep), microsOf(ago))), about)
 	}
 	// While the process stood still other workers might have ended its permits.
@@ -86,11 +84,12 @@ func (l *Limiter) heartbeat(ctx context.Context) (failed error) {
 			continue
 		}
 		best, answered = max(best, text), true
-		l.parts[i].note(gone, r)
+		l.parts[i].gone.Store(&goneWorkers{gone, r.received})
+		l.parts[i].answered.Store(&r.sent)
 	}
 	if failed == nil {
 		if known && silent > workerTimeout() && l.DownSince().IsZero() {
-			l.observe(pace.Event{Kind: pace.EventReplaced})
+			l.options.Observe(pace.Event{Kind: pace.EventReplaced})
 		}
 		l.goUp()
 	}
@@ -101,8 +100,8 @@ func (l *Limiter) heartbeat(ctx context.Context) (failed error) {
 }
 
 // configCall returns a call of heartbeat.lua that passes on a configuration in a part.
-func (ns *nodes) configCall(prefix string, part int, text string) call {
-	return call{ns.slot(partTags[part]), []string{fleetKey(prefix, part, "fleet")}, []string{text}}
+func (ns *nodes) configCall(part int, text string) call {
+	return call{ns.slot(partTags[part]), []string{ns.fleetKey(part, "fleet")}, []string{text}}
 }
 
 // config returns the configuration in the reply of heartbeat.lua, and what follows it.
@@ -116,19 +115,6 @@ func (r *reply) config() (text, rest string, err error) {
 		return "", "", script.ErrReply
 	}
 	return rest[:int(size)], rest[int(size):], nil
-}
-
-// note notes a reply to a heartbeat, and the workers that are gone.
-func (p *part) note(list string, r reply) {
-	gone := map[string]time.Time{}
-	for len(list) >= 13 {
-		var late micros
-		worker := list[:5]
-		list, _ = readDoubles(list[5:], &late)
-		gone[worker] = r.received.Add(-time.Duration(late * 1e3))
-	}
-	p.gone.Store(&gone)
-	p.answered.Store(&r.sent)
 }
 
 // adopt takes over the configuration of the fleet.
@@ -145,10 +131,10 @@ func (l *Limiter) adopt(text string) {
 		if e.Err == ErrDrained { //nolint:errorlint // it is that of configOf itself
 			e.Err = nil
 		}
-		l.observe(e)
+		l.options.Observe(e)
 		l.queues.WakeAll()
 	case before.stop != nil && after.stop == nil:
-		l.observe(pace.Event{Kind: pace.EventResumed})
+		l.options.Observe(pace.Event{Kind: pace.EventResumed})
 	}
 }
 

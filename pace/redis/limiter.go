@@ -11,7 +11,6 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/internal/script"
 	"github.com/robotskit/robots/pace"
 	"github.com/robotskit/robots/pace/internal/queue"
@@ -33,6 +32,7 @@ type Limiter struct {
 	parts   []part
 	config  atomic.Pointer[config]
 	queues  queue.Queues
+	held    sync.Map // of *heldPermit, by the id of the permit
 
 	worker   [5]byte
 	acquired atomic.Uint64 // permits of this worker
@@ -41,9 +41,8 @@ type Limiter struct {
 	counted  time.Time // when that was
 
 	mu      sync.Mutex // of the fields below
-	held    map[string]*heldPermit
-	down    time.Time // since when some server is unreachable, zero if all answer
-	renewed time.Time // when the last memory loss was reported
+	down    time.Time  // since when some server is unreachable, zero if all answer
+	renewed time.Time  // when the last memory loss was reported
 	running sync.WaitGroup
 
 	closing context.Context
@@ -64,11 +63,13 @@ func New(client rueidis.Client, o Options) (*Limiter, error) {
 	}
 	o.asked = asked.Options
 	l := &Limiter{
-		client: client, options: o, nodes: newNodes(client),
-		held: map[string]*heldPermit{},
+		client: client, options: o, nodes: newNodes(client, o.Prefix, o.MaxBackOff),
 	}
 	l.pending.wake = make(chan struct{}, 1)
 	l.parts = make([]part, l.nodes.parts())
+	for i := range l.parts {
+		l.parts[i].gone.Store(&goneWorkers{at: clock()})
+	}
 	binary.BigEndian.PutUint32(l.worker[1:], rand.Uint32())
 	l.worker[0] = byte(1 + rand.N(sharedMark-1))
 	l.acquired.Store(rand.Uint64())
@@ -93,10 +94,6 @@ func (l *Limiter) Close() error {
 // settings are those of the fleet, as far as they are known.
 func (l *Limiter) settings() *pace.Options { return &l.config.Load().settings }
 
-func (l *Limiter) part(o robots.Origin) *part { return &l.parts[l.nodes.part(o.String())] }
-
-func (l *Limiter) observe(e pace.Event) { l.options.Observe(e) }
-
 // stopped returns why this worker acquires no permits, nil if it does.
 func (l *Limiter) stopped(ctx context.Context) error {
 	if deadline, ok := ctx.Deadline(); ok && !clock().Before(deadline) {
@@ -117,31 +114,27 @@ func (l *Limiter) stopped(ctx context.Context) error {
 // drained it or because its options are not the fleet's.
 func (l *Limiter) Drained() bool { return l.config.Load().stop != nil }
 
-// run runs a script, and notes which servers have lost their memory.
+// run runs a script, and notes which servers are others than before, or have their clock set.
 func (l *Limiter) run(ctx context.Context, s *script.Script, calls []call) []reply {
-	replies := l.nodes.run(ctx, s, calls)
+	replies, renewed := l.nodes.run(ctx, s, calls), false
 	for i := range replies {
-		if r := &replies[i]; r.changed || r.stepped {
-			l.renew(r.changed)
+		if renewed = renewed || replies[i].changed || replies[i].stepped; replies[i].changed {
+			l.pending.sendAgain()
 		}
 	}
-	return replies
-}
-
-// renew notes that a server is another one than before, or that its clock was set.
-func (l *Limiter) renew(changed bool) {
+	if !renewed {
+		return replies
+	}
 	l.mu.Lock()
 	report := l.renewed.IsZero() || passed(l.renewed) > heartbeatEvery
 	if report {
 		l.renewed = clock()
 	}
 	l.mu.Unlock()
-	if changed {
-		l.pending.sendAgain()
-	}
 	if report {
-		l.observe(pace.Event{Kind: pace.EventRenewed})
+		l.options.Observe(pace.Event{Kind: pace.EventRenewed})
 	}
+	return replies
 }
 
 // goDown notes that a server is unreachable, or takes no writes.
@@ -156,7 +149,7 @@ func (l *Limiter) goDown(err error) {
 	}
 	l.mu.Unlock()
 	if was.IsZero() {
-		l.observe(pace.Event{Kind: pace.EventDown, Err: err})
+		l.options.Observe(pace.Event{Kind: pace.EventDown, Err: err})
 		queue.Notify(l.pending.wake)
 	}
 }
@@ -168,7 +161,7 @@ func (l *Limiter) goUp() {
 	l.down = time.Time{}
 	l.mu.Unlock()
 	if !was.IsZero() {
-		l.observe(pace.Event{Kind: pace.EventUp, Took: passed(was)})
+		l.options.Observe(pace.Event{Kind: pace.EventUp, Took: passed(was)})
 	}
 }
 
@@ -198,54 +191,31 @@ type heldPermit struct {
 	started   time.Time // the last start of a request, zero for none
 }
 
-// keep notes a permit that was acquired.
-func (l *Limiter) keep(d *decision) {
-	if !d.permit.OK() || d.request.Lifetime > 0 {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.held[d.permit.ID] = &heldPermit{confirmed: d.sent}
-}
-
-func (l *Limiter) dropHeld(id string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.held, id)
-}
-
+// heldPermit returns what this process knows of a permit.
 func (l *Limiter) heldPermit(id string) *heldPermit {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	h := l.held[id]
-	if h == nil {
-		h = &heldPermit{}
-		l.held[id] = h
-	}
-	return h
+	h, _ := l.held.LoadOrStore(id, &heldPermit{})
+	return h.(*heldPermit)
 }
 
-// loop sends heartbeats and what is pending.
+// loop sends heartbeats, and after each what is pending. A heartbeat is early while a server is
+// unreachable or something is pending.
 func (l *Limiter) loop() {
 	t := time.NewTimer(jittered(earlyHeartbeat))
 	defer t.Stop()
-	soon := true // the timer is set to an early heartbeat
+	early := true
 	for {
 		select {
 		case <-t.C:
 			every := heartbeatEvery
-			if l.heartbeat(l.closing) != nil {
+			if early = l.heartbeat(l.closing) != nil; early {
 				every = min(every, earlyHeartbeat)
 			}
-			soon = every == earlyHeartbeat
 			t.Reset(jittered(every))
+			l.sendPending(l.closing)
 		case <-l.pending.wake:
-			if !l.DownSince().IsZero() { // what is pending is sent after the next heartbeat
-				if !soon {
-					soon = true
-					t.Reset(jittered(earlyHeartbeat))
-				}
-				continue
+			if !early {
+				early = true
+				t.Reset(jittered(min(earlyHeartbeat, heartbeatEvery)))
 			}
 		case <-l.closing.Done():
 			ctx, cancel := context.WithTimeout(context.Background(), callLimit)
@@ -254,7 +224,6 @@ func (l *Limiter) loop() {
 			_ = l.heartbeat(ctx) // which reports that the worker has left
 			return
 		}
-		l.sendPending(l.closing)
 	}
 }
 

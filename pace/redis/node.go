@@ -101,7 +101,7 @@ func slotOf(tag string) int {
 }
 
 // stateKey returns the key of an origin or an address.
-func stateKey(prefix, of string) string { return prefix + ":{" + of + "}:pace" }
+func (ns *nodes) stateKey(of string) string { return ns.prefix + ":{" + of + "}:pace" }
 
 // A node is a server since its last restart or failover.
 type node struct {
@@ -166,14 +166,14 @@ func (r reading) step(old reading) micros {
 const noServer = "\x00\x00\x00\x00\x00\x00\x00\x00"
 
 // head returns what state.lua reads; n is nil for an unknown server.
-func (n *node) head(backOff time.Duration) []byte {
+func (ns *nodes) head(n *node) []byte {
 	id, noticed, step := noServer, 0.0, 0.0
 	if n != nil {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		id, noticed, step = n.id, n.noticed, n.step
 	}
-	return appendDoubles([]byte(id), noticed, step, microsOf(startable), microsUp(backOff))
+	return appendDoubles([]byte(id), noticed, step, microsOf(startable), microsUp(ns.backOff))
 }
 
 // estimate returns the time of the node's clock, this machine's if it is unknown.
@@ -195,19 +195,22 @@ func (n *node) stepped() bool {
 
 // nodes are the servers of a client.
 type nodes struct {
-	client rueidis.Client
+	client  rueidis.Client
+	prefix  string        // of keys
+	backOff time.Duration // how long after the last overload a back-off is deleted
+
 	bySlot []atomic.Pointer[node] // of one server a single element
 
 	mu   sync.Mutex
 	byID map[string]*node
 }
 
-func newNodes(client rueidis.Client) *nodes {
+func newNodes(client rueidis.Client, prefix string, backOff time.Duration) *nodes {
 	n := 1
 	if client.Mode() == rueidis.ClientModeCluster {
 		n = slots
 	}
-	return &nodes{client: client, bySlot: make([]atomic.Pointer[node], n), byID: map[string]*node{}}
+	return &nodes{client: client, prefix: prefix, backOff: backOff, bySlot: make([]atomic.Pointer[node], n), byID: map[string]*node{}}
 }
 
 func (ns *nodes) cluster() bool { return len(ns.bySlot) > 1 }
@@ -223,7 +226,7 @@ func (ns *nodes) slot(of string) int {
 	return slotOf(of)
 }
 
-func (ns *nodes) part(of string) int { return ns.slot(of) * parts / slots }
+func (ns *nodes) part(slot int) int { return slot * parts / slots }
 
 // node returns the node that answered last for a slot, nil if it is unknown.
 func (ns *nodes) node(slot int) *node { return ns.bySlot[slot].Load() }
@@ -267,6 +270,14 @@ type call struct {
 	slot int
 	keys []string
 	args []string
+}
+
+// call returns a call about an origin or an address. What state.lua reads is completed by more, and
+// followed by further arguments.
+func (ns *nodes) call(of string, more []byte, further ...string) call {
+	slot := ns.slot(of)
+	arg := append(ns.head(ns.node(slot)), more...)
+	return call{slot, []string{ns.stateKey(of)}, append([]string{string(arg)}, further...)}
 }
 
 // errNotAsked is the error of calls that are not made, since an earlier one has failed.

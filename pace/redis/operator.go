@@ -30,7 +30,6 @@ import (
 // workers pass it on; they adopt it with their next heartbeat, within 7 s.
 type Operator struct {
 	client rueidis.Client
-	prefix string
 	who    string
 	nodes  *nodes
 }
@@ -43,7 +42,7 @@ func NewOperator(client rueidis.Client, prefix, who string) (*Operator, error) {
 		return nil, err
 	}
 	// The first space ends the name.
-	return &Operator{client: client, prefix: prefix, who: strings.Join(strings.Fields(who), "_"), nodes: newNodes(client)}, nil
+	return &Operator{client: client, who: strings.Join(strings.Fields(who), "_"), nodes: newNodes(client, prefix, 24*time.Hour)}, nil
 }
 
 // A PartError reports that a part of the keys is unreachable.
@@ -117,7 +116,7 @@ func (o *Operator) eachPart(ctx context.Context, f func(ctx context.Context, par
 func (o *Operator) passOn(ctx context.Context, text string) (best string, have []string, now micros, err error) {
 	calls, failed := make([]call, o.nodes.parts()), make([]error, o.nodes.parts())
 	for part := range calls {
-		calls[part] = o.nodes.configCall(o.prefix, part, text)
+		calls[part] = o.nodes.configCall(part, text)
 	}
 	for part, r := range o.nodes.run(ctx, heartbeatScript, calls) {
 		text, _, err := r.config()
@@ -227,7 +226,7 @@ func (o *Operator) Workers(ctx context.Context) (list []Worker, at time.Time, er
 
 // workersOf returns the last heartbeats of the workers in a part, and what they report.
 func (o *Operator) workersOf(ctx context.Context, part int) (scores []rueidis.ZScore, abouts []string, err error) {
-	key := fleetKey(o.prefix, part, "workers")
+	key := o.nodes.fleetKey(part, "workers")
 	scores, err = o.client.Do(ctx, o.client.B().Zrange().Key(key).Min("0").Max("-1").Withscores().Build()).AsZScores()
 	if script.Says(err, "WRONGTYPE") { // which the next heartbeat fixes
 		return nil, nil, nil
@@ -237,7 +236,7 @@ func (o *Operator) workersOf(ctx context.Context, part int) (scores []rueidis.ZS
 	}
 	var keys []string
 	for _, s := range scores {
-		keys = append(keys, workerKey(o.prefix, part, s.Member))
+		keys = append(keys, o.nodes.workerKey(part, s.Member))
 	}
 	abouts, err = o.client.Do(ctx, o.client.B().Mget().Key(keys...).Build()).AsStrSlice()
 	return scores, abouts, err
@@ -309,8 +308,7 @@ type SitePermit struct {
 // Site returns what is known of an origin.
 func (o *Operator) Site(ctx context.Context, origin robots.Origin) (s Site, err error) {
 	c, _ := o.Config(ctx) // without it one request at a time is assumed
-	slot := o.nodes.slot(origin.String())
-	r := o.nodes.run(ctx, showScript, []call{{slot, []string{stateKey(o.prefix, origin.String())}, []string{string(o.nodes.node(slot).head(backOffHeld))}}})[0]
+	r := o.nodes.run(ctx, showScript, []call{o.nodes.call(origin.String(), nil)})[0]
 	const head, row = 27, 24
 	switch {
 	case r.err != nil:
@@ -336,9 +334,6 @@ func (o *Operator) Site(ctx context.Context, origin robots.Origin) (s Site, err 
 	return s, nil
 }
 
-// backOffHeld is how long after an overload an operator sees a back-off.
-const backOffHeld = 24 * time.Hour
-
 // An Address is what the fleet knows of an IP address.
 type Address struct {
 	At    time.Time // of the server, when it looked
@@ -348,10 +343,8 @@ type Address struct {
 
 // Address returns what is known of an address.
 func (o *Operator) Address(ctx context.Context, addr netip.Addr) (a Address, err error) {
-	name := addr.Unmap().WithZone("").String()
-	slot := o.nodes.slot(name)
-	arg := appendDoubles(append(o.nodes.node(slot).head(backOffHeld), 0), 1, 1, 0, -1)
-	r := o.nodes.run(ctx, addressScript, []call{{slot, []string{stateKey(o.prefix, name)}, []string{string(arg)}}})[0]
+	more := appendDoubles([]byte{0}, 1, 1, 0, -1)
+	r := o.nodes.run(ctx, addressScript, []call{o.nodes.call(addr.Unmap().WithZone("").String(), more)})[0]
 	var in, since, page, fetch micros
 	rest, ok := readDoubles(r.text, &in, &since)
 	switch {
@@ -425,9 +418,8 @@ func (o *Operator) Held(ctx context.Context) (list []Held, err error) {
 // Forget deletes the Retry-After and the back-off of an origin. Its interval, its permits and
 // a Hold stay. The caller notes it.
 func (o *Operator) Forget(ctx context.Context, origin robots.Origin) error {
-	slot := o.nodes.slot(origin.String())
-	arg := append(appendDoubles(append(o.nodes.node(slot).head(backOffHeld), make([]byte, len(permitID{}))...), 0, 0), resultForget)
-	return o.nodes.run(ctx, releaseScript, []call{{slot, []string{stateKey(o.prefix, origin.String())}, []string{string(arg), "1"}}})[0].err
+	more := append(appendDoubles(make([]byte, len(permitID{})), 0, 0), resultForget)
+	return o.nodes.run(ctx, releaseScript, []call{o.nodes.call(origin.String(), more, "1")})[0].err
 }
 
 // A LogEntry is one change that an operator made.
@@ -450,7 +442,7 @@ func (o *Operator) note(ctx context.Context, what string) error {
 	args := []string{text[:min(len(text), maxEntry)], strconv.Itoa(maxLog)}
 	var failed []error
 	for part := range o.nodes.parts() {
-		err := o.nodes.run(ctx, logScript, []call{{o.nodes.slot(partTags[part]), []string{fleetKey(o.prefix, part, "log")}, args}})[0].err
+		err := o.nodes.run(ctx, logScript, []call{{o.nodes.slot(partTags[part]), []string{o.nodes.fleetKey(part, "log")}, args}})[0].err
 		if err == nil {
 			return nil
 		}
@@ -463,7 +455,7 @@ func (o *Operator) note(ctx context.Context, what string) error {
 func (o *Operator) Log(ctx context.Context, n int) (list []LogEntry, err error) {
 	last := strconv.Itoa(min(max(n, 1), maxLog) - 1)
 	err = o.eachPart(ctx, func(ctx context.Context, part int) (func(), error) {
-		key := fleetKey(o.prefix, part, "log")
+		key := o.nodes.fleetKey(part, "log")
 		rows, err := o.client.Do(ctx, o.client.B().Zrange().Key(key).Min("0").Max(last).Rev().Withscores().Build()).AsZScores()
 		return func() {
 			for _, r := range rows {

@@ -32,8 +32,10 @@ const (
 	resultForget = 8 // Retry-After and back-off are deleted
 )
 
+func (r release) site() robots.Origin { return r.origin }
+
 // appendTo encodes a release for release.lua.
-func (r release) appendTo(b []byte, maxRetryAfter time.Duration) []byte {
+func (r release) appendTo(b []byte, l *Limiter, _ *node) []byte {
 	result := byte(resultNone)
 	switch {
 	case r.result.Unused:
@@ -46,7 +48,7 @@ func (r release) appendTo(b []byte, maxRetryAfter time.Duration) []byte {
 	if r.again {
 		result += resultAgain
 	}
-	b = appendDoubles(append(b, r.id[:]...), microsUp(passed(r.ended)), microsUp(min(r.result.RetryAfter, maxRetryAfter)))
+	b = appendDoubles(append(b, r.id[:]...), microsUp(passed(r.ended)), microsUp(min(r.result.RetryAfter, l.options.MaxRetryAfter)))
 	return append(b, result)
 }
 
@@ -56,77 +58,47 @@ func (l *Limiter) Release(ctx context.Context, p pace.Permit, r pace.Result) err
 	if !p.OK() {
 		return nil
 	}
-	id, err := parseID(p.ID)
+	end, err := l.newRelease(p, r)
 	if err != nil {
 		return err
 	}
-	l.dropHeld(p.ID)
-	err = l.send(context.WithoutCancel(ctx), release{origin: p.Origin, id: id, result: r, ended: clock()})
-	if l.closing.Err() == nil {
-		err = nil // it is queued
-	}
-	l.released(p, r, err)
-	return err
+	return l.release(ctx, end)
 }
 
-func (l *Limiter) released(p pace.Permit, r pace.Result, err error) {
-	kind := pace.EventReleased
-	if err != nil {
-		kind = pace.EventUnreleased
-	}
-	l.observe(pace.Event{Kind: kind, Origin: p.Origin, Result: r, Err: err})
-	if r.Unused {
-		l.queues.Wake(p.Origin)
-	}
+// newRelease returns the release of a permit. The error is that it is none of this package.
+func (l *Limiter) newRelease(p pace.Permit, r pace.Result) (release, error) {
+	id, err := parseID(p.ID)
+	l.held.Delete(p.ID)
+	return release{origin: p.Origin, id: id, result: r, ended: clock()}, err
 }
 
-// releaseDone releases the permits that Try gets.
-func (l *Limiter) releaseDone(ctx context.Context, rs []pace.Request) {
-	var list []release
-	for i := range rs {
-		if id, err := parseID(rs[i].Done.ID); err == nil {
-			l.dropHeld(rs[i].Done.ID)
-			list = append(list, release{origin: rs[i].Done.Origin, id: id, result: rs[i].Result, ended: clock()})
+// release releases permits of callers. What cannot be sent before Close is queued, and no error.
+func (l *Limiter) release(ctx context.Context, list ...release) error {
+	e := pace.Event{Kind: pace.EventReleased}
+	if err := l.send(context.WithoutCancel(ctx), list...); err != nil && l.closing.Err() != nil {
+		e.Kind, e.Err = pace.EventUnreleased, err
+	}
+	for _, r := range list {
+		e.Origin, e.Result = r.origin, r.result
+		l.options.Observe(e)
+		if r.result.Unused {
+			l.queues.Wake(r.origin)
 		}
 	}
-	if len(list) == 0 {
-		return
-	}
-	_ = l.send(context.WithoutCancel(ctx), list...)
-	for i := range rs {
-		if rs[i].Done.OK() {
-			l.released(rs[i].Done, rs[i].Result, nil)
-		}
-	}
+	return e.Err
 }
 
 // unused releases a permit that its caller does not get.
 func (l *Limiter) unused(p pace.Permit) {
-	if id, err := parseID(p.ID); err == nil {
-		l.dropHeld(p.ID)
-		_ = l.send(context.WithoutCancel(l.closing), release{origin: p.Origin, id: id, result: pace.Result{Unused: true}, ended: clock()})
+	if r, err := l.newRelease(p, pace.Result{Unused: true}); err == nil {
+		_ = l.send(context.WithoutCancel(l.closing), r)
 		l.queues.Wake(p.Origin)
 	}
 }
 
 // send sends releases, and queues those that cannot be sent. It returns the last error.
 func (l *Limiter) send(ctx context.Context, list ...release) (failed error) {
-	settings := l.settings()
-	size := maxBatch
-	if l.nodes.cluster() {
-		size = 1
-	}
-	var calls []call
-	batches := slices.Collect(slices.Chunk(list, size))
-	for _, batch := range batches {
-		slot := l.nodes.slot(batch[0].origin.String())
-		arg := l.nodes.node(slot).head(settings.MaxBackOff)
-		keys := make([]string, len(batch))
-		for i, r := range batch {
-			keys[i], arg = stateKey(l.options.Prefix, r.origin.String()), r.appendTo(arg, settings.MaxRetryAfter)
-		}
-		calls = append(calls, call{slot, keys, []string{string(arg)}})
-	}
+	calls, batches := batch(l, list)
 	for k, r := range l.run(ctx, releaseScript, calls) {
 		if r.err == nil {
 			l.pending.sent(batches[k])
@@ -134,9 +106,7 @@ func (l *Limiter) send(ctx context.Context, list ...release) (failed error) {
 		}
 		failed = r.err
 		if script.KindOf(r.err) != script.Refused {
-			for _, r := range batches[k] {
-				l.pending.add(r)
-			}
+			l.pending.add(batches[k]...)
 		}
 		l.goDown(r.err)
 	}
@@ -150,31 +120,32 @@ const (
 	sentFor = 20 * time.Second
 )
 
-// pendingReleases are those that could not be sent, and those sent last.
+// pendingReleases are those that could not be sent, and those sent last, the latest of each.
 type pendingReleases struct {
 	mu         sync.Mutex
 	list, done []release
 	wake       chan struct{} // wakes Limiter.loop
 }
 
-// add queues a release, instead of the oldest one if there are too many.
-func (p *pendingReleases) add(r release) {
+func appendLatest(to, list []release) []release {
+	to = append(to, list...)
+	if len(to) > maxPending {
+		to = slices.Delete(to, 0, max(len(to)-maxPending, maxPending/8))
+	}
+	return to
+}
+
+func (p *pendingReleases) add(list ...release) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.list) >= maxPending {
-		p.list = slices.Delete(p.list, 0, maxPending/8)
-	}
-	p.list = append(p.list, r)
+	p.list = appendLatest(p.list, list)
 	queue.Notify(p.wake)
 }
 
 func (p *pendingReleases) sent(list []release) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.done)+len(list) > maxPending {
-		p.done = slices.Delete(p.done, 0, max(len(p.done)-maxPending*7/8, 0))
-	}
-	p.done = append(p.done, list...)
+	p.done = appendLatest(p.done, list)
 }
 
 // sendAgain queues the releases that a server might have lost.

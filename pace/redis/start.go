@@ -24,18 +24,16 @@ type reservation struct {
 // reserve reserves the next start at an address, from notBefore on and at most within from
 // now, below 0 to look.
 func (l *Limiter) reserve(ctx context.Context, addr netip.Addr, fetch bool, notBefore time.Time, within time.Duration) (reservation, error) {
-	settings := l.settings()
-	gap, fetchGap := settings.At(addr)
+	gap, fetchGap := l.settings().At(addr)
 	name := addr.Unmap().WithZone("").String()
-	slot := l.nodes.slot(name)
 	for range attempts {
 		ahead := max(time.Until(notBefore), 0)
 		kind := byte(0)
 		if fetch {
 			kind = 1
 		}
-		arg := appendDoubles(append(l.nodes.node(slot).head(settings.MaxBackOff), kind), microsUp(gap), microsUp(fetchGap), microsUp(ahead), microsOf(within))
-		r := l.run(ctx, addressScript, []call{{slot, []string{stateKey(l.options.Prefix, name)}, []string{string(arg)}}})[0]
+		more := appendDoubles([]byte{kind}, microsUp(gap), microsUp(fetchGap), microsUp(ahead), microsOf(within))
+		r := l.run(ctx, addressScript, []call{l.nodes.call(name, more)})[0]
 		var in, since micros
 		rest, ok := readDoubles(r.text, &in, &since)
 		switch {
@@ -243,9 +241,8 @@ func (l *Limiter) StartFetch(ctx context.Context, o robots.Origin, addr netip.Ad
 
 // recordFetch records an origin as requested now.
 func (l *Limiter) recordFetch(ctx context.Context, o robots.Origin) error {
-	settings, slot := l.settings(), l.nodes.slot(o.String())
-	arg := release{origin: o, ended: clock()}.appendTo(l.nodes.node(slot).head(settings.MaxBackOff), 0)
-	return l.run(ctx, releaseScript, []call{{slot, []string{stateKey(l.options.Prefix, o.String())}, []string{string(arg), "1"}}})[0].err
+	more := release{origin: o, ended: clock()}.appendTo(nil, l, nil)
+	return l.run(ctx, releaseScript, []call{l.nodes.call(o.String(), more, "1")})[0].err
 }
 
 // refuseHeld refuses the decisions about sites whose host an operator holds.

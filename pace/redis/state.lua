@@ -37,8 +37,9 @@ end
 
 -- site reads the state of an origin. The origin counts as requested now if its state is
 -- missing or damaged, if another server wrote it, or if the clock was set back since. A permit
--- that has expired counts as ended then; that of the worker gone ends when the worker did.
-local function site(key, gone, gone_for, timeout)
+-- that has expired counts as ended then; that of a worker gone ends when the worker did, or
+-- timeout after its start.
+local function site(key, timeout, gone, gone_ago)
   local value, i = get(key)
   local whole = value and #value >= 52 and #value % 28 == 24
   if whole then
@@ -65,8 +66,9 @@ local function site(key, gone, gone_for, timeout)
         p.start, p.before, p.shared = p.start + by, p.before + by, byte(p.id) == 255
         local ends = p.start + p.lifetime * 1000
         if gone and not p.shared and now - p.start >= timeout then
-          p.doubted = sub(p.id, 1, 5)
-          if p.doubted == gone then ends = min(ends, max(p.start + timeout, now - gone_for)) end
+          local at = string.find(gone, sub(p.id, 1, 5), 1, true)
+          while at and at % 13 ~= 1 do at = string.find(gone, sub(p.id, 1, 5), at + 1, true) end
+          if at then ends = min(ends, max(p.start + timeout, now - gone_ago - unpick('<d', gone, at + 5))) end
         end
         if ends > now then
           permits[#permits + 1] = p
