@@ -93,6 +93,39 @@ func (l *Limiter) reserveAll(ctx context.Context, ds []*decision) {
 	all.Wait()
 }
 
+// await reserves a start at an address, if that has a pace, and waits for it. A start that is more
+// than within off is not reserved. One that the server might have lost meanwhile is reserved again.
+func (l *Limiter) await(ctx context.Context, addr netip.Addr, fetch bool, notBefore time.Time, within time.Duration) (at reservation, err error) {
+	gap, fetchGap := l.settings().At(addr)
+	if fetch {
+		gap = fetchGap
+	}
+	for range attempts {
+		if gap > 0 {
+			at, err = l.reserve(ctx, addr, fetch, notBefore, within)
+		} else {
+			at = reservation{start: notBefore, reserved: time.Until(notBefore) <= within}
+		}
+		if err == nil && at.reserved {
+			err = sleepUntil(ctx, at.start)
+		}
+		if gap == 0 {
+			at.sent = clock()
+		}
+		if err != nil || !at.reserved || passed(at.sent) <= startable {
+			return at, err
+		}
+		look, err := l.reserve(ctx, addr, fetch, clock(), -1)
+		if err != nil {
+			return at, err
+		}
+		if at.sent = look.sent; look.since == at.since {
+			return at, nil
+		}
+	}
+	return at, errUnstable
+}
+
 // Start reserves a start at an address, waits for it, and checks the permit again: on the
 // server of the origin, if more than startable has passed since that confirmed the permit.
 func (l *Limiter) Start(ctx context.Context, p pace.Permit, addr netip.Addr) error {
@@ -102,52 +135,28 @@ func (l *Limiter) Start(ctx context.Context, p pace.Permit, addr netip.Addr) err
 	}
 	ctx, cancel := l.open(ctx)
 	defer cancel()
-	h := l.heldPermit(p.ID)
+	h, start := l.heldPermit(p.ID), p.Start
 	r := pace.Request{Origin: p.Origin, Schedule: p.Schedule}
-	gap, _ := l.settings().At(addr)
-	start, startBy := p.Start, p.StartBy
-	var at reservation
 	for range attempts {
 		if err := l.stopped(ctx); err != nil {
 			return l.missed(ctx, r, clock(), err)
 		}
-		if !at.reserved && gap > 0 {
-			within := time.Until(startBy)
-			deadline, limited := ctx.Deadline()
-			late := limited && time.Until(deadline) < within
-			if late {
-				within = time.Until(deadline)
-			}
-			if at, err = l.reserve(ctx, addr, false, start, max(within, 0)); err != nil {
-				return l.missed(ctx, r, clock().Add(jittered(retryEvery)), err)
-			}
-			refused := refuse(r, pace.CauseAddress, at.start)
-			switch {
-			case !at.reserved && late:
-				return &pace.LateError{Permit: refused}
-			case !at.reserved:
-				refused.NotBefore = latest(clock(), at.start.Add(-within))
-				return &pace.MissedError{Permit: refused}
-			}
+		within := max(time.Until(p.StartBy), 0)
+		deadline, limited := ctx.Deadline()
+		late := limited && time.Until(deadline) < within
+		if late {
+			within = max(time.Until(deadline), 0)
 		}
-		if due := latest(start, at.start); due.After(clock()) {
-			if deadline, limited := ctx.Deadline(); limited && due.After(deadline) {
-				return &pace.LateError{Permit: refuse(r, pace.CauseAddress, due)}
-			}
-			if err := sleepUntil(ctx, due); err != nil {
-				return waiting(p.Origin, err)
-			}
+		at, err := l.await(ctx, addr, false, start, within)
+		if err != nil {
+			return l.missed(ctx, r, clock().Add(jittered(retryEvery)), err)
 		}
-		if at.reserved && passed(at.sent) > startable { // the server might have lost the reservation
-			look, err := l.reserve(ctx, addr, false, clock(), -1)
-			if err != nil {
-				return l.missed(ctx, r, clock().Add(jittered(retryEvery)), err)
-			}
-			if look.since != at.since {
-				at.reserved = false
-				continue
-			}
-			at.sent = look.sent
+		switch refused := refuse(r, pace.CauseAddress, at.start); {
+		case !at.reserved && late:
+			return &pace.LateError{Permit: refused}
+		case !at.reserved:
+			refused.NotBefore = latest(clock(), at.start.Add(-within))
+			return &pace.MissedError{Permit: refused}
 		}
 		now := clock()
 		_, open := p.Schedule.At(now)
@@ -157,7 +166,7 @@ func (l *Limiter) Start(ctx context.Context, p pace.Permit, addr netip.Addr) err
 			h.started = now
 			return nil
 		}
-		d := &decision{request: r, mode: modeConfirm, id: id, within: max(time.Until(startBy), 0), lifetime: p.Expires.Sub(p.Start)}
+		d := &decision{request: r, mode: modeConfirm, id: id, within: max(time.Until(p.StartBy), 0), lifetime: p.Expires.Sub(p.Start)}
 		if repeat {
 			d.mode = modeRepeat
 		}
@@ -176,7 +185,6 @@ func (l *Limiter) Start(ctx context.Context, p pace.Permit, addr netip.Addr) err
 			h.started = clock()
 			return nil
 		}
-		at.reserved = at.reserved && !start.After(clock())
 	}
 	return l.missed(ctx, r, clock().Add(jittered(retryEvery)), errUnstable)
 }
@@ -204,31 +212,21 @@ func sleepUntil(ctx context.Context, t time.Time) error {
 // StartFetch reserves a start for a fetch of robots.txt, waits for it, and records the origin
 // as requested then. While a server is unreachable it waits.
 func (l *Limiter) StartFetch(ctx context.Context, o robots.Origin, addr netip.Addr) error {
-	_, gap := l.settings().At(addr)
-	var at reservation
 	ctx, cancel := l.open(ctx)
 	defer cancel()
-	for {
+	for reserved := false; ; {
 		var err error
-		if gap > 0 && !at.reserved {
-			at, err = l.reserve(ctx, addr, true, clock(), Forever)
-		}
-		if err == nil && at.reserved {
-			err = sleepUntil(ctx, at.start)
-			if err == nil && passed(at.sent) > startable {
-				var look reservation
-				if look, err = l.reserve(ctx, addr, true, clock(), -1); err == nil && look.since != at.since {
-					at.reserved = false
-					continue
-				}
-			}
+		if !reserved {
+			_, err = l.await(ctx, addr, true, clock(), Forever)
+			reserved = err == nil
 		}
 		if err == nil {
-			if err = l.recordFetch(ctx, o); err == nil {
-				return nil
-			}
+			more := release{origin: o, ended: clock()}.appendTo(nil, l, nil)
+			err = l.run(ctx, releaseScript, []call{l.nodes.call(o.String(), more, "1")})[0].err
 		}
 		switch {
+		case err == nil:
+			return nil
 		case ctx.Err() != nil:
 			return waiting(o, context.Cause(ctx))
 		case script.KindOf(err) == script.Refused:
@@ -237,12 +235,6 @@ func (l *Limiter) StartFetch(ctx context.Context, o robots.Origin, addr netip.Ad
 		l.goDown(err)
 		_ = queue.Sleep(ctx, jittered(retryEvery), nil) // an end of the context is seen in the next round
 	}
-}
-
-// recordFetch records an origin as requested now.
-func (l *Limiter) recordFetch(ctx context.Context, o robots.Origin) error {
-	more := release{origin: o, ended: clock()}.appendTo(nil, l, nil)
-	return l.run(ctx, releaseScript, []call{l.nodes.call(o.String(), more, "1")})[0].err
 }
 
 // refuseHeld refuses the decisions about sites whose host an operator holds.
