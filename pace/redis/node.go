@@ -84,22 +84,6 @@ const (
 // partTags are hash tags in the slots of each part.
 var partTags = [parts]string{"part315", "part135", "part65", "part398", "part525", "part243", "part423", "part603"}
 
-// slotOf returns the hash slot of a hash tag: its CRC-16 (XMODEM) modulo the number of slots.
-func slotOf(tag string) int {
-	var crc uint16
-	for i := range len(tag) {
-		crc ^= uint16(tag[i]) << 8
-		for range 8 {
-			if crc&0x8000 != 0 {
-				crc = crc<<1 ^ 0x1021
-			} else {
-				crc <<= 1
-			}
-		}
-	}
-	return int(crc) % slots
-}
-
 // stateKey returns the key of an origin or an address.
 func (ns *nodes) stateKey(of string) string { return ns.prefix + ":{" + of + "}:pace" }
 
@@ -218,12 +202,13 @@ func (ns *nodes) cluster() bool { return len(ns.bySlot) > 1 }
 // parts returns the number of parts.
 func (ns *nodes) parts() int { return min(len(ns.bySlot), parts) }
 
-// slot returns the slot of an origin or an address.
-func (ns *nodes) slot(of string) int {
+// slot returns the slot of a hash tag, such as an origin or an address.
+func (ns *nodes) slot(tag string) int {
 	if !ns.cluster() {
 		return 0
 	}
-	return slotOf(of)
+	command := ns.client.B().Get().Key(ns.stateKey(tag)).Build()
+	return int(command.Slot())
 }
 
 func (ns *nodes) part(slot int) int { return slot * parts / slots }

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -87,28 +86,21 @@ func (o *Operator) partError(part int, err error) error {
 	return &PartError{First: part * size, Last: (part+1)*size - 1, Err: err}
 }
 
-// eachPart calls f for all parts at the same time, and joins the errors. What f returns is
-// called for one part after another.
-func (o *Operator) eachPart(ctx context.Context, f func(ctx context.Context, part int) (note func(), err error)) error {
+// eachPart sends a command to each part, and joins the errors.
+func (o *Operator) eachPart(ctx context.Context, command func(part int) rueidis.Completed) ([]rueidis.RedisResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
-	var all sync.WaitGroup
-	notes, failed := make([]func(), o.nodes.parts()), make([]error, o.nodes.parts())
-	for part := range notes {
-		all.Go(func() {
-			var err error
-			if notes[part], err = f(ctx, part); err != nil {
-				notes[part], failed[part] = nil, o.partError(part, err)
-			}
-		})
+	commands, failed := make([]rueidis.Completed, o.nodes.parts()), make([]error, o.nodes.parts())
+	for part := range commands {
+		commands[part] = command(part)
 	}
-	all.Wait()
-	for _, note := range notes {
-		if note != nil {
-			note()
+	results := o.client.DoMulti(ctx, commands...)
+	for part, r := range results {
+		if err := r.Error(); err != nil && !script.Says(err, "WRONGTYPE") { // which the next heartbeat fixes
+			failed[part] = o.partError(part, err)
 		}
 	}
-	return errors.Join(failed...)
+	return results, errors.Join(failed...)
 }
 
 // passOn passes a configuration on, "" for none, and returns that with the highest version, what
@@ -203,43 +195,37 @@ func (o *Operator) Parts() int { return o.nodes.parts() }
 func (o *Operator) Workers(ctx context.Context) (list []Worker, at time.Time, err error) {
 	best, _, now, err := o.passOn(ctx, "")
 	c, _ := parseConfig(best) // of a damaged one no worker is drained
-	known := map[string]Worker{}
-	away := o.eachPart(ctx, func(ctx context.Context, part int) (func(), error) {
-		scores, abouts, err := o.workersOf(ctx, part)
-		return func() {
-			for i, s := range scores {
-				a, id := parseAbout(abouts[i]), hex.EncodeToString([]byte(s.Member))
-				w := Worker{ID: id, Name: robots.Printable(a.Name), Beat: timeAt(s.Score), Gone: now-s.Score > microsUp(workerTimeout()),
-					Left: a.Left, Drained: slices.Contains(c.Drained, id), Rate: a.Rate, Away: a.Away}
-				if have, is := known[id]; !is || have.Gone && !w.Gone || have.Name == "" {
-					known[id] = w
-				}
-			}
-		}, err
+	scores := make([][]rueidis.ZScore, o.nodes.parts())
+	lists, away := o.eachPart(ctx, func(part int) rueidis.Completed {
+		return o.client.B().Zrange().Key(o.nodes.fleetKey(part, "workers")).Min("0").Max("-1").Withscores().Build()
 	})
+	for part, list := range lists {
+		scores[part], _ = list.AsZScores() // the error is noted
+	}
+	abouts, _ := o.eachPart(ctx, func(part int) rueidis.Completed { // the same
+		keys := []string{o.nodes.fleetKey(part, "fleet")} // one at least
+		for _, s := range scores[part] {
+			keys = append(keys, o.nodes.workerKey(part, s.Member))
+		}
+		return o.client.B().Mget().Key(keys...).Build()
+	})
+	known := map[string]Worker{}
+	for part := range scores {
+		texts, _ := abouts[part].AsStrSlice()
+		for i, s := range scores[part][:min(len(scores[part]), max(len(texts)-1, 0))] {
+			a, id := parseAbout(texts[i+1]), hex.EncodeToString([]byte(s.Member))
+			w := Worker{ID: id, Name: robots.Printable(a.Name), Beat: timeAt(s.Score), Gone: now-s.Score > microsUp(workerTimeout()),
+				Left: a.Left, Drained: slices.Contains(c.Drained, id), Rate: a.Rate, Away: a.Away}
+			if have, is := known[id]; !is || have.Gone && !w.Gone || have.Name == "" {
+				known[id] = w
+			}
+		}
+	}
 	for _, w := range known {
 		list = append(list, w)
 	}
 	slices.SortFunc(list, func(a, b Worker) int { return strings.Compare(a.Name+"\x00"+a.ID, b.Name+"\x00"+b.ID) })
 	return list, timeAt(now), cmp.Or(err, away)
-}
-
-// workersOf returns the last heartbeats of the workers in a part, and what they report.
-func (o *Operator) workersOf(ctx context.Context, part int) (scores []rueidis.ZScore, abouts []string, err error) {
-	key := o.nodes.fleetKey(part, "workers")
-	scores, err = o.client.Do(ctx, o.client.B().Zrange().Key(key).Min("0").Max("-1").Withscores().Build()).AsZScores()
-	if script.Says(err, "WRONGTYPE") { // which the next heartbeat fixes
-		return nil, nil, nil
-	}
-	if err != nil || len(scores) == 0 {
-		return nil, nil, err
-	}
-	var keys []string
-	for _, s := range scores {
-		keys = append(keys, o.nodes.workerKey(part, s.Member))
-	}
-	abouts, err = o.client.Do(ctx, o.client.B().Mget().Key(keys...).Build()).AsStrSlice()
-	return scores, abouts, err
 }
 
 // Drain has a worker acquire no more permits and start no more requests, until it ends or Resume
@@ -454,17 +440,17 @@ func (o *Operator) note(ctx context.Context, what string) error {
 // Log returns the last n entries of the log, the latest first.
 func (o *Operator) Log(ctx context.Context, n int) (list []LogEntry, err error) {
 	last := strconv.Itoa(min(max(n, 1), maxLog) - 1)
-	err = o.eachPart(ctx, func(ctx context.Context, part int) (func(), error) {
-		key := o.nodes.fleetKey(part, "log")
-		rows, err := o.client.Do(ctx, o.client.B().Zrange().Key(key).Min("0").Max(last).Rev().Withscores().Build()).AsZScores()
-		return func() {
-			for _, r := range rows {
-				_, text, _ := strings.Cut(r.Member, " ") // after the time, which makes each unique
-				who, what, _ := strings.Cut(text, " ")
-				list = append(list, LogEntry{At: timeAt(math.Floor(r.Score)), Who: robots.Printable(who), What: robots.Printable(what)})
-			}
-		}, err
+	logs, err := o.eachPart(ctx, func(part int) rueidis.Completed {
+		return o.client.B().Zrange().Key(o.nodes.fleetKey(part, "log")).Min("0").Max(last).Rev().Withscores().Build()
 	})
+	for _, log := range logs {
+		rows, _ := log.AsZScores() // the error is noted
+		for _, r := range rows {
+			_, text, _ := strings.Cut(r.Member, " ") // after the time, which makes each unique
+			who, what, _ := strings.Cut(text, " ")
+			list = append(list, LogEntry{At: timeAt(math.Floor(r.Score)), Who: robots.Printable(who), What: robots.Printable(what)})
+		}
+	}
 	slices.SortStableFunc(list, func(a, b LogEntry) int { return b.At.Compare(a.At) })
 	return list[:min(len(list), max(n, 1))], err
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"reflect"
 	"slices"
@@ -211,18 +210,14 @@ func ParseTarget(s string) (t Target, err error) {
 	if isHost {
 		text = "http://" + s
 	}
-	u, err := url.Parse(text) //nolint:forbidigo // the parts that an origin has not
+	origin, path, err := robots.ParseURL(text)
 	switch {
-	case s == "" || strings.ContainsAny(s, "*"):
+	case err != nil || s == "" || strings.Contains(s, "*"):
 		return t, wrong("is not an origin")
-	case err == nil && (strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil):
+	case path.String() != "/" || strings.ContainsAny(s, "?#@"):
 		return t, wrong("has more than an origin")
-	case isHost && err == nil && u.Port() != "":
+	case isHost && origin.Port() != 80:
 		return t, wrong("has a port and no scheme")
-	}
-	origin, _, err := robots.ParseURL(text)
-	if err != nil {
-		return t, wrong("is not an origin")
 	}
 	if isHost {
 		return Target{Host: origin.Host()}, nil
