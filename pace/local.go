@@ -81,8 +81,8 @@ func (l *Local) attempt(r Request, acquire bool) (p Permit, pause time.Duration)
 	}
 	pause = d.start.Sub(d.now)
 	if d.state.Busy {
-		for _, p := range d.site.permits {
-			pause = min(pause, p.end.Sub(d.now))
+		for _, p := range d.site.Permits {
+			pause = min(pause, p.End.Sub(d.now))
 		}
 	}
 	return d.refusal(), min(max(pause, time.Nanosecond), longestSleep)
@@ -150,9 +150,9 @@ func (l *Local) decide(r Request) *decision {
 		}
 	}
 	l.expire(d.site, d.now)
-	d.state = State{Last: d.site.last, NotBefore: d.site.retry, Busy: len(d.site.permits) >= l.options.Concurrency}
+	d.state = State{Last: d.site.last, NotBefore: d.site.Retry, Busy: len(d.site.Permits) >= l.options.Concurrency}
 	if l.backsOff(d.site, d.now) {
-		d.state.BackOff = d.site.back.Factor
+		d.state.BackOff = d.site.BackOff.Factor
 	}
 	d.start = latest(d.schedule.Next(d.now, d.state), d.full)
 	d.atOrigin = d.start
@@ -175,7 +175,7 @@ func (d *decision) startsWithin(within time.Duration) bool {
 // held returns the permit of that id, nil if it was released or has expired.
 func (d *decision) held(id string) *permit {
 	if i := d.site.index(id); i >= 0 {
-		return &d.site.permits[i]
+		return &d.site.Permits[i]
 	}
 	return nil
 }
@@ -202,7 +202,7 @@ func (l *Local) permit(d *decision) Permit {
 		l.reservePage(r.Addr, d.now, at)
 	}
 	l.sites[r.Origin] = d.site
-	d.site.permits = append(d.site.permits, permit{id: p.ID, start: at, end: p.Expires, last: d.site.last, own: r.Lifetime > 0, addr: r.Addr})
+	d.site.Permits = append(d.site.Permits, permit{ID: p.ID, Start: at, End: p.Expires, Addr: r.Addr, last: d.site.last, own: r.Lifetime > 0})
 	l.touch(d.site, at, d.schedule.most)
 	return p
 }
@@ -235,10 +235,10 @@ func (l *Local) release(p Permit, r Result) {
 	case i < 0: // released before, or expired
 		r = Result{RetryAfter: r.RetryAfter, Unused: r.Unused}
 	case r.Unused:
-		s.unused(s.permits[i])
+		s.unused(s.Permits[i])
 	}
 	if i >= 0 {
-		s.permits = slices.Delete(s.permits, i, i+1)
+		s.Permits = slices.Delete(s.Permits, i, i+1)
 	}
 	if !r.Unused {
 		l.touch(s, now, p.Schedule.Slowest())

@@ -163,7 +163,7 @@ func TestResumeRests(t *testing.T) {
 		request("better.example", pace.Result{Status: 200})
 	}
 	later, data, taken := at(first, "later.example"), first.Snapshot(), now
-	if n := bytes.Count(data, []byte(`"origin"`)); n != 2 {
+	if n := bytes.Count(data, []byte(`"http://`)); n != 2 {
 		t.Fatalf("%d sites rest, want 2: %s", n, data)
 	}
 	now = now.Add(time.Minute)
@@ -173,7 +173,7 @@ func TestResumeRests(t *testing.T) {
 			t.Errorf("%s: not before %s, want %s", host, got, want)
 		}
 	}
-	if again := second.Snapshot(); bytes.Count(again, []byte(`"origin"`)) != 2 {
+	if again := second.Snapshot(); bytes.Count(again, []byte(`"http://`)) != 2 {
 		t.Errorf("for the process after: %s", again)
 	}
 	now = taken.Add(35 * time.Second)
@@ -186,7 +186,7 @@ func TestResumeRests(t *testing.T) {
 		t.Errorf("after the clock was set back: not before %s", got)
 	}
 	// An impossible back-off, as in a damaged file, is ignored.
-	odd := fmt.Appendf(nil, `{"taken":%q,"sites":[{"origin":"http://odd.example","overload":%[1]q,"back_off":{"Factor":60000}}]}`, now.Format(time.RFC3339))
+	odd := fmt.Appendf(nil, `{"taken":%q,"sites":{"http://odd.example":{"overload":%[1]q,"back_off":{"Factor":60000}}}}`, now.Format(time.RFC3339))
 	if got, want := at(resumed(t, o, odd), "odd.example"), now.Add(10*time.Second); !got.Equal(want) {
 		t.Errorf("an impossible back-off: not before %s, want %s", got, want)
 	}

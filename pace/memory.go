@@ -8,25 +8,26 @@ import (
 	"github.com/robotskit/robots/pace/internal/backoff"
 )
 
-// site is the state of an origin. A zero time is that of an event that did not happen.
+// site is the state of an origin. A zero time is that of an event that did not happen. A snapshot
+// has the exported fields.
 type site struct {
-	last     time.Time     // end of the last response
-	retry    time.Time     // when a Retry-After allows the next request
-	overload time.Time     // when the site last signaled overload
-	started  time.Time     // the last start that Start reserved
-	slowest  time.Duration // for how long last matters
-	back     backoff.BackOff
-	permits  []permit
+	last     time.Time       // end of the last response
+	Retry    time.Time       `json:"not_before,omitzero"` // when a Retry-After allows the next request
+	Overload time.Time       `json:"overload,omitzero"`   // when the site last signaled overload
+	BackOff  backoff.BackOff `json:"back_off,omitzero"`
+	started  time.Time       // the last start that Start reserved
+	slowest  time.Duration   // for how long last matters
+	Permits  []permit        `json:"permits,omitempty"`
 }
 
 // A permit was neither released nor has it expired.
 type permit struct {
-	id    string
-	start time.Time
-	end   time.Time // if it is not released
-	last  time.Time // of the site before, restored if the permit is not used
-	own   bool      // it has a lifetime of its own: it counts as timed out when it expires
-	addr  netip.Addr
+	ID    string     `json:"id"`
+	Start time.Time  `json:"start"`
+	End   time.Time  `json:"expires"`       // if it is not released
+	Addr  netip.Addr `json:"addr,omitzero"` // of its request
+	last  time.Time  // of the site before, restored if the permit is not used
+	own   bool       // it has a lifetime of its own: it counts as timed out when it expires
 }
 
 // bytesPerState are those of a site with its name, in a map of average load. BenchmarkIdle
@@ -62,7 +63,7 @@ func (l *Local) sweepOut(now time.Time) {
 		return !at.After(now)
 	}
 	for origin, s := range l.sites {
-		if l.expire(s, now); len(s.permits) > 0 {
+		if l.expire(s, now); len(s.Permits) > 0 {
 			room = now // they might be released
 		} else if useless(l.uselessFrom(s)) {
 			delete(l.sites, origin)
@@ -78,9 +79,9 @@ func (l *Local) sweepOut(now time.Time) {
 
 // uselessFrom returns when a state is that of an unknown site.
 func (l *Local) uselessFrom(s *site) time.Time {
-	at := latest(s.retry, since(s.last, s.slowest))
-	if s.back.Factor > 0 {
-		at = latest(at, s.overload.Add(l.options.MaxBackOff))
+	at := latest(s.Retry, since(s.last, s.slowest))
+	if s.BackOff.Factor > 0 {
+		at = latest(at, s.Overload.Add(l.options.MaxBackOff))
 	}
 	return at
 }
@@ -94,32 +95,32 @@ func (l *Local) touch(s *site, at time.Time, slowest time.Duration) {
 }
 
 func (s *site) index(id string) int {
-	return slices.IndexFunc(s.permits, func(p permit) bool { return p.id == id })
+	return slices.IndexFunc(s.Permits, func(p permit) bool { return p.ID == id })
 }
 
 // unused takes back the start of a permit.
 func (s *site) unused(p permit) {
-	if s.last.Equal(p.start) {
+	if s.last.Equal(p.Start) {
 		s.last = p.last
 	}
-	if s.started.Equal(p.start) {
+	if s.started.Equal(p.Start) {
 		s.started = time.Time{}
 	}
 }
 
 // expire ends the permits that were not released in time.
 func (l *Local) expire(s *site, now time.Time) {
-	s.permits = slices.DeleteFunc(s.permits, func(p permit) bool {
-		if p.end.After(now) {
+	s.Permits = slices.DeleteFunc(s.Permits, func(p permit) bool {
+		if p.End.After(now) {
 			return false
 		}
-		l.touch(s, p.end, s.slowest)
+		l.touch(s, p.End, s.slowest)
 		if p.own {
-			l.responded(s, p.end, Result{Timeout: true})
+			l.responded(s, p.End, Result{Timeout: true})
 		}
 		return true
 	})
-	if len(s.permits) == 0 {
+	if len(s.Permits) == 0 {
 		s.started = time.Time{}
 	}
 }
@@ -127,16 +128,16 @@ func (l *Local) expire(s *site, now time.Time) {
 // responded records the result of a request.
 func (l *Local) responded(s *site, at time.Time, r Result) {
 	if !l.backsOff(s, at) {
-		s.back = backoff.BackOff{}
+		s.BackOff = backoff.BackOff{}
 	}
-	if s.back = s.back.After(r.Overload(), r.Recovered()); r.Overload() {
-		s.overload = at
+	if s.BackOff = s.BackOff.After(r.Overload(), r.Recovered()); r.Overload() {
+		s.Overload = at
 	}
 	if r.RetryAfter > 0 {
-		s.retry = latest(s.retry, at.Add(min(r.RetryAfter, l.options.MaxRetryAfter)))
+		s.Retry = latest(s.Retry, at.Add(min(r.RetryAfter, l.options.MaxRetryAfter)))
 	}
 }
 
 func (l *Local) backsOff(s *site, at time.Time) bool {
-	return s.back.Factor > 0 && at.Sub(s.overload) < l.options.MaxBackOff
+	return s.BackOff.Factor > 0 && at.Sub(s.Overload) < l.options.MaxBackOff
 }

@@ -2,34 +2,18 @@ package pace
 
 import (
 	"encoding/json"
-	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/pace/internal/backoff"
 )
 
-// snapshot is what a Local keeps for the next process.
+// snapshot is what a Local keeps for the next process: the sites that need more than their interval,
+// or have permits with a lifetime of their own, by their origin.
 type snapshot struct {
-	Taken time.Time   `json:"taken"`
-	Sites []savedSite `json:"sites,omitempty"`
-}
-
-// savedSite is a site that needs more than its interval, or has permits with a lifetime of
-// their own.
-type savedSite struct {
-	Origin    string          `json:"origin"`
-	NotBefore time.Time       `json:"not_before,omitzero"`
-	Overload  time.Time       `json:"overload,omitzero"`
-	BackOff   backoff.BackOff `json:"back_off,omitzero"`
-	Permits   []savedPermit   `json:"permits,omitempty"`
-}
-
-type savedPermit struct {
-	ID      string     `json:"id"`
-	Addr    netip.Addr `json:"addr,omitzero"`
-	Start   time.Time  `json:"start"`
-	Expires time.Time  `json:"expires"`
+	Taken time.Time        `json:"taken"`
+	Sites map[string]*site `json:"sites,omitempty"`
 }
 
 // Snapshot returns what the Local of the next process has to know, as JSON: the permits
@@ -38,23 +22,19 @@ type savedPermit struct {
 func (l *Local) Snapshot() []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := snapshot{Taken: l.options.Now()}
+	s := snapshot{l.options.Now(), map[string]*site{}}
 	for origin, state := range l.sites {
 		l.expire(state, s.Taken)
-		saved := savedSite{Origin: origin.String()}
-		if state.retry.After(s.Taken) {
-			saved.NotBefore = state.retry
+		saved := *state
+		saved.Permits = slices.DeleteFunc(slices.Clone(state.Permits), func(p permit) bool { return !p.own })
+		if !saved.Retry.After(s.Taken) {
+			saved.Retry = time.Time{}
 		}
-		if l.backsOff(state, s.Taken) {
-			saved.Overload, saved.BackOff = state.overload, state.back
+		if !l.backsOff(state, s.Taken) {
+			saved.Overload, saved.BackOff = time.Time{}, backoff.BackOff{}
 		}
-		for _, p := range state.permits {
-			if p.own {
-				saved.Permits = append(saved.Permits, savedPermit{p.id, p.addr, p.start, p.end})
-			}
-		}
-		if !saved.NotBefore.IsZero() || !saved.Overload.IsZero() || saved.Permits != nil {
-			s.Sites = append(s.Sites, saved)
+		if !saved.Retry.IsZero() || !saved.Overload.IsZero() || len(saved.Permits) > 0 {
+			s.Sites[origin.String()] = &saved
 		}
 	}
 	text, _ := json.Marshal(s) // all of it can be encoded
@@ -81,26 +61,28 @@ func (l *Local) Resume(data []byte) error {
 	if l.since = now; !s.Taken.IsZero() {
 		l.since = notAfter(s.Taken, 0)
 	}
-	for _, saved := range s.Sites {
-		origin, _, err := robots.ParseURL(saved.Origin + "/")
-		if err != nil || l.full(now) {
+	for name, state := range s.Sites {
+		origin, _, err := robots.ParseURL(name + "/")
+		if err != nil || state == nil || l.full(now) {
 			continue
 		}
-		state := &site{last: l.since, slowest: defaultMaxCrawlDelay} // the schedule is not kept
-		if !saved.NotBefore.IsZero() {
-			state.retry = notAfter(saved.NotBefore, l.options.MaxRetryAfter)
+		state.last, state.slowest = l.since, defaultMaxCrawlDelay // the schedule is not kept
+		if !state.Retry.IsZero() {
+			state.Retry = notAfter(state.Retry, l.options.MaxRetryAfter)
 		}
-		if f := saved.BackOff.Factor; f > 1 && f <= backoff.Max && !saved.Overload.IsZero() {
-			state.back, state.overload = saved.BackOff, notAfter(saved.Overload, 0)
+		if f := state.BackOff.Factor; f < 2 || f > backoff.Max {
+			state.BackOff = backoff.BackOff{}
 		}
-		for _, p := range saved.Permits {
-			start, lifetime := notAfter(p.Start, maxInterval), min(max(p.Expires.Sub(p.Start), 0), maxLifetime)
-			if start.After(now.Add(longestSleep)) {
-				start = now
+		state.Overload = notAfter(state.Overload, 0)
+		for i := range state.Permits {
+			p := &state.Permits[i]
+			lifetime := min(max(p.End.Sub(p.Start), 0), maxLifetime)
+			if p.Start = notAfter(p.Start, maxInterval); p.Start.After(now.Add(longestSleep)) {
+				p.Start = now
 			}
-			state.permits = append(state.permits, permit{id: p.ID, start: start, end: start.Add(lifetime), last: l.since, own: true, addr: p.Addr})
-			state.last = latest(state.last, start)
-			l.reservePage(p.Addr, now, start)
+			p.End, p.last, p.own = p.Start.Add(lifetime), l.since, true
+			state.last = latest(state.last, p.Start)
+			l.reservePage(p.Addr, now, p.Start)
 		}
 		l.sites[origin] = state
 	}

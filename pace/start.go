@@ -164,7 +164,7 @@ func (l *Local) reserveStart(ctx context.Context, p Permit, addr netip.Addr) (ti
 		return start, &MissedError{Permit: refusal(start.Add(p.Start.Sub(p.StartBy)))}
 	}
 	l.reservePage(addr, d.now, start)
-	held.start, d.site.started = start, start
+	held.Start, d.site.started = start, start
 	l.touch(d.site, start, d.schedule.most)
 	return start, nil
 }
