@@ -2,7 +2,7 @@ package pace
 
 import (
 	"cmp"
-	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -57,28 +57,51 @@ type Options struct {
 // Filled returns the options with defaults, for implementations of Limiter. The error names
 // the invalid field and the valid values.
 func (o Options) Filled() (Options, error) {
-	if err := o.check(); err != nil {
-		return o, err
+	wrong := func(field string, value any, right string) (Options, error) {
+		return o, fmt.Errorf("pace.Options.%s is %v: %s", field, value, right)
 	}
-	fill(&o.Concurrency, 1)
-	fill(&o.MaxBytes, 512<<20)
+	for _, n := range [...]struct {
+		name      string
+		field     *int
+		otherwise int
+	}{{"Concurrency", &o.Concurrency, 1}, {"MaxBytes", &o.MaxBytes, 512 << 20}} {
+		if *n.field < 0 {
+			return wrong(n.name, *n.field, "it must be 1 or more, or 0 for the default")
+		}
+		*n.field = cmp.Or(*n.field, n.otherwise)
+	}
 	for _, d := range [...]struct {
+		name      string
 		field     *time.Duration
 		otherwise time.Duration
 	}{
-		{&o.AddressInterval, defaultAddressInterval},
-		{&o.FetchInterval, defaultFetchInterval},
-		{&o.Lifetime, 10 * time.Minute},
-		{&o.MaxRetryAfter, 24 * time.Hour},
-		{&o.MaxBackOff, 24 * time.Hour},
+		{"AddressInterval", &o.AddressInterval, defaultAddressInterval},
+		{"FetchInterval", &o.FetchInterval, defaultFetchInterval},
+		{"Lifetime", &o.Lifetime, 10 * time.Minute},
+		{"MaxRetryAfter", &o.MaxRetryAfter, 24 * time.Hour},
+		{"MaxBackOff", &o.MaxBackOff, 24 * time.Hour},
 	} {
-		fill(d.field, d.otherwise)
-		*d.field = min(max(*d.field, 0), maxInterval)
+		if *d.field < 0 && d.otherwise > defaultAddressInterval { // a negative interval is no limit
+			return wrong(d.name, *d.field, "it must be positive, or 0 for the default")
+		}
+		*d.field = min(max(cmp.Or(*d.field, d.otherwise), 0), maxInterval)
 	}
 	o.Addresses = slices.Clone(o.Addresses)
+	seen := map[netip.Prefix]bool{}
 	for i := range o.Addresses {
 		p := &o.Addresses[i]
+		field := "Addresses[" + strconv.Itoa(i) + "]"
+		if !p.Prefix.IsValid() {
+			return wrong(field+".Prefix", "empty", "it must be a prefix such as 104.16.0.0/13")
+		}
 		p.Prefix, p.Interval = unmapped(p.Prefix), min(p.Interval, maxInterval)
+		if p.Interval == 0 {
+			return wrong(field+".Interval", 0, "it must be the time between two requests to an address of "+p.Prefix.String()+", or negative for no pace")
+		}
+		if seen[p.Prefix] { // for example by repeated flags
+			return o, fmt.Errorf("the pace of %s is set twice", p.Prefix)
+		}
+		seen[p.Prefix] = true
 	}
 	// The longest prefix is tried first.
 	slices.SortStableFunc(o.Addresses, func(a, b AddressPace) int { return cmp.Compare(b.Prefix.Bits(), a.Prefix.Bits()) })
@@ -89,50 +112,6 @@ func (o Options) Filled() (Options, error) {
 		o.Observe = func(Event) {}
 	}
 	return o, nil
-}
-
-func fill[T int | time.Duration](v *T, value T) {
-	if *v == 0 {
-		*v = value
-	}
-}
-
-// check returns what is wrong with the options.
-func (o Options) check() error {
-	wrong := func(field, value, right string) error {
-		return errors.New("pace.Options." + field + " is " + value + ": " + right)
-	}
-	for _, n := range [...]struct {
-		field string
-		value int
-	}{{"Concurrency", o.Concurrency}, {"MaxBytes", o.MaxBytes}} {
-		if n.value < 0 {
-			return wrong(n.field, strconv.Itoa(n.value), "it must be 1 or more, or 0 for the default")
-		}
-	}
-	for _, d := range [...]struct {
-		field string
-		value time.Duration
-	}{{"Lifetime", o.Lifetime}, {"MaxRetryAfter", o.MaxRetryAfter}, {"MaxBackOff", o.MaxBackOff}} {
-		if d.value < 0 {
-			return wrong(d.field, d.value.String(), "it must be positive, or 0 for the default")
-		}
-	}
-	seen := map[netip.Prefix]bool{}
-	for i, p := range o.Addresses {
-		field := "Addresses[" + strconv.Itoa(i) + "]"
-		prefix := unmapped(p.Prefix)
-		switch {
-		case !p.Prefix.IsValid():
-			return wrong(field+".Prefix", "empty", "it must be a prefix such as 104.16.0.0/13")
-		case p.Interval == 0:
-			return wrong(field+".Interval", "0", "it must be the time between two requests to an address of "+prefix.String()+", or negative for no pace")
-		case seen[prefix]:
-			return errors.New("the pace of " + prefix.String() + " is set twice") // for example by repeated flags
-		}
-		seen[prefix] = true
-	}
-	return nil
 }
 
 // LifetimeOf returns how long after its start a permit for r expires. Call it on filled options.

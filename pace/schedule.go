@@ -1,7 +1,6 @@
 package pace
 
 import (
-	"cmp"
 	"slices"
 	"sync"
 	"time"
@@ -30,6 +29,7 @@ type part struct {
 	from     int16 // minute of the day, local time
 	closed   bool  // by Visit-time
 	interval time.Duration
+	by       []int32 // entries, the deciding one first; below 0 for one that was dropped
 }
 
 var undeclared = sync.OnceValue(func() *Schedule {
@@ -67,6 +67,9 @@ func (s *Schedule) MemoryBytes() int {
 	n := int(unsafe.Sizeof(*s)) + int(unsafe.Sizeof(part{}))*cap(s.parts) + int(unsafe.Sizeof(Entry{}))*cap(s.entries)
 	for i := range s.entries {
 		n += len(s.entries[i].Value) + len(s.entries[i].Why)
+	}
+	for _, p := range s.parts {
+		n += 4 * cap(p.by)
 	}
 	return n
 }
@@ -202,37 +205,24 @@ const maxReasons = 8
 
 // reasons returns the reasons for the rate of a part, the deciding one first.
 func (s *Schedule) reasons(p part, last time.Time) []Reason {
-	second := 60 * int(p.from)
-	windowed := false
-	for i := range s.entries {
-		e := &s.entries[i]
-		windowed = windowed || e.honored() && e.Field == robots.FieldRequestRate && e.Window.Set && e.Window.Contains(second)
-	}
 	var all []Reason
-	declared := time.Duration(0) // of the deciding entry
-	for i := range s.entries {
-		e := &s.entries[i]
-		r := Reason{Line: e.Line, Value: e.Value, Interval: e.Interval, Until: since(last, e.Interval)}
-		switch {
-		case !e.honored():
-			continue
-		case e.Field == robots.FieldCrawlDelay:
-			r.Cause = CauseCrawlDelay
-		case e.Field == robots.FieldRequestRate && e.Window.Set == windowed && e.Window.Contains(second):
-			r.Cause = CauseRequestRate
-		default:
+	declared := s.policy.Default // of the deciding entry
+	for k, i := range p.by {
+		if i < 0 {
 			continue
 		}
-		if e.Interval == p.interval && declared == 0 {
+		e := &s.entries[i]
+		r := Reason{Cause: CauseRequestRate, Line: e.Line, Value: e.Value, Interval: e.Interval, Until: since(last, e.Interval)}
+		if e.Field == robots.FieldCrawlDelay {
+			r.Cause = CauseCrawlDelay
+		}
+		if all = append(all, r); k == 0 {
 			declared = e.Declared
 		}
-		all = append(all, r)
 	}
 	if len(all) == 0 {
-		declared = s.policy.Default
 		all = append(all, Reason{Cause: CauseDefault, Interval: p.interval, Until: since(last, p.interval)})
 	}
-	slices.SortStableFunc(all, func(a, b Reason) int { return cmp.Compare(b.Interval, a.Interval) })
 	if p.interval != declared && (p.interval == s.policy.Floor || p.interval == s.policy.Ceiling) {
 		operator := all[0]
 		operator.Cause, operator.Line, operator.Value = CauseFloor, 0, ""
@@ -275,15 +265,11 @@ func (s *Schedule) second(t time.Time) int {
 
 // find returns the index of the part of a minute of the day.
 func (s *Schedule) find(minute int) int {
-	low, high := 0, len(s.parts)
-	for high-low > 1 {
-		if mid := (low + high) / 2; int(s.parts[mid].from) <= minute {
-			low = mid
-		} else {
-			high = mid
-		}
+	i, begins := slices.BinarySearchFunc(s.parts, minute, func(p part, minute int) int { return int(p.from) - minute })
+	if !begins {
+		i--
 	}
-	return low
+	return i
 }
 
 // span returns the part at t and the instant at which it can end: the end of the part in local
