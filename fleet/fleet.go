@@ -271,46 +271,34 @@ var rightsLua string
 // users of its own.
 func rights(ctx context.Context, client rueidis.Client, all []node, prefix string) error {
 	key := prefix + ":{secret}"
-	lacks, err := lacking(ctx, client, key, key)
-	if err != nil {
-		return err
-	}
-	if lacks == "" && client.Mode() == rueidis.ClientModeCluster {
-		for _, n := range all {
-			if n.err != nil && script.KindOf(n.err) == script.Lost {
-				continue
-			}
-			if lacks, _ = lacking(ctx, n.client, key); lacks != "" {
-				lacks = n.addr + ": " + lacks
-				break
+	err := rightsOn(ctx, client, key, key)
+	for _, n := range all {
+		if err == nil && n.among && (n.err == nil || script.KindOf(n.err) != script.Lost) {
+			if err = rightsOn(ctx, n.client, key); err != nil {
+				return fmt.Errorf("%s: %w", n.addr, err)
 			}
 		}
 	}
-	if lacks != "" {
-		return errors.New(lacks)
-	}
-	return nil
+	return err
 }
 
-// lacking returns what a user lacks on one server, or on that with a key, "" for nothing. The error is that it does not answer.
-func lacking(ctx context.Context, client rueidis.Client, pattern string, key ...string) (string, error) {
+// rightsOn checks the rights on one server, or on that with a key.
+func rightsOn(ctx context.Context, client rueidis.Client, pattern string, key ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
 	missing, err := client.Do(ctx, client.B().Eval().Script(rightsLua).Numkeys(int64(len(key))).Key(key...).Arg(pattern).Build()).ToString()
 	keys := strings.TrimSuffix(pattern, "secret}") + "*"
 	switch {
 	case script.Says(err, "NOPERM"):
-		return fmt.Sprintf("the user lacks rights of a fleet on the keys %s: %v", keys, err), nil
+		return fmt.Errorf("the user lacks rights of a fleet on the keys %s: %w", keys, err)
 	case script.Says(err, "MOVED"): // a client that may not ask for the nodes of a cluster takes this one for a server
-		return "the server belongs to a cluster, and the user lacks the rights cluster|slots and cluster|shards", nil
+		return errors.New("the server belongs to a cluster, and the user lacks the rights cluster|slots and cluster|shards")
 	case err != nil && script.KindOf(err) == script.Lost:
-		return "", err
-	case err != nil: // a server that is in trouble, or cannot check rights
-		return "", nil
-	case missing != "":
-		return fmt.Sprintf("the user lacks these rights of a fleet on the keys %s: %s", keys, missing), nil
+		return err
+	case err == nil && missing != "": // another error is that of a server in trouble, or that cannot check rights
+		return fmt.Errorf("the user lacks these rights of a fleet on the keys %s: %s", keys, missing)
 	}
-	return "", nil
+	return nil
 }
 
 // Store returns the store of cacheredis. It is a cache.Locker, so that a cache.Cache

@@ -22,14 +22,8 @@ func (f *Fleet) Observe(e cache.Event) {
 	}
 }
 
-// observed returns what the limiter calls with its events, nil for nothing.
+// observed returns what the limiter calls with its events.
 func (o Options) observed() func(pace.Event) {
-	switch {
-	case o.Log == nil && o.Observe == nil:
-		return o.Pace.Observe
-	case o.Pace.Observe == nil && o.Log == nil:
-		return o.Observe.Pace
-	}
 	return func(e pace.Event) {
 		if o.Observe != nil {
 			o.Observe.Pace(e)

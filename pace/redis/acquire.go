@@ -119,43 +119,55 @@ func (l *Limiter) decideOnce(ctx context.Context, open []*decision) {
 		calls[k].args = append(calls[k].args, gone.list, string(appendDoubles(nil, microsUp(passed(gone.at)))))
 	}
 	for k, r := range l.run(ctx, acquireScript, calls) {
-		answers, ok := parseAnswers(r.text, len(batches[k]))
-		if r.err == nil && !ok {
+		if r.err == nil && len(r.text) != len(batches[k])*answerSize {
 			r.err = script.ErrReply
 		}
 		for i, d := range batches[k] {
-			switch {
-			case r.err != nil:
+			if r.err != nil {
 				d.err, d.decided = r.err, true
 				d.lost = d.lost || script.KindOf(r.err) == script.Lost && !errors.Is(r.err, errNotAsked)
+				continue
+			}
+			switch answer := r.text[i*answerSize : (i+1)*answerSize]; {
 			case r.stepped:
 				d.now, d.lost = timeAt(r.now), true
-			case answers[i].code == codeOutside:
+			case answer[0] == codeOutside:
 				d.now = timeAt(r.now)
 			default:
-				d.permit, d.sent, d.decided = d.result(answers[i], r.reading), r.sent, true
+				d.permit, d.sent, d.decided = d.result(answer, r.reading), r.sent, true
 			}
 		}
 	}
 }
 
+// What acquire.lua answers for an origin.
+const (
+	codeGranted = 'G'
+	codeOutside = 'O' // the server's time is outside the spans
+
+	answerSize = 28
+)
+
 // result returns a permit, or a refusal. The reasons are found in the server's time, by which
 // the windows open.
-func (d *decision) result(a answer, r reading) pace.Permit {
+func (d *decision) result(answer string, r reading) pace.Permit {
+	var at, last, notBefore micros
+	tail, _ := readDoubles(answer[1:], &at, &last, &notBefore)
+	state := pace.State{Last: timeAt(last), NotBefore: timeAt(notBefore), BackOff: binary.LittleEndian.Uint16([]byte(tail)), Busy: tail[2] == 1}
 	p := pace.Permit{Origin: d.request.Origin, Schedule: d.request.Schedule}
-	start, reasons := d.request.Schedule.Explain(timeAt(r.now), a.state)
+	start, reasons := d.request.Schedule.Explain(timeAt(r.now), state)
 	for i := range reasons {
 		reasons[i].Until = r.local(reasons[i].Until)
 	}
 	p.Reasons = reasons
-	if a.code == codeRefused {
+	if answer[0] != codeGranted {
 		p.NotBefore = r.local(start)
 		return p
 	}
 	p.ID = d.id.String()
-	p.Start = r.local(timeAt(a.start))
-	if a.start > r.now {
-		p.Start = r.received.Add(time.Duration((a.start - r.now) * 1e3))
+	p.Start = r.local(timeAt(at))
+	if at > r.now {
+		p.Start = r.received.Add(time.Duration((at - r.now) * 1e3))
 	}
 	p.StartBy, p.Expires = p.Start.Add(d.lifetime/2), p.Start.Add(d.lifetime)
 	return p
@@ -205,38 +217,6 @@ func (d *decision) appendTo(b []byte, _ *Limiter, n *node) []byte {
 	}
 	binary.LittleEndian.PutUint16(b[at:], spans)
 	return b
-}
-
-// answer is what acquire.lua returns of an origin. Times are the server's.
-type answer struct {
-	code  byte
-	start micros // of a permit
-	state pace.State
-}
-
-const (
-	codeGranted = 'G'
-	codeRefused = 'R'
-	codeOutside = 'O' // the server's time is outside the spans
-
-	answerSize = 28
-)
-
-func parseAnswers(text string, n int) (answers []answer, ok bool) {
-	if len(text) != n*answerSize {
-		return nil, false
-	}
-	for ; text != ""; text = text[answerSize:] {
-		a := answer{code: text[0]}
-		var last, notBefore micros
-		tail, _ := readDoubles(text[1:answerSize], &a.start, &last, &notBefore)
-		a.state = pace.State{Last: timeAt(last), NotBefore: timeAt(notBefore), BackOff: binary.LittleEndian.Uint16([]byte(tail)), Busy: tail[2] == 1}
-		if a.code != codeGranted && a.code != codeRefused && a.code != codeOutside {
-			return nil, false
-		}
-		answers = append(answers, a)
-	}
-	return answers, true
 }
 
 // A permitID names a permit on the server. The first 5 bytes are those of its worker, or the
