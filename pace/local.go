@@ -3,6 +3,7 @@ package pace
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"net/netip"
 	"slices"
 	"sync"
@@ -246,19 +247,10 @@ func (l *Local) release(p Permit, r Result) {
 	}
 }
 
-// waitError is the end of a context while a caller waited.
-type waitError struct {
-	what  string
-	cause error
-}
-
-func (e *waitError) Error() string { return "waiting " + e.what + ": " + e.cause.Error() }
-func (e *waitError) Unwrap() error { return e.cause }
-
 // ended returns an error if the context has ended.
 func ended(ctx context.Context, o robots.Origin) error {
 	if ctx.Err() == nil {
 		return nil
 	}
-	return &waitError{"for " + o.String(), context.Cause(ctx)}
+	return fmt.Errorf("waiting for %s: %w", o, context.Cause(ctx))
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-	"unsafe"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/pace/internal/backoff"
@@ -60,19 +59,6 @@ func (s *Schedule) Entries() []Entry { return append([]Entry(nil), s.orDefault()
 // Dropped returns the number of further entries. They have an effect like the others; only
 // the report on them is missing.
 func (s *Schedule) Dropped() int { return s.orDefault().dropped }
-
-// MemoryBytes returns the approximate size of the schedule in bytes.
-func (s *Schedule) MemoryBytes() int {
-	s = s.orDefault()
-	n := int(unsafe.Sizeof(*s)) + int(unsafe.Sizeof(part{}))*cap(s.parts) + int(unsafe.Sizeof(Entry{}))*cap(s.entries)
-	for i := range s.entries {
-		n += len(s.entries[i].Value) + len(s.entries[i].Why)
-	}
-	for _, p := range s.parts {
-		n += 4 * cap(p.by)
-	}
-	return n
-}
 
 // Slowest returns the longest interval of the day while the site is open: once
 // it has passed since the last response, that response does not matter any more.

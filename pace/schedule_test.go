@@ -2,14 +2,12 @@ package pace_test
 
 import (
 	"fmt"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/internal/duration"
 	"github.com/robotskit/robots/pace"
 )
@@ -290,38 +288,5 @@ func TestSteady(t *testing.T) {
 	}
 	if interval, ok := (*pace.Schedule)(nil).Steady(); !ok || interval != 4*time.Second {
 		t.Errorf("the schedule of a site that declares nothing is steady: %t, at %s", ok, interval)
-	}
-}
-
-// TestMemoryBytes compares MemoryBytes with the runtime's own count.
-func TestMemoryBytes(t *testing.T) {
-	if campaign.Race {
-		t.Skip("the race detector allocates, too")
-	}
-	heap := func() int {
-		runtime.GC()
-		runtime.GC()
-		var s runtime.MemStats
-		runtime.ReadMemStats(&s)
-		return int(s.HeapAlloc)
-	}
-	for name, body := range map[string]string{
-		"nothing":  "User-agent: *\nDisallow: /x\n",
-		"a delay":  "User-agent: *\nCrawl-delay: 10\n",
-		"too much": "User-agent: *\n" + strings.Repeat("Request-rate: 1/10m 1300-1659\nCrawl-delay: 301\nVisit-time: 06000500\n", 100),
-	} {
-		rules := robots.Parse([]byte(body)).Rules(robots.RFC9309, "x")
-		kept := make([]*pace.Schedule, 1000)
-		before, said := heap(), 0
-		for i := range kept {
-			kept[i], _ = pace.NewSchedule(rules, pace.Policy{})
-			said += kept[i].MemoryBytes()
-		}
-		got := heap() - before
-		t.Logf("%-9s %5d bytes, %5d by estimate", name, got/len(kept), said/len(kept))
-		if got > said*13/10 || got < said*6/10 {
-			t.Errorf("%s: %d bytes, the estimate says %d", name, got, said)
-		}
-		runtime.KeepAlive(kept)
 	}
 }

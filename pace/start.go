@@ -2,6 +2,7 @@ package pace
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"time"
 
@@ -90,7 +91,7 @@ func (l *Local) StartFetch(ctx context.Context, o robots.Origin, addr netip.Addr
 			return nil
 		}
 	}
-	return &waitError{"to fetch robots.txt of " + o.String(), context.Cause(ctx)}
+	return fmt.Errorf("waiting to fetch robots.txt of %s: %w", o, context.Cause(ctx))
 }
 
 // reserveFetch reserves the next start of a fetch and returns how far off it is.

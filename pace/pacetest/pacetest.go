@@ -53,7 +53,6 @@ func Run(t *testing.T, s Subject) {
 		{"IntervalFromEnd", intervalFromEnd},
 		{"Within", within},
 		{"Unused", unused},
-		{"ReleasedTwice", releasedTwice},
 		{"Expires", expires},
 		{"Lifetime", lifetime},
 		{"AddressOfRequest", addressOfRequest},
@@ -66,7 +65,6 @@ func Run(t *testing.T, s Subject) {
 		{"Closed", closed},
 		{"ContextEnds", contextEnds},
 		{"DeadlineBeforeStart", deadlineBeforeStart},
-		{"LookTakesNothing", lookTakesNothing},
 		{"ManyCallers", manyCallers},
 		{"Concurrency", concurrency},
 		{"TryChooses", tryChooses},
@@ -344,27 +342,8 @@ func unused(r *run) {
 	r.apart(first, r.start(r.acquired(list[2]), "192.0.2.1"), 2)
 }
 
-// releasedTwice: a second release ends no other permit and doubles no back-off.
-func releasedTwice(r *run) {
-	r.make(pace.Options{})
-	req := r.site(1, "twice")
-	old := r.acquired(req)
-	r.release(old, ok)
-	r.pass(1.5)
-	p := r.acquired(req)
-	r.release(old, pace.Result{Status: 503})
-	r.pass(1.5)
-	if _, backsOff := reason(r.refused(req, pace.CauseBusy), pace.CauseBackOff); backsOff {
-		r.Error("the back-off of a permit released before counts")
-	}
-	r.release(p, ok)
-	r.release(pace.Permit{Origin: req.Origin}, pace.Result{Status: 503}) // not a permit
-	r.pass(1.5)
-	r.acquired(req)
-}
-
-// expires: a permit that is not released ends, starts nothing then, and a late release
-// ends no other.
+// expires: a permit that is not released ends, starts nothing then, and a late or second release
+// ends no other and doubles no back-off.
 func expires(r *run) {
 	r.make(pace.Options{Lifetime: 6 * r.Unit})
 	req := r.site(8, "expires")
@@ -380,9 +359,11 @@ func expires(r *run) {
 	r.release(p, pace.Result{Status: 503, RetryAfter: 30 * r.Unit})
 	r.refused(req, pace.CauseBusy)
 	r.release(next, ok)
-	refusal := r.refused(req, pace.CauseRetryAfter) // which a late response asked for
+	r.release(next, pace.Result{Status: 503})
+	r.release(pace.Permit{Origin: req.Origin}, pace.Result{Status: 503}) // not a permit
+	refusal := r.refused(req, pace.CauseRetryAfter)                      // which a late response asked for
 	if _, backsOff := reason(refusal, pace.CauseBackOff); backsOff {
-		r.Error("the back-off of an expired permit counts")
+		r.Error("the back-off of a permit that has ended counts")
 	}
 }
 
@@ -643,21 +624,6 @@ func deadlineBeforeStart(r *run) {
 	}
 }
 
-func lookTakesNothing(r *run) {
-	r.make(pace.Options{})
-	req := r.site(4, "look")
-	req.Addr = netip.MustParseAddr("192.0.2.9")
-	r.known(1, "192.0.2.9")
-	for range 3 {
-		r.last = r.now()
-		if p := r.looked(req); p.OK() || p.NotBefore.After(r.now().Add(r.Slack+r.Unit/2)) {
-			r.Errorf("a site that is ready: %t, %s", p.OK(), p)
-		}
-	}
-	r.release(r.acquired(req), ok)
-	r.about(r.looked(req).NotBefore, 4)
-}
-
 // arrivals is the log of a site.
 type arrivals struct {
 	sync.Mutex
@@ -795,12 +761,15 @@ func which(permits []pace.Permit) string {
 	return fmt.Sprint(which)
 }
 
-// tryChooses: the first k that are ready, and when to ask again for all others.
+// tryChooses: the first k that are ready, and when to ask again for all others. With k of 0
+// nothing is acquired, and no start is reserved at an address.
 func tryChooses(r *run) {
-	r.make(pace.Options{})
+	r.make(pace.Options{AddressInterval: 10 * r.Unit})
 	list := r.sites(10, "c0", "c1", "c2", "c3", "c4", "c5", "c6", "twice")
 	twice := list[7]
 	list = list[:7]
+	list[0].Addr = netip.MustParseAddr("192.0.2.9")
+	r.known(10, "192.0.2.9")
 	busy := r.acquired(list[1])
 	r.release(r.acquired(list[3]), ok)
 	if got := which(r.tryUpTo(0, list...)); got != "[]" {

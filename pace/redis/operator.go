@@ -25,7 +25,7 @@ import (
 // An Operator inspects and controls the workers of a fleet without being one. Each change is
 // noted in the fleet's log. All times but those of holds are of a server's clock; a call takes a
 // few seconds at most. With servers of a cluster unreachable, results are incomplete, and the
-// error wraps a *PartError for each missing part. A change succeeds if one server accepts it, as
+// error names the slots of each missing part. A change succeeds if one server accepts it, as
 // workers pass it on; they adopt it with their next heartbeat, within 7 s.
 type Operator struct {
 	client rueidis.Client
@@ -43,18 +43,6 @@ func NewOperator(client rueidis.Client, prefix, who string) (*Operator, error) {
 	// The first space ends the name.
 	return &Operator{client: client, who: strings.Join(strings.Fields(who), "_"), nodes: newNodes(client, prefix, 24*time.Hour)}, nil
 }
-
-// A PartError reports that a part of the keys is unreachable.
-type PartError struct {
-	First, Last int // hash slots; 0 and 16383 for one server
-	Err         error
-}
-
-// Error names the slots.
-func (e *PartError) Error() string { return fmt.Sprintf("slots %d to %d: %v", e.First, e.Last, e.Err) }
-
-// Unwrap returns Err.
-func (e *PartError) Unwrap() error { return e.Err }
 
 // A NoteError reports that a change was made, but could not be noted in the log.
 type NoteError struct{ Err error }
@@ -81,9 +69,10 @@ func (o *Operator) Noted(ctx context.Context, what string, do func() error) erro
 	return err
 }
 
+// partError names the hash slots of a part.
 func (o *Operator) partError(part int, err error) error {
 	size := slots / o.nodes.parts()
-	return &PartError{First: part * size, Last: (part+1)*size - 1, Err: err}
+	return fmt.Errorf("slots %d to %d: %w", part*size, (part+1)*size-1, err)
 }
 
 // eachPart sends a command to each part, and joins the errors.
