@@ -205,23 +205,8 @@ func filled(text string) string {
 	return out
 }
 
-// TestProblemType: the type of a problem is the URL of its documentation.
-func TestProblemType(t *testing.T) {
-	b := newBench(t, Parts{})
-	for word := range problems {
-		resp, err := http.Get(b.URL + "/problems/" + string(word))
-		if err != nil {
-			t.Fatal(err)
-		}
-		page, _ := io.ReadAll(resp.Body)
-		resp.Body.Close()
-		if resp.StatusCode != 200 || resp.Request.URL.Fragment != string(word) || !strings.Contains(string(page), `id="`+string(word)+`"`) {
-			t.Errorf("%s leads to %v, %d", word, resp.Request.URL, resp.StatusCode)
-		}
-	}
-}
-
-// TestDocsPage: the page has every operation and loads nothing from other sites.
+// TestDocsPage: the page has every operation, and every type of a problem, whose URL leads there. It
+// loads nothing from other sites.
 func TestDocsPage(t *testing.T) {
 	b := newBench(t, Parts{})
 	r := b.get("/docs")
@@ -231,6 +216,16 @@ func TestDocsPage(t *testing.T) {
 	for path := range b.judge.doc.Paths.Map() {
 		if !strings.Contains(r.body, path) {
 			t.Errorf("the page does not name %s", path)
+		}
+	}
+	for word := range problems {
+		resp, err := http.Get(b.URL + "/problems/" + string(word))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if at := resp.Request.URL; resp.StatusCode != 200 || at.Path != "/docs" || at.Fragment != string(word) || !strings.Contains(r.body, `id="`+string(word)+`"`) {
+			t.Errorf("%s leads to %v, %d", word, at, resp.StatusCode)
 		}
 	}
 	if found := regexp.MustCompile(`(?i)<script|<link|<img|src=|https?://[^"<]*\.(js|css)|ZgotmplZ`).FindString(r.body); found != "" {

@@ -69,8 +69,6 @@ type judge struct {
 	doc      *openapi3.T
 	router   routers.Router
 	compiler *jsonschema.Compiler
-	mu       sync.Mutex
-	bodies   int // judged
 }
 
 // judgeOf reads the document of a service. Members that are not in the document are errors here,
@@ -105,8 +103,6 @@ func judgeOf(t testing.TB, s *Service) *judge {
 // body validates a body by the schema at a place of an operation. Each line of JSON Lines is an
 // answer or a question in the schema of the object form.
 func (j *judge) body(route *routers.Route, place, mediaType, body string) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	member := map[bool]string{true: "answers", false: "questions"}[strings.HasPrefix(place, "responses")]
 	if mediaType == typeLines {
 		lines := strings.Split(strings.TrimSuffix(body, "\n"), "\n")
@@ -133,7 +129,6 @@ func (j *judge) validate(at, body string) error {
 	if err != nil {
 		return err
 	}
-	j.bodies++
 	return schema.Validate(value)
 }
 
@@ -266,19 +261,10 @@ const shop = "# shop\nUser-agent: *\nDisallow: /basket\nCrawl-delay: 10\n\nUser-
 func TestCheck(t *testing.T) {
 	b, s := newBench(t, Parts{}), newSite(t, shop)
 	r := b.get("/v1/check?url=" + s.URL + "/basket&agent=MyBot")
-	if r.status != 200 || r.header.Get("Content-Type") != typeJSON {
-		t.Fatalf("%d %v %s", r.status, r.header, r.body)
-	}
-	var got map[string]any
-	if err := json.Unmarshal([]byte(r.body), &got); err != nil {
-		t.Fatal(err)
-	}
 	want := `{"allowed":false,"verdict":"disallow","reason":"rule","rule":{"line":3,"directive":"disallow","pattern":"/basket"},"group":{"token":"*","lines":[2]},"status":200,`
-	if !strings.HasPrefix(r.body, want) {
-		t.Errorf("got %s\nwant %s…", r.body, want)
-	}
-	if got["agent"] != "MyBot" || got["url"] != s.URL+"/basket" || got["dialect"] != "rfc9309" {
-		t.Errorf("%s", r.body)
+	end := `"dialect":"rfc9309","url":"` + s.URL + `/basket","agent":"MyBot"}` + "\n"
+	if r.status != 200 || r.header.Get("Content-Type") != typeJSON || !strings.HasPrefix(r.body, want) || !strings.HasSuffix(r.body, end) {
+		t.Errorf("%d %v %s\nwant %s…%s", r.status, r.header, r.body, want, end)
 	}
 	var age int
 	if _, err := fmt.Sscanf(r.header.Get("Cache-Control"), "private, max-age=%d", &age); err != nil || age < 1000 || age > 86400 {
@@ -403,15 +389,11 @@ func TestJudge(t *testing.T) {
 	}
 	good := b.get(path).body
 	for name, body := range map[string]string{
-		"a member less":     strings.Replace(good, `"allowed":false,`, "", 1),
-		"a member more":     strings.Replace(good, `"allowed"`, `"other":1,"allowed"`, 1),
-		"another type":      strings.Replace(good, `"allowed":false`, `"allowed":"no"`, 1),
-		"an unknown word":   strings.Replace(good, `"disallow"`, `"denied"`, 1),
-		"no time":           strings.Replace(good, `"expires":"2`, `"expires":"x2`, 1),
-		"a part less":       strings.Replace(good, `"directive":"disallow",`, "", 1),
-		"nothing":           "",
-		"the half of it":    good[:len(good)/2],
-		"null in its place": "null",
+		"a member more":   strings.Replace(good, `"allowed"`, `"other":1,"allowed"`, 1),
+		"another type":    strings.Replace(good, `"allowed":false`, `"allowed":"no"`, 1),
+		"an unknown word": strings.Replace(good, `"disallow"`, `"denied"`, 1),
+		"no time":         strings.Replace(good, `"expires":"2`, `"expires":"x2`, 1),
+		"nothing":         "",
 	} {
 		if body == good || b.judge.body(route, "responses/200", typeJSON, body) == nil {
 			t.Errorf("%s passes", name)

@@ -3,6 +3,7 @@ package server
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,11 +14,13 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // A gated is a running service behind a gate.
@@ -25,26 +28,9 @@ type gated struct {
 	t         *testing.T
 	gate      *Gate
 	at, admin string
-	log       *lockedBuffer
+	log       bytes.Buffer // read it after stop
 	end       context.CancelFunc
 	ended     chan error
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.Buffer.Write(p)
-}
-
-func (b *lockedBuffer) text() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.String()
 }
 
 // local is a configuration on loopback without limits for clients, with changed settings.
@@ -60,9 +46,9 @@ func local(t testing.TB, settings ...string) *Config {
 // run runs a service until the test ends.
 func run(t *testing.T, c *Config, handler http.Handler, ready func(context.Context) error) *gated {
 	t.Helper()
-	s := &gated{t: t, log: new(lockedBuffer), ended: make(chan error, 1)}
+	s := &gated{t: t, ended: make(chan error, 1)}
 	var err error
-	if s.gate, err = NewGate(c, slog.New(slog.NewJSONHandler(s.log, nil)), NewMetrics()); err != nil {
+	if s.gate, err = NewGate(c, slog.New(slog.NewJSONHandler(&s.log, nil)), NewMetrics()); err != nil {
 		t.Fatal(err)
 	}
 	if ready == nil {
@@ -319,13 +305,15 @@ func TestGates(t *testing.T) {
 		}
 		_, _ = io.Copy(io.Discard, resp.Body)
 	}
+	plainSite.stop()
+	withTokens.stop()
 	for _, want := range []string{`"msg":"panic"`, "at the disco", "in the middle"} {
-		if !strings.Contains(plainSite.log.text(), want) {
+		if !strings.Contains(plainSite.log.String(), want) {
 			t.Errorf("the log has no %s", want)
 		}
 	}
 	for _, never := range []string{tokenA, tokenB, "url=x"} {
-		if strings.Contains(withTokens.log.text()+plainSite.log.text(), never) {
+		if strings.Contains(withTokens.log.String()+plainSite.log.String(), never) {
 			t.Errorf("the log has %s", never)
 		}
 	}
@@ -410,7 +398,7 @@ func TestLog(t *testing.T) {
 		}
 		s.raw("POST /v1/permits/p_secret/done HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n", false)
 		s.stop() // the log is whole then
-		log := s.log.text()
+		log := s.log.String()
 		for _, w := range []string{want, `"id":"mine-1","client":"127.0.0.1/32","method":"GET"`, `"origin":"https://shop.example","outcome":"disallowed","trace_id":"0af7651916cd43dd8448eb211c80319c"`, `"questions":2`} {
 			if !strings.Contains(log, w) {
 				t.Errorf("the log has no %s:\n%s", w, log)
@@ -450,39 +438,34 @@ func TestClientAddress(t *testing.T) {
 	}
 }
 
-// TestClients: the rate and burst of a client do not depend on others.
+// TestClients: each client has a rate and a burst of questions and of new origins.
 func TestClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, err := NewGate(local(t, "client-rate=200"), slog.New(slog.DiscardHandler), NewMetrics())
 		if err != nil {
 			t.Fatal(err)
 		}
+		a, b := g.limitsOf("a"), g.limitsOf("b")
 		for i, c := range []struct {
-			client string
-			n      int
-			wait   time.Duration
-			after  time.Duration
+			after time.Duration
+			of    *rate.Limiter
+			n     int
+			wait  time.Duration
 		}{
-			{"a", 1001, 5005 * time.Millisecond, 0}, // never at once
-			{"a", 1000, 0, 0},
-			{"a", 1, 5 * time.Millisecond, 0},
-			{"b", 1, 0, 0},
-			{"a", 201, 5 * time.Millisecond, time.Second},
-			{"a", 200, 0, 0},
+			{0, a.questions, 1001, 5005 * time.Millisecond}, // never at once
+			{0, a.questions, 1000, 0},
+			{0, a.questions, 1, 5 * time.Millisecond},
+			{0, b.questions, 1, 0},
+			{time.Second, a.questions, 201, 5 * time.Millisecond},
+			{0, a.questions, 200, 0},
+			{0, a.origins, 20, 0},
+			{0, a.origins, 1, 3 * time.Second},
+			{3 * time.Second, g.limitsOf("a").origins, 1, 0},
 		} {
 			time.Sleep(c.after)
-			if wait := take(g.limitsOf(c.client).questions, c.n); wait != c.wait {
-				t.Errorf("%d: %d questions of %s wait %s, want %s", i, c.n, c.client, wait, c.wait)
+			if wait := take(c.of, c.n); wait != c.wait {
+				t.Errorf("%d: %d wait %s, want %s", i, c.n, wait, c.wait)
 			}
-		}
-		for i := range 21 {
-			if wait := take(g.limitsOf("a").origins, 1); (wait == 0) != (i < 20) {
-				t.Errorf("new origin %d waits %s", i, wait)
-			}
-		}
-		time.Sleep(3 * time.Second)
-		if wait := take(g.limitsOf("a").origins, 1); wait != 0 {
-			t.Errorf("three seconds later a new origin waits %s", wait)
 		}
 		g.c.ClientRate = 0
 		if wait := take(g.limitsOf("c").questions, 1e6); wait != 0 {
@@ -491,26 +474,37 @@ func TestClients(t *testing.T) {
 	})
 }
 
-// TestRate: beyond the rate the status is 429 with Retry-After, a batch counts its questions.
+// TestRate: beyond the rate the status is 429 with Retry-After. A batch counts its questions, and
+// a request its work; one that works for too long is refused.
 func TestRate(t *testing.T) {
 	s := run(t, local(t, "client-rate=1", "client-burst=100", "host=x.example"), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprint(w, exchangeOf(r.Context()).charge(99))
+		v := exchangeOf(r.Context())
+		if r.URL.Path == "/work" {
+			v.began = v.began.Add(-2 * mostWork)
+		}
+		if p := cmp.Or(v.overworked(), v.charge(60)); p != nil {
+			p.Write(w, r)
+		}
 	}), nil)
-	const request = "GET /v1/check HTTP/1.1\r\nHost: localhost\r\n\r\n"
-	for _, want := range []string{"<nil>", "99 questions exceed your current rate limit"} {
-		if body, _ := io.ReadAll(s.raw(request, false).Body); !strings.HasPrefix(string(body), want) {
-			t.Errorf("a batch: %s, want %s", body, want)
+	for i, c := range []struct {
+		path, detail string
+		status       int
+		wait         int // at most, in seconds
+	}{
+		{"/batch", "", 200, 0},
+		{"/batch", "60 questions exceed your current rate limit", 429, 20},
+		{"/work", "the request takes more than 1s of work", 413, 0},
+		{"/batch", "127.0.0.1/32 sends more than 1 requests per second", 429, 63},
+	} {
+		resp := s.raw("GET "+c.path+" HTTP/1.1\r\nHost: localhost\r\n\r\n", false)
+		wait, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
+		if resp.StatusCode != c.status || (wait > 0) != (c.wait > 0) || wait > c.wait {
+			t.Errorf("%d: status %d, Retry-After %d", i, resp.StatusCode, wait)
+		}
+		if c.status != 200 && !strings.HasPrefix(readProblem(t, resp).Detail, c.detail) {
+			t.Errorf("%d: not %s", i, c.detail)
 		}
 	}
-	for range 1000 {
-		if resp := s.raw(request, false); resp.StatusCode == http.StatusTooManyRequests {
-			if p := readProblem(t, resp); p.Type != "/problems/rate-limited" || resp.Header.Get("Retry-After") != "1" {
-				t.Errorf("%+v %v", p, resp.Header)
-			}
-			return
-		}
-	}
-	t.Error("a thousand requests are let through at one a second")
 }
 
 // TestPlaces: the numbers of requests that work and that wait are limited, and one that waits
@@ -593,25 +587,6 @@ func TestSilentReaders(t *testing.T) {
 		t.Errorf("/readyz: %v, %v", resp, err)
 	} else {
 		resp.Body.Close()
-	}
-}
-
-// TestOverworked: a request that works for too long is refused, and its work counts against the
-// rate of an unauthenticated client.
-func TestOverworked(t *testing.T) {
-	s := run(t, local(t, "client-rate=1", "client-burst=60", "host=x.example"), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v := exchangeOf(r.Context())
-		v.began = v.began.Add(-2 * mostWork)
-		if p := v.overworked(); p != nil {
-			p.Write(w, r)
-		}
-	}), nil)
-	const request = "POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx"
-	if p := readProblem(t, s.raw(request, false)); p.Type != "/problems/too-large" || !strings.Contains(p.Detail, "1s of work") {
-		t.Errorf("%+v", p)
-	}
-	if p := readProblem(t, s.raw(request, false)); p.Type != "/problems/rate-limited" {
-		t.Errorf("after two seconds of work: %+v", p)
 	}
 }
 
