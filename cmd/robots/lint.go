@@ -34,6 +34,8 @@ type linting struct {
 	config, baseline string
 	writeBaseline    bool
 	explain          string
+
+	shown, hidden [lint.Error + 1]int // findings by severity
 }
 
 // A linted file has its findings.
@@ -44,6 +46,7 @@ type linted struct {
 	checked []byte            // the text of the findings
 	fixed   []byte            // with the fixes of --fix
 	changes []lint.Diagnostic // made by --fix=all
+	unfixed bool              // --diff has nothing to show
 }
 
 func lintCommand(std *streams, status *int) *cobra.Command {
@@ -126,6 +129,18 @@ func (l *linting) lint(ctx context.Context) (int, error) {
 				return exitBad, err
 			}
 		}
+		if l.diff && !bytes.Equal(f.fixed, f.body) {
+			f.Diagnostics = nil // the fixes are shown instead
+		}
+		f.unfixed = l.diff && len(f.Diagnostics) > 0
+		f.Diagnostics = slices.DeleteFunc(f.Diagnostics, func(d lint.Diagnostic) bool {
+			if d.Severity < l.least {
+				l.hidden[d.Severity]++
+			} else {
+				l.shown[d.Severity]++
+			}
+			return d.Severity < l.least
+		})
 	}
 	switch l.format {
 	case formatText:
@@ -222,55 +237,42 @@ func (f *linted) lineOf(d *lint.Diagnostic) string {
 
 // printText writes the findings, or with --diff the fixes.
 func (l *linting) printText(files []*linted) {
-	var shown, hidden [lint.Error + 1]int
 	for _, f := range files {
+		title := robots.Printable(f.title())
 		for i := range f.changes {
 			d := &f.changes[i]
-			fmt.Fprintf(l.std.out, "%s:%d:%d: change %s %s: %s\n", robots.Printable(f.title()), d.Line, d.Column, d.Check.ID, d.Check.Name, robots.Printable(advice(d)))
+			fmt.Fprintf(l.std.out, "%s:%d:%d: change %s %s: %s\n", title, d.Line, d.Column, d.Check.ID, d.Check.Name, robots.Printable(advice(d)))
 		}
-		if l.diff && !bytes.Equal(f.body, f.fixed) {
+		switch {
+		case l.diff && !bytes.Equal(f.body, f.fixed):
 			l.std.printDiff(f.title(), f.body, f.fixed)
-			continue
-		}
-		if l.diff && len(f.Diagnostics) > 0 {
-			kind := "safe fix"
-			if l.fix == fixAll {
-				kind = "fix"
-			}
-			fmt.Fprintf(l.std.out, "%s: no %s\n", robots.Printable(f.title()), kind)
+		case f.unfixed && l.fix == fixAll:
+			fmt.Fprintf(l.std.out, "%s: no fix\n", title)
+		case f.unfixed:
+			fmt.Fprintf(l.std.out, "%s: no safe fix\n", title)
 		}
 		for i := range f.Diagnostics {
-			d := &f.Diagnostics[i]
-			if d.Severity < l.least {
-				hidden[d.Severity]++
-				continue
-			}
-			shown[d.Severity]++
-			l.printFinding(f, d)
+			l.printFinding(f, &f.Diagnostics[i])
 		}
 	}
-	if text := severityCounts(shown, hidden); text != "" {
+	if text := l.counts(); text != "" {
 		fmt.Fprintln(l.std.out, text)
 	}
 }
 
-// severityCounts writes the number of findings by severity, "" if there are none.
-func severityCounts(shown, hidden [lint.Error + 1]int) string {
+// counts writes the number of findings by severity, "" if there are none.
+func (l *linting) counts() string {
 	var parts []string
-	least := lint.Off
+	more := ""
 	for s := lint.Error; s > lint.Off; s-- {
-		if shown[s] > 0 {
-			parts = append(parts, count(shown[s], s.String()))
-		} else if hidden[s] > 0 {
-			parts = append(parts, count(hidden[s], s.String())+" not shown")
-			least = s
+		if l.shown[s] > 0 {
+			parts = append(parts, count(l.shown[s], s.String()))
+		} else if l.hidden[s] > 0 {
+			parts = append(parts, count(l.hidden[s], s.String())+" not shown")
+			more = " (--severity " + s.String() + " shows them)"
 		}
 	}
-	text := strings.Join(parts, ", ")
-	if least > lint.Off {
-		text += " (--severity " + least.String() + " shows them)"
-	}
-	return text
+	return strings.Join(parts, ", ") + more
 }
 
 // maxShown limits how much of a long line is shown, in characters.
@@ -345,12 +347,12 @@ func (l *linting) explainCheck() error {
 	w := l.std.out
 	fmt.Fprintf(w, "%s %s (%s, fix: %s)\n\n", c.ID, c.Name, c.Severity, c.Fix)
 	help.Wrap(w, "", c.What+" "+c.Why)
-	for _, example := range []struct{ title, text string }{{"Before", c.Before}, {"After", c.After}} {
-		if example.text == "" {
-			continue
+	for _, example := range [][2]string{{"Before", c.Before}, {"After", c.After}} {
+		title, text := example[0], example[1]
+		if text != "" {
+			fmt.Fprintf(w, "\n%s:\n\n", title)
 		}
-		fmt.Fprintf(w, "\n%s:\n\n", example.title)
-		for line := range strings.Lines(example.text) {
+		for line := range strings.Lines(text) {
 			fmt.Fprintln(w, strings.TrimRight("    "+robots.Printable(line[:len(line)-1]), " "))
 		}
 	}
@@ -385,9 +387,6 @@ func (l *linting) printJSON(files []*linted) error {
 	for _, f := range files {
 		for i := range f.Diagnostics {
 			d := &f.Diagnostics[i]
-			if d.Severity < l.least {
-				continue
-			}
 			j := jsonFinding{
 				Schema: 1, File: f.name, Line: d.Line, Column: d.Column, EndLine: d.EndLine, EndColumn: d.EndColumn,
 				ID: d.Check.ID, Name: d.Check.Name, Severity: d.Severity.String(), Message: d.Message, Dialects: d.Dialects,

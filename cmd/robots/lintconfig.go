@@ -22,9 +22,6 @@ import (
 // configName is the file that lint searches for in the folder of a file and above.
 const configName = ".robots-lint.yaml"
 
-// maxConfig limits the size of one, in bytes.
-const maxConfig = 1 << 20
-
 // A lintConfig is the content of such a file.
 type lintConfig struct {
 	lint.Options
@@ -55,14 +52,7 @@ func findConfig(name string) (lintConfig, error) {
 }
 
 func readConfig(path string) (lintConfig, error) {
-	info, err := os.Stat(path)
-	if err == nil && info.Size() > maxConfig {
-		err = errors.New("larger than 1 MiB")
-	}
-	var text []byte
-	if err == nil {
-		text, err = os.ReadFile(path)
-	}
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return lintConfig{}, fmt.Errorf("cannot read %s: %w", path, cause(err))
 	}

@@ -25,21 +25,16 @@ func (l *linting) report(files []*linted) *report {
 			DefaultConfiguration: &sarifConfig{c.Severity != lint.Off, level},
 		})
 	}
-	var shown, hidden [lint.Error + 1]int
 	for _, f := range files {
-		lines, found := linesOf(f.checked), false
+		lines := linesOf(f.checked)
 		for i := range f.Diagnostics {
-			if d := &f.Diagnostics[i]; d.Severity >= l.least {
-				shown[d.Severity]++
-				r.findings = append(r.findings, f.finding(d, &lines))
-				found = true
-			}
+			r.findings = append(r.findings, f.finding(&f.Diagnostics[i], &lines))
 		}
-		if !found {
+		if len(f.Diagnostics) == 0 {
 			r.findings = append(r.findings, Finding{File: f.name, Case: "no findings"})
 		}
 	}
-	r.summary = cmp.Or(severityCounts(shown, hidden), "no findings")
+	r.summary = cmp.Or(l.counts(), "no findings")
 	return r
 }
 
