@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -82,16 +81,13 @@ func (c *crawlersCommand) parsePath(name string, j *judge) (*urlTarget, error) {
 func (c *crawlersCommand) print(all []row, state string) error {
 	switch c.format {
 	case formatJSON:
-		for _, r := range all {
-			line, err := c.json(r)
-			if err != nil {
-				return err
-			}
-			if err := encode(c.std.out, line); err != nil {
+		lines := make([]jsonCrawler, len(all))
+		for i, r := range all {
+			if err := lines[i].set(r, c.given("path")); err != nil {
 				return err
 			}
 		}
-		return nil
+		return encodeAll(c.std.out, lines)
 	case formatCSV:
 		return writeCSV(c.std.out, c.cells(all))
 	}
@@ -148,29 +144,27 @@ type jsonDetails struct {
 	Note        *string         `json:"note"`
 }
 
-func (c *crawlersCommand) json(r row) (*jsonCrawler, error) {
+// set sets the line for a crawler, with the verdict if it is that of a path.
+func (j *jsonCrawler) set(r row, path bool) error {
 	e := r.Crawler
-	j := &jsonCrawler{Schema: 1, Name: e.Name, Tokens: e.Tokens, Operator: e.Operator, Purpose: e.Purpose, Dialect: e.Dialect, Obeys: e.Obeys, Sources: e.Sources}
+	*j = jsonCrawler{Schema: 1, Name: e.Name, Tokens: e.Tokens, Operator: e.Operator, Purpose: e.Purpose, Dialect: e.Dialect, Obeys: e.Obeys, Sources: e.Sources}
 	if r.Standing == nil {
 		j.jsonDetails = &jsonDetails{
 			e.Status, append([]string{}, e.Spellings...), e.CrawlDelay, e.RequestRate, e.ReverseDNS, e.Addresses,
 			notEmpty(e.Rival), notEmpty(e.GoogleReads), notEmpty(e.Note),
 		}
-		return j, nil
+		return nil
 	}
 	j.jsonStanding = &jsonStanding{}
 	text, err := r.Verdict.MarshalJSON()
 	if err == nil {
 		err = json.Unmarshal(text, j.jsonStanding) // its rule and group
 	}
-	if err != nil {
-		return nil, errors.New("cannot write the answer")
-	}
 	j.Access, j.Verdict = r.Access, nil
-	if c.given("path") {
+	if path {
 		j.Verdict = notEmpty(r.Verdict.Word())
 	}
-	return j, nil
+	return err
 }
 
 // cells are the rows in CSV, with a head.

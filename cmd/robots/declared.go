@@ -62,11 +62,10 @@ func declarations(r *robots.Rules) map[robots.Field][]string {
 	return values
 }
 
-// A declaredLine is a change of a field as text.
+// A declaredLine is a change for some crawlers.
 type declaredLine struct {
-	field    string   // Crawl-delay
+	declaredChange
 	crawlers []string // nil if the field applies to the whole file
-	old, new []string
 }
 
 // ofFile are the fields that apply to all crawlers, whatever group they are in.
@@ -83,7 +82,7 @@ func (s *section) declaredLines() []*declaredLine {
 			key := change.Field + "\n" + strings.Join(change.Old, "\n") + "\n\n" + strings.Join(change.New, "\n")
 			line := made[key]
 			if line == nil {
-				line = &declaredLine{field: strings.ToUpper(change.Field[:1]) + change.Field[1:], old: change.Old, new: change.New}
+				line = &declaredLine{declaredChange: change}
 				made[key] = line
 				lines = append(lines, line)
 			}
@@ -95,15 +94,18 @@ func (s *section) declaredLines() []*declaredLine {
 	return lines
 }
 
+// title is the field, such as Crawl-delay.
+func (l *declaredLine) title() string { return strings.ToUpper(l.Field[:1]) + l.Field[1:] }
+
 // change is the old and the new values, at most limit of each unless that is 0.
 func (l *declaredLine) change(limit int) string {
-	return cmp.Or(listed(l.old, limit), "none") + " → " + cmp.Or(listed(l.new, limit), "none")
+	return cmp.Or(listed(l.Old, limit), "none") + " → " + cmp.Or(listed(l.New, limit), "none")
 }
 
 // texts returns the sentences of a line: added and removed values of the file, or the old and new values of crawlers.
 func (l *declaredLine) texts(limit int) (texts []string) {
 	if l.crawlers != nil {
-		return []string{robots.Printable(l.field + " of " + nameList(l.crawlers) + ": " + l.change(limit))}
+		return []string{robots.Printable(l.title() + " of " + nameList(l.crawlers) + ": " + l.change(limit))}
 	}
 	without := func(values, others []string) []string {
 		has := map[string]bool{}
@@ -112,11 +114,11 @@ func (l *declaredLine) texts(limit int) (texts []string) {
 		}
 		return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return has[v] })
 	}
-	if removed := without(l.old, l.new); len(removed) > 0 {
-		texts = append(texts, robots.Printable(l.field+" removed: "+listed(removed, limit)))
+	if removed := without(l.Old, l.New); len(removed) > 0 {
+		texts = append(texts, robots.Printable(l.title()+" removed: "+listed(removed, limit)))
 	}
-	if added := without(l.new, l.old); len(added) > 0 {
-		texts = append(texts, robots.Printable(l.field+" added: "+listed(added, limit)))
+	if added := without(l.New, l.Old); len(added) > 0 {
+		texts = append(texts, robots.Printable(l.title()+" added: "+listed(added, limit)))
 	}
 	return texts
 }

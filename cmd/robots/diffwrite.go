@@ -163,6 +163,7 @@ type (
 // writeJSON writes a line for each crawler and dialect, with the line numbers of its own
 // rules.
 func (d *differ) writeJSON() error {
+	var all []jsonDiff
 	for _, s := range d.sections {
 		for _, c := range s.crawlers {
 			changes := func(where compare.Direction) []jsonChange {
@@ -187,12 +188,10 @@ func (d *differ) writeJSON() error {
 			if d.urls != "" {
 				j.URLs = &jsonURLs{d.read, c.shared.urls.blocked.n, c.shared.urls.allowed.n}
 			}
-			if err := encode(d.std.out, j); err != nil {
-				return err
-			}
+			all = append(all, j)
 		}
 	}
-	return nil
+	return encodeAll(d.std.out, all)
 }
 
 // report returns the changes for other programs. Crawlers without a change are findings
@@ -211,7 +210,7 @@ func (d *differ) report() *report {
 		}
 		for _, line := range s.declaredLines() {
 			for _, text := range line.texts(d.limit) {
-				f := d.finding(s, &group{names: []string{line.field}}, "declared", text, lint.Warning)
+				f := d.finding(s, &group{names: []string{line.title()}}, "declared", text, lint.Warning)
 				r.findings = append(r.findings, f)
 			}
 		}

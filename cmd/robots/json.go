@@ -29,6 +29,16 @@ func encode(w io.Writer, v any) error {
 	return nil
 }
 
+// encodeAll writes each value as one line of JSON.
+func encodeAll[T any](w io.Writer, values []T) error {
+	for _, v := range values {
+		if err := encode(w, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // notEmpty returns nil, which is null, for a zero value.
 func notEmpty[T comparable](v T) *T {
 	if v == *new(T) {

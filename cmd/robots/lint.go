@@ -384,6 +384,7 @@ type jsonFix struct {
 }
 
 func (l *linting) printJSON(files []*linted) error {
+	var all []jsonFinding
 	for _, f := range files {
 		for i := range f.Diagnostics {
 			d := &f.Diagnostics[i]
@@ -394,10 +395,8 @@ func (l *linting) printJSON(files []*linted) error {
 			if d.Fix != nil {
 				j.Fix = &jsonFix{Safe: d.Fix.Safe, Edits: shapes.NewEdits(d.Fix)}
 			}
-			if err := encode(l.std.out, j); err != nil {
-				return err
-			}
+			all = append(all, j)
 		}
 	}
-	return nil
+	return encodeAll(l.std.out, all)
 }

@@ -161,13 +161,15 @@ func (b baseline) remove(f *linted) {
 }
 
 func writeBaseline(name string, files []*linted) error {
-	var b bytes.Buffer
+	var all []known
 	for _, f := range files {
 		for i := range f.Diagnostics {
-			if err := encode(&b, knownOf(f, &f.Diagnostics[i])); err != nil {
-				return err
-			}
+			all = append(all, knownOf(f, &f.Diagnostics[i]))
 		}
+	}
+	var b bytes.Buffer
+	if err := encodeAll(&b, all); err != nil {
+		return err
 	}
 	if err := os.WriteFile(name, b.Bytes(), 0o666); err != nil {
 		return fmt.Errorf("cannot write the baseline %s: %w", name, cause(err))

@@ -316,12 +316,7 @@ func (t *tester) write(all []*outcome, summary string) error {
 		fmt.Fprintln(t.std.out, summary)
 		return nil
 	case formatJSON:
-		for _, o := range all {
-			if err := encode(t.std.out, o); err != nil {
-				return err
-			}
-		}
-		return nil
+		return encodeAll(t.std.out, all)
 	}
 	r := &report{command: "robots test", summary: summary, rules: []sarifRule{
 		{ID: "assertion", ShortDescription: sarifText{"An assertion about a robots.txt fails."}},
