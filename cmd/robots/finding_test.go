@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -37,15 +38,16 @@ const (
 	hostileNew = "User-agent: *\nDisallow: /]]>\x01\x80\uFFFE|``,:%\nSitemap: https://example.com/<&>\"|\n"
 )
 
-// TestDiffReadBack: every format of diff is parsed without markup from a file.
-func TestDiffReadBack(t *testing.T) {
-	before, after := writeFile(t, hostileOld), writeFile(t, hostileNew)
-	agents := []string{"*", "<a>&\"|`"}
+// TestReports: every format of diff and test is read back without markup from a file, and what
+// JUnit's readers require is there.
+func TestReports(t *testing.T) {
+	before, after, empty := writeFile(t, hostileOld), writeFile(t, hostileNew), writeFile(t, "")
+	tests := writeFile(t, "version: 1\ntext: \"User-agent: *\\nDisallow: /]]>&\\nAllow: /*a*b*c\\n\"\ntests:\n"+
+		"  - {name: \"<a> & ]]>\\u0001, 100%\", allow: [/, \"/]]>&\"], disallow: {every: \"/]]*\"}}\n")
+	hard := writeFile(t, "version: 1\ntext: \"User-agent: *\\nDisallow: /*a*b*c\\n\"\ntests:\n  - {disallow: {every: \"/*a*b*c\"}}\n")
 
-	var read []string
-	decoder := json.NewDecoder(strings.NewReader(program(t, exitDisallowed, "diff", "--format", "json", before, after)))
-	decoder.DisallowUnknownFields()
-	for decoder.More() {
+	var changes []jsonDiff
+	for decoder := strictDecoder(program(t, exitDisallowed, "diff", "--format", "json", before, after)); decoder.More(); {
 		var j jsonDiff
 		if err := decoder.Decode(&j); err != nil {
 			t.Fatal(err)
@@ -58,27 +60,48 @@ func TestDiffReadBack(t *testing.T) {
 				t.Errorf("%s: %+v is no change", j.Agent, change)
 			}
 		}
-		read = append(read, j.Agent)
+		changes = append(changes, j)
 	}
-	if !slices.Equal(read, agents) {
-		t.Errorf("JSON is about %q, want %q", read, agents)
+	if len(changes) != 2 || changes[0].Agent != "*" || changes[1].Agent != "<a>&\"|`" {
+		t.Errorf("JSON has %+v", changes)
+	}
+	var all []outcome
+	for decoder := strictDecoder(program(t, exitDisallowed, "test", "--format", "json", tests)); decoder.More(); {
+		var j outcome
+		if err := decoder.Decode(&j); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, j)
+	}
+	if len(all) != 3 || !all[0].OK || all[1].OK || all[1].Rule == nil || all[2].OK || all[2].Witness == nil {
+		t.Errorf("JSON has %+v", all)
 	}
 
-	text := program(t, exitDisallowed, "diff", "--format", "junit", before, after)
-	var suites junitSuites
-	if err := xml.Unmarshal([]byte(text), &suites); err != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
-	for _, c := range suites.Suites[0].Cases {
-		if c.Error != nil || c.Failure != nil && !strings.HasPrefix(c.Failure.Type, "newly-") && c.Failure.Type != "declared" {
-			t.Errorf("%+v", c)
+	for _, tt := range []struct {
+		status                  int
+		args                    string
+		tests, failures, errors int
+		has                     string
+	}{
+		{exitDisallowed, "test " + tests, 3, 2, 0, tests + ":4"},
+		{exitUndecided, "test --budget 1 " + hard, 1, 0, 1, "<error "},
+		{exitDisallowed, "diff " + before + " " + after, 5, 4, 0, "newly-"},
+		{exitAllowed, "diff --fail-on never " + before + " " + after, 5, 0, 0, "newly"},
+		{exitAllowed, "diff " + empty + " " + empty, 1, 0, 0, `<testcase name="*"`},
+	} {
+		text := program(t, tt.status, append(strings.Fields(tt.args), "--format", "junit")...)
+		checkJUnit(t, text)
+		var suites junitSuites
+		if err := xml.Unmarshal([]byte(text), &suites); err != nil || len(suites.Suites) != 1 {
+			t.Fatalf("%v: %s", err, text)
+		}
+		s := suites.Suites[0]
+		if s.Tests != len(s.Cases) || s.Tests != tt.tests || s.Failures != tt.failures || s.Errors != tt.errors || !strings.Contains(text, tt.has) {
+			t.Errorf("%s: %d tests, %d failures, %d errors, want %+v: %s", tt.args, s.Tests, s.Failures, s.Errors, tt, text)
 		}
 	}
-	if s := suites.Suites[0]; s.Tests != len(s.Cases) || s.Failures < 3 || s.Errors != 0 || len(suites.Suites) != 1 {
-		t.Errorf("JUnit has %+v", s)
-	}
 	checkSARIF(t, program(t, exitDisallowed, "diff", "--format", "sarif", before, after))
-
+	checkSARIF(t, program(t, exitDisallowed, "test", "--format", "sarif", tests))
 	for line := range strings.Lines(program(t, exitDisallowed, "diff", "--format", "github", before, after)) {
 		if !strings.HasPrefix(line, "::error file=") && !strings.HasPrefix(line, "::warning file=") && !strings.HasPrefix(line, "::notice file=") && !strings.HasPrefix(line, "robots diff: ") {
 			t.Errorf("not an annotation: %s", line)
@@ -91,41 +114,64 @@ func TestDiffReadBack(t *testing.T) {
 	}
 }
 
-// TestTestReadBack does the same for robots test.
-func TestTestReadBack(t *testing.T) {
-	file := writeFile(t, "version: 1\ntext: \"User-agent: *\\nDisallow: /]]>&\"\ntests:\n"+
-		"  - {name: \"<a> & ]]>\\u0001, 100%\", allow: [/, \"/]]>&\"], disallow: {every: \"/]]*\"}}\n")
-	var all []outcome
-	decoder := json.NewDecoder(strings.NewReader(program(t, exitDisallowed, "test", "--format", "json", file)))
-	decoder.DisallowUnknownFields()
-	for decoder.More() {
-		var j outcome
-		if err := decoder.Decode(&j); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, j)
-	}
-	if len(all) != 3 || !all[0].OK || all[1].OK || all[1].Rule == nil || all[2].OK || all[2].Witness == nil {
-		t.Errorf("JSON has %+v", all)
-	}
-	text := program(t, exitDisallowed, "test", "--format", "junit", file)
-	var suites junitSuites
-	if err := xml.Unmarshal([]byte(text), &suites); err != nil {
+func strictDecoder(text string) *json.Decoder {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	return d
+}
+
+// A junitElement is an element of an XML document.
+type junitElement struct {
+	XMLName  xml.Name
+	Attrs    []xml.Attr     `xml:",any,attr"`
+	Children []junitElement `xml:",any"`
+}
+
+// junitSchema has the attributes of each element, and a pattern of its children, that the
+// strictest schema in use requires, that of Ant's junit task (JUnit.xsd of Windy Road). What it
+// accepts, junit-10.xsd of Jenkins' xunit plugin accepts too.
+var junitSchema = map[string][2]string{
+	"testsuites": {"", `(testsuite )*`},
+	"testsuite":  {"errors failures hostname id name package tests time timestamp", `properties (testcase )*system-out system-err `},
+	"testcase":   {"classname name time", `((error|failure) )?`},
+	"error":      {"message type", ``}, "failure": {"message type", ``},
+	"properties": {}, "system-out": {}, "system-err": {},
+}
+
+func checkJUnit(t *testing.T, text string) {
+	t.Helper()
+	var root junitElement
+	if err := xml.Unmarshal([]byte(text), &root); err != nil || root.XMLName.Local != "testsuites" {
 		t.Fatalf("%v: %s", err, text)
 	}
-	if s := suites.Suites[0]; s.Tests != 3 || s.Failures != 2 || s.Errors != 0 || s.Name != file {
-		t.Errorf("JUnit has %+v", s)
+	var check func(e *junitElement)
+	check = func(e *junitElement) {
+		var attrs []string
+		children := ""
+		for _, a := range e.Attrs {
+			attrs = append(attrs, a.Name.Local)
+			if e.XMLName.Local == "testsuite" && strings.TrimSpace(a.Value) == "" {
+				t.Errorf("%s: %s is empty", e.XMLName.Local, a.Name.Local)
+			}
+		}
+		slices.Sort(attrs)
+		for i := range e.Children {
+			children += e.Children[i].XMLName.Local + " "
+			check(&e.Children[i])
+		}
+		shape, known := junitSchema[e.XMLName.Local]
+		if !known || strings.Join(attrs, " ") != shape[0] || !regexp.MustCompile(`^(`+shape[1]+`)$`).MatchString(children) {
+			t.Errorf("%s has the attributes %v and the elements %s", e.XMLName.Local, attrs, children)
+		}
 	}
-	checkSARIF(t, program(t, exitDisallowed, "test", "--format", "sarif", file))
+	check(&root)
 }
 
 // checkSARIF checks that a SARIF log has results, each with a rule and a level.
 func checkSARIF(t *testing.T, text string) *sarifRun {
 	t.Helper()
 	var log sarifLog
-	d := json.NewDecoder(strings.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&log); err != nil {
+	if err := strictDecoder(text).Decode(&log); err != nil {
 		t.Fatal(err)
 	}
 	if log.Version != "2.1.0" || len(log.Runs) != 1 || len(log.Runs[0].Results) == 0 {
