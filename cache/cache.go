@@ -189,7 +189,7 @@ func (c *Cache) Refresh(ctx context.Context, origin robots.Origin) (*fetch.Recor
 	}
 	for began := time.Now(); ; {
 		select {
-		case got := <-c.join(ctx, origin, flightPlan{force: true}):
+		case got := <-c.join(ctx, origin, none):
 			if got.Err != nil {
 				return nil, fmt.Errorf("refresh of %s: %w", origin, got.Err)
 			}

@@ -18,21 +18,16 @@ import (
 // not in memory by this at most.
 const storeLimit = 5 * time.Second
 
-// A flightPlan says how a flight differs from the usual one.
-type flightPlan struct {
-	force bool // fetch even if the record is fresh
-	early bool // the record in use has not expired
-}
-
 // A landing is the result of a flight.
 type landing struct {
 	item    *item
 	fetched time.Time // when the fetch ended, zero without one
 }
 
-// join returns the channel of the flight of an origin, and begins one if there is none. It has
-// the values of ctx but does not end with it.
-func (c *Cache) join(ctx context.Context, origin robots.Origin, plan flightPlan) <-chan singleflight.Result {
+// join returns the channel of the flight of an origin, and begins one if there is none: one
+// that fetches unless there is a record in a usable phase or before it. It has the values of
+// ctx but does not end with it.
+func (c *Cache) join(ctx context.Context, origin robots.Origin, usable phase) <-chan singleflight.Result {
 	return c.flights.DoChan(origin.String(), func() (any, error) {
 		c.mu.Lock()
 		if c.closed {
@@ -45,7 +40,7 @@ func (c *Cache) join(ctx context.Context, origin robots.Origin, plan flightPlan)
 		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		defer cancel()
 		defer context.AfterFunc(c.ctx, cancel)()
-		return c.fly(ctx, origin, plan)
+		return c.fly(ctx, origin, usable)
 	})
 }
 
@@ -64,7 +59,7 @@ func (c *Cache) refreshAhead(ctx context.Context, it *item) {
 		return
 	}
 	c.observe(Event{Kind: EventAhead, Origin: it.Record.Origin})
-	landed := c.join(ctx, it.Record.Origin, flightPlan{early: true})
+	landed := c.join(ctx, it.Record.Origin, fresh)
 	go func() {
 		<-landed
 		c.early.Add(-1)
@@ -75,7 +70,7 @@ func (c *Cache) refreshAhead(ctx context.Context, it *item) {
 // wait waits for the flight of an origin (EventWaited). After Options.StaleWait it returns the
 // record in memory: one that is being stored, or a stale one (EventStale).
 func (c *Cache) wait(ctx context.Context, origin robots.Origin) (*item, EventKind, error) {
-	landed := c.join(ctx, origin, flightPlan{})
+	landed := c.join(ctx, origin, ahead)
 	late := time.NewTicker(max(c.o.StaleWait, 1))
 	defer late.Stop()
 	for {
@@ -106,8 +101,8 @@ func (c *Cache) wait(ctx context.Context, origin robots.Origin) (*item, EventKin
 
 // fly is one flight: it reads memory and store, and fetches and stores if they have no valid
 // record.
-func (c *Cache) fly(ctx context.Context, origin robots.Origin, plan flightPlan) (landing, error) {
-	f := &flight{c: c, origin: origin, plan: plan}
+func (c *Cache) fly(ctx context.Context, origin robots.Origin, usable phase) (landing, error) {
+	f := &flight{c: c, origin: origin, usable: usable}
 	defer f.unlock(ctx)
 	r, err := f.fetch(ctx)
 	if f.answered {
@@ -139,7 +134,7 @@ func (c *Cache) fly(ctx context.Context, origin robots.Origin, plan flightPlan) 
 type flight struct {
 	c        *Cache
 	origin   robots.Origin
-	plan     flightPlan
+	usable   phase
 	held     *item  // the known record, or nil
 	readable bool   // the store was read
 	answered bool   // held is the answer
@@ -173,14 +168,10 @@ func (f *flight) fetch(ctx context.Context) (*fetch.Record, error) {
 	return nil, nil
 }
 
-// look reads memory and store. A record that expires soon is valid for callers, but not for
-// the background refresh that it has started.
+// look reads memory and store.
 func (f *flight) look(ctx context.Context) {
 	f.held, f.readable = f.c.look(ctx, f.origin)
-	if f.held != nil && !f.plan.force {
-		at := f.c.phase(f.held.Record, time.Now())
-		f.answered = at == fresh || at == ahead && !f.plan.early
-	}
+	f.answered = f.held != nil && f.c.phase(f.held.Record, time.Now()) <= f.usable
 }
 
 // lock takes the lock of the origin, last of all, so that its holder fetches at once.

@@ -17,7 +17,8 @@ const staleMost = 24 * time.Hour
 type phase uint8
 
 const (
-	fresh   phase = iota // use it
+	none    phase = iota // of no record
+	fresh                // use it
 	ahead                // use it, and fetch in the background
 	due                  // fetch; use it after StaleWait
 	overdue              // fetch; do not use it
