@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -45,57 +44,6 @@ func start(t *testing.T, stderr io.Writer, args ...string) (*exec.Cmd, io.WriteC
 	return cmd, in, out
 }
 
-// TestBatchAnswersWhenInputPauses sends a line only after the answer to the previous one: a
-// program that keeps answers back hangs here.
-func TestBatchAnswersWhenInputPauses(t *testing.T) {
-	cmd, in, out := start(t, os.Stderr, "check", "--batch")
-	answers := bufio.NewReader(out)
-	for i, n := range []int{1, 1, 3, 1000, 1, 2} {
-		var ask strings.Builder
-		for j := range n {
-			fmt.Fprintf(&ask, `{"id":%d,"robots":"User-agent: *\nDisallow: /a","url":"/a"}`+"\n", i*1000+j)
-		}
-		// The beginning of the next line must not delay the answer.
-		head, tail := `{"id":"next",`, `"robots":"","url":"/"}`+"\n"
-		// Answers are read concurrently, so that neither pipe fills up.
-		sent := make(chan error, 1)
-		go func() {
-			_, err := io.WriteString(in, ask.String()+head)
-			sent <- err
-		}()
-		for j := range n {
-			line, err := answers.ReadString('\n')
-			if err != nil {
-				t.Fatal(err)
-			}
-			if want := fmt.Sprintf(`{"id":%d,"allowed":false,`, i*1000+j); !strings.HasPrefix(line, want) {
-				t.Fatalf("got %s, want %s", line, want)
-			}
-		}
-		if err := <-sent; err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.WriteString(in, tail); err != nil {
-			t.Fatal(err)
-		}
-		if line, err := answers.ReadString('\n'); err != nil || !strings.HasPrefix(line, `{"id":"next",`) {
-			t.Fatalf("got %q, %v", line, err)
-		}
-	}
-	// A last line needs no line end.
-	if _, err := io.WriteString(in, `{"id":"last","robots":"","url":"/"}`); err != nil {
-		t.Fatal(err)
-	}
-	in.Close()
-	rest, err := io.ReadAll(answers)
-	if err != nil || !bytes.HasPrefix(rest, []byte(`{"id":"last","allowed":true,`)) || bytes.Count(rest, []byte("\n")) != 1 {
-		t.Errorf("got %q, %v", rest, err)
-	}
-	if err := cmd.Wait(); err != nil {
-		t.Error(err)
-	}
-}
-
 // TestBatchStopsWithItsReader: when the reader closes the pipe, the program ends without an
 // error, although its input is still open.
 func TestBatchStopsWithItsReader(t *testing.T) {
@@ -116,25 +64,6 @@ func TestBatchStopsWithItsReader(t *testing.T) {
 	}
 	if said.Len() > 0 {
 		t.Errorf("standard error: %s", &said)
-	}
-}
-
-// failing is a standard input that returns an error.
-type failing struct{}
-
-func (failing) Read([]byte) (int, error) { return 0, errors.New("line noise") }
-
-func TestBatchInputFails(t *testing.T) {
-	var out, said bytes.Buffer
-	in := io.MultiReader(strings.NewReader(`{"id":1,"robots":"","url":"/"}`+"\n"+`{"id":2,"robots":"","u`), failing{})
-	if got := run(context.Background(), []string{"check", "--batch"}, in, &out, &said); got != exitBad {
-		t.Errorf("exit status %d, want %d", got, exitBad)
-	}
-	if got := out.String(); !strings.HasPrefix(got, `{"id":1,"allowed":true`) || strings.Count(got, "\n") != 1 {
-		t.Errorf("standard output %q", got)
-	}
-	if got, want := said.String(), "robots check: cannot read standard input: line noise\n"; got != want {
-		t.Errorf("standard error %q, want %q", got, want)
 	}
 }
 

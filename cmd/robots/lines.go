@@ -67,8 +67,8 @@ func (l *lineReader) next(buf []byte) ([]byte, error) {
 	return line, nil
 }
 
-// ready reports whether there is a line without waiting.
+// ready reports whether there is a line that is not blank without waiting.
 func (l *lineReader) ready() bool {
 	ahead, _ := l.Peek(l.Buffered())
-	return bytes.IndexByte(ahead, '\n') >= 0
+	return len(bytes.TrimSpace(ahead[:bytes.LastIndexByte(ahead, '\n')+1])) > 0
 }

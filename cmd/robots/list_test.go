@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -23,28 +24,34 @@ func writeFile(t *testing.T, text string) string {
 	return file
 }
 
-// TestListAnswersWhenInputPauses sends a line only after the answer to the previous one: a
-// program that keeps answers back hangs here.
-func TestListAnswersWhenInputPauses(t *testing.T) {
+// TestAnswersWhenInputPauses sends a line only after the answer to the previous one: a program
+// that keeps answers back hangs here.
+func TestAnswersWhenInputPauses(t *testing.T) {
 	file := writeFile(t, "User-agent: *\nDisallow: /a\n")
 	site, _, _ := newPair(t)
-	for _, tt := range []struct{ args, prefix, want string }{
-		{"check -f " + file, "", "disallow "},
-		{"check --format json -f " + file, "", `{"schema":1,"allowed":false`},
-		{"explain --format json -f " + file, "", `{"schema":1,"url":`},
-		{"check --format json --allow-private", site, `{"schema":1,"allowed":true`},
+	const question, end = `{"robots":"User-agent: *\nDisallow: /a","url":"`, `"}` + "\n"
+	for _, tt := range []struct {
+		args, prefix, suffix, want string
+		bad                        string // a line without an answer
+	}{
+		{"check - -f " + file, "", "\n\n", "disallow ", "nonsense\n"},
+		{"check - --format json -f " + file, "", "\n\n", `{"schema":1,"allowed":false`, "nonsense\n"},
+		{"explain - --format json -f " + file, "", "\n\n", `{"schema":1,"url":`, "nonsense\n"},
+		{"check - --format json --allow-private", site, "\n\n", `{"schema":1,"allowed":true`, "nonsense\n"},
+		{"check --batch", question, end, `{"id":null,"allowed":false`, ""},
 	} {
 		var said bytes.Buffer
-		cmd, in, out := start(t, &said, append(strings.Fields(tt.args), "-")...)
+		cmd, in, out := start(t, &said, strings.Fields(tt.args)...)
 		answers := bufio.NewReader(out)
 		for i, n := range []int{1, 1, 3, 1000, 1, 2} {
 			var ask strings.Builder
 			for j := range n {
-				fmt.Fprintf(&ask, "%s/a/%d\n\n", tt.prefix, i*1000+j)
+				fmt.Fprintf(&ask, "%s/a/%d%s", tt.prefix, i*1000+j, tt.suffix)
 			}
 			sent := make(chan error, 1) // answers are read concurrently, so that neither pipe fills up
 			go func() {
-				_, err := io.WriteString(in, ask.String()+"nonsense\n"+tt.prefix+"/a/")
+				// The beginning of the next line must not delay the answers.
+				_, err := io.WriteString(in, ask.String()+tt.bad+tt.prefix+"/a/")
 				sent <- err
 			}()
 			for j := range n {
@@ -59,20 +66,52 @@ func TestListAnswersWhenInputPauses(t *testing.T) {
 			if err := <-sent; err != nil {
 				t.Fatal(err)
 			}
-			if _, err := io.WriteString(in, "end\n"); err != nil {
+			if _, err := io.WriteString(in, "end"+tt.suffix); err != nil {
 				t.Fatal(err)
 			}
 			if line, err := answers.ReadString('\n'); err != nil || !strings.Contains(line, "/a/end") {
 				t.Fatalf("%s: got %q, %v, want the answer to /a/end", tt.args, line, err)
 			}
 		}
+		_, _ = io.WriteString(in, strings.TrimRight(tt.prefix+"/last"+tt.suffix, "\n")) // needs no line end
 		_ = in.Close()
-		_ = cmd.Wait()
-		if code := cmd.ProcessState.ExitCode(); code != exitBad {
-			t.Errorf("%s: exit status %d, want %d", tt.args, code, exitBad)
+		if rest, err := io.ReadAll(answers); err != nil || bytes.Count(rest, []byte("\n")) != 1 || !bytes.Contains(rest, []byte("/last")) {
+			t.Errorf("%s: got %q, %v, want one answer to the last line", tt.args, rest, err)
 		}
-		if n := strings.Count(said.String(), `of standard input: URL "nonsense": not an absolute URL`); n != 6 {
-			t.Errorf("%s: %d of 6 bad lines are named: %s", tt.args, n, &said)
+		_ = cmd.Wait()
+		status, mistakes := 0, 0
+		if tt.bad != "" {
+			status, mistakes = exitBad, 6
+		}
+		if code := cmd.ProcessState.ExitCode(); code != status {
+			t.Errorf("%s: exit status %d, want %d", tt.args, code, status)
+		}
+		if n := strings.Count(said.String(), `of standard input: URL "nonsense": not an absolute URL`); n != mistakes {
+			t.Errorf("%s: %d of %d bad lines are named: %s", tt.args, n, mistakes, &said)
+		}
+	}
+}
+
+// failing is a standard input that returns an error.
+type failing struct{}
+
+func (failing) Read([]byte) (int, error) { return 0, errors.New("line noise") }
+
+// TestInputFails: lines read before an error are answered.
+func TestInputFails(t *testing.T) {
+	for _, tt := range []struct{ args, in, want string }{
+		{"check --batch", `{"robots":"","url":"/"}` + "\n" + `{"robots":"","u`, `{"id":null,"allowed":true`},
+		{"check - -f " + writeFile(t, ""), "/b\n/c", "allow      /b  "},
+	} {
+		var out, said bytes.Buffer
+		if got := run(t.Context(), strings.Fields(tt.args), io.MultiReader(strings.NewReader(tt.in), failing{}), &out, &said); got != exitBad {
+			t.Errorf("%s: exit status %d, want %d", tt.args, got, exitBad)
+		}
+		if got := out.String(); !strings.HasPrefix(got, tt.want) || strings.Count(got, "\n") != 1 {
+			t.Errorf("%s: standard output %q", tt.args, got)
+		}
+		if got, want := said.String(), "robots check: cannot read standard input: line noise\n"; got != want {
+			t.Errorf("%s: standard error %q, want %q", tt.args, got, want)
 		}
 	}
 }
@@ -117,21 +156,6 @@ func TestInterruptList(t *testing.T) {
 	got := run(ctx, []string{"check", "-f", writeFile(t, ""), "-"}, in, out, &said)
 	if want := "robots check: interrupted: 1 of 1 URLs are checked\n"; got != exitBad || said.String() != want {
 		t.Errorf("exit status %d, %q, want %q", got, &said, want)
-	}
-}
-
-// TestListInputFails: lines read before the error are answered.
-func TestListInputFails(t *testing.T) {
-	var out, said bytes.Buffer
-	in := io.MultiReader(strings.NewReader("/b\n/c"), failing{})
-	if got := run(t.Context(), []string{"check", "-f", writeFile(t, ""), "-"}, in, &out, &said); got != exitBad {
-		t.Errorf("exit status %d, want %d", got, exitBad)
-	}
-	if got := out.String(); !strings.HasPrefix(got, "allow      /b  ") || strings.Count(got, "\n") != 1 {
-		t.Errorf("standard output %q", got)
-	}
-	if got, want := said.String(), "robots check: cannot read standard input: line noise\n"; got != want {
-		t.Errorf("standard error %q, want %q", got, want)
 	}
 }
 

@@ -159,11 +159,9 @@ func (s *siteFlags) options(dialects []robots.Dialect, maxBytes int) (o fetch.Op
 		return o, paces, errors.New("the name after --cache is empty")
 	case s.given("user-agent") && strings.TrimSpace(s.userAgent) == "":
 		return o, paces, errors.New("--user-agent is empty: name the crawler and a contact")
-	}
-	if s.given("cache") && s.redis != "" {
+	case s.given("cache") && s.redis != "":
 		return o, paces, errors.New("--cache and --redis exclude each other")
-	}
-	if s.given("allow-eviction") && s.redis == "" {
+	case s.given("allow-eviction") && s.redis == "":
 		return o, paces, errors.New("--allow-eviction requires --redis")
 	}
 	proxy, err := s.parseProxy()
@@ -254,9 +252,9 @@ func newLive(c *command, s *siteFlags, dialects []robots.Dialect, maxBytes int) 
 			return nil, err
 		}
 	}
-	memory := int64(hotBytes)
-	if l.store == nil {
-		memory = aloneBytes
+	memory := int64(aloneBytes)
+	if l.store != nil {
+		memory = hotBytes
 	}
 	l.options = options
 	if l.client, err = fetch.New(options); err == nil {
@@ -342,12 +340,11 @@ func (l *live) close() {
 	if l.cache != nil {
 		_ = l.cache.Close() // it has nothing to report
 	}
-	switch {
-	case l.fleet != nil:
+	if l.fleet != nil {
 		if err := l.fleet.Close(); err != nil {
 			l.warn("cannot leave the fleet of --redis: %w", cause(err))
 		}
-	case l.store != nil:
+	} else if l.store != nil {
 		if err := l.store.Close(); err != nil {
 			l.warn("cannot close the file of --cache: %w", cause(err))
 		}
@@ -359,21 +356,19 @@ func (l *live) observe(e cache.Event) {
 	if e.Kind != cache.EventStoreFailed {
 		return
 	}
-	what, fails := "file of --cache", "the file of --cache fails, so some files are not kept: %w"
+	what, effect := "file of --cache", "so some files are not kept"
 	if l.fleet != nil {
-		what, fails = "Redis of --redis", "the Redis of --redis fails, going on without it: %w"
+		what, effect = "Redis of --redis", "going on without it"
 	}
-	putting := e.Record != nil
-	switch {
-	case !errors.Is(e.Err, context.DeadlineExceeded):
-		l.failing.Do(func() { l.warn(fails, e.Err) })
-	case putting:
-		l.slow.Do(func() {
-			l.warn("the %s took longer than 5 s to write, so some files might not be kept: %w", what, e.Err)
-		})
-	default:
-		l.slow.Do(func() { l.warn("the %s took longer than 5 s to read, so robots.txt is fetched: %w", what, e.Err) })
+	if !errors.Is(e.Err, context.DeadlineExceeded) {
+		l.failing.Do(func() { l.warn("the %s fails, %s: %w", what, effect, e.Err) })
+		return
 	}
+	effect = "read, so robots.txt is fetched"
+	if e.Record != nil {
+		effect = "write, so some files might not be kept"
+	}
+	l.slow.Do(func() { l.warn("the %s took longer than 5 s to %s: %w", what, effect, e.Err) })
 }
 
 // hint warns once which flag permits what the guard has refused, for formats other than text.
