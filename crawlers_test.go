@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 	"unsafe"
-
-	"github.com/robotskit/robots/internal/campaign"
 )
 
 // A caller is a crawler to add to Crawlers.
@@ -90,65 +88,22 @@ func checkCrawlers(t *testing.T, body []byte, path string, more ...string) {
 			list = append(list, caller{d, tokens})
 		}
 	}
-	alone := make([]string, len(list))
-	for i, k := range list {
-		alone[i] = said(f.Rules(k.Dialect, k.Tokens...), path)
-	}
-	c := crawlersOf(list...)
+	all, p := crawlersOf(list...), Path{path}
 	for _, least := range []int{minCopied, -8*len(body) - 1} { // copies, the pool
-		for i, got := range c.rules(func(Dialect) *Rules { return &Rules{file: f} }, least) {
+		for i, got := range all.rules(func(Dialect) *Rules { return &Rules{file: f} }, least) {
 			k := list[i]
 			want := f.Rules(k.Dialect, k.Tokens...)
-			if len(got.tokens) == 0 {
-				// No line names it: these are the rules of a crawler without tokens.
-				if g := want.Group(); !g.IsZero() && g.Token() != "*" || !slices.Equal(g.Lines(), got.Group().Lines()) {
-					t.Fatalf("%s %q %q: asked together the group is that of all others, alone it is %q", k.Dialect.Name, k.Tokens, body, g.Token())
-				}
-				want = f.Rules(k.Dialect)
-				if g, w := got.Match(Path{path}).String(), f.Rules(k.Dialect, k.Tokens...).Match(Path{path}).String(); g != w {
-					t.Fatalf("%s %q %q: asked together %s, alone %s", k.Dialect.Name, k.Tokens, body, g, w)
-				}
-				if g, w := said(got, path), said(want, path); g != w {
-					t.Fatalf("%s %q %q\nof all others %s\nalone         %s", k.Dialect.Name, path, body, g, w)
-				}
-				continue
+			if g, w := fmt.Sprint(got.Match(p), got.Group().Lines()), fmt.Sprint(want.Match(p), want.Group().Lines()); g != w {
+				t.Fatalf("%s %q %q %q: together %s, alone %s", k.Dialect.Name, k.Tokens, path, body, g, w)
 			}
-			if g, w := said(got, path), alone[i]; g != w {
+			if len(got.tokens) == 0 { // no line names it
+				want = f.Rules(k.Dialect)
+			}
+			if g, w := said(got, path), said(want, path); g != w {
 				t.Fatalf("%s %q %q %q\ntogether %s\nalone    %s", k.Dialect.Name, k.Tokens, path, body, g, w)
 			}
 		}
 	}
-}
-
-func TestCrawlers(t *testing.T) {
-	rng := rand.New(rand.NewPCG(100, 3))
-	for range campaign.Size(30, 100, 40_000) {
-		checkCrawlers(t, randomFile(rng), randomPath(rng), testTokens[rng.IntN(5)][0])
-	}
-}
-
-// TestCrawlersIndexPage: an Allow of an index page without its slash also allows the directory,
-// for a crawler whose dialect adds the slash and knows index pages, whatever other crawlers are
-// in the list.
-func TestCrawlersIndexPage(t *testing.T) {
-	other := GoogleLegacy
-	other.AssumeSlash, other.IndexHTML = true, true
-	same := other
-	same.IndexHTML = false
-	f := Parse([]byte("User-agent: a\nAllow: index.html\nDisallow: /"))
-	list := []caller{{same, []string{"a"}}, {other, []string{"a"}}}
-	for i, r := range crawlersOf(list...).Rules(f) {
-		if got, want := r.Allowed(Path{"/"}), list[i].Dialect.IndexHTML; got != want {
-			t.Errorf("caller %d: allowed %v, want %v", i, got, want)
-		}
-	}
-}
-
-func TestCrawlersFiles(t *testing.T) {
-	rng := rand.New(rand.NewPCG(100, 4))
-	campaign.Files(t, campaign.Size(2000, 500, 8), func(_ string, body []byte) {
-		checkCrawlers(t, body, randomPath(rng), "Googlebot")
-	})
 }
 
 // TestCrawlersState: the rules of each crawler have the state of the fetch. If no file decides,

@@ -131,13 +131,19 @@ func randomPath(rng *rand.Rand) string {
 var testTokens = [][]string{{"abot"}, {"a"}, {"a", "abot"}, {"abot", "b"}, {"b2"}, {"*"}, {""}, {}, {"A"}, {"a b", "nobody"}, {"nobody"}, {"a-b", "", "b"},
 	{"abot/1.0"}, {"Mozilla/5.0 (compatible; abot/2; +http://x/)"}, {" a "}, {"a,b"}, {"b (x, y) abot/1"}, {"a b"}, {"AdsBot-Google"}, {"APIs-Google/1.0", "a"}}
 
-// TestReference compares the engine with the reference on random files.
+// TestReference compares the engine with the reference on random files, for which the laws hold.
 func TestReference(t *testing.T) {
 	rounds := campaign.Size(300, 1200, 60_000)
 	rng := rand.New(rand.NewPCG(9309, 2022))
 	checks, disallowed := 0, 0
-	for range rounds {
+	for round := range rounds {
 		body := randomFile(rng)
+		for range 4 {
+			checkLines(t, randomFile(rng))
+		}
+		if round%12 == 0 {
+			checkCrawlers(t, body, randomPath(rng), testTokens[rng.IntN(5)][0])
+		}
 		for range 3 {
 			path, tokens := randomPath(rng), testTokens[rng.IntN(len(testTokens))]
 			for _, d := range Dialects() {
@@ -201,7 +207,7 @@ func corpusPaths(rng *rand.Rand, f *File, n int) []string {
 }
 
 // TestCorpus: real files are printed back byte for byte, and engine and reference agree on eight
-// URLs in every dialect.
+// URLs in every dialect; some hold the law of crawlers.
 func TestCorpus(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1994, 2022))
 	files, byteCount, checks, skipped := 0, 0, 0, 0
@@ -222,6 +228,9 @@ func TestCorpus(t *testing.T) {
 			n = 1
 		}
 		paths := corpusPaths(rng, f, 8)
+		if files%10 == 0 {
+			checkCrawlers(t, body, randomPath(rng), "Googlebot")
+		}
 		for i, d := range Dialects() {
 			for j, path := range paths {
 				token := []string{"Googlebot", "SeznamBot", "nobody"}[(i+j)%3]

@@ -11,7 +11,7 @@ import (
 //
 // scanner is the fast one: it reads the lines of a body as a dialect without leniencies
 // does, and marks a line as ambiguous that a lenient dialect might read differently. Those
-// dialects pass such lines to readLine. FuzzReaders compares the two.
+// dialects pass such lines to readLine. TestReference compares the two.
 
 // A lineRef is a line that might have an effect, kept by Parse. It has no
 // line number: lineNumber counts line ends when one is needed.
