@@ -15,23 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/cache"
-	"github.com/robotskit/robots/cache/cachetest"
-	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/pace"
 )
-
-// answered is a Fetcher of sites that allow everything, with the address of each hop.
-type answered []string
-
-func (a answered) Fetch(ctx context.Context, origin robots.Origin) (*fetch.Record, error) {
-	r, err := files("").Fetch(ctx, origin)
-	for _, at := range a {
-		r.Hops = append(r.Hops, fetch.Hop{URL: origin.RobotsURL(), Address: at})
-	}
-	return r, err
-}
 
 // TestFirstPages: 200 sites on one address, crawled by four workers that share a limiter, get at
 // most two pages a second together, from the first page on: the address is known from the
@@ -39,61 +24,35 @@ func (a answered) Fetch(ctx context.Context, origin robots.Origin) (*fetch.Recor
 func TestFirstPages(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		hops  answered
+		hops  []string
 		pace  []pace.AddressPace
 		least time.Duration // between two pages
 	}{
-		{"one address", answered{"192.0.2.1:443"}, nil, 500 * time.Millisecond},
-		{"the first hop counts", answered{"192.0.2.1:80", "198.51.100.1:443"}, nil, 500 * time.Millisecond},
-		{"by prefix", answered{"192.0.2.1:443"}, []pace.AddressPace{{Prefix: netip.MustParsePrefix("192.0.2.0/24"), Interval: 20 * time.Millisecond}}, 20 * time.Millisecond},
-		{"nobody's address", answered{""}, nil, 0},
+		{"one address", []string{"192.0.2.1:443"}, nil, 500 * time.Millisecond},
+		{"the first hop counts", []string{"192.0.2.1:80", "198.51.100.1:443"}, nil, 500 * time.Millisecond},
+		{"by prefix", []string{"192.0.2.1:443"}, []pace.AddressPace{{Prefix: netip.MustParsePrefix("192.0.2.0/24"), Interval: 20 * time.Millisecond}}, 20 * time.Millisecond},
+		{"nobody's address", []string{""}, nil, 0},
 		{"no hops", nil, nil, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const sites, workers = 200, 4
-				limiter, err := pace.NewLocal(pace.Options{Addresses: tt.pace})
-				if err != nil {
-					t.Fatal(err)
-				}
-				shared := cachetest.NewMemory()
-				var mu sync.Mutex
-				var pages []time.Time
+				pages := &recorder{}
+				o := Options{Limiter: newLimiter(t, pace.Options{Addresses: tt.pace}), Base: pages}
+				began := time.Now()
 				var wg sync.WaitGroup
 				for w := range workers {
-					kept, err := cache.New(cache.Options{Fetcher: tt.hops, Store: shared})
-					if err != nil {
-						t.Fatal(err)
-					}
-					defer kept.Close()
-					transport, err := New("MyBot", Options{Cache: kept, Limiter: limiter, Base: base(func(r *http.Request) (*http.Response, error) {
-						mu.Lock()
-						defer mu.Unlock()
-						pages = append(pages, time.Now())
-						return &http.Response{StatusCode: 200, Body: http.NoBody, Request: r}, nil
-					})})
-					if err != nil {
-						t.Fatal(err)
-					}
-					defer transport.Close()
+					client, _ := newClient(t, withFile(t, o, "", tt.hops...))
 					for i := w; i < sites; i += workers {
 						wg.Go(func() {
-							if err := get(&http.Client{Transport: transport}, fmt.Sprintf("https://s%d.example/", i)); err != nil {
+							if err := get(client, fmt.Sprintf("https://s%d.example/", i)); err != nil {
 								t.Error(err)
 							}
 						})
 					}
 				}
-				began := time.Now()
 				wg.Wait()
-				if len(pages) != sites {
-					t.Fatalf("%d pages of %d", len(pages), sites)
-				}
-				for i := 1; i < len(pages); i++ {
-					if gap := pages[i].Sub(pages[i-1]); gap < tt.least {
-						t.Fatalf("pages %d and %d are %v apart, want %v", i-1, i, gap, tt.least)
-					}
-				}
+				pages.spaced(t, sites, tt.least)
 				if took, want := time.Since(began), (sites-1)*tt.least; took != want {
 					t.Errorf("took %v, want %v: the pace is no slower than it must be", took, want)
 				}
@@ -107,32 +66,13 @@ func TestFirstPages(t *testing.T) {
 func TestMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const sites = 40
-		limiter, err := pace.NewLocal(pace.Options{AddressInterval: time.Second, Lifetime: 10 * time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
-		counted := &counting{Limiter: limiter}
-		kept, err := cache.New(cache.Options{Fetcher: answered{"192.0.2.1:443"}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer kept.Close()
-		var mu sync.Mutex
-		var pages []time.Time
-		transport, err := New("MyBot", Options{Cache: kept, Limiter: counted, Base: base(func(r *http.Request) (*http.Response, error) {
-			mu.Lock()
-			defer mu.Unlock()
-			pages = append(pages, time.Now())
-			return &http.Response{StatusCode: 200, Body: http.NoBody, Request: r}, nil
-		})})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer transport.Close()
+		pages := &recorder{}
+		counted := &counting{Limiter: newLimiter(t, pace.Options{AddressInterval: time.Second, Lifetime: 10 * time.Second})}
+		client, transport := newClient(t, withFile(t, Options{Limiter: counted, Base: pages}, "", "192.0.2.1:443"))
 		var wg sync.WaitGroup
 		for i := range sites {
 			wg.Go(func() {
-				if err := get(&http.Client{Transport: transport}, fmt.Sprintf("https://s%d.example/", i)); err != nil {
+				if err := get(client, fmt.Sprintf("https://s%d.example/", i)); err != nil {
 					t.Error(err)
 				}
 			})
@@ -158,13 +98,9 @@ func TestMissed(t *testing.T) {
 			t.Errorf("a body that is sent twice: %v, %v, closed %t and %t", resp, err, bodies[0].closed, bodies[1].closed)
 		}
 		wg.Wait()
-		for i := 1; i < len(pages); i++ {
-			if gap := pages[i].Sub(pages[i-1]); gap < time.Second {
-				t.Errorf("pages %d and %d are %v apart", i-1, i, gap)
-			}
-		}
-		if results := counted.released(t); len(pages) != sites || len(results) <= sites {
-			t.Errorf("%d pages of %d sites, %d permits", len(pages), sites, len(results))
+		pages.spaced(t, sites, time.Second)
+		if results := counted.released(t); len(results) <= sites {
+			t.Errorf("%d permits for %d sites", len(results), sites)
 		}
 	})
 }
@@ -182,16 +118,8 @@ func TestSharedConnection(t *testing.T) {
 	s.EnableHTTP2 = true
 	s.StartTLS()
 	defer s.Close()
-	kept, err := cache.New(cache.Options{Fetcher: files("")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer kept.Close()
-	limiter, err := pace.NewLocal(pace.Options{AddressInterval: time.Hour, Concurrency: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, _ := newClient(t, Options{Cache: kept, Limiter: limiter, Base: s.Client().Transport, Policy: pace.Policy{Default: time.Millisecond}})
+	o := Options{Limiter: newLimiter(t, pace.Options{AddressInterval: time.Hour, Concurrency: 2}), Base: s.Client().Transport, Policy: pace.Policy{Default: time.Millisecond}}
+	client, _ := newClient(t, withFile(t, o, ""))
 	first, err := client.Get(s.URL + "/first")
 	if err != nil {
 		t.Fatal(err)
@@ -215,25 +143,18 @@ func TestSharedConnection(t *testing.T) {
 // TestFetchStarts: a transport without a Cache fetches robots.txt at the rate of its limiter,
 // which two transports share.
 func TestFetchStarts(t *testing.T) {
-	limiter, err := pace.NewLocal(pace.Options{AddressInterval: -1, FetchInterval: 100 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var mu sync.Mutex
-	var asked []time.Time
-	var wg sync.WaitGroup
+	o := local()
+	o.Limiter = newLimiter(t, pace.Options{AddressInterval: -1, FetchInterval: 100 * time.Millisecond})
+	var fetches recorder
 	began := time.Now()
+	var wg sync.WaitGroup
 	for range 2 {
-		o := local()
-		o.Limiter = limiter
 		client, _ := newClient(t, o)
 		for range 5 {
 			s := newSite(t, "")
 			s.Server.Config.Handler = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 				if r.URL.Path == "/robots.txt" {
-					mu.Lock()
-					defer mu.Unlock()
-					asked = append(asked, time.Now())
+					fetches.RoundTrip(r)
 				}
 			})
 			wg.Go(func() {
@@ -244,13 +165,13 @@ func TestFetchStarts(t *testing.T) {
 		}
 	}
 	wg.Wait()
-	if len(asked) != 10 {
-		t.Fatalf("%d fetches of 10", len(asked))
-	}
-	for i, at := range asked {
+	for i, at := range fetches.at {
 		if least := time.Duration(i) * 100 * time.Millisecond; at.Sub(began) < least {
 			t.Errorf("fetch %d after %v, want at least %v", i, at.Sub(began), least)
 		}
+	}
+	if len(fetches.at) != 10 {
+		t.Errorf("%d fetches of 10", len(fetches.at))
 	}
 }
 
@@ -262,16 +183,8 @@ func TestProxy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept, err := cache.New(cache.Options{Fetcher: files("")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer kept.Close()
-	limiter, err := pace.NewLocal(pace.Options{AddressInterval: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, _ := newClient(t, Options{Cache: kept, Limiter: limiter, Base: &http.Transport{Proxy: http.ProxyURL(at)}, Policy: pace.Policy{Default: time.Millisecond}})
+	o := Options{Limiter: newLimiter(t, pace.Options{AddressInterval: time.Hour}), Base: &http.Transport{Proxy: http.ProxyURL(at)}, Policy: pace.Policy{Default: time.Millisecond}}
+	client, _ := newClient(t, withFile(t, o, ""))
 	for i := range 6 {
 		if err := get(client, fmt.Sprintf("http://s%d.example/%d", i%3, i)); err != nil {
 			t.Fatal(err)

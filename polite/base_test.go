@@ -14,7 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/fetch"
+	"github.com/robotskit/robots/pace"
 )
 
 // TestGoAway: an HTTP/2 server that refuses every request makes net/http retry, each time on a
@@ -82,14 +85,112 @@ func goAway(c net.Conn) {
 	}
 }
 
-// withFile returns options with this robots.txt for every site.
-func withFile(t *testing.T, o Options, file files) Options {
+// memory is a Fetcher without a network.
+type memory struct {
+	cause fetch.Cause
+	body  string
+	hops  []string // addresses
+}
+
+func (m *memory) Fetch(_ context.Context, origin robots.Origin) (*fetch.Record, error) {
+	now := time.Now()
+	r := &fetch.Record{Origin: origin, Outcome: m.cause.Outcome(), Cause: m.cause, Status: 200, Started: now, Fetched: now}
+	switch m.cause {
+	case fetch.OK:
+		r.Body = []byte(m.body)
+	case fetch.ServerError:
+		r.RetryAfter = 20 * time.Hour // so that the record stays
+	}
+	for _, at := range m.hops {
+		r.Hops = append(r.Hops, fetch.Hop{URL: origin.RobotsURL(), Address: at})
+	}
+	return r, nil
+}
+
+func openCache(t *testing.T, f cache.Fetcher) *cache.Cache {
 	t.Helper()
-	kept, err := cache.New(cache.Options{Fetcher: file})
+	c, err := cache.New(cache.Options{Fetcher: f})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { kept.Close() })
-	o.Cache = kept
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// withFile returns options with this robots.txt for every site, and its addresses.
+func withFile(t *testing.T, o Options, body string, addresses ...string) Options {
+	t.Helper()
+	o.Cache = openCache(t, &memory{fetch.OK, body, addresses})
 	return o
+}
+
+// base is a RoundTripper.
+type base func(*http.Request) (*http.Response, error)
+
+func (b base) RoundTrip(r *http.Request) (*http.Response, error) { return b(r) }
+
+// A recorder is a Base that answers everything with 200, or as answer changes it, and records
+// when.
+type recorder struct {
+	mu     sync.Mutex
+	at     []time.Time
+	answer func(*http.Response)
+}
+
+func (p *recorder) RoundTrip(r *http.Request) (*http.Response, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.at = append(p.at, time.Now())
+	resp := &http.Response{StatusCode: 200, Body: http.NoBody, Request: r}
+	if p.answer != nil {
+		p.answer(resp)
+	}
+	return resp, nil
+}
+
+// spaced fails unless n pages were requested, at least so far apart.
+func (p *recorder) spaced(t *testing.T, n int, least time.Duration) {
+	t.Helper()
+	if len(p.at) != n {
+		t.Fatalf("%d pages of %d", len(p.at), n)
+	}
+	for i := 1; i < n; i++ {
+		if gap := p.at[i].Sub(p.at[i-1]); gap < least {
+			t.Fatalf("pages %d and %d are %v apart, want %v", i-1, i, gap, least)
+		}
+	}
+}
+
+// local returns the options for a crawl of this machine, with short intervals.
+func local() Options {
+	return Options{AllowPrivate: true, Policy: pace.Policy{Default: 20 * time.Millisecond}}
+}
+
+func newClient(t *testing.T, o Options) (*http.Client, *Transport) {
+	t.Helper()
+	transport, err := New("MyBot", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { transport.Close() })
+	return &http.Client{Transport: transport}, transport
+}
+
+func newLimiter(t *testing.T, o pace.Options) *pace.Local {
+	t.Helper()
+	l, err := pace.NewLocal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func get(client *http.Client, url string) error {
+	resp, err := client.Get(url)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, resp.Body)
+	resp.Body.Close()
+	return err
 }

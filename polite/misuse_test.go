@@ -3,12 +3,11 @@ package polite
 import (
 	"bufio"
 	"context"
-	"crypto/tls"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -28,11 +27,7 @@ type counting struct {
 
 func newCounting(t *testing.T) *counting {
 	t.Helper()
-	local, err := pace.NewLocal(pace.Options{AddressInterval: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &counting{Limiter: local}
+	return &counting{Limiter: newLimiter(t, pace.Options{AddressInterval: -1})}
 }
 
 func (c *counting) Acquire(ctx context.Context, r pace.Request) (pace.Permit, error) {
@@ -294,129 +289,39 @@ func TestSwitching(t *testing.T) {
 	}
 }
 
-// TestOwnEnd: a request canceled by its caller is not a failure of the site, unlike a request to
-// a site that does not answer in time.
+// TestOwnEnd: a request that ends with its caller's context is not a failure of the site, unlike
+// one to a site that does not answer in time.
 func TestOwnEnd(t *testing.T) {
-	s := newSite(t, "")
-	arrived := make(chan struct{}, 1)
-	s.answer = func(_ http.ResponseWriter, r *http.Request) {
-		arrived <- struct{}{}
-		<-r.Context().Done()
-	}
-	for name, blamed := range map[string]bool{"cancel": false, "site": true} {
-		limiter := newCounting(t)
-		o := local()
-		o.Limiter = limiter
-		client, transport := newClient(t, o)
-		ctx, cancel := context.WithCancel(t.Context())
-		if name == "site" {
-			transport.options.Base.(*http.Transport).ResponseHeaderTimeout = 50 * time.Millisecond
-		}
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			<-arrived
-			if name == "cancel" {
-				cancel()
-			}
-		}()
-		req, _ := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/", nil)
-		resp, err := client.Do(req)
-		if err == nil {
-			resp.Body.Close()
-			t.Errorf("%s: the request succeeded", name)
-		}
-		if r := limiter.released(t); len(r) != 1 || r[0].Timeout != blamed {
-			t.Errorf("%s: released %+v, want a timeout: %v", name, r, blamed)
-		}
-		<-ended
-		cancel()
-	}
-}
-
-// TestOwnDeadline: the same for a deadline and for http.Client.Timeout.
-func TestOwnDeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, name := range []string{"deadline", "client"} {
+	for _, name := range []string{"cancel", "deadline", "client", "site"} {
+		synctest.Test(t, func(t *testing.T) {
 			limiter := newCounting(t)
-			o := withFile(t, Options{}, "")
-			o.Limiter = limiter
-			o.Base = base(func(r *http.Request) (*http.Response, error) { <-r.Context().Done(); return nil, r.Context().Err() })
+			o := withFile(t, Options{Limiter: limiter}, "")
+			o.Base = base(func(r *http.Request) (*http.Response, error) {
+				if name == "site" {
+					return nil, os.ErrDeadlineExceeded
+				}
+				<-r.Context().Done()
+				return nil, r.Context().Err()
+			})
 			client, _ := newClient(t, o)
 			ctx, cancel := context.WithCancel(t.Context())
-			if name == "deadline" {
-				ctx, cancel = context.WithTimeout(t.Context(), time.Minute)
-			} else {
+			switch name {
+			case "cancel":
+				time.AfterFunc(time.Minute, cancel)
+			case "deadline":
+				ctx, cancel = context.WithTimeout(ctx, time.Minute)
+			case "client":
 				client.Timeout = time.Minute
 			}
+			defer cancel()
 			req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://site.test/", nil)
-			resp, err := client.Do(req)
-			if err == nil {
+			if resp, err := client.Do(req); err == nil {
 				resp.Body.Close()
+				t.Errorf("%s: the request succeeded", name)
 			}
-			if !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("%s: got %v, want the deadline", name, err)
+			if r := limiter.released(t); len(r) != 1 || r[0].Timeout != (name == "site") {
+				t.Errorf("%s: released %+v, want a timeout: %v", name, r, name == "site")
 			}
-			if r := limiter.released(t); len(r) != 1 || r[0].Timeout {
-				t.Errorf("%s: released %+v, want no timeout", name, r)
-			}
-			cancel()
-		}
-	})
-}
-
-// lookalike is an http.DefaultTransport wrapped by a program.
-type lookalike struct{ http.RoundTripper }
-
-// TestDefaultTransport: whatever a program has made of http.DefaultTransport, New works, and
-// nothing in it bypasses the guard.
-func TestDefaultTransport(t *testing.T) {
-	usual := http.DefaultTransport
-	defer func() { http.DefaultTransport = usual }()
-	s := newSite(t, "")
-
-	http.DefaultTransport = lookalike{usual}
-	client, transport := newClient(t, local())
-	if err := get(client, s.URL+"/"); err != nil {
-		t.Error(err)
-	}
-	wrapped := transport.options.Base.(*http.Transport)
-	if was := usual.(*http.Transport); wrapped.TLSHandshakeTimeout != was.TLSHandshakeTimeout || wrapped.IdleConnTimeout != was.IdleConnTimeout ||
-		wrapped.MaxIdleConns != was.MaxIdleConns || wrapped.ExpectContinueTimeout != was.ExpectContinueTimeout || !wrapped.ForceAttemptHTTP2 {
-		t.Errorf("the limits differ from those of net/http: %+v", wrapped)
-	}
-
-	used := make(chan string, 100)
-	direct := func(name string) func(context.Context, string, string) (net.Conn, error) {
-		return func(ctx context.Context, network, address string) (net.Conn, error) {
-			used <- name
-			return new(net.Dialer).DialContext(ctx, network, address)
-		}
-	}
-	old := func(name string) func(string, string) (net.Conn, error) {
-		return func(network, address string) (net.Conn, error) { return direct(name)(t.Context(), network, address) }
-	}
-	http.DefaultTransport = &http.Transport{
-		DialContext: direct("DialContext"), DialTLSContext: direct("DialTLSContext"), Dial: old("Dial"), DialTLS: old("DialTLS"),
-		Proxy: func(*http.Request) (*url.URL, error) { used <- "Proxy"; return nil, nil }, MaxIdleConns: 7,
-		TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{"h2": nil},
-	}
-	o := withFile(t, local(), "")
-	o.AllowPrivate = false
-	client, transport = newClient(t, o)
-	if b := transport.options.Base.(*http.Transport); b.MaxIdleConns != 7 || len(b.TLSNextProto) > 0 {
-		t.Errorf("%d idle connections, the program wants 7; HTTP/2 by others: %v", b.MaxIdleConns, b.TLSNextProto)
-	}
-	for _, scheme := range []string{"http", "https"} {
-		err := get(client, scheme+strings.TrimPrefix(s.URL, "http")+"/")
-		if err == nil || !strings.Contains(err.Error(), "is refused: its network 127.0.0.0/8") {
-			t.Errorf("%s: got %v, want a refusal", scheme, err)
-		}
-	}
-	if len(used) > 0 {
-		t.Errorf("%s was used", <-used)
-	}
-	if n := len(s.log()); n != 1 {
-		t.Errorf("%d requests arrived, want the first alone", n)
+		})
 	}
 }

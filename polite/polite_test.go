@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,7 +16,6 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cache/cachetest"
-	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/pace"
 )
 
@@ -61,30 +59,6 @@ func (s *site) log() []arrival {
 	return append([]arrival(nil), s.arrivals...)
 }
 
-// local returns the options for a crawl of this machine, with short intervals.
-func local() Options {
-	return Options{AllowPrivate: true, Policy: pace.Policy{Default: 20 * time.Millisecond}}
-}
-
-func newClient(t *testing.T, o Options) (*http.Client, *Transport) {
-	transport, err := New("MyBot", o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { transport.Close() })
-	return &http.Client{Transport: transport}, transport
-}
-
-func get(client *http.Client, url string) error {
-	resp, err := client.Get(url)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(io.Discard, resp.Body)
-	resp.Body.Close()
-	return err
-}
-
 func TestDisallowedIsNotSent(t *testing.T) {
 	s := newSite(t, "User-agent: mybot\nDisallow: /private\n")
 	s.answer = func(w http.ResponseWriter, r *http.Request) {
@@ -124,106 +98,33 @@ func TestDisallowedIsNotSent(t *testing.T) {
 	}
 }
 
-// TestArrivals: three clients share a limiter and a site with a rate; by the site's own log no
-// two requests came closer than the rate, nor concurrently.
-func TestArrivals(t *testing.T) {
-	const interval = 50 * time.Millisecond
-	s := newSite(t, "User-agent: *\nRequest-rate: 20/1s\n")
-	limiter, err := pace.NewLocal(pace.Options{AddressInterval: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var wg sync.WaitGroup
-	for i := range 3 {
-		o := local()
-		o.Limiter = limiter
-		client, _ := newClient(t, o)
-		wg.Go(func() {
-			for n := range 5 {
-				if err := get(client, fmt.Sprintf("%s/%d/%d", s.URL, i, n)); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	log := s.log()
-	if len(log) != 15 {
-		t.Fatalf("%d arrivals, want 15", len(log))
-	}
-	for i := 1; i < len(log); i++ {
-		if gap := log[i].at.Sub(log[i-1].at); gap < interval-5*time.Millisecond {
-			t.Errorf("arrivals %d and %d are %v apart, want %v", i-1, i, gap, interval)
-		}
-	}
-	t.Logf("15 arrivals of three clients in %v, none closer than %v", log[14].at.Sub(log[0].at).Round(time.Millisecond), interval)
-}
-
+// TestRetryAfter: the next request starts when the site asked for it, and a caller that cannot
+// wait that long gets its error at once.
 func TestRetryAfter(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, "")
-	s.answer = func(w http.ResponseWriter, r *http.Request) {
-		if len(s.arrivals) == 1 {
-			w.Header().Set("Retry-After", "1")
-			w.WriteHeader(http.StatusTooManyRequests)
+	synctest.Test(t, func(t *testing.T) {
+		answers := []string{"1", "", "3600"}
+		pages := &recorder{answer: func(r *http.Response) {
+			if r.Header = (http.Header{"Retry-After": {answers[0]}}); answers[0] != "" {
+				r.StatusCode = http.StatusTooManyRequests
+			}
+			answers = answers[1:]
+		}}
+		client, _ := newClient(t, withFile(t, Options{Base: pages, Policy: local().Policy}, ""))
+		for range 3 {
+			if err := get(client, "http://site.test/"); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	client, _ := newClient(t, local())
-	for range 2 {
-		if err := get(client, s.URL+"/"); err != nil {
-			t.Fatal(err)
+		if gap := pages.at[1].Sub(pages.at[0]); gap < time.Second {
+			t.Errorf("came again after %v, asked to wait 1 s", gap)
 		}
-	}
-	if log := s.log(); log[1].at.Sub(log[0].at) < time.Second {
-		t.Errorf("came again after %v, asked to wait 1 s", log[1].at.Sub(log[0].at))
-	}
-	// A caller that cannot wait that long gets its error at once.
-	s.answer = func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Retry-After", "3600")
-		w.WriteHeader(http.StatusServiceUnavailable)
-	}
-	if err := get(client, s.URL+"/"); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	req, _ := http.NewRequestWithContext(ctx, "GET", s.URL+"/", nil)
-	_, err := client.Do(req)
-	var late *pace.LateError
-	if !errors.As(err, &late) || ctx.Err() != nil {
-		t.Errorf("got %v, want a LateError before the context ends", err)
-	}
-}
-
-// TestChange: the site disallows everything during a crawl, and no more requests come when its
-// robots.txt was fetched again.
-func TestChange(t *testing.T) {
-	s := newSite(t, "User-agent: *\nAllow: /\n")
-	client, err := fetch.New(fetch.Options{Guard: fetch.Guard{AllowPrivate: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	kept, err := cache.New(cache.Options{Fetcher: client})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer kept.Close()
-	o := local()
-	o.Cache = kept
-	crawler, _ := newClient(t, o)
-	if err := get(crawler, s.URL+"/page"); err != nil {
-		t.Fatal(err)
-	}
-	s.mu.Lock()
-	s.robots = "User-agent: *\nDisallow: /\n"
-	s.mu.Unlock()
-	origin, _, _ := robots.ParseURL(s.URL)
-	if _, err := kept.Refresh(t.Context(), origin); err != nil {
-		t.Fatal(err)
-	}
-	if err := get(crawler, s.URL+"/page"); !errors.As(err, new(*DisallowedError)) {
-		t.Errorf("after the change: %v", err)
-	}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		req, _ := http.NewRequestWithContext(ctx, "GET", "http://site.test/", nil)
+		if _, err := client.Do(req); !errors.As(err, new(*pace.LateError)) || ctx.Err() != nil {
+			t.Errorf("got %v, want a LateError before the context ends", err)
+		}
+	})
 }
 
 func TestGuard(t *testing.T) {
@@ -293,49 +194,21 @@ func TestName(t *testing.T) {
 	}
 }
 
-// files is a Fetcher of one file, for tests in simulated time.
-type files string
-
-func (f files) Fetch(_ context.Context, origin robots.Origin) (*fetch.Record, error) {
-	now := time.Now()
-	return &fetch.Record{Origin: origin, Outcome: fetch.Success, Status: 200, Body: []byte(f), Started: now, Fetched: now, Expires: now.Add(24 * time.Hour)}, nil
-}
-
-type base func(*http.Request) (*http.Response, error)
-
-func (b base) RoundTrip(r *http.Request) (*http.Response, error) { return b(r) }
-
 // TestWindows crawls a day in simulated time: one page in 30 s from 18:00 to
 // 19:00, one a minute over midnight, closed from noon to 12:59.
 func TestWindows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		kept, err := cache.New(cache.Options{Fetcher: files("User-agent: *\nRequest-rate: 1/30s 1800-1900\nRequest-rate: 1/1m 2200-0200\nVisit-time: 1300-1159\n")})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer kept.Close()
-		var arrivals []time.Time
-		transport, err := New("MyBot", Options{
-			Cache:  kept,
-			Policy: pace.Policy{Default: 10 * time.Minute},
-			Base: base(func(r *http.Request) (*http.Response, error) {
-				arrivals = append(arrivals, time.Now().UTC())
-				return &http.Response{StatusCode: 200, Body: http.NoBody, Request: r}, nil
-			}),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer transport.Close()
-		client := &http.Client{Transport: transport}
+		pages := &recorder{}
+		client, _ := newClient(t, withFile(t, Options{Base: pages, Policy: pace.Policy{Default: 10 * time.Minute}},
+			"User-agent: *\nRequest-rate: 1/30s 1800-1900\nRequest-rate: 1/1m 2200-0200\nVisit-time: 1300-1159\n"))
 		for start := time.Now(); time.Since(start) < 24*time.Hour; {
 			if err := get(client, "https://example.com/page"); err != nil {
 				t.Fatal(err)
 			}
 		}
 		in := map[string]int{}
-		for i, at := range arrivals {
-			least := 10 * time.Minute
+		for i, at := range pages.at {
+			at, least := at.UTC(), 10*time.Minute
 			switch minute := at.Hour()*60 + at.Minute(); {
 			case minute >= 18*60 && minute <= 19*60:
 				least = 30 * time.Second
@@ -345,14 +218,11 @@ func TestWindows(t *testing.T) {
 				in["22-02"]++
 			case minute >= 12*60 && minute < 13*60:
 				t.Errorf("came at %v while closed", at)
-			default:
-				in["else"]++
 			}
-			if i > 0 && at.Sub(arrivals[i-1]) < least {
-				t.Errorf("%v and %v are closer than %v", arrivals[i-1], at, least)
+			if i > 0 && at.Sub(pages.at[i-1]) < least {
+				t.Errorf("%v and %v are closer than %v", pages.at[i-1], at, least)
 			}
 		}
-		t.Logf("%d arrivals in a simulated day: %v", len(arrivals), in)
 		if in["18-19"] < 115 || in["22-02"] < 230 {
 			t.Errorf("slower than asked for: %v", in)
 		}
@@ -380,69 +250,6 @@ func TestMaxFileBytes(t *testing.T) {
 			t.Errorf("limit %d: allowed %v, cut at %d, want %v, %d: %v", row.limit, v.Allowed, v.State.CutAt, row.allowed, row.cutAt, v)
 		}
 	}
-}
-
-// slept is a limiter whose first caller is suspended when it gets its permit, as a process of a
-// fleet can be.
-type slept struct {
-	*pace.Local
-	calls atomic.Int64
-	stop  time.Duration
-}
-
-func (l *slept) Acquire(ctx context.Context, r pace.Request) (pace.Permit, error) {
-	p, err := l.Local.Acquire(ctx, r)
-	if l.calls.Add(1) == 1 {
-		time.Sleep(l.stop)
-	}
-	return p, err
-}
-
-// TestStopped: a request whose permit has expired before it is sent waits for another.
-func TestStopped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		kept, err := cache.New(cache.Options{Fetcher: files("")})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer kept.Close()
-		permits, err := pace.NewLocal(pace.Options{Lifetime: time.Minute})
-		if err != nil {
-			t.Fatal(err)
-		}
-		began := time.Now()
-		var mu sync.Mutex
-		var arrivals []string
-		transport, err := New("MyBot", Options{
-			Cache: kept, Limiter: &slept{Local: permits, stop: 2 * time.Minute}, Policy: pace.Policy{Default: 10 * time.Second},
-			Base: base(func(r *http.Request) (*http.Response, error) {
-				mu.Lock()
-				arrivals = append(arrivals, r.URL.Path+" at "+time.Since(began).String())
-				mu.Unlock()
-				time.Sleep(time.Minute)
-				return &http.Response{StatusCode: 200, Body: http.NoBody, Request: r}, nil
-			}),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer transport.Close()
-		var all sync.WaitGroup
-		for i, path := range []string{"/stopped", "/other"} {
-			all.Go(func() {
-				time.Sleep(time.Duration(i) * time.Second)
-				if err := get(&http.Client{Transport: transport}, "https://example.com"+path); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		all.Wait()
-		// The other gets a permit when that of the first has expired, after 60 s and 10 s, and
-		// the first when the other is done, 60 s and 10 s later.
-		if got, want := strings.Join(arrivals, ", "), "/other at 1m10s, /stopped at 2m20s"; got != want {
-			t.Errorf("arrivals: %s, want %s", got, want)
-		}
-	})
 }
 
 // smallFleet is a Fleet with a small memory for records.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -13,55 +12,15 @@ import (
 	"time"
 
 	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/pace"
 )
 
-// memory is a Fetcher without a network.
-type memory struct {
-	cause fetch.Cause
-	body  string
-}
-
-func (m *memory) Fetch(_ context.Context, origin robots.Origin) (*fetch.Record, error) {
-	now := time.Now()
-	r := &fetch.Record{Origin: origin, Outcome: m.cause.Outcome(), Cause: m.cause, Status: 200, Started: now, Fetched: now}
-	switch m.cause {
-	case fetch.OK:
-		r.Body = []byte(m.body)
-	case fetch.ServerError:
-		r.RetryAfter = 20 * time.Hour // so that the record stays
-	}
-	return r, nil
-}
-
-func newWarm(t *testing.T, name string, c *cache.Cache, o Options) *Transport {
-	t.Helper()
-	o.Cache = c
-	transport, err := New(name, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return transport
-}
-
-func openCache(t *testing.T, f cache.Fetcher) *cache.Cache {
-	t.Helper()
-	c, err := cache.New(cache.Options{Fetcher: f})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
 // TestWarmAllocations: with the robots.txt of a site in memory, a verdict allocates nothing.
 func TestWarmAllocations(t *testing.T) {
 	body := "User-agent: *\nCrawl-delay: 5\nRequest-rate: 1/10 0800-1200\n" + strings.Repeat("Disallow: /private/*/x$\n", 100)
-	c := openCache(t, &memory{fetch.OK, body})
-	defer c.Close()
-	transport := newWarm(t, "MyBot", c, Options{Tokens: []string{"Other"}})
+	_, transport := newClient(t, withFile(t, Options{Tokens: []string{"Other"}}, body))
 	ctx := t.Context()
 	const page = "https://www.example.com/private/some/page?of=this"
 	origin, _, _ := robots.ParseURL(page)
@@ -80,32 +39,16 @@ func TestWarmAllocations(t *testing.T) {
 	}
 }
 
-// okay is a Base that answers everything with 200.
-type okay struct{}
-
-func (okay) RoundTrip(req *http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: 200, Body: http.NoBody, Request: req}, nil
-}
-
 // TestJudgedAgain: a request that has waited is judged again, if the site has another file or
 // the copy of an outage has ended meanwhile.
 func TestJudgedAgain(t *testing.T) {
-	for _, now := range []memory{{fetch.OK, "User-agent: *\nDisallow: /\n"}, {cause: fetch.ServerError}} {
+	for _, now := range []memory{{cause: fetch.OK, body: "User-agent: *\nDisallow: /\n"}, {cause: fetch.ServerError}} {
 		synctest.Test(t, func(t *testing.T) {
-			site := &memory{fetch.OK, "User-agent: *\nCrawl-delay: 3600\n"}
+			site := &memory{cause: fetch.OK, body: "User-agent: *\nCrawl-delay: 3600\n"}
 			c := openCache(t, site)
-			defer c.Close()
-			transport, err := New("MyBot", Options{Cache: c, Base: okay{}, Dialect: robots.Google, Policy: pace.Policy{Obey: pace.ObeyDeclared, MaxCrawlDelay: time.Hour}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			client, _ := newClient(t, Options{Cache: c, Base: &recorder{}, Dialect: robots.Google, Policy: pace.Policy{Obey: pace.ObeyDeclared, MaxCrawlDelay: time.Hour}})
 			const page = "https://site.example/page"
 			origin, _, _ := robots.ParseURL(page)
-			get := func() error {
-				req, _ := http.NewRequestWithContext(t.Context(), "GET", page, nil)
-				_, err := transport.RoundTrip(req)
-				return err
-			}
 			r, err := c.Get(t.Context(), origin)
 			if err != nil {
 				t.Fatal(err)
@@ -117,7 +60,7 @@ func TestJudgedAgain(t *testing.T) {
 			if _, err := c.Refresh(t.Context(), origin); err != nil {
 				t.Fatal(err)
 			}
-			if err := get(); err != nil {
+			if err := get(client, page); err != nil {
 				t.Fatal(err)
 			}
 			time.AfterFunc(45*time.Minute, func() {
@@ -128,7 +71,7 @@ func TestJudgedAgain(t *testing.T) {
 			})
 			began := time.Now()
 			var disallowed *DisallowedError
-			if err := get(); !errors.As(err, &disallowed) || time.Since(began) != time.Hour {
+			if err := get(client, page); !errors.As(err, &disallowed) || time.Since(began) != time.Hour {
 				t.Errorf("%v: after %v %v, want a DisallowedError after an hour", now.cause, time.Since(began), err)
 			}
 		})
