@@ -152,15 +152,6 @@ func (o *AskOptions) paths(d robots.Dialect) (paths []robots.Path, err error) {
 	return paths, nil
 }
 
-// A result is the verdict for one path.
-type result struct {
-	Verdict, Reason           string
-	Line                      int32
-	Directive, Pattern, Group string
-	Access                    string
-	CrawlDelay                *float64
-}
-
 // bodyRules returns the rules of a body for each crawler.
 func (a *evaluator) bodyRules(body []byte, truncated bool) []*robots.Rules {
 	if truncated { // each dialect discards a partial last line (D-17)
@@ -229,14 +220,20 @@ func (a *evaluator) ask(s *ruleSet) *ruleSet {
 	return s
 }
 
+// A result is a Result and the delay that the rules declare.
+type result struct {
+	Result
+	CrawlDelay *float64
+}
+
 // resultOf returns the result of a verdict. An undecided verdict is never a permission:
 // /robots.txt of an unreachable site is unknown too, and so is any verdict of a dialect that
 // reads beyond the kept bytes of a truncated file.
 func resultOf(r *robots.Rules, v robots.Verdict, a access.Access) result {
 	if isCut(r) {
-		return result{Access: string(access.Undecided)}
+		return result{Result: Result{Access: string(access.Undecided)}}
 	}
-	t := result{Reason: v.Reason.String(), Access: string(a), Group: valid(v.Group.Token())}
+	t := result{Result: Result{Reason: v.Reason.String(), Access: string(a), Group: valid(v.Group.Token())}}
 	if v.Reason == robots.ReasonRobotsTxt {
 		if site := r.Match(robots.RawPath("/")); site.Undecided() {
 			v, t.Reason = site, site.Reason.String()
@@ -305,7 +302,7 @@ func (a *evaluator) rules(c *held) (rules []*robots.Rules, size int, err error) 
 }
 
 // unknown is the result without an answer.
-var unknown = result{Access: string(access.Unknown)}
+var unknown = result{Result: Result{Access: string(access.Unknown)}}
 
 // shard makes the rows of a part of a snapshot.
 func (a *evaluator) shard(ctx context.Context, parts []part, format string, p *Part) (counts Counts, err error) {
@@ -337,10 +334,8 @@ func (a *evaluator) write(w *table[Verdict], c *Capture, of *ruleSet) error {
 		row.Agent, row.Dialect = a.crawlers[k].name, a.crawlers[k].dialect.Name
 		at := of.index[k] * len(a.Paths)
 		for i, path := range a.Paths {
-			row.Path = path
 			t := &of.results[at+i]
-			row.Verdict, row.Reason, row.Line, row.Directive, row.Pattern = t.Verdict, t.Reason, t.Line, t.Directive, t.Pattern
-			row.Group, row.Access, row.CrawlDelay = t.Group, t.Access, t.CrawlDelay
+			row.Path, row.Result, row.CrawlDelay = path, t.Result, t.CrawlDelay
 			if err := w.Write(row); err != nil {
 				return err
 			}

@@ -250,9 +250,7 @@ func (j *joiner) join(p place, l listed) error {
 		if rules != nil {
 			t = &results[rules.index[i]]
 		}
-		row.Agent, row.Dialect = j.crawlers[i].name, j.crawlers[i].dialect.Name
-		row.Verdict, row.Reason, row.Line, row.Directive, row.Pattern = t.Verdict, t.Reason, t.Line, t.Directive, t.Pattern
-		row.Group, row.Access, row.CrawlDelay = t.Group, t.Access, t.CrawlDelay
+		row.Agent, row.Dialect, row.Result, row.CrawlDelay = j.crawlers[i].name, j.crawlers[i].dialect.Name, t.Result, t.CrawlDelay
 		j.counts.Rows++
 		if err := j.out.Write(row); err != nil {
 			return err

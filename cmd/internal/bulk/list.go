@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"encoding/binary"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -50,12 +49,12 @@ func millis(t time.Time) int64 {
 
 // place names a row in messages.
 type place struct {
-	file string
-	unit string // line or row
-	n    int
+	File string
+	Unit string // line or row
+	N    int
 }
 
-func (p place) String() string { return fmt.Sprintf("%s %s %d", p.file, p.unit, p.n) }
+func (p place) String() string { return fmt.Sprintf("%s %s %d", p.File, p.Unit, p.N) }
 
 // siteKey returns the part of a key of an index that is the site's: com,example of
 // com,example)/path, also behind http://( of older ones.
@@ -310,32 +309,34 @@ func readLists(names []string, fn func(p place, l listed) (bool, error)) error {
 	return nil
 }
 
+// A sortedURL is the value of a URL whose key is that of its site.
+type sortedURL struct {
+	Place place
+	At    int64
+	URL   []byte
+}
+
 // sortLists is readLists for lists in any order: it sorts them by site first.
 func sortLists(tmp *scratch, names []string, fn func(p place, l listed) (bool, error)) error {
 	s := newSorter(tmp)
-	var value []byte
-	for i, name := range names {
-		if err := readList(name, func(p place, l listed) (bool, error) {
-			value = binary.AppendUvarint(binary.AppendUvarint(value[:0], uint64(i)), uint64(p.n))
-			value = binary.AppendVarint(value, l.at)
-			return true, s.add([]byte(l.key), append(value, l.url...))
-		}); err != nil {
-			return err
+	if err := readLists(names, func(p place, l listed) (bool, error) {
+		value, err := json.Marshal(sortedURL{p, l.at, []byte(l.url)})
+		if err == nil {
+			err = s.add([]byte(l.key), value)
 		}
+		return true, err
+	}); err != nil {
+		return err
 	}
-	for pair, err := range s.all {
+	for p, err := range s.all {
+		var u sortedURL
+		if err == nil {
+			err = json.Unmarshal(p.value, &u)
+		}
+		if err == nil {
+			_, err = fn(u.Place, listed{string(u.URL), u.At, string(p.key)})
+		}
 		if err != nil {
-			return err
-		}
-		value := pair.value
-		number := func() int {
-			n, size := binary.Uvarint(value)
-			value = value[size:]
-			return int(n)
-		}
-		p := place{file: names[number()], unit: "row", n: number()}
-		at, size := binary.Varint(value)
-		if _, err := fn(p, listed{url: string(value[size:]), at: at, key: string(pair.key)}); err != nil {
 			return err
 		}
 	}

@@ -13,31 +13,6 @@ import (
 // manifestFile is written before any part.
 const manifestFile = "manifest.json"
 
-// manifestText returns manifest.json, with a line per input and per shard.
-func (t *Task) manifestText() ([]byte, error) {
-	text, err := json.Marshal(&Task{Schema: t.Schema, Verb: t.Verb, Engine: t.Engine, Format: t.Format, Tables: t.Tables, Options: t.Options})
-	if err != nil {
-		return nil, fmt.Errorf("options: %w", err)
-	}
-	text = bytes.TrimSuffix(text, []byte(`"inputs":null,"shards":null}`))
-	text = appendLines(append(text, "\n\"inputs\":"...), t.Inputs)
-	text = appendLines(append(text, ",\n\"shards\":"...), t.Shards)
-	return append(text, "}\n"...), nil
-}
-
-// appendLines appends a JSON array, one element per line.
-func appendLines[T any](text []byte, all []T) []byte {
-	text = append(text, '[')
-	for i := range all {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		line, _ := json.Marshal(all[i]) // these types cannot fail
-		text = append(append(text, '\n'), line...)
-	}
-	return append(text, ']')
-}
-
 // An OtherTaskError reports that a folder contains the output of another task.
 type OtherTaskError struct{ Dir, Differs string }
 
@@ -47,10 +22,11 @@ func (e *OtherTaskError) Error() string {
 
 // claim writes the manifest. It fails if the folder has another one.
 func (t *Task) claim() error {
-	text, err := t.manifestText()
+	text, err := json.MarshalIndent(t, "", " ")
 	if err != nil {
-		return err
+		return fmt.Errorf("options: %w", err)
 	}
+	text = append(text, '\n')
 	old, err := os.ReadFile(filepath.Join(t.Dir, manifestFile))
 	switch {
 	case err == nil && !bytes.Equal(old, text):

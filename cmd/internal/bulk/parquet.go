@@ -22,12 +22,12 @@ const (
 type parquetTable[T any] struct {
 	writer *parquet.GenericWriter[T]
 	batch  []T
-	texts  []int // fields of T with text or bytes
-	rows   int   // in the row group
+	texts  [][]int // fields of T with text or bytes
+	rows   int     // in the row group
 	bytes  int
 }
 
-func newParquetTable[T any](out io.Writer, sorted []string) *parquetTable[T] {
+func newParquetTable[T any](out io.Writer, fields []column, sorted []string) *parquetTable[T] {
 	columns := make([]parquet.SortingColumn, len(sorted))
 	for i, name := range sorted {
 		columns[i] = parquet.Ascending(name)
@@ -38,9 +38,9 @@ func newParquetTable[T any](out io.Writer, sorted []string) *parquetTable[T] {
 		parquet.PageBufferSize(pageBytes),
 		parquet.SortingWriterConfig(parquet.SortingColumns(columns...)),
 		parquet.SkipPageBounds("body"))}
-	for i := range reflect.TypeFor[T]().NumField() {
-		if kind := reflect.TypeFor[T]().Field(i).Type.Kind(); kind == reflect.String || kind == reflect.Slice {
-			t.texts = append(t.texts, i)
+	for _, c := range fields {
+		if kind := reflect.TypeFor[T]().FieldByIndex(c.field).Type.Kind(); kind == reflect.String || kind == reflect.Slice {
+			t.texts = append(t.texts, c.field)
 		}
 	}
 	return t
@@ -51,7 +51,7 @@ func (t *parquetTable[T]) add(row *T) error {
 	t.batch = append(t.batch, *row)
 	v := reflect.ValueOf(row).Elem()
 	for _, i := range t.texts {
-		t.bytes += v.Field(i).Len()
+		t.bytes += v.FieldByIndex(i).Len()
 	}
 	t.rows++
 	full := t.rows >= rowsPerGroup || t.bytes >= bytesPerGroup

@@ -51,7 +51,7 @@ func writeTable[T any](w io.Writer, format string, sorted ...string) (*table[T],
 	t := &table[T]{out: bufio.NewWriterSize(w, 64<<10), columns: columnsOf(reflect.TypeFor[T]())}
 	switch format {
 	case Parquet:
-		t.parquet = newParquetTable[T](t.out, sorted)
+		t.parquet = newParquetTable[T](t.out, t.columns, sorted)
 		return t, nil
 	case JSONLZ:
 		var err error
@@ -117,19 +117,22 @@ func (t *table[T]) Close() error {
 type column struct {
 	name     string
 	head     string // JSON before the value
-	field    int
+	field    []int
 	optional bool
 }
 
 func columnsOf(row reflect.Type) []column {
 	var list []column
-	for i := range row.NumField() {
-		name, more, _ := strings.Cut(row.Field(i).Tag.Get("parquet"), ",")
-		c := column{name: name, head: `,"` + name + `":`, field: i, optional: strings.Contains(","+more+",", ",optional,")}
-		if i == 0 {
-			c.head = "{" + c.head[1:]
+	for _, f := range reflect.VisibleFields(row) {
+		if f.Anonymous {
+			continue
 		}
-		list = append(list, c)
+		name, more, _ := strings.Cut(f.Tag.Get("parquet"), ",")
+		head := `,"` + name + `":`
+		if len(list) == 0 {
+			head = "{" + head[1:]
+		}
+		list = append(list, column{name, head, f.Index, strings.Contains(","+more+",", ",optional,")})
 	}
 	return list
 }
@@ -141,7 +144,7 @@ func (c *column) null(v reflect.Value) bool {
 
 // text returns the value of the column in CSV: empty for null, bytes in base64.
 func (c *column) text(row reflect.Value) string {
-	v := row.Field(c.field)
+	v := row.FieldByIndex(c.field)
 	if c.null(v) {
 		return ""
 	}
@@ -169,7 +172,7 @@ const timeForm = "2006-01-02T15:04:05.000Z"
 
 // appendJSON appends the value of the column as JSON.
 func (c *column) appendJSON(b []byte, row reflect.Value) []byte {
-	v := row.Field(c.field)
+	v := row.FieldByIndex(c.field)
 	if c.null(v) {
 		return append(b, "null"...)
 	}
@@ -364,7 +367,7 @@ func parseRow(line []byte, columns []column, row reflect.Value) error {
 		if !ok || string(value) == "null" {
 			continue
 		}
-		if err := json.Unmarshal(value, row.Field(c.field).Addr().Interface()); err != nil {
+		if err := json.Unmarshal(value, row.FieldByIndex(c.field).Addr().Interface()); err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
 	}

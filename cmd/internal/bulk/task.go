@@ -1,6 +1,7 @@
 package bulk
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -67,7 +68,9 @@ func (t *Task) Name(s Shard) string {
 		h := sha256.New()
 		enc := json.NewEncoder(h)                                                                   // these types cannot fail
 		_ = enc.Encode([]any{t.Verb, t.Engine, t.Format, t.Tables, append([]Input{}, t.Inputs...)}) // never null, as in the manifest
-		h.Write(t.Options)
+		var options bytes.Buffer
+		_ = json.Compact(&options, t.Options) // it is JSON, which a manifest indents
+		h.Write(options.Bytes())
 		h.Sum(t.seed[:0])
 	})
 	text, _ := json.Marshal(s)

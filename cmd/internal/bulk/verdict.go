@@ -12,6 +12,16 @@ type Verdict struct {
 	Agent   string    `parquet:"agent,dict"`   // tokens of the crawler, separated by spaces
 	Dialect string    `parquet:"dialect,dict"`
 	Path    string    `parquet:"path,dict"`
+	Result
+	CrawlDelay *float64 `parquet:"crawl_delay,dict"` // seconds, as declared by the group
+	Engine     string   `parquet:"engine,dict"`
+	Input      string   `parquet:"input,dict"` // of the capture
+	Offset     int64    `parquet:"warc_offset"`
+}
+
+// A Result is the verdict for one path and the access to the site. It holds no pointer, as
+// parquet-go reads one in an embedded struct as never null.
+type Result struct {
 	// Verdict is allow, disallow or undefined, null if the archive holds no answer of the
 	// site. Reason is that of the batch, null if the outcome is unknown.
 	Verdict   string `parquet:"verdict,optional,dict"`
@@ -22,11 +32,7 @@ type Verdict struct {
 	Group     string `parquet:"group_name,optional,dict"` // token of the deciding group
 	// Access is all, part, none (nothing but /robots.txt), undecided (too many steps of the
 	// proof, or a truncated file) or unknown (no answer).
-	Access     string   `parquet:"access,dict"`
-	CrawlDelay *float64 `parquet:"crawl_delay,dict"` // seconds, as declared by the group
-	Engine     string   `parquet:"engine,dict"`
-	Input      string   `parquet:"input,dict"` // of the capture
-	Offset     int64    `parquet:"warc_offset"`
+	Access string `parquet:"access,dict"`
 }
 
 // A Joined is a row of joined: a URL and the verdict in force at its time for one crawler,
@@ -37,24 +43,18 @@ type Joined struct {
 	At   time.Time `parquet:"asked_at,timestamp(millisecond),delta"`
 	AgeS *int64    `parquet:"age_s"` // seconds from the capture to At
 
-	SURT       string     `parquet:"surt,delta"`
-	Origin     string     `parquet:"origin,optional,delta"` // null: the URL has none
-	Fetched    *time.Time `parquet:"fetched,timestamp(millisecond)"`
-	Outcome    string     `parquet:"outcome,optional,dict"` // null: no capture is in force
-	Agent      string     `parquet:"agent,dict"`
-	Dialect    string     `parquet:"dialect,dict"`
-	Path       string     `parquet:"path,delta"` // of the URL, with its query
-	Verdict    string     `parquet:"verdict,optional,dict"`
-	Reason     string     `parquet:"reason,optional,dict"`
-	Line       int32      `parquet:"line,optional"`
-	Directive  string     `parquet:"directive,optional,dict"`
-	Pattern    string     `parquet:"pattern,optional,dict"`
-	Group      string     `parquet:"group_name,optional,dict"`
-	Access     string     `parquet:"access,dict"`
-	CrawlDelay *float64   `parquet:"crawl_delay,dict"`
-	Engine     string     `parquet:"engine,dict"`
-	Input      string     `parquet:"input,optional,dict"`
-	Offset     *int64     `parquet:"warc_offset"`
+	SURT    string     `parquet:"surt,delta"`
+	Origin  string     `parquet:"origin,optional,delta"` // null: the URL has none
+	Fetched *time.Time `parquet:"fetched,timestamp(millisecond)"`
+	Outcome string     `parquet:"outcome,optional,dict"` // null: no capture is in force
+	Agent   string     `parquet:"agent,dict"`
+	Dialect string     `parquet:"dialect,dict"`
+	Path    string     `parquet:"path,delta"` // of the URL, with its query
+	Result
+	CrawlDelay *float64 `parquet:"crawl_delay,dict"`
+	Engine     string   `parquet:"engine,dict"`
+	Input      string   `parquet:"input,optional,dict"`
+	Offset     *int64   `parquet:"warc_offset"`
 }
 
 // The values of Diff.Change.

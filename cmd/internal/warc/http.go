@@ -34,7 +34,7 @@ func (r *Record) Response() (*Response, error) {
 		return nil, r.bad(t, "response without a status line")
 	}
 	a.Protocol, a.Status = protocol, code
-	if !r.reader.fields.read(t, 0, a.field) && len(t.peek(1)) > 0 {
+	if !readFields(t, 0, a.field) && len(t.peek(1)) > 0 {
 		return nil, r.bad(t, "response headers are unterminated or longer than 64 KiB")
 	}
 	if err := t.failed(); err != nil && len(t.peek(1)) == 0 {

@@ -72,7 +72,6 @@ type Reader struct {
 	open    bool   // a member is open
 	at      int64  // offset of that member
 	block   block
-	fields  fields
 	damage  func(Damage)
 
 	response source // of Response, for the current record
@@ -85,7 +84,7 @@ func NewReader(in io.Reader, damage func(Damage)) *Reader {
 	if damage == nil {
 		damage = func(Damage) {}
 	}
-	r := &Reader{damage: damage, fields: fields{names: map[string]string{}}}
+	r := &Reader{damage: damage}
 	r.raw.reset(in)
 	r.members = members{raw: &r.raw, report: func(k Kind, at int64, detail string) { r.report(k, at, detail) }}
 	r.members.detect()
@@ -166,7 +165,7 @@ func (r *Reader) record() *Record {
 	start := t.offset()
 	line, _ := t.line(maxHeaderBytes)
 	record.Version = string(bytes.TrimSpace(line[len(warcMagic):]))
-	if !r.fields.read(t, start, record.field) {
+	if !readFields(t, start, record.field) {
 		if !r.brokenMember() {
 			r.report(BadHeader, record.Offset, "record header is unterminated or longer than 64 KiB")
 			r.resume()
@@ -184,45 +183,27 @@ func (r *Reader) record() *Record {
 	return record
 }
 
-// fields reads headers. It caches the canonical names of fields.
-type fields struct {
-	names map[string]string
-	value []byte // of the current field
-}
-
-const maxNames = 200 // in the cache
-
-func (f *fields) name(written []byte) string {
-	if name, ok := f.names[string(written)]; ok {
-		return name
-	}
-	name := http.CanonicalHeaderKey(string(written))
-	if len(f.names) < maxNames && len(written) < 100 {
-		f.names[string(written)] = name
-	}
-	return name
-}
-
-// read reads lines up to an empty one, and calls put with each field. The value is valid until
+// readFields reads lines up to an empty one, and calls put with each field. The value is valid until
 // put returns. It returns false for an unterminated header.
-func (f *fields) read(t *source, start int64, put func(name string, value []byte)) bool {
+func readFields(t *source, start int64, put func(name string, value []byte)) bool {
+	var value []byte
 	for name := ""; ; {
 		line, ok := t.line(maxHeaderBytes)
 		ok = ok && t.offset()-start <= maxHeaderBytes
 		if ok && len(line) > 0 && (line[0] == ' ' || line[0] == '\t') { // obsolete line folding
-			f.value = bytes.TrimSpace(append(append(f.value, ' '), bytes.TrimSpace(line)...))
+			value = bytes.TrimSpace(append(append(value, ' '), bytes.TrimSpace(line)...))
 			continue
 		}
 		if name != "" {
-			put(name, f.value)
+			put(name, value)
 		}
 		if !ok || len(line) == 0 {
 			return ok
 		}
-		before, value, named := bytes.Cut(line, []byte(":"))
+		before, after, named := bytes.Cut(line, []byte(":"))
 		if name = ""; named {
-			name = f.name(bytes.TrimSpace(before))
-			f.value = append(f.value[:0], bytes.TrimSpace(value)...)
+			name = http.CanonicalHeaderKey(string(bytes.TrimSpace(before)))
+			value = append(value[:0], bytes.TrimSpace(after)...)
 		}
 	}
 }
