@@ -87,27 +87,18 @@ func startDemo(ctx context.Context) (*demo, error) {
 		return nil, err
 	}
 	d := &demo{urls: map[string]string{}, folder: folder}
-	var listeners []net.Listener
 	for i := range demoSites {
 		l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 		if err != nil {
-			for _, l := range listeners {
-				_ = l.Close() // it was never used
-			}
+			d.close()
 			return nil, fmt.Errorf("cannot listen for --demo: %w", err)
 		}
-		at, err := netip.ParseAddrPort(l.Addr().String())
-		if err != nil {
-			return nil, err
-		}
-		listeners = append(listeners, l)
+		at := l.Addr().(*net.TCPAddr).AddrPort()
 		d.allow = append(d.allow, at)
 		d.urls[demoSites[i].name] = "http://" + at.String()
-	}
-	for i := range demoSites {
 		s := &http.Server{Handler: d.site(&demoSites[i]), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
 		d.servers = append(d.servers, s)
-		go s.Serve(listeners[i]) //nolint:errcheck // it returns when it is closed
+		go s.Serve(l) //nolint:errcheck // it returns when it is closed
 	}
 	return d, nil
 }
@@ -130,7 +121,7 @@ func (d *demo) site(s *demoSite) http.Handler {
 	return mux
 }
 
-// remember stores a record of the site in an outage: a good answer of yesterday, and a failure every 15 minutes of the last hour.
+// remember stores a record of the site in an outage: a good answer of yesterday, and a failure an hour ago.
 func (d *demo) remember(ctx context.Context, store cache.Store, now time.Time) error {
 	for i := range demoSites {
 		s := &demoSites[i]
@@ -141,21 +132,15 @@ func (d *demo) remember(ctx context.Context, store cache.Store, now time.Time) e
 		if err != nil {
 			return err
 		}
-		at := func(ago time.Duration, r fetch.Record) *fetch.Record {
-			r.Origin, r.URL = origin, origin.RobotsURL()
-			r.Fetched = now.Add(-ago).Truncate(time.Millisecond)
-			r.Started = r.Fetched.Add(-20 * time.Millisecond)
-			return &r
+		record := func(ago time.Duration, cause fetch.Cause, status int) *fetch.Record {
+			at := now.Add(-ago).Truncate(time.Millisecond)
+			return &fetch.Record{Origin: origin, URL: origin.RobotsURL(), Outcome: cause.Outcome(), Cause: cause, Status: status, Started: at.Add(-20 * time.Millisecond), Fetched: at}
 		}
-		r := at(25*time.Hour, fetch.Record{Outcome: fetch.Success, Cause: fetch.OK, Status: http.StatusOK, Body: []byte(s.file)})
-		r.Expires = r.Fetched.Add(fetch.LifeCeiling)
-		for minutes := 60; minutes > 0; minutes -= 15 {
-			failed := at(time.Duration(minutes)*time.Minute, fetch.Record{
-				Outcome: fetch.Unreachable, Cause: fetch.ServerError, Status: http.StatusServiceUnavailable, RetryAfter: 2 * time.Minute,
-			})
-			r = failed.After(r)
-		}
-		if err := store.Put(ctx, cache.Entry{Record: r}, demoKeep); err != nil {
+		good := record(25*time.Hour, fetch.OK, http.StatusOK)
+		good.Body, good.Expires = []byte(s.file), good.Fetched.Add(fetch.LifeCeiling)
+		failed := record(time.Hour, fetch.ServerError, http.StatusServiceUnavailable)
+		failed.RetryAfter = 2 * time.Minute
+		if err := store.Put(ctx, cache.Entry{Record: failed.After(good)}, demoKeep); err != nil {
 			return err
 		}
 	}

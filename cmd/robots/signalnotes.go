@@ -93,15 +93,12 @@ func disagreements(list []siteSignal) (notes []robots.Note) {
 	}
 	for i := range list {
 		s := &list[i]
-		if s.Known && (s.Name != nil || s.Field == "tdm-reservation") {
-			differ(s, key{s.Field, orEmpty(s.Name), orEmpty(s.Path)}, func(a, b *siteSignal) bool { return a.Value != b.Value })
+		name, path := orEmpty(s.Name), orEmpty(s.Path)
+		if s.Known && (name != "" || s.Field == "tdm-reservation") {
+			differ(s, key{s.Field, name, path}, func(a, b *siteSignal) bool { return a.Value != b.Value })
 		}
-	}
-	clear(seen)
-	for i := range list {
-		if s := &list[i]; s.Known && meanings[orEmpty(s.Name)] != "" {
-			k := key{"", meanings[orEmpty(s.Name)], orEmpty(s.Path)}
-			differ(s, k, func(a, b *siteSignal) bool { return a.Field != b.Field && refuses(a.Value) != refuses(b.Value) })
+		if s.Known && meanings[name] != "" {
+			differ(s, key{"", meanings[name], path}, func(a, b *siteSignal) bool { return a.Field != b.Field && refuses(a.Value) != refuses(b.Value) })
 		}
 	}
 	return notes
