@@ -17,7 +17,6 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
@@ -31,17 +30,13 @@ var chromium struct {
 	ctx     context.Context // of chromedp, nil without Chromium
 	missing string          // why
 	engine  string          // the folder of robots.wasm
-	temp    string
-	stop    []func()
+	stop    func()
 }
 
 func TestMain(m *testing.M) {
 	status := m.Run()
-	for _, stop := range slices.Backward(chromium.stop) {
-		stop()
-	}
-	if chromium.temp != "" {
-		_ = os.RemoveAll(chromium.temp)
+	if chromium.stop != nil {
+		chromium.stop()
 	}
 	os.Exit(status)
 }
@@ -54,11 +49,12 @@ func start() {
 		c.missing = "chromium is not installed, so the page is not tested"
 		return
 	}
-	if c.temp, err = os.MkdirTemp("", "robots-page-"); err != nil {
+	temp, err := os.MkdirTemp("", "robots-page-")
+	if err != nil {
 		c.missing = err.Error()
 		return
 	}
-	c.engine = filepath.Join(c.temp, "engine")
+	c.engine = filepath.Join(temp, "engine")
 	err = os.Mkdir(c.engine, 0o755)
 	if out, failed := exec.Command("go", "run", "../pack", "-gzip", "-o", c.engine).CombinedOutput(); err != nil || failed != nil {
 		panic(fmt.Sprintf("cannot build the engine: %v, %v: %s", err, failed, out))
@@ -70,15 +66,18 @@ func start() {
 		chromedp.Flag("disable-renderer-backgrounding", true), chromedp.Flag("disable-background-timer-throttling", true),
 		chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("lang", "en-US"),
 		chromedp.Flag("js-flags", "--liftoff-only"), // the engine is compiled once, and not made faster beside the tests
-		chromedp.UserDataDir(filepath.Join(c.temp, "profile")))
-	tab, cancelTab := chromedp.NewContext(ctx)
-	c.stop = append(c.stop, cancel, cancelTab)
+		chromedp.UserDataDir(filepath.Join(temp, "profile")))
+	tab, _ := chromedp.NewContext(ctx)
+	c.stop = func() {
+		_ = chromedp.Cancel(tab)
+		cancel()
+		_ = os.RemoveAll(temp)
+	}
 	if err := chromedp.Do(tab); err != nil {
 		c.missing = "chromium does not start: " + err.Error()
 		return
 	}
 	c.ctx = tab
-	c.stop = append(c.stop, func() { _ = chromedp.Cancel(tab) })
 }
 
 // A tab is the page in a browser, with the problems in it.
@@ -273,24 +272,10 @@ func (b *tab) urls(list ...string) {
 	b.do(`page.setURLs(` + string(urls) + `); page.changed()`)
 }
 
-// key presses a key with the modifiers: 1 Alt, 2 Ctrl, 8 Shift.
-func (b *tab) key(name string, modifiers ...int) {
+// keys presses the keys of some text, with modifiers.
+func (b *tab) keys(keys string, modifiers ...chromedp.Modifier) {
 	b.Helper()
-	codes := map[string]int{"Enter": 13, "Escape": 27, "Tab": 9, "ArrowDown": 40, "ArrowRight": 39, "ArrowUp": 38, "ArrowLeft": 37, "Home": 36, "z": 90}
-	m := 0
-	for _, x := range modifiers {
-		m |= x
-	}
-	for _, kind := range []string{"rawKeyDown", "keyUp"} {
-		text := ""
-		if name == "Enter" && kind == "rawKeyDown" {
-			text = "\r"
-		}
-		_, err := chromedp.Call(b.ctx, input.DispatchKeyEvent, input.DispatchKeyEventParams{
-			Type: input.DispatchKeyEventType(kind), Key: name, Code: name, WindowsVirtualKeyCode: int64(codes[name]), Modifiers: int64(m), Text: text,
-		})
-		b.ok(err)
-	}
+	b.ok(chromedp.Do(b.ctx, chromedp.KeyEvent(keys, chromedp.KeyModifiers(modifiers...))))
 }
 
 // media sets the environment of the page: a color scheme such as dark, and print.

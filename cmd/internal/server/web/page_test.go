@@ -3,7 +3,6 @@ package web
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,11 +14,13 @@ import (
 	"testing/fstest"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/server"
 	"github.com/robotskit/robots/cmd/internal/server/page"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/internal/campaign"
+	"github.com/robotskit/robots/pace"
 )
 
 // TestUse is a typical use of the page.
@@ -53,7 +54,7 @@ func TestUse(t *testing.T) {
 
 	// Undo restores the example.
 	b.do(`document.querySelector('.cm-content').focus()`)
-	b.key("z", 2)
+	b.keys("z", chromedp.ModifierCtrl)
 	b.settled()
 	if got := b.cell(0, 0); !strings.Contains(got, "line 23") {
 		t.Errorf("after undo: %q", got)
@@ -120,7 +121,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// TestAllDialects: one column becomes eight.
+// TestAllDialects: one column becomes eight, those of the engine, whose names the scripts have.
 func TestAllDialects(t *testing.T) {
 	b := usual(t)
 	b.do(`const s = document.querySelector('thead select'); s.value = 'all'; s.dispatchEvent(new Event('change'))`)
@@ -129,16 +130,10 @@ func TestAllDialects(t *testing.T) {
 	for _, d := range robots.Dialects() {
 		want = append(want, d.Name)
 	}
-	if got := eval[[]string](b, `page.state.names.slice(0, 8).map((n) => n.dialect)`); !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))) {
-		t.Errorf("columns %q, want %q", got, want)
-	}
-	// The scripts have the names of the engine's dialects.
-	if got := eval[[]string](b, `[...document.querySelector('thead select').options].map((o) => o.value).filter((v) => v !== 'all').sort()`); len(got) != len(want) {
-		t.Errorf("the page knows the dialects %q, the engine %q", got, want)
-	}
-	for _, name := range want {
-		if !eval[bool](b, `[...document.querySelector('thead select').options].some((o) => o.value === `+quoted(name)+`)`) {
-			t.Errorf("the page does not know the dialect %s", name)
+	slices.Sort(want)
+	for _, names := range []string{`page.state.names.slice(0, 8).map((n) => n.dialect)`, `[...document.querySelector('thead select').options].map((o) => o.value).filter((v) => v !== 'all')`} {
+		if got := eval[[]string](b, names+`.sort()`); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", names, got, want)
 		}
 	}
 }
@@ -151,20 +146,20 @@ func TestKeyboard(t *testing.T) {
 		if eval[string](b, `document.activeElement.getAttribute('aria-label') || ''`) == "robots.txt text" {
 			break
 		}
-		b.key("Tab")
+		b.keys(kb.Tab)
 	}
 	if got := eval[string](b, `document.activeElement.getAttribute('aria-label') || ''`); got != "robots.txt text" {
 		t.Fatalf("Tab does not come to the text, but to %q", got)
 	}
-	b.key("Enter", 2)
+	b.keys(kb.Enter, chromedp.ModifierCtrl)
 	b.wait(`document.activeElement.matches('td[data-row="0"][data-col="0"]')`)
-	b.key("ArrowDown")
-	b.key("ArrowDown")
-	b.key("ArrowRight")
+	b.keys(kb.ArrowDown)
+	b.keys(kb.ArrowDown)
+	b.keys(kb.ArrowRight)
 	b.wait(`document.activeElement.matches('td[data-row="2"][data-col="1"]')`)
-	b.key("Enter")
+	b.keys(kb.Enter)
 	b.wait(`document.activeElement.id === 'panel-why' && document.querySelector('#why').innerText.includes('Allowed for GPTBot by line 13')`)
-	b.key("Escape")
+	b.keys(kb.Escape)
 	b.wait(`document.activeElement.matches('td[data-row="2"][data-col="1"]')`)
 }
 
@@ -203,8 +198,8 @@ func TestTyping(t *testing.T) {
 	b := open(t, site, "")
 	b.settled()
 	b.do(`document.querySelector('.cm-content').focus()`)
-	b.ok(chromedp.Do(b.ctx, chromedp.KeyEvent("# wait!")))
-	b.key("Enter")
+	b.keys("# wait!")
+	b.paste("\n")
 	select {
 	case <-holds:
 	case <-b.ctx.Done():
@@ -215,7 +210,7 @@ func TestTyping(t *testing.T) {
 		fmt.Fprintf(&typed, "# typed%02d", i)
 	}
 	for i := 0; i < typed.Len(); i += 20 {
-		b.ok(chromedp.Do(b.ctx, chromedp.KeyEvent(typed.String()[i:min(i+20, typed.Len())])))
+		b.keys(typed.String()[i:min(i+20, typed.Len())])
 	}
 	if got := eval[string](b, `document.querySelector('.cm-content').innerText`); !strings.Contains(got, typed.String()) {
 		t.Errorf("what was typed while the worker was held is not there: %.300q", got)
@@ -520,40 +515,38 @@ func TestAccess(t *testing.T) {
 // TestFetch: the only button that sends a request names the recipient, and shows the record of a
 // site: a file after a redirect, a missing file, and a failure.
 func TestFetch(t *testing.T) {
-	sites := http.NewServeMux()
-	sites.HandleFunc("/robots.txt", func(w http.ResponseWriter, r *http.Request) {
-		host, _, _ := strings.Cut(r.Host, ":")
-		switch host {
-		case "127.0.0.1":
-			http.Redirect(w, r, "/elsewhere.txt", http.StatusMovedPermanently)
-		case "127.0.0.2":
-			http.NotFound(w, r)
-		default:
+	tests := []struct {
+		answer           http.HandlerFunc
+		told, more, cell string
+	}{
+		{func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/robots.txt" {
+				http.Redirect(w, r, "/elsewhere.txt", http.StatusMovedPermanently)
+				return
+			}
+			_, _ = w.Write([]byte("User-agent: *\nDisallow: /fetched\n# \xff\n"))
+		}, "/elsewhere.txt. It expires ", "HTTP/1.1 301 /elsewhere.txt", "blocked line 2"},
+		{http.NotFound, "has no robots.txt (status 404), so every URL is allowed.", "404", "allowed"},
+		{func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "We are moving house.", http.StatusServiceUnavailable)
-		}
-	})
-	sites.HandleFunc("/elsewhere.txt", func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte("User-agent: *\nDisallow: /fetched\n# \xff\n"))
-	})
-	// On all of loopback, so that each site has its own address.
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "0.0.0.0:0")
+		}, "responds with status 503 since ", "server error", "blocked line 3"},
+	}
+	var sites []Site
+	for _, test := range tests {
+		s := httptest.NewServer(test.answer)
+		t.Cleanup(s.Close)
+		sites = append(sites, Site{URL: s.URL + "/fetched?x"})
+	}
+	limiter, err := pace.NewLocal(pace.Options{AddressInterval: -1}) // the sites have one address
 	if err != nil {
 		t.Fatal(err)
 	}
-	web := &httptest.Server{Listener: listener, Config: &http.Server{Handler: sites}}
-	web.Start()
-	t.Cleanup(web.Close)
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	service, err := server.New(server.Parts{Fetch: fetch.Options{Guard: fetch.Guard{AllowLoopback: true}}})
+	service, err := server.New(server.Parts{Limiter: limiter, Fetch: fetch.Options{Guard: fetch.Guard{AllowLoopback: true}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = service.Close() })
-	at := func(n int) string { return fmt.Sprintf("http://127.0.0.%d:%s", n, port) }
-	b := open(t, serve(t, Options{Sites: []Site{{"moved", at(1) + "/fetched?x", "a redirect"}, {"bare", at(2) + "/", "none"}, {"down", at(3) + "/", "503"}}}, func(h http.Handler) http.Handler {
+	b := open(t, serve(t, Options{Sites: sites}, func(h http.Handler) http.Handler {
 		mux := http.NewServeMux()
 		mux.Handle("/v1/", service.Handler())
 		mux.Handle("/", h)
@@ -561,13 +554,6 @@ func TestFetch(t *testing.T) {
 	}), "")
 	b.do(`document.querySelector('#site').value = 'http://['; document.querySelector('#fetchgo').click()`)
 	b.wait(`document.querySelector('#message').innerText.includes('“http://[” is not a valid URL.')`)
-	tests := []struct {
-		told, more, first, cell string
-	}{
-		{"has this file, after 1 redirect at " + at(1) + "/elsewhere.txt. It expires ", "HTTP/1.1 301 /elsewhere.txt", "/fetched?x", "blocked line 2"},
-		{"has no robots.txt (status 404), so every URL is allowed.", "404", "/fetched?x", "allowed"},
-		{"responds with status 503 since ", "server error", "/fetched?x", "blocked line 3"},
-	}
 	for i, test := range tests {
 		b.do(fmt.Sprintf(`document.querySelector('#record').hidden = true; document.querySelector('#site').value = document.querySelectorAll('#sites option')[%d].value; document.querySelector('#fetchgo').click()`, i))
 		b.wait(`!document.querySelector('#record').hidden`)
@@ -576,7 +562,7 @@ func TestFetch(t *testing.T) {
 		if got := b.text("#record"); !strings.Contains(got, test.told) || !strings.Contains(got, test.more) {
 			t.Errorf("the record is shown as %q", got)
 		}
-		if got := b.cell(0, 0); !strings.Contains(got, test.first+": ") || !strings.Contains(got, test.cell) {
+		if got := b.cell(0, 0); !strings.Contains(got, "/fetched?x: ") || !strings.Contains(got, test.cell) {
 			t.Errorf("the first answer is %q", got)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	pageproto "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // The page under unusual conditions.
@@ -68,12 +69,12 @@ func TestWithout(t *testing.T) {
 		t.Errorf("after a paste: %q", got)
 	}
 	b.do(`document.querySelector('#text').focus(); document.querySelector('#text').setSelectionRange(0, 0)`)
-	b.ok(chromedp.Do(b.ctx, chromedp.KeyEvent("# typed\r")))
+	b.keys("# typed\r")
 	b.settled()
 	if got := b.cell(5, 1); !strings.HasSuffix(got, "line 3") {
 		t.Errorf("after a line was typed: %q", got)
 	}
-	b.key("Enter", 2)
+	b.keys(kb.Enter, chromedp.ModifierCtrl)
 	b.wait(`document.activeElement.matches('td[data-row="0"][data-col="0"]')`)
 	b.expect("delayedAndroidKey") // CodeMirror is left half made, and says so once
 	if list := controls(); len(list) < 10 {
@@ -104,9 +105,9 @@ func TestLoading(t *testing.T) {
 	b.ok(chromedp.Do(b.ctx, chromedp.Navigate(b.site.URL+"/")))
 	b.wait(`document.querySelector('.cm-content')?.innerText.includes('Disallow: /basket')`)
 	b.do(`document.querySelector('.cm-content').focus()`)
-	b.key("Home", 2)
-	b.ok(chromedp.Do(b.ctx, chromedp.KeyEvent("# early")))
-	b.key("Enter")
+	b.keys(kb.Home, chromedp.ModifierCtrl)
+	b.keys("# early")
+	b.paste("\n")
 	b.wait(`document.querySelector('.cm-line').innerText === '# early'`)
 	b.wait(`document.querySelector('#loading').checkVisibility()`)
 	if after := time.Since(begun); after < 3*time.Second {

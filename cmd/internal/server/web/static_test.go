@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -62,11 +61,6 @@ func TestStatic(t *testing.T) {
 		t.Errorf("the first load takes %d bytes, compressed, the most is %d", n, firstLoad)
 	} else {
 		t.Logf("the first load takes %d bytes, compressed", n)
-	}
-	b.urls("https://b\u00fccher.example/basket")
-	b.settled()
-	if got := b.cell(0, 0); !strings.HasSuffix(got, "blocked line 23") {
-		t.Errorf("a host that is not ASCII: %q", got)
 	}
 	if eval[bool](b, `document.querySelector('#site').checkVisibility({ visibilityProperty: true })`) {
 		t.Error("a site can be fetched without a server")
