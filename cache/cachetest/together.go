@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -37,42 +36,6 @@ func expiry(t *testing.T, s cache.Store) {
 	}
 	put(t, s, cache.Entry{Record: short}) // an entry can be replaced
 	want(t, s, Origin(2), cache.Entry{Record: short})
-}
-
-// concurrent mixes calls from many goroutines: an entry is never a mixture of two.
-func concurrent(t *testing.T, s cache.Store) {
-	const workers, steps, origins = 16, 120, 6
-	var number atomic.Uint64
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() {
-			random := rand.New(rand.NewPCG(uint64(w), 5))
-			for range steps {
-				i := random.IntN(origins)
-				switch random.IntN(10) {
-				case 0:
-					if err := s.Delete(ctx, Origin(i)); err != nil {
-						t.Errorf("delete: %v", err)
-					}
-				case 1, 2, 3:
-					if err := s.Put(ctx, Numbered(i, number.Add(1)), keep); err != nil && !errors.Is(err, cache.ErrFenced) {
-						t.Errorf("put: %v", err)
-					}
-				default:
-					e, err := s.Get(ctx, Origin(i))
-					if errors.Is(err, cache.ErrAbsent) {
-						continue
-					}
-					if err != nil {
-						t.Errorf("get: %v", err)
-					} else if diff := Difference(e, Numbered(i, e.Fence)); diff != "" {
-						t.Errorf("entry %d is a mixture: %s", e.Fence, diff)
-					}
-				}
-			}
-		})
-	}
-	wg.Wait()
 }
 
 // contexts: a call whose context has ended does nothing and returns its error.
@@ -258,6 +221,9 @@ func closing(t *testing.T, s cache.Store) {
 				}
 				if err = s.Put(ctx, cache.Entry{Record: Record(Origin(w), fmt.Sprint(i))}, keep); err == nil {
 					_, err = s.Get(ctx, Origin(w))
+				}
+				if err == nil && i%2 == 1 {
+					err = s.Delete(ctx, Origin(w))
 				}
 			}
 			if !errors.Is(err, cache.ErrClosed) {
