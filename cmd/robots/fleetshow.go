@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/robotskit/robots"
@@ -48,21 +47,22 @@ func (c *fleetCall) status(ctx context.Context, op *fleet.Operator) (int, error)
 	}
 	healthy, rate := failed == nil, 0.0
 	workers, servers := []jsonWorker{}, []jsonServer{}
-	var text strings.Builder
-	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	var rows [][]string // of the text
 	for _, w := range s.Workers {
 		workers = append(workers, jsonWorker{w.ID, w.Name, w.Beat, w.Gone && !w.Left, w.Left, w.Drained, w.Rate, w.Away})
 		healthy = healthy && (!w.Gone || w.Left)
 		rate += w.Rate
-		fmt.Fprintf(t, "  %s\t%s\t%s permits/s\t%s\n", w.ID, w.Name, short(w.Rate), workerState(w, s.At, op.Parts()))
+		rows = append(rows, []string{"  " + w.ID, w.Name, short(w.Rate) + " permits/s", workerState(w, s.At, op.Parts())})
 	}
-	_ = t.Flush() // a strings.Builder takes everything
-	text.WriteString(count(len(s.Nodes), "server") + "\n")
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s, %s permits/s\n", count(len(s.Workers), "worker"), short(rate))
+	align(&text, rows)
+	rows = nil
 	for _, n := range s.Nodes {
 		j := jsonServer{Addr: n.Addr, Replica: n.Replica, Version: n.Version, Memory: n.Memory, MaxMemory: n.MaxMemory, Keys: n.Keys, Rate: n.Rate, Up: n.Up.Seconds()}
 		if n.Err != nil {
 			healthy, j.Error = false, notEmpty(n.Err.Error())
-			fmt.Fprintf(t, "  %s\taway: %s\n", n.Addr, robots.Printable(n.Err.Error()))
+			rows = append(rows, []string{"  " + n.Addr, "away: " + robots.Printable(n.Err.Error())})
 		} else {
 			role, most := "primary", "no limit"
 			if n.Replica {
@@ -71,11 +71,14 @@ func (c *fleetCall) status(ctx context.Context, op *fleet.Operator) (int, error)
 			if n.MaxMemory > 0 {
 				most = fmt.Sprintf("%d MiB", n.MaxMemory>>20)
 			}
-			fmt.Fprintf(t, "  %s\t%s\t%s\t%d MiB of %s\t%s\t%s commands/s\tup %s\n", n.Addr, role, n.Version, n.Memory>>20, most, count(int(n.Keys), "key"), short(n.Rate), duration.Text(n.Up))
+			rows = append(rows, []string{
+				"  " + n.Addr, role, n.Version, fmt.Sprintf("%d MiB of %s", n.Memory>>20, most), count(int(n.Keys), "key"), short(n.Rate) + " commands/s", "up " + duration.Text(n.Up),
+			})
 		}
 		servers = append(servers, j)
 	}
-	_ = t.Flush() // the same
+	fmt.Fprintln(&text, count(len(s.Nodes), "server"))
+	align(&text, rows)
 	code := exitAllowed
 	if !healthy {
 		code = exitDisallowed
@@ -85,7 +88,7 @@ func (c *fleetCall) status(ctx context.Context, op *fleet.Operator) (int, error)
 		At      time.Time    `json:"at"`
 		Workers []jsonWorker `json:"workers"`
 		Servers []jsonServer `json:"servers"`
-	}{1, s.At, workers, servers}, fmt.Sprintf("%s, %s permits/s\n%s", count(len(s.Workers), "worker"), short(rate), &text))
+	}{1, s.At, workers, servers}, text.String())
 }
 
 // workerState describes a worker of a fleet whose state has some parts.

@@ -178,14 +178,15 @@ func (p *pageCommand) writeOutlook(r *pageVerdict) {
 // writeOutlooks writes a row for each crawler.
 func (p *pageCommand) writeOutlooks(list []pageVerdict) {
 	var rows [][]string
-	for _, r := range list {
-		rows = append(rows, []string{r.Name, r.Dialect.Name})
+	for i := range list {
+		r := &list[i]
+		o := &r.outlook
+		rows = append(rows, []string{
+			"  " + robots.Printable(r.Name), r.Dialect.Name, "crawl " + p.answerWord(o.Crawl), "index " + p.answerWord(o.Index),
+			"follow " + p.answerWord(o.Follow), "snippet " + p.answerWord(o.Snippet), p.mainReason(r),
+		})
 	}
-	for i, lead := range leads(rows) {
-		o := &list[i].outlook
-		fmt.Fprintf(p.std.out, "%scrawl %s  index %s  follow %s  snippet %s  %s\n", lead,
-			p.answerWord(o.Crawl), p.answerWord(o.Index), p.answerWord(o.Follow), p.answerWord(o.Snippet), p.mainReason(&list[i]))
-	}
+	align(p.std.out, rows)
 }
 
 // writeDirectives writes the directives of the page in order, with their effect.
@@ -195,12 +196,10 @@ func (p *pageCommand) writeDirectives(page *indexing.Page, list []pageVerdict) {
 		fmt.Fprintln(p.std.out, "  none")
 	}
 	var rows [][]string
-	for _, d := range page.Directives {
-		rows = append(rows, []string{placeOf(d), clip(d.String())})
+	for i, d := range page.Directives {
+		rows = append(rows, []string{"  " + placeOf(d), robots.Printable(clip(d.String())), effectOf(i, list)})
 	}
-	for i, lead := range leads(rows) {
-		fmt.Fprintln(p.std.out, lead+effectOf(i, list))
-	}
+	align(p.std.out, rows)
 	if page.Cut {
 		fmt.Fprintln(p.std.out, "  the page is truncated; later rules are unknown")
 	}

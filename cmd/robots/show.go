@@ -252,11 +252,9 @@ func (v *view) write(ctx context.Context) (known bool, err error) {
 		part("Groups", len(j.Groups))
 		var rows [][]string
 		for _, g := range j.Groups {
-			rows = append(rows, []string{g.Token})
+			rows = append(rows, []string{"  " + robots.Printable(g.Token), count(g.Rules, "rule") + ", " + lineList(g.Lines)})
 		}
-		for i, lead := range leads(rows) {
-			fmt.Fprintf(w, "%s%s, %s\n", lead, count(j.Groups[i].Rules, "rule"), lineList(j.Groups[i].Lines))
-		}
+		align(w, rows)
 	}
 	if delays != nil {
 		delays.write(w, p)

@@ -175,20 +175,16 @@ func (p *schedule) printEntries(w io.Writer, colors palette) {
 	if len(entries) == 0 {
 		fmt.Fprintln(w, "  none for this crawler")
 	}
-	shown := entries[:min(len(entries), maxRows)]
 	var rows [][]string
-	for _, e := range shown {
-		rows = append(rows, []string{"line " + strconv.Itoa(e.Line), title(e.Field) + ": " + e.Value})
-	}
-	for i, lead := range leads(rows) {
-		e := shown[i]
+	for _, e := range entries[:min(len(entries), maxRows)] {
 		style := map[pace.Use]string{pace.UseAdjusted: yellow, pace.UseOverridden: yellow, pace.UseIgnored: red, pace.UseUnusable: red}
 		said := colors.paint(cmp.Or(style[e.Use], green), string(e.Use))
 		if e.Why != "" {
 			said += ": " + e.Why
 		}
-		help.Wrap(w, lead, said)
+		rows = append(rows, []string{"  line " + strconv.Itoa(e.Line), robots.Printable(title(e.Field) + ": " + e.Value), said})
 	}
+	alignWrapped(w, rows)
 	if len(entries) > maxRows {
 		fmt.Fprintf(w, "  and %d more\n", len(entries)-maxRows+p.Dropped())
 	}

@@ -159,9 +159,7 @@ func note(line int, clause, format string, args ...any) robots.Note {
 func printSignals(w io.Writer, colors palette, list []siteSignal) {
 	var rows [][]string
 	for _, s := range list {
-		rows = append(rows, []string{lineList([]int{s.Line}), s.title, s.text(), s.Scope})
+		rows = append(rows, []string{"  " + lineList([]int{s.Line}), s.title, robots.Printable(s.text()), s.Scope, colors.paint(faint, s.Source.Document+", "+s.Source.Date)})
 	}
-	for i, lead := range leads(rows) {
-		fmt.Fprintln(w, lead+colors.paint(faint, list[i].Source.Document+", "+list[i].Source.Date))
-	}
+	align(w, rows)
 }

@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/help"
 )
 
@@ -49,19 +48,4 @@ func alignWrapped(w io.Writer, rows [][]string) {
 		last := len(row) - 1
 		help.Wrap(w, strings.Join(row[:last], "  ")+"  ", row[last])
 	}
-}
-
-// leads returns the aligned beginning of each row of text from files, which ends in a space.
-func leads(rows [][]string) (list []string) {
-	for k, row := range rows {
-		for i, cell := range row {
-			row[i] = robots.Printable(cell)
-		}
-		rows[k] = append(row, "")
-	}
-	pad(rows, maxRuleColumn)
-	for _, row := range rows {
-		list = append(list, "  "+strings.Join(row, "  "))
-	}
-	return list
 }
