@@ -68,15 +68,10 @@ func pack(output string, quick bool) error {
 		return errors.Join(err, write(output, "robots.wasm", engine, quick))
 	}
 	g, err := zipped(engine)
-	if err != nil {
-		return err
+	if err == nil {
+		fmt.Printf("wasm: %d bytes, %d gzipped, at most %d, %d by brotli\n", len(engine), len(g), most, len(broad(engine)))
 	}
-	b, err := broad(engine)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("wasm: %d bytes, %d gzipped, at most %d, %d by brotli\n", len(engine), len(g), most, len(b))
-	return nil
+	return err
 }
 
 // build compiles the engine. Inlining would make it a tenth larger.
@@ -104,10 +99,7 @@ func write(folder, name string, content []byte, quick bool) error {
 	}
 	g, err := zipped(content)
 	if err == nil && !quick {
-		var b []byte
-		if b, err = broad(content); err == nil {
-			err = os.WriteFile(path+".br", b, 0o644)
-		}
+		err = os.WriteFile(path+".br", broad(content), 0o644)
 	}
 	if err != nil {
 		return err
@@ -137,17 +129,20 @@ func zipped(content []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = w.Write(content)
-	if err = errors.Join(err, w.Close()); err == nil && b.Len() > most {
-		err = fmt.Errorf("the engine has %d bytes, too many for a browser: check its imports", b.Len())
+	if compress(w, content); b.Len() > most {
+		return nil, fmt.Errorf("the engine has %d bytes, too many for a browser: check its imports", b.Len())
 	}
-	return b.Bytes(), err
+	return b.Bytes(), nil
 }
 
-func broad(content []byte) ([]byte, error) {
+func broad(content []byte) []byte {
 	var b bytes.Buffer
-	w := brotli.NewWriterLevel(&b, brotliLevel)
-	_, err := w.Write(content)
-	err = errors.Join(err, w.Close())
-	return b.Bytes(), err
+	compress(brotli.NewWriterLevel(&b, brotliLevel), content)
+	return b.Bytes()
+}
+
+// compress writes to a compressor of a bytes.Buffer, which does not fail.
+func compress(w io.WriteCloser, content []byte) {
+	_, _ = w.Write(content)
+	_ = w.Close()
 }

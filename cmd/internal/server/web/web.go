@@ -61,20 +61,13 @@ func Handler(o Options) http.Handler {
 	if o.Engine == nil {
 		o.Engine = files
 	}
-	p := &pages{assets: map[string]*asset{}}
+	p := &pages{assets: map[string]*asset{"robots.wasm": newAsset(o.Engine, "robots.wasm"), "wasm_exec.js": newAsset(o.Engine, "wasm_exec.js")}}
 	for _, name := range []string{"page.js", "page.css", "worker.js", "sw.js", "licenses.txt"} {
-		body, err := fs.ReadFile(files, name)
-		if err != nil {
-			panic(err)
-		}
-		p.assets[name] = packed(name, body)
+		p.assets[name] = newAsset(files, name)
 	}
 	engine := "server"
-	if wasm := prepacked(o.Engine, "robots.wasm"); wasm != nil {
-		if start := prepacked(o.Engine, "wasm_exec.js"); start != nil {
-			p.assets["robots.wasm"], p.assets["wasm_exec.js"] = wasm, start
-			engine = "wasm"
-		}
+	if p.assets["robots.wasm"] != nil && p.assets["wasm_exec.js"] != nil {
+		engine = "wasm"
 	}
 	index, err := fs.ReadFile(files, "index.html")
 	if err != nil {
@@ -125,28 +118,23 @@ var kinds = map[string]string{
 	".txt":  "text/plain; charset=utf-8",
 }
 
-func newAsset(name string, content map[string][]byte, body []byte) *asset {
-	sum := sha256.Sum256(body)
-	return &asset{kinds[path.Ext(name)], `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`, content}
-}
-
-// packed returns a file with its gzip encoding.
-func packed(name string, body []byte) *asset {
-	return newAsset(name, map[string][]byte{"": body, "gzip": server.Gzip(body)}, body)
-}
-
-// prepacked returns a file that exists only compressed, nil if it does not exist. It is
-// decompressed for clients without these encodings.
-func prepacked(files fs.FS, name string) *asset {
-	zipped, err := fs.ReadFile(files, name+".gz")
-	if err != nil {
+// newAsset returns a file, nil if it does not exist. A file that exists only compressed, as .gz and
+// .br, is decompressed for clients without these encodings.
+func newAsset(files fs.FS, name string) *asset {
+	content := map[string][]byte{}
+	for encoding, suffix := range map[string]string{"": "", "gzip": ".gz", "br": ".br"} {
+		if body, err := fs.ReadFile(files, name+suffix); err == nil {
+			content[encoding] = body
+		}
+	}
+	if plain := content[""]; plain != nil {
+		content["gzip"] = server.Gzip(plain)
+	}
+	if content["gzip"] == nil {
 		return nil
 	}
-	content := map[string][]byte{"gzip": zipped}
-	if b, err := fs.ReadFile(files, name+".br"); err == nil {
-		content["br"] = b
-	}
-	return newAsset(name, content, zipped)
+	sum := sha256.Sum256(content["gzip"])
+	return &asset{kinds[path.Ext(name)], `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`, content}
 }
 
 // secure sets the headers of all responses. The nonce is for the style elements of
