@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -17,9 +16,9 @@ import (
 )
 
 // A batch is a pipeline: a reader splits standard input into jobs and starts to fetch from
-// their sites, one answerer per processor answers jobs, and a writer writes the answers in input
-// order. Memory is bounded: for questions by the budget of the reader, for answers by mostAhead,
-// for files by maxConnections and the number of answerers. cmd/internal/batch answers a line.
+// their sites, a goroutine answers each job, and a writer writes the answers in input order.
+// Memory is bounded: for questions by the budget of the reader, which limits the jobs too, for
+// answers by mostAhead, for files by maxConnections. cmd/internal/batch answers a line.
 const (
 	// budgetUnit is one unit of the budget in bytes. All units are a line of the greatest
 	// length, maxFile.
@@ -50,21 +49,20 @@ type request struct {
 	site *site // of a line whose robots.txt is fetched
 }
 
-// A batchRun is one run of check --batch. Both channels have the jobs in input order, so the
-// job that the writer waits for is always being answered.
+// A batchRun is one run of check --batch.
 type batchRun struct {
 	*judgeFlags
-	live        *live // nil with -f
-	defaults    batch.Defaults
-	warnings    agentWarnings
-	rows        bool          // columns with tabs between, not JSON
-	headers     bool          // a line with the number of rows precedes each chunk
-	bodies      *batch.Bodies // of rows
-	left        int           // rows of the chunk at hand
-	order, work chan *job
-	budget      *semaphore.Weighted
-	quit        chan struct{} // closed when the writer has ended
-	failed      error         // of the reader, set before it closes order
+	live     *live // nil with -f
+	defaults batch.Defaults
+	warnings agentWarnings
+	rows     bool          // columns with tabs between, not JSON
+	headers  bool          // a line with the number of rows precedes each chunk
+	bodies   *batch.Bodies // of rows
+	left     int           // rows of the chunk at hand
+	order    chan *job     // in input order
+	budget   *semaphore.Weighted
+	quit     chan struct{} // closed when the writer has ended
+	failed   error         // of the reader, set before it closes order
 }
 
 // runBatch answers every line of standard input with one line of standard output
@@ -76,7 +74,6 @@ func runBatch(ctx context.Context, f *judgeFlags, headers bool) (int, error) {
 		headers:    headers,
 		bodies:     batch.NewBodies(),
 		order:      make(chan *job, budgetUnits),
-		work:       make(chan *job, budgetUnits),
 		budget:     semaphore.NewWeighted(budgetUnits),
 		quit:       make(chan struct{}),
 	}
@@ -87,15 +84,6 @@ func runBatch(ctx context.Context, f *judgeFlags, headers bool) (int, error) {
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	defer close(b.quit)
-	for range runtime.GOMAXPROCS(0) {
-		go func() {
-			a := batch.NewAnswerer(&b.defaults)
-			a.Bodies = b.bodies
-			for j := range b.work {
-				b.answer(ctx, j, a)
-			}
-		}()
-	}
 	go b.read(ctx)
 	return b.write(ctx)
 }
@@ -154,7 +142,6 @@ func (b *batchRun) open(ctx context.Context) error {
 // read splits standard input into jobs.
 func (b *batchRun) read(ctx context.Context) {
 	defer close(b.order)
-	defer close(b.work)
 	r := newLineReader(b.std.in, maxFile)
 	var err error
 	for err == nil {
@@ -164,9 +151,8 @@ func (b *batchRun) read(ctx context.Context) {
 			if b.budget.Acquire(ctx, j.units()) != nil {
 				return
 			}
-			// Neither blocks for long: every job has its part of the budget.
-			b.order <- j
-			b.work <- j
+			b.order <- j // has room for all units of the budget
+			go b.answer(ctx, j)
 		}
 	}
 	if b.failed = err; errors.Is(err, io.EOF) {
@@ -233,7 +219,9 @@ func (b *batchRun) readQuestion(q *request) {
 }
 
 // answer answers the lines of a job. It passes answers to the writer before it waits for a site.
-func (b *batchRun) answer(ctx context.Context, j *job, a *batch.Answerer) {
+func (b *batchRun) answer(ctx context.Context, j *job) {
+	a := batch.NewAnswerer(&b.defaults)
+	a.Bodies = b.bodies
 	out := make([]byte, 0, j.bytes)
 	give := func() {
 		if len(out) > 0 {
