@@ -168,29 +168,24 @@ func TestCrawlersPool(t *testing.T) {
 func TestCrawlersHostile(t *testing.T) {
 	const callers, size = 540, 500_000
 	var b strings.Builder
-	var lists [][]string
+	var list []caller
 	for i := range callers {
 		name := "bot" + strconv.Itoa(i) + "x"
-		lists = append(lists, []string{name})
+		list = append(list, caller{RFC9309, []string{name}})
 		fmt.Fprintf(&b, "User-agent: %s\nDisallow: /%d\n\n", name, i)
 	}
-	for _, l := range lists {
-		fmt.Fprintf(&b, "User-agent: %s\n", l[0])
+	for _, k := range list {
+		fmt.Fprintf(&b, "User-agent: %s\n", k.Tokens[0])
 	}
 	for i := 0; b.Len() < size; i++ {
 		fmt.Fprintf(&b, "Disallow: /p%d/\n", i)
 	}
 	f := Parse([]byte(b.String()))
-	d := RFC9309
-	var list []caller
-	for _, tokens := range lists {
-		list = append(list, caller{d, tokens})
-	}
 	all := crawlersOf(list...).Rules(f)
 	parts, copied, marked := map[*uint64]bool{}, 0, 0
 	rules := map[*rule]bool{}
 	for i, r := range all {
-		if want := f.Rules(d, lists[i]...); i%90 == 0 && said(r, "/p77/") != said(want, "/p77/") {
+		if want := f.Rules(RFC9309, list[i].Tokens...); i%90 == 0 && said(r, "/p77/") != said(want, "/p77/") {
 			t.Fatalf("caller %d is answered otherwise alone", i)
 		}
 		if !rules[&r.rules[0]] {

@@ -14,9 +14,7 @@ func TestPlainHost(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3986, 46))
 	parts := strings.Fields("a b c example com www xn-- xn--bcher-kva bücher - -- _ . .. 0 1 7 127 0x 0x7f 09 %61 %2e A EXAMPLE : [ ] [::1] \\ ~ é \u00ad \x00 \x7f ! * ß \u3002 \u200d aa--bb a-b ab-")
 	plain := strings.Fields("a b-c example com www x1 9z a_b 127 0 255 256 01 . . . .")
-	short := 0
-	rounds := campaign.Size(20_000, 100_000, 10_000_000)
-	for range rounds {
+	for range campaign.Size(20_000, 100_000, 10_000_000) {
 		host := ""
 		odd := rng.IntN(10) // of ten parts
 		for range rng.IntN(9) {
@@ -32,23 +30,14 @@ func TestPlainHost(t *testing.T) {
 		if host == "" || host[0] == '[' {
 			continue // parseAuthority takes the brackets in pairs
 		}
-		if n := plainHost(host); n == len(host) {
-			short++
-		}
 		got, why := canonicalHost(host)
 		if want, reason := anyHost(host); got != want || why != reason {
 			t.Fatalf("%q: the short way gives %q %q, the long one %q %q", host, got, why, want, reason)
 		}
 	}
-	t.Logf("%d of %d hosts went the short way", short, rounds)
 	for _, url := range []string{"https://www.example.com/a/b?c=d#e", "http://example.com", "https://a-b.example/", "http://localhost:8080/x", "http://127.0.0.1/x", "https://example.com:443/", "https://u:p@example.com/", "https://xn--bcher-kva.example/"} {
 		if n := testing.AllocsPerRun(20, func() { ParseURL(url) }); n != 0 {
 			t.Errorf("ParseURL(%q) allocates %v times", url, n)
-		}
-	}
-	for _, host := range []string{"127.1", "a.0x7f", "xn--a", "a..b", "a.", ".a", ""} {
-		if n := plainHost(host); n == len(host) && n > 0 {
-			t.Errorf("%q goes the short way", host)
 		}
 	}
 }

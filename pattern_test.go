@@ -121,24 +121,16 @@ func TestNormalLen(t *testing.T) {
 // TestIndexOf: a long piece is found where strings.Index finds it, however often its prefix
 // occurs.
 func TestIndexOf(t *testing.T) {
-	found := 0
 	for before := range 140 {
 		for _, n := range []int{62, 63, 64, 70} {
 			begins := strings.Repeat("a", n)
 			for _, piece := range []string{begins, begins + "b", begins[1:] + "c"} {
 				for _, path := range []string{strings.Repeat("a", before), strings.Repeat("a", before) + "b", strings.Repeat(begins+"d", before/10) + piece + "x"} {
-					got := indexOf(path, piece)
-					if want := strings.Index(path, piece); got != want {
+					if got, want := indexOf(path, piece), strings.Index(path, piece); got != want {
 						t.Fatalf("%q in %q: %d, want %d", piece, path, got, want)
-					}
-					if got > 0 {
-						found++
 					}
 				}
 			}
 		}
-	}
-	if found == 0 {
-		t.Error("no piece occurs behind the start")
 	}
 }
