@@ -56,6 +56,24 @@ func agree(t *testing.T, d Dialect, body []byte, path string, tokens ...string) 
 	}
 }
 
+// TestMatches: Explain has every rule that matches, and why it won or lost.
+func TestMatches(t *testing.T) {
+	r := Parse([]byte("User-agent: *\nDisallow: /\nDisallow: /a\nDisallow: /a\nAllow: /a\nDisallow: /c\nDisallow: /c")).Rules(RFC9309)
+	for path, want := range map[string]string{
+		"/a": "5 PREC-02 an equally long allow wins, 2 bytes; 3 PREC-02 as long, but an equally long allow wins; 4 PREC-02 as long, but an equally long allow wins; 2 PREC-01 1 byte, shorter than 2; ",
+		"/c": "6 PREC-01 the longest match, 2 bytes; 7 PREC-04 as long, but line 6 comes first; 2 PREC-01 1 byte, shorter than 2; ",
+		"/d": "2 PREC-01 the only match, 1 byte; ",
+	} {
+		got := ""
+		for _, m := range r.Explain(Path{path}).Matches {
+			got += fmt.Sprintf("%d %s %s; ", m.Line, m.Clause, m.Text)
+		}
+		if got != want {
+			t.Errorf("%s: got %s, want %s", path, got, want)
+		}
+	}
+}
+
 func excerpt(body []byte) string {
 	if len(body) > 2000 {
 		return fmt.Sprintf("%q... (%d bytes)", body[:2000], len(body))
