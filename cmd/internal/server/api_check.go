@@ -5,9 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
@@ -122,7 +120,7 @@ func (s *Service) checkMany(r *request) *answer {
 			end = ""
 		}
 		r.fail(tooManyQuestions(len(list), "lines"))
-		b.readDefaults([]byte("{}"))
+		b.readDefaults(nil)
 	default:
 		begin, separator, end = `{"answers":[`, ",\n", "]}\n"
 		list = b.read(text)
@@ -151,47 +149,33 @@ type lines struct {
 }
 
 // read splits a body of application/json: each question is read like a line of a batch,
-// everything around the questions strictly.
+// everything around the questions strictly. Null is the same as absent.
 func (b *lines) read(body []byte) (list [][]byte) {
 	if err := shallow(body); err != nil {
 		b.fail(NewProblem(BadJSON, "the body "+err.Error()))
 		return nil
 	}
-	questions, defaults := []byte(nil), []byte("{}")
-	b.fail(members(body, "body", map[string]*[]byte{"questions": &questions, "defaults": &defaults}))
-	if questions == nil || !batch.Elements(questions, func(q []byte) { list = append(list, oneLine(q)) }) {
-		b.fail(wrong(BadParameter, "body", "", "must have the member questions, a list"))
-	}
-	b.fail(tooManyQuestions(len(list), "questions"))
-	b.readDefaults(defaults)
-	return list
-}
-
-// members splits an object into known members. Null is the same as absent; repeated members
-// are a problem.
-func members(text []byte, location string, known map[string]*[]byte) *Problem {
-	var p *Problem
-	seen := map[string]bool{}
-	object, valid := batch.Members(text, func(name string, value []byte) {
-		at := known[name]
-		switch {
-		case p != nil:
-		case at == nil:
-			p = wrong(BadParameter, location+"."+ask.Clip(name), "", isUnknown+suggestion(name, slices.Sorted(maps.Keys(known))))
-		case seen[name]:
-			p = NewProblem(BadJSON, describe(location)+" has the member "+name+" twice")
-		case string(value) != "null":
-			*at = value
+	members := map[string][]byte{}
+	object, valid := batch.Members(body, func(name string, value []byte) {
+		if name != "questions" && name != "defaults" {
+			b.fail(wrong(BadParameter, "body."+ask.Clip(name), "", isUnknown+suggestion(name, []string{"defaults", "questions"})))
 		}
-		seen[name] = true
+		if members[name] != nil {
+			b.fail(NewProblem(BadJSON, "the body has the member "+name+" twice"))
+		}
+		members[name] = value
 	})
 	switch {
 	case !valid:
-		return NewProblem(BadJSON, "the body "+syntaxText(jsonv2.Unmarshal(text, new(any))))
+		b.problem = NewProblem(BadJSON, "the body "+syntaxText(jsonv2.Unmarshal(body, new(any))))
 	case !object:
-		return wrong(BadParameter, location, "", "must be an object")
+		b.fail(wrong(BadParameter, "body", "", "must be an object"))
+	case !batch.Elements(members["questions"], func(q []byte) { list = append(list, oneLine(q)) }):
+		b.fail(wrong(BadParameter, "body", "", "must have the member questions, a list"))
 	}
-	return p
+	b.fail(tooManyQuestions(len(list), "questions"))
+	b.readDefaults(members["defaults"])
+	return list
 }
 
 // oneLine returns a JSON text without line ends between its tokens, which would end up in the
@@ -218,7 +202,9 @@ func (b *lines) readDefaults(text []byte) {
 		UserInitiated bool    `json:"user_initiated"`
 		Wait          string  `json:"wait"`
 	}
-	b.fail(bodyProblem("body.defaults", unmarshal(text, &in)))
+	if text != nil {
+		b.fail(bodyProblem("body.defaults", unmarshal(text, &in)))
+	}
 	b.defaults = batch.Defaults{
 		Agents: in.Agent, Dialect: b.crawler("body.defaults.", in.Dialect, in.Agent), Auto: cmp.Or(in.Dialect, b.s.parts.Dialect) == ask.AutoDialect,
 		MaxBytes: ask.NoLimit, UserInitiated: in.UserInitiated,

@@ -71,14 +71,10 @@ func Run(ctx context.Context, g *Gate, handler http.Handler, ready func(context.
 	}
 	g.draining.Store(true)
 	g.log.Info("draining", "delay", c.DrainDelay.String(), "grace", c.Grace.String())
-	if c.DrainDelay > 0 {
-		timer := time.NewTimer(c.DrainDelay)
-		defer timer.Stop()
-		select {
-		case err := <-serving:
-			return fmt.Errorf("cannot go on listening: %w", err)
-		case <-timer.C:
-		}
+	select {
+	case err := <-serving:
+		return fmt.Errorf("cannot go on listening: %w", err)
+	case <-time.After(c.DrainDelay):
 	}
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Grace)
 	defer cancel()
