@@ -113,7 +113,7 @@ func batch[T item](l *Limiter, list []T, same ...byte) (calls []call, batches []
 }
 
 func (l *Limiter) decideOnce(ctx context.Context, open []*decision) {
-	calls, batches := batch(l, open, appendDoubles(nil, micros(l.settings().Concurrency), microsOf(workerTimeout()))...)
+	calls, batches := batch(l, open, appendDoubles(nil, micros(l.settings().Concurrency), microsOf(l.options.workerTimeout()))...)
 	for k := range calls {
 		gone := l.parts[l.nodes.part(calls[k].slot)].gone.Load()
 		calls[k].args = append(calls[k].args, gone.list, string(appendDoubles(nil, microsUp(passed(gone.at)))))

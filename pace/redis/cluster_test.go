@@ -1,13 +1,9 @@
 package redis_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,129 +18,28 @@ var contains = strings.Contains
 // clusterConfig is what an operator sets so that the rest of a cluster goes on.
 var clusterConfig = []string{"cluster-require-full-coverage no"}
 
-// A shardedSite is a site whose origin and address are on nodes of a cluster.
-type shardedSite struct {
-	pace.Request
-	addr            netip.Addr
-	origin, address int
-
-	mu     sync.Mutex
-	starts []time.Time
+// A sharding is a crawl of two workers to sites all over a cluster.
+type sharding struct {
+	*crawl
+	nodes  []*redistest.Server
+	prefix string
 }
 
-func (s *shardedSite) on(node int) bool { return s.origin == node || s.address == node }
-
-func (s *shardedSite) seen() []time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.starts)
-}
-
-const (
-	shardedInterval = 100 * time.Millisecond
-	shardedGap      = 20 * time.Millisecond
-)
-
-// A shardedCrawl is the requests of two workers to sites all over a cluster.
-type shardedCrawl struct {
-	prefix   string
-	sites    []*shardedSite
-	limiters []*redis.Limiter
-	end      func()
-}
-
-// startSharded lets two workers request the sites, one page after another.
-func startSharded(t *testing.T, nodes []*redistest.Server, sites int) *shardedCrawl {
-	c := &shardedCrawl{prefix: fresh()}
-	schedule := steady(t, shardedInterval)
-	for i := range sites {
-		s := &shardedSite{Request: pace.Request{Origin: originOf(t, fmt.Sprintf("s%d.example", i)), Schedule: schedule}, addr: netip.AddrFrom4([4]byte{192, 0, 2, byte(i)})}
-		s.origin = redistest.Holder(t, nodes, stateKey(c.prefix, s.Origin.String()))
-		s.address = redistest.Holder(t, nodes, stateKey(c.prefix, s.addr.String()))
-		c.sites = append(c.sites, s)
+func startSharded(t *testing.T, nodes []*redistest.Server) *sharding {
+	c := &sharding{nodes: nodes, prefix: fresh()}
+	var sites []*site
+	for i := range campaign.Size(8, 12, 64) {
+		r := pace.Request{Origin: originOf(t, fmt.Sprintf("s%d.example", i)), Schedule: steady(t, hotInterval)}
+		sites = append(sites, &site{Request: r, addr: netip.AddrFrom4([4]byte{192, 0, 2, byte(i)})})
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	var all sync.WaitGroup
-	for range 2 {
-		l := newLimiter(t, nodes[0].Client(), redis.Options{Prefix: c.prefix, Options: pace.Options{AddressInterval: shardedGap}})
-		c.limiters = append(c.limiters, l)
-		for _, s := range c.sites {
-			all.Go(func() {
-				for ctx.Err() == nil {
-					s.page(ctx, t, l)
-				}
-			})
-		}
-	}
-	c.end = sync.OnceFunc(func() {
-		cancel()
-		all.Wait()
-	})
-	t.Cleanup(c.end)
-	c.more(t, 2, func(*shardedSite) bool { return true })
+	c.crawl = startCrawl(t, nodes[0].Addr, 2, redis.Options{Prefix: c.prefix, Options: pace.Options{AddressInterval: 20 * time.Millisecond}}, sites...)
+	c.more(t, 2, all)
 	return c
 }
 
-// page requests one page.
-func (s *shardedSite) page(ctx context.Context, t *testing.T, l *redis.Limiter) {
-	p, err := l.Acquire(ctx, s.Request)
-	if err != nil {
-		if ctx.Err() == nil && !errors.Is(err, redis.ErrDrained) {
-			t.Errorf("%s: %v", s.Origin, err)
-		}
-		time.Sleep(shardedInterval)
-		return
-	}
-	result := ok
-	err = l.Start(ctx, p, s.addr)
-	if missed, is := errors.AsType[*pace.MissedError](err); is {
-		time.Sleep(min(time.Until(missed.Permit.NotBefore), shardedInterval)) // until its address is there
-	}
-	if err != nil {
-		result = pace.Result{Unused: true}
-	} else {
-		s.mu.Lock()
-		s.starts = append(s.starts, time.Now())
-		s.mu.Unlock()
-	}
-	if err := l.Release(ctx, p, result); err != nil {
-		t.Errorf("%s: %v", s.Origin, err)
-	}
-}
-
-// more waits until each of some sites was started n times more.
-func (c *shardedCrawl) more(t *testing.T, n int, which func(*shardedSite) bool) {
-	t.Helper()
-	before := make([]int, len(c.sites))
-	for i, s := range c.sites {
-		before[i] = len(s.seen())
-	}
-	until(t, fmt.Sprintf("%d starts of each site", n), func() bool {
-		for i, s := range c.sites {
-			if which(s) && len(s.seen()) < before[i]+n {
-				return false
-			}
-		}
-		return true
-	})
-}
-
-// check ends the crawl and checks that no site was started early.
-func (c *shardedCrawl) check(t *testing.T) {
-	t.Helper()
-	c.end()
-	starts := 0
-	var rest time.Duration
-	for _, s := range c.sites {
-		at := s.seen()
-		slices.SortFunc(at, time.Time.Compare)
-		starts += len(at)
-		rest = max(rest, longest(at))
-		if d := closest(at); d < shardedInterval-logSlack {
-			t.Errorf("%s: two starts are %s apart, want %s", s.Origin, d, shardedInterval)
-		}
-	}
-	t.Logf("%d starts at %d sites, the longest rest %s", starts, len(c.sites), rest.Round(time.Millisecond))
+// on reports whether the origin or the address of a site is on a node.
+func (c *sharding) on(t *testing.T, s *site, node int) bool {
+	return redistest.Holder(t, c.nodes, stateKey(c.prefix, s.Origin.String())) == node || redistest.Holder(t, c.nodes, stateKey(c.prefix, s.addr.String())) == node
 }
 
 // TestClusterHang checks that while one of three nodes hangs the sites that have nothing there
@@ -152,31 +47,36 @@ func (c *shardedCrawl) check(t *testing.T) {
 func TestClusterHang(t *testing.T) {
 	t.Parallel()
 	nodes := redistest.StartCluster(t, 3, append(clusterConfig, "cluster-node-timeout 60000")...)
-	c := startSharded(t, nodes, campaign.Size(8, 12, 64))
+	c := startSharded(t, nodes)
 	const hangs = 1
+	apart := map[*site]bool{}
+	for _, s := range c.sites {
+		apart[s] = !c.on(t, s, hangs)
+	}
+	others := func(s *site) bool { return apart[s] }
 	nodes[hangs].Freeze()
-	apart := func(s *shardedSite) bool { return !s.on(hangs) }
-	c.more(t, 5, apart)
+	c.more(t, 5, others)
 	counts := make([]int, len(c.sites))
 	for i, s := range c.sites {
 		counts[i] = len(s.seen())
 	}
-	c.more(t, 10, apart)
+	c.more(t, 10, others)
 	for i, s := range c.sites {
-		if n := len(s.seen()); s.on(hangs) && n > counts[i]+1 { // one answer may have been on its way
+		if n := len(s.seen()); !apart[s] && n > counts[i]+1 { // one answer may have been on its way
 			t.Errorf("%s was started %d times while its node hung", s.Origin, n-counts[i])
 		}
 	}
 	until(t, "a worker that notices", func() bool { return !c.limiters[0].DownSince().IsZero() })
-	operatePartly(t, c, nodes, hangs)
+	operatePartly(t, c, hangs)
 	nodes[hangs].Thaw()
-	c.more(t, 5, func(*shardedSite) bool { return true })
+	c.more(t, 5, all)
 	c.check(t)
 }
 
 // operatePartly checks the methods of an Operator while a node is unreachable.
-func operatePartly(t *testing.T, c *shardedCrawl, nodes []*redistest.Server, away int) {
+func operatePartly(t *testing.T, c *sharding, away int) {
 	t.Helper()
+	nodes := c.nodes
 	option := nodes[0].Option()
 	option.ConnWriteTimeout = time.Second // which bounds a connection to a server that hangs
 	client := redistest.NewClient(t, option)
@@ -217,10 +117,14 @@ func TestClusterFailover(t *testing.T) {
 	nodes := redistest.StartCluster(t, 3, clusterConfig...)
 	const lost = 2
 	redistest.ReplicaOf(t, nodes, lost, clusterConfig...)
-	c := startSharded(t, nodes, campaign.Size(8, 12, 64))
+	c := startSharded(t, nodes)
+	apart := map[*site]bool{}
+	for _, s := range c.sites {
+		apart[s] = !c.on(t, s, lost)
+	}
 	nodes[lost].Kill()
-	c.more(t, 5, func(s *shardedSite) bool { return !s.on(lost) })
-	c.more(t, 5, func(*shardedSite) bool { return true })
+	c.more(t, 5, func(s *site) bool { return apart[s] })
+	c.more(t, 5, all)
 	c.check(t)
 }
 
@@ -228,14 +132,14 @@ func TestClusterFailover(t *testing.T) {
 func TestClusterReshard(t *testing.T) {
 	t.Parallel()
 	nodes := redistest.StartCluster(t, 3, clusterConfig...)
-	c := startSharded(t, nodes, campaign.Size(8, 12, 64))
+	c := startSharded(t, nodes)
 	// To one node, as redis-cli does: nodes that give and take at a time might lose a slot.
 	const to = 2
 	for _, s := range c.sites {
-		if s.origin != to {
-			redistest.MoveSlot(t, nodes, stateKey(c.prefix, s.Origin.String()), to)
+		if key := stateKey(c.prefix, s.Origin.String()); redistest.Holder(t, nodes, key) != to {
+			redistest.MoveSlot(t, nodes, key, to)
 		}
 	}
-	c.more(t, 5, func(*shardedSite) bool { return true })
+	c.more(t, 5, all)
 	c.check(t)
 }

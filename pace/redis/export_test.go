@@ -8,8 +8,11 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// SetHeartbeat makes the heartbeats of limiters made later faster.
-func SetHeartbeat(d time.Duration) { heartbeatEvery = d }
+// WithHeartbeat returns options with other heartbeats.
+func WithHeartbeat(o Options, every time.Duration) Options {
+	o.heartbeat = every
+	return o
+}
 
 // OriginOf returns the origin of a host.
 func OriginOf(t testing.TB, host string) robots.Origin {

@@ -1,385 +1,24 @@
 package redis_test
 
 import (
-	"bufio"
-	"context"
-	"encoding/binary"
-	"encoding/json"
-	"errors"
 	"flag"
-	"fmt"
-	"io"
-	"net"
-	"net/netip"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
-	"slices"
-	"strconv"
-	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
-	"github.com/redis/rueidis"
-
-	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/internal/campaign"
-	"github.com/robotskit/robots/internal/duration"
-	"github.com/robotskit/robots/internal/proctest"
 	"github.com/robotskit/robots/internal/redistest"
-	"github.com/robotskit/robots/pace"
 	"github.com/robotskit/robots/pace/redis"
 )
 
-// asWorker is the variable of the environment that makes the test binary a
-// worker of a fleet.
-const asWorker = "ROBOTS_PACE_WORKER"
-
-// orders are the settings of a worker.
-type orders struct {
-	Redis     string
-	Site      string // a Unix socket: one connection per worker, with its clock at each start
-	Addr      string // of the site, "" for none
-	Gap       time.Duration
-	Own       bool // each worker has a site of its own at the address
-	Prefix    string
-	Interval  time.Duration
-	Heartbeat time.Duration // 0 for the usual one
-}
-
-// What a worker does with its first permit: the same as with all others, hang during the
-// request, or be stopped before Start.
-const (
-	works = 'b'
-	hangs = 'h'
-	stops = 's'
-)
-
 func TestMain(m *testing.M) {
-	if text := os.Getenv(asWorker); text != "" {
-		var o orders
-		if err := json.Unmarshal([]byte(text), &o); err == nil {
-			err = o.work()
-			fmt.Fprintln(os.Stderr, "worker:", err)
-		}
-		os.Exit(1)
-	}
 	flag.Parse()
 	flag.Set("test.parallel", "8") // the tests sleep most of the time
 	os.Exit(m.Run())
 }
 
-// work requests one site as often as the fleet's pace permits, until the site hangs up.
-func (o orders) work() error {
-	site, err := net.Dial("unix", o.Site)
-	if err != nil {
-		return err
-	}
-	if o.Heartbeat != 0 {
-		redis.SetHeartbeat(o.Heartbeat)
-	}
-	l, err := o.limiter()
-	if err != nil {
-		return err
-	}
-	s, err := pace.NewSchedule(nil, pace.Policy{Default: o.Interval})
-	if err != nil {
-		return err
-	}
-	if _, err := site.Write(binary.BigEndian.AppendUint64(nil, uint64(os.Getpid()))); err != nil { // ready
-		return err
-	}
-	var begin [1]byte // how
-	if _, err := io.ReadFull(site, begin[:]); err != nil {
-		os.Exit(0)
-	}
-	go func() {
-		io.Copy(io.Discard, site)
-		os.Exit(0) // as a worker that is killed
-	}()
-	host := "hot"
-	if o.Own {
-		host = strconv.Itoa(os.Getpid())
-	}
-	origin, _, err := robots.ParseURL("http://" + host + ".example/")
-	if err != nil {
-		return err
-	}
-	var addr netip.Addr
-	if o.Addr != "" {
-		addr = netip.MustParseAddr(o.Addr)
-	}
-	for {
-		p, err := l.Acquire(context.Background(), pace.Request{Origin: origin, Schedule: s})
-		if err != nil {
-			return err
-		}
-		if begin[0] == stops {
-			if err := stopSelf(); err != nil {
-				return err
-			}
-		}
-		err = l.Start(context.Background(), p, addr)
-		start := time.Now()
-		result := pace.Result{Status: 200}
-		if _, missed := errors.AsType[*pace.MissedError](err); missed {
-			result = pace.Result{Unused: true}
-		} else if err != nil {
-			return err
-		} else {
-			if _, err := site.Write(binary.BigEndian.AppendUint64(nil, uint64(start.UnixNano()))); err != nil {
-				os.Exit(0)
-			}
-			if begin[0] == hangs {
-				select {}
-			}
-		}
-		begin[0] = works
-		if err := l.Release(context.Background(), p, result); err != nil {
-			return err
-		}
-	}
-}
-
-// limiter connects. A busy machine may take longer than a call may.
-func (o orders) limiter() (l pace.Limiter, err error) {
-	for limit := time.Now().Add(2 * time.Minute); ; {
-		client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{o.Redis}, DisableCache: true, PipelineMultiplex: -1})
-		if err == nil {
-			l, err = redis.New(client, redis.Options{Prefix: o.Prefix, Options: pace.Options{AddressInterval: o.Gap}})
-		}
-		if err == nil || time.Now().After(limit) {
-			return l, err
-		}
-	}
-}
-
-// stopSelf stops this process until it gets SIGCONT.
-func stopSelf() error {
-	if err := syscall.Kill(os.Getpid(), syscall.SIGSTOP); err != nil {
-		return err
-	}
-	for began := time.Now(); time.Since(began) < time.Second; { // the signal takes a moment
-		runtime.Gosched()
-	}
-	return nil
-}
-
-// site is the site that the fleet requests. The tests check its log of starts.
-type site struct {
-	mu      sync.Mutex
-	starts  []time.Time
-	by      map[int]int // how many, by the process
-	workers []visitor
-}
-
-// visitor is a worker as the site sees it.
-type visitor struct {
-	net.Conn
-	pid int
-}
-
-// signal sends a signal to the process.
-func (v visitor) signal(t *testing.T, s syscall.Signal) {
-	t.Helper()
-	if err := syscall.Kill(v.pid, s); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// fleet starts workers and returns when all of them are ready.
-func fleet(t *testing.T, workers int, o orders) *site {
-	t.Helper()
-	campaign.Processes(t)
-	o.Site = filepath.Join(t.TempDir(), "s")
-	listener, err := net.Listen("unix", o.Site)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { listener.Close() })
-	text, err := json.Marshal(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &site{by: map[int]int{}}
-	ready := make(chan visitor, workers)
-	go func() {
-		for {
-			c, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go s.serve(c, ready)
-		}
-	}()
-	failed := make(chan error, workers)
-	for range workers {
-		startWorker(t, string(text), failed)
-	}
-	for range workers {
-		select {
-		case v := <-ready:
-			s.workers = append(s.workers, v)
-		case err := <-failed:
-			t.Fatal(err)
-		case <-time.After(60 * time.Second):
-			t.Fatal("the workers do not get ready")
-		}
-	}
-	t.Cleanup(func() {
-		select {
-		case err := <-failed:
-			t.Error(err)
-		default:
-		}
-	})
-	return s
-}
-
-// startWorker starts a process with orders, which ends with the test.
-func startWorker(t *testing.T, text string, failed chan<- error) {
-	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^$")
-	cmd.Env = append(os.Environ(), asWorker+"="+text, "GOMAXPROCS=1")
-	var log strings.Builder
-	cmd.Stderr = &log
-	if err := proctest.Start(cmd); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		if err := cmd.Wait(); err != nil && log.Len() > 0 {
-			failed <- fmt.Errorf("a worker ended: %w: %s", err, log.String())
-		}
-	}()
-	t.Cleanup(func() {
-		cmd.Process.Kill()
-		<-ended
-	})
-}
-
-// serve logs the starts of a worker, by the worker's clock, which is this machine's: a
-// listener that is scheduled late would see two starts together that were not.
-func (s *site) serve(c net.Conn, ready chan<- visitor) {
-	r := bufio.NewReader(c)
-	var said [8]byte
-	if _, err := io.ReadFull(r, said[:]); err != nil {
-		return
-	}
-	v := visitor{c, int(binary.BigEndian.Uint64(said[:]))}
-	ready <- v
-	for {
-		if _, err := io.ReadFull(r, said[:]); err != nil {
-			return
-		}
-		at := int64(binary.BigEndian.Uint64(said[:]))
-		s.mu.Lock()
-		s.starts = append(s.starts, time.Unix(0, min(at, time.Now().UnixNano())))
-		s.by[v.pid]++
-		s.mu.Unlock()
-	}
-}
-
-// begin lets the workers go.
-func (s *site) begin(t *testing.T) {
-	for _, v := range s.workers {
-		v.tell(t, works)
-	}
-}
-
-// tell tells a worker what to do.
-func (v visitor) tell(t *testing.T, what byte) {
-	t.Helper()
-	if _, err := v.Write([]byte{what}); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// seen returns the arrivals until now.
-func (s *site) seen() []time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.SortedFunc(slices.Values(s.starts), time.Time.Compare)
-}
-
-// of returns how many starts a worker had.
-func (s *site) of(v visitor) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.by[v.pid]
-}
-
-// end hangs up and returns the arrivals in order.
-func (s *site) end() []time.Time {
-	for _, v := range s.workers {
-		v.Close()
-	}
-	return s.seen()
-}
-
-// within returns how many arrivals lie in a stretch, its end not included.
-func within(starts []time.Time, from time.Time, d time.Duration) int {
-	n := 0
-	for _, at := range starts {
-		if !at.Before(from) && at.Before(from.Add(d)) {
-			n++
-		}
-	}
-	return n
-}
-
-// closest returns the smallest distance of two arrivals.
-func closest(starts []time.Time) time.Duration {
-	d := time.Hour
-	for i := 1; i < len(starts); i++ {
-		d = min(d, starts[i].Sub(starts[i-1]))
-	}
-	return d
-}
-
-// longest returns the largest distance of two arrivals.
-func longest(starts []time.Time) time.Duration {
-	var d time.Duration
-	for i := 1; i < len(starts); i++ {
-		d = max(d, starts[i].Sub(starts[i-1]))
-	}
-	return d
-}
-
-// logSlack is by how much the log of arrivals may be out, and lateSlack by how
-// much one of many processes on a busy machine may be late with what it may do.
-const (
-	logSlack  = 2 * time.Millisecond
-	lateSlack = 100 * time.Millisecond
-)
-
-const hotInterval = 100 * time.Millisecond
-
-// TestFleetExact checks that the processes at a site with 10 requests a second start no more than
-// 10 in each second, and not many fewer.
-func TestFleetExact(t *testing.T) {
-	workers := campaign.Size(8, 16, 32)
-	length := campaign.Size(2*time.Second, 2*time.Second, 5*time.Second)
-	want := int(length / hotInterval)
-	server := redistest.Start(t, redistest.Options{})
-	s := fleet(t, workers, orders{Redis: server.Addr, Prefix: fresh(), Interval: hotInterval})
-	s.begin(t)
-	until(t, "all starts", func() bool { return len(s.seen()) > want })
-	starts := s.end()
-	n := within(starts, starts[0], length)
-	t.Logf("%d processes, %s at %s: %d starts, the closest %s apart, the longest %s",
-		workers, length, duration.Rate(hotInterval), n, closest(starts), longest(starts))
-	if d := closest(starts); d < hotInterval-logSlack {
-		t.Errorf("two starts are %s apart, want %s", d, hotInterval)
-	}
-	if n > want {
-		t.Fatalf("%d starts in the first %s, want %d", n, length, want)
-	}
-}
+// lateSlack is how much one of many workers on a busy machine may be late with what it may do.
+const lateSlack = 100 * time.Millisecond
 
 // A fault is a change of a fleet's Redis. No site is requested early, whatever happens.
 type fault struct {
@@ -556,12 +195,11 @@ func TestFleetFaults(t *testing.T) {
 			if f.replica {
 				r.replica = r.primary.Replica(redistest.Options{})
 			}
-			s := fleet(t, workers, orders{Redis: r.proxy.Addr, Prefix: fresh(), Interval: hotInterval})
-			s.begin(t)
+			s := hot(t)
+			c := startCrawl(t, r.proxy.Addr, workers, redis.Options{Prefix: fresh()}, s)
 			more := func(n int) { // a busy machine takes longer
-				now := len(s.seen())
 				time.Sleep(length / 3)
-				until(t, "more starts", func() bool { return len(s.seen()) >= now+n })
+				c.more(t, n, all)
 			}
 			more(2)
 			f.act(r, false)
@@ -570,16 +208,12 @@ func TestFleetFaults(t *testing.T) {
 			in := time.Now()
 			f.act(r, true)
 			more(int(length/3/hotInterval) / 4)
-			starts := s.end()
-			t.Logf("%d starts, %d of them from %s after the fault; the closest %s apart, the longest %s",
-				len(starts), within(starts, in, time.Hour), in.Sub(out).Round(time.Millisecond), closest(starts), longest(starts))
+			c.check(t)
+			starts := s.seen()
 			if f.name == "SmallSteps" {
 				if n, most := len(starts), int(starts[len(starts)-1].Sub(starts[0])/hotInterval)+3; n > most {
 					t.Errorf("%d starts, want at most %d", n, most)
 				}
-			}
-			if d := closest(starts); d < hotInterval-logSlack {
-				t.Errorf("two starts are %s apart, want %s", d, hotInterval)
 			}
 			if n := within(starts, out.Add(lateSlack), in.Sub(out)-lateSlack); f.down && n > 1 { // one was acquired before, and a busy machine let it start late
 				t.Errorf("%d starts while Redis was unreachable, want none but that of a permit from before", n)
@@ -588,11 +222,15 @@ func TestFleetFaults(t *testing.T) {
 	}
 }
 
-// stopped waits until a process has stopped itself.
-func stopped(t *testing.T, pid int) {
-	t.Helper()
-	until(t, "a process that stops", func() bool {
-		text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-		return err == nil && strings.Contains(string(text), ") T ")
-	})
+// TestFleetExact checks that the workers at a site with 10 requests a second start no more than
+// 10 in each second.
+func TestFleetExact(t *testing.T) {
+	length := campaign.Size(2*time.Second, 2*time.Second, 5*time.Second)
+	want, s := int(length/hotInterval), hot(t)
+	c := startCrawl(t, redistest.Start(t, redistest.Options{}).Addr, campaign.Size(8, 16, 32), redis.Options{Prefix: fresh()}, s)
+	c.more(t, want+1, all)
+	c.check(t)
+	if n := within(s.seen(), s.seen()[0], length); n > want {
+		t.Errorf("%d starts in the first %s, want %d", n, length, want)
+	}
 }

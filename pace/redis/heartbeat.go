@@ -11,14 +11,14 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// heartbeatEvery is how often a worker sends a heartbeat. It is a variable for the tests.
-var heartbeatEvery = 5 * time.Second
+// heartbeatEvery is how often a worker sends a heartbeat.
+const heartbeatEvery = 5 * time.Second
 
 // earlyHeartbeat is how often it does so while a server is unreachable, and at first.
 const earlyHeartbeat = 500 * time.Millisecond
 
 // workerTimeout is how long after its last heartbeat a worker is gone and its permits end.
-func workerTimeout() time.Duration { return 3 * heartbeatEvery }
+func (o Options) workerTimeout() time.Duration { return 3 * o.heartbeat }
 
 // A part is a range of slots with its own list of workers.
 type part struct {
@@ -71,7 +71,7 @@ func (l *Limiter) heartbeat(ctx context.Context) (failed error) {
 		ago, _ := l.parts[i].ago(sent)
 		calls[i] = l.nodes.configCall(i, best)
 		calls[i].keys = append(calls[i].keys, l.nodes.fleetKey(i, "workers"), l.nodes.workerKey(i, string(l.worker[:])))
-		calls[i].args = append(calls[i].args, string(l.worker[:]), string(appendDoubles(nil, microsUp(workerTimeout()), microsUp(keep), microsOf(ago))), about)
+		calls[i].args = append(calls[i].args, string(l.worker[:]), string(appendDoubles(nil, microsUp(l.options.workerTimeout()), microsUp(keep), microsOf(ago))), about)
 	}
 	// While the process stood still other workers might have ended its permits.
 	silent, known := l.parts[0].ago(sent)
@@ -88,7 +88,7 @@ func (l *Limiter) heartbeat(ctx context.Context) (failed error) {
 		l.parts[i].answered.Store(&r.sent)
 	}
 	if failed == nil {
-		if known && silent > workerTimeout() && l.DownSince().IsZero() {
+		if known && silent > l.options.workerTimeout() && l.DownSince().IsZero() {
 			l.options.Observe(pace.Event{Kind: pace.EventReplaced})
 		}
 		l.goUp()
@@ -149,7 +149,7 @@ type about struct {
 func (l *Limiter) about(now time.Time) string {
 	a := about{Name: l.options.name(), Left: l.closing.Err() != nil}
 	for i := range l.parts {
-		if ago, any := l.parts[i].ago(now); !any || ago > 2*heartbeatEvery {
+		if ago, any := l.parts[i].ago(now); !any || ago > 2*l.options.heartbeat {
 			a.Away++
 		}
 	}

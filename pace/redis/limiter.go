@@ -126,7 +126,7 @@ func (l *Limiter) run(ctx context.Context, s *script.Script, calls []call) []rep
 		return replies
 	}
 	l.mu.Lock()
-	report := l.renewed.IsZero() || passed(l.renewed) > heartbeatEvery
+	report := l.renewed.IsZero() || passed(l.renewed) > l.options.heartbeat
 	if report {
 		l.renewed = clock()
 	}
@@ -206,7 +206,7 @@ func (l *Limiter) loop() {
 	for {
 		select {
 		case <-t.C:
-			every := heartbeatEvery
+			every := l.options.heartbeat
 			if early = l.heartbeat(l.closing) != nil; early {
 				every = min(every, earlyHeartbeat)
 			}
@@ -215,7 +215,7 @@ func (l *Limiter) loop() {
 		case <-l.pending.wake:
 			if !early {
 				early = true
-				t.Reset(jittered(min(earlyHeartbeat, heartbeatEvery)))
+				t.Reset(jittered(min(earlyHeartbeat, l.options.heartbeat)))
 			}
 		case <-l.closing.Done():
 			ctx, cancel := context.WithTimeout(context.Background(), callLimit)

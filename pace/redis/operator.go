@@ -203,7 +203,7 @@ func (o *Operator) Workers(ctx context.Context) (list []Worker, at time.Time, er
 		texts, _ := abouts[part].AsStrSlice()
 		for i, s := range scores[part][:min(len(scores[part]), max(len(texts)-1, 0))] {
 			a, id := parseAbout(texts[i+1]), hex.EncodeToString([]byte(s.Member))
-			w := Worker{ID: id, Name: robots.Printable(a.Name), Beat: timeAt(s.Score), Gone: now-s.Score > microsUp(workerTimeout()),
+			w := Worker{ID: id, Name: robots.Printable(a.Name), Beat: timeAt(s.Score), Gone: now-s.Score > microsUp(3*heartbeatEvery),
 				Left: a.Left, Drained: slices.Contains(c.Drained, id), Rate: a.Rate, Away: a.Away}
 			if have, is := known[id]; !is || have.Gone && !w.Gone || have.Name == "" {
 				known[id] = w

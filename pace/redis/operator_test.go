@@ -1,13 +1,14 @@
 package redis_test
 
 import (
-	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
-	"syscall"
 	"testing"
 	"time"
+
+	"github.com/redis/rueidis"
 
 	"github.com/robotskit/robots/internal/redistest"
 	"github.com/robotskit/robots/pace"
@@ -158,77 +159,40 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-const shortHeartbeat = 100 * time.Millisecond
-
-// TestDeath checks that the permit of a worker that is killed during a request, or stopped before
-// it, ends without its heartbeats, and that the stopped one does not start early when it goes on.
+// TestDeath checks that the permit of a worker whose heartbeats end during a request, or before it,
+// ends without them, and that such a worker does not start early when it goes on.
 func TestDeath(t *testing.T) {
 	t.Parallel()
-	for name, how := range map[string]byte{"Killed": hangs, "Stopped": stops} {
-		t.Run(name, func(t *testing.T) {
+	const heartbeat = 300 * time.Millisecond
+	for _, dies := range []bool{true, false} {
+		t.Run(fmt.Sprint("Dies ", dies), func(t *testing.T) {
 			t.Parallel()
-			server := redistest.Start(t, redistest.Options{})
-			s := fleet(t, 3, orders{Redis: server.Addr, Prefix: fresh(), Interval: hotInterval, Heartbeat: shortHeartbeat})
-			began := time.Now()
-			s.workers[0].tell(t, how)
-			if how == hangs {
-				until(t, "the first start", func() bool { return len(s.seen()) == 1 })
-				s.workers[0].signal(t, syscall.SIGKILL)
-			} else {
-				stopped(t, s.workers[0].pid)
+			server, s := redistest.Start(t, redistest.Options{}), hot(t)
+			proxy := redistest.NewProxy(t, server.Addr)
+			o := redis.WithHeartbeat(redis.Options{Prefix: fresh()}, heartbeat)
+			l := newLimiter(t, redistest.NewClient(t, rueidis.ClientOption{InitAddress: []string{proxy.Addr}, DisableCache: true}), o)
+			p, err := l.Acquire(t.Context(), s.Request)
+			if err != nil {
+				t.Fatal(err)
 			}
-			for _, v := range s.workers[1:] {
-				v.tell(t, works)
-			}
-			until(t, "starts of the others", func() bool { return s.of(s.workers[1])+s.of(s.workers[2]) > 5 })
-			if how == stops {
-				s.workers[0].signal(t, syscall.SIGCONT)
-				until(t, "a start of the worker that was stopped", func() bool { return s.of(s.workers[0]) > 0 })
-			}
-			starts := s.end()
-			if how == hangs {
-				if d := starts[1].Sub(began); d < 3*shortHeartbeat {
-					t.Errorf("the others start %s after the order to the worker that was killed, want %s without a heartbeat", d, 3*shortHeartbeat)
+			if dies {
+				if err := l.Start(t.Context(), p, s.addr); err != nil {
+					t.Fatal(err)
 				}
+				s.starts = append(s.starts, time.Now())
 			}
-			if d := closest(starts); d < hotInterval-logSlack {
-				t.Errorf("two starts are %s apart, want %s", d, hotInterval)
+			began := time.Now()
+			proxy.Switch("")
+			c := startCrawl(t, server.Addr, 2, o, s)
+			c.more(t, 5, all)
+			if d := s.seen()[len(s.seen())-5].Sub(began); dies && d < 2*heartbeat {
+				t.Errorf("the others start %s after the last heartbeat of one, want %s", d, 3*heartbeat)
 			}
+			proxy.Switch(server.Addr)
+			if !dies {
+				s.start(t.Context(), t, l, p)
+			}
+			c.check(t)
 		})
-	}
-}
-
-// TestRights checks that the documented rights are enough on a server and to operate it.
-func TestRights(t *testing.T) {
-	t.Parallel()
-	server := redistest.Start(t, redistest.Options{})
-	server.Do(append([]string{"ACL", "SETUSER", "robots"}, redistest.AccessRule(t, "../../docs/fleet.md")...)...)
-	option := server.Option()
-	option.Username, option.Password, option.DisableCache = "robots", "SECRET", true
-	l := newLimiter(t, redistest.NewClient(t, option), redis.Options{Prefix: "robots"})
-	o, err := redis.NewOperator(redistest.NewClient(t, option), "robots", "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := pace.Request{Origin: originOf(t, "a.example"), Schedule: steady(t, time.Millisecond)}
-	ready(t, l, r)
-	p := try(t, l, r)
-	_, _, e1 := o.Workers(t.Context())
-	_, e2 := o.Held(t.Context())
-	_, e3 := o.Log(t.Context(), 1)
-	workers, _, _ := o.Workers(t.Context())
-	if err := errors.Join(l.Start(t.Context(), p, netip.MustParseAddr("192.0.2.1")), l.Release(t.Context(), p, ok), e1, e2, e3,
-		o.Hold(t.Context(), redis.Target{Origin: r.Origin}, time.Hour), o.Hold(t.Context(), redis.All, time.Hour),
-		o.Drain(t.Context(), workers[0].ID)); err != nil {
-		t.Error(err)
-	}
-	if _, err := o.Release(t.Context(), redis.All); err != nil {
-		t.Error(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	server.Do("ACL", "SETUSER", "robots", "-info")
-	if _, err := redis.New(redistest.NewClient(t, option), redis.Options{Prefix: fresh()}); err == nil {
-		t.Errorf("a worker without rights starts: %v", ctx.Err())
 	}
 }

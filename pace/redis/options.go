@@ -34,7 +34,8 @@ type Options struct {
 	// permits.
 	RecordsOnly bool
 
-	asked pace.Options // as New got them
+	asked     pace.Options  // as New got them
+	heartbeat time.Duration // how often a worker sends one
 }
 
 const maxName = 100
@@ -65,6 +66,7 @@ func (o Options) filled() (Options, error) {
 	if len(o.Name) > maxName {
 		return o, fmt.Errorf("redis.Options.Name has %d bytes: at most %d are allowed", len(o.Name), maxName)
 	}
+	o.heartbeat = cmp.Or(o.heartbeat, heartbeatEvery)
 	o.Prefix, err = script.Prefix(o.Prefix)
 	return o, err
 }
