@@ -4,14 +4,12 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -21,7 +19,6 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cache/cachetest"
-	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/fleet"
 	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/internal/redistest"
@@ -90,8 +87,10 @@ func TestMistakes(t *testing.T) {
 			t.Errorf("%q: %q, want %q in it and no password", tt.url, m, tt.want)
 		}
 	}
-	f := open(t, "redis://:wrong@"+s.Addr, fleet.Options{Password: "geheim"}) // the one given apart counts
-	use(t, f)
+	f := open(t, "redis://:wrong@"+s.Addr, fleet.Options{Password: "geheim", MaxMemoryBytes: fleet.MinMemoryBytes}) // the one given apart counts
+	if use(t, f); f.CacheMemory() != fleet.MinMemoryBytes/2 {
+		t.Errorf("the cache may have %d bytes", f.CacheMemory())
+	}
 }
 
 // use makes one call of each kind.
@@ -247,35 +246,21 @@ func TestSentinel(t *testing.T) {
 	if err := f.Store().Put(t.Context(), cache.Entry{Record: cachetest.Record(origin, "User-agent: *\n")}, time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	var sites []*site
-	ended := make(chan struct{})
+	site := newSite(t)
 	var crawl sync.WaitGroup
-	for range campaign.Size(3, 3, 8) {
-		site := newSite(t)
-		sites = append(sites, site)
-		for _, w := range workers {
-			crawl.Go(func() {
-				for {
-					select {
-					case <-ended:
-						return
-					default:
-						w.must(site.URL)
-					}
-				}
-			})
-		}
+	defer crawl.Wait()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for _, w := range workers {
+		crawl.Go(func() {
+			for ctx.Err() == nil {
+				w.must(site.URL)
+			}
+		})
 	}
-	end := sync.OnceFunc(func() {
-		close(ended)
-		crawl.Wait()
-	})
-	defer end()
 	more := func(n int) {
-		for i, s := range sites {
-			_, before := s.counts()
-			until(t, fmt.Sprintf("%d pages of site %d", n, i), func() bool { _, now := s.counts(); return now >= before+n })
-		}
+		_, before := site.counts()
+		until(t, "more pages", func() bool { _, now := site.counts(); return now >= before+n })
 	}
 	more(5)
 	primary.Kill()
@@ -284,15 +269,7 @@ func TestSentinel(t *testing.T) {
 		return err == nil && f.DownSince().IsZero()
 	})
 	more(10)
-	end()
-	for i, s := range sites {
-		if n, _ := s.counts(); n != 1 {
-			t.Errorf("robots.txt of site %d was fetched %d times", i, n)
-		}
-		if len(s.early) > 0 {
-			t.Errorf("site %d of %d pages: starts so soon after the page before: %v, want %v", i, len(s.pages), s.early, siteInterval)
-		}
-	}
+	site.check(t)
 	if !strings.Contains(replica.Do("KEYS", "*"), "kept.example") {
 		t.Error("the promoted server has no record of kept.example")
 	}
@@ -428,46 +405,6 @@ func TestBegin(t *testing.T) {
 	}
 }
 
-// TestMaxMemory: a worker keeps records within the limit.
-func TestMaxMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: it fills a memory or file to its limit")
-	}
-	s := redistest.Start(t, redistest.Options{})
-	const most, size, n = 64 << 20, 200_000, 400 // 80 MB
-	f := open(t, s.URL(), fleet.Options{MaxMemoryBytes: most})
-	c, err := cache.New(cache.Options{Store: f.Store(), Memory: f.CacheMemory(), Fetcher: fetcher(func(o robots.Origin) *fetch.Record {
-		r := cachetest.Record(o, strings.Repeat(fmt.Sprintf("Disallow: /%s\n", o.Host()), size/len(o.Host())))
-		r.Fetched = time.Now()
-		return r
-	})})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	heap := func() int64 {
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
-	before := heap()
-	for i := range n {
-		if _, err := c.Get(t.Context(), cachetest.Origin(i)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	after := heap()
-	t.Logf("%d MiB of heap for %d MB of files, the cache may have %d MiB", (after-before)>>20, n*size/1_000_000, f.CacheMemory()>>20)
-	if after-before > most {
-		t.Errorf("%d bytes of heap, want %d at most", after-before, most)
-	}
-}
-
-type fetcher func(robots.Origin) *fetch.Record
-
-func (f fetcher) Fetch(_ context.Context, o robots.Origin) (*fetch.Record, error) { return f(o), nil }
-
 // TestSecret: all workers of a fleet have one secret, other fleets on the server have another.
 func TestSecret(t *testing.T) {
 	t.Parallel()
@@ -575,6 +512,16 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
+// check checks that robots.txt was fetched once and that no page was requested early.
+func (s *site) check(t *testing.T) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.robots != 1 || len(s.early) > 0 {
+		t.Errorf("%d fetches of robots.txt; of %d pages some so soon after the one before: %v, want %v", s.robots, len(s.pages), s.early, siteInterval)
+	}
+}
+
 func (s *site) counts() (robots, pages int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -637,9 +584,7 @@ func TestOutage(t *testing.T) {
 	a, b := newWorker(t, s.URL(), fleet.Options{Pace: brisk}), newWorker(t, s.URL(), fleet.Options{})
 	a.must(first.URL)
 	b.must(first.URL)
-	if robots, pages := first.counts(); robots != 1 || pages != 2 {
-		t.Errorf("the first site got %d requests for robots.txt and %d for pages, want 1 and 2", robots, pages)
-	}
+	first.check(t)
 	if a.degraded(first.URL) || b.degraded(first.URL) {
 		t.Error("degraded while the server answers")
 	}
@@ -662,17 +607,8 @@ func TestOutage(t *testing.T) {
 	a.must(first.URL)
 	a.must(second.URL)
 	until(t, "an answer that is not degraded", func() bool { return !a.degraded(first.URL) && a.fleet.DownSince().IsZero() })
-	if robots, _ := first.counts(); robots != 1 {
-		t.Errorf("robots.txt of the first site was fetched %d times, want once", robots)
-	}
 	// A new worker gets the records of the others.
 	newWorker(t, s.URL(), fleet.Options{}).must(second.URL)
-	if robots, pages := second.counts(); robots != 1 || pages != 2 {
-		t.Errorf("the second site got %d requests for robots.txt and %d for pages, want 1 and 2", robots, pages)
-	}
-	for i, site := range []*site{first, second} {
-		if len(site.early) > 0 {
-			t.Errorf("site %d: starts so soon after the page before: %v, want %v", i, site.early, siteInterval)
-		}
-	}
+	first.check(t)
+	second.check(t)
 }

@@ -43,28 +43,3 @@ failed  0s a.example true
 		}
 	})
 }
-
-// TestAllocations: a permit and its release allocate little, and an event nothing.
-func TestAllocations(t *testing.T) {
-	now, events := time.Now(), 0
-	allocations := func(observe func(pace.Event)) float64 {
-		l := local(t, pace.Options{AddressInterval: -1, Now: func() time.Time { return now }, Observe: observe})
-		list := []pace.Request{{Origin: origin("a.example")}}
-		return testing.AllocsPerRun(1000, func() {
-			now = now.Add(time.Minute)
-			permits, err := l.Try(t.Context(), list, 1)
-			if err != nil || !permits[0].OK() {
-				t.Fatal(permits, err)
-			}
-			_ = l.Release(t.Context(), permits[0], pace.Result{Status: 200})
-		})
-	}
-	with, without := allocations(func(pace.Event) { events++ }), allocations(nil)
-	if with != without || events != 2*1001 {
-		t.Errorf("%v allocations with %d events, %v without", with, events, without)
-	}
-	if without > 12 {
-		t.Errorf("%v allocations for a permit and its release", without)
-	}
-	t.Log(without)
-}

@@ -61,9 +61,7 @@ func TestReleaseUnknown(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o, _, _ := robots.ParseURL("http://one-more.example/")
-	permits, err := l.Try(t.Context(), []Request{{Origin: o}}, 1)
-	if err != nil || permits[0].OK() || permits[0].Reasons[0].Cause != CauseFull {
-		t.Errorf("after 100,000 of them the answer is %v, %v; want full", permits, err)
+	if n := len(l.sites); n > 1<<20/bytesPerState {
+		t.Errorf("%d states", n)
 	}
 }

@@ -260,23 +260,6 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-func BenchmarkNext(b *testing.B) {
-	now := at("2026-03-01T12:00:00Z")
-	for _, bb := range []struct{ name, lines, zone string }{
-		{"delay", "Crawl-delay: 10", ""},
-		{"windows", "Request-rate: 1/10m 1300-1659\nRequest-rate: 1/20m 1700-0459\nRequest-rate: 5/1m 0500-1259\nVisit-time: 0600-0500", ""},
-		{"zone", "Request-rate: 1/10m 1300-1659\nRequest-rate: 1/20m 1700-0459\nRequest-rate: 5/1m 0500-1259\nVisit-time: 0600-0500", "Europe/Prague"},
-	} {
-		b.Run(bb.name, func(b *testing.B) {
-			s := schedule(b, "User-agent: *\n"+bb.lines+"\n", robots.RFC9309, pace.Policy{Zone: bb.zone})
-			b.ReportAllocs()
-			for i := 0; b.Loop(); i++ {
-				s.Next(now.Add(time.Duration(i%86400)*time.Second), pace.State{Last: now})
-			}
-		})
-	}
-}
-
 // TestSteady: the longest, the shortest and the only interval of a day.
 func TestSteady(t *testing.T) {
 	s := schedule(t, "User-agent: *\nRequest-rate: 1/10s 0600-1159\nRequest-rate: 1/30s\nVisit-time: 0600-1800\n", robots.RFC9309, pace.Policy{})
