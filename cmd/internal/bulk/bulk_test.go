@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -77,37 +76,32 @@ func (w work) task(t testing.TB, dir string) *Task {
 	return task
 }
 
-// checksum is the checksum of all tables of a task. It fails if a shard is missing or other
-// files exist.
-func checksum(t testing.TB, task *Task) string {
+// sumOf returns a hash of the names and contents of all files in a folder. It fails if there are
+// temporary ones.
+func sumOf(t testing.TB, dir string) string {
 	t.Helper()
 	h := sha256.New()
-	for _, table := range task.Tables {
-		entries, err := os.ReadDir(filepath.Join(task.Dir, table))
-		if err != nil {
-			t.Fatal(err)
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if strings.HasPrefix(e.Name(), ".") {
+			t.Errorf("left over: %s", path)
 		}
-		if len(entries) != len(task.Shards) {
-			t.Errorf("table %s has %d parts, want %d", table, len(entries), len(task.Shards))
+		if err != nil || e.IsDir() {
+			return err
 		}
-		for _, e := range entries {
-			f, err := os.Open(filepath.Join(task.Dir, table, e.Name()))
-			if err != nil {
-				t.Fatal(err)
-			}
-			fmt.Fprintln(h, table, e.Name())
-			if _, err := io.Copy(h, f); err != nil {
-				t.Fatal(err)
-			}
-			f.Close()
-		}
+		text, err := os.ReadFile(path)
+		name, _ := filepath.Rel(dir, path)
+		fmt.Fprintf(h, "%s %x\n", name, sha256.Sum256(text))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// clean returns the status of a task, and fails if its folder has other files than the
-// manifest, parts and errors.
-func clean(t testing.TB, task *Task) *Status {
+// clean returns the status of a task and the hash of its folder, and fails if that has unknown
+// files.
+func clean(t testing.TB, task *Task) (*Status, string) {
 	t.Helper()
 	s, err := Look(task.Dir)
 	if err != nil {
@@ -116,21 +110,7 @@ func clean(t testing.TB, task *Task) *Status {
 	if len(s.Unknown) > 0 {
 		t.Errorf("%s: unknown files %q", task.Dir, s.Unknown)
 	}
-	err = filepath.WalkDir(task.Dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || path == task.Dir {
-			return err
-		}
-		name, _ := filepath.Rel(task.Dir, path)
-		top, _, _ := strings.Cut(filepath.ToSlash(name), "/")
-		if name != manifestFile && !slices.Contains(append(task.Tables, errorsDir), top) {
-			t.Errorf("left over: %s", name)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return s, sumOf(t, task.Dir)
 }
 
 // undisturbed returns the checksum of a run in one process.
@@ -141,10 +121,11 @@ func undisturbed(t testing.TB, w work) string {
 	if err := Run(t.Context(), task, RunOptions{Workers: 8}); err != nil {
 		t.Fatal(err)
 	}
-	if s := clean(t, task); s.Done != w.Shards {
+	s, sum := clean(t, task)
+	if s.Done != w.Shards {
 		t.Errorf("%d of %d shards done", s.Done, w.Shards)
 	}
-	return checksum(t, task)
+	return sum
 }
 
 // TestSlices: the jobs of an array and one process write the same bytes.
@@ -158,10 +139,9 @@ func TestSlices(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := checksum(t, slices); got != want {
+	if _, got := clean(t, slices); got != want {
 		t.Error("slices give other bytes")
 	}
-	clean(t, slices)
 }
 
 // TestInterrupt: an interrupted run leaves complete parts, and the next run continues.
@@ -184,10 +164,9 @@ func TestInterrupt(t *testing.T) {
 			if stops == 0 {
 				t.Error("nothing was interrupted")
 			}
-			if got := checksum(t, task); got != want {
+			if _, got := clean(t, task); got != want {
 				t.Error("an interrupted run gives other bytes")
 			}
-			clean(t, task)
 			return
 		}
 		if !errors.Is(err, context.Canceled) {
@@ -209,7 +188,7 @@ func TestFailed(t *testing.T) {
 		if !ok || len(lost.Failed) != 2 {
 			t.Fatalf("%v", lost)
 		}
-		s := clean(t, task)
+		s, _ := clean(t, task)
 		if want := []Failure{
 			{0, task.Name(task.Shards[0]), "input-0", "panic: no such row"},
 			{7, task.Name(task.Shards[7]), "input-7", "row 5 is broken"},
@@ -222,15 +201,17 @@ func TestFailed(t *testing.T) {
 	task.Do = good.do // without the failures
 	fresh := w.task(t, t.TempDir())
 	fresh.Do = good.do
-	for _, task := range []*Task{task, fresh} {
+	var sums [2]string
+	for i, task := range []*Task{task, fresh} {
 		if err := Run(t.Context(), task, RunOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		if s := clean(t, task); s.Done != 10 || len(s.Failed) > 0 {
+		var s *Status
+		if s, sums[i] = clean(t, task); s.Done != 10 || len(s.Failed) > 0 {
 			t.Errorf("%+v", s)
 		}
 	}
-	if checksum(t, task) != checksum(t, fresh) {
+	if sums[0] != sums[1] {
 		t.Error("what failed at first has other bytes")
 	}
 }

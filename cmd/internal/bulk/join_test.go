@@ -2,7 +2,6 @@ package bulk
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -20,20 +19,16 @@ import (
 // joinSample is a snapshot whose keys have several origins, and sites several captures.
 func joinSample(t testing.TB) string {
 	t.Helper()
-	at := func(hour int) time.Time { return time.Date(2026, 5, 1, hour, 0, 0, 0, time.UTC) }
+	at := func(hour int) time.Time { return day.Add(time.Duration(hour-10) * time.Hour) }
 	return snapshotOf(t,
-		[]kept{
-			{url: "https://b.example/robots.txt", at: at(10), body: "User-agent: *\nDisallow: /old\n"},
-			{url: "https://b.example/robots.txt", at: at(14), body: "User-agent: *\nDisallow: /new\n"},
-			{url: "http://b.example/robots.txt", at: at(10), body: "User-agent: *\nDisallow: /\n"},
-			{url: "https://gone.example/robots.txt", at: at(10), status: "503 Busy"},
-		},
-		[]kept{
-			{url: "https://www.b.example/robots.txt", at: at(11), status: "404 Not Found"},
-			{url: "https://b.example:8443/robots.txt", at: at(11), body: "User-agent: *\nDisallow: /port\n"},
-			{url: "https://b.example/robots.txt", at: at(12), body: "User-agent: *\nDisallow: /mid\n"},
-			{url: "https://sub.b.example/robots.txt", at: at(10), body: "User-agent: *\nDisallow: /sub\n"},
-		})
+		response("https://b.example/robots.txt", at(10), 200, "", "User-agent: *\nDisallow: /old\n")+
+			response("https://b.example/robots.txt", at(14), 200, "", "User-agent: *\nDisallow: /new\n")+
+			response("http://b.example/robots.txt", at(10), 200, "", "User-agent: *\nDisallow: /\n")+
+			response("https://gone.example/robots.txt", at(10), 503, "", ""),
+		response("https://www.b.example/robots.txt", at(11), 404, "", "")+
+			response("https://b.example:8443/robots.txt", at(11), 200, "", "User-agent: *\nDisallow: /port\n")+
+			response("https://b.example/robots.txt", at(12), 200, "", "User-agent: *\nDisallow: /mid\n")+
+			response("https://sub.b.example/robots.txt", at(10), 200, "", "User-agent: *\nDisallow: /sub\n"))
 }
 
 // joinList has URLs by key with the expected results.
@@ -93,7 +88,7 @@ func TestJoinForms(t *testing.T) {
 			for i, l := range joinList {
 				text += fmt.Sprintf("%d,\"%s\",%s\r\n", i, l.url, l.at)
 			}
-			return gzipped(text)
+			return []byte(zipped(text))
 		},
 		"list.cdxj": func() (b []byte) {
 			b = []byte("!meta {}\n")
@@ -136,14 +131,6 @@ func TestJoinForms(t *testing.T) {
 			t.Errorf("%s: got\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(joinWants(), "\n"))
 		}
 	}
-}
-
-func gzipped(text string) []byte {
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	fmt.Fprint(z, text)
-	z.Close()
-	return b.Bytes()
 }
 
 // TestJoinLists: several lists are joined in order, and the error for an unsorted list names a
@@ -238,23 +225,17 @@ func writeList(t *testing.T, text string) string {
 
 // TestDiff: verdicts are compared, not text, and each change has a witness.
 func TestDiff(t *testing.T) {
-	at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
-	site := func(name, body string) kept {
-		return kept{url: "https://" + name + ".example/robots.txt", at: at, body: body}
-	}
-	status := func(name, status string) kept {
-		return kept{url: "https://" + name + ".example/robots.txt", at: at, status: status}
-	}
-	late := site("blocked", "User-agent: *\nAllow: /\n\nUser-agent: GPTBot\nDisallow: /\n")
-	late.at = at.Add(time.Hour)
+	url := func(name string) string { return "https://" + name + ".example/robots.txt" }
+	site := func(name, body string) string { return response(url(name), day, 200, "", body) }
+	status := func(name string, status int) string { return response(url(name), day, status, "", "") }
+	later := day.Add(time.Hour)
 	before := snapshotOf(t,
-		[]kept{site("text", "User-agent: *\nDisallow: /a\n"), site("blocked", ""), site("opened", "User-agent: *\nDisallow: /private/\n")},
-		[]kept{status("none", "404 Not Found"), site("gone", ""), status("down", "503 Busy"), site("twice", "User-agent: *\nDisallow: /b\n")})
-	after := snapshotOf(t, []kept{
-		site("text", "# new\nuser-agent: *\ndisallow: /a*\n"), site("blocked", ""), late, status("opened", "404 Not Found"),
-		site("none", "User-agent: *\nDisallow:\n"), site("new", ""), site("down", ""),
-		site("twice", "User-agent: *\nDisallow: /b\n"), {url: "https://twice.example/robots.txt", at: at.Add(time.Hour), status: "503 Busy"},
-	})
+		site("text", "User-agent: *\nDisallow: /a\n")+site("blocked", "")+site("opened", "User-agent: *\nDisallow: /private/\n"),
+		status("none", 404)+site("gone", "")+status("down", 503)+site("twice", "User-agent: *\nDisallow: /b\n"))
+	after := snapshotOf(t, site("text", "# new\nuser-agent: *\ndisallow: /a*\n")+site("blocked", "")+
+		response(url("blocked"), later, 200, "", "User-agent: *\nAllow: /\n\nUser-agent: GPTBot\nDisallow: /\n")+status("opened", 404)+
+		site("none", "User-agent: *\nDisallow:\n")+site("new", "")+site("down", "")+
+		site("twice", "User-agent: *\nDisallow: /b\n")+response(url("twice"), later, 503, "", ""))
 	o := AskOptions{Agents: [][]string{{"GPTBot"}, {"x"}}}
 	task, err := o.DiffTask(filepath.Join(t.TempDir(), "out"), JSONLZ, before, after)
 	got := ""
@@ -286,14 +267,11 @@ https://twice.example x rfc9309 same  0 0
 // TestRanges: the result does not depend on how sites are divided into parts and row groups.
 func TestRanges(t *testing.T) {
 	defer func(n int) { rowsPerGroup = n }(rowsPerGroup)
-	at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
-	archives := [2][][]kept{make([][]kept, 3), make([][]kept, 1)}
+	archives := [2][]string{make([]string, 3), make([]string, 1)}
 	var list []byte
 	for i := range 900 {
-		url := fmt.Sprintf("https://s%03d.example/robots.txt", i)
 		for side, all := range archives {
-			body := fmt.Sprintf("User-agent: *\nDisallow: /%d\n", i*side%5)
-			all[i%len(all)] = append(all[i%len(all)], kept{url: url, at: at, body: body})
+			all[i%len(all)] += response(fmt.Sprintf("https://s%03d.example/robots.txt", i), day, 200, "", fmt.Sprintf("User-agent: *\nDisallow: /%d\n", i*side%5))
 		}
 		list = fmt.Appendf(list, "{\"url\":\"https://s%03d.example/%d\",\"at\":\"20260502000000\"}\n", i, i%5)
 	}
@@ -316,11 +294,11 @@ func TestRanges(t *testing.T) {
 		}
 		var snapshots [2]string
 		for i, all := range archives {
-			dir := t.TempDir()
+			files := map[string]string{}
 			for k, archive := range all {
-				writeArchive(t, filepath.Join(dir, fmt.Sprint(k)), slices.Values(archive))
+				files[fmt.Sprint(k)] = archive
 			}
-			p := newPacking(t, PackOptions{Parts: 1 + run*(10-3*i)}, dir)
+			p := newPacking(t, PackOptions{Parts: 1 + run*(10-3*i)}, write(t, t.TempDir(), files)...)
 			if err := p.run(t, RunOptions{}); err != nil {
 				t.Fatal(err)
 			}
@@ -350,52 +328,42 @@ func TestRanges(t *testing.T) {
 // TestJoinNeighbors: the URL before never changes a row, whatever key, origin, capture or rule
 // they share.
 func TestJoinNeighbors(t *testing.T) {
-	at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
-	file := func(origin, rule string, at time.Time) kept {
-		return kept{url: origin + "/robots.txt", at: at, body: "User-agent: *\nDisallow: /" + rule + "\nDisallow: /all\n"}
+	file := func(origin, rule string, at time.Time) string {
+		return response(origin+"/robots.txt", at, 200, "", "User-agent: *\nDisallow: /"+rule+"\nDisallow: /all\n")
 	}
-	snapshot := snapshotOf(t, []kept{
-		file("https://s.example", "a", at), file("https://s.example", "b", at.Add(time.Hour)), file("https://www.s.example", "c", at),
-		{url: "http://s.example/robots.txt", at: at, status: "404 Not Found"}, file("https://s.example:8443", "d", at),
-	})
-	urls := []string{
-		"https://s.example/a", "https://s.example/b", "https://s.example/all", "https://s.example", "https://s.example?all", "https://s.example//all", "https://S.example/all",
-		"https://www.s.example/c", "https://www.s.example?c", "http://s.example/a", "https://user@s.example/a", "https://s.example#/", "https://s.example/é\xff", "ftp://s.example/", "https://s.example\\\\/a",
+	snapshot := snapshotOf(t, file("https://s.example", "a", day)+file("https://s.example", "b", day.Add(time.Hour))+file("https://www.s.example", "c", day)+
+		response("http://s.example/robots.txt", day, 404, "", "")+file("https://s.example:8443", "d", day))
+	var lines []string
+	for _, url := range []string{
+		"https://s.example/a", "https://s.example/all", "https://s.example?all", "https://S.example/all", "https://www.s.example/c",
+		"http://s.example/a", "https://user@s.example/a", "https://s.example#/", "https://s.example/é\xff", "ftp://s.example/", `https://s.example\\/a`,
+	} {
+		for _, when := range []string{"20260501103000", "20260501120000"} {
+			lines = append(lines, fmt.Sprintf("example,s)/ %s {\"url\": \"%s\"}\n", when, url))
+		}
 	}
-	rows := func(lines []string) (got []string) {
-		o := JoinOptions{AskOptions: AskOptions{Agents: [][]string{{"x"}, {"y"}}, Dialects: []string{"rfc9309", "google-cpp"}}}
+	o := JoinOptions{AskOptions: AskOptions{Agents: [][]string{{"x"}, {"y"}}, Dialects: []string{"rfc9309", "google-cpp"}}}
+	rows := func(lines ...string) (got []string) {
 		task, err := o.JoinTask(filepath.Join(t.TempDir(), "out"), Parquet, snapshot, []string{writeList(t, strings.Join(lines, ""))})
 		for _, row := range rowsOf[Joined](t, task, err) {
-			text, err := json.Marshal(row)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got = append(got, string(text)+"\n")
+			text, _ := json.Marshal(row)
+			got = append(got, string(text))
 		}
 		return got
 	}
-	var all, want []string
+	var pairs, want []string
 	alone := map[string][]string{}
-	for _, url := range urls {
-		for _, when := range []string{"20260501103000", "20260501120000"} {
-			line := fmt.Sprintf("example,s)/ %s {\"url\": \"%s\"}\n", when, strings.ReplaceAll(url, "\\", "\\\\"))
-			all = append(all, line)
-			alone[line] = rows([]string{line})
+	for _, a := range lines {
+		alone[a] = rows(a)
+	}
+	for _, a := range lines {
+		for _, b := range lines {
+			pairs, want = append(pairs, a, b), slices.Concat(want, alone[a], alone[b])
 		}
 	}
-	var list []string
-	for _, a := range all {
-		for _, b := range all {
-			list = append(list, a, b)
-			want = append(append(want, alone[a]...), alone[b]...)
+	for i, got := range rows(pairs...) {
+		if got != want[i] {
+			t.Fatalf("row %d: %s\nwant %s", i, got, want[i])
 		}
-	}
-	if got := rows(list); !slices.Equal(got, want) {
-		for i := range min(len(got), len(want)) {
-			if got[i] != want[i] {
-				t.Fatalf("row %d of %d: %swant %safter %s", i, len(want), got[i], want[i], want[max(i-1, 0)])
-			}
-		}
-		t.Fatalf("%d rows, want %d", len(got), len(want))
 	}
 }

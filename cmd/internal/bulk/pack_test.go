@@ -5,7 +5,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
-	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -53,7 +52,7 @@ func zipped(s string) string {
 var zippers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
 // write writes files below a folder and returns their names.
-func write(t *testing.T, dir string, files map[string]string) (names []string) {
+func write(t testing.TB, dir string, files map[string]string) (names []string) {
 	t.Helper()
 	for name, text := range files {
 		path := filepath.Join(dir, name)
@@ -160,20 +159,7 @@ func snapshot(t *testing.T, dir string) *packed {
 			f.Close()
 		}
 	}
-	sum := sha256.New()
-	filepath.WalkDir(task.Dir, func(path string, e os.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		name, _ := filepath.Rel(task.Dir, path)
-		text, err := os.ReadFile(path)
-		fmt.Fprintf(sum, "%s %x\n", name, sha256.Sum256(text))
-		if strings.Contains(name, packDir) || strings.Contains(name, tmpDir) {
-			t.Errorf("%s is left", name)
-		}
-		return err
-	})
-	p.sum = fmt.Sprintf("%x", sum.Sum(nil))
+	p.sum = sumOf(t, task.Dir)
 	return p
 }
 
@@ -548,31 +534,6 @@ func TestShares(t *testing.T) {
 		t.Errorf("repeated when all is done: %v", err)
 	}
 	snapshot(t, p.dir) // which fails if runs are left
-
-	p = newPacking(t, PackOptions{Parts: 3}, names...)
-	stop, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	first, err := p.readTask(p.dir, p.inputs, len(names))
-	if err != nil {
-		t.Fatal(err)
-	}
-	do := first.Do
-	first.Do = func(ctx context.Context, s Shard, p *Part) (Counts, error) {
-		if s.Number == 4 {
-			cancel()
-		}
-		return do(ctx, s, p)
-	}
-	err = Run(stop, first, RunOptions{})
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("interrupted: %v", err)
-	}
-	if err := p.run(t, RunOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if got := snapshot(t, p.dir); got.sum != whole.sum {
-		t.Error("an interrupted run made other bytes")
-	}
 
 	p = newPacking(t, PackOptions{Parts: 3}, names...)
 	if err := os.Remove(names[2]); err != nil {

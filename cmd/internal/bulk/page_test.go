@@ -42,155 +42,115 @@ type tables struct {
 	changes  []Diff
 }
 
-// share formats a fraction with four decimals, as the page does.
-func share(part, whole int) string {
-	return strconv.FormatFloat(float64(part)/float64(max(whole, 1)), 'f', 4, 64)
+// share formats a fraction with some decimals, as the page does.
+func share(part, whole float64, decimals int) string {
+	return strconv.FormatFloat(part/max(whole, 1), 'f', decimals, 64)
 }
 
 // answered reports whether the robots.txt of a row was reachable.
 func answered(v Verdict) bool { return v.Outcome == "success" || v.Outcome == "unavailable" }
 
-// counted returns a row for each count, sorted by key.
-func counted(head string, counts map[string]int) [][]string {
-	rows := [][]string{strings.Split(head, ",")}
-	for key, n := range counts {
-		rows = append(rows, append(strings.Split(key, "|"), strconv.Itoa(n)))
+// grouped returns sums by group, sorted: of returns the group of a row, with | between its
+// columns, or "" for none, and what the row adds to its sums. Shown returns the columns of sums.
+func grouped[T any](head string, all []T, of func(row T) (group string, add []float64), shown func(sums []float64) []string) [][]string {
+	groups := map[string][]float64{}
+	for _, row := range all {
+		group, add := of(row)
+		if group == "" {
+			continue
+		}
+		if groups[group] == nil {
+			groups[group] = make([]float64, len(add))
+		}
+		for i, n := range add {
+			groups[group][i] += n
+		}
 	}
-	slices.SortFunc(rows[1:], slices.Compare)
+	rows := [][]string{strings.Split(head, ",")}
+	for _, group := range slices.SortedFunc(maps.Keys(groups), func(a, b string) int { return slices.Compare(strings.Split(a, "|"), strings.Split(b, "|")) }) {
+		rows = append(rows, append(strings.Split(group, "|"), shown(groups[group])...))
+	}
 	return rows
+}
+
+// counts formats sums as whole numbers.
+func counts(sums []float64) (columns []string) {
+	for _, n := range sums {
+		columns = append(columns, strconv.Itoa(int(n)))
+	}
+	return columns
+}
+
+// is is 1 for true.
+func is(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // questions are the queries of the page in Go, for machines without DuckDB.
 var questions = map[string]func(t *tables) [][]string{
 	"shut-out": func(t *tables) [][]string {
-		type month struct{ sites, answered, shut int }
-		months := map[string]*month{}
-		for _, v := range t.verdicts {
+		return grouped("month,captures,without_answer,shut_out,of_answered,of_all", t.verdicts, func(v Verdict) (string, []float64) {
 			if v.Agent != "GPTBot" || v.Dialect != "rfc9309" {
-				continue
+				return "", nil
 			}
-			key := v.Fetched.Format("2006-01")
-			m := months[key]
-			if m == nil {
-				m = &month{}
-				months[key] = m
-			}
-			m.sites++
-			if answered(v) {
-				m.answered++
-				if v.Access == "none" {
-					m.shut++
-				}
-			}
-		}
-		rows := [][]string{{"month", "captures", "without_answer", "shut_out", "of_answered", "of_all"}}
-		for _, key := range slices.Sorted(maps.Keys(months)) {
-			m := months[key]
-			rows = append(rows, []string{key, strconv.Itoa(m.sites), strconv.Itoa(m.sites - m.answered), strconv.Itoa(m.shut), share(m.shut, m.answered), share(m.shut, m.sites)})
-		}
-		return rows
+			return v.Fetched.Format("2006-01"), []float64{1, is(!answered(v)), is(answered(v) && v.Access == "none")}
+		}, func(n []float64) []string { return append(counts(n), share(n[2], n[0]-n[1], 4), share(n[2], n[0], 4)) })
 	},
 	"named": func(t *tables) [][]string {
-		all := map[string]*[4]int{}
-		for _, v := range t.verdicts {
+		return grouped("agent,captures,named,blocks_nothing,without_answer", t.verdicts, func(v Verdict) (string, []float64) {
 			if v.Dialect != "rfc9309" {
-				continue
+				return "", nil
 			}
-			c := all[v.Agent]
-			if c == nil {
-				c = new([4]int)
-				all[v.Agent] = c
-			}
-			c[0]++
-			if named := v.Group != "" && v.Group != "*"; named {
-				c[1]++
-				if v.Access == "all" {
-					c[2]++
-				}
-			}
-			if !answered(v) {
-				c[3]++
-			}
-		}
-		rows := [][]string{{"agent", "captures", "named", "blocks_nothing", "without_answer"}}
-		for _, agent := range slices.Sorted(maps.Keys(all)) {
-			row := []string{agent}
-			for _, n := range all[agent] {
-				row = append(row, strconv.Itoa(n))
-			}
-			rows = append(rows, row)
-		}
-		return rows
+			named := v.Group != "" && v.Group != "*"
+			return v.Agent, []float64{1, is(named), is(named && v.Access == "all"), is(!answered(v))}
+		}, counts)
 	},
 	"pages": func(t *tables) [][]string {
-		counts := map[string]int{}
-		for _, j := range t.joined {
-			if j.Agent == "CCBot" {
-				counts[cmp.Or(j.Verdict, "no answer")]++
+		return grouped("verdict,urls", t.joined, func(j Joined) (string, []float64) {
+			if j.Agent != "CCBot" {
+				return "", nil
 			}
-		}
-		return counted("verdict,urls", counts)
+			return cmp.Or(j.Verdict, "no answer"), []float64{1}
+		}, counts)
 	},
 	"changed": func(t *tables) [][]string {
-		counts := map[string]int{}
-		for _, d := range t.changes {
-			if d.Dialect == "rfc9309" && (d.Agent == "GPTBot" || d.Agent == "Googlebot") {
-				counts[d.Agent+"|"+d.Change]++
+		return grouped("agent,change,sites", t.changes, func(d Diff) (string, []float64) {
+			if d.Dialect != "rfc9309" || d.Agent != "GPTBot" && d.Agent != "Googlebot" {
+				return "", nil
 			}
-		}
-		return counted("agent,change,sites", counts)
+			return d.Agent + "|" + d.Change, []float64{1}
+		}, counts)
 	},
 	"disagree": func(t *tables) [][]string {
-		type key struct {
-			input  string
-			offset int64
-			agent  string
-		}
-		rfc := map[key]Verdict{}
+		key := func(v Verdict) string { return fmt.Sprint(v.Input, v.Offset, v.Agent) }
+		rfc := map[string]Verdict{}
 		for _, v := range t.verdicts {
 			if v.Dialect == "rfc9309" {
-				rfc[key{v.Input, v.Offset, v.Agent}] = v
+				rfc[key(v)] = v
 			}
 		}
-		counts := map[string]int{}
-		for _, v := range t.verdicts {
-			if r := rfc[key{v.Input, v.Offset, v.Agent}]; v.Dialect == "google" && (v.Access != r.Access || v.Access == "unknown") {
-				counts[v.Agent+"|"+r.Access+"|"+v.Access]++
+		return grouped("agent,rfc9309,google,captures", t.verdicts, func(v Verdict) (string, []float64) {
+			r := rfc[key(v)]
+			if v.Dialect != "google" || v.Access == r.Access && v.Access != "unknown" {
+				return "", nil
 			}
-		}
-		return counted("agent,rfc9309,google,captures", counts)
+			return v.Agent + "|" + r.Access + "|" + v.Access, []float64{1}
+		}, counts)
 	},
 	"delay": func(t *tables) [][]string {
-		type country struct {
-			captures, without, delay int
-			sum                      float64
-		}
-		all := map[string]*country{}
-		for _, v := range t.verdicts {
+		return grouped("country,captures,without_answer,with_delay,mean", t.verdicts, func(v Verdict) (string, []float64) {
 			if v.Agent != "GPTBot" || v.Dialect != "rfc9309" {
-				continue
+				return "", nil
 			}
-			name := strings.Split(v.SURT, ",")[1]
-			c := all[name]
-			if c == nil {
-				c = &country{}
-				all[name] = c
-			}
-			c.captures++
-			if !answered(v) {
-				c.without++
-			}
+			sums := []float64{1, is(!answered(v)), is(v.CrawlDelay != nil), 0}
 			if v.CrawlDelay != nil {
-				c.delay++
-				c.sum += *v.CrawlDelay
+				sums[3] = *v.CrawlDelay
 			}
-		}
-		rows := [][]string{{"country", "captures", "without_answer", "with_delay", "mean"}}
-		for _, name := range slices.Sorted(maps.Keys(all)) {
-			c := all[name]
-			rows = append(rows, []string{name, strconv.Itoa(c.captures), strconv.Itoa(c.without), strconv.Itoa(c.delay), strconv.FormatFloat(c.sum/float64(c.delay), 'f', 1, 64)})
-		}
-		return rows
+			return strings.Split(v.SURT, ",")[1], sums
+		}, func(n []float64) []string { return append(counts(n[:3]), share(n[3], n[2], 1)) })
 	},
 }
 
