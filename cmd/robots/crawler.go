@@ -54,6 +54,18 @@ func (f *crawlerFlags) registerCategories(cmd *cobra.Command) {
 	complete(cmd, "crawlers", append([]string{anyAI}, purposeNames()...))
 }
 
+// parseAgents returns the crawlers of --agent, without their dialects.
+func (f *crawlerFlags) parseAgents() (list []Crawler, err error) {
+	for _, value := range f.agents {
+		tokens, err := ask.Tokens(value)
+		if err != nil {
+			return nil, fmt.Errorf("-a %w", err)
+		}
+		list = append(list, Crawler{Name: value, Tokens: tokens})
+	}
+	return list, nil
+}
+
 // crawlers returns the crawlers named by the flags, and the index of the one whose verdicts
 // decide the exit status: -1 if the worst verdict of all does.
 func (f *crawlerFlags) crawlers() (list []Crawler, decisive int, err error) {
@@ -66,14 +78,11 @@ func (f *crawlerFlags) crawlers() (list []Crawler, decisive int, err error) {
 			list = append(list, Crawler{Name: e.Name, Tokens: e.Tokens, listed: true})
 		}
 	}
-	for _, value := range f.agents {
-		tokens, err := ask.Tokens(value)
-		if err != nil {
-			return nil, 0, fmt.Errorf("-a %w", err)
-		}
-		list = append(list, Crawler{Name: value, Tokens: tokens})
+	named, err := f.parseAgents()
+	if err != nil {
+		return nil, 0, err
 	}
-	if len(list) == 0 {
+	if list = append(list, named...); len(list) == 0 {
 		list = []Crawler{{Name: anyCrawler, Tokens: []string{anyCrawler}}}
 	}
 	if f.dialect != allDialects {

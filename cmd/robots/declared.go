@@ -87,7 +87,7 @@ func (s *section) declaredLines() []*declaredLine {
 				lines = append(lines, line)
 			}
 			if !whole {
-				line.crawlers = append(line.crawlers, c.name)
+				line.crawlers = append(line.crawlers, c.Name)
 			}
 		}
 	}

@@ -26,10 +26,9 @@ const (
 type differ struct {
 	*command
 	ruleFlags
+	crawlerFlags
 	site       siteFlags
-	agents     []string
-	tokens     map[string][]string // of each of the agents
-	dialect    string
+	chosen     []Crawler // of --agent, without their dialects
 	dialects   []robots.Dialect
 	dialectsOf string // the file of --dialects
 	urls       string // the file of --urls
@@ -82,37 +81,34 @@ file that cannot be read or an unreachable site; 3 undecided within --budget. Wi
 	}
 	f := cmd.Flags()
 	f.StringArrayVarP(&d.agents, "agent", "a", nil, "`TOKEN[,TOKEN]` product tokens of a crawler, most specific first (repeat for more; default * and all crawlers named)")
-	f.StringVarP(&d.dialect, "dialect", "d", ask.AutoDialect, "`NAME` auto, "+dialectList()+", all")
-	complete(cmd, "dialect", append(dialectNames(), ask.AutoDialect, allDialects))
+	d.registerDialect(cmd, true)
 	f.StringVar(&d.dialectsOf, "dialects", "", "`FILE` robots.txt to compare as the dialects read it")
 	f.StringVar(&d.urls, "urls", "", "`FILE` list, sitemap or access log of URLs, to count those that change; - for standard input")
 	failOnFlag(cmd, &d.failOn, lint.Warning.String(), failBlocked, failAllowed)
 	budgetFlag(cmd, &d.budget)
-	f.Func("limit", "`N` maximum changes shown per crawler and direction, 0 for all (default 10 in text and markdown)", func(s string) error {
-		n, err := strconv.ParseUint(s, 10, 31)
-		if err != nil {
-			return fmt.Errorf("invalid --limit %q; write a number of changes, 0 for all", clip(s))
-		}
-		d.limit = int(n)
-		return nil
-	})
+	numberFlag(cmd, &d.limit, 0, "limit", "`N` maximum changes shown per crawler and direction, 0 for all (default 10 in text and markdown)", "a number of changes, 0 for all")
 	d.site.register(cmd)
 	registerFormat(cmd, &d.format, d.formats...)
 	d.colorFlag(cmd)
 	return cmd
 }
 
+// numberFlag declares a flag with a whole number, of which an error says what to write.
+func numberFlag(cmd *cobra.Command, n *int, least uint64, name, usage, write string) {
+	cmd.Flags().Func(name, usage, func(s string) error {
+		number, err := strconv.ParseUint(s, 10, 31)
+		if err != nil || number < least {
+			return fmt.Errorf("invalid --%s %q; write %s", name, clip(s), write)
+		}
+		*n = int(number)
+		return nil
+	})
+}
+
 // budgetFlag declares the limit of a proof.
 func budgetFlag(cmd *cobra.Command, budget *int) {
 	*budget = compare.DefaultSteps
-	cmd.Flags().Func("budget", "`N` maximum steps of a proof (default "+strconv.Itoa(compare.DefaultSteps)+")", func(s string) error {
-		n, err := strconv.ParseUint(s, 10, 31)
-		if err != nil || n == 0 {
-			return fmt.Errorf("invalid --budget %q; write a number of steps, 1 to 2147483647", clip(s))
-		}
-		*budget = int(n)
-		return nil
-	})
+	numberFlag(cmd, budget, 1, "budget", "`N` maximum steps of a proof (default "+strconv.Itoa(compare.DefaultSteps)+")", "a number of steps, 1 to 2147483647")
 }
 
 // helps suggests a larger budget.
@@ -142,7 +138,7 @@ func (s *section) between() bool { return s.old.Name != s.new.Name }
 
 // A crawler is what changes for one crawler.
 type crawler struct {
-	name     string
+	Crawler
 	dialects [2]robots.Dialect
 	rules    [2]*robots.Rules
 	shared   *comparison // by all crawlers with equal rules
@@ -191,8 +187,9 @@ func (d *differ) diff(ctx context.Context) (int, error) {
 	}
 	defer live.close()
 	d.name = names[len(names)-1]
-	for _, a := range d.agents {
-		d.warnCrawlers([]Crawler{{Name: a, Tokens: d.tokens[a], Dialect: d.dialects[0]}}, nil)
+	for _, c := range d.chosen {
+		c.Dialect = d.dialects[0]
+		d.warnCrawlers([]Crawler{c}, nil)
 	}
 	for _, s := range d.pairs() {
 		d.sections = append(d.sections, s)
@@ -247,15 +244,8 @@ func (d *differ) check() error {
 	if !d.given("limit") && (d.format == formatText || d.format == formatMarkdown || d.format == formatGitHub) {
 		d.limit = 10
 	}
-	d.tokens = map[string][]string{}
-	for _, a := range d.agents {
-		tokens, err := ask.Tokens(a)
-		if err != nil {
-			return fmt.Errorf("-a %w", err)
-		}
-		d.tokens[a] = tokens
-	}
-	return nil
+	d.chosen, err = d.parseAgents()
+	return err
 }
 
 // autoDialects are the dialects that the directory has for crawlers.
@@ -288,13 +278,13 @@ func (d *differ) compare(ctx context.Context, s *section, pair [2]source) {
 	rulesOf := func(side int) func(robots.Dialect) *robots.Rules {
 		return func(dialect robots.Dialect) *robots.Rules { return d.rules(pair[side], dialect, d.std.now(), nil) }
 	}
-	s.crawlers = d.crawlers(s, func(side int, dialect robots.Dialect) []string {
+	s.crawlers = d.compared(s, func(side int, dialect robots.Dialect) []string {
 		return rulesOf(side)(dialect).File().Crawlers(dialect)
 	})
 	for side := range pair {
 		var all robots.Crawlers // those in the same groups share their rules
 		for _, c := range s.crawlers {
-			all.Add(c.dialects[side], d.tokensOf(c.name)...)
+			all.Add(c.dialects[side], c.Tokens...)
 		}
 		for i, r := range all.RulesBy(rulesOf(side)) {
 			s.crawlers[i].rules[side] = r
@@ -317,7 +307,7 @@ func (d *differ) compare(ctx context.Context, s *section, pair [2]source) {
 			}
 			c.declared = declared(c.rules[0], c.rules[1])
 		}
-		c.shared.important = c.shared.important || isImportant(c.name) || slices.Contains(d.agents, c.name)
+		c.shared.important = c.shared.important || len(d.chosen) > 0 || isImportant(c.Name)
 		if s.between() {
 			c.notes = robotsNote(c.rules)
 		} else {
@@ -326,27 +316,19 @@ func (d *differ) compare(ctx context.Context, s *section, pair [2]source) {
 	}
 }
 
-// tokensOf returns the product tokens of a crawler, given with -a or named in a file.
-func (d *differ) tokensOf(name string) []string {
-	if tokens := d.tokens[name]; tokens != nil {
-		return tokens
-	}
-	return []string{name}
-}
-
-// crawlers returns the crawlers of --agent, else * and every crawler that either file names,
+// compared returns the crawlers of --agent, else * and every crawler that either file names,
 // sorted.
-func (d *differ) crawlers(s *section, namedIn func(side int, dialect robots.Dialect) []string) (list []*crawler) {
-	dialectsFor := func(name string) [2]robots.Dialect {
+func (d *differ) compared(s *section, namesIn func(side int, dialect robots.Dialect) []string) (list []*crawler) {
+	inDialects := func(c Crawler) *crawler {
 		if !s.auto {
-			return [2]robots.Dialect{s.old, s.new}
+			return &crawler{Crawler: c, dialects: [2]robots.Dialect{s.old, s.new}}
 		}
-		own, _ := ask.DialectFor(ask.AutoDialect, d.tokensOf(name)...) // never an error
-		return [2]robots.Dialect{own, own}
+		own, _ := ask.DialectFor(ask.AutoDialect, c.Tokens...) // never an error
+		return &crawler{Crawler: c, dialects: [2]robots.Dialect{own, own}}
 	}
-	for _, a := range d.agents {
-		if !slices.ContainsFunc(list, func(c *crawler) bool { return c.name == a }) {
-			list = append(list, &crawler{name: a, dialects: dialectsFor(a)})
+	for i, c := range d.chosen {
+		if !slices.ContainsFunc(d.chosen[:i], func(o Crawler) bool { return o.Name == c.Name }) {
+			list = append(list, inDialects(c))
 		}
 	}
 	if len(list) > 0 {
@@ -360,15 +342,15 @@ func (d *differ) crawlers(s *section, namedIn func(side int, dialect robots.Dial
 		}
 	}
 	for _, p := range pairs {
-		for _, name := range append(namedIn(0, p[0]), namedIn(1, p[1])...) {
-			if own := dialectsFor(name); own[1].Name == p[1].Name {
-				list = append(list, &crawler{name: name, dialects: own})
+		for _, name := range append(namesIn(0, p[0]), namesIn(1, p[1])...) {
+			if c := inDialects(Crawler{Name: name, Tokens: []string{name}}); c.dialects[1].Name == p[1].Name {
+				list = append(list, c)
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b *crawler) int { return strings.Compare(a.name, b.name) })
-	list = slices.CompactFunc(list, func(a, b *crawler) bool { return a.name == b.name })
-	return append([]*crawler{{name: anyCrawler, dialects: dialectsFor(anyCrawler)}}, list...)
+	slices.SortFunc(list, func(a, b *crawler) int { return strings.Compare(a.Name, b.Name) })
+	list = slices.CompactFunc(list, func(a, b *crawler) bool { return a.Name == b.Name })
+	return append([]*crawler{inDialects(Crawler{Name: anyCrawler, Tokens: []string{anyCrawler}})}, list...)
 }
 
 // textOf is the same for rules that decide alike: the dialect and the lines of the rules.
@@ -530,7 +512,7 @@ func (s *section) groups() []*group {
 			made[k] = g
 			list = append(list, g)
 		}
-		g.names = append(g.names, c.name)
+		g.names = append(g.names, c.Name)
 		if name := c.dialects[1].Name; !slices.Contains(g.dialects, name) {
 			g.dialects = append(g.dialects, name)
 		}

@@ -177,7 +177,7 @@ func (d *differ) writeJSON() error {
 				return list
 			}
 			j := jsonDiff{
-				Schema: 1, Agent: c.name, Dialect: c.dialects[1].Name, Result: c.shared.Result.String(),
+				Schema: 1, Agent: c.Name, Dialect: c.dialects[1].Name, Result: c.shared.Result.String(),
 				NewlyBlocked: changes(c.shared.NewlyBlocked), NewlyAllowed: changes(c.shared.NewlyAllowed),
 				Complete: c.shared.complete(), Declared: append([]declaredChange{}, c.declared...),
 				Steps: c.shared.NewlyBlocked.Steps + c.shared.NewlyAllowed.Steps, Notes: append([]string{}, c.notes...),
