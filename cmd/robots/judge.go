@@ -52,15 +52,15 @@ func (t *urlTarget) pathFor(d robots.Dialect) robots.Path {
 func (j *judge) parse(url string) (t urlTarget, origin robots.Origin, err error) {
 	t.url = url
 	for i := range j.crawlers {
-		escapes := j.crawlers[i].Dialect.Escapes
-		if i > 0 && escapes == j.crawlers[i-1].Dialect.Escapes {
+		d := &j.crawlers[i].Dialect
+		if i > 0 && d.Escapes == j.crawlers[i-1].Dialect.Escapes {
 			continue
 		}
 		var path robots.Path
-		if origin, path, err = ask.URLIn(escapes, url, j.fetches); err != nil {
+		if origin, path, err = split(*d, url, j.fetches); err != nil {
 			return t, origin, err
 		}
-		if escapes != robots.EscapesRaw {
+		if d.Escapes != robots.EscapesRaw {
 			t.path = path
 		}
 	}

@@ -66,12 +66,7 @@ func Time(s string) (time.Time, error) {
 // (C-17). If robots.txt is fetched, the URL must be absolute in every dialect, and its site is
 // returned.
 func URL(d robots.Dialect, url string, fetched bool) (site robots.Origin, path robots.Path, err error) {
-	return URLIn(d.Escapes, url, fetched)
-}
-
-// URLIn is URL with the field of the dialect that matters.
-func URLIn(escapes robots.Escapes, url string, fetched bool) (site robots.Origin, path robots.Path, err error) {
-	raw := escapes == robots.EscapesRaw
+	raw := d.Escapes == robots.EscapesRaw
 	switch {
 	case fetched && strings.HasPrefix(url, "/"):
 		return site, path, fmt.Errorf("URL %s names no site to fetch robots.txt from: write https://example.com/page, or give the file too (-f FILE, or robots in JSON)", strconv.Quote(Clip(url)))
@@ -90,61 +85,55 @@ func URLIn(escapes robots.Escapes, url string, fetched bool) (site robots.Origin
 }
 
 // Tokens returns the product tokens of one crawler from a list with commas, most specific
-// first. A comma within parentheses, as in the User-Agent headers of browsers, does not
-// separate.
+// first.
 func Tokens(value string) ([]string, error) {
-	var tokens []string
-	for from, depth, i := 0, 0, 0; i <= len(value); i++ {
-		if i == len(value) || value[i] == ',' && depth == 0 {
-			token := value[from:i]
-			if from > 0 || i < len(value) {
-				if token = strings.TrimSpace(token); token == "" {
-					return nil, fmt.Errorf("%q: empty product token", Clip(value))
-				}
-			}
-			tokens = append(tokens, token)
-			from = i + 1
-			continue
-		}
-		switch value[i] {
-		case '(':
-			depth++
-		case ')':
-			depth = max(depth-1, 0)
+	parts := atCommas(value)
+	if len(parts) == 1 {
+		return parts, nil
+	}
+	for i, token := range parts {
+		if parts[i] = strings.TrimSpace(token); parts[i] == "" {
+			return nil, fmt.Errorf("%q: empty product token", Clip(value))
 		}
 	}
-	return tokens, nil
+	return parts, nil
 }
 
-// Listed returns the first names of a value that is a list with commas, else nil. A comma
-// within parentheses does not count, as in the headers of browsers: "(KHTML, like Gecko)".
+// Listed returns the first names of a value that is a list with commas, else nil.
 func Listed(value string) []string {
-	if strings.IndexByte(value, ',') < 0 {
+	parts := atCommas(value)
+	if len(parts) == 1 {
 		return nil
 	}
 	var names []string
-	list := false
-	for from, depth, i := 0, 0, 0; i <= len(value); i++ {
-		if i == len(value) || value[i] == ',' && depth == 0 {
-			list = list || i < len(value)
-			if name := strings.TrimSpace(value[from:i]); name != "" && len(names) < 3 {
-				names = append(names, Clip(name))
-			}
-			from = i + 1
-			continue
+	for _, name := range parts {
+		if name = strings.TrimSpace(name); name != "" && len(names) < 3 {
+			names = append(names, Clip(name))
 		}
+	}
+	if len(names) < 2 {
+		return []string{"Googlebot", "Bingbot"}
+	}
+	return names
+}
+
+// atCommas splits a value at its commas, except those within parentheses, as in the User-Agent
+// headers of browsers: "(KHTML, like Gecko)".
+func atCommas(value string) []string {
+	depth, from := 0, 0
+	var parts []string
+	for i := range len(value) {
 		switch value[i] {
 		case '(':
 			depth++
 		case ')':
 			depth = max(depth-1, 0)
+		case ',':
+			if depth == 0 {
+				parts = append(parts, value[from:i])
+				from = i + 1
+			}
 		}
 	}
-	switch {
-	case !list:
-		return nil
-	case len(names) < 2:
-		return []string{"Googlebot", "Bingbot"}
-	}
-	return names
+	return append(parts, value[from:])
 }

@@ -24,15 +24,11 @@ func NewRule(r robots.Rule) *Rule {
 	if r.IsZero() {
 		return nil
 	}
-	return &Rule{Line: r.Line(), Directive: r.Directive(), Pattern: r.Path(), PatternB64: noText(r.Path())}
-}
-
-// noText returns text that is not UTF-8 in base64, otherwise "".
-func noText(s string) string {
-	if utf8.ValidString(s) {
-		return ""
+	rule := &Rule{Line: r.Line(), Directive: r.Directive(), Pattern: r.Path()}
+	if !utf8.ValidString(rule.Pattern) {
+		rule.PatternB64 = base64.StdEncoding.EncodeToString([]byte(rule.Pattern))
 	}
-	return base64.StdEncoding.EncodeToString([]byte(s))
+	return rule
 }
 
 // A Step is a step of a derivation.
@@ -43,14 +39,11 @@ type Step struct {
 
 // A RuleMatch is a rule that matches.
 type RuleMatch struct {
-	Line       int    `json:"line"`
-	Directive  string `json:"directive"`
-	Pattern    string `json:"pattern"`
-	PatternB64 string `json:"pattern_b64,omitempty"`
-	Bytes      int    `json:"bytes"`
-	Won        bool   `json:"won"`
-	Clause     string `json:"clause"`
-	Why        string `json:"why"`
+	Rule
+	Bytes  int    `json:"bytes"`
+	Won    bool   `json:"won"`
+	Clause string `json:"clause"`
+	Why    string `json:"why"`
 }
 
 // A Note is about a line.
@@ -76,10 +69,7 @@ func NewDerivation(e *robots.Explanation) Derivation {
 		d.Steps = append(d.Steps, Step{Clause: s.Clause, Text: s.Text})
 	}
 	for _, m := range e.Matches {
-		d.Matches = append(d.Matches, RuleMatch{
-			Line: m.Line, Directive: m.Rule.Directive(), Pattern: m.Rule.Path(), PatternB64: noText(m.Rule.Path()),
-			Bytes: m.Rule.Weight(), Won: m.Rule == e.Verdict.Rule, Clause: m.Clause, Why: m.Text,
-		})
+		d.Matches = append(d.Matches, RuleMatch{Rule: *NewRule(m.Rule), Bytes: m.Rule.Weight(), Won: m.Rule == e.Verdict.Rule, Clause: m.Clause, Why: m.Text})
 	}
 	return d
 }
