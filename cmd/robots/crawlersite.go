@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/access"
+	"github.com/robotskit/robots/cmd/internal/shapes"
 	"github.com/robotskit/robots/crawlers"
 )
 
@@ -83,9 +83,7 @@ func (c *crawlersCommand) print(all []row, state string) error {
 	case formatJSON:
 		lines := make([]jsonCrawler, len(all))
 		for i, r := range all {
-			if err := lines[i].set(r, c.given("path")); err != nil {
-				return err
-			}
+			lines[i] = newJSONCrawler(r, c.given("path"))
 		}
 		return encodeAll(c.std.out, lines)
 	case formatCSV:
@@ -126,10 +124,10 @@ type jsonCrawler struct {
 }
 
 type jsonStanding struct {
-	Access  access.Access   `json:"access"`
-	Verdict *string         `json:"verdict"` // of the path, null without one
-	Rule    json.RawMessage `json:"rule"`
-	Group   json.RawMessage `json:"group"`
+	Access  access.Access `json:"access"`
+	Verdict *string       `json:"verdict"` // of the path, null without one
+	Rule    *shapes.Rule  `json:"rule"`
+	Group   *jsonGroup    `json:"group"`
 }
 
 type jsonDetails struct {
@@ -144,27 +142,21 @@ type jsonDetails struct {
 	Note        *string         `json:"note"`
 }
 
-// set sets the line for a crawler, with the verdict if it is that of a path.
-func (j *jsonCrawler) set(r row, path bool) error {
+func newJSONCrawler(r row, path bool) jsonCrawler {
 	e := r.Crawler
-	*j = jsonCrawler{Schema: 1, Name: e.Name, Tokens: e.Tokens, Operator: e.Operator, Purpose: e.Purpose, Dialect: e.Dialect, Obeys: e.Obeys, Sources: e.Sources}
+	j := jsonCrawler{Schema: 1, Name: e.Name, Tokens: e.Tokens, Operator: e.Operator, Purpose: e.Purpose, Dialect: e.Dialect, Obeys: e.Obeys, Sources: e.Sources}
 	if r.Standing == nil {
 		j.jsonDetails = &jsonDetails{
 			e.Status, append([]string{}, e.Spellings...), e.CrawlDelay, e.RequestRate, e.ReverseDNS, e.Addresses,
 			notEmpty(e.Rival), notEmpty(e.GoogleReads), notEmpty(e.Note),
 		}
-		return nil
+		return j
 	}
-	j.jsonStanding = &jsonStanding{}
-	text, err := r.Verdict.MarshalJSON()
-	if err == nil {
-		err = json.Unmarshal(text, j.jsonStanding) // its rule and group
-	}
-	j.Access, j.Verdict = r.Access, nil
+	j.jsonStanding = &jsonStanding{Access: r.Access, Rule: shapes.NewRule(r.Verdict.Rule), Group: newJSONGroup(r.Verdict.Group)}
 	if path {
 		j.Verdict = notEmpty(r.Verdict.Word())
 	}
-	return err
+	return j
 }
 
 // cells are the rows in CSV, with a head.

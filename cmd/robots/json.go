@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/fetch"
 )
 
@@ -17,6 +18,20 @@ type jsonState struct {
 
 func newJSONState(r *fetch.Record, note string) *jsonState {
 	return &jsonState{r.Origin.RobotsURL(), r.Outcome.String(), note}
+}
+
+// jsonGroup is the group of a crawler.
+type jsonGroup struct {
+	Token string `json:"token"`
+	Lines []int  `json:"lines"`
+}
+
+// newJSONGroup returns nil, in JSON null, for no group.
+func newJSONGroup(g robots.Group) *jsonGroup {
+	if g.IsZero() {
+		return nil
+	}
+	return &jsonGroup{g.Token(), g.Lines()}
 }
 
 // encode writes a value as one line of JSON.

@@ -170,21 +170,15 @@ type jsonView struct {
 	NextTry *string `json:"next_try,omitempty"`
 }
 
-type jsonGroup struct {
-	Token string `json:"token"`
-	Lines []int  `json:"lines"`
-}
-
 // write writes the parts, and reports whether the rules of the site are known.
 func (v *view) write(ctx context.Context) (known bool, err error) {
 	known = isKnown(v.rules)
-	j := jsonView{Schema: 1, Agent: v.rules.Tokens(), Dialect: v.rules.Dialect().Name}
+	j := jsonView{Schema: 1, Agent: v.rules.Tokens(), Dialect: v.rules.Dialect().Name, Group: newJSONGroup(v.rules.Group())}
 	if len(j.Agent) == 0 { // rules shared by crawlers
 		j.Agent = v.crawler.Tokens
 	}
 	group := "no group applies"
 	if g := v.rules.Group(); !g.IsZero() {
-		j.Group = &jsonGroup{g.Token(), g.Lines()}
 		group = "group " + g.Token() + ", " + lineList(g.Lines())
 	}
 	if v.from.File != nil {
