@@ -95,7 +95,7 @@ func (b *batchRun) open(ctx context.Context) error {
 		return fmt.Errorf("unexpected argument %q: --batch reads standard input, as in robots check --batch < FILE", clip(b.args[0]))
 	case len(b.categories) > 0 || len(b.agents) > 1:
 		return errors.New("--batch checks for one crawler per line: give one -a, and no --crawlers")
-	case b.dialect == allDialects:
+	case b.dialect == ask.AllDialects:
 		return errors.New("--batch answers in one dialect per line, not in all")
 	case b.file == "-":
 		return errors.New("--batch reads standard input, so -f cannot read it too")

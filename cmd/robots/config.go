@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/server"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -29,7 +30,7 @@ func (s *serveFlags) register(cmd *cobra.Command) {
 	cmd.Flags().AddFlagSet(s.set)
 	cmd.Flags().StringVar(&s.file, "config", "", "`FILE` settings in YAML, named as the flags (env ROBOTS_CONFIG)")
 	cmd.Flags().BoolVar(&s.print, "print-config", false, "print the settings with their origins as such a file, and exit")
-	complete(cmd, "dialect", dialectNames())
+	complete(cmd, "dialect", ask.DialectNames())
 }
 
 // load reads the settings, and returns the origin of each by its name.

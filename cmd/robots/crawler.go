@@ -41,9 +41,9 @@ func (f *crawlerFlags) registerAgent(cmd *cobra.Command) {
 }
 
 func (f *crawlerFlags) registerDialect(cmd *cobra.Command, all bool) {
-	names := append([]string{ask.AutoDialect}, dialectNames()...)
+	names := append([]string{ask.AutoDialect}, ask.DialectNames()...)
 	if all {
-		names = append(names, allDialects)
+		names = append(names, ask.AllDialects)
 	}
 	cmd.Flags().StringVarP(&f.dialect, "dialect", "d", ask.AutoDialect, "`NAME` "+strings.Join(names, ", "))
 	complete(cmd, "dialect", names)
@@ -85,7 +85,7 @@ func (f *crawlerFlags) crawlers() (list []Crawler, decisive int, err error) {
 	if list = append(list, named...); len(list) == 0 {
 		list = []Crawler{{Name: anyCrawler, Tokens: []string{anyCrawler}}}
 	}
-	if f.dialect != allDialects {
+	if f.dialect != ask.AllDialects {
 		for i := range list {
 			if list[i].Dialect, err = ask.DialectFor(f.dialect, list[i].Tokens...); err != nil {
 				return nil, 0, err

@@ -214,7 +214,7 @@ func choose(purposes []string, operator string, all bool) (list []crawlers.Crawl
 		return list, omitted, nil
 	}
 	hint := ""
-	if near := nearest(operator, operators); near != "" && near != strings.ToLower(operator) {
+	if near := ask.Nearest(operator, operators); near != "" && near != strings.ToLower(operator) {
 		hint = "; did you mean " + near + "?"
 	}
 	return nil, 0, fmt.Errorf("no crawler in use matches operator %q and these categories%s", clip(operator), hint)

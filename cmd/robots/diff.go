@@ -193,7 +193,7 @@ func (d *differ) diff(ctx context.Context) (int, error) {
 	}
 	for _, s := range d.pairs() {
 		d.sections = append(d.sections, s)
-		if d.compare(ctx, s, [2]source{sources[0], sources[len(sources)-1]}); ctx.Err() != nil {
+		if d.compare(ctx, s, [2]ask.Source{sources[0], sources[len(sources)-1]}); ctx.Err() != nil {
 			return exitBad, errInterrupted
 		}
 	}
@@ -217,7 +217,7 @@ func (d *differ) check() error {
 		return fmt.Errorf("unexpected argument %q: --dialects compares one file", clip(d.args[0]))
 	case d.given("dialects") && d.dialectsOf == "", d.given("urls") && d.urls == "":
 		return errors.New("empty file name")
-	case d.given("dialects") && d.dialect == allDialects:
+	case d.given("dialects") && d.dialect == ask.AllDialects:
 		return errors.New("--dialects compares one dialect with the others; name it with -d, or omit -d")
 	case d.urls == "-" && (slices.Contains(d.args, "-") || d.dialectsOf == "-"):
 		return errors.New("standard input can be read only once")
@@ -232,10 +232,10 @@ func (d *differ) check() error {
 		d.dialects = []robots.Dialect{robots.RFC9309}
 	case d.dialect == ask.AutoDialect:
 		d.dialects = autoDialects
-	case d.dialect == allDialects:
+	case d.dialect == ask.AllDialects:
 		d.dialects = robots.Dialects()
 	default:
-		one, err := dialectByName(d.dialect)
+		one, err := ask.Dialect(d.dialect)
 		if err != nil {
 			return err
 		}
@@ -274,7 +274,7 @@ func (d *differ) pairs() (list []*section) {
 
 // compare compares a pair of files for every crawler, until the context ends. Crawlers with
 // equal rules on both sides share a comparison, and those in the same groups what is declared.
-func (d *differ) compare(ctx context.Context, s *section, pair [2]source) {
+func (d *differ) compare(ctx context.Context, s *section, pair [2]ask.Source) {
 	rulesOf := func(side int) func(robots.Dialect) *robots.Rules {
 		return func(dialect robots.Dialect) *robots.Rules { return d.rules(pair[side], dialect, d.std.now(), nil) }
 	}

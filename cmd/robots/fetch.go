@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/help"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/internal/duration"
@@ -49,7 +50,7 @@ usage, or interrupted; 3 it is unreachable, or the address guard refused it.`,
 		if err != nil {
 			return exitBad, err
 		}
-		origin, _, err := split(robots.RFC9309, url, true)
+		origin, _, err := ask.URL(robots.RFC9309, url, true)
 		if err != nil {
 			return exitBad, err
 		}

@@ -34,7 +34,7 @@ func isURL(name string) bool { return strings.Contains(name, "://") }
 // siteOf returns the site whose robots.txt a URL names. The URL of a page is an error:
 // https://example.com/old/robots.txt is a different file than that of the site.
 func siteOf(name string) (robots.Origin, error) {
-	origin, path, err := split(robots.RFC9309, name, true)
+	origin, path, err := ask.URL(robots.RFC9309, name, true)
 	if err != nil {
 		return origin, err
 	}

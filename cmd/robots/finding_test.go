@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/compare"
 	"github.com/robotskit/robots/internal/campaign"
 )
@@ -212,7 +213,7 @@ func TestDiffSharesComparisons(t *testing.T) {
 	file := robots.Parse([]byte(old.String()))
 	changed := robots.Parse([]byte(strings.ReplaceAll(old.String(), "/a", "/aa")))
 	s := &section{old: robots.RFC9309, new: robots.RFC9309}
-	d.compare(t.Context(), s, [2]source{{File: file}, {File: changed}})
+	d.compare(t.Context(), s, [2]ask.Source{{File: file}, {File: changed}})
 	seen := map[*comparison]bool{}
 	for _, c := range s.crawlers {
 		if !seen[c.shared] {

@@ -25,20 +25,9 @@ const (
 )
 
 // Shorter names for package ask.
-const (
-	allDialects = ask.AllDialects
-	noLimit     = ask.NoLimit
-)
+const noLimit = ask.NoLimit
 
-var (
-	clip          = ask.Clip
-	nearest       = ask.Nearest
-	dialectByName = ask.Dialect
-	dialectNames  = ask.DialectNames
-	split         = ask.URL
-)
-
-type source = ask.Source
+var clip = ask.Clip
 
 func registerMaxBytes(cmd *cobra.Command, n *int) {
 	cmd.Flags().Func("max-bytes", "`BYTES` size limit of the file, instead of the dialect's", func(s string) error {
@@ -79,5 +68,3 @@ func checkFormat(format string, more ...string) error {
 	}
 	return nil
 }
-
-func dialectList() string { return strings.Join(dialectNames(), ", ") }

@@ -57,7 +57,7 @@ func (j *judge) parse(url string) (t urlTarget, origin robots.Origin, err error)
 			continue
 		}
 		var path robots.Path
-		if origin, path, err = split(*d, url, j.fetches); err != nil {
+		if origin, path, err = ask.URL(*d, url, j.fetches); err != nil {
 			return t, origin, err
 		}
 		if d.Escapes != robots.EscapesRaw {

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/help"
 	"github.com/robotskit/robots/cmd/internal/shapes"
 	"github.com/robotskit/robots/lint"
@@ -325,7 +326,7 @@ func advice(d *lint.Diagnostic) string {
 
 // dialectsText names dialects, or if they are most of all those that are missing.
 func dialectsText(names []string) string {
-	all := dialectNames()
+	all := ask.DialectNames()
 	if len(names) == len(all) {
 		return "all dialects"
 	}

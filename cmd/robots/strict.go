@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -71,7 +72,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		err = errors.New("unknown flag: " + dashed(clip(unknown.GetSpecifiedName())))
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if near := nearest(unknown.GetSpecifiedName(), names); near != "" {
+		if near := ask.Nearest(unknown.GetSpecifiedName(), names); near != "" {
 			return fmt.Errorf("%w, did you mean --%s?", err, near)
 		}
 		return fmt.Errorf("%w; %s --help lists them", err, cmd.CommandPath())
@@ -153,7 +154,7 @@ func knownVerbs(cmd *cobra.Command) string { return " (known: " + strings.Join(v
 // unknownCommand returns the error for an unknown subcommand.
 func unknownCommand(cmd *cobra.Command, name string) error {
 	hint := knownVerbs(cmd)
-	if near := nearest(name, verbs(cmd)); near != "" {
+	if near := ask.Nearest(name, verbs(cmd)); near != "" {
 		hint = ", did you mean " + near + "?"
 	}
 	return fmt.Errorf("unknown command %q%s", clip(name), hint)

@@ -27,7 +27,7 @@ type suite struct {
 	mistakes `yaml:"-"`
 	robots   string        // the file or site under test, unless Text is
 	site     robots.Origin // of URLs, zero if none is named
-	source   source
+	source   ask.Source
 }
 
 // A suiteTest has assertions for one crawler.
@@ -88,7 +88,7 @@ func parseSuite(title, folder string, body []byte) *suite {
 	for _, name := range s.Dialect {
 		switch name.value {
 		case ask.AutoDialect:
-		case allDialects:
+		case ask.AllDialects:
 			dialects = append(dialects, robots.Dialects()...)
 		default:
 			dialects = s.addDialect(dialects, name)
@@ -209,7 +209,7 @@ func (s *suite) check(a *assertion, dialects []robots.Dialect) error {
 // checkURL checks a URL, and that it belongs to the site under test.
 func (s *suite) checkURL(text string, dialects []robots.Dialect) error {
 	for _, d := range dialects {
-		if _, _, err := split(d, text, false); err != nil {
+		if _, _, err := ask.URL(d, text, false); err != nil {
 			return err
 		}
 	}

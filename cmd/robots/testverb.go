@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/shapes"
 	"github.com/robotskit/robots/compare"
 	"github.com/robotskit/robots/lint"
@@ -166,7 +167,7 @@ func (t *tester) openAll(ctx context.Context) error {
 			dialects = append(dialects, test.dialects...)
 		}
 		if s.Text != nil {
-			s.source = source{File: robots.Parse([]byte(*s.Text))}
+			s.source = ask.Source{File: robots.Parse([]byte(*s.Text))}
 		} else if len(s.Tests) > 0 {
 			names, named = append(names, s.robots), append(named, s)
 		}
@@ -228,7 +229,7 @@ func (o *outcome) judge(rules *robots.Rules, path robots.Path) {
 
 func (o *outcome) checkURL(rules *robots.Rules) {
 	a := o.assertion
-	_, path, _ := split(rules.Dialect(), a.URL, false) // valid: parseSuite has checked it
+	_, path, _ := ask.URL(rules.Dialect(), a.URL, false) // valid: parseSuite has checked it
 	v := rules.Match(path)
 	o.Want, o.Got, o.OK = word(a.allowed), word(v.Allowed), v.Allowed == a.allowed
 	if a.Line != nil {
@@ -254,7 +255,7 @@ func (o *outcome) checkEvery(rules *robots.Rules, budget int) error {
 		return err
 	case claim.Path != "":
 		o.Got, o.Witness = word(!allowed), &claim.Path
-		_, path, _ := split(rules.Dialect(), "https://example.com"+claim.Path, false)
+		_, path, _ := ask.URL(rules.Dialect(), "https://example.com"+claim.Path, false)
 		o.judge(rules, path)
 	case !claim.Complete:
 		o.Got, o.undecided = "undecided", true

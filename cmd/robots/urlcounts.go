@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+
+	"github.com/robotskit/robots/cmd/internal/ask"
 )
 
 // A urlCount is the number of URLs that change in one direction, with the first.
@@ -49,11 +51,11 @@ func (d *differ) countURLs() error {
 // countURL counts one URL, and reports whether it is one.
 func (d *differ) countURL(url string) bool {
 	for _, s := range d.sections {
-		_, before, err := split(s.old, url, false)
+		_, before, err := ask.URL(s.old, url, false)
 		if err != nil {
 			return false
 		}
-		_, after, _ := split(s.new, url, false) // the same but for the form
+		_, after, _ := ask.URL(s.new, url, false) // the same but for the form
 		if s.between() && after.String() == robotsTxt.String() {
 			continue
 		}

@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/crawlers"
 )
 
@@ -329,7 +330,7 @@ func (l *logReader) disallowedBy(crawler int, request []byte) int {
 		l.unread++
 		return 0
 	}
-	_, path, err := split(rules.Dialect(), url, false)
+	_, path, err := ask.URL(rules.Dialect(), url, false)
 	if err != nil {
 		l.unread++
 		return 0

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/robotskit/robots/fetch"
+
+	"github.com/robotskit/robots/cmd/internal/ask"
 )
 
 // programVersion is the version that Go recorded: v1.2.3 for a tag, a pseudo-version between
@@ -55,13 +57,13 @@ func version(std *streams, format string) error {
 			Go       string   `json:"go"`
 			Platform string   `json:"platform"`
 			Dialects []string `json:"dialects"`
-		}{1, programVersion(), notEmpty(commit), modified, runtime.Version(), platform, dialectNames()})
+		}{1, programVersion(), notEmpty(commit), modified, runtime.Version(), platform, ask.DialectNames()})
 	}
 	if commit == "" {
 		commit = "unknown"
 	} else if modified {
 		commit += ", modified"
 	}
-	fmt.Fprintf(std.out, "robots %s (commit %s)\n%s %s\ndialects: %s\n", programVersion(), commit, runtime.Version(), platform, dialectList())
+	fmt.Fprintf(std.out, "robots %s (commit %s)\n%s %s\ndialects: %s\n", programVersion(), commit, runtime.Version(), platform, strings.Join(ask.DialectNames(), ", "))
 	return nil
 }

@@ -196,7 +196,7 @@ func (r *siteReport) compare(before, after *robots.File, budget int) {
 	d := newDiffer(&streams{now: func() time.Time { return r.Observed }})
 	d.budget = budget
 	s, same := &section{auto: true}, true
-	d.compare(context.Background(), s, [2]source{{File: before}, {File: after}})
+	d.compare(context.Background(), s, [2]ask.Source{{File: before}, {File: after}})
 	for _, g := range s.groups() {
 		same = same && g.Same()
 		r.Undecided = r.Undecided || !g.Same() && !g.Differs()

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -62,7 +63,7 @@ func (m *mistakes) read(body []byte, v any, keys ...string) {
 
 // addDialect adds a dialect by its name.
 func (m *mistakes) addDialect(all []robots.Dialect, name yamlText) []robots.Dialect {
-	d, err := dialectByName(name.value)
+	d, err := ask.Dialect(name.value)
 	switch {
 	case err != nil:
 		m.wrong(name.line, "%w", err)
@@ -83,7 +84,7 @@ var (
 )
 
 func unknownKey(key string, known []string) string {
-	if near := nearest(key, known); near != "" {
+	if near := ask.Nearest(key, known); near != "" {
 		return fmt.Sprintf("unknown key %q (did you mean %s?)", clip(key), near)
 	}
 	return fmt.Sprintf("unknown key %q (known: %s)", clip(key), strings.Join(known, ", "))
