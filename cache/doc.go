@@ -50,8 +50,9 @@
 // Memory is limited by [Options.Memory]; the least recently used records are dropped. A
 // [Store] keeps more, and longer: package cache/bolt uses a file, and package cachetest tests
 // other implementations. Good responses are kept for 14 days ([Options.KeepOnce]), and for 90
-// days ([Options.Keep]) if they were requested again or the site fails. If the store fails,
-// files are fetched again, but Get does not fail.
+// days ([Options.Keep]) if they were requested again or the site fails. A fetched record is
+// returned when it is stored, or after 1.8 s if the store is slow. If the store fails, files
+// are fetched again, but Get does not fail.
 //
 // Several processes can share a [Locker], such as that of package cache/redis. One of them
 // fetches an origin while the others poll, after 50 ms and then less often, up to every 500
