@@ -119,19 +119,21 @@ func helps(budget int) string {
 // A section is the comparison of all crawlers in one dialect, or in two.
 type section struct {
 	old, new robots.Dialect
-	auto     bool      // of each crawler its own instead
-	title    string    // names the dialects
+	dialects []string  // their names; empty if each crawler is compared in its own instead
 	sides    [2]string // words for the old and the new file
 	crawlers []*crawler
 }
 
 func newSection(before, after robots.Dialect) *section {
-	s := &section{old: before, new: after, title: after.Name, sides: [2]string{"old", "new"}}
-	if s.between() {
-		s.title, s.sides = before.Name+" → "+after.Name, [2]string{before.Name, after.Name}
+	if before.Name == after.Name {
+		return &section{before, after, []string{after.Name}, [2]string{"old", "new"}, nil}
 	}
-	return s
+	names := [2]string{before.Name, after.Name}
+	return &section{before, after, names[:], names, nil}
 }
+
+// auto reports whether each crawler is compared in its own dialect.
+func (s *section) auto() bool { return len(s.dialects) == 0 }
 
 // between reports whether one file is compared in two dialects.
 func (s *section) between() bool { return s.old.Name != s.new.Name }
@@ -263,7 +265,7 @@ func (d *differ) pairs() (list []*section) {
 		}
 	case d.dialect == ask.AutoDialect:
 		list = []*section{newSection(robots.RFC9309, robots.RFC9309)}
-		list[0].auto = true
+		list[0].dialects = nil
 	default:
 		for _, one := range d.dialects {
 			list = append(list, newSection(one, one))
@@ -320,7 +322,7 @@ func (d *differ) compare(ctx context.Context, s *section, pair [2]ask.Source) {
 // sorted.
 func (d *differ) compared(s *section, namesIn func(side int, dialect robots.Dialect) []string) (list []*crawler) {
 	inDialects := func(c Crawler) *crawler {
-		if !s.auto {
+		if !s.auto() {
 			return &crawler{Crawler: c, dialects: [2]robots.Dialect{s.old, s.new}}
 		}
 		own, _ := ask.DialectFor(ask.AutoDialect, c.Tokens...) // never an error
@@ -335,7 +337,7 @@ func (d *differ) compared(s *section, namesIn func(side int, dialect robots.Dial
 		return list
 	}
 	pairs := [][2]robots.Dialect{{s.old, s.new}}
-	if s.auto {
+	if s.auto() {
 		pairs = nil
 		for _, one := range autoDialects {
 			pairs = append(pairs, [2]robots.Dialect{one, one})
@@ -508,12 +510,12 @@ func (s *section) groups() []*group {
 		}
 		g := made[k]
 		if g == nil {
-			g = &group{comparison: c.shared, notes: c.notes, sameRow: true}
+			g = &group{comparison: c.shared, notes: c.notes, dialects: append([]string{}, s.dialects...), sameRow: true}
 			made[k] = g
 			list = append(list, g)
 		}
 		g.names = append(g.names, c.Name)
-		if name := c.dialects[1].Name; !slices.Contains(g.dialects, name) {
+		if name := c.dialects[1].Name; s.auto() && !slices.Contains(g.dialects, name) {
 			g.dialects = append(g.dialects, name)
 		}
 		for i, r := range c.rules {

@@ -36,7 +36,7 @@ func (d *differ) writeText() {
 		if titles[text] == nil {
 			texts = append(texts, text)
 		}
-		titles[text] = append(titles[text], s.title)
+		titles[text] = append(titles[text], strings.Join(s.dialects, " → "))
 	}
 	for i, text := range texts {
 		if i > 0 {
@@ -97,7 +97,7 @@ func (d *differ) sectionText(w io.Writer, s *section) {
 // section has one.
 func (s *section) who(g *group) string {
 	text := nameList(g.names)
-	if s.auto && !slices.Equal(g.dialects, []string{robots.RFC9309.Name}) {
+	if s.auto() && !slices.Equal(g.dialects, []string{robots.RFC9309.Name}) {
 		text += " (" + strings.Join(g.dialects, ", ") + ")"
 	}
 	return text
@@ -210,8 +210,8 @@ func (d *differ) report() *report {
 		}
 		for _, line := range s.declaredLines() {
 			for _, text := range line.texts(d.limit) {
-				f := d.finding(s, &group{names: []string{line.title()}}, "declared", text, lint.Warning)
-				r.findings = append(r.findings, f)
+				g := &group{names: []string{line.title()}, dialects: append([]string{}, s.dialects...)}
+				r.findings = append(r.findings, d.finding(g, "declared", text, lint.Warning))
 			}
 		}
 	}
@@ -230,14 +230,14 @@ func (d *differ) report() *report {
 // addGroup adds the findings for crawlers with the same result.
 func (d *differ) addGroup(r *report, s *section, g *group) {
 	add := func(id, message string, severity lint.Severity) *Finding {
-		r.findings = append(r.findings, d.finding(s, g, id, message, severity))
+		r.findings = append(r.findings, d.finding(g, id, message, severity))
 		return &r.findings[len(r.findings)-1]
 	}
-	title := s.title
-	if s.auto {
-		title = strings.Join(g.dialects, ", ")
+	separator := " → "
+	if s.auto() {
+		separator = ", "
 	}
-	who := nameList(g.names) + " (" + title + ")"
+	who := nameList(g.names) + " (" + strings.Join(g.dialects, separator) + ")"
 	for _, way := range d.directions(s, g.comparison) {
 		changes, rest := d.shown(way.where.Changes)
 		for _, c := range changes {
@@ -267,16 +267,9 @@ func (d *differ) addGroup(r *report, s *section, g *group) {
 	}
 }
 
-func (d *differ) finding(s *section, g *group, id, message string, severity lint.Severity) Finding {
-	f := Finding{File: d.name, Level: severity.String(), Failed: d.selects(id, severity), ID: id, Case: nameList(g.names), Message: message}
-	switch {
-	case s.between():
-		f.Dialects = []string{s.old.Name, s.new.Name}
-	case s.auto:
-		f.Dialects = append([]string{}, g.dialects...)
-	default:
-		f.Dialects = []string{s.new.Name}
+func (d *differ) finding(g *group, id, message string, severity lint.Severity) Finding {
+	return Finding{
+		File: d.name, Level: severity.String(), Failed: d.selects(id, severity), ID: id, Case: nameList(g.names), Message: message,
+		Dialects: g.dialects, Class: strings.Join(g.dialects, " "),
 	}
-	f.Class = strings.Join(f.Dialects, " ")
-	return f
 }

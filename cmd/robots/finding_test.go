@@ -212,7 +212,7 @@ func TestDiffSharesComparisons(t *testing.T) {
 	d.budget = compare.DefaultSteps
 	file := robots.Parse([]byte(old.String()))
 	changed := robots.Parse([]byte(strings.ReplaceAll(old.String(), "/a", "/aa")))
-	s := &section{old: robots.RFC9309, new: robots.RFC9309}
+	s := newSection(robots.RFC9309, robots.RFC9309)
 	d.compare(t.Context(), s, [2]ask.Source{{File: file}, {File: changed}})
 	seen := map[*comparison]bool{}
 	for _, c := range s.crawlers {

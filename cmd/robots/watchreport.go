@@ -195,7 +195,7 @@ func (r *siteReport) expect(expected *robots.File, record *fetch.Record, budget 
 func (r *siteReport) compare(before, after *robots.File, budget int) {
 	d := newDiffer(&streams{now: func() time.Time { return r.Observed }})
 	d.budget = budget
-	s, same := &section{auto: true}, true
+	s, same := &section{}, true
 	d.compare(context.Background(), s, [2]ask.Source{{File: before}, {File: after}})
 	for _, g := range s.groups() {
 		same = same && g.Same()
