@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
@@ -75,7 +76,7 @@ the defaults; the default dialect is rfc9309.
 // writeLine writes the verdict on a URL for one crawler.
 func (j *judge) writeLine(t *urlTarget) error {
 	v := j.verdicts[0]
-	fmt.Fprintf(j.std.out, "%s  %s  %s%s\n", j.palette.verdict(v), fill(robots.Printable(t.url), j.width), reasonOf(v), inGroupAndDialect(j.palette, v))
+	fmt.Fprintf(j.std.out, "%s  %s  %s\n", j.palette.verdict(v), fill(robots.Printable(t.url), j.width), because(j.palette, v, true))
 	j.writeState(stateIndent, (*robots.State).Text)
 	return nil
 }
@@ -123,7 +124,7 @@ func (j *judge) tableWriter() func(*urlTarget) error {
 		fmt.Fprintln(j.std.out, j.palette.paint(bold, robots.Printable(t.url)))
 		var rows [][]string
 		for i, v := range j.verdicts {
-			why := because(j.palette, v)
+			why := because(j.palette, v, false)
 			if j.decisive >= 0 {
 				if s := v.State; s != nil && s.Note != "" {
 					why += "  " + j.palette.paint(faint, "("+robots.Printable(s.Note)+")")
@@ -143,8 +144,26 @@ func (j *judge) tableWriter() func(*urlTarget) error {
 	}
 }
 
-// because returns in one line why a verdict is what it is, without the dialect.
-func because(colors palette, v robots.Verdict) string { return reasonOf(v) + inGroup(colors, v) }
+// because returns in one line why a verdict is what it is: the reason, the group and, if asked
+// for, a dialect other than RFC 9309.
+func because(colors palette, v robots.Verdict, dialect bool) string {
+	return reasonOf(v) + inGroup(colors, v, dialect)
+}
+
+// inGroup names the group of a verdict and, if asked for, a dialect other than RFC 9309.
+func inGroup(colors palette, v robots.Verdict, dialect bool) string {
+	var parts []string
+	if dialect && v.Dialect != robots.RFC9309.Name && v.Dialect != "" {
+		parts = append(parts, v.Dialect)
+	}
+	if !v.Group.IsZero() {
+		parts = append(parts, "group "+cmp.Or(v.Group.Token(), `""`), lineList(v.Group.Lines()))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "  " + colors.paint(faint, "("+strings.Join(parts, ", ")+")")
+}
 
 // reasonOf returns the rule with its line, or the reason without a rule.
 func reasonOf(v robots.Verdict) string {
@@ -161,27 +180,4 @@ func reasonOf(v robots.Verdict) string {
 		return v.Dialect + " defines no verdict; by length disallow, " + reason
 	}
 	return reason
-}
-
-// inGroup names the group of a verdict, and nothing if there is none.
-func inGroup(colors palette, v robots.Verdict) string {
-	if v.Group.IsZero() {
-		return ""
-	}
-	return "  " + colors.paint(faint, "("+groupText(v)+")")
-}
-
-func groupText(v robots.Verdict) string {
-	return "group " + cmp.Or(v.Group.Token(), `""`) + ", " + lineList(v.Group.Lines())
-}
-
-// inGroupAndDialect is inGroup with the dialect if it is not RFC 9309.
-func inGroupAndDialect(colors palette, v robots.Verdict) string {
-	switch {
-	case v.Dialect == robots.RFC9309.Name || v.Dialect == "":
-		return inGroup(colors, v)
-	case v.Group.IsZero():
-		return "  " + colors.paint(faint, "("+v.Dialect+")")
-	}
-	return "  " + colors.paint(faint, "("+v.Dialect+", "+groupText(v)+")")
 }

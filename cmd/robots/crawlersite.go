@@ -228,7 +228,7 @@ func (c *crawlersCommand) why(r row) string {
 	if r.Others > 0 {
 		text += fmt.Sprintf(", and %d more", r.Others)
 	}
-	text += inGroup(c.palette, r.Verdict)
+	text += inGroup(c.palette, r.Verdict, false)
 	remarks := remark(r.Crawler, false)
 	if r.Rival != "" && strings.EqualFold(r.Verdict.Group.Token(), r.Rival) {
 		remarks = strings.TrimSuffix("the group of another operator; "+remarks, "; ")

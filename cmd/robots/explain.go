@@ -57,10 +57,10 @@ func (j *judge) explanationWriter() func(*urlTarget) error {
 			}
 			first = false
 			fmt.Fprintf(w, "%s  %s\n", j.palette.verdict(e.Verdict), j.palette.paint(bold, robots.Printable(t.url)))
-			reason := reasonOf(e.Verdict) + inGroupAndDialect(j.palette, e.Verdict)
+			reason := because(j.palette, e.Verdict, true)
 			switch {
 			case j.decisive >= 0:
-				reason = e.Verdict.Dialect + ": " + because(j.palette, e.Verdict)
+				reason = e.Verdict.Dialect + ": " + because(j.palette, e.Verdict, false)
 			case len(j.rules) > 1:
 				reason = robots.Printable(j.crawlers[i].Name) + ": " + reason
 			}

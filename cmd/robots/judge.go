@@ -30,6 +30,11 @@ type judge struct {
 	verdicts []robots.Verdict
 	width    int // of the column of URLs
 	together *robots.Crawlers
+
+	read, judged int                    // URLs, without lines that have none
+	counts       [exitUndecided + 1]int // of URLs by status
+	all          bool                   // no URL follows
+	failed       error                  // why not all are judged
 }
 
 // A urlTarget is a URL to judge.
@@ -81,30 +86,30 @@ func (j *judge) each(ctx context.Context, u *urlReader, show func(*urlTarget) er
 	}
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	r, lists := judging{judge: j, show: show}, u.isList()
+	lists := u.isList()
 	chunks := make(chan []urlTarget, maxAhead)
 	var failed error
 	go func() {
 		defer close(chunks)
-		failed = j.read(ctx, u, chunks)
+		failed = j.readURLs(ctx, u, chunks)
 	}()
 	for more := true; more; {
 		c, ok, err := receive(ctx, chunks, j.std.out.Flush)
 		if !ok && err == nil && ctx.Err() == nil {
-			r.all, r.failed = true, cmp.Or(r.failed, failed)
+			j.all, j.failed = true, cmp.Or(j.failed, failed)
 		}
-		more = ok && r.chunk(ctx, c)
+		more = ok && j.chunk(ctx, c, show)
 	}
-	status, err := r.end(ctx)
-	if lists && r.all && err == nil {
-		r.summary()
+	status, err := j.end(ctx)
+	if lists && j.all && err == nil {
+		j.summary()
 	}
 	return status, err
 }
 
-// read reads URLs in chunks, each as large as it can be without waiting for input, and begins to
+// readURLs reads URLs in chunks, each as large as it can be without waiting for input, and begins to
 // fetch from their sites.
-func (j *judge) read(ctx context.Context, u *urlReader, chunks chan<- []urlTarget) error {
+func (j *judge) readURLs(ctx context.Context, u *urlReader, chunks chan<- []urlTarget) error {
 	var chunk []urlTarget
 	sites := map[robots.Origin]*site{}
 	send := func(failed error) error {
@@ -141,60 +146,50 @@ func (j *judge) read(ctx context.Context, u *urlReader, chunks chan<- []urlTarge
 	return send(nil)
 }
 
-// A judging is the state of one run over URLs.
-type judging struct {
-	*judge
-	show         func(*urlTarget) error
-	read, judged int                    // URLs, without lines that have none
-	counts       [exitUndecided + 1]int // of URLs by status
-	all          bool                   // no URL follows
-	failed       error                  // why not all are judged
-}
-
 // chunk judges some URLs, and reports whether more are wanted.
-func (r *judging) chunk(ctx context.Context, targets []urlTarget) bool {
+func (j *judge) chunk(ctx context.Context, targets []urlTarget, show func(*urlTarget) error) bool {
 	for i := range targets {
 		if t := &targets[i]; t.err == nil {
-			r.read++
-			r.width = max(r.width, min(columns(t.url), maxURLColumn))
+			j.read++
+			j.width = max(j.width, min(columns(t.url), maxURLColumn))
 		}
 	}
 	for i := range targets {
 		t := &targets[i]
 		if t.err != nil {
-			complain(r.std, r.name, t.err)
-			r.counts[exitBad]++
+			complain(j.std, j.name, t.err)
+			j.counts[exitBad]++
 			continue
 		}
-		if err := r.await(ctx, t); err != nil {
-			r.failed = err
+		if err := j.await(ctx, t); err != nil {
+			j.failed = err
 			continue
 		}
-		status := r.judgeOne(t)
-		if err := r.show(t); err != nil {
-			r.failed = err
+		status := j.judgeOne(t)
+		if err := show(t); err != nil {
+			j.failed = err
 			return false
 		}
-		r.judged++
-		r.counts[status]++
-		if r.std.terminal {
-			_ = r.std.out.Flush() // the last flush reports its error
+		j.judged++
+		j.counts[status]++
+		if j.std.terminal {
+			_ = j.std.out.Flush() // the last flush reports its error
 		}
 	}
-	_, err := r.std.out.Write(nil)
+	_, err := j.std.out.Write(nil)
 	return err == nil
 }
 
 // end returns the exit status, and an error if not all URLs are judged.
-func (r *judging) end(ctx context.Context) (int, error) {
+func (j *judge) end(ctx context.Context) (int, error) {
 	switch {
-	case ctx.Err() != nil && (r.judged < r.read || !r.all || r.failed != nil):
-		return exitBad, fmt.Errorf("%w: %d of %d URLs are checked", errInterrupted, r.judged, r.read)
-	case r.failed != nil:
-		return exitBad, r.failed
+	case ctx.Err() != nil && (j.judged < j.read || !j.all || j.failed != nil):
+		return exitBad, fmt.Errorf("%w: %d of %d URLs are checked", errInterrupted, j.judged, j.read)
+	case j.failed != nil:
+		return exitBad, j.failed
 	}
 	for _, status := range []int{exitBad, exitUndecided, exitDisallowed} {
-		if r.counts[status] > 0 {
+		if j.counts[status] > 0 {
 			return status, nil
 		}
 	}
@@ -202,16 +197,16 @@ func (r *judging) end(ctx context.Context) (int, error) {
 }
 
 // await waits for the robots.txt of a URL, and makes its rules.
-func (r *judging) await(ctx context.Context, t *urlTarget) error {
-	if !r.fetches || t.site == r.site {
+func (j *judge) await(ctx context.Context, t *urlTarget) error {
+	if !j.fetches || t.site == j.site {
 		return nil
 	}
-	if !t.site.await(ctx, func() { _ = r.std.out.Flush() }) { // the last flush reports its error
+	if !t.site.await(ctx, func() { _ = j.std.out.Flush() }) { // the last flush reports its error
 		return ctx.Err()
 	}
-	from, err := r.live.get(ctx, t.site)
+	from, err := j.live.get(ctx, t.site)
 	if err == nil {
-		r.open(t.site, from)
+		j.open(t.site, from)
 	}
 	return err
 }
@@ -248,20 +243,20 @@ func (j *judge) judgeOne(t *urlTarget) (status int) {
 }
 
 // summary writes the counts of a list on standard error.
-func (r *judging) summary() {
+func (j *judge) summary() {
 	var parts []string
 	for _, p := range []struct {
 		status int
 		word   string
 	}{{exitAllowed, "allowed"}, {exitDisallowed, "disallowed"}, {exitUndecided, "undecided"}} {
-		if n := r.counts[p.status]; n > 0 {
+		if n := j.counts[p.status]; n > 0 {
 			parts = append(parts, thousands(n)+" "+p.word)
 		}
 	}
-	if n := r.counts[exitBad]; n > 0 {
+	if n := j.counts[exitBad]; n > 0 {
 		parts = append(parts, count(n, "line")+" without a URL")
 	}
-	complain(r.std, r.name, errors.New(count(r.read, "URL")+": "+strings.Join(parts, ", ")))
+	complain(j.std, j.name, errors.New(count(j.read, "URL")+": "+strings.Join(parts, ", ")))
 }
 
 // ruleFlags are the flags that change what the rules of a file are.

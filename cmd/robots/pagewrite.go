@@ -67,7 +67,7 @@ func (p *pageCommand) crawlReason(r *pageVerdict) string {
 	if p.noRobots {
 		return r.outlook.Crawl.Reason.Sentence() + "; the page is assumed to be allowed"
 	}
-	text := because(p.palette, r.verdict)
+	text := because(p.palette, r.verdict, false)
 	if r.blockedAt != "" {
 		text = "redirects to " + robots.Printable(r.blockedAt) + ": " + text
 	}
