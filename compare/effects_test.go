@@ -80,20 +80,6 @@ func TestEffectsDrawn(t *testing.T) {
 	t.Log(counts)
 }
 
-func TestEffectsCorpus(t *testing.T) {
-	counts, files, worst := map[Use]int{}, 0, []string(nil)
-	corpus(t, campaign.Size(256, 32, 1), func(name string, lines []string) {
-		files++
-		for _, e := range Effects(parse(robots.RFC9309, lines...), Options{}) {
-			counts[e.Use]++
-			if e.Use == Undecided && !slices.Contains(worst, name) {
-				worst = append(worst, name)
-			}
-		}
-	})
-	t.Logf("%d files: %v; undecided of %v", files, counts, worst)
-}
-
 func TestEvery(t *testing.T) {
 	r := parse(robots.Google, "Disallow: /cart", "Allow: /products/", "Disallow: /products/*.pdf$", "Disallow: /")
 	for _, c := range []struct {

@@ -18,7 +18,6 @@ func TestGlob(t *testing.T) {
 		}
 		return string(b)
 	}
-	matched := 0
 	for range campaign.Size(3_000, 30_000, 1_000_000) {
 		alphabet := []string{"a", "ab", "ab", "abc"}[rng.IntN(4)]
 		r := rule{of: new(list), pieces: []string{"/" + draw(alphabet, rng.IntN(3))}, end: rng.IntN(2) == 0}
@@ -35,9 +34,6 @@ func TestGlob(t *testing.T) {
 			got := q != dead && g.done(q)
 			if want := r.matches(path, &m); got != want {
 				t.Fatalf("%q %v on %q: %v, want %v", r.pieces, r.end, path, got, want)
-			}
-			if got {
-				matched++
 			}
 			if q == dead {
 				break
@@ -60,5 +56,4 @@ func TestGlob(t *testing.T) {
 			q = g.step(q, c)
 		}
 	}
-	t.Logf("%d matches", matched)
 }
