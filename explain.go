@@ -59,20 +59,13 @@ func (e *Explanation) step(clause, text string) {
 	e.Steps = append(e.Steps, Note{Clause: clause, Text: text})
 }
 
-// wholeFile is the offset of a note about no line.
-const wholeFile = -1
-
 // note adds a note on the line of an offset, if there are not too many.
-func (e *Explanation) note(f *File, offset int, clause string, text func() string) {
+func (e *Explanation) note(f *File, offset int, clause, text string) {
 	if len(e.Notes) == maxNotes {
 		e.Dropped++
 		return
 	}
-	line := 0
-	if offset != wholeFile {
-		line = f.lineNumber(offset)
-	}
-	e.Notes = append(e.Notes, Note{Line: line, Clause: clause, Text: text()})
+	e.Notes = append(e.Notes, Note{Line: f.lineNumber(offset), Clause: clause, Text: text})
 }
 
 // Notes reports problems of the file as a whole: it exceeds the dialect's size limit, is
@@ -116,7 +109,7 @@ func (r *Rules) explainFile(e *Explanation) {
 		e.step(n.Clause, n.Text)
 	}
 	if n := r.file.kindNote(); n.Text != "" {
-		e.note(r.file, wholeFile, n.Clause, func() string { return n.Text })
+		e.Notes = append(e.Notes, n)
 	}
 }
 
@@ -305,16 +298,14 @@ func (r *Rules) noteLines(e *Explanation) {
 		}
 		field, start, _ := f.read(l, d)
 		if run.joins(field, d) {
-			e.note(f, start, "D-07", func() string {
-				return "the rules below apply to this user-agent line and to those above it: only Allow and Disallow end a list of user-agent lines"
-			})
+			e.note(f, start, "D-07", "the rules below apply to this user-agent line and to those above it: only Allow and Disallow end a list of user-agent lines")
 		}
 		switch {
 		case field == FieldUserAgent:
 			inGroup = true
 		case (field == FieldAllow || field == FieldDisallow) && !inGroup:
 			if early++; early == 1 {
-				e.note(f, start, "GROUP-03", func() string { return "rules that precede the first user-agent line apply to no crawler" })
+				e.note(f, start, "GROUP-03", "rules that precede the first user-agent line apply to no crawler")
 			}
 		}
 		if !l.ambiguous {
@@ -323,15 +314,13 @@ func (r *Rules) noteLines(e *Explanation) {
 		from, to := f.lineStart(int(l.val)), f.lineEnd(int(l.val))
 		switch {
 		case to-from > d.MaxLineBytes && d.MaxLineBytes > 0:
-			e.note(f, from, "C-05", func() string { return d.Name + " reads only the first " + byteCount(d.MaxLineBytes) + " of this line" })
+			e.note(f, from, "C-05", d.Name+" reads only the first "+byteCount(d.MaxLineBytes)+" of this line")
 		case field == FieldNone || field == FieldUnknown:
 			would, _, _ := readLine(&GoogleCPP, f.body, from, to)
 			if would == FieldNone || would == FieldUnknown {
 				continue
 			}
-			e.note(f, from, "D-39", func() string {
-				return strconv.Quote(clip(f.body[from:to])) + " is not a valid " + would.String() + " line in " + d.Name + " and is ignored; google accepts it"
-			})
+			e.note(f, from, "D-39", strconv.Quote(clip(f.body[from:to]))+" is not a valid "+would.String()+" line in "+d.Name+" and is ignored; google accepts it")
 		}
 	}
 }
@@ -375,7 +364,7 @@ func (r *Rules) noteAgents(e *Explanation) {
 		}
 		value := f.Text(l.Value)
 		if d.namesAll(value) && r.agent.token == "" && d.ignoresStar(r.tokens) {
-			e.note(f, l.Value.Start, "D-53", func() string { return r.tokens[0] + " obeys only a group that names it, and never the group of *" })
+			e.note(f, l.Value.Start, "D-53", r.tokens[0]+" obeys only a group that names it, and never the group of *")
 		}
 		if d.namesAll(value) || slices.ContainsFunc(r.tokens, func(t string) bool { return d.names(value, t) }) {
 			continue
@@ -386,19 +375,13 @@ func (r *Rules) noteAgents(e *Explanation) {
 			}
 			switch {
 			case d.ExactCase && equalFold(value[:tokenLen(value)], t):
-				e.note(f, l.Value.Start, "AGENT-03", func() string {
-					return d.Name + " compares letter case, so this line names a different crawler than " + t
-				})
+				e.note(f, l.Value.Start, "AGENT-03", d.Name+" compares letter case, so this line names a different crawler than "+t)
 			case d.AgentMatch == AgentTokenCut && equalFold(value, t):
-				e.note(f, l.Value.Start, "C-10", func() string { return cutNote(d, value, t) })
+				e.note(f, l.Value.Start, "C-10", cutNote(d, value, t))
 			case foldContains(value, t):
-				e.note(f, l.Value.Start, "AGENT-06", func() string {
-					return "full names are compared, so " + Printable(value) + " is a different crawler than " + t
-				})
+				e.note(f, l.Value.Start, "AGENT-06", "full names are compared, so "+Printable(value)+" is a different crawler than "+t)
 			case len(value) >= 3 && foldContains(t, value):
-				e.note(f, l.Value.Start, "AGENT-04", func() string {
-					return "this group is for " + Printable(value) + "; if " + t + " falls back to it, give " + Printable(value) + " as the second name"
-				})
+				e.note(f, l.Value.Start, "AGENT-04", "this group is for "+Printable(value)+"; if "+t+" falls back to it, give "+Printable(value)+" as the second name")
 			}
 		}
 	}
@@ -427,7 +410,7 @@ func foldContains(s, part string) bool {
 func (r *Rules) noteEmpty(e *Explanation) {
 	for field, span := range r.walk() {
 		if (field == FieldAllow || field == FieldDisallow) && span.Start == span.End && (field == FieldAllow || !r.dialect.EmptyDisallowAllows) {
-			e.note(r.file, span.Start, "RULE-01", func() string { return "a line " + field.title() + " without a path has no effect" })
+			e.note(r.file, span.Start, "RULE-01", "a line "+field.title()+" without a path has no effect")
 		}
 	}
 }
@@ -445,23 +428,21 @@ func (r *Rules) noteRecords(e *Explanation) {
 		}
 		rec := readRecord(field, r.file.Text(span))
 		if said := field.title() + " " + Printable(rec.Value); rec.Problem == "" {
-			e.note(r.file, span.Start, "D-08", func() string { return said + " belongs to user-agent line " + strconv.Itoa(agent) })
+			e.note(r.file, span.Start, "D-08", said+" belongs to user-agent line "+strconv.Itoa(agent))
 		} else if rec.Usable {
-			e.note(r.file, span.Start, "D-35", func() string { return said + ": " + rec.Problem })
+			e.note(r.file, span.Start, "D-35", said+": "+rec.Problem)
 		} else {
 			clause := "D-35"
 			if field == FieldCrawlDelay {
 				clause = "D-44"
 			}
-			e.note(r.file, span.Start, clause, func() string { return said + " is not used: " + rec.Problem })
+			e.note(r.file, span.Start, clause, said+" is not used: "+rec.Problem)
 		}
 	}
 	_, inherited := r.members()
 	for _, span := range inherited {
 		if rec := readRecord(FieldCrawlDelay, r.file.Text(span)); rec.Usable {
-			e.note(r.file, span.Start, "SPEC 3.6", func() string {
-				return "Crawl-delay " + Printable(rec.Value) + " of the group of * applies here too: the crawler's own group has none"
-			})
+			e.note(r.file, span.Start, "SPEC 3.6", "Crawl-delay "+Printable(rec.Value)+" of the group of * applies here too: the crawler's own group has none")
 		}
 	}
 }

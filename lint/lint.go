@@ -122,12 +122,11 @@ func Apply(body []byte, edits []Edit) []byte {
 
 // Find returns the check with an id or name, nil if there is none.
 func Find(id string) *Check {
-	for i := range Checks {
-		if Checks[i].ID == id || Checks[i].Name == id {
-			return &Checks[i]
-		}
+	i := slices.IndexFunc(Checks, func(c Check) bool { return c.ID == id || c.Name == id })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &Checks[i]
 }
 
 // Options configure File. The zero value runs all checks in all dialects.
