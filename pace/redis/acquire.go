@@ -277,7 +277,7 @@ func (l *Limiter) Try(ctx context.Context, rs []pace.Request, k int) ([]pace.Per
 	if k > 0 && k < len(rs) {
 		now := clock()
 		ready := slices.DeleteFunc(all, func(n int) bool {
-			return permits[n].NotBefore.After(now.Add(rs[n].Within)) || slices.ContainsFunc(permits[n].Reasons, func(r pace.Reason) bool { return r.Cause == pace.CauseBusy || r.Cause == pace.CauseDegraded })
+			return permits[n].NotBefore.After(now.Add(rs[n].Within))
 		})
 		for left := k; left > 0 && len(ready) > 0; {
 			n := min(left, len(ready))
@@ -357,14 +357,13 @@ func (l *Limiter) acquire(ctx context.Context, r pace.Request) (pace.Permit, err
 	var down error
 	ahead, least := min(r.Schedule.Fastest()/4, claimAhead), shortestPause
 	for {
-		d := l.newDecision(r, modeAcquire, ahead)
-		d.within = max(d.within, 0)
+		d := l.newDecision(r, modeAcquire, max(ahead, 0))
 		if limited && !r.Addr.IsValid() {
 			d.within = min(d.within, max(time.Until(deadline), 0))
 		}
 		l.decide(ctx, d)
 		l.reserveAll(ctx, []*decision{d})
-		p, pause := l.tried(d), time.Duration(0)
+		p := l.tried(d)
 		if err := l.stopped(ctx); err != nil {
 			l.unused(p)
 			return pace.Permit{}, errors.Join(waiting(r.Origin, err), down)
@@ -382,6 +381,7 @@ func (l *Limiter) acquire(ctx context.Context, r pace.Request) (pace.Permit, err
 		case d.err == nil && limited && p.NotBefore.After(deadline):
 			return pace.Permit{}, &pace.LateError{Permit: p}
 		}
+		var pause time.Duration
 		pause, least = pauseFor(p, ahead, least)
 		if err := queue.Sleep(ctx, pause, wake); err != nil {
 			return pace.Permit{}, errors.Join(waiting(r.Origin, err), down)

@@ -40,9 +40,8 @@ type Limiter struct {
 	counter  uint64    // acquired, at the last heartbeat
 	counted  time.Time // when that was
 
-	mu      sync.Mutex // of the fields below
-	down    time.Time  // since when some server is unreachable, zero if all answer
-	renewed time.Time  // when the last memory loss was reported
+	down    atomic.Pointer[time.Time] // since when some server is unreachable
+	renewed atomic.Pointer[time.Time] // when the last memory loss was reported
 	running sync.WaitGroup
 
 	closing context.Context
@@ -122,16 +121,7 @@ func (l *Limiter) run(ctx context.Context, s *script.Script, calls []call) []rep
 			l.pending.sendAgain()
 		}
 	}
-	if !renewed {
-		return replies
-	}
-	l.mu.Lock()
-	report := l.renewed.IsZero() || passed(l.renewed) > l.options.heartbeat
-	if report {
-		l.renewed = clock()
-	}
-	l.mu.Unlock()
-	if report {
+	if last, now := l.renewed.Load(), clock(); renewed && (last == nil || between(*last, now) > l.options.heartbeat) && l.renewed.CompareAndSwap(last, &now) {
 		l.options.Observe(pace.Event{Kind: pace.EventRenewed})
 	}
 	return replies
@@ -142,13 +132,7 @@ func (l *Limiter) goDown(err error) {
 	if kind := script.KindOf(err); l.closing.Err() != nil || kind == script.Full || kind == script.Other {
 		return
 	}
-	l.mu.Lock()
-	was := l.down
-	if was.IsZero() {
-		l.down = clock()
-	}
-	l.mu.Unlock()
-	if was.IsZero() {
+	if now := clock(); l.down.CompareAndSwap(nil, &now) {
 		l.options.Observe(pace.Event{Kind: pace.EventDown, Err: err})
 		queue.Notify(l.pending.wake)
 	}
@@ -156,20 +140,17 @@ func (l *Limiter) goDown(err error) {
 
 // goUp notes that all servers answer.
 func (l *Limiter) goUp() {
-	l.mu.Lock()
-	was := l.down
-	l.down = time.Time{}
-	l.mu.Unlock()
-	if !was.IsZero() {
-		l.options.Observe(pace.Event{Kind: pace.EventUp, Took: passed(was)})
+	if was := l.down.Swap(nil); was != nil {
+		l.options.Observe(pace.Event{Kind: pace.EventUp, Took: passed(*was)})
 	}
 }
 
 // DownSince returns since when a server is unreachable, the zero time while all answer.
-func (l *Limiter) DownSince() time.Time {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.down
+func (l *Limiter) DownSince() (since time.Time) {
+	if down := l.down.Load(); down != nil {
+		since = *down
+	}
+	return since
 }
 
 // newID returns the id of a permit of this worker, and sharedID that of one that belongs to

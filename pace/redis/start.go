@@ -67,26 +67,22 @@ func (l *Limiter) reserveAll(ctx context.Context, ds []*decision) {
 			within = -1
 		}
 		all.Go(func() {
-			at, err := l.reserve(ctx, d.request.Addr, false, latest(d.permit.Start, d.permit.NotBefore), within)
+			p := &d.permit
+			at, err := l.reserve(ctx, d.request.Addr, false, latest(p.Start, p.NotBefore), within)
 			switch {
 			case err != nil:
-				l.unused(d.permit)
+				l.unused(*p)
 				d.err = err
 				return
-			case d.permit.OK() && at.reserved:
-				moved := max(at.start.Sub(d.permit.Start), 0)
-				d.permit.Start, d.permit.StartBy = d.permit.Start.Add(moved), d.permit.StartBy.Add(moved/2)
-			case d.permit.OK():
-				l.unused(d.permit)
-				d.permit.ID, d.permit.Start, d.permit.StartBy, d.permit.Expires = "", time.Time{}, time.Time{}, time.Time{}
-				d.permit.NotBefore = at.start
-			case at.start.After(d.permit.NotBefore):
-				d.permit.NotBefore = at.start
+			case p.OK() && at.reserved:
+				moved := max(at.start.Sub(p.Start), 0)
+				p.Start, p.StartBy = p.Start.Add(moved), p.StartBy.Add(moved/2)
 			default:
-				return
+				l.unused(*p)
+				*p = pace.Permit{Origin: p.Origin, Schedule: p.Schedule, NotBefore: latest(p.NotBefore, at.start), Reasons: p.Reasons}
 			}
-			if at.start.After(clock()) {
-				d.permit.Reasons = slices.Insert(slices.Clone(d.permit.Reasons), 0, pace.Reason{Cause: pace.CauseAddress, Until: at.start})
+			if at.start.After(clock()) && !p.NotBefore.After(at.start) {
+				p.Reasons = slices.Insert(slices.Clone(p.Reasons), 0, pace.Reason{Cause: pace.CauseAddress, Until: at.start})
 			}
 		})
 	}
