@@ -91,11 +91,13 @@ func Open(ctx context.Context, url string, o Options) (*Fleet, error) {
 // setUp checks the server, whose name is for errors, and makes store and limiter.
 func (f *Fleet) setUp(ctx context.Context, server, prefix string, o Options) error {
 	all := nodes(ctx, f.client)
-	if !o.AllowEviction {
-		for _, n := range all {
-			if policy := n.evicts(); policy != "" {
-				return fmt.Errorf("Redis at %s has maxmemory-policy %s and might drop the state of sites; a fleet needs noeviction", n.addr, policy)
-			}
+	for _, n := range all {
+		version, policy := n.tooOld(), n.evicts()
+		switch {
+		case version != "":
+			return fmt.Errorf("Redis at %s is version %s: a fleet needs Redis 7.0 or later, or Valkey", n.addr, version)
+		case policy != "" && !o.AllowEviction:
+			return fmt.Errorf("Redis at %s has maxmemory-policy %s and might drop the state of sites; a fleet needs noeviction", n.addr, policy)
 		}
 	}
 	prefix, err := script.Prefix(prefix)
@@ -213,7 +215,7 @@ func serverName(option rueidis.ClientOption) string {
 	return "Redis at " + at
 }
 
-// connect connects and checks that the server is one for a fleet.
+// connect connects to a server.
 func connect(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, error) {
 	server := serverName(option)
 	client, err := dial(ctx, option)
@@ -222,19 +224,6 @@ func connect(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, 
 		return nil, fmt.Errorf("%s, of which each has a password of its own: %w", server, err)
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", server, err)
-	}
-	// A server that lost its primary, or cannot write to its disk, is down for a while,
-	// and no option is wrong.
-	if err := client.Do(ctx, client.B().Ping().Build()).Error(); err != nil && !script.Says(err, "MASTERDOWN", "MISCONF") {
-		client.Close()
-		return nil, fmt.Errorf("%s: %w", server, err)
-	}
-	// Without the right to INFO an old server fails with the first script.
-	if info, err := infoOf(ctx, client); err == nil {
-		if version := (&node{info: info}).tooOld(); version != "" {
-			client.Close()
-			return nil, fmt.Errorf("%s is version %s: a fleet needs Redis 7.0 or later, or Valkey", server, version)
-		}
 	}
 	return client, nil
 }

@@ -5,7 +5,7 @@
 local key = ARGV[1]
 local missing = {}
 for _, c in ipairs({
-  {'eval', '', '0'}, {'evalsha', '', '0'}, {'time'}, {'info'},
+  {'eval', '', '0'}, {'evalsha', '', '0'}, {'time'}, {'info'}, {'ping'},
   {'get', key}, {'mget', key}, {'getrange', key}, {'set', key}, {'setrange', key}, {'del', key}, {'pexpire', key},
   {'zadd', key}, {'zscore', key, 'x'}, {'zrange', key}, {'zrangebyscore', key, '0', '1'},
   {'zremrangebyscore', key, '0', '1'}, {'zremrangebyrank', key, '0', '1'},
