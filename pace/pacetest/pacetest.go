@@ -56,7 +56,6 @@ func Run(t *testing.T, s Subject) {
 		{"Expires", expires},
 		{"Lifetime", lifetime},
 		{"AddressOfRequest", addressOfRequest},
-		{"AddressIsShared", addressIsShared},
 		{"StartMissed", startMissed},
 		{"StartAgain", startAgain},
 		{"StartFetch", startFetch},
@@ -133,11 +132,8 @@ func (r *run) sites(units int, hosts ...string) []pace.Request {
 	list, s := make([]pace.Request, len(hosts)), r.every(units)
 	for i, host := range hosts {
 		list[i] = pace.Request{Origin: r.origin(host), Schedule: s}
-		if !r.Forgets {
-			continue
-		}
-		if err := r.limiter.StartFetch(r.Context(), list[i].Origin, netip.Addr{}); err != nil {
-			r.Fatal(err)
+		if r.Forgets {
+			r.fetch(list[i].Origin, "")
 		}
 	}
 	if r.Forgets {
@@ -150,13 +146,10 @@ func (r *run) sites(units int, hosts ...string) []pace.Request {
 // is ready.
 func (r *run) known(units int, addr string) {
 	r.Helper()
-	if !r.Forgets {
-		return
+	if r.Forgets {
+		r.fetch(r.origin("known"), addr)
+		r.passTo(r.now().Add(time.Duration(units) * r.Unit))
 	}
-	if err := r.limiter.StartFetch(r.Context(), r.origin("known"), netip.MustParseAddr(addr)); err != nil {
-		r.Fatal(err)
-	}
-	r.passTo(r.now().Add(time.Duration(units) * r.Unit))
 }
 
 func (r *run) site(units int, host string) pace.Request {
@@ -233,14 +226,40 @@ func (r *run) looked(req pace.Request) pace.Permit {
 // these, however busy the machine is.
 type start struct{ called, returned time.Time }
 
+// address returns an address, and for "" that of a request through a proxy.
+func address(s string) (addr netip.Addr) {
+	if s != "" {
+		addr = netip.MustParseAddr(s)
+	}
+	return addr
+}
+
 // start starts the request of a permit.
 func (r *run) start(p pace.Permit, addr string) start {
 	r.Helper()
 	called := r.now()
-	if err := r.limiter.Start(r.Context(), p, netip.MustParseAddr(addr)); err != nil {
+	if err := r.limiter.Start(r.Context(), p, address(addr)); err != nil {
 		r.Error(err)
 	}
 	return start{called, r.now()}
+}
+
+// fetch starts a fetch of robots.txt.
+func (r *run) fetch(o robots.Origin, addr string) start {
+	r.Helper()
+	called := r.now()
+	if err := r.limiter.StartFetch(r.Context(), o, address(addr)); err != nil {
+		r.Error(err)
+	}
+	return start{called, r.now()}
+}
+
+// missed checks that a permit starts nothing.
+func (r *run) missed(p pace.Permit) {
+	r.Helper()
+	if err := r.limiter.Start(r.Context(), p, netip.Addr{}); !errors.As(err, new(*pace.MissedError)) {
+		r.Errorf("Start with a permit that has ended: %v, want a MissedError", err)
+	}
 }
 
 // apart checks that a start is so many units after another.
@@ -277,9 +296,7 @@ func unknownSite(r *run) {
 	r.make(pace.Options{})
 	req, fetched := pace.Request{Origin: r.origin("unknown"), Schedule: r.every(4)}, r.origin("fetched")
 	r.last = r.now()
-	if err := r.limiter.StartFetch(r.Context(), fetched, netip.Addr{}); err != nil {
-		r.Fatal(err)
-	}
+	r.fetch(fetched, "")
 	r.pass(2)
 	if r.Forgets {
 		r.about(r.refused(pace.Request{Origin: fetched, Schedule: req.Schedule}, pace.CauseDefault).NotBefore, 4)
@@ -318,12 +335,8 @@ func within(r *run) {
 	p := r.acquired(req)
 	r.about(p.Start, 8)
 	r.refused(req, pace.CauseBusy)
-	s := start{called: r.now()}
-	if err := r.limiter.Start(r.Context(), p, netip.Addr{}); err != nil {
-		r.Fatal(err)
-	}
-	if now := r.now(); now.Add(r.Slack).Before(p.Start) {
-		r.Errorf("Start returns after %s, %s before the start", now.Sub(s.called), p.Start.Sub(now))
+	if s := r.start(p, ""); s.returned.Add(r.Slack).Before(p.Start) {
+		r.Errorf("Start returns %s before the start", p.Start.Sub(s.returned))
 	}
 }
 
@@ -351,9 +364,7 @@ func expires(r *run) {
 	r.pass(1)
 	r.refused(req, pace.CauseBusy)
 	r.passTo(p.Expires)
-	if err := r.limiter.Start(r.Context(), p, netip.Addr{}); !isMissed(err) {
-		r.Errorf("Start with an expired permit: %v, want a MissedError", err)
-	}
+	r.missed(p)
 	r.passTo(r.refused(req, pace.CauseDefault).NotBefore)
 	next := r.acquired(req)
 	r.release(p, pace.Result{Status: 503, RetryAfter: 30 * r.Unit})
@@ -366,8 +377,6 @@ func expires(r *run) {
 		r.Error("the back-off of a permit that has ended counts")
 	}
 }
-
-func isMissed(err error) bool { return errors.As(err, new(*pace.MissedError)) }
 
 // lifetime: a permit with a lifetime of its own is released by its id alone. If it is not,
 // its request counts as timed out.
@@ -416,30 +425,6 @@ func addressOfRequest(r *run) {
 	r.acquired(list[1]) // nothing of it was held
 }
 
-// addressIsShared: starts of several origins, each with its permit, are an interval apart.
-func addressIsShared(r *run) {
-	r.make(pace.Options{AddressInterval: 4 * r.Unit})
-	list := r.sites(1, "a", "b", "c", "d", "e", "f")
-	first := r.start(r.acquired(list[0]), "192.0.2.1")
-	list[1].Addr = netip.MustParseAddr("192.0.2.1")
-	r.last = first.called
-	if p := r.looked(list[1]); p.NotBefore.Before(first.called.Add(4*r.Unit-r.Slack)) || p.Reasons[0].Cause != pace.CauseAddress {
-		r.Errorf("the next start at the address: %s", p)
-	}
-	starts := make(chan start, 2)
-	for i, addr := range []string{"192.0.2.1", "::ffff:192.0.2.1"} {
-		p := r.acquired(list[2+i])
-		go func() { starts <- r.start(p, addr) }()
-	}
-	r.start(r.acquired(list[4]), "192.0.2.2")
-	if err := r.limiter.Start(r.Context(), r.acquired(list[5]), netip.Addr{}); err != nil {
-		r.Errorf("an unknown address: %v", err)
-	}
-	second, third := <-starts, <-starts
-	r.apart(first, second, 4)
-	r.apart(first, third, 8)
-}
-
 // startMissed: a start that the address does not have in time is an error and takes nothing.
 func startMissed(r *run) {
 	r.make(pace.Options{AddressInterval: 20 * r.Unit, Lifetime: 30 * r.Unit})
@@ -478,35 +463,28 @@ func startAgain(r *run) {
 	r.apart(first, r.start(p, "192.0.2.1"), 4)
 	r.apart(first, r.start(p, "192.0.2.2"), 8)
 	r.release(p, ok)
-	if err := r.limiter.Start(r.Context(), p, netip.Addr{}); !isMissed(err) {
-		r.Errorf("Start with a released permit: %v, want a MissedError", err)
-	}
+	r.missed(p)
 }
 
-// startFetch: fetches of robots.txt at an address come between the reserved pages, an
-// interval from each, and do not wait for the last of these.
+// startFetch: requests of several origins at an address, each with its permit, are an interval
+// apart. Fetches of robots.txt come between those that are reserved, an interval from each, and do
+// not wait for the last of these.
 func startFetch(r *run) {
 	r.make(pace.Options{AddressInterval: 4 * r.Unit, FetchInterval: r.Unit, Addresses: []pace.AddressPace{
 		{Prefix: netip.MustParsePrefix("198.51.100.0/24"), Interval: -1}, {Prefix: netip.MustParsePrefix("203.0.113.0/24"), Interval: 2 * r.Unit},
 	}})
-	list, addr := r.sites(1, "page", "w0", "w1", "w2", "one", "two"), netip.MustParseAddr("192.0.2.1")
-	first := r.start(r.acquired(list[0]), addr.String())
-	fetch := func(addr netip.Addr) start {
-		s := start{called: r.now()}
-		if err := r.limiter.StartFetch(r.Context(), list[0].Origin, addr); err != nil {
-			r.Error(err)
-		}
-		s.returned = r.now()
-		return s
-	}
+	const addr, one = "192.0.2.1", "203.0.113.1"
+	list := r.sites(1, "page", "w0", "w1", "w2", "one", "two")
+	site := list[0].Origin
+	first := r.start(r.acquired(list[0]), addr)
 	pages, fetches := make(chan start, 3), make(chan start, 5)
-	for _, req := range list[1:4] {
-		p := r.acquired(req)
-		go func() { pages <- r.start(p, addr.String()) }()
+	for i, addr := range []string{addr, "::ffff:" + addr, addr} {
+		p := r.acquired(list[1+i])
+		go func() { pages <- r.start(p, addr) }()
 	}
 	r.pass(0.25) // in which these reserve their starts
 	for range cap(fetches) {
-		go func() { fetches <- fetch(addr) }()
+		go func() { fetches <- r.fetch(site, addr) }()
 	}
 	// At 0, 4, 8, 12 the pages and at 1, 2, 3, 5, 6 the fetches: in this order, if all of
 	// them keep their distance.
@@ -520,18 +498,17 @@ func startFetch(r *run) {
 		r.apart(first, <-pages, float64(4*(i+1)))
 	}
 	for range 3 { // an address without a pace has none for fetches, nor one that is unknown
-		fetch(netip.MustParseAddr("198.51.100.1"))
-		fetch(netip.Addr{})
+		r.fetch(site, "198.51.100.1")
+		r.fetch(site, "")
 	}
 	// The pace of a prefix is for both.
-	one := netip.MustParseAddr("203.0.113.1")
-	first = fetch(one)
-	r.apart(first, r.start(r.acquired(list[4]), one.String()), 2)
-	r.apart(first, fetch(one), 4)
-	r.apart(first, r.start(r.acquired(list[5]), one.String()), 6)
+	first = r.fetch(site, one)
+	r.apart(first, r.start(r.acquired(list[4]), one), 2)
+	r.apart(first, r.fetch(site, one), 4)
+	r.apart(first, r.start(r.acquired(list[5]), one), 6)
 	ctx, cancel := context.WithCancel(r.Context())
 	cancel()
-	if err := r.limiter.StartFetch(ctx, list[0].Origin, addr); !errors.Is(err, context.Canceled) {
+	if err := r.limiter.StartFetch(ctx, site, address(addr)); !errors.Is(err, context.Canceled) {
 		r.Errorf("StartFetch with an ended context: %v, want an error that wraps context.Canceled", err)
 	}
 }
