@@ -378,23 +378,18 @@ type reading struct {
 // clocksAgree is the smallest difference of two clocks that counts.
 const clocksAgree = time.Millisecond
 
-// local returns a time of the server on this machine's clock. It is the same time where the
-// clocks agree, so that a window opens on the minute, and else late by the time of the reply.
+// local returns a time of the server on this machine's clock, with a monotonic reading, so that a
+// clock that is set changes no sleep. It is the same time where the clocks agree, so that a window
+// opens on the minute, and else late by the time of the reply.
 func (r reading) local(t time.Time) time.Time {
-	if t.IsZero() {
-		return t
-	}
 	now := timeAt(r.now)
-	if !now.Before(r.sent.Add(-clocksAgree)) && !now.After(r.received.Add(clocksAgree)) {
+	switch {
+	case t.IsZero():
 		return t
+	case now.Before(r.sent.Add(-clocksAgree)) || now.After(r.received.Add(clocksAgree)):
+		return r.received.Add(t.Sub(now))
 	}
-	return r.received.Add(t.Sub(now))
-}
-
-// sleepable returns local with a monotonic reading, so that a clock that is set changes no
-// sleep. It depends on the time of the reply only where the clocks do not agree.
-func (r reading) sleepable(t time.Time) time.Time {
-	return r.received.Add(r.local(t).Sub(r.received))
+	return r.received.Add(t.Sub(r.received))
 }
 
 func latest(a, b time.Time) time.Time {

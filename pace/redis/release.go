@@ -18,7 +18,6 @@ type release struct {
 	id     permitID // zero for a fetch of robots.txt
 	result pace.Result
 	ended  time.Time
-	again  bool // it was sent before
 }
 
 // What release.lua knows of a result.
@@ -27,9 +26,7 @@ const (
 	resultOverload
 	resultUsual
 	resultUnused
-
-	resultAgain  = 4 // is added: the server might have noted the result already
-	resultForget = 8 // Retry-After and back-off are deleted
+	resultForget // Retry-After and back-off are deleted
 )
 
 func (r release) site() robots.Origin { return r.origin }
@@ -44,9 +41,6 @@ func (r release) appendTo(b []byte, l *Limiter, _ *node) []byte {
 		result = resultOverload
 	case r.result.Recovered():
 		result = resultUsual
-	}
-	if r.again {
-		result += resultAgain
 	}
 	b = appendDoubles(append(b, r.id[:]...), microsUp(passed(r.ended)), microsUp(min(r.result.RetryAfter, l.options.MaxRetryAfter)))
 	return append(b, result)
@@ -155,7 +149,7 @@ func (p *pendingReleases) sendAgain() {
 	p.done = nil
 	p.mu.Unlock()
 	for _, r := range list {
-		if r.again = true; passed(r.ended) < sentFor && r.id != (permitID{}) {
+		if passed(r.ended) < sentFor {
 			p.add(r)
 		}
 	}

@@ -46,7 +46,7 @@ func (l *Limiter) reserve(ctx context.Context, addr netip.Addr, fetch bool, notB
 		}
 		start := notBefore
 		if in > microsUp(ahead) { // reserved starts are as far apart at the workers as on the server
-			start = r.sleepable(timeAt(r.now + in))
+			start = r.local(timeAt(r.now + in))
 		}
 		return reservation{start: start, reserved: rest[0] == 1, since: r.node.id + string(appendDoubles(nil, since)), sent: r.sent}, nil
 	}
