@@ -3,7 +3,6 @@ package polite
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"io"
 	"net"
 	"net/http"
@@ -18,6 +17,7 @@ import (
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/pace"
+	"golang.org/x/net/http2"
 )
 
 // TestGoAway: an HTTP/2 server that refuses every request makes net/http retry, each time on a
@@ -25,8 +25,6 @@ import (
 func TestGoAway(t *testing.T) {
 	lent := httptest.NewTLSServer(nil) // for its certificate
 	defer lent.Close()
-	roots := x509.NewCertPool()
-	roots.AddCert(lent.Certificate())
 	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: lent.TLS.Certificates, NextProtos: []string{"h2"}})
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +42,7 @@ func TestGoAway(t *testing.T) {
 		}
 	})
 	client, transport := newClient(t, withFile(t, local(), ""))
-	transport.options.Base.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: roots}
+	transport.options.Base.(*http.Transport).TLSClientConfig = lent.Client().Transport.(*http.Transport).TLSClientConfig
 	for i := range int64(2) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+l.Addr().String()+"/page", nil)
@@ -65,22 +63,21 @@ func TestGoAway(t *testing.T) {
 	wg.Wait()
 }
 
-// goAway reads an HTTP/2 connection up to the first request and refuses it: SETTINGS, then
-// GOAWAY with stream 0 and no error (RFC 9113 section 6.8).
+// goAway reads an HTTP/2 connection up to the first request and refuses it: GOAWAY with stream 0
+// and no error (RFC 9113 section 6.8).
 func goAway(c net.Conn) {
-	if _, err := io.CopyN(io.Discard, c, int64(len("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"))); err != nil {
+	if _, err := io.CopyN(io.Discard, c, int64(len(http2.ClientPreface))); err != nil {
 		return
 	}
-	io.WriteString(c, "\x00\x00\x00\x04\x00\x00\x00\x00\x00")
-	for frame := make([]byte, 9); ; {
-		if _, err := io.ReadFull(c, frame); err != nil {
+	f := http2.NewFramer(c, c)
+	f.WriteSettings()
+	for {
+		frame, err := f.ReadFrame()
+		if err != nil {
 			return
 		}
-		if _, err := io.CopyN(io.Discard, c, int64(frame[0])<<16|int64(frame[1])<<8|int64(frame[2])); err != nil {
-			return
-		}
-		if frame[3] == 1 { // HEADERS
-			io.WriteString(c, "\x00\x00\x08\x07\x00\x00\x00\x00\x00"+"\x00\x00\x00\x00\x00\x00\x00\x00")
+		if frame.Header().Type == http2.FrameHeaders {
+			f.WriteGoAway(0, http2.ErrCodeNo, nil)
 		}
 	}
 }

@@ -1,9 +1,9 @@
 package polite_test
 
 import (
-	"container/heap"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/robotskit/robots"
@@ -30,24 +30,22 @@ type host struct {
 	ask   pace.Request
 }
 
-type frontier []*host
-
-func (f frontier) Len() int           { return len(f) }
-func (f frontier) Less(i, j int) bool { return f[i].next.Before(f[j].next) }
-func (f frontier) Swap(i, j int)      { f[i], f[j] = f[j], f[i] }
-func (f *frontier) Push(x any)        { *f = append(*f, x.(*host)) }
-func (f *frontier) Pop() any {
-	last := (*f)[len(*f)-1]
-	*f = (*f)[:len(*f)-1]
-	return last
+// must is for errors that a crawler reports.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
 
 // due takes up to five hundred hosts from the queue that might be ready.
-func (f *frontier) due() (hosts []*host) {
-	for len(*f) > 0 && len(hosts) < 500 && !(*f)[0].next.After(time.Now()) {
-		hosts = append(hosts, heap.Pop(f).(*host))
+func due(queue []*host) (hosts, rest []*host) {
+	slices.SortFunc(queue, func(a, b *host) int { return a.next.Compare(b.next) })
+	n := 0
+	for n < min(len(queue), 500) && !queue[n].next.After(time.Now()) {
+		n++
 	}
-	return hosts
+	return queue[:n:n], queue[n:]
 }
 
 // A crawler with its own queue uses the parts. It tries five hundred sites in one call: some get
@@ -55,17 +53,10 @@ func (f *frontier) due() (hosts []*host) {
 // instead of pace.Local nothing else changes.
 func Example_frontier() {
 	ctx := context.Background()
-	files, err := cache.New(cache.Options{Fetcher: sites{}})
-	if err != nil {
-		panic(err)
-	}
+	files := must(cache.New(cache.Options{Fetcher: sites{}}))
 	defer files.Close()
-	var limiter pace.Limiter
-	limiter, err = pace.NewLocal(pace.Options{})
-	if err != nil {
-		panic(err)
-	}
-	var queue frontier
+	var limiter pace.Limiter = must(pace.NewLocal(pace.Options{}))
+	var queue []*host
 	for i := range 5000 {
 		h := &host{}
 		for _, page := range []string{"/", "/private/a", "/b"} {
@@ -75,18 +66,18 @@ func Example_frontier() {
 			}
 			h.ask.Origin, h.paths = origin, append(h.paths, path)
 		}
-		heap.Push(&queue, h)
+		queue = append(queue, h)
 	}
 
 	fetched, disallowed := 0, 0
-	for due := queue.due(); len(due) > 0; due = queue.due() {
-		var hosts []*host
+	for {
+		var ready, hosts []*host
+		if ready, queue = due(queue); len(ready) == 0 {
+			break
+		}
 		var asked []pace.Request
-		for _, h := range due {
-			record, err := files.Get(ctx, h.ask.Origin)
-			if err != nil {
-				panic(err)
-			}
+		for _, h := range ready {
+			record := must(files.Get(ctx, h.ask.Origin))
 			rules := record.Rules(robots.RFC9309, time.Now(), "MyBot")
 			for len(h.paths) > 0 && !rules.Allowed(h.paths[0]) {
 				h.paths = h.paths[1:]
@@ -98,15 +89,10 @@ func Example_frontier() {
 				}
 				continue
 			}
-			if h.ask.Schedule, err = pace.NewSchedule(rules, pace.Policy{}); err != nil {
-				panic(err)
-			}
+			h.ask.Schedule = must(pace.NewSchedule(rules, pace.Policy{}))
 			hosts, asked = append(hosts, h), append(asked, h.ask)
 		}
-		permits, err := limiter.Try(ctx, asked, 200) // as many pages as are fetched at a time
-		if err != nil {
-			panic(err)
-		}
+		permits := must(limiter.Try(ctx, asked, 200)) // as many pages as are fetched at a time
 		for i, h := range hosts {
 			p := permits[i]
 			h.ask.Done, h.next = pace.Permit{}, p.NotBefore
@@ -117,7 +103,7 @@ func Example_frontier() {
 				h.ask.Done, h.ask.Result = p, pace.Result{Status: 200}
 				h.next = p.Start
 			}
-			heap.Push(&queue, h)
+			queue = append(queue, h)
 		}
 	}
 	fmt.Println(fetched, "pages at once,", disallowed, "disallowed,", len(queue), "sites wait for their next page")

@@ -1,7 +1,6 @@
 package polite
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -58,6 +57,14 @@ func (c *counting) released(t *testing.T) []pace.Result {
 	return c.results
 }
 
+// counted returns a client for this machine and its limiter.
+func counted(t *testing.T) (*http.Client, *counting) {
+	o, limiter := local(), newCounting(t)
+	o.Limiter = limiter
+	client, _ := newClient(t, o)
+	return client, limiter
+}
+
 // sent is the body of a request, which records whether it was closed.
 type sent struct {
 	io.Reader
@@ -101,14 +108,11 @@ func TestUnusable(t *testing.T) {
 		{"path in Host", "another site", func(r *http.Request) { r.Host = host + "/" }},
 		{"no name in Host", "another site", func(r *http.Request) { r.Host = "a b" }},
 	} {
-		limiter := newCounting(t)
-		o := local()
-		o.Limiter = limiter
-		_, transport := newClient(t, o)
+		client, limiter := counted(t)
 		body := &sent{Reader: strings.NewReader("x")}
 		req := (&http.Request{Method: http.MethodPost, URL: page(), Header: http.Header{}, Body: body}).WithContext(t.Context())
 		row.change(req)
-		resp, err := transport.RoundTrip(req)
+		resp, err := client.Transport.RoundTrip(req)
 		if err == nil {
 			resp.Body.Close()
 		}
@@ -182,10 +186,7 @@ func TestNoBody(t *testing.T) {
 		}
 	}
 	for _, row := range []struct{ method, path string }{{"HEAD", "/page"}, {"GET", "/204"}, {"GET", "/304"}, {"GET", "/empty"}} {
-		limiter := newCounting(t)
-		o := local()
-		o.Limiter = limiter
-		client, _ := newClient(t, o)
+		client, limiter := counted(t)
 		for range 2 { // the second would wait for the first
 			req, _ := http.NewRequestWithContext(t.Context(), row.method, s.URL+row.path, nil)
 			resp, err := client.Do(req)
@@ -248,10 +249,7 @@ func TestSwitching(t *testing.T) {
 			io.Copy(c, rw)
 		}()
 	}
-	limiter := newCounting(t)
-	o := local()
-	o.Limiter = limiter
-	client, _ := newClient(t, o)
+	client, limiter := counted(t)
 	req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/", nil)
 	req.Header.Set("Connection", "Upgrade")
 	req.Header.Set("Upgrade", "echo")
@@ -260,19 +258,14 @@ func TestSwitching(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	both, ok := resp.Body.(interface {
+	both := resp.Body.(interface {
 		io.ReadWriteCloser
 		CloseWrite() error
 	})
-	if !ok {
-		t.Fatalf("%T cannot be written to", resp.Body)
-	}
 	io.WriteString(both, "you\n")
-	in := bufio.NewReader(both)
-	first, _ := in.ReadString('\n')
-	second, _ := in.ReadString('\n')
-	if first != "hello\n" || second != "you\n" {
-		t.Errorf("read %q and %q", first, second)
+	said := make([]byte, len("hello\nyou\n"))
+	if _, err := io.ReadFull(both, said); err != nil || string(said) != "hello\nyou\n" {
+		t.Errorf("read %q, %v", said, err)
 	}
 	if len(limiter.results) != 0 {
 		t.Error("the permit is released while the connection is in use")
@@ -280,7 +273,7 @@ func TestSwitching(t *testing.T) {
 	if err := both.CloseWrite(); err != nil {
 		t.Error(err)
 	}
-	if rest, err := io.ReadAll(in); len(rest) > 0 || err != nil {
+	if rest, err := io.ReadAll(both); len(rest) > 0 || err != nil {
 		t.Errorf("after the end: %q, %v", rest, err)
 	}
 	both.Close()

@@ -3,7 +3,6 @@ package polite
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -252,42 +251,23 @@ func TestMaxFileBytes(t *testing.T) {
 	}
 }
 
-// smallFleet is a Fleet with a small memory for records.
-type smallFleet struct {
-	store   cache.Store
-	limiter pace.Limiter
-	bytes   int64
-}
+// smallFleet is a Fleet whose memory for records holds none.
+type smallFleet struct{ limiter pace.Limiter }
 
-func (f smallFleet) Store() cache.Store    { return f.store }
+func (f smallFleet) Store() cache.Store    { return cachetest.NewMemory() }
 func (f smallFleet) Limiter() pace.Limiter { return f.limiter }
-func (f smallFleet) CacheMemory() int64    { return f.bytes }
+func (f smallFleet) CacheMemory() int64    { return 1 }
 
 // TestFleetMemory: the records in memory stay within the Fleet's limit.
 func TestFleetMemory(t *testing.T) {
-	limiter, err := pace.NewLocal(pace.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	const bytes, records = 100_000, 200
-	store := cachetest.NewMemory()
-	p, err := New("MyBot", Options{Fleet: smallFleet{store, limiter, bytes}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	for i := range records {
-		r := cachetest.Record(cachetest.Origin(i), strings.Repeat(fmt.Sprintln("Disallow: /", i), 100))
-		r.Fetched = time.Now()
-		r.Expires = r.Fetched.Add(time.Hour)
-		if err := store.Put(t.Context(), cache.Entry{Record: r}, time.Hour); err != nil {
-			t.Fatal(err)
-		}
-		if v, err := p.Verdict(t.Context(), r.Origin.String()+"/"); err != nil || !v.Allowed {
+	s := newSite(t, "User-agent: *\nAllow: /\n")
+	for want, fleet := range []Fleet{smallFleet{newLimiter(t, pace.Options{})}, nil} {
+		_, transport := newClient(t, Options{Fleet: fleet, AllowPrivate: true})
+		if v, err := transport.Verdict(t.Context(), s.URL+"/"); err != nil || !v.Allowed {
 			t.Fatalf("%v, %v", v, err)
 		}
-	}
-	if n, size := p.own.Usage(); size > bytes || n == 0 || n == records {
-		t.Errorf("%d records of %d bytes in memory, want some of %d records in %d bytes", n, size, records, bytes)
+		if n, size := transport.own.Usage(); n != want {
+			t.Errorf("%d records of %d bytes in memory, want %d", n, size, want)
+		}
 	}
 }

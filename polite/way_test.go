@@ -3,7 +3,6 @@ package polite
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"io"
 	"net"
 	"net/http"
@@ -72,11 +71,7 @@ func newWays(t *testing.T) *ways {
 	return w
 }
 
-func (w *ways) tls() *tls.Config {
-	roots := x509.NewCertPool()
-	roots.AddCert(w.site.Certificate())
-	return &tls.Config{RootCAs: roots}
-}
+func (w *ways) tls() *tls.Config { return w.site.Client().Transport.(*http.Transport).TLSClientConfig }
 
 func (w *ways) through(*http.Request) (*url.URL, error) {
 	u, err := url.Parse(w.proxy.URL)
