@@ -3,12 +3,10 @@ package fetch
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"net"
 	"net/http"
 	"slices"
@@ -42,67 +40,8 @@ func overHTTP2() []fault {
 	return list
 }
 
-// speakHTTP2 is speak for a server of HTTP/2 only; without TLS it speaks HTTP/1.
-func speakHTTP2(serve func(p *peer)) func(*site, net.Conn) {
-	return func(s *site, c net.Conn) {
-		secured, plain := negotiate(s, c, "h2")
-		if secured == nil {
-			if plain != nil {
-				speakOn(s, c, plain, serve)
-			}
-			return
-		}
-		one := &single{conn: secured, done: make(chan struct{})}
-		(&http.Server{
-			ErrorLog: discardLog,
-			ConnState: func(_ net.Conn, state http.ConnState) {
-				if state == http.StateClosed {
-					close(one.done)
-				}
-			},
-			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				read, write := io.Pipe()
-				p := &peer{Conn: &said{ctx: r.Context(), to: write}, site: s, tcp: c.(*net.TCPConn), method: r.Method, path: r.RequestURI, host: r.Host}
-				go func() {
-					defer write.Close()
-					serve(p)
-				}()
-				defer read.Close()
-				translate(w, r, bufio.NewReader(read))
-			}),
-		}).Serve(one)
-	}
-}
-
-// single is a listener of one connection, until that is closed.
-type single struct {
-	conn net.Conn
-	done chan struct{}
-}
-
-func (l *single) Accept() (net.Conn, error) {
-	if c := l.conn; c != nil {
-		l.conn = nil
-		return c, nil
-	}
-	<-l.done
-	return nil, net.ErrClosed
-}
-
-func (l *single) Close() error   { return nil }
-func (l *single) Addr() net.Addr { return &net.TCPAddr{} }
-
-// negotiate does the handshake with a client that begins TLS; other clients get their bytes
-// back.
-func negotiate(s *site, c net.Conn, protocols ...string) (*tls.Conn, *bufio.Reader) {
-	in := bufio.NewReader(c)
-	first, err := in.Peek(1)
-	if err != nil {
-		return nil, nil
-	}
-	if first[0] != 0x16 {
-		return nil, in
-	}
+// negotiate does the TLS handshake with a client that offers one of the protocols, or any.
+func negotiate(s *site, c net.Conn, protocols ...string) *tls.Conn {
 	config := s.stage.pki.config()
 	config.NextProtos = protocols
 	config.GetConfigForClient = func(h *tls.ClientHelloInfo) (*tls.Config, error) {
@@ -112,74 +51,96 @@ func negotiate(s *site, c net.Conn, protocols ...string) (*tls.Conn, *bufio.Read
 		c.Write([]byte{21, 3, 3, 0, 2, 2, 120}) // no_application_protocol, where crypto/tls lets HTTP/1.1 in
 		return nil, errors.New("no common protocol")
 	}
-	secured := tls.Server(&peeked{c, in}, config)
+	secured := tls.Server(c, config)
 	if secured.Handshake() != nil {
-		return nil, nil
+		return nil
 	}
-	return secured, nil
+	return secured
 }
 
-// said is an HTTP/1 answer that is being translated into frames.
+// speakHTTP2 is speak for a server of HTTP/2 only; without TLS it speaks HTTP/1.
+func speakHTTP2(serve func(p *peer)) func(*site, net.Conn) {
+	secure := frames(func(f *framer) {
+		read, write := io.Pipe()
+		defer read.Close()
+		go func() {
+			defer write.Close()
+			serve(&peer{Conn: &said{f.conn, write, f.ended}, site: f.site, tcp: f.tcp, method: http.MethodGet, path: f.path, host: f.host})
+		}()
+		f.translate(bufio.NewReader(read))
+	})
+	return func(s *site, c net.Conn) {
+		in := bufio.NewReader(c)
+		if first, err := in.Peek(1); err == nil && first[0] != 0x16 {
+			speakOn(s, c, in, serve)
+			return
+		}
+		secure(s, &peeked{c, in})
+	}
+}
+
+// said is an HTTP/1 answer that is being translated into frames. Reading waits until the client
+// has disconnected.
 type said struct {
 	net.Conn
-	ctx context.Context
-	to  *io.PipeWriter
+	to    *io.PipeWriter
+	ended <-chan struct{}
 }
 
 func (c *said) Write(p []byte) (int, error) { return c.to.Write(p) }
-
-// Read waits until the client has disconnected.
-func (c *said) Read([]byte) (int, error) {
-	<-c.ctx.Done()
-	return 0, io.EOF
-}
+func (c *said) Read([]byte) (int, error)    { <-c.ended; return 0, io.EOF }
 
 // translate writes an HTTP/1 answer in frames; a truncated answer resets the stream.
-func translate(w http.ResponseWriter, r *http.Request, in *bufio.Reader) {
-	for r.Context().Err() == nil {
+func (f *framer) translate(in *bufio.Reader) {
+	for {
 		resp, err := http.ReadResponse(in, nil)
 		if err != nil {
-			panic(http.ErrAbortHandler)
+			f.WriteRSTStream(1, http2.ErrCodeCancel)
+			return
 		}
+		fields := []string{":status", fmt.Sprint(resp.StatusCode)}
 		for name, values := range resp.Header {
-			w.Header()[name] = values
+			for _, value := range values {
+				fields = append(fields, strings.ToLower(name), value)
+			}
 		}
-		if resp.ContentLength > 0 && resp.Header.Get("Content-Length") == "" {
-			w.Header().Set("Content-Length", fmt.Sprint(resp.ContentLength))
+		if err := f.head(false, fields...); err != nil {
+			return
 		}
-		w.WriteHeader(resp.StatusCode)
 		if resp.StatusCode < 200 {
-			clear(w.Header())
 			continue
 		}
-		http.NewResponseController(w).Flush()
 		buf := make([]byte, 16<<10)
 		for {
 			n, err := resp.Body.Read(buf)
-			if n > 0 {
-				if _, err := w.Write(buf[:n]); err != nil {
-					return
-				}
-				http.NewResponseController(w).Flush()
-			}
-			if err == io.EOF {
+			if f.WriteData(1, err == io.EOF, buf[:n]) != nil || err == io.EOF {
 				return
 			}
 			if err != nil {
-				panic(http.ErrAbortHandler)
+				f.WriteRSTStream(1, http2.ErrCodeCancel)
+				return
 			}
 		}
 	}
 }
-
-var discardLog = log.New(io.Discard, "", 0)
 
 // A framer is the server's end of an HTTP/2 connection whose frames are written by hand.
 type framer struct {
 	*http2.Framer
-	conn net.Conn
-	tcp  *net.TCPConn
-	site *site
+	conn       net.Conn
+	tcp        *net.TCPConn
+	site       *site
+	path, host string        // of the request
+	ended      chan struct{} // closed when the client has disconnected
+}
+
+func newFramer(s *site, c net.Conn, secured *tls.Conn) *framer {
+	if p, ok := c.(*peeked); ok {
+		c = p.Conn
+	}
+	f := &framer{Framer: http2.NewFramer(secured, secured), conn: secured, tcp: c.(*net.TCPConn), site: s, ended: make(chan struct{})}
+	f.ReadMetaHeaders, f.AllowIllegalWrites = hpack.NewDecoder(4096, nil), true
+	return f
 }
 
 // frames returns a handler that reads the first request and lets script answer. Later requests
@@ -191,25 +152,25 @@ func frames(script func(f *framer)) func(*site, net.Conn) {
 			if err != nil {
 				return
 			}
-			if frame.Header().Type == http2.FrameHeaders {
+			if head, ok := frame.(*http2.MetaHeadersFrame); ok {
+				f.path, f.host = head.PseudoValue("path"), head.PseudoValue("authority")
 				break
 			}
 		}
-		done := make(chan struct{})
 		go func() {
-			defer close(done)
+			defer close(f.ended)
 			io.Copy(io.Discard, f.conn)
 		}()
 		script(f)
 		f.conn.Close()
-		<-done
+		<-f.ended
 	})
 }
 
 // inFrames returns a handler that lets script speak HTTP/2 after the first SETTINGS.
 func inFrames(script func(f *framer)) func(*site, net.Conn) {
 	return func(s *site, c net.Conn) {
-		secured, _ := negotiate(s, c, "h2")
+		secured := negotiate(s, c, "h2")
 		if secured == nil {
 			return
 		}
@@ -217,8 +178,7 @@ func inFrames(script func(f *framer)) func(*site, net.Conn) {
 		if _, err := io.ReadFull(secured, make([]byte, len(http2.ClientPreface))); err != nil {
 			return
 		}
-		f := &framer{http2.NewFramer(secured, secured), secured, c.(*net.TCPConn), s}
-		f.AllowIllegalWrites = true
+		f := newFramer(s, c, secured)
 		f.WriteSettings()
 		script(f)
 	}
@@ -235,8 +195,8 @@ func block(fields ...string) []byte {
 }
 
 // head writes the headers of an answer.
-func (f *framer) head(end bool, fields ...string) {
-	f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block(fields...), EndHeaders: true, EndStream: end})
+func (f *framer) head(end bool, fields ...string) error {
+	return f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block(fields...), EndHeaders: true, EndStream: end})
 }
 
 // file writes a whole answer.
@@ -298,7 +258,7 @@ func http2Faults() []fault {
 	n := fmt.Sprint(len(someRules))
 	unasked := func(script func(c net.Conn)) func(*site, net.Conn) {
 		return func(s *site, c net.Conn) {
-			if secured, _ := negotiate(s, c); secured != nil {
+			if secured := negotiate(s, c); secured != nil {
 				defer secured.Close()
 				script(secured)
 			}
@@ -360,12 +320,12 @@ func http2Faults() []fault {
 	return append(list, []fault{
 		answer("a file", "the server speaks only HTTP/2", OK, func(f *framer) { f.file() }),
 		of("settings unasked", "the server speaks HTTP/2 although it was not negotiated", OK, func(s *site, c net.Conn) {
-			secured, _ := negotiate(s, c)
+			secured := negotiate(s, c)
 			if secured == nil {
 				return
 			}
 			defer secured.Close()
-			f := &framer{http2.NewFramer(secured, secured), secured, c.(*net.TCPConn), s}
+			f := newFramer(s, c, secured)
 			f.WriteSettings()
 			start := make([]byte, len(http2.ClientPreface))
 			if io.ReadFull(secured, start); string(start) != http2.ClientPreface {
@@ -377,7 +337,7 @@ func http2Faults() []fault {
 				if err != nil {
 					return
 				}
-				if frame.Header().Type == http2.FrameHeaders {
+				if _, ok := frame.(*http2.MetaHeadersFrame); ok {
 					f.file()
 				}
 			}
@@ -392,14 +352,14 @@ func http2Faults() []fault {
 		}},
 		of("neither", "the server takes neither HTTP/1.1 nor HTTP/2", TLSProtocol, func(s *site, c net.Conn) { negotiate(s, c, "other") }),
 		of("HTTP/1 in its place", "HTTP/2 was negotiated, HTTP/1.1 is sent", BadResponse, func(s *site, c net.Conn) {
-			if secured, _ := negotiate(s, c, "h2"); secured != nil {
+			if secured := negotiate(s, c, "h2"); secured != nil {
 				defer secured.Close()
 				io.WriteString(secured, whole("200 OK", someRules))
 				io.Copy(io.Discard, secured)
 			}
 		}),
 		late(of("silent", "no SETTINGS and no answer", HeaderTimeout, func(s *site, c net.Conn) {
-			if secured, _ := negotiate(s, c, "h2"); secured != nil {
+			if secured := negotiate(s, c, "h2"); secured != nil {
 				defer secured.Close()
 				io.Copy(io.Discard, secured)
 			}
@@ -476,7 +436,7 @@ func http2Faults() []fault {
 			f.hang()
 		}),
 		of("no SETTINGS", "another frame first", BadResponse, func(s *site, c net.Conn) {
-			if secured, _ := negotiate(s, c, "h2"); secured != nil {
+			if secured := negotiate(s, c, "h2"); secured != nil {
 				defer secured.Close()
 				http2.NewFramer(secured, nil).WritePing(false, [8]byte{})
 				io.Copy(io.Discard, secured)

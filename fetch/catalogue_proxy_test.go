@@ -30,7 +30,7 @@ type relay struct {
 func (r relay) serve(s *site, c net.Conn) {
 	in := bufio.NewReader(c)
 	if first, err := in.Peek(1); err == nil && first[0] == 0x16 {
-		secured, _ := negotiate(s, &peeked{c, in})
+		secured := negotiate(s, &peeked{c, in})
 		if secured == nil {
 			return
 		}

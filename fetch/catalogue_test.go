@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -170,10 +171,10 @@ func (f *fault) fetch(t testing.TB, change func(*Client)) *Record {
 	return f.open(t)(change)
 }
 
-// open starts the origin and returns a function that fetches from it.
-func (f *fault) open(t testing.TB) func(change func(*Client)) *Record {
+// start starts the origin and returns options for a client.
+func (f *fault) start(t testing.TB) (s *stage, o Options, origin robots.Origin) {
 	t.Helper()
-	s := newStage(t)
+	s = newStage(t)
 	if f.setup != nil {
 		f.setup(s)
 	}
@@ -182,26 +183,25 @@ func (f *fault) open(t testing.TB) func(change func(*Client)) *Record {
 		raw = speak(f.serve)
 	}
 	at := s.listen(t, "127.0.0.1:0", raw)
-	var through *site
+	o = s.options()
 	if f.proxy != nil {
-		through = s.listen(t, "127.0.0.1:0", f.proxy)
+		through := s.listen(t, "127.0.0.1:0", f.proxy)
+		replace := strings.NewReplacer("PROXYPORT", through.port(), "PROXY", through.Addr().String())
+		o.Proxy = http.ProxyURL(mustURL(t, replace.Replace(f.proxyURL)))
 	}
-	url := f.url
-	if url == "" {
-		url = "http://site.test:PORT/"
+	if f.options != nil {
+		f.options(&o)
 	}
-	origin := mustOrigin(t, strings.ReplaceAll(url, "PORT", at.port()))
+	return s, o, mustOrigin(t, strings.ReplaceAll(cmp.Or(f.url, "http://site.test:PORT/"), "PORT", at.port()))
+}
+
+// open starts the origin and returns a function that fetches from it.
+func (f *fault) open(t testing.TB) func(change func(*Client)) *Record {
+	t.Helper()
+	s, o, origin := f.start(t)
+	o.Limits, o.PerAddress = shortLimits, 1
 	return func(change func(*Client)) *Record {
 		t.Helper()
-		o := s.options()
-		o.Limits, o.PerAddress = shortLimits, 1
-		if through != nil {
-			replace := strings.NewReplacer("PROXYPORT", through.port(), "PROXY", through.Addr().String())
-			o.Proxy = http.ProxyURL(mustURL(t, replace.Replace(f.proxyURL)))
-		}
-		if f.options != nil {
-			f.options(&o)
-		}
 		c := s.client(t, o)
 		if f.connect != nil {
 			c.connect = f.connect

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -30,7 +31,7 @@ func TestHTTP2Only(t *testing.T) {
 			asked = append(asked, r)
 			io.WriteString(w, someRules)
 		}))
-		server.Config.ErrorLog = discardLog
+		server.Config.ErrorLog = log.New(io.Discard, "", 0)
 		server.EnableHTTP2 = true
 		server.TLS = &tls.Config{Certificates: []tls.Certificate{*s.pki.certificate("")}, NextProtos: c.protocols}
 		server.TLS.GetConfigForClient = func(h *tls.ClientHelloInfo) (*tls.Config, error) {

@@ -126,44 +126,6 @@ func TestCross(t *testing.T) {
 	fetches.Wait()
 }
 
-// TestWaitCancel: a caller that is canceled while it waits gets its own error at once, and the
-// others continue to wait.
-func TestWaitCancel(t *testing.T) {
-	s := newStage(t)
-	entered, leave := make(chan bool, 9), make(chan bool)
-	at := s.listen(t, "127.0.0.1:0", speak(func(p *peer) {
-		entered <- true
-		<-leave
-		p.say(whole("200 OK", someRules))
-	}))
-	o := s.options()
-	o.PerAddress = 1
-	c := s.client(t, o)
-	origin := mustOrigin(t, "http://site.test:"+at.port())
-	var fetches sync.WaitGroup
-	get := func() {
-		if r, err := c.Fetch(context.Background(), origin); err != nil || r.Cause != OK {
-			t.Errorf("%+v, %v", r, err)
-		}
-	}
-	fetches.Go(get)
-	<-entered
-	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
-	defer cancel()
-	if r, err := c.Fetch(ctx, origin); r != nil || !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %+v, %v", r, err)
-	}
-	fetches.Go(get)
-	leave <- true
-	<-entered
-	leave <- true
-	fetches.Wait()
-	if n := at.accepted.Load(); n != 2 {
-		t.Errorf("%d connections, want 2", n)
-	}
-	c.pool.idle(t)
-}
-
 var addrA, addrB = netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
 
 // TestPlaces: places are assigned in the order of the calls, canceled ones are skipped, and none
@@ -340,49 +302,6 @@ func TestStarts(t *testing.T) {
 	if r, err := get("held"); r != nil || !errors.Is(err, g.err) {
 		t.Errorf("%+v, %v", r, err)
 	}
-	c.pool.idle(t)
-}
-
-// TestSilentCrowd: 512 origins on one address that accept and never answer delay no origin on
-// another.
-func TestSilentCrowd(t *testing.T) {
-	s := newStage(t)
-	silent := s.listen(t, "127.0.0.1:0", speak(func(p *peer) { p.hang() }))
-	at := s.listen(t, "127.0.0.2:0", speak(answer(whole("200 OK", someRules))))
-	o := s.options()
-	o.Limits = Limits{Total: 2 * time.Minute, Header: time.Minute}
-	c := s.client(t, o)
-	ctx, cancel := context.WithCancel(context.Background())
-	var fetches sync.WaitGroup
-	for range 512 {
-		fetches.Go(func() {
-			if r, err := c.Fetch(ctx, mustOrigin(t, "http://127.0.0.1:"+silent.port())); err == nil {
-				t.Errorf("%+v", r)
-			}
-		})
-	}
-	waiting := func() int {
-		c.pool.starting.mu.Lock()
-		defer c.pool.starting.mu.Unlock()
-		if q := c.pool.starting.at[netip.MustParseAddr("127.0.0.1")]; q != nil {
-			return q.waiting.Len()
-		}
-		return 0
-	}
-	for waiting() < 512-16-1 || silent.accepted.Load() < 16 {
-		time.Sleep(time.Millisecond)
-	}
-	for range 20 {
-		// The crowd stays during this test, which is shorter than its minute for the headers.
-		if r, err := c.Fetch(ctx, mustOrigin(t, "http://127.0.0.2:"+at.port())); err != nil || r.Cause != OK {
-			t.Fatalf("%+v, %v", r, err)
-		}
-	}
-	if n := silent.accepted.Load(); n != 16 {
-		t.Errorf("%d connections to the silent address, want 16", n)
-	}
-	cancel()
-	fetches.Wait()
 	c.pool.idle(t)
 }
 

@@ -10,12 +10,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/robotskit/robots/internal/campaign"
@@ -150,27 +152,17 @@ func TestFaultsOverTransport(t *testing.T) {
 			}
 			t.Run(f.id(), func(t *testing.T) {
 				t.Parallel()
-				s := newStage(t)
-				raw := f.raw
-				if raw == nil {
-					raw = speak(f.serve)
-				}
-				at := s.listen(t, "127.0.0.1:0", raw)
-				url := f.url
-				if url == "" {
-					url = "http://site.test:PORT/"
-				}
+				s, o, origin := f.start(t)
 				base := &http.Transport{
 					ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: s.pki.pool},
 					DialContext: (&net.Dialer{Resolver: s.dns.resolver()}).DialContext, MaxResponseHeaderBytes: 64 << 10,
 				}
 				defer base.CloseIdleConnections()
-				o := s.options()
 				o.TLS, o.Transport = nil, base
 				if !f.cause.Outcome().Good() {
 					o.Limits = shortLimits // some end by time alone here
 				}
-				r, err := s.client(t, o).Fetch(context.Background(), mustOrigin(t, strings.ReplaceAll(url, "PORT", at.port())))
+				r, err := s.client(t, o).Fetch(context.Background(), origin)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -206,6 +198,9 @@ func TestTransport(t *testing.T) {
 	resp := func(r *http.Request, status int, body io.ReadCloser) *http.Response {
 		return &http.Response{StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Body: body, ContentLength: -1, Request: r}
 	}
+	says := func(r *http.Response) roundTripper {
+		return func(*http.Request) (*http.Response, error) { return r, nil }
+	}
 	text := func(s string) io.ReadCloser { return io.NopCloser(strings.NewReader(s)) }
 	for _, c := range []struct {
 		name string
@@ -220,61 +215,25 @@ func TestTransport(t *testing.T) {
 			a.ContentLength = 1000
 			return a, nil
 		}, Incomplete},
-		{"made by hand", func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 200, Body: text(someRules)}, nil
-		}, OK},
-		{"made by hand, no file", func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 404, Body: text("no")}, nil
-		}, ClientError},
-		{"made by hand, empty", func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 200, Body: text("")}, nil
-		}, Empty},
-		{"made by hand, no content", func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 204}, nil
-		}, Empty},
-		{"made by hand, no content but some", func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 204, Body: text(someRules)}, nil
-		}, BadResponse},
-		{"made by hand, no content but a length", func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 205, ContentLength: 9}, nil
-		}, BadResponse},
-		{"made by hand, no content in chunks", func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 204, TransferEncoding: []string{"chunked"}}, nil
-		}, BadResponse},
-		{"made by hand, gzip", func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Encoding": {"gzip"}}, Body: text(gzipped(someRules))}, nil
-		}, OK},
-		{"made by hand, gzip cut", func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Encoding": {"gzip"}}, Body: text(gzipped(someRules)[:20])}, nil
-		}, Incomplete},
-		{"status in a word", func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 200, Status: "OK", Body: text(someRules)}, nil
-		}, OK},
-		{"status in a number and words", func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 200, Status: "200 OK", Body: text(someRules)}, nil
-		}, OK},
-		{"status in words alone", func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 404, Status: "Not Found", Body: text("")}, nil
-		}, ClientError},
-		{"status of four digits", func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 200, Status: "0200 OK", Body: text(someRules)}, nil
-		}, BadResponse},
-		{"status with a sign", func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 200, Status: "+200", Body: text(someRules)}, nil
-		}, BadResponse},
-		{"no status", func(*http.Request) (*http.Response, error) { return &http.Response{Body: text(someRules)}, nil }, BadStatus},
-		{"length in the header alone", func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Length": {"33"}}, Body: text(someRules)}, nil
-		}, OK},
-		{"length in the header alone, too long", func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Length": {"1000"}}, Body: text(someRules)}, nil
-		}, Incomplete},
-		{"length of 0 in the header", func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Length": {"0"}}, Body: text(someRules)}, nil
-		}, Incomplete},
-		{"length without a body", func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 200, ContentLength: 33}, nil
-		}, Closed},
+		{"made by hand", says(&http.Response{StatusCode: 200, Body: text(someRules)}), OK},
+		{"made by hand, no file", says(&http.Response{StatusCode: 404, Body: text("no")}), ClientError},
+		{"made by hand, empty", says(&http.Response{StatusCode: 200, Body: text("")}), Empty},
+		{"made by hand, no content", says(&http.Response{StatusCode: 204}), Empty},
+		{"made by hand, no content but some", says(&http.Response{StatusCode: 204, Body: text(someRules)}), BadResponse},
+		{"made by hand, no content but a length", says(&http.Response{StatusCode: 205, ContentLength: 9}), BadResponse},
+		{"made by hand, no content in chunks", says(&http.Response{StatusCode: 204, TransferEncoding: []string{"chunked"}}), BadResponse},
+		{"made by hand, gzip", says(&http.Response{StatusCode: 200, Header: http.Header{"Content-Encoding": {"gzip"}}, Body: text(gzipped(someRules))}), OK},
+		{"made by hand, gzip cut", says(&http.Response{StatusCode: 200, Header: http.Header{"Content-Encoding": {"gzip"}}, Body: text(gzipped(someRules)[:20])}), Incomplete},
+		{"status in a word", says(&http.Response{StatusCode: 200, Status: "OK", Body: text(someRules)}), OK},
+		{"status in a number and words", says(&http.Response{StatusCode: 200, Status: "200 OK", Body: text(someRules)}), OK},
+		{"status in words alone", says(&http.Response{StatusCode: 404, Status: "Not Found", Body: text("")}), ClientError},
+		{"status of four digits", says(&http.Response{StatusCode: 200, Status: "0200 OK", Body: text(someRules)}), BadResponse},
+		{"status with a sign", says(&http.Response{StatusCode: 200, Status: "+200", Body: text(someRules)}), BadResponse},
+		{"no status", says(&http.Response{Body: text(someRules)}), BadStatus},
+		{"length in the header alone", says(&http.Response{StatusCode: 200, Header: http.Header{"Content-Length": {"33"}}, Body: text(someRules)}), OK},
+		{"length in the header alone, too long", says(&http.Response{StatusCode: 200, Header: http.Header{"Content-Length": {"1000"}}, Body: text(someRules)}), Incomplete},
+		{"length of 0 in the header", says(&http.Response{StatusCode: 200, Header: http.Header{"Content-Length": {"0"}}, Body: text(someRules)}), Incomplete},
+		{"length without a body", says(&http.Response{StatusCode: 200, ContentLength: 33}), Closed},
 		{"HTTP/2 with a header of the connection", func(r *http.Request) (*http.Response, error) {
 			a := resp(r, 404, text(""))
 			a.Proto, a.ProtoMajor, a.Header = "HTTP/2.0", 2, http.Header{"Upgrade": {"h2c"}}
@@ -339,93 +298,61 @@ func TestTransport(t *testing.T) {
 	settled(t, before+1) // the name server
 }
 
-// TestPageAddresses: a connection for a page tries the addresses of a site one after another,
-// each at its start. A dead one costs a second, and a slow one is tried again.
-func TestPageAddresses(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	at := s.listen(t, "0.0.0.0:0", speak(answer(whole("200 OK", "a page"))))
-	s.dns.name("one.test", addresses("127.0.0.1"))
-	s.dns.name("two.test", addresses("127.0.0.1", "127.0.0.2"))
+// TestAddresses: the addresses of a site are tried one after another. A dead one costs a second,
+// and a slow one is tried again, within the time for all.
+func TestAddresses(t *testing.T) {
 	for _, tt := range []struct {
-		name   string
-		dials  string // what becomes of each: s silent, r refused, a answered
-		visits string // the addresses, in the order of the first visit
-		paced  bool
+		dials string // what becomes of each: s silent, r refused, a answered, x stop
+		order string // of the addresses
+		took  time.Duration
 	}{
-		{"two", "a", "1", true},
-		{"two", "sa", "12", true},
-		{"two", "sa", "12", false},
-		{"two", "ra", "12", true},
-		{"two", "ssa", "121", true},
-		{"two", "rsa", "122", true},
-		{"two", "rr", "12", true},
-		{"one", "a", "1", true},
-		{"one", "r", "1", true},
+		{"a", "1", 0},
+		{"sa", "12", time.Second},
+		{"ra", "12", 0},
+		{"ssa", "121", 2 * time.Second},
+		{"rsa", "122", time.Second},
+		{"ssrr", "1212", 2 * time.Second},
+		{"ssss", "1212", 10 * time.Second},
+		{"rr", "12", 0},
+		{"x", "1", 0},
 	} {
-		t.Run(fmt.Sprint(tt.name, " ", tt.dials, " ", tt.paced), func(t *testing.T) {
-			t.Parallel()
-			var order []string         // of the addresses
-			var visits []string        // "start" and "dial" with an address
-			var silent <-chan struct{} // until when a connection to a dead address is under way
-			o := s.options()
-			o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-				if silent != nil {
-					select {
-					case <-silent:
-					default:
-						t.Error("two connections at a time")
-					}
-				}
-				host, _, _ := net.SplitHostPort(address)
-				if !slices.Contains(order, host) {
-					order = append(order, host)
-				}
-				n := strings.Count(strings.Join(visits, " "), "dial")
-				visits = append(visits, "dial "+host)
-				until, ok := ctx.Deadline()
-				if first := tt.name == "two" && n < 2; !ok || first != (time.Until(until) <= firstTry) {
-					t.Errorf("dial %d has until %v", n, until)
-				}
-				switch tt.dials[n] {
+		synctest.Test(t, func(t *testing.T) {
+			began, order := time.Now(), ""
+			at := []netip.AddrPort{netip.AddrPortFrom(addrA, 1), netip.AddrPortFrom(addrB, 2)}
+			_, err := dialAny(at, 10*time.Second, func(at netip.AddrPort, most time.Duration) (net.Conn, bool, error) {
+				order += fmt.Sprint(at.Port())
+				switch tt.dials[len(order)-1] {
 				case 's':
-					silent = ctx.Done()
-					_, err := silentDial(ctx, &net.Dialer{})
-					<-ctx.Done() // elsewhere than on Linux it returns at once
-					return nil, err
-				case 'r':
-					return nil, syscall.ECONNREFUSED
+					time.Sleep(most)
+					return nil, false, os.ErrDeadlineExceeded
+				case 'a':
+					return nil, false, nil
 				}
-				return (&net.Dialer{}).DialContext(ctx, network, address)
-			}
-			ctx := t.Context()
-			if tt.paced {
-				ctx = WithDials(ctx, 100, func(_ context.Context, addr netip.Addr) error {
-					visits = append(visits, "start "+addr.String())
-					return nil
-				})
-			}
-			transport := s.client(t, o).Transport()
-			defer transport.CloseIdleConnections()
-			conn, err := transport.DialContext(ctx, "tcp", tt.name+".test:"+at.port())
-			if err == nil {
-				conn.Close()
-			}
-			if want := strings.HasSuffix(tt.dials, "a"); want != (err == nil) {
-				t.Errorf("connected: %v", err)
-			}
-			var want []string
-			for _, v := range tt.visits {
-				host := order[min(int(v-'1'), len(order)-1)]
-				if tt.paced {
-					want = append(want, "start "+host)
-				}
-				want = append(want, "dial "+host)
-			}
-			if !slices.Equal(visits, want) {
-				t.Errorf("got %v, want %v", visits, want)
+				return nil, tt.dials == "x", syscall.ECONNREFUSED
+			})
+			if order != tt.order || (err == nil) != strings.HasSuffix(tt.dials, "a") || time.Since(began) != tt.took {
+				t.Errorf("%s: tried %s in %v: %v; want %s in %v", tt.dials, order, time.Since(began), err, tt.order, tt.took)
 			}
 		})
+	}
+}
+
+// TestPageDials: each connection of a page is started at its address, and no more are opened
+// than the request may have.
+func TestPageDials(t *testing.T) {
+	s := newStage(t)
+	at := s.listen(t, "127.0.0.2:0", speak(answer(whole("200 OK", "a page"))))
+	s.dns.name("two.test", addresses("127.0.0.1", "127.0.0.2"))
+	transport := s.client(t, s.options()).Transport()
+	started := map[string]int{}
+	ctx := WithDials(t.Context(), 1, func(_ context.Context, addr netip.Addr) error { started[addr.String()]++; return nil })
+	conn, err := transport.DialContext(ctx, "tcp", "two.test:"+at.port())
+	if err != nil || conn.RemoteAddr().String() != at.Addr().String() || started["127.0.0.2"] != 1 || started["127.0.0.1"] > 1 {
+		t.Fatalf("%v, started %v", err, started)
+	}
+	conn.Close()
+	if _, err := transport.DialContext(ctx, "tcp", "two.test:"+at.port()); err == nil || !strings.Contains(err.Error(), "no more are opened") {
+		t.Errorf("a second connection: %v", err)
 	}
 }
 
