@@ -132,44 +132,26 @@ func quoted(text []byte) (in, rest []byte, ok bool) {
 
 // isNumber reports whether a field is a number or -.
 func isNumber(text []byte) bool {
-	if string(text) == "-" {
-		return true
-	}
-	for _, c := range text {
-		if c < '0' || c > '9' {
-			return false
-		}
-	}
-	return len(text) > 0
+	_, err := strconv.ParseUint(string(text), 10, 64)
+	return err == nil || string(text) == "-"
 }
 
-// unescape decodes the escapes of Apache (\" \\ \n \t \xhh) and nginx (\xHH). Other
-// backslashes stay.
+// unescape decodes the escapes of Apache (\" \\ \n \t \xhh) and nginx (\xHH), which are those of
+// Go. Other backslashes stay.
 func unescape(text []byte) string {
 	if bytes.IndexByte(text, '\\') < 0 {
 		return string(text)
 	}
 	var b strings.Builder
-	for i := 0; i < len(text); i++ {
-		if text[i] != '\\' || i+1 == len(text) {
-			b.WriteByte(text[i])
-			continue
-		}
-		i++
-		const letters, meanings = `"\bnrtv`, "\"\\\b\n\r\t\v"
-		if at := strings.IndexByte(letters, text[i]); at >= 0 {
-			b.WriteByte(meanings[at])
-			continue
-		}
-		if text[i] == 'x' && i+2 < len(text) {
-			if c, err := strconv.ParseUint(string(text[i+1:i+3]), 16, 8); err == nil {
-				b.WriteByte(byte(c))
-				i += 2
-				continue
+	for s := string(text); s != ""; {
+		c, rest := rune(s[0]), s[1:]
+		if c == '\\' {
+			if value, wide, tail, err := strconv.UnquoteChar(s, '"'); err == nil && !wide {
+				c, rest = value, tail
 			}
 		}
-		b.WriteByte('\\')
-		b.WriteByte(text[i])
+		b.WriteByte(byte(c))
+		s = rest
 	}
 	return b.String()
 }
