@@ -103,8 +103,8 @@ func (j *judge) writeJSON(t *urlTarget) error {
 	return nil
 }
 
-// appendAgent appends the tokens of a crawler as the dialect reads them, as a JSON list. Rules
-// that crawlers share have none.
+// appendAgent appends the tokens of a crawler as the dialect reads them, as a JSON list; a
+// name without a product token as it is given.
 func appendAgent(dst []byte, r *ask.RuleSet, c Crawler) []byte {
 	if tokens := r.Tokens(); len(tokens) > 0 {
 		return ask.AppendStrings(dst, tokens)

@@ -29,7 +29,6 @@ type judge struct {
 	rules    []*ask.RuleSet // of each crawler
 	verdicts []robots.Verdict
 	width    int // of the column of URLs
-	together *robots.Crawlers
 
 	read, judged int                    // URLs, without lines that have none
 	counts       [exitUndecided + 1]int // of URLs by status
@@ -278,27 +277,10 @@ func (f *ruleFlags) rules(from ask.Source, d robots.Dialect, now time.Time, toke
 	return rules
 }
 
-// maxSeparate is for how many crawlers rules are made one by one. Of more, those without a
-// group of their own share rules, which have no tokens.
-const maxSeparate = 8
-
 // rulesIn returns the rules of each crawler in a robots.txt.
 func (j *judge) rulesIn(from ask.Source) (all []*ask.RuleSet) {
-	now := j.std.now()
-	if len(j.crawlers) <= maxSeparate {
-		for _, c := range j.crawlers {
-			all = append(all, &ask.RuleSet{Rules: j.ruleFlags.rules(from, c.Dialect, now, c.Tokens)})
-		}
-		return all
-	}
-	if j.together == nil {
-		j.together = new(robots.Crawlers)
-		for _, c := range j.crawlers {
-			j.together.Add(c.Dialect, c.Tokens...)
-		}
-	}
-	for _, rules := range j.together.RulesBy(func(d robots.Dialect) *robots.Rules { return j.ruleFlags.rules(from, d, now, nil) }) {
-		all = append(all, &ask.RuleSet{Rules: rules})
+	for _, c := range j.crawlers {
+		all = append(all, &ask.RuleSet{Rules: j.ruleFlags.rules(from, c.Dialect, j.std.now(), c.Tokens)})
 	}
 	return all
 }

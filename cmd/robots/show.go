@@ -174,7 +174,7 @@ type jsonView struct {
 func (v *view) write(ctx context.Context) (known bool, err error) {
 	known = isKnown(v.rules)
 	j := jsonView{Schema: 1, Agent: v.rules.Tokens(), Dialect: v.rules.Dialect().Name, Group: newJSONGroup(v.rules.Group())}
-	if len(j.Agent) == 0 { // rules shared by crawlers
+	if len(j.Agent) == 0 { // a name without a product token
 		j.Agent = v.crawler.Tokens
 	}
 	group := "no group applies"
