@@ -289,24 +289,16 @@ func TestCheck(t *testing.T) {
 	if n := s.asked.Load(); n != 1 {
 		t.Errorf("the site was asked %d times", n)
 	}
+	bad := newSite(t, "")
+	bad.status = 500
+	for url, status := range map[string]int{s.URL + "/": 204, s.URL + "/basket": 403, bad.URL + "/": 503} {
+		if r := b.get("/v1/check?as=status&url=" + url); r.status != status || status == 204 && r.body != "" {
+			t.Errorf("the status alone for %s: %d %s", url, r.status, r.body)
+		}
+	}
 	for _, path := range []string{"/v1/check?url=" + s.URL, "/version", "/docs"} {
 		if r := b.ask(http.MethodHead, path, "", ""); r.status != 200 || r.body != "" {
 			t.Errorf("HEAD %s: %d %q", path, r.status, r.body)
-		}
-	}
-}
-
-// TestAsStatus: the status alone is the verdict, which curl and nginx can read.
-func TestAsStatus(t *testing.T) {
-	b, s, bad := newBench(t, Parts{}), newSite(t, shop), newSite(t, "")
-	bad.status = 500
-	for _, tt := range []struct {
-		url    string
-		status int
-	}{{s.URL + "/", 204}, {s.URL + "/basket", 403}, {bad.URL + "/", 503}} {
-		r := b.get("/v1/check?as=status&url=" + tt.url)
-		if r.status != tt.status || r.status == 204 && r.body != "" {
-			t.Errorf("%s: %d %s", tt.url, r.status, r.body)
 		}
 	}
 }
@@ -365,16 +357,6 @@ func TestScopes(t *testing.T) {
 	}
 	if take(one.origins, 1) == 0 || other.asked.Load() != 1 {
 		t.Errorf("the fetch did not count; the site was asked %d times", other.asked.Load())
-	}
-}
-
-func TestAbout(t *testing.T) {
-	b := newBench(t, Parts{Version: "v9.9.9"})
-	if r := b.get("/version"); r.status != 200 || !strings.Contains(r.body, "v9.9.9") {
-		t.Errorf("%d %s", r.status, r.body)
-	}
-	if r := b.get("/openapi.json"); r.status != 200 || !strings.Contains(r.body, `"openapi":"3.1.0"`) {
-		t.Errorf("%d %s", r.status, clipped(r.body))
 	}
 }
 

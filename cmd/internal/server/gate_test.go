@@ -85,6 +85,9 @@ func (s *gated) stop() {
 	if err := <-s.ended; err != nil {
 		s.t.Error(err)
 	}
+	if n, left := s.gate.held.Load(), s.gate.places.working(); n != 0 || left != 0 {
+		s.t.Errorf("after all requests %d bytes and %d places are not released", n, left)
+	}
 }
 
 // raw sends text on a new connection and returns the response, nil if the server closed the
@@ -562,7 +565,10 @@ func TestSilentReaders(t *testing.T) {
 	large := bytes.Repeat([]byte("x"), 16<<20)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /page/robots.wasm", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(large) })
-	mux.HandleFunc("GET /v1/large", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(large[:2<<20]) })
+	mux.HandleFunc("GET /v1/large", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", strconv.Itoa(len(large)))
+		_, _ = w.Write(large)
+	})
 	mux.HandleFunc("GET /v1/check", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "served") })
 	s := run(t, local(t, "concurrency=1", "queue=1", "write-time=1m"), mux, nil)
 	for i := range 8 {
@@ -587,6 +593,20 @@ func TestSilentReaders(t *testing.T) {
 		t.Errorf("/readyz: %v, %v", resp, err)
 	} else {
 		resp.Body.Close()
+	}
+	// They can only use so much memory; what needs none is served.
+	s.gate.held.Add(mostHeld)
+	defer s.gate.held.Add(-mostHeld)
+	for request, status := range map[string]int{
+		"GET /v1/check HTTP/1.1\r\nHost: localhost\r\n\r\n":                       200,
+		"GET /v1/large HTTP/1.1\r\nHost: localhost\r\n\r\n":                       503,
+		"GET /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx": 503,
+	} {
+		if resp := s.raw(request, false); resp.StatusCode != status {
+			t.Errorf("without memory %.20s has status %d", request, resp.StatusCode)
+		} else if status == 503 {
+			readProblem(t, resp)
+		}
 	}
 }
 
