@@ -26,7 +26,7 @@ func (r *Record) Response() (*Response, error) {
 	t := &r.reader.response
 	t.reset(r.Block)
 	line, _ := t.line(maxHeaderBytes)
-	a := &Response{Header: http.Header{}}
+	a := &Response{}
 	protocol, rest, _ := strings.Cut(string(line), " ")
 	status, _, _ := strings.Cut(strings.TrimLeft(rest, " "), " ")
 	code, err := strconv.Atoi(status)
@@ -34,7 +34,8 @@ func (r *Record) Response() (*Response, error) {
 		return nil, r.bad(t, "response without a status line")
 	}
 	a.Protocol, a.Status = protocol, code
-	if !readFields(t, 0, a.field) && len(t.peek(1)) > 0 {
+	var ok bool
+	if a.Header, ok = readHeader(t, 0); !ok && len(t.peek(1)) > 0 {
 		return nil, r.bad(t, "response headers are unterminated or longer than 64 KiB")
 	}
 	if err := t.failed(); err != nil && len(t.peek(1)) == 0 {
@@ -56,11 +57,6 @@ func (r *Record) Response() (*Response, error) {
 		delete(a.Header, "Content-Encoding")
 	}
 	return a, nil
-}
-
-// field adds a header field.
-func (a *Response) field(name string, value []byte) {
-	a.Header[name] = append(a.Header[name], string(value))
 }
 
 // bad returns the read error, or damage if reading succeeded.

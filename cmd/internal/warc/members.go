@@ -11,19 +11,23 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// A form is how a file is compressed.
-type form uint8
-
-const (
-	plain form = iota
-	gzipped
-	zstandard
-)
-
 var (
 	gzipMagic = []byte{0x1F, 0x8B, 0x08}
 	zstdMagic = []byte{0x28, 0xB5, 0x2F, 0xFD}
 	warcMagic = []byte("WARC/")
+)
+
+// A packing is how a file is compressed.
+type packing struct {
+	magic []byte // of a member
+	name  string // of a member
+	kind  Kind   // of damage
+	open  func(m *members, in *source) (io.Reader, error)
+}
+
+var (
+	gzipPacking = &packing{gzipMagic, "gzip member", BadGzip, (*members).inflate}
+	zstdPacking = &packing{zstdMagic, "zstd frame", BadZstd, (*members).decode}
 )
 
 // dictionaryFrame is the magic number of a zstd file whose frames share a dictionary
@@ -38,12 +42,12 @@ const (
 // members reads the compressed parts of a file: gzip members, zstd frames, or all of a
 // plain file. Usually each contains one record.
 type members struct {
-	raw    *source
-	form   form
-	done   bool // of a plain file
-	gzip   *gzip.Reader
-	zstd   *zstd.Decoder // with the dictionary of the file
-	report func(k Kind, offset int64, detail string)
+	raw     *source
+	packing *packing // nil for a plain file
+	done    bool     // of a plain file
+	gzip    *gzip.Reader
+	zstd    *zstd.Decoder // with the dictionary of the file
+	report  func(k Kind, offset int64, detail string)
 }
 
 // damage reports damage, unless reading the file failed.
@@ -59,16 +63,16 @@ func (m *members) close() {
 	}
 }
 
-// detect sets the form of the file from its first bytes, and reads its dictionary.
+// detect sets the packing of the file from its first bytes, and reads its dictionary.
 func (m *members) detect() {
 	head := m.raw.peek(4)
 	switch {
 	case bytes.HasPrefix(head, gzipMagic[:2]):
-		m.form = gzipped
+		m.packing = gzipPacking
 	case bytes.Equal(head, zstdMagic), skippable(head):
-		m.form = zstandard
+		m.packing = zstdPacking
 	}
-	if m.form == zstandard && len(head) == 4 && binary.LittleEndian.Uint32(head) == dictionaryFrame {
+	if len(head) == 4 && binary.LittleEndian.Uint32(head) == dictionaryFrame {
 		if err := m.dictionary(); err != nil {
 			m.damage(BadZstd, 0, "dictionary: "+err.Error())
 		}
@@ -118,54 +122,39 @@ var decoding = []zstd.DOption{zstd.WithDecoderConcurrency(1), zstd.WithDecoderLo
 
 // next opens the next member, nil at the end of the file.
 func (m *members) next() io.Reader {
-	for {
-		switch m.form {
-		case plain:
-			if m.done || len(m.raw.peek(1)) == 0 {
-				return nil
-			}
-			m.done = true
-			return m.raw
-		case gzipped:
-			if head := m.raw.peek(3); len(head) == 0 || len(head) < 3 && m.raw.failed() != nil {
-				return nil
-			} else if !bytes.Equal(head, gzipMagic) {
-				m.damage(Garbage, m.raw.offset(), "not a gzip member")
-				m.resync()
-				continue
-			}
-			m.raw.setMark()
-			in, err := m.inflate(m.raw)
-			if err == nil {
-				return in
-			}
-			if m.raw.failed() != nil {
-				return nil
-			}
-			m.recover(BadGzip, "invalid gzip header")
-		case zstandard:
-			head := m.raw.peek(4)
-			switch {
-			case len(head) == 0 || len(head) < 4 && m.raw.failed() != nil:
-				return nil
-			case skippable(head):
-				if err := m.skipFrame(); err != nil {
-					m.damage(BadZstd, m.raw.offset(), err.Error())
-					return nil
-				}
-				continue
-			case !bytes.Equal(head, zstdMagic):
-				m.damage(Garbage, m.raw.offset(), "not a zstd frame")
-				m.resync()
-				continue
-			}
-			m.raw.setMark()
-			in, err := m.decode(&frame{raw: m.raw})
-			if err == nil {
-				return in
-			}
-			m.recover(BadZstd, err.Error())
+	p := m.packing
+	if p == nil {
+		if m.done || len(m.raw.peek(1)) == 0 {
+			return nil
 		}
+		m.done = true
+		return m.raw
+	}
+	for {
+		head := m.raw.peek(4)
+		switch {
+		case len(head) == 0 || len(head) < len(p.magic) && m.raw.failed() != nil:
+			return nil
+		case p == zstdPacking && skippable(head):
+			if err := m.skipFrame(); err != nil {
+				m.damage(BadZstd, m.raw.offset(), err.Error())
+				return nil
+			}
+			continue
+		case !bytes.HasPrefix(head, p.magic):
+			m.damage(Garbage, m.raw.offset(), "not a "+p.name)
+			m.resync()
+			continue
+		}
+		m.raw.setMark()
+		in, err := p.open(m, m.raw)
+		switch {
+		case err == nil:
+			return in
+		case m.raw.failed() != nil:
+			return nil
+		}
+		m.recover(err)
 	}
 }
 
@@ -180,7 +169,7 @@ func (m *members) inflate(in *source) (io.Reader, error) {
 }
 
 // decode opens one frame of zstd.
-func (m *members) decode(in io.Reader) (io.Reader, error) {
+func (m *members) decode(in *source) (io.Reader, error) {
 	if m.zstd == nil {
 		d, err := zstd.NewReader(nil, decoding...)
 		if err != nil {
@@ -188,7 +177,7 @@ func (m *members) decode(in io.Reader) (io.Reader, error) {
 		}
 		m.zstd = d
 	}
-	return m.zstd, m.zstd.Reset(in)
+	return m.zstd, m.zstd.Reset(&frame{raw: in})
 }
 
 // skipFrame skips a frame without data.
@@ -210,12 +199,12 @@ func (m *members) skipFrame() error {
 
 // recover reports that the member at the mark cannot be read, and continues at the next
 // member that begins with a record.
-func (m *members) recover(k Kind, detail string) {
-	if m.form == plain {
+func (m *members) recover(why error) {
+	if m.packing == nil {
 		return
 	}
 	kept := m.raw.rewind()
-	m.damage(k, m.raw.offset(), detail)
+	m.damage(m.packing.kind, m.raw.offset(), why.Error())
 	if kept {
 		m.raw.skip(1)
 	}
@@ -225,33 +214,16 @@ func (m *members) recover(k Kind, detail string) {
 // resync skips to the next member that begins with a record.
 func (m *members) resync() {
 	m.raw.mark = -1
-	magic := gzipMagic
-	if m.form == zstandard {
-		magic = zstdMagic
-	}
-	for m.raw.find(magic) {
-		if m.recordBegins(m.raw.peek(8 << 10)) {
-			return
+	for m.raw.find(m.packing.magic) {
+		in, err := m.packing.open(m, &source{in: bytes.NewReader(m.raw.peek(8 << 10)), mark: -1})
+		if err == nil {
+			head := make([]byte, len(warcMagic))
+			if _, err = io.ReadFull(in, head); bytes.Equal(head, warcMagic) { // an error comes with less
+				return
+			}
 		}
 		m.raw.skip(1)
 	}
-}
-
-// recordBegins reports whether data is the beginning of a member with a record.
-func (m *members) recordBegins(data []byte) bool {
-	var in io.Reader
-	var err error
-	if raw := (&source{in: bytes.NewReader(data), mark: -1}); m.form == gzipped {
-		in, err = m.inflate(raw)
-	} else {
-		in, err = m.decode(&frame{raw: raw})
-	}
-	if err != nil {
-		return false
-	}
-	head := make([]byte, len(warcMagic))
-	n, _ := io.ReadFull(in, head)
-	return bytes.Equal(head[:n], warcMagic)
 }
 
 // A frame reads one zstd frame and ends there, where a decoder would continue with the

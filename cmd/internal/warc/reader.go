@@ -43,11 +43,10 @@ func (d *Damage) Error() string {
 
 // A Record is one WARC record. Its Block is valid until the next call of Next.
 type Record struct {
-	Version string // such as "1.1"
-	Type    string // lower case, such as "response"
-	ID      string // WARC-Record-ID
-	URI     string // WARC-Target-URI, without the angle brackets that some writers put around it
-	Date    time.Time
+	Type string // lower case, such as "response"
+	ID   string // WARC-Record-ID
+	URI  string // WARC-Target-URI, without the angle brackets that some writers put around it
+	Date time.Time
 	// Truncated is the reason why the block is truncated: "length", "time", "disconnect" or
 	// "unspecified"; "" if it is complete.
 	Truncated string
@@ -57,8 +56,7 @@ type Record struct {
 
 	Block io.Reader // ends with io.EOF if the record is complete, otherwise with a *Damage
 
-	date, length string
-	reader       *Reader
+	reader *Reader
 }
 
 // A Reference identifies another record. Fields that are missing are "".
@@ -94,9 +92,6 @@ func NewReader(in io.Reader, damage func(Damage)) *Reader {
 // Close releases the decoders. It does not close the file.
 func (r *Reader) Close() { r.members.close() }
 
-// Offset returns the number of bytes read from the file.
-func (r *Reader) Offset() int64 { return r.raw.offset() }
-
 // report passes damage to the caller.
 func (r *Reader) report(k Kind, at int64, detail string) *Damage {
 	d := Damage{k, at, detail}
@@ -106,7 +101,7 @@ func (r *Reader) report(k Kind, at int64, detail string) *Damage {
 
 // where returns the current offset in the file.
 func (r *Reader) where() int64 {
-	if r.members.form == plain {
+	if r.members.packing == nil {
 		return r.text.offset()
 	}
 	return r.at
@@ -163,16 +158,16 @@ func (r *Reader) record() *Record {
 	record := &Record{Offset: r.where(), reader: r}
 	t.setMark()
 	start := t.offset()
-	line, _ := t.line(maxHeaderBytes)
-	record.Version = string(bytes.TrimSpace(line[len(warcMagic):]))
-	if !readFields(t, start, record.field) {
+	_, _ = t.line(maxHeaderBytes)
+	header, ok := readHeader(t, start)
+	if !ok {
 		if !r.brokenMember() {
 			r.report(BadHeader, record.Offset, "record header is unterminated or longer than 64 KiB")
 			r.resume()
 		}
 		return nil
 	}
-	if err := record.read(); err != "" {
+	if err := record.read(header); err != "" {
 		r.report(BadHeader, record.Offset, err)
 		r.resume()
 		return nil
@@ -183,75 +178,49 @@ func (r *Reader) record() *Record {
 	return record
 }
 
-// readFields reads lines up to an empty one, and calls put with each field. The value is valid until
-// put returns. It returns false for an unterminated header.
-func readFields(t *source, start int64, put func(name string, value []byte)) bool {
-	var value []byte
+// readHeader reads fields up to an empty line. It returns false for an unterminated header.
+func readHeader(t *source, start int64) (h http.Header, ok bool) {
+	h = http.Header{}
 	for name := ""; ; {
 		line, ok := t.line(maxHeaderBytes)
 		ok = ok && t.offset()-start <= maxHeaderBytes
-		if ok && len(line) > 0 && (line[0] == ' ' || line[0] == '\t') { // obsolete line folding
-			value = bytes.TrimSpace(append(append(value, ' '), bytes.TrimSpace(line)...))
-			continue
-		}
-		if name != "" {
-			put(name, value)
-		}
 		if !ok || len(line) == 0 {
-			return ok
+			return h, ok
 		}
-		before, after, named := bytes.Cut(line, []byte(":"))
-		if name = ""; named {
+		before, value, named := bytes.Cut(line, []byte(":"))
+		values := h[name]
+		switch folded := line[0] == ' ' || line[0] == '\t'; { // obsolete line folding
+		case folded && len(values) > 0:
+			last := &values[len(values)-1]
+			*last = strings.TrimSpace(*last + " " + string(bytes.TrimSpace(line)))
+		case folded:
+		case named:
 			name = http.CanonicalHeaderKey(string(bytes.TrimSpace(before)))
-			value = append(value[:0], bytes.TrimSpace(after)...)
+			h[name] = append(h[name], string(bytes.TrimSpace(value)))
+		default:
+			name = ""
 		}
 	}
 }
 
-// field sets a header field. The first of several with the same name counts.
-func (r *Record) field(name string, value []byte) {
-	var to *string
-	switch name {
-	case "Warc-Type":
-		to = &r.Type
-	case "Warc-Record-Id":
-		to = &r.ID
-	case "Warc-Target-Uri":
-		to = &r.URI
-	case "Warc-Date":
-		to = &r.date
-	case "Warc-Truncated":
-		to = &r.Truncated
-	case "Warc-Refers-To":
-		to = &r.RefersTo.ID
-	case "Warc-Refers-To-Target-Uri":
-		to = &r.RefersTo.URI
-	case "Warc-Refers-To-Date":
-		to = &r.RefersTo.Date
-	case "Content-Length":
-		to = &r.length
-	}
-	if to != nil && *to == "" {
-		*to = string(value)
-	}
-}
-
-// read parses the required fields, and returns the problem with them, "" if they are valid.
-func (r *Record) read() string {
-	r.Type, r.Truncated = strings.ToLower(r.Type), strings.ToLower(r.Truncated)
+// read takes the fields, and returns the problem with them, "" if they are valid.
+func (r *Record) read(h http.Header) string {
+	r.Type, r.Truncated = strings.ToLower(h.Get("WARC-Type")), strings.ToLower(h.Get("WARC-Truncated"))
+	r.ID, r.URI = h.Get("WARC-Record-ID"), h.Get("WARC-Target-URI")
+	r.RefersTo = Reference{h.Get("WARC-Refers-To"), h.Get("WARC-Refers-To-Target-URI"), h.Get("WARC-Refers-To-Date")}
 	if r.Type == "" {
 		return "WARC-Type is missing"
 	}
-	n, err := strconv.ParseInt(r.length, 10, 64)
+	n, err := strconv.ParseInt(h.Get("Content-Length"), 10, 64)
 	if err != nil || n < 0 {
-		return fmt.Sprintf("invalid Content-Length %.40q", r.length)
+		return fmt.Sprintf("invalid Content-Length %.40q", h.Get("Content-Length"))
 	}
 	r.Length = n
 	if bare, ok := strings.CutPrefix(r.URI, "<"); ok {
 		r.URI = strings.TrimSuffix(bare, ">")
 	}
-	if r.Date, err = ParseDate(r.date); err != nil {
-		return fmt.Sprintf("invalid WARC-Date %.40q", r.date)
+	if r.Date, err = ParseDate(h.Get("WARC-Date")); err != nil {
+		return fmt.Sprintf("invalid WARC-Date %.40q", h.Get("WARC-Date"))
 	}
 	return ""
 }
@@ -315,12 +284,7 @@ func (r *Reader) closeBroken(err error) {
 		r.raw.next = len(r.raw.buf)
 		return
 	}
-	switch r.members.form {
-	case gzipped:
-		r.members.recover(BadGzip, err.Error())
-	case zstandard:
-		r.members.recover(BadZstd, err.Error())
-	}
+	r.members.recover(err)
 }
 
 // block is the content of the current record.
@@ -355,21 +319,13 @@ func (b *block) short(err error) {
 	if !errors.Is(err, io.EOF) {
 		b.err = err
 		if r.raw.failed() == nil {
-			b.err = &Damage{r.kind(), r.where(), err.Error()}
+			b.err = &Damage{r.members.packing.kind, r.where(), err.Error()}
 		}
 		r.closeBroken(err)
 		return
 	}
 	b.err = r.report(BadLength, r.where(), fmt.Sprintf("%d bytes of the record are missing", b.left))
 	r.resume()
-}
-
-// kind is the kind of damage of the compression in use.
-func (r *Reader) kind() Kind {
-	if r.members.form == zstandard {
-		return BadZstd
-	}
-	return BadGzip
 }
 
 // close checks what follows a block: a line end, or the end of the member with its checksum.
