@@ -120,11 +120,6 @@ func complain(std *streams, name string, err error) {
 	fmt.Fprintf(std.err, "%s: %s\n", name, robots.Printable(err.Error()))
 }
 
-// warn writes one sentence on standard error and does not stop the command.
-func warn(std *streams, name, format string, args ...any) {
-	complain(std, name, fmt.Errorf("warning: "+format, args...))
-}
-
 // open opens a file, or standard input for "-".
 func (s *streams) open(name string) (io.ReadCloser, error) {
 	if name == "-" {

@@ -76,7 +76,7 @@ func (b *tableRun) options() (o bulk.RunOptions, err error) {
 			return o, err
 		}
 	} else if variable := bulk.ArrayJob(os.Getenv); variable != "" {
-		warn(b.std, b.name, "%s is set but no share is selected: this job does all the work", variable)
+		complain(b.std, b.name, fmt.Errorf("warning: %s is set but no share is selected: this job does all the work", variable))
 	}
 	return o, nil
 }

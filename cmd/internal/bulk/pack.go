@@ -83,19 +83,11 @@ func (o PackOptions) readTask(dir string, inputs []Input, shards int) (*Task, er
 // and of the options it takes Window and Parts.
 func PackResolve(ctx context.Context, dir, format string, o PackOptions, run RunOptions) error {
 	t, err := read(dir)
-	if err == nil {
-		if t.Format != format {
-			return &OtherTaskError{dir, "format"}
-		}
-		st, err := t.survey(run.Slice)
-		if err != nil {
-			return err
-		}
-		if st.Done == st.Shards {
-			run.defaults()
-			run.Progress.begin(st, run.Workers)
-			return removeRuns(t)
-		}
+	switch {
+	case err == nil && t.Format != format:
+		return &OtherTaskError{dir, "format"}
+	case err == nil && complete(t):
+		return errors.Join(Run(ctx, t, run), removeRuns(t)) // it has nothing to do
 	}
 	first, err := read(filepath.Join(dir, packDir))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -87,12 +87,9 @@ func newPart(t *Task, name string) (*Part, error) {
 	}
 }
 
-// Create returns an unbuffered writer of the part of a table. Each table is created once,
-// except the optional table errors, which is errors/NAME.damaged.jsonl.
+// Create returns an unbuffered writer of the part of a table, once for each; that of errors, in
+// errors/NAME.damaged.jsonl, is optional.
 func (p *Part) Create(table string) (io.Writer, error) {
-	if p.tables[table] != nil {
-		return nil, fmt.Errorf("table %s is created twice", table)
-	}
 	f, err := p.create(table)
 	p.tables[table] = f
 	return f, err

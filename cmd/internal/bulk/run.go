@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -31,7 +30,6 @@ func (e *FailedError) Error() string {
 // the same task continues and retries.
 func Run(ctx context.Context, t *Task, o RunOptions) error {
 	o.defaults()
-	lessGC(o.Workers)
 	if err := t.claim(); err != nil {
 		return err
 	}
@@ -62,18 +60,6 @@ func Run(ctx context.Context, t *Task, o RunOptions) error {
 	}
 	return nil
 }
-
-// lessGC lets the heap grow to five times the live memory, up to a limit per worker: shards
-// hold little and allocate much. GOGC or GOMEMLIMIT override it.
-func lessGC(workers int) {
-	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetGCPercent(400)
-		debug.SetMemoryLimit(heapBase + int64(workers)*heapOfWorker)
-	}
-}
-
-// With two workers these leave 64 MiB of 256 to memory outside the heap.
-const heapBase, heapOfWorker = 128 << 20, 32 << 20
 
 // try does a shard unless it is done. A failure is written to its error file, and the run
 // continues; an error that all shards would have stops it.
