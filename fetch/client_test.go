@@ -3,7 +3,6 @@ package fetch
 import (
 	"context"
 	"errors"
-	"net"
 	"os"
 	"regexp"
 	"strings"
@@ -57,27 +56,6 @@ func TestHosts(t *testing.T) {
 	o.Guard = Guard{}
 	if r, err = s.client(t, o).Fetch(t.Context(), mustOrigin(t, "http://localhost:"+at.port())); err != nil || r.Cause != AddressRefused {
 		t.Errorf("guarded: %v, %v", r, err)
-	}
-}
-
-// TestOrigins: every spelling of an origin requests the same URL.
-func TestOrigins(t *testing.T) {
-	s := newStage(t)
-	at := s.listen(t, "127.0.0.1:0", speak(answer(whole("200 OK", someRules))))
-	six, err := net.Listen("tcp", "[::1]:0")
-	if err == nil {
-		six.Close()
-	}
-	c := s.client(t, s.options())
-	for _, url := range []string{
-		"http://site.test:PORT", "HTTP://SITE.TEST:PORT/", "http://site.test.:0PORT/", "http://user@site.test:PORT/x", "http://127.0.0.1:PORT/",
-		"http://127.1:PORT/", "http://2130706433:PORT/", "http://0x7f.1:PORT/", "http://[::ffff:127.0.0.1]:PORT/", "http://bücher.test:PORT/",
-		"http://xn--bcher-kva.test:PORT/", "http://BÜCHER。test:PORT/", "https://site.test:PORT/", "http://a_b.test:PORT/", "http://%73ite.test:PORT/",
-	} {
-		r, err := c.Fetch(context.Background(), mustOrigin(t, strings.ReplaceAll(url, "PORT", at.port())))
-		if err != nil || r.Cause != OK {
-			t.Errorf("%s: %v, %v", url, r, err)
-		}
 	}
 }
 

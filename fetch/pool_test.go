@@ -128,17 +128,17 @@ func TestCross(t *testing.T) {
 
 var addrA, addrB = netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
 
-// TestPlaces: places are assigned in the order of the calls, canceled ones are skipped, and none
+// TestPlaces: places are assigned first to fetches that a redirect led to an address, then to
+// those that have not begun, both in the order of the calls; canceled ones are skipped, and none
 // is lost.
 func TestPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := places{most: 2}
-		for _, addr := range []netip.Addr{addrA, addrA, addrB} {
-			if err := p.take(t.Context(), addr, false); err != nil {
-				t.Error(err)
-			}
+		p := newPool(Options{Connections: 9, PerAddress: 1})
+		if err := p.take(t.Context(), robots.Origin{}, addrB, false); err != nil { // another one
+			t.Error(err)
 		}
-		p.give(addrB) // another one
+		quit, cancel := context.WithCancel(t.Context())
+		defer cancel()
 		var mu sync.Mutex
 		var order []int
 		note := func(i int) {
@@ -146,15 +146,13 @@ func TestPlaces(t *testing.T) {
 			defer mu.Unlock()
 			order = append(order, i)
 		}
-		quit, cancel := context.WithCancel(t.Context())
-		defer cancel()
 		for i := range 9 {
 			ctx := t.Context()
-			if i%3 == 1 {
+			if i%3 == 2 {
 				ctx = quit
 			}
 			go func() {
-				if err := p.take(ctx, addrA, false); err != nil {
+				if err := p.take(ctx, robots.Origin{}, addrA, i == 4 || i == 6); err != nil {
 					note(-i)
 					return
 				}
@@ -167,20 +165,17 @@ func TestPlaces(t *testing.T) {
 		cancel()
 		synctest.Wait()
 		slices.Sort(order)
-		if want := []int{-7, -4, -1}; !slices.Equal(order, want) {
-			t.Errorf("gave up: %v, want %v", order, want)
+		if want := []int{-8, -5, -2, 0}; !slices.Equal(order, want) {
+			t.Errorf("gave up, or got a place: %v, want %v", order, want)
 		}
-		order = nil
-		p.give(addrA) // one place for six
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if want := []int{0, 2, 3, 5, 6, 8}; !slices.Equal(order, want) {
-			t.Errorf("order %v, want %v", order, want)
+		// 1 was next before the others came.
+		if want := []int{1, 4, 6, 3, 7}; !slices.Equal(order[4:], want) {
+			t.Errorf("order %v, want %v", order[4:], want)
 		}
-		p.give(addrA)
-		if len(p.at) > 0 {
-			t.Errorf("kept %v", p.at)
-		}
+		p.give(addrB)
+		p.idle(t)
 	})
 }
 
@@ -207,37 +202,6 @@ func TestPlacesRace(t *testing.T) {
 	if len(p.at) > 0 {
 		t.Errorf("kept %v", p.at)
 	}
-}
-
-// TestBegunFirst: fetches that a redirect led to an address precede those that have not begun,
-// both in the order of the calls.
-func TestBegunFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newPool(Options{Connections: 9, PerAddress: 1})
-		var mu sync.Mutex
-		var order []int
-		for i := range 6 {
-			go func() {
-				if err := p.take(t.Context(), robots.Origin{}, addrA, i == 3 || i == 5); err != nil {
-					t.Error(err)
-				}
-				mu.Lock()
-				order = append(order, i)
-				mu.Unlock()
-				time.Sleep(time.Second)
-				p.all.give(netip.Addr{})
-				p.each.give(addrA)
-			}()
-			synctest.Wait()
-		}
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		// 0 has the place, and 1 was next before the others came.
-		if want := []int{0, 1, 3, 5, 2, 4}; !slices.Equal(order, want) {
-			t.Errorf("order %v, want %v", order, want)
-		}
-		p.idle(t)
-	})
 }
 
 // gate lets no start at one address pass until it is opened.

@@ -19,8 +19,7 @@ import (
 	"github.com/robotskit/robots/internal/campaign"
 )
 
-// breaker makes one operation of a fetch fail: the n-th dial, read or write, including those of
-// DNS.
+// breaker makes one operation of a fetch fail: the n-th dial, of DNS too, read or write.
 type breaker struct {
 	at   int64 // 0: none
 	err  error
@@ -51,11 +50,7 @@ func (b *breaker) into(c *Client) {
 		if err := b.fails(); err != nil {
 			return nil, err
 		}
-		conn, err := dns(ctx, network, address)
-		if u, ok := conn.(*net.UDPConn); ok {
-			return &brokenPackets{u, b}, err
-		}
-		return conn, err
+		return dns(ctx, network, address)
 	}}
 }
 
@@ -76,25 +71,6 @@ func (c *broken) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	return c.Conn.Write(p)
-}
-
-type brokenPackets struct {
-	*net.UDPConn
-	b *breaker
-}
-
-func (c *brokenPackets) Read(p []byte) (int, error) {
-	if err := c.b.fails(); err != nil {
-		return 0, err
-	}
-	return c.UDPConn.Read(p)
-}
-
-func (c *brokenPackets) Write(p []byte) (int, error) {
-	if err := c.b.fails(); err != nil {
-		return 0, err
-	}
-	return c.UDPConn.Write(p)
 }
 
 // TestTorture: in every quick behavior of the catalogue each dial, read and write fails in turn,
