@@ -105,7 +105,7 @@ func (c *command) getFiles(ctx context.Context, flags *siteFlags, dialects []rob
 	if l, err = newLive(c, flags, dialects, maxBytes); err != nil {
 		return nil, nil, err
 	}
-	defer l.progress.report(c.std.screen, c.name)()
+	defer c.std.screen.report(func() string { return l.progress.line(c.name) })()
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	sites := make([]*site, len(names))

@@ -81,7 +81,7 @@ const maxAhead = 64
 // is there are shown. An error of show ends it.
 func (j *judge) each(ctx context.Context, u *urlReader, show func(*urlTarget) error) (int, error) {
 	if j.fetches {
-		defer j.live.progress.report(j.std.screen, j.name)()
+		defer j.std.screen.report(func() string { return j.live.progress.line(j.name) })()
 	}
 	ctx, stop := interruptible(ctx)
 	defer stop()

@@ -200,25 +200,23 @@ func TestProgress(t *testing.T) {
 			p.begun.Store(30)
 			p.done.Store(2)
 			p.failed.Store(1)
-			p.say(s, "robots check")
+			s.show(p.line("robots check"))
 			for range 2 { // of which the first erases the line
 				_, _ = screenWriter{s, io.Discard}.Write(nil)
 			}
 			p.done.Store(3)
-			p.say(s, "robots check")
-			p.report(s, "robots check")() // which ends with no line
+			s.show(p.line("robots check"))
+			s.report(func() string { return p.line("robots check") })() // which ends with no line
 			if said.String() != c.want {
 				t.Errorf("got %q, want %q", &said, c.want)
 			}
 		})
 	}
 	t.Run("few", func(t *testing.T) {
-		var said bytes.Buffer
 		var p progress
 		p.begun.Store(progressLeast - 1)
-		p.say(&screen{err: &said, terminal: true}, "robots check")
-		if said.Len() > 0 {
-			t.Errorf("got %q of a few sites, want nothing", &said)
+		if line := p.line("robots check"); line != "" {
+			t.Errorf("got %q of a few sites, want nothing", line)
 		}
 	})
 }

@@ -57,13 +57,21 @@ func (s *screen) show(line string) {
 // A progress counts the sites of a run.
 type progress struct{ begun, done, failed atomic.Int64 }
 
-// report writes the progress to standard error until stop is called.
-func (p *progress) report(s *screen, name string) (stop func()) {
-	return s.report(progressSaid, func() { p.say(s, name) })
+// line describes the progress, "" if there are few sites.
+func (p *progress) line(name string) string {
+	if p.begun.Load() < progressLeast {
+		return ""
+	}
+	line := fmt.Sprintf("%s: %d of %d robots.txt fetched", name, p.done.Load(), p.begun.Load())
+	if n := p.failed.Load(); n > 0 {
+		line += fmt.Sprintf(", %d failed", n)
+	}
+	return line
 }
 
-// report calls say repeatedly until stop is called: on a terminal often, elsewhere at an interval.
-func (s *screen) report(every time.Duration, say func()) (stop func()) {
+// report shows a line of progress repeatedly until stop is called, except where it is empty.
+func (s *screen) report(line func() string) (stop func()) {
+	every := progressSaid
 	if s.terminal {
 		every = progressShown
 	}
@@ -74,7 +82,9 @@ func (s *screen) report(every time.Duration, say func()) (stop func()) {
 		for {
 			select {
 			case <-ticker.C:
-				say()
+				if text := line(); text != "" {
+					s.show(text)
+				}
 			case <-quit:
 				return
 			}
@@ -86,16 +96,4 @@ func (s *screen) report(every time.Duration, say func()) (stop func()) {
 		ended.Wait()
 		_, _ = screenWriter{s, io.Discard}.Write(nil) // leaves no line behind
 	}
-}
-
-// say writes the progress, if there are many sites.
-func (p *progress) say(s *screen, name string) {
-	if p.begun.Load() < progressLeast {
-		return
-	}
-	line := fmt.Sprintf("%s: %d of %d robots.txt fetched", name, p.done.Load(), p.begun.Load())
-	if n := p.failed.Load(); n > 0 {
-		line += fmt.Sprintf(", %d failed", n)
-	}
-	s.show(line)
 }

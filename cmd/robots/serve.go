@@ -162,15 +162,20 @@ func (s *service) open(ctx context.Context) error {
 		Version:  programVersion(),
 		Now:      s.now,
 	}
-	if c.Demo {
-		if err := s.openDemo(ctx, &parts); err != nil {
+	if c.Demo { // the guard permits its sites, and nothing else of this machine
+		if s.demo, err = startDemo(ctx); err != nil {
 			return err
 		}
+		parts.Fetch.Guard.Allow = s.demo.allow
+		c.Store = filepath.Join(s.demo.folder, "robots.cache")
 	}
 	if c.Shared() {
 		err = s.openFleet(ctx, &parts, paces)
 	} else {
 		err = s.openAlone(ctx, &parts, paces)
+	}
+	if err == nil && c.Demo {
+		err = s.demo.remember(ctx, s.store, s.now())
 	}
 	if err != nil {
 		return err
@@ -225,21 +230,6 @@ func (s *service) openAlone(ctx context.Context, parts *server.Parts, paces pace
 // no setting gives any.
 var ownSites []netip.AddrPort
 
-// openDemo starts the sites of --demo and lets them, and nothing else of this
-// machine, through the guard.
-func (s *service) openDemo(ctx context.Context, parts *server.Parts) (err error) {
-	if s.demo, err = startDemo(ctx); err != nil {
-		return err
-	}
-	parts.Fetch.Guard.Allow = s.demo.allow
-	file, err := bolt.Open(filepath.Join(s.demo.folder, "robots.cache"), bolt.Options{})
-	if err != nil {
-		return err
-	}
-	s.store = file
-	return s.demo.remember(ctx, s.store, s.now())
-}
-
 // openFile opens the file of the store.
 func (s *service) openFile() error {
 	name := s.config.Store
@@ -251,12 +241,11 @@ func (s *service) openFile() error {
 		return err
 	}
 	s.store, s.file = file, file
-	s.metrics.StoreSize(func() int64 {
-		info, err := os.Stat(name)
-		if err != nil {
-			return 0
+	s.metrics.StoreSize(func() (size int64) {
+		if info, err := os.Stat(name); err == nil {
+			size = info.Size()
 		}
-		return info.Size()
+		return size
 	})
 	return nil
 }

@@ -153,7 +153,7 @@ func (c *verifyCall) verifyLogs(ctx context.Context) (int, error) {
 		}
 		l.rules = crawlers.Callers(l.all).Rules(f)
 	}
-	defer c.std.screen.report(progressSaid, l.progress)()
+	defer c.std.screen.report(l.progress)()
 	done := make(chan error, 1)
 	go func() { done <- l.readAll(ctx) }() // which possibly waits for standard input
 	var err error
@@ -179,17 +179,17 @@ func (c *verifyCall) verifyLogs(ctx context.Context) (int, error) {
 	return status, nil
 }
 
-// progress reports the progress of a long log.
-func (l *logReader) progress() {
+// progress describes the progress of a long log, else it is "".
+func (l *logReader) progress() string {
 	read, verifying := l.read.Load(), l.verifying.Load()
-	if read < 100_000 && verifying < maxLookups {
-		return
-	}
 	line := l.call.name + ": " + count(int(read), "line") + " read"
-	if verifying > 0 {
-		line += fmt.Sprintf(", %s of %s addresses verified", thousands(int(l.verified.Load())), thousands(int(verifying)))
+	switch {
+	case verifying > 0 && (read >= 100_000 || verifying >= maxLookups):
+		return line + fmt.Sprintf(", %s of %s addresses verified", thousands(int(l.verified.Load())), thousands(int(verifying)))
+	case read >= 100_000:
+		return line
 	}
-	l.call.std.screen.show(line)
+	return ""
 }
 
 // readAll reads all logs. A log with a read error counts as far as it was read.
