@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/cmd/internal/ask"
 )
 
 // reading describes how the dialects read a value, "" if it is a product token or empty. A
@@ -38,19 +37,6 @@ func reading(value string, ds ...robots.Dialect) string {
 		}
 	}
 	return strconv.Quote(clip(value)) + " is not a product token: " + strings.Join(texts, "; ")
-}
-
-// namesNear reports whether a file names a crawler by a name one slip away.
-func namesNear(f *robots.File, ds []robots.Dialect, name string) bool {
-	low := strings.ToLower(name)
-	for _, d := range ds {
-		for _, named := range f.Crawlers(d) {
-			if n := len(named) - len(name); -1 <= n && n <= 1 && ask.Edits(low, strings.ToLower(named)) == 1 {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // maxAgentWarnings limits the warnings of a batch on values of agent.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/crawlers"
 	"github.com/spf13/cobra"
 )
 
@@ -119,11 +120,22 @@ func dialectsOf(list []Crawler) (all []robots.Dialect) {
 }
 
 // warnCrawlers warns of tokens given by the user that are not product tokens, and of
-// misspelled names of known crawlers. Searching the directory takes longer than starting, so
-// with a file given it warns of a misspelled name only if the file has a name near it.
+// misspelled names of known crawlers: of those that the file names, as searching the directory
+// takes longer than starting, or without a file of all.
 func (c *command) warnCrawlers(list []Crawler, file *robots.File) {
 	warned := map[string]bool{anyCrawler: true}
-	dialects := dialectsOf(list)
+	dialects, names := dialectsOf(list), crawlers.Names()
+	if file != nil {
+		names = func(yield func(string) bool) {
+			for _, d := range dialects {
+				for _, name := range file.Crawlers(d) {
+					if !yield(name) {
+						return
+					}
+				}
+			}
+		}
+	}
 	for _, crawler := range list {
 		for _, token := range crawler.Tokens {
 			if warned[token] || crawler.listed {
@@ -133,10 +145,7 @@ func (c *command) warnCrawlers(list []Crawler, file *robots.File) {
 			if s := reading(token, dialects...); s != "" {
 				c.warn("-a %s", s)
 			}
-			if file != nil && !namesNear(file, dialects, token) {
-				continue
-			}
-			if s := suggestion(token); s != "" {
+			if s := suggestion(token, names); s != "" {
 				c.warn("-a %s is not a known crawler%s", strconv.Quote(clip(token)), s)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"slices"
 	"strings"
@@ -127,28 +128,25 @@ func (c *crawlersCommand) argument(arg string) (name string, isCrawler bool, err
 		c.list, c.omitted = []crawlers.Crawler{e}, 0
 		return c.file, true, nil
 	}
-	return "", false, fmt.Errorf("%q is not a file, a URL or a known crawler%s", clip(arg), cmp.Or(suggestion(arg), "; robots crawlers lists them"))
+	return "", false, fmt.Errorf("%q is not a file, a URL or a known crawler%s", clip(arg), cmp.Or(suggestion(arg, crawlers.Names()), "; robots crawlers lists them"))
 }
 
-// directoryNames is a variable so that a test counts how often the directory is searched.
-var directoryNames = crawlers.Names
-
-// suggestion suggests the crawler in use whose name has one other letter. It returns "" if there is
-// none or the name is known.
-func suggestion(name string) string {
+// suggestion suggests the crawler in use among some names that has one other letter. It returns
+// "" if there is none or the name is known.
+func suggestion(name string, names iter.Seq[string]) string {
 	const least = 5 // letters: shorter names have too many neighbors
 	if len(name) < least {
 		return ""
 	}
 	near := ""
-	for known := range directoryNames() {
-		switch n := len(known) - len(name); {
+	for other := range names {
+		switch n := len(other) - len(name); {
 		case n < -1 || n > 1:
-		case strings.EqualFold(known, name):
+		case strings.EqualFold(other, name):
 			return ""
-		case near == "" && ask.Edits(strings.ToLower(name), strings.ToLower(known)) == 1:
-			if e, _ := crawlers.Find(known); !idle(e) {
-				near = known
+		case near == "" && ask.Edits(strings.ToLower(name), strings.ToLower(other)) == 1:
+			if e, known := crawlers.Find(other); known && !idle(e) {
+				near = e.Name
 			}
 		}
 	}

@@ -177,7 +177,7 @@ func (c *verifyCall) check() error {
 func knownCrawler(name string) (crawlers.Crawler, error) {
 	e, ok := crawlers.Find(name)
 	if !ok {
-		return e, fmt.Errorf("unknown crawler %q%s", clip(name), cmp.Or(suggestion(name), "; robots crawlers lists them"))
+		return e, fmt.Errorf("unknown crawler %q%s", clip(name), cmp.Or(suggestion(name, crawlers.Names()), "; robots crawlers lists them"))
 	}
 	return e, nil
 }
