@@ -154,7 +154,7 @@ type view struct {
 	first   bool // of the run
 }
 
-// jsonView is the JSON of show: a part is there if it is shown.
+// jsonView is the JSON of show, with what its text has besides: a part is there if it is shown.
 type jsonView struct {
 	Schema   int           `json:"schema"`
 	Agent    []string      `json:"agent"`
@@ -168,6 +168,10 @@ type jsonView struct {
 	File     string        `json:"file,omitempty"` // as given; a site has robots_url
 	*jsonState
 	NextTry *string `json:"next_try,omitempty"`
+
+	state  string // of the fetch
+	delays *schedule
+	notes  *robots.Explanation
 }
 
 // write writes the parts, and reports whether the rules of the site are known.
@@ -177,50 +181,49 @@ func (v *view) write(ctx context.Context) (known bool, err error) {
 	if len(j.Agent) == 0 { // a name without a product token
 		j.Agent = v.crawler.Tokens
 	}
-	group := "no group applies"
-	if g := v.rules.Group(); !g.IsZero() {
-		group = "group " + g.Token() + ", " + lineList(g.Lines())
-	}
 	if v.from.File != nil {
 		j.File = v.name
 	}
-	state := ""
 	if r := v.from.Record; r != nil {
-		state = v.live.stateLine(r, v.rules.State(), v.rules.State().Text())
+		j.state = v.live.stateLine(r, v.rules.State(), v.rules.State().Text())
 		j.jsonState = newJSONState(r, v.rules.State().Text())
 		if !known && !r.NextTry.IsZero() {
 			j.NextTry = notEmpty(stamp(r.NextTry))
 		}
 	}
-	if _, fallback := v.rules.FallbackReason(); fallback && state != "" {
-		v.warn("%s", state)
-		state = ""
+	if _, fallback := v.rules.FallbackReason(); fallback && j.state != "" {
+		v.warn("%s", j.state)
+		j.state = ""
 	}
 	if v.shows(partGroups) {
 		j.Groups = v.groups()
 	}
-	var delays *schedule
 	if known && v.shows(partDelays) {
-		if delays, err = v.schedule(ctx); err != nil {
+		if j.delays, err = v.schedule(ctx); err != nil {
 			return known, err
 		}
-		j.Delays = delays.json()
+		j.Delays = j.delays.json()
 	}
 	if v.shows(partSitemaps) {
 		j.Sitemaps = append([]string{}, v.rules.Sitemaps()...)
 	}
-	var notes *robots.Explanation
 	if v.shows(partSignals) {
-		j.Signals, notes = v.signals()
-		j.Notes = jsonNotes(notes)
+		j.Signals, j.notes = v.signals()
+		j.Notes = jsonNotes(j.notes)
 	}
+	if v.format == formatJSON {
+		return known, encode(v.std.out, j)
+	}
+	if known {
+		v.print(&j)
+	}
+	return known, nil
+}
 
+// print writes the parts for people.
+func (v *view) print(j *jsonView) {
 	w, p := v.std.out, v.palette
 	switch {
-	case v.format == formatJSON:
-		return known, encode(w, j)
-	case !known:
-		return false, nil
 	case slices.Equal(v.only, []string{partSitemaps}):
 		for _, s := range j.Sitemaps { // as written, except that a terminal gets no control characters
 			if v.std.terminal {
@@ -228,14 +231,18 @@ func (v *view) write(ctx context.Context) (known bool, err error) {
 			}
 			fmt.Fprintln(w, s)
 		}
-		return true, nil
+		return
 	case !v.first:
 		fmt.Fprintln(w)
 	}
+	group := "no group applies"
+	if j.Group != nil {
+		group = "group " + j.Group.Token + ", " + lineList(j.Group.Lines)
+	}
 	title := robots.Printable((&textFile{name: v.name}).title())
 	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, title), p.paint(faint, "("+robots.Printable(v.crawler.Name+", "+j.Dialect+", "+group)+")"))
-	if state != "" {
-		fmt.Fprintln(w, p.paint(faint, robots.Printable(state)))
+	if j.state != "" {
+		fmt.Fprintln(w, p.paint(faint, robots.Printable(j.state)))
 	}
 	part := func(title string, n int) {
 		if heading(w, p, title); n == 0 {
@@ -250,8 +257,8 @@ func (v *view) write(ctx context.Context) (known bool, err error) {
 		}
 		align(w, rows)
 	}
-	if delays != nil {
-		delays.write(w, p)
+	if j.delays != nil {
+		j.delays.write(w, p)
 	}
 	if v.shows(partSitemaps) {
 		part("Sitemaps", len(j.Sitemaps))
@@ -262,9 +269,8 @@ func (v *view) write(ctx context.Context) (known bool, err error) {
 	if v.shows(partSignals) {
 		part("Signals", len(j.Signals))
 		printSignals(w, p, j.Signals)
-		printNotes(w, p, notes)
+		printNotes(w, p, j.notes)
 	}
-	return true, nil
 }
 
 // A groupCount has the groups for one name.
