@@ -147,16 +147,21 @@ func TestLimit(t *testing.T) {
 	b.wait(`[...document.querySelectorAll('.cm-line.kind-ignored')].some((e) => e.innerText === 'Disallow: /about' && Number(getComputedStyle(e).opacity) < 1)`)
 }
 
-// TestHTML: an HTML page instead of a robots.txt is reported.
-func TestHTML(t *testing.T) {
+// TestReasons: a verdict without a line has its reason, and an HTML page instead of a robots.txt
+// is reported.
+func TestReasons(t *testing.T) {
 	b := usual(t)
 	b.paste("<!doctype html>\n<html><head><title>Not found</title></head>\n<body>\n<p>Disallow: /basket</p>\n</body></html>\n")
 	b.settled()
 	if said := b.text("#about"); !strings.Contains(said, "HTML") {
 		t.Errorf("of a web page the page says %q", said)
 	}
-	if got := b.cell(0, 1); got != "GPTBot as rfc9309, /basket: allowed no rules" {
-		t.Errorf("the first cell says %q", got)
+	reasons := b.cell(0, 1)
+	b.do(`page.restore({ ...page.snapshot(), file: new TextEncoder().encode('User-agent: GPTBot\nDisallow: /x\n'), urls: ['/robots.txt', '/'] })`)
+	b.settled()
+	reasons += "; " + b.cell(0, 1) + "; " + b.cell(1, 1) + "; " + b.cell(1, 0)
+	if want := "GPTBot as rfc9309, /basket: allowed no rules; GPTBot as rfc9309, /robots.txt: allowed always; GPTBot as rfc9309, /: allowed no matching rule; Googlebot as google, /: allowed no group"; reasons != want {
+		t.Errorf("the reasons are %q, want %q", reasons, want)
 	}
 }
 
