@@ -164,48 +164,18 @@ func TestKeyboard(t *testing.T) {
 	b.wait(`document.activeElement.matches('td[data-row="2"][data-col="1"]')`)
 }
 
-// TestTyping: while the worker is stopped, typed characters appear at once, and old answers are
-// marked until the new ones arrive.
+// TestTyping: while the worker does not answer, typed characters appear at once, and old answers
+// are marked until the new ones arrive.
 func TestTyping(t *testing.T) {
-	// When a text first contains this word, the worker waits until the server responds.
-	const held = `let held = false;
-		addEventListener('message', ({ data }) => {
-			if (!held && data.verb === 'matrix' && new TextDecoder().decode(data.args[0]).includes('# wait!')) {
-				held = true;
-				const wait = new XMLHttpRequest();
-				wait.open('GET', '/hold', false);
-				wait.send();
-			}
-		});`
-	holds, release := make(chan struct{}), make(chan struct{})
-	letGo := sync.OnceFunc(func() { close(release) })
-	site := serve(t, Options{}, func(h http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			switch r.URL.Path {
-			case "/page/worker.js":
-				r.Header.Del("Accept-Encoding")
-				w.Header().Set("Content-Type", "text/javascript")
-				_, _ = w.Write([]byte(held))
-				w = prepended{w}
-			case "/hold":
-				close(holds)
-				<-release
-				return
-			}
-			h.ServeHTTP(w, r)
-		})
-	})
-	t.Cleanup(letGo)
-	b := open(t, site, "")
+	b := usual(t)
 	b.settled()
-	b.do(`document.querySelector('.cm-content').focus()`)
+	b.do(`const post = Worker.prototype.postMessage, held = [];
+		Worker.prototype.postMessage = function (...message) { held.push(() => post.apply(this, message)) };
+		globalThis.held = held; globalThis.letGo = () => { Worker.prototype.postMessage = post; held.forEach((send) => send()) };
+		document.querySelector('.cm-content').focus()`)
 	b.keys("# wait!")
 	b.paste("\n")
-	select {
-	case <-holds:
-	case <-b.ctx.Done():
-		t.Fatal("the worker never came to wait")
-	}
+	b.wait(`held.length`)
 	var typed strings.Builder
 	for i := range 23 {
 		fmt.Fprintf(&typed, "# typed%02d", i)
@@ -216,24 +186,19 @@ func TestTyping(t *testing.T) {
 	if got := eval[string](b, `document.querySelector('.cm-content').innerText`); !strings.Contains(got, typed.String()) {
 		t.Errorf("what was typed while the worker was held is not there: %.300q", got)
 	}
-	if busy := eval[string](b, `document.querySelector('#grid').getAttribute('aria-busy')`); busy != "true" {
+	busy := func() string { return eval[string](b, `document.querySelector('#grid').getAttribute('aria-busy')`) }
+	if busy() != "true" {
 		t.Error("old answers are not marked")
 	}
-	letGo()
+	b.do(`letGo()`)
 	b.settled()
 	if got := eval[string](b, `new TextDecoder().decode(page.snapshot().file)`); !strings.HasPrefix(got, "# wait!\n"+typed.String()) {
 		t.Errorf("the text begins with %.300q", got)
 	}
-	if busy := eval[string](b, `document.querySelector('#grid').getAttribute('aria-busy')`); busy != "false" {
+	if busy() != "false" {
 		t.Error("the answers stay marked as old")
 	}
 }
-
-// prepended is a response whose header has been written.
-type prepended struct{ http.ResponseWriter }
-
-func (p prepended) Header() http.Header { return http.Header{} }
-func (p prepended) WriteHeader(int)     {}
 
 // TestLink: a link opens the same state in another browser; an invalid one opens the example,
 // with a message.
