@@ -199,7 +199,6 @@ func TestCrawlersHostile(t *testing.T) {
 	}
 	n := all[0].Len() + callers - 1 // of the file
 	bytes := copied*(int(unsafe.Sizeof(rule{}))+9) + marked + callers*int(unsafe.Sizeof(*all[0]))
-	t.Logf("%d rules in %d bytes; %d copied, alone it is %d; %d bytes of marks; %d bytes in all", n, len(f.body), copied, callers*all[0].Len(), marked, bytes)
 	if copied > 9*n+minCopied || marked > callers*(n/8+8) || bytes > 32*size {
 		t.Errorf("%d of %d rules are copied, %d bytes of marks, %d bytes in all", copied, n, marked, bytes)
 	}

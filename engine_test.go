@@ -207,20 +207,19 @@ func corpusPaths(rng *rand.Rand, f *File, n int) []string {
 // URLs in every dialect; some hold the law of crawlers.
 func TestCorpus(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1994, 2022))
-	files, byteCount, checks, skipped := 0, 0, 0, 0
+	files := 0
 	corpus(t, func(name string, body []byte) {
 		f := Parse(body)
 		if got := rejoin(f); !bytes.Equal(got, body) {
 			t.Fatalf("%s does not print back: %d bytes of %d", name, len(got), len(body))
 		}
-		files, byteCount = files+1, byteCount+len(body)
+		files++
 		// The reference is slow by design, so files over 64 KiB are compared for one URL and
 		// token only, and those over 1 MiB without it.
 		n := 8
 		switch {
 		case len(body) > 1<<20:
 			n = 0
-			skipped++
 		case len(body) > 1<<16:
 			n = 1
 		}
@@ -233,14 +232,13 @@ func TestCorpus(t *testing.T) {
 				token := []string{"Googlebot", "SeznamBot", "nobody"}[(i+j)%3]
 				if j < n {
 					agree(t, d, body, path, token)
-					checks++
 				} else {
 					f.Rules(d, token).Match(Path{path})
 				}
 			}
 		}
 	})
-	t.Logf("%d files, %d bytes print back; %d verdicts agree with the reference; %d files over 1 MiB only parsed and matched", files, byteCount, checks, skipped)
+	t.Logf("%d files", files)
 }
 
 // rejoin prints a file from its lines and the bytes between them.

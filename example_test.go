@@ -118,15 +118,6 @@ func ExampleRules_Explain() {
 	// PREC-01 Disallow: /search - 7 bytes, shorter than 13
 }
 
-func ExampleRules_CrawlDelay() {
-	f := robots.Parse(body)
-	fmt.Println(f.Rules(robots.RFC9309, "Googlebot").CrawlDelay())
-	fmt.Println(f.Rules(robots.RFC9309, "MyBot").CrawlDelay())
-	// Output:
-	// 2 true
-	// 0 false
-}
-
 func ExampleRules_RequestRates() {
 	f := robots.Parse([]byte("User-agent: SeznamBot\nRequest-rate: 100/15m\nRequest-rate: 1/30s 1800-1900\n"))
 	for _, rate := range f.Rules(robots.Seznam, "SeznamBot").RequestRates() {

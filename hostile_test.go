@@ -2,6 +2,7 @@ package robots
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -112,10 +113,7 @@ func TestHostileRead(t *testing.T) {
 				{"CrawlDelay", func() { r.CrawlDelay() }},
 				{"ContentUsage", func() { r.ContentUsage(p) }},
 				{"ContentSignals", func() { r.ContentSignals(p) }},
-				{"Unknown", func() {
-					for range r.Unknown() {
-					}
-				}},
+				{"Unknown", func() { _ = slices.Collect(r.Unknown()) }},
 				{"Lines", func() { r.Group().Lines() }},
 				{"Crawlers", func() { f.Crawlers(d) }},
 				{"Crawlers", func() { crawlers.Rules(f) }},

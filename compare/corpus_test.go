@@ -36,19 +36,16 @@ func change(rng *rand.Rand, kind int, lines, others []string) []string {
 	case 1:
 		lines = slices.Clone(lines)
 		field, path, _ := strings.Cut(lines[i], ": ")
-		switch rng.IntN(5) {
+		at := 1 + rng.IntN(len(path))
+		switch part := []string{"x", "/", "$", "*.html", "*", "a"}[rng.IntN(6)]; rng.IntN(4) {
 		case 0:
 			field = map[string]string{"allow": "disallow", "disallow": "allow"}[field]
 		case 1:
-			path += []string{"x", "/", "$", "*.html"}[rng.IntN(4)]
+			path += part
 		case 2:
-			path = path[:1+rng.IntN(len(path))]
+			path = path[:at]
 		case 3:
-			at := rng.IntN(len(path) + 1)
-			path = path[:at] + "*" + path[at:]
-		case 4:
-			at := 1 + rng.IntN(len(path))
-			path = path[:at] + "a" + path[at:]
+			path = path[:at] + part + path[at:]
 		}
 		lines[i] = field + ": " + path
 		return lines

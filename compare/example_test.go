@@ -28,28 +28,12 @@ func ExampleRules() {
 	// newly open /img/.png - allowed by line 3: Allow: /*.png$
 }
 
-// Two different files with the same verdicts.
-func ExampleResult_Same() {
-	old := rules("User-agent: *\nDisallow: /a/\nDisallow: /a/b\nAllow: /\n")
-	new := rules("User-agent: *\nDisallow: /a/*\n")
-	fmt.Println(compare.Rules(old, new, compare.Options{}).Same())
-	// Output: true
-}
-
 // A file in two dialects, over URLs in normal form: for Google "*" is not "%2A".
 func ExampleRules_dialects() {
 	f := robots.Parse([]byte("User-agent: *\nDisallow: /%2A\n"))
 	r := compare.Rules(f.Rules(robots.RFC9309, "MyBot"), f.Rules(robots.Google, "MyBot"), compare.Options{URLs: compare.NormalURLs})
 	fmt.Println(r.NewlyBlocked.None(), r.NewlyAllowed.Changes[0].Path)
 	// Output: true /*
-}
-
-// Does the new file block anything that was allowed?
-func ExampleBlocked() {
-	old := rules("User-agent: *\nDisallow: /search\n")
-	new := rules("User-agent: *\nDisallow: /search?\n")
-	fmt.Println(compare.Blocked(old, new, compare.Options{}).None())
-	// Output: true
 }
 
 func ExampleEvery() {
