@@ -109,7 +109,7 @@ func (c *command) oneURL() (string, error) {
 	case c.args[0] != "-":
 		return c.args[0], nil
 	}
-	u := &urlReader{std: c.std, names: []urlName{{"-", true}}}
+	u := &urlReader{std: c.std, args: c.args}
 	url := ""
 	for text, err := range u.all() {
 		if err == nil && url != "" {

@@ -63,10 +63,10 @@ func (f *judgeFlags) open(ctx context.Context) (*judge, *urlReader, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, name := range u.names {
-		if _, _, err := j.parse(name.text); err != nil && !name.list {
-			if info, _ := os.Stat(name.text); j.fetches && info != nil && info.Mode().IsRegular() {
-				err = fmt.Errorf("%q is a file: name it with -f", clip(name.text))
+	for _, arg := range f.args {
+		if _, _, err := j.parse(arg); err != nil && arg != "-" {
+			if info, _ := os.Stat(arg); j.fetches && info != nil && info.Mode().IsRegular() {
+				err = fmt.Errorf("%q is a file: name it with -f", clip(arg))
 			}
 			return nil, nil, err
 		}

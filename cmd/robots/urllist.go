@@ -18,54 +18,43 @@ import (
 // A urlReader reads the URLs of a run: its arguments, of which "-" is a list on standard
 // input, then the list of --urls.
 type urlReader struct {
-	std   *streams
-	names []urlName
-	list  *urlList // the current one
-}
-
-// A urlName is a URL, or the name of a file with a list of URLs.
-type urlName struct {
-	text string
-	list bool
+	std  *streams
+	args []string
+	urls string
+	list *urlList // the current one
 }
 
 // newURLReader checks that there is a URL, and that standard input is read once. Robots
 // names the robots.txt, "" if it is fetched.
 func newURLReader(std *streams, args []string, urls, robots string) (*urlReader, error) {
-	u := &urlReader{std: std}
-	for _, arg := range args {
-		u.names = append(u.names, urlName{arg, arg == "-"})
-	}
-	if urls != "" {
-		u.names = append(u.names, urlName{urls, true})
-	}
 	stdin := 0
-	for _, name := range append(u.names, urlName{robots, true}) {
-		if name.list && name.text == "-" {
+	for _, name := range slices.Concat(args, []string{urls, robots}) {
+		if name == "-" {
 			stdin++
 		}
 	}
 	switch {
-	case len(u.names) == 0:
+	case len(args) == 0 && urls == "":
 		return nil, errors.New("no URL given: name at least one, - to read a list from standard input, or --urls FILE")
 	case stdin > 1:
 		return nil, errors.New("standard input can be read only once")
 	}
-	return u, nil
+	return &urlReader{std: std, args: args, urls: urls}, nil
 }
 
 // isList reports whether URLs come from a list.
-func (u *urlReader) isList() bool {
-	return u.list != nil || slices.ContainsFunc(u.names, func(n urlName) bool { return n.list })
-}
+func (u *urlReader) isList() bool { return u.urls != "" || slices.Contains(u.args, "-") }
 
 // all are the URLs: a lineError for a line without one; another error is the last.
 func (u *urlReader) all() iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		for _, name := range u.names {
-			if !name.list && !yield(name.text, nil) || name.list && !u.listed(name.text, yield) {
+		for _, arg := range u.args {
+			if arg == "-" && !u.listed(arg, yield) || arg != "-" && !yield(arg, nil) {
 				return
 			}
+		}
+		if u.urls != "" {
+			u.listed(u.urls, yield)
 		}
 	}
 }
@@ -114,8 +103,6 @@ const (
 	// maxNested is how deep sitemap indexes may name each other.
 	maxNested = 2
 )
-
-var errNoURL = errors.New("no URL")
 
 // A urlList reads a list of URLs, a CSV file, a sitemap or an access log, with gzip or
 // without. The first line decides which one it is.
@@ -191,7 +178,7 @@ func (l *urlList) readLines(line string, err error, url func(string) string, yie
 		case err != nil:
 			return err
 		case text == "":
-			err = l.at(errNoURL)
+			err = l.at(errors.New("no URL"))
 		}
 		if !yield(text, err) {
 			return nil
@@ -264,7 +251,7 @@ func (l *urlList) readCSV(first string, separator byte, column int, yield func(s
 			url = strings.TrimSpace(row[column])
 		}
 		if url == "" {
-			err = l.at(errNoURL)
+			err = l.at(errors.New("no URL"))
 		}
 		if !yield(url, err) {
 			return nil
