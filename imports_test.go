@@ -55,7 +55,7 @@ var policy = map[string]row{
 	"internal":    {ours: []string{"internal/freeport", "internal/proctest"}, mods: []string{"github.com/redis/rueidis", "golang.org/x/net/dns"}}, // servers for tests, and internal/script
 	"docs":        {std: []string{"embed"}},                                                                                                       // pages that a program shows
 	"cmd":         {ours: []string{"..."}, mods: []string{""}},
-	"bench":       {ours: []string{"", "fetch", "cache", "crawlers", "pace", "polite", "internal/hostile"}, mods: []string{""}},
+	"bench":       {ours: []string{"", "fetch", "cache", "crawlers", "polite", "internal/hostile"}, mods: []string{""}},
 	"examples":    {ours: []string{"", "fetch", "cache", "pace", "polite", "fleet", "lint", "compare", "robotstest"}},
 }
 
