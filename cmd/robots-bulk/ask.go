@@ -99,7 +99,6 @@ standard output, for a pipe of Spark or Dask. docs/bulk.md lists the columns.`,
   robots-bulk ask -a GPTBot - <robots.jsonl >verdicts.jsonl`,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			b.name = cmd.CommandPath()
 			if len(args) != 1 {
 				return errors.New("name one snapshot, the output folder of robots-bulk pack")
 			}
@@ -165,7 +164,6 @@ key (com,example), as indexes are, and follow one another by name; --sort sorts 
   robots-bulk join -a GPTBot --sort --at 2026-10-01T00:00:00Z -o joined cc-2026-41 urls.csv`,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			b.name = cmd.CommandPath()
 			if len(args) < 2 {
 				return errors.New("name a snapshot and lists of URLs")
 			}
@@ -200,7 +198,6 @@ takes too many steps.`,
 		Example:               `  robots-bulk diff --agents ai.txt -o changes cc-2026-36 cc-2026-41`,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			b.name = cmd.CommandPath()
 			if len(args) != 2 {
 				return errors.New("name two snapshots, the older one first")
 			}

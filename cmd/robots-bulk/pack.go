@@ -123,9 +123,14 @@ func (b *packing) resolveFlags(cmd *cobra.Command) {
 // start lists the inputs and runs fn.
 func (b *packing) start(cmd *cobra.Command, args []string, status *int, fn func(context.Context, []bulk.Input, bulk.RunOptions) error) error {
 	if b.paths != "" {
-		more, err := readPaths(b.std, b.paths)
+		in, err := b.std.open(b.paths)
 		if err != nil {
-			return err
+			return fmt.Errorf("--paths: %w", err)
+		}
+		defer in.Close()
+		more, err := bulk.Paths(in)
+		if err != nil {
+			return fmt.Errorf("--paths %s: %w", b.paths, err)
 		}
 		args = append(args, more...)
 	}
@@ -144,7 +149,6 @@ func (b *packing) start(cmd *cobra.Command, args []string, status *int, fn func(
 
 // check checks the options, runs fn, and reports damage once the snapshot is complete.
 func (b *packing) check(cmd *cobra.Command, status *int, fn func(context.Context, bulk.RunOptions) error) error {
-	b.name = cmd.CommandPath()
 	switch {
 	case cmd.Flags().Changed("redirect-window") && b.Window <= 0:
 		return errors.New("--redirect-window: must be more than 0")
@@ -170,18 +174,4 @@ func (b *packing) check(cmd *cobra.Command, status *int, fn func(context.Context
 		}
 	}
 	return nil
-}
-
-// readPaths reads the list of --paths.
-func readPaths(std *streams, name string) ([]string, error) {
-	in, err := std.open(name)
-	if err != nil {
-		return nil, fmt.Errorf("--paths: %w", err)
-	}
-	defer in.Close()
-	list, err := bulk.Paths(in)
-	if err != nil {
-		return nil, fmt.Errorf("--paths %s: %w", name, err)
-	}
-	return list, nil
 }

@@ -45,7 +45,13 @@ func (b *tableRun) register(cmd *cobra.Command, formats ...string) {
 	if len(formats) > 0 {
 		f.StringVar(&b.format, "format", formats[0], "`FORMAT` table format: "+strings.Join(formats, ", "))
 		complete(cmd, "format", formats)
-		cmd.PreRunE = func(*cobra.Command, []string) error { return checkFormat(b.format, formats...) }
+	}
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		b.name = cmd.CommandPath()
+		if len(formats) == 0 {
+			return nil
+		}
+		return checkFormat(b.format, formats...)
 	}
 }
 
@@ -169,7 +175,7 @@ be read; 3 not all shards are done yet.`,
 			}
 			s, err := bulk.Look(args[0])
 			if err != nil {
-				return notRun(args[0], err)
+				return err
 			}
 			switch {
 			case s.Done+len(s.Failed) < s.Shards:
@@ -193,14 +199,6 @@ be read; 3 not all shards are done yet.`,
 	complete(cmd, "format", []string{"text", "json"})
 	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 1 if an input record could not be read")
 	return cmd
-}
-
-// notRun words the error of a folder without a manifest.
-func notRun(dir string, err error) error {
-	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%s has no manifest.json: it is not the output of a run", dir)
-	}
-	return err
 }
 
 // writeStatus writes a status for people.

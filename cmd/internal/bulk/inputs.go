@@ -110,39 +110,31 @@ func isLines(name string) bool {
 func (o *PackOptions) Inputs(names []string) ([]Input, error) {
 	found := map[string]Input{}
 	for _, name := range names {
-		if err := o.localInputs(name, found); err != nil {
+		name = filepath.Clean(name)
+		folder := Input{Name: filepath.ToSlash(name) + "/"} // of its loose files
+		sum := sha256.New()
+		err := eachFile(name, func(file string) error {
+			in, is, modified, err := describe(file, file != name)
+			if err != nil {
+				return err
+			}
+			if is == formFile || is == formLines { // its records take their times from it
+				in.Hash += "@" + modified.UTC().Format(timeForm)
+			}
+			if o.Files && is == formFile && file != name {
+				fmt.Fprintln(sum, in.Name, in.Hash)
+				folder.Size += in.Size
+				folder.Hash = hex.EncodeToString(sum.Sum(nil))
+				in = folder
+			}
+			found[in.Name] = in
+			return nil
+		})
+		if err != nil {
 			return nil, err
 		}
 	}
 	return slices.SortedFunc(maps.Values(found), func(a, b Input) int { return strings.Compare(a.Name, b.Name) }), nil
-}
-
-// localInputs adds a file or the files of a folder.
-func (o *PackOptions) localInputs(name string, found map[string]Input) error {
-	name = filepath.Clean(name)
-	folder := Input{Name: filepath.ToSlash(name) + "/"} // of its loose files
-	sum := sha256.New()
-	err := eachFile(name, func(file string) error {
-		in, is, modified, err := describe(file, file != name)
-		if err != nil {
-			return err
-		}
-		if is == formFile || is == formLines { // its records take their times from it
-			in.Hash += "@" + modified.UTC().Format(timeForm)
-		}
-		if o.Files && is == formFile && file != name {
-			fmt.Fprintln(sum, in.Name, in.Hash)
-			folder.Size += in.Size
-			folder.Hash = hex.EncodeToString(sum.Sum(nil))
-		} else {
-			found[in.Name] = in
-		}
-		return nil
-	})
-	if folder.Hash != "" {
-		found[folder.Name] = folder
-	}
-	return err
 }
 
 // eachFile calls fn with every file below a folder, by name, except hidden ones.

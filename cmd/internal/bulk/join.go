@@ -197,10 +197,8 @@ func (j *joiner) inForce(origin string, at time.Time) *held {
 
 // join writes the rows of a URL.
 func (j *joiner) join(p place, l listed) error {
-	if l.at == noTime {
-		l.at = millis(j.At)
-	}
-	if l.at == noTime {
+	at := cmp.Or(l.at, j.At).UTC().Truncate(time.Millisecond)
+	if at.IsZero() {
 		return fmt.Errorf("%s has no time: add a column at, or use --at", p)
 	}
 	if l.key != j.key && l.key != "" || j.sites == nil {
@@ -215,7 +213,6 @@ func (j *joiner) join(p place, l listed) error {
 		}
 	}
 	row := &j.row
-	at := time.UnixMilli(l.at).UTC()
 	row.URL, row.At, row.Path = valid(l.url), at, ""
 	row.SURT, row.Origin, row.Engine = "", "", Engine()
 	row.Fetched, row.Offset, row.AgeS, row.Outcome, row.Input = nil, nil, nil, "", ""
@@ -228,7 +225,7 @@ func (j *joiner) join(p place, l listed) error {
 	if err == nil {
 		row.Origin, row.Path = origin.String(), valid(path.String())
 		if c := j.inForce(row.Origin, at); c != nil {
-			age := (l.at - c.Fetched.UnixMilli()) / 1000
+			age := int64(at.Sub(c.Fetched) / time.Second)
 			row.Fetched, row.Offset, row.AgeS, row.Outcome, row.Input = &c.Fetched, &c.Offset, &age, c.Outcome, c.Input
 			if rules, err = j.rulesOf(c); err != nil {
 				return err

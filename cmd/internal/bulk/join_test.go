@@ -109,7 +109,7 @@ func TestJoinForms(t *testing.T) {
 			for _, l := range joinList {
 				origin, path, _ := robots.ParseURL(l.url)
 				at, _ := listTime(l.at)
-				rows = append(rows, row{SURT(origin) + ")" + path.String(), l.url, time.UnixMilli(at), ""})
+				rows = append(rows, row{SURT(origin) + ")" + path.String(), l.url, at, ""})
 			}
 			var b bytes.Buffer
 			w := parquet.NewGenericWriter[row](&b, parquet.MaxRowsPerRowGroup(3))

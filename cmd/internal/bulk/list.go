@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,18 +32,8 @@ var (
 // A listed is a URL of a list.
 type listed struct {
 	url string
-	at  int64  // milliseconds since 1970, or noTime
-	key string // of its site, "" if it has none
-}
-
-const noTime = math.MinInt64 // no time in the list
-
-// millis returns a time as lists have it.
-func millis(t time.Time) int64 {
-	if t.IsZero() {
-		return noTime
-	}
-	return t.UnixMilli()
+	at  time.Time // zero: the list has none
+	key string    // of its site, "" if it has none
 }
 
 // place names a row in messages.
@@ -101,7 +90,7 @@ func readParquetList(f *os.File, name string, fn func(p place, l listed) (bool, 
 	err := readCells(f, [][]string{urlColumns, atColumns, keyColumns}, func(row []cell) (bool, error) {
 		n++
 		p := place{name, "row", n}
-		l := listed{url: row[0].text, at: millis(row[1].time), key: row[2].text}
+		l := listed{row[0].text, row[1].time, row[2].text}
 		if row[1].text != "" {
 			var err error
 			if l.at, err = listTime(row[1].text); err != nil {
@@ -119,14 +108,12 @@ func readParquetList(f *os.File, name string, fn func(p place, l listed) (bool, 
 	return err
 }
 
-// listTime parses a time as RFC 3339 or 14 digits, in milliseconds since 1970.
-func listTime(s string) (int64, error) {
+// listTime parses a time as RFC 3339 or 14 digits.
+func listTime(s string) (time.Time, error) {
 	if len(s) == 14 {
-		t, err := time.Parse("20060102150405", s)
-		return millis(t), err
+		return time.Parse("20060102150405", s)
 	}
-	t, err := ask.Time(s)
-	return millis(t), err
+	return ask.Time(s)
 }
 
 func readTextList(in io.Reader, name string, fn func(p place, l listed) (bool, error)) error {
@@ -204,7 +191,7 @@ func readLine(line []byte) (l listed, err error) {
 	case row.URL == nil:
 		return l, errors.New("has no url")
 	}
-	l = listed{*row.URL, noTime, cmp.Or(string(key), row.SURTKey, row.URLKey)}
+	l = listed{*row.URL, time.Time{}, cmp.Or(string(key), row.SURTKey, row.URLKey)}
 	if stamp := cmp.Or(string(at), row.At, row.FetchTime, row.Timestamp); stamp != "" {
 		if l.at, err = listTime(stamp); err != nil {
 			return l, fmt.Errorf("is invalid: %w", err)
@@ -214,41 +201,31 @@ func readLine(line []byte) (l listed, err error) {
 	return l, nil
 }
 
-// records reads CSV. An unclosed quote makes the rest of the file one record, so a record is
+// readCSVList reads CSV. An unclosed quote makes the rest of the file one record, so a record is
 // limited to maxLine bytes.
-type records struct {
-	*csv.Reader
-	text *io.LimitedReader // ends after that many; package csv then reports where the record begins
-}
-
-func newRecords(in io.Reader) *records {
-	text := &io.LimitedReader{R: in}
-	r := &records{csv.NewReader(bufio.NewReaderSize(text, 64<<10)), text}
+func readCSVList(in io.Reader, name string, fn func(p place, l listed) (bool, error)) error {
+	text := &io.LimitedReader{R: in} // package csv reports where a record begins that it ends
+	r := csv.NewReader(bufio.NewReaderSize(text, 64<<10))
 	r.ReuseRecord = true
-	return r
-}
-
-// next returns a record, valid until the next call.
-func (r *records) next() ([]string, error) {
-	r.text.N = maxLine
-	row, err := r.Read()
-	if r.text.N > 0 {
-		return row, err
+	next := func() (row []string, line int, err error) {
+		text.N = maxLine
+		row, err = r.Read()
+		if wrong := (*csv.ParseError)(nil); errors.As(err, &wrong) {
+			line = wrong.StartLine
+		} else if err == nil {
+			line, _ = r.FieldPos(0)
+		}
+		switch {
+		case text.N <= 0:
+			err = fmt.Errorf("%s: record on line %d: %w: check for an unclosed quote; write a quote inside a value twice", name, max(line, 1), errLongLine)
+		case err != nil && !errors.Is(err, io.EOF):
+			err = fmt.Errorf("%s: %w", name, err)
+		}
+		return row, line, err
 	}
-	line := 1
-	if wrong := (*csv.ParseError)(nil); errors.As(err, &wrong) {
-		line = wrong.StartLine
-	} else if err == nil {
-		line, _ = r.FieldPos(0)
-	}
-	return nil, fmt.Errorf("record on line %d: %w: check for an unclosed quote; write a quote inside a value twice", line, errLongLine)
-}
-
-func readCSVList(b *bufio.Reader, name string, fn func(p place, l listed) (bool, error)) error {
-	r := newRecords(b)
-	head, err := r.next()
+	head, _, err := next()
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return err
 	}
 	find := func(names []string) int {
 		for _, want := range names {
@@ -265,16 +242,15 @@ func readCSVList(b *bufio.Reader, name string, fn func(p place, l listed) (bool,
 		return fmt.Errorf("%s is not a list of URLs: the first line is not JSON, CDXJ, or a CSV header with a column url", name)
 	}
 	for {
-		row, err := r.next()
+		row, line, err := next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return err
 		}
-		line, _ := r.FieldPos(0)
 		p := place{name, "line", line}
-		l := listed{url: row[url], at: noTime}
+		l := listed{url: row[url]}
 		if key >= 0 {
 			l.key = row[key]
 		}
@@ -312,7 +288,7 @@ func readLists(names []string, fn func(p place, l listed) (bool, error)) error {
 // A sortedURL is the value of a URL whose key is that of its site.
 type sortedURL struct {
 	Place place
-	At    int64
+	At    time.Time
 	URL   []byte
 }
 

@@ -179,6 +179,9 @@ func Look(dir string) (*Status, error) {
 	if errors.Is(err, fs.ErrNotExist) { // pack resolve was not started yet
 		t, err = read(filepath.Join(dir, packDir))
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s has no %s: it is not the output of a run", dir, manifestFile)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -36,87 +36,72 @@ var Formats = []string{Parquet, JSONL, JSONLZ, CSV}
 
 // A table writes rows to a part.
 type table[T any] struct {
-	parquet *parquetTable[T]
-	columns []column
-	out     *bufio.Writer
-	csv     *csv.Writer
-	zstd    *zstd.Encoder
-	record  []string
-	line    []byte
+	Write func(row *T) error // the texts of a row must not change afterwards
+	ends  []func() error     // of what it writes through, the last one first
 }
 
 // writeTable returns a writer of rows of the type to w, in the given format. Sorted
 // names the columns by which rows come in order, which readers of Parquet use.
 func writeTable[T any](w io.Writer, format string, sorted ...string) (*table[T], error) {
-	t := &table[T]{out: bufio.NewWriterSize(w, 64<<10), columns: columnsOf(reflect.TypeFor[T]())}
-	switch format {
-	case Parquet:
-		t.parquet = newParquetTable[T](t.out, t.columns, sorted)
-		return t, nil
-	case JSONLZ:
-		var err error
-		if t.zstd, err = zstd.NewWriter(w, zstd.WithEncoderConcurrency(1)); err != nil {
+	t := &table[T]{}
+	if format == JSONLZ {
+		z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
+		if err != nil {
 			return nil, err
 		}
-		t.out.Reset(t.zstd)
-	case JSONL, CSV:
+		w, t.ends = z, append(t.ends, z.Close)
+	}
+	out := bufio.NewWriterSize(w, 64<<10)
+	t.ends = append(t.ends, out.Flush)
+	columns := columnsOf(reflect.TypeFor[T]())
+	switch format {
+	case Parquet:
+		p := newParquetTable[T](out, columns, sorted)
+		t.Write, t.ends = p.add, append(t.ends, p.close)
+	case CSV:
+		c := csv.NewWriter(out)
+		t.ends = append(t.ends, func() error { c.Flush(); return c.Error() })
+		record := make([]string, len(columns))
+		t.Write = func(row *T) error {
+			for i := range columns {
+				record[i] = columns[i].text(reflect.ValueOf(row).Elem())
+			}
+			return c.Write(record)
+		}
+		for i := range columns {
+			record[i] = columns[i].name
+		}
+		return t, c.Write(record)
+	case JSONL, JSONLZ:
+		var line []byte
+		t.Write = func(row *T) error {
+			line = line[:0]
+			for i := range columns {
+				line = strconv.AppendQuote(append(line, "{,"[min(i, 1)]), columns[i].name)
+				line = columns[i].appendJSON(append(line, ':'), reflect.ValueOf(row).Elem())
+			}
+			_, err := out.Write(append(line, '}', '\n'))
+			return err
+		}
 	default:
 		return nil, fmt.Errorf("format %q: it is one of %s", format, strings.Join(Formats, ", "))
-	}
-	if format == CSV {
-		t.csv = csv.NewWriter(t.out)
-		for _, c := range t.columns {
-			t.record = append(t.record, c.name)
-		}
-		return t, t.csv.Write(t.record)
 	}
 	return t, nil
 }
 
-// Write writes a row. Its texts must not change afterwards.
-func (t *table[T]) Write(row *T) error {
-	if t.parquet != nil {
-		return t.parquet.add(row)
-	}
-	v := reflect.ValueOf(row).Elem()
-	if t.csv != nil {
-		for j := range t.columns {
-			t.record[j] = t.columns[j].text(v)
-		}
-		return t.csv.Write(t.record)
-	}
-	t.line = t.line[:0]
-	for j := range t.columns {
-		t.line = append(t.line, t.columns[j].head...)
-		t.line = t.columns[j].appendJSON(t.line, v)
-	}
-	_, err := t.out.Write(append(t.line, '}', '\n'))
-	return err
-}
-
 // Close ends the table. It does not close what it was written to.
 func (t *table[T]) Close() error {
-	if t.parquet != nil {
-		if err := t.parquet.close(); err != nil {
+	for _, end := range slices.Backward(t.ends) {
+		if err := end(); err != nil {
 			return err
 		}
 	}
-	if t.csv != nil {
-		t.csv.Flush()
-		if err := t.csv.Error(); err != nil {
-			return err
-		}
-	}
-	if err := t.out.Flush(); err != nil || t.zstd == nil {
-		return err
-	}
-	return t.zstd.Close()
+	return nil
 }
 
 // A column is a field of a row.
 type column struct {
 	name     string
-	head     string // JSON before the value
 	field    []int
 	optional bool
 }
@@ -124,15 +109,10 @@ type column struct {
 func columnsOf(row reflect.Type) []column {
 	var list []column
 	for _, f := range reflect.VisibleFields(row) {
-		if f.Anonymous {
-			continue
+		if !f.Anonymous {
+			name, more, _ := strings.Cut(f.Tag.Get("parquet"), ",")
+			list = append(list, column{name, f.Index, strings.Contains(","+more+",", ",optional,")})
 		}
-		name, more, _ := strings.Cut(f.Tag.Get("parquet"), ",")
-		head := `,"` + name + `":`
-		if len(list) == 0 {
-			head = "{" + head[1:]
-		}
-		list = append(list, column{name, head, f.Index, strings.Contains(","+more+",", ",optional,")})
 	}
 	return list
 }
