@@ -143,7 +143,7 @@ func TestReference(t *testing.T) {
 		for range 4 {
 			checkLines(t, randomFile(rng))
 		}
-		if round%12 == 0 {
+		if round%campaign.Size(12, 12, 2) == 0 {
 			checkCrawlers(t, body, randomPath(rng), testTokens[rng.IntN(5)][0])
 		}
 		for range 3 {
@@ -224,7 +224,7 @@ func TestCorpus(t *testing.T) {
 			n = 1
 		}
 		paths := corpusPaths(rng, f, 8)
-		if files%10 == 0 {
+		if files%campaign.Size(10, 10, 8) == 0 {
 			checkCrawlers(t, body, randomPath(rng), "Googlebot")
 		}
 		for i, d := range Dialects() {
