@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -57,8 +56,6 @@ const ownSitesEnv = "ROBOTS_TEST_SITES"
 //	redis kill|replace       ends it, or starts an empty one at its address
 //	dns start ZONE           a name server with its address in $DNS (dnstest)
 //	dns queries N [WHAT]     it has received N queries, for WHAT as in "PTR 192.0.2.1"
-//	gzip FILE TO             compresses; concat A B TO joins files, and cut FILE TO
-//	                         drops the last half of one
 //	envsubst FILE TO         copies with the values of variables
 //	workflow FILE [X=V]...   the steps of a workflow of GitHub as step-NAME.sh
 //	hooks FILE               the hooks of pre-commit as hook-ID.sh
@@ -122,20 +119,6 @@ func TestScript(t *testing.T) {
 			"gitlab":   gitlab,
 			"redis":    func(ts *testscript.TestScript, neg bool, args []string) { redis(t, ts, neg, args) },
 			"dns":      func(ts *testscript.TestScript, neg bool, args []string) { nameServer(t, ts, neg, args) },
-			"gzip": func(ts *testscript.TestScript, _ bool, args []string) {
-				var b bytes.Buffer
-				z := gzip.NewWriter(&b)
-				_, _ = z.Write([]byte(ts.ReadFile(args[0])))
-				ts.Check(z.Close())
-				ts.Check(os.WriteFile(ts.MkAbs(args[1]), b.Bytes(), 0o666))
-			},
-			"concat": func(ts *testscript.TestScript, _ bool, args []string) {
-				ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(ts.ReadFile(args[0])+ts.ReadFile(args[1])), 0o666))
-			},
-			"cut": func(ts *testscript.TestScript, _ bool, args []string) {
-				text := ts.ReadFile(args[0])
-				ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text[:len(text)/2]), 0o666))
-			},
 			"envsubst": func(ts *testscript.TestScript, _ bool, args []string) {
 				text := os.Expand(ts.ReadFile(args[0]), ts.Getenv)
 				ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o666))
