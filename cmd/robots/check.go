@@ -24,7 +24,7 @@ of a list that is not a URL is reported, and all others are checked), 3 undecide
 robots.txt is unreachable, so do not crawl and retry later.`
 
 func checkCommand(std *streams, status *int) *cobra.Command {
-	f := newJudgeFlags(std, formatTSV)
+	f := newJudgeFlags(std)
 	inBatch, headers := false, false
 	cmd := &cobra.Command{
 		Use: "check [-a TOKEN[,TOKEN]]... [-f FILE] URL...",
@@ -46,7 +46,7 @@ the defaults; the default dialect is rfc9309.
   robots check -f robots.txt --urls sitemap.xml --format json
   robots check --batch < questions.jsonl > answers.jsonl`,
 	}
-	f.register(cmd)
+	f.register(cmd, formatTSV)
 	cmd.Flags().BoolVar(&inBatch, "batch", false, "answer JSON Lines from standard input (with --format tsv: rows)")
 	cmd.Flags().BoolVar(&headers, "chunk-header", false, "with --batch --format tsv: the number of rows precedes each chunk")
 	cmd.RunE = f.run(status, func(ctx context.Context) (int, error) {

@@ -67,15 +67,12 @@ Exit status: 0, or 2 for an unknown id.`,
 			return printClauses(std, args, format)
 		},
 	}
-	registerFormat(cmd, &format)
+	formatFlag(cmd, &format)
 	return cmd
 }
 
 // printClauses prints the clauses with these ids; without ids, the beginning of all.
 func printClauses(std *streams, ids []string, format string) error {
-	if err := checkFormat(format); err != nil {
-		return err
-	}
 	all := clauses()
 	chosen := all
 	if len(ids) > 0 {

@@ -16,15 +16,14 @@ type command struct {
 	args    []string
 	cmd     *cobra.Command
 	format  string
-	formats []string // values of --format other than text and json
 	color   string
 	palette palette // of standard output
 
 	errPalette palette
 }
 
-func newCommand(std *streams, formats ...string) *command {
-	return &command{std: std, format: formatText, formats: formats, color: colorNever}
+func newCommand(std *streams) *command {
+	return &command{std: std, format: formatText, color: colorNever}
 }
 
 // run returns the RunE of a verb: it checks the flags that all verbs share.
@@ -32,13 +31,7 @@ func (c *command) run(status *int, verb func(context.Context) (int, error)) func
 	return func(cmd *cobra.Command, args []string) (err error) {
 		c.cmd, c.name, c.args = cmd, cmd.CommandPath(), args
 		c.std.name = c.name
-		if err = checkFormat(c.format, c.formats...); err != nil {
-			return err
-		}
-		if c.palette, err = newPalette(c.color, c.std.terminal); err != nil {
-			return err
-		}
-		c.errPalette, _ = newPalette(c.color, c.std.screen.terminal)
+		c.palette, c.errPalette = newPalette(c.color, c.std.terminal), newPalette(c.color, c.std.screen.terminal)
 		*status, err = verb(cmd.Context())
 		return err
 	}
@@ -49,11 +42,10 @@ func (c *command) warn(format string, args ...any) { warn(c.std, c.name, format,
 // given reports whether a flag was given.
 func (c *command) given(flag string) bool { return c.cmd.Flags().Changed(flag) }
 
-func (c *command) formatFlag(cmd *cobra.Command) { registerFormat(cmd, &c.format, c.formats...) }
+func (c *command) formatFlag(cmd *cobra.Command, more ...string) { formatFlag(cmd, &c.format, more...) }
 
 func (c *command) colorFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&c.color, "color", colorAuto, "`WHEN` color of text: auto, always or never")
-	complete(cmd, "color", []string{colorAuto, colorAlways, colorNever})
+	choiceFlag(cmd, &c.color, "color", colorAuto, "`WHEN` color of text: auto, always or never", colorAuto, colorAlways, colorNever)
 }
 
 // timeFlag declares --at.

@@ -33,7 +33,7 @@ type crawlersCommand struct {
 }
 
 func newCrawlers(std *streams, status *int) *cobra.Command {
-	c := &crawlersCommand{command: newCommand(std, formatCSV), ruleFlags: ruleFlags{maxBytes: noLimit}}
+	c := &crawlersCommand{command: newCommand(std), ruleFlags: ruleFlags{maxBytes: noLimit}}
 	cmd := &cobra.Command{
 		Use: "crawlers [FILE | URL | - | NAME]",
 		Long: `List which known crawlers have access to a site: all, part or none of it, and the
@@ -71,7 +71,7 @@ Exit status: 0 whatever the verdicts, 2 invalid usage or input.`,
 	f.StringVar(&c.path, "path", "", "`PATH` path or URL of a page, to list which crawlers may fetch it")
 	f.BoolVar(&c.all, "all", false, "include crawlers that are not in use")
 	c.registerFile(cmd, &c.file)
-	c.formatFlag(cmd)
+	c.formatFlag(cmd, formatCSV)
 	c.site.register(cmd)
 	timeFlag(cmd, &c.at, judgedAt)
 	c.colorFlag(cmd)

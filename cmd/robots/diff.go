@@ -43,7 +43,7 @@ type differ struct {
 }
 
 func newDiffer(std *streams) *differ {
-	return &differ{command: newCommand(std, formatSARIF, formatJUnit, formatGitHub, formatMarkdown), ruleFlags: ruleFlags{maxBytes: noLimit}}
+	return &differ{command: newCommand(std), ruleFlags: ruleFlags{maxBytes: noLimit}}
 }
 
 func diffCommand(std *streams, status *int) *cobra.Command {
@@ -88,7 +88,7 @@ file that cannot be read or an unreachable site; 3 undecided within --budget. Wi
 	budgetFlag(cmd, &d.budget)
 	numberFlag(cmd, &d.limit, 0, "limit", "`N` maximum changes shown per crawler and direction, 0 for all (default 10 in text and markdown)", "a number of changes, 0 for all")
 	d.site.register(cmd)
-	registerFormat(cmd, &d.format, d.formats...)
+	d.formatFlag(cmd, formatSARIF, formatJUnit, formatGitHub, formatMarkdown)
 	d.colorFlag(cmd)
 	return cmd
 }
@@ -210,10 +210,7 @@ func (d *differ) diff(ctx context.Context) (int, error) {
 
 // check checks the flags and arguments before anything is read.
 func (d *differ) check() error {
-	var err error
-	if d.fail, err = severityNamed("--fail-on", d.failOn, failNever, failBlocked, failAllowed); err != nil {
-		return err
-	}
+	d.fail = failLevel(d.failOn)
 	switch {
 	case d.given("dialects") && len(d.args) > 0:
 		return fmt.Errorf("unexpected argument %q: --dialects compares one file", clip(d.args[0]))
@@ -246,6 +243,7 @@ func (d *differ) check() error {
 	if !d.given("limit") && (d.format == formatText || d.format == formatMarkdown || d.format == formatGitHub) {
 		d.limit = 10
 	}
+	var err error
 	d.chosen, err = d.parseAgents()
 	return err
 }

@@ -37,20 +37,15 @@ func severities() []string {
 // failOnFlag declares --fail-on. Some commands accept more values than severities.
 func failOnFlag(cmd *cobra.Command, value *string, standard string, more ...string) {
 	list := append(append(severities(), failNever), more...)
-	cmd.Flags().StringVar(value, "fail-on", standard, "`SEVERITY` lowest severity that exits 1: "+strings.Join(list, ", "))
-	complete(cmd, "fail-on", list)
+	choiceFlag(cmd, value, "fail-on", standard, "`SEVERITY` lowest severity that exits 1: "+strings.Join(list, ", "), list...)
 }
 
-// severityNamed returns a severity by its name, or above all of them for one of the other names.
-func severityNamed(what, name string, others ...string) (lint.Severity, error) {
-	s, ok := lint.ParseSeverity(name)
-	switch {
-	case slices.Contains(others, name):
-		return lint.Error + 1, nil
-	case !ok || s == lint.Off:
-		return 0, fmt.Errorf("unknown %s %q (known: %s)", what, clip(name), strings.Join(append(severities(), others...), ", "))
+// failLevel is the lowest severity that fails: for a value that is no severity, above all.
+func failLevel(failOn string) lint.Severity {
+	if s, ok := lint.ParseSeverity(failOn); ok {
+		return s
 	}
-	return s, nil
+	return lint.Error + 1
 }
 
 // isImportant reports whether a newly blocked URL is an error for a crawler: *, or a crawler of

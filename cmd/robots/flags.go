@@ -43,28 +43,42 @@ func registerMaxBytes(cmd *cobra.Command, n *int) {
 // judgedAt is the usage of --at for verbs that give verdicts.
 const judgedAt = "`TIME` time to judge at, such as 2026-01-31T18:00:00Z (only outages depend on it)"
 
-// registerFormat declares --format. Of a verb that has more formats than text and
-// json, more names them.
-func registerFormat(cmd *cobra.Command, format *string, more ...string) {
+// A choice is the value of a flag from a closed list.
+type choice struct {
+	value *string
+	name  string
+	known []string
+}
+
+func (c choice) String() string { return *c.value }
+func (c choice) Type() string   { return "string" }
+func (c choice) Set(s string) error {
+	if !slices.Contains(c.known, s) {
+		return fmt.Errorf("unknown --%s %q (known: %s)", c.name, clip(s), strings.Join(c.known, ", "))
+	}
+	*c.value = s
+	return nil
+}
+
+// choiceFlag declares a flag with a value from a closed list, which the shell completes.
+func choiceFlag(cmd *cobra.Command, value *string, name, standard, usage string, known ...string) {
+	*value = standard
+	cmd.Flags().Var(choice{value, name, known}, name, usage)
+	complete(cmd, name, known)
+}
+
+// formatFlag declares --format. Of a verb that has more formats than text and json, more names
+// them.
+func formatFlag(cmd *cobra.Command, format *string, more ...string) {
 	usage := "`FORMAT` text, or json (one object per line)"
 	if len(more) > 0 {
 		usage = "`FORMAT` text, json, " + strings.Join(more, ", ")
 	}
-	cmd.Flags().StringVar(format, "format", formatText, usage)
-	complete(cmd, "format", append([]string{formatText, formatJSON}, more...))
+	choiceFlag(cmd, format, "format", formatText, usage, append([]string{formatText, formatJSON}, more...)...)
 }
 
 // complete lets the shell complete a flag from a closed list.
 func complete(cmd *cobra.Command, flag string, values []string) {
 	// The only errors are an unknown flag and a flag that is completed twice.
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-}
-
-// checkFormat returns an error unless the format is one that the verb writes.
-func checkFormat(format string, more ...string) error {
-	formats := append([]string{formatText, formatJSON}, more...)
-	if !slices.Contains(formats, format) {
-		return fmt.Errorf("unknown --format %q (known: %s)", clip(format), strings.Join(formats, ", "))
-	}
-	return nil
 }

@@ -22,17 +22,17 @@ type judgeFlags struct {
 	site siteFlags
 }
 
-func newJudgeFlags(std *streams, formats ...string) *judgeFlags {
-	return &judgeFlags{command: newCommand(std, formats...), ruleFlags: ruleFlags{maxBytes: noLimit}}
+func newJudgeFlags(std *streams) *judgeFlags {
+	return &judgeFlags{command: newCommand(std), ruleFlags: ruleFlags{maxBytes: noLimit}}
 }
 
-func (f *judgeFlags) register(cmd *cobra.Command) {
+func (f *judgeFlags) register(cmd *cobra.Command, formats ...string) {
 	flags := cmd.Flags()
 	f.crawlerFlags.register(cmd, true)
 	f.registerCategories(cmd)
 	f.registerFile(cmd, &f.file)
 	flags.StringVar(&f.urls, "urls", "", "`FILE` list, CSV, sitemap or access log to read URLs from")
-	f.formatFlag(cmd)
+	f.formatFlag(cmd, formats...)
 	f.site.register(cmd)
 	f.ruleFlags.register(cmd)
 	f.site.registerProbe(cmd)

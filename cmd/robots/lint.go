@@ -51,7 +51,7 @@ type linted struct {
 }
 
 func lintCommand(std *streams, status *int) *cobra.Command {
-	l := &linting{command: newCommand(std, formatSARIF, formatJUnit, formatGitHub, formatMarkdown)}
+	l := &linting{command: newCommand(std)}
 	cmd := &cobra.Command{
 		Use: "lint [--fix] [--diff] {FILE | URL | -}...",
 		Long: `Find mistakes in the robots.txt of files and sites: lines that crawlers misread, rules
@@ -78,19 +78,17 @@ usage, or a file that cannot be read or written.`,
 		RunE: l.run(status, l.lint),
 	}
 	f := cmd.Flags()
-	f.StringVar(&l.severity, "severity", lint.Warning.String(), "`SEVERITY` lowest severity shown: note, warning or error (formats other than text: note)")
+	choiceFlag(cmd, &l.severity, "severity", lint.Warning.String(), "`SEVERITY` lowest severity shown: note, warning or error (formats other than text: note)", severities()...)
 	failOnFlag(cmd, &l.failOn, lint.Warning.String())
-	f.StringVar(&l.fix, "fix", "", "write safe fixes to the file; --fix=all also writes fixes that change verdicts")
+	choiceFlag(cmd, &l.fix, "fix", "", "write safe fixes to the file; --fix=all also writes fixes that change verdicts", fixSafe, fixAll)
 	f.Lookup("fix").NoOptDefVal = fixSafe
 	f.BoolVar(&l.diff, "diff", false, "show what --fix would change, and write nothing")
 	f.StringVar(&l.baseline, "baseline", "", "`FILE` known findings to hide, whatever their line")
 	f.BoolVar(&l.writeBaseline, "write-baseline", false, "write the findings to the --baseline file")
 	f.StringVar(&l.config, "config", "", "`FILE` configuration file instead of .robots-lint.yaml")
 	f.StringVar(&l.explain, "explain", "", "`ID` check to describe, by ID or name")
-	l.formatFlag(cmd)
+	l.formatFlag(cmd, formatSARIF, formatJUnit, formatGitHub, formatMarkdown)
 	l.site.register(cmd)
-	complete(cmd, "severity", severities())
-	complete(cmd, "fix", []string{fixSafe, fixAll})
 	return cmd
 }
 
@@ -154,19 +152,12 @@ func (l *linting) lint(ctx context.Context) (int, error) {
 }
 
 // check checks the flags before anything is read.
-func (l *linting) check() (err error) {
-	if l.least, err = severityNamed("--severity", l.severity); err != nil {
-		return err
-	}
-	if l.fail, err = severityNamed("--fail-on", l.failOn, failNever); err != nil {
-		return err
-	}
+func (l *linting) check() error {
+	l.least, l.fail = failLevel(l.severity), failLevel(l.failOn)
 	if l.format != formatText && !l.given("severity") {
 		l.least = lint.Note
 	}
 	switch {
-	case l.fix != "" && l.fix != fixSafe && l.fix != fixAll:
-		return fmt.Errorf("unknown --fix %q (known: safe, all)", clip(l.fix))
 	case l.diff && l.format != formatText:
 		return errors.New("--diff writes text; remove --format")
 	case l.writeBaseline && l.baseline == "":

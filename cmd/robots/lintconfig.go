@@ -92,12 +92,10 @@ func parseConfig(path string, text []byte) (lintConfig, error) {
 	for _, d := range dialects {
 		config.Dialects = append(config.Dialects, d.Name)
 	}
-	if f := file.FailOn; f.value != "" {
-		severity, err := severityNamed("fail-on", f.value, failNever)
-		if err != nil {
-			m.wrong(f.line, "%w", err)
+	if f, known := file.FailOn, append(severities(), failNever); f.value != "" {
+		if config.failOn = failLevel(f.value); !slices.Contains(known, f.value) {
+			m.wrong(f.line, "unknown fail-on %q (known: %s)", clip(f.value), strings.Join(known, ", "))
 		}
-		config.failOn = severity
 	}
 	if len(m.list) > 0 {
 		return config, m.list[0]

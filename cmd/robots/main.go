@@ -107,7 +107,7 @@ func newRoot(std *streams, status *int, only string) *cobra.Command {
 		},
 	}
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version and stop")
-	root.Flags().StringVar(&versionFormat, "format", formatText, "`FORMAT` with --version: text or json")
+	choiceFlag(root, &versionFormat, "format", formatText, "`FORMAT` with --version: text or json", formatText, formatJSON)
 	root.SetIn(std.in)
 	root.SetOut(std.out)
 	root.SetErr(std.err)

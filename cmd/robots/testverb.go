@@ -31,7 +31,7 @@ type tester struct {
 }
 
 func testCommand(std *streams, status *int) *cobra.Command {
-	t := &tester{command: newCommand(std, formatSARIF, formatJUnit, formatGitHub, formatMarkdown), ruleFlags: ruleFlags{maxBytes: noLimit}}
+	t := &tester{command: newCommand(std), ruleFlags: ruleFlags{maxBytes: noLimit}}
 	cmd := &cobra.Command{
 		Use: "test [--run RE] FILE.yaml...",
 		Long: `Check that a robots.txt allows and disallows what files of assertions list, and
@@ -61,7 +61,7 @@ are reported with file and line, and nothing is tested), or an unreachable site;
 	f.StringVar(&t.only, "run", "", "`RE` regular expression for the names of the tests to run")
 	budgetFlag(cmd, &t.budget)
 	t.site.register(cmd)
-	registerFormat(cmd, &t.format, t.formats...)
+	t.formatFlag(cmd, formatSARIF, formatJUnit, formatGitHub, formatMarkdown)
 	t.colorFlag(cmd)
 	return cmd
 }

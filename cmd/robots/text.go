@@ -35,26 +35,19 @@ type palette struct{ on bool }
 
 // newPalette decides whether to color. The flag outranks the environment, in which NO_COLOR
 // outranks FORCE_COLOR.
-func newPalette(flag string, terminal bool) (palette, error) {
-	switch flag {
-	case colorAlways:
-		return palette{true}, nil
-	case colorNever:
-		return palette{}, nil
-	case colorAuto:
-	default:
-		return palette{}, fmt.Errorf("unknown --color %q (known: auto, always, never)", flag)
-	}
+func newPalette(flag string, terminal bool) palette {
 	force := os.Getenv("FORCE_COLOR")
 	switch {
+	case flag != colorAuto:
+		return palette{flag == colorAlways}
 	case os.Getenv("NO_COLOR") != "":
-		return palette{}, nil
+		return palette{}
 	case force != "" && force != "0" && force != "false":
-		return palette{true}, nil
+		return palette{true}
 	case os.Getenv("TERM") == "dumb":
-		return palette{}, nil
+		return palette{}
 	}
-	return palette{terminal}, nil
+	return palette{terminal}
 }
 
 // Select Graphic Rendition parameters (ECMA-48 section 8.3.117).

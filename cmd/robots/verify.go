@@ -45,7 +45,7 @@ type verifyCall struct {
 }
 
 func verifyCommand(std *streams, status *int) *cobra.Command {
-	c := &verifyCall{command: newCommand(std, formatCSV), fetched: map[string]*crawlers.Addresses{}}
+	c := &verifyCall{command: newCommand(std), fetched: map[string]*crawlers.Addresses{}}
 	cmd := &cobra.Command{
 		Use: "verify {ADDRESS... | --log FILE [-f FILE]}",
 		Long: `Verify that an address belongs to a crawler, by the methods that its operator
@@ -94,7 +94,7 @@ server or list was unavailable). 1 takes precedence over 3.`,
 	f.BoolVar(&c.offline, "offline", false, "use no network, only files given with --list")
 	c.site.timeoutFlag(f, "`DURATION` timeout per address (default 10s) and per list (default 30s)")
 	c.site.registerWay(cmd)
-	registerFormat(cmd, &c.format, c.formats...)
+	c.formatFlag(cmd, formatCSV)
 	c.colorFlag(cmd)
 	return cmd
 }

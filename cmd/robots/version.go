@@ -33,9 +33,6 @@ func defaultUserAgent() string {
 // version prints the version and the build settings. A build without version control has no
 // commit.
 func version(std *streams, format string) error {
-	if err := checkFormat(format); err != nil {
-		return err
-	}
 	commit, modified := "", false
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {

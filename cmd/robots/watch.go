@@ -45,7 +45,7 @@ type watcher struct {
 }
 
 func watchCommand(std *streams, status *int) *cobra.Command {
-	w := &watcher{command: newCommand(std, formatMarkdown)}
+	w := &watcher{command: newCommand(std)}
 	cmd := &cobra.Command{
 		Use: "watch {--state FILE | --expect FILE} URL...",
 		Long: `Fetch the robots.txt of each site and report what changed since the last run, for every crawler
@@ -73,10 +73,9 @@ robots.txt could not be requested or, with --expect, a site is unreachable.`,
 	failOnFlag(cmd, &w.failOn, lint.Error.String())
 	f.DurationVar(&w.every, "every", 0, "`DURATION` time between rounds, such as 1h, until interrupted")
 	f.StringVar(&w.webhook, "webhook", "", "`URL` endpoint for reports with a change, sent by POST (bearer token in $"+webhookTokenName+")")
-	f.StringVar(&w.webhookFormat, "webhook-format", formatJSON, "`FORMAT` json or slack")
-	complete(cmd, "webhook-format", []string{formatJSON, formatSlack})
+	choiceFlag(cmd, &w.webhookFormat, "webhook-format", formatJSON, "`FORMAT` json or slack", formatJSON, formatSlack)
 	budgetFlag(cmd, &w.budget)
-	w.formatFlag(cmd)
+	w.formatFlag(cmd, formatMarkdown)
 	w.site.register(cmd)
 	w.colorFlag(cmd)
 	cmd.RunE = w.run(status, w.watch)
@@ -117,9 +116,7 @@ func (w *watcher) watch(ctx context.Context) (int, error) {
 
 // check checks the flags, and returns the URL of each robots.txt.
 func (w *watcher) check() (sites []string, err error) {
-	if w.fail, err = severityNamed("--fail-on", w.failOn, failNever); err != nil {
-		return nil, err
-	}
+	w.fail = failLevel(w.failOn)
 	if w.expect != "" && !w.given("fail-on") {
 		w.fail = lint.Warning
 	}
@@ -132,8 +129,6 @@ func (w *watcher) check() (sites []string, err error) {
 		return nil, errors.New("--every repeats a comparison with --state, not with --expect")
 	case w.every < 0 || w.every > 0 && w.every < time.Second:
 		return nil, fmt.Errorf("--every %s is too short; the least is 1s", w.every)
-	case w.webhookFormat != formatJSON && w.webhookFormat != formatSlack:
-		return nil, fmt.Errorf("unknown --webhook-format %q (known: json, slack)", clip(w.webhookFormat))
 	}
 	if u, err := url.Parse(w.webhook); w.given("webhook") && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") { //nolint:forbidigo // not the URL of a site
 		return nil, fmt.Errorf("--webhook %q: not an http or https URL", clip(w.webhook))
