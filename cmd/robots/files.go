@@ -57,17 +57,10 @@ func (f *textFile) title() string {
 
 // readOnce returns an error unless each of the named files can be read, standard input only once.
 func readOnce(names ...string) error {
-	seen := false
-	for _, name := range names {
-		switch {
-		case name == "":
-			return errors.New("empty file name")
-		case name == "-" && seen:
-			return errors.New("standard input can be read only once")
-		}
-		seen = seen || name == "-"
+	if slices.Contains(names, "") {
+		return errors.New("empty file name")
 	}
-	return nil
+	return stdinOnce(names...)
 }
 
 // getFiles reads files and standard input, and then fetches from sites concurrently, with the

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -129,7 +130,7 @@ func (p *pageCommand) readPage() (err error) {
 		return nil
 	}
 	p.noRobots = !p.given("file")
-	switch err := p.site.unused("with --html or --header"); {
+	switch err := cmp.Or(p.site.unused("with --html or --header"), stdinOnce(p.html, p.file)); {
 	case err != nil:
 		return err
 	case p.given("html") && p.html == "":
@@ -138,8 +139,6 @@ func (p *pageCommand) readPage() (err error) {
 		return errors.New("--html and --header describe one page; name one URL")
 	case len(p.args) == 1 && p.args[0] == "-":
 		return errors.New("--html and --header describe one page; name its URL, or omit it")
-	case p.html == "-" && p.file == "-":
-		return errors.New("standard input can be read only once")
 	case len(p.args) == 0 && !p.noRobots:
 		return errors.New("no URL; name the page to check against robots.txt")
 	case len(p.args) == 0:

@@ -27,19 +27,18 @@ type urlReader struct {
 // newURLReader checks that there is a URL, and that standard input is read once. Robots
 // names the robots.txt, "" if it is fetched.
 func newURLReader(std *streams, args []string, urls, robots string) (*urlReader, error) {
-	stdin := 0
-	for _, name := range slices.Concat(args, []string{urls, robots}) {
-		if name == "-" {
-			stdin++
-		}
-	}
-	switch {
-	case len(args) == 0 && urls == "":
+	if len(args) == 0 && urls == "" {
 		return nil, errors.New("no URL given: name at least one, - to read a list from standard input, or --urls FILE")
-	case stdin > 1:
-		return nil, errors.New("standard input can be read only once")
 	}
-	return &urlReader{std: std, args: args, urls: urls}, nil
+	return &urlReader{std: std, args: args, urls: urls}, stdinOnce(append(slices.Clone(args), urls, robots)...)
+}
+
+// stdinOnce returns an error if several names are that of standard input.
+func stdinOnce(names ...string) error {
+	if i := slices.Index(names, "-"); i >= 0 && slices.Contains(names[i+1:], "-") {
+		return errors.New("standard input can be read only once")
+	}
+	return nil
 }
 
 // isList reports whether URLs come from a list.

@@ -138,27 +138,19 @@ func (c *verifyCall) check() error {
 		}
 		c.claimed = &e
 	}
-	stdin := 0
-	for _, name := range slices.Concat(c.args, c.logs, []string{c.fileName}) {
-		if name == "-" {
-			stdin++
-		}
-	}
-	remote := c.fetchLists
+	names, remote := append(slices.Concat(c.args, c.logs), c.fileName), c.fetchLists
 	for _, l := range c.lists {
 		_, from, _ := strings.Cut(l, "=")
-		if from == "-" {
-			stdin++
-		}
-		remote = remote || isURL(from)
+		names, remote = append(names, from), remote || isURL(from)
+	}
+	if err := stdinOnce(names...); err != nil {
+		return err
 	}
 	switch {
 	case len(c.args) == 0 && len(c.logs) == 0:
 		return errors.New("no addresses; name one, - to read them from standard input, or a log with --log FILE")
 	case len(c.args) > 0 && len(c.logs) > 0:
 		return fmt.Errorf("unexpected argument %q: --log reads addresses from the log", clip(c.args[0]))
-	case stdin > 1:
-		return errors.New("standard input can be read only once")
 	case len(c.logs) == 0 && c.given("file"):
 		return errors.New("-f needs --log")
 	case len(c.logs) == 0 && c.dns:
