@@ -326,13 +326,10 @@ func (f *Fleet) Secret(ctx context.Context) ([]byte, error) {
 	own := make([]byte, secretBytes)
 	_, _ = rand.Read(own) // which never fails
 	key := f.prefix + ":{secret}"
-	err := f.client.Do(ctx, f.client.B().Set().Key(key).Value(string(own)).Nx().Build()).Error()
-	if err != nil && !rueidis.IsRedisNil(err) {
-		return nil, fmt.Errorf("the fleet's secret: %w", err)
-	}
-	// The stored one counts, also where the reply to the first call was lost.
-	secret, err := f.client.Do(ctx, f.client.B().Get().Key(key).Build()).ToString()
+	secret, err := f.client.Do(ctx, f.client.B().Set().Key(key).Value(string(own)).Nx().Get().Build()).ToString()
 	switch {
+	case rueidis.IsRedisNil(err): // there was none
+		return own, nil
 	case err != nil:
 		return nil, fmt.Errorf("the fleet's secret: %w", err)
 	case len(secret) != secretBytes:

@@ -121,8 +121,7 @@ func (l *Local) try(r Request, acquire bool) Permit {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	d := l.decide(r)
-	// Callers of Acquire come first.
-	if !acquire || l.queues.Waited(r.Origin) || !d.startsWithin(max(r.Within, 0)) {
+	if !acquire || !d.startsWithin(max(r.Within, 0)) {
 		return d.refusal()
 	}
 	return l.permit(d)

@@ -68,7 +68,6 @@ func Run(t *testing.T, s Subject) {
 		{"Concurrency", concurrency},
 		{"TryChooses", tryChooses},
 		{"TryReleases", tryReleases},
-		{"TryYields", tryYields},
 		{"TryMany", tryMany},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -799,36 +798,6 @@ func tryReleases(r *run) {
 	}
 	list[0].Done = pace.Permit{}
 	r.acquired(list[0])
-}
-
-// tryYields: a site at which callers of Acquire wait is theirs.
-func tryYields(r *run) {
-	r.make(pace.Options{})
-	req := r.site(2, "yield")
-	p := r.acquired(req)
-	served := make(chan struct{})
-	var all sync.WaitGroup
-	all.Go(func() {
-		p, err := r.limiter.Acquire(r.Context(), req)
-		close(served)
-		if err != nil {
-			r.Error(err)
-		}
-		if err := r.limiter.Release(r.Context(), p, ok); err != nil {
-			r.Error(err)
-		}
-	})
-	r.pass(8) // in which that call begins to wait
-	r.release(p, ok)
-	for !r.try(req)[0].OK() {
-		r.pass(0.1)
-	}
-	select {
-	case <-served:
-	default:
-		r.Error("Try acquired a permit before a caller of Acquire that came first")
-	}
-	all.Wait()
 }
 
 // tryMany: one call for many sites.

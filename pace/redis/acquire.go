@@ -256,9 +256,7 @@ func (l *Limiter) Try(ctx context.Context, rs []pace.Request, k int) ([]pace.Per
 	decide := func(chosen []int, mode byte) {
 		ds := make([]*decision, len(chosen))
 		for i, n := range chosen {
-			if ds[i] = l.newDecision(rs[n], mode, rs[n].Within); mode >= modeAcquire && l.queues.Waited(rs[n].Origin) {
-				ds[i].mode = modeNote // callers of Acquire come first
-			}
+			ds[i] = l.newDecision(rs[n], mode, rs[n].Within)
 		}
 		l.decide(ctx, ds...)
 		l.reserveAll(ctx, ds)
@@ -373,7 +371,8 @@ func (l *Limiter) acquire(ctx context.Context, r pace.Request) (pace.Permit, err
 		case d.err != nil && script.KindOf(d.err) == script.Refused:
 			return pace.Permit{}, d.err
 		case p.OK():
-			if l.sleepTo(ctx, p, wake) {
+			// The process might be stopped meanwhile.
+			if sleepUntil(ctx, p.Start) == nil && passed(p.Start) <= callLimit {
 				return p, nil
 			}
 			l.unused(p)

@@ -2,11 +2,10 @@ package redis
 
 import (
 	"context"
-	_ "embed"
+	"embed"
 	"encoding/binary"
 	"errors"
 	"math"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,29 +15,8 @@ import (
 	"github.com/robotskit/robots/internal/script"
 )
 
-//go:embed head.lua
-var headText string
-
-//go:embed state.lua
-var stateText string
-
-//go:embed acquire.lua
-var acquireText string
-
-//go:embed release.lua
-var releaseText string
-
-//go:embed address.lua
-var addressText string
-
-//go:embed heartbeat.lua
-var heartbeatText string
-
-//go:embed show.lua
-var showText string
-
-//go:embed log.lua
-var logText string
+//go:embed *.lua
+var luaFiles embed.FS
 
 const (
 	allowOOM = " flags=allow-oom"
@@ -48,26 +26,28 @@ const (
 )
 
 var (
-	acquireScript   = newScript("", server, stateText, acquireText)
-	addressScript   = newScript("", server, stateText, addressText)
-	releaseScript   = newScript(allowOOM, serverOfRelease, stateText, releaseText)
-	heartbeatScript = newScript(allowOOM, server, heartbeatText)
-	logScript       = newScript(allowOOM, server, logText)
-	showScript      = newScript(" flags=no-writes", server, stateText, showText)
+	acquireScript   = newScript("", server, "state.lua", "acquire.lua")
+	addressScript   = newScript("", server, "state.lua", "address.lua")
+	releaseScript   = newScript(allowOOM, serverOfRelease, "state.lua", "release.lua")
+	showScript      = newScript(" flags=no-writes", server, "state.lua", "show.lua")
+	heartbeatScript = newScript(allowOOM, server, "heartbeat.lua")
+	logScript       = newScript(allowOOM, server, "log.lua")
 )
 
-// newScript returns a script without its comments and indents.
-func newScript(flags string, texts ...string) *script.Script {
+// newScript returns a script of head.lua, a line, and further files.
+func newScript(flags, line string, files ...string) *script.Script {
 	return &script.Script{Text: func() string {
-		var b strings.Builder
-		b.WriteString("#!lua" + flags + "\n")
-		for line := range strings.Lines(headText + strings.Join(texts, "")) {
-			if line = strings.TrimLeft(line, " "); line != "\n" && !strings.HasPrefix(line, "--") {
-				b.WriteString(line)
-			}
+		text := "#!lua" + flags + "\n" + luaFile("head.lua") + line
+		for _, name := range files {
+			text += luaFile(name)
 		}
-		return b.String()
+		return text
 	}}
+}
+
+func luaFile(name string) string {
+	text, _ := luaFiles.ReadFile(name) // which is embedded
+	return string(text)
 }
 
 // callLimit bounds one call of the server.

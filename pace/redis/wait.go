@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/robotskit/robots/pace"
-	"github.com/robotskit/robots/pace/internal/queue"
 )
 
 // claimAhead is how long before a start the first of a queue asks for it. Of many processes
@@ -32,20 +31,6 @@ func pauseFor(p pace.Permit, ahead, least time.Duration) (pause, next time.Durat
 		return max(pause, least), min(2*least, claimAhead)
 	}
 	return max(pause, shortestPause), shortestPause
-}
-
-// sleepTo sleeps to the start of a permit and reports whether it is usable then: the process
-// might have been stopped meanwhile.
-func (l *Limiter) sleepTo(ctx context.Context, p pace.Permit, wake <-chan struct{}) bool {
-	for d := time.Until(p.Start); d > 0; d = time.Until(p.Start) {
-		if queue.Sleep(ctx, d, wake) != nil {
-			return false
-		}
-		if l.stopped(ctx) != nil {
-			return false
-		}
-	}
-	return passed(p.Start) <= callLimit
 }
 
 // open returns a context that ends with errClosed when the limiter is closed.

@@ -41,13 +41,6 @@ func (q *Queues) leave(o robots.Origin, c chan struct{}) {
 	}
 }
 
-// Waited reports whether a caller waits for an origin.
-func (q *Queues) Waited(o robots.Origin) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.of[o]) > 0
-}
-
 // Wake wakes the first caller of an origin.
 func (q *Queues) Wake(o robots.Origin) {
 	q.mu.Lock()
