@@ -42,7 +42,7 @@ func (s *Schedule) Spans(from, to time.Time) iter.Seq[Span] {
 			p, end := s.span(from)
 			for end.Before(to) { // the same rate across midnight or a clock change
 				next, after := s.span(end)
-				if next.from != p.from && !s.alike(p, next) {
+				if next.from != p.from && !p.alike(next) {
 					break
 				}
 				end = after
@@ -63,11 +63,8 @@ func (s *Schedule) Spans(from, to time.Time) iter.Seq[Span] {
 }
 
 // alike reports whether two parts have the same reasons, so that a reader sees one.
-func (s *Schedule) alike(a, b part) bool {
-	if a.closed || b.closed {
-		return a.closed && b.closed
-	}
-	return a.interval == b.interval && slices.Equal(s.reasons(a, time.Time{}), s.reasons(b, time.Time{}))
+func (p part) alike(other part) bool {
+	return p.closed && other.closed || p.closed == other.closed && slices.Equal(p.by, other.by)
 }
 
 // horizon is how far ahead Duration looks.

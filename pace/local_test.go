@@ -50,7 +50,7 @@ func origin(host string) robots.Origin {
 func TestContract(t *testing.T) {
 	create := func(t *testing.T, o pace.Options) pace.Limiter { return local(t, o) }
 	t.Run("simulated", func(t *testing.T) {
-		pacetest.Run(t, pacetest.Subject{New: create, Unit: 7 * time.Second, Within: synctest.Test, Callers: 3000})
+		pacetest.Run(t, pacetest.Subject{New: create, Unit: 7 * time.Second, Within: synctest.Test})
 	})
 	t.Run("real", func(t *testing.T) {
 		if testing.Short() {

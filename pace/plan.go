@@ -78,23 +78,12 @@ func (s *Schedule) add(r robots.Record, d *robots.Dialect) {
 		e.Use, e.Why = UseIgnored, d.Name+" does not follow "+name
 	case honor == robots.HonorReported && s.policy.Obey == ObeyDocumented:
 		e.Use, e.Why = UseIgnored, d.Name+" leaves "+name+" to the crawler, and the policy follows only what engines document"
-	default:
-		s.bound(&e)
+	case r.Field != robots.FieldVisitTime && e.Interval < s.policy.Floor:
+		e.Interval, e.Use, e.Why = s.policy.Floor, UseAdjusted, join(e.Why, "faster than the operator's floor of "+duration.Text(s.policy.Floor))
+	case r.Field != robots.FieldVisitTime && e.Interval > s.policy.Ceiling:
+		e.Interval, e.Use, e.Why = s.policy.Ceiling, UseAdjusted, join(e.Why, "slower than the operator's ceiling of "+duration.Text(s.policy.Ceiling))
 	}
 	s.entries = append(s.entries, e)
-}
-
-// bound limits the interval of an entry by the operator's floor and ceiling.
-func (s *Schedule) bound(e *Entry) {
-	if e.Field == robots.FieldVisitTime {
-		return
-	}
-	switch p := &s.policy; {
-	case e.Interval < p.Floor:
-		e.Interval, e.Use, e.Why = p.Floor, UseAdjusted, join(e.Why, "faster than the operator's floor of "+duration.Text(p.Floor))
-	case e.Interval > p.Ceiling:
-		e.Interval, e.Use, e.Why = p.Ceiling, UseAdjusted, join(e.Why, "slower than the operator's ceiling of "+duration.Text(p.Ceiling))
-	}
 }
 
 // honored reports whether an entry is followed.

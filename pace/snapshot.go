@@ -27,13 +27,7 @@ func (l *Local) Snapshot() []byte {
 		l.expire(state, s.Taken)
 		saved := *state
 		saved.Permits = slices.DeleteFunc(slices.Clone(state.Permits), func(p permit) bool { return !p.own })
-		if !saved.Retry.After(s.Taken) {
-			saved.Retry = time.Time{}
-		}
-		if !l.backsOff(state, s.Taken) {
-			saved.Overload, saved.BackOff = time.Time{}, backoff.BackOff{}
-		}
-		if !saved.Retry.IsZero() || !saved.Overload.IsZero() || len(saved.Permits) > 0 {
+		if state.Retry.After(s.Taken) || l.backsOff(state, s.Taken) || len(saved.Permits) > 0 {
 			s.Sites[origin.String()] = &saved
 		}
 	}

@@ -42,8 +42,8 @@ func (c *fleetCall) change(what string, subjects []string, do func(i int) (done 
 	}
 	for i, to := range subjects {
 		done, err := do(i)
-		if note := (*paceredis.NoteError)(nil); errors.As(err, &note) {
-			c.warn("%v", note)
+		if errors.Is(err, paceredis.ErrNotNoted) {
+			c.warn("%v", err)
 		} else if err != nil && len(subjects) > 1 {
 			return exitBad, fmt.Errorf("%s: %w", to, err)
 		} else if err != nil {

@@ -32,8 +32,6 @@ type Subject struct {
 	// Within runs one test, in a bubble of testing/synctest for example, which is
 	// synctest.Test itself. Nil runs it on the machine's clock.
 	Within func(t *testing.T, test func(*testing.T))
-	// Callers is how many callers are concurrent, 32 if 0.
-	Callers int
 }
 
 // Run runs all tests of the contract as subtests of t, one after another. They take about
@@ -41,9 +39,6 @@ type Subject struct {
 func Run(t *testing.T, s Subject) {
 	if s.Unit == 0 {
 		s.Unit = 100 * time.Millisecond
-	}
-	if s.Callers == 0 {
-		s.Callers = 32
 	}
 	for _, test := range [...]struct {
 		name string
@@ -676,8 +671,12 @@ func manyCallers(r *run) {
 	list := r.sites(1, "m0", "m1", "m2")
 	addrs := []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")}
 	sites, shared, began := make([]arrivals, len(list)), make([]arrivals, 2), r.now()
+	callers := 32
+	if r.Within != nil {
+		callers = 3000
+	}
 	var all sync.WaitGroup
-	for i := range max(r.Callers, len(list)) {
+	for i := range callers {
 		all.Go(func() {
 			n, ctx, acquire := i%len(list), r.Context(), r.limiter.Acquire
 			if i%7 == 6 {

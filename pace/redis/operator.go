@@ -44,16 +44,8 @@ func NewOperator(client rueidis.Client, prefix, who string) (*Operator, error) {
 	return &Operator{client: client, who: strings.Join(strings.Fields(who), "_"), nodes: newNodes(client, prefix, 24*time.Hour)}, nil
 }
 
-// A NoteError reports that a change was made, but could not be noted in the log.
-type NoteError struct{ Err error }
-
-// Error says what happened.
-func (e *NoteError) Error() string {
-	return "the change was made, but not noted in the log: " + e.Err.Error()
-}
-
-// Unwrap returns Err.
-func (e *NoteError) Unwrap() error { return e.Err }
+// ErrNotNoted is in the error of a change that was made.
+var ErrNotNoted = errors.New("the change was made, but not noted in the log")
 
 // Noted makes a change and then notes it: with a part of a cluster unreachable the change
 // matters more than its note.
@@ -64,7 +56,7 @@ func (o *Operator) Noted(ctx context.Context, what string, do func() error) erro
 	}
 	noted := o.note(ctx, what)
 	if err == nil && noted != nil {
-		return &NoteError{noted}
+		return fmt.Errorf("%w: %w", ErrNotNoted, noted)
 	}
 	return err
 }

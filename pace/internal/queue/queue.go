@@ -74,9 +74,7 @@ func Notify(c chan<- struct{}) {
 func Sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
 	var alarm <-chan time.Time
 	if d > 0 {
-		t := time.NewTimer(d) //nolint:forbidigo // callers wait for a start
-		defer t.Stop()
-		alarm = t.C
+		alarm = time.After(d) //nolint:forbidigo // callers wait for a start
 	}
 	select {
 	case <-wake:
