@@ -1,7 +1,6 @@
 package server
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -24,10 +23,7 @@ func TestBatchSites(t *testing.T) {
 			fmt.Sprintf(`{"id":"c%d","url":"%s/list","agent":"Googlebot"}`, i, sites[i].URL))
 	}
 	r := b.post("/v1/check", `{"defaults":{"agent":["MyBot"],"wait":"3s"},"questions":[`+strings.Join(questions, ",")+`]}`)
-	if r.status != 200 {
-		t.Fatalf("%d %s", r.status, r.body)
-	}
-	var got struct {
+	got := decoded[struct {
 		Answers []struct {
 			ID, Code string
 			Allowed  bool
@@ -35,9 +31,9 @@ func TestBatchSites(t *testing.T) {
 			Fetched  string
 			Agent    any
 		}
-	}
-	if err := json.Unmarshal([]byte(r.body), &got); err != nil || len(got.Answers) != len(questions) {
-		t.Fatalf("%d answers to %d questions, %v", len(got.Answers), len(questions), err)
+	}](b, r)
+	if len(got.Answers) != len(questions) {
+		t.Fatalf("%d answers to %d questions", len(got.Answers), len(questions))
 	}
 	for i, a := range got.Answers {
 		want := fmt.Sprintf("%c%d", "abc"[i%3], i/3)

@@ -2,7 +2,6 @@ package server
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -25,12 +24,7 @@ type permitReply struct {
 
 func (b *bench) permit(body string) permitReply {
 	b.Helper()
-	r := b.post("/v1/permits", body)
-	var got permitReply
-	if err := json.Unmarshal([]byte(r.body), &got); err != nil || r.status != 200 {
-		b.Fatalf("%s: %d %s", body, r.status, r.body)
-	}
-	return got
+	return decoded[permitReply](b, b.post("/v1/permits", body))
 }
 
 // giveBack releases a permit and returns the status.
@@ -102,16 +96,13 @@ func TestPermitsNext(t *testing.T) {
 		permitReply
 		Error, Code string
 	}
-	next := func(body string) (got struct {
+	type nextReply struct {
 		Answers []line
 		Done    []Returned
-	}) {
+	}
+	next := func(body string) nextReply {
 		t.Helper()
-		r := b.post("/v1/permits/next", body)
-		if err := json.Unmarshal([]byte(r.body), &got); err != nil || r.status != 200 {
-			t.Fatalf("%s: %d %s", body, r.status, r.body)
-		}
-		return got
+		return decoded[nextReply](b, b.post("/v1/permits/next", body))
 	}
 	given := func(list []line) (which []int) {
 		for i, l := range list {

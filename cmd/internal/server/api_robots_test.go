@@ -1,7 +1,6 @@
 package server
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -11,23 +10,18 @@ import (
 
 func TestRobots(t *testing.T) {
 	b, s := newBench(t, Parts{}), newSite(t, shop+"<script>\xff")
-	r := b.get("/v1/robots?url=" + s.URL + "/any/page")
-	var got Record
-	if err := json.Unmarshal([]byte(r.body), &got); err != nil || r.status != 200 {
-		t.Fatalf("%d %s", r.status, r.body)
-	}
+	got := decoded[Record](b, b.get("/v1/robots?url="+s.URL+"/any/page"))
 	if got.URL != s.URL+"/robots.txt" || got.Outcome != "success" || got.Status != 200 || got.Bytes != len(s.body) || len(got.SHA256) != 64 || len(got.Hops) != 1 || !strings.HasPrefix(got.Hops[0].Address, "127.0.0.1") {
-		t.Errorf("%s", r.body)
+		t.Errorf("%+v", got)
 	}
-	r = b.get("/v1/robots?body=1&url=" + s.URL + "/")
+	r := b.get("/v1/robots?body=1&url=" + s.URL + "/")
 	if r.body != s.body || r.header.Get("Content-Type") != "text/plain" || r.header.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("%v %q", r.header, r.body)
 	}
 	bad := newSite(t, "")
 	bad.status = 500
-	r = b.get("/v1/robots?url=" + bad.URL)
-	if err := json.Unmarshal([]byte(r.body), &got); err != nil || got.Outcome != "unreachable" || got.NextTry == nil || got.Failures != 1 {
-		t.Errorf("%s", r.body)
+	if got := decoded[Record](b, b.get("/v1/robots?url="+bad.URL)); got.Outcome != "unreachable" || got.NextTry == nil || got.Failures != 1 {
+		t.Errorf("%+v", got)
 	}
 	if r := b.get("/v1/robots?body=1&url=" + bad.URL); r.status != 404 {
 		t.Errorf("%d %s", r.status, r.body)
@@ -42,10 +36,9 @@ func TestRefresh(t *testing.T) {
 	s.mu.Lock()
 	s.status = 503
 	s.mu.Unlock()
-	r := b.post("/v1/robots/refresh", `{"url":"`+s.URL+`"}`)
-	var got Record
-	if err := json.Unmarshal([]byte(r.body), &got); err != nil || got.Outcome != "unreachable" || got.LastGood == nil || got.LastGood.Bytes != len(shop) || s.asked.Load() != 2 {
-		t.Fatalf("asked %d times: %s", s.asked.Load(), r.body)
+	got := decoded[Record](b, b.post("/v1/robots/refresh", `{"url":"`+s.URL+`"}`))
+	if got.Outcome != "unreachable" || got.LastGood == nil || got.LastGood.Bytes != len(shop) || s.asked.Load() != 2 {
+		t.Fatalf("asked %d times: %+v", s.asked.Load(), got)
 	}
 	if r := b.get("/v1/robots?body=1&url=" + s.URL); r.body != shop {
 		t.Errorf("the last good answer is %q", r.body)
@@ -59,14 +52,10 @@ func TestRefresh(t *testing.T) {
 func TestSchedule(t *testing.T) {
 	b := newBench(t, Parts{Now: func() time.Time { return time.Date(2026, 11, 22, 6, 0, 0, 0, time.UTC) }})
 	s := newSite(t, "User-agent: *\nCrawl-delay: 10\nRequest-rate: 1/30s 0800-2000\nRequest-rate: x\n")
-	r := b.get("/v1/schedule?agent=MyBot&url=" + s.URL)
-	var got Schedule
-	if err := json.Unmarshal([]byte(r.body), &got); err != nil || r.status != 200 {
-		t.Fatalf("%d %s", r.status, r.body)
-	}
+	got := decoded[Schedule](b, b.get("/v1/schedule?agent=MyBot&url="+s.URL))
 	if !got.Allowed || len(got.Windows) != 3 || got.Windows[0].Interval != 10 || got.Windows[1].Interval != 30 || got.Interval != 10 || len(got.Declared) != 3 ||
 		!got.Windows[0].From.Equal(got.At) || !got.Windows[2].To.Equal(got.At.Add(24*time.Hour)) {
-		t.Errorf("%s", r.body)
+		t.Errorf("%+v", got)
 	}
 	bad := newSite(t, "")
 	bad.status = 500

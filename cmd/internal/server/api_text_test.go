@@ -10,17 +10,13 @@ import (
 )
 
 // read sends a body and decodes the response.
-func read[T any](b *bench, path string, body any) (got T) {
+func read[T any](b *bench, path string, body any) T {
 	b.Helper()
 	text, err := json.Marshal(body)
 	if err != nil {
 		b.Fatal(err)
 	}
-	r := b.post(path, string(text))
-	if err := json.Unmarshal([]byte(r.body), &got); err != nil || r.status != 200 {
-		b.Fatalf("%s %s: %d %s", path, clipped(string(text)), r.status, clipped(r.body))
-	}
-	return got
+	return decoded[T](b, b.post(path, string(text)))
 }
 
 func TestExplain(t *testing.T) {
@@ -47,10 +43,8 @@ func TestExplain(t *testing.T) {
 
 func TestLint(t *testing.T) {
 	b := newBench(t, Parts{})
-	got := read[map[string]any](b, "/v1/lint", map[string]any{"robots": "User-agent: *\nDisalow: /a\n"})
-	list := got["findings"].([]any)
-	if len(list) != 2 || list[0].(map[string]any)["fix"] != nil || list[1].(map[string]any)["fix"] == nil {
-		t.Errorf("%v", got)
+	if got := read[Findings](b, "/v1/lint", map[string]any{"robots": "User-agent: *\nDisalow: /a\n"}).Findings; len(got) != 2 || got[0].Fix != nil || got[1].Fix == nil {
+		t.Errorf("%+v", got)
 	}
 	if got := read[Findings](b, "/v1/lint", map[string]any{"robots": "User-agent: *\nDisallow: /a\n", "dialects": []string{"google"}}); len(got.Findings) != 0 {
 		t.Errorf("%+v", got)

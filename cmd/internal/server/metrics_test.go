@@ -10,19 +10,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 )
 
-func exposed(t *testing.T, m *Metrics) string {
-	t.Helper()
-	w := httptest.NewRecorder()
-	promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
-	return w.Body.String()
-}
-
 // TestMetrics: Prometheus accepts the metrics, which include those of the process. Every value
 // of a label is present from the start.
 func TestMetrics(t *testing.T) {
 	m := NewMetrics()
 	m.gauge("held_bytes", "Bytes held.", func() float64 { return 1.5 })
-	text := exposed(t, m)
+	w := httptest.NewRecorder()
+	promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	text := w.Body.String()
 	problems, err := promlint.New(strings.NewReader(text)).Lint()
 	if err != nil {
 		t.Fatal(err)
