@@ -23,7 +23,7 @@ const judgedStatus = `Exit status: 0 all allowed, 1 some disallowed, 2 invalid u
 of a list that is not a URL is reported, and all others are checked), 3 undecided:
 robots.txt is unreachable, so do not crawl and retry later.`
 
-func checkCommand(std *streams, status *int) *cobra.Command {
+func checkCommand(std *streams) *cobra.Command {
 	f := newJudgeFlags(std)
 	inBatch, headers := false, false
 	cmd := &cobra.Command{
@@ -49,7 +49,7 @@ the defaults; the default dialect is rfc9309.
 	f.register(cmd, formatTSV)
 	cmd.Flags().BoolVar(&inBatch, "batch", false, "answer JSON Lines from standard input (with --format tsv: rows)")
 	cmd.Flags().BoolVar(&headers, "chunk-header", false, "with --batch --format tsv: the number of rows precedes each chunk")
-	cmd.RunE = f.run(status, func(ctx context.Context) (int, error) {
+	cmd.RunE = f.run(func(ctx context.Context) (int, error) {
 		if inBatch {
 			return runBatch(ctx, f, headers)
 		}

@@ -27,12 +27,12 @@ func newCommand(std *streams) *command {
 }
 
 // run returns the RunE of a verb: it checks the flags that all verbs share.
-func (c *command) run(status *int, verb func(context.Context) (int, error)) func(*cobra.Command, []string) error {
+func (c *command) run(verb func(context.Context) (int, error)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) (err error) {
 		c.cmd, c.name, c.args = cmd, cmd.CommandPath(), args
 		c.std.name = c.name
 		c.palette, c.errPalette = newPalette(c.color, c.std.terminal), newPalette(c.color, c.std.screen.terminal)
-		*status, err = verb(cmd.Context())
+		c.std.status, err = verb(cmd.Context())
 		return err
 	}
 }

@@ -32,7 +32,7 @@ type crawlersCommand struct {
 	omitted int // crawlers that --all adds
 }
 
-func newCrawlers(std *streams, status *int) *cobra.Command {
+func newCrawlers(std *streams) *cobra.Command {
 	c := &crawlersCommand{command: newCommand(std), ruleFlags: ruleFlags{maxBytes: noLimit}}
 	cmd := &cobra.Command{
 		Use: "crawlers [FILE | URL | - | NAME]",
@@ -62,7 +62,7 @@ Exit status: 0 whatever the verdicts, 2 invalid usage or input.`,
 			}
 			return names, cobra.ShellCompDirectiveDefault
 		},
-		RunE: c.run(status, c.answer),
+		RunE: c.run(c.answer),
 	}
 	f := cmd.Flags()
 	f.StringSliceVar(&c.purposes, "purpose", nil, "`CATEGORY` categories of the crawlers to list, separated by commas (see above)")

@@ -46,7 +46,7 @@ func newDiffer(std *streams) *differ {
 	return &differ{command: newCommand(std), ruleFlags: ruleFlags{maxBytes: noLimit}}
 }
 
-func diffCommand(std *streams, status *int) *cobra.Command {
+func diffCommand(std *streams) *cobra.Command {
 	d := newDiffer(std)
 	cmd := &cobra.Command{
 		Use: "diff [-a TOKEN]... [-d DIALECT] OLD NEW | --dialects FILE",
@@ -77,7 +77,7 @@ file that cannot be read or an unreachable site; 3 undecided within --budget. Wi
   robots diff --fail-on newly-blocked -d google https://example.com/ robots.txt
   robots diff --urls access.log old.txt new.txt
   robots diff --dialects robots.txt`,
-		RunE: d.run(status, d.diff),
+		RunE: d.run(d.diff),
 	}
 	f := cmd.Flags()
 	f.StringArrayVarP(&d.agents, "agent", "a", nil, "`TOKEN[,TOKEN]` product tokens of a crawler, most specific first (repeat for more; default * and all crawlers named)")

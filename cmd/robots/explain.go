@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func explainCommand(std *streams, status *int) *cobra.Command {
+func explainCommand(std *streams) *cobra.Command {
 	f := newJudgeFlags(std)
 	cmd := &cobra.Command{
 		Use: "explain [-a TOKEN[,TOKEN]]... [-f FILE] URL...",
@@ -30,7 +30,7 @@ Content-Usage that apply to the URL follow; they change no verdict.
   robots explain -f robots.txt --format json https://example.com/list?sort=price`,
 	}
 	f.register(cmd)
-	cmd.RunE = f.run(status, func(ctx context.Context) (int, error) {
+	cmd.RunE = f.run(func(ctx context.Context) (int, error) {
 		j, urls, err := f.open(ctx)
 		if err != nil {
 			return exitBad, err

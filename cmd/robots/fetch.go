@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func fetchCommand(std *streams, status *int) *cobra.Command {
+func fetchCommand(std *streams) *cobra.Command {
 	c := newCommand(std)
 	var site siteFlags
 	body := false
@@ -42,7 +42,7 @@ usage, or interrupted; 3 it is unreachable, or the address guard refused it.`,
 	site.register(cmd)
 	site.registerProbe(cmd)
 	c.colorFlag(cmd)
-	cmd.RunE = c.run(status, func(ctx context.Context) (int, error) {
+	cmd.RunE = c.run(func(ctx context.Context) (int, error) {
 		if body && c.format == formatJSON {
 			return exitBad, errors.New("--body prints the file as it is, so it excludes --format json")
 		}

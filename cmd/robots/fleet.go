@@ -180,7 +180,7 @@ Exit status: 0 no problem; 1 problems found; 2 invalid usage.`,
 	},
 }
 
-func fleetCommand(std *streams, status *int) *cobra.Command {
+func fleetCommand(std *streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "fleet",
 		Long: `Inspect and control the workers of a crawler that share Redis. With some servers of a
@@ -195,12 +195,12 @@ from the file named by the same with ` + inFile + `.`,
 		},
 	}
 	for _, v := range fleetVerbs {
-		cmd.AddCommand(v.command(&fleetCall{command: newCommand(std)}, status))
+		cmd.AddCommand(v.command(&fleetCall{command: newCommand(std)}))
 	}
 	return cmd
 }
 
-func (v *fleetVerb) command(c *fleetCall, status *int) *cobra.Command {
+func (v *fleetVerb) command(c *fleetCall) *cobra.Command {
 	cmd := &cobra.Command{Use: v.use, Short: v.short, Long: v.long, Example: v.example}
 	cmd.Flags().StringVar(&c.redis, "redis", "", "`URL` Redis of the fleet, such as rediss://user@host:6379?prefix=robots")
 	c.formatFlag(cmd)
@@ -216,7 +216,7 @@ Exit status: 0 done; 2 invalid usage, or nothing was changed.`
 	if v.flags != nil {
 		v.flags(c, cmd)
 	}
-	cmd.RunE = c.run(status, func(ctx context.Context) (int, error) {
+	cmd.RunE = c.run(func(ctx context.Context) (int, error) {
 		if !c.given("redis") {
 			return exitBad, errors.New("no fleet given: name its Redis with --redis URL")
 		}

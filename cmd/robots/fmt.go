@@ -19,7 +19,7 @@ type formatting struct {
 	list, write, diff bool
 }
 
-func fmtCommand(std *streams, status *int) *cobra.Command {
+func fmtCommand(std *streams) *cobra.Command {
 	f := &formatting{command: newCommand(std)}
 	cmd := &cobra.Command{
 		Use: "fmt [-l] [-w] [-d] {FILE | URL | -}...",
@@ -38,7 +38,7 @@ that is rejected or cannot be read or written.`,
   robots fmt -w robots.txt
   robots fmt -l -d public/robots.txt staging/robots.txt
   robots fmt - < robots.txt`,
-		RunE: f.run(status, f.formatFiles),
+		RunE: f.run(f.formatFiles),
 	}
 	cmd.Flags().BoolVarP(&f.list, "list", "l", false, "list files with a different layout instead of printing")
 	cmd.Flags().BoolVarP(&f.write, "write", "w", false, "write the files in place instead of printing")

@@ -16,11 +16,7 @@ type verb struct {
 	group string // "" for that of the verb before
 	name  string
 	short string
-	make  func(std *streams, status *int) *cobra.Command
-}
-
-func withoutStatus(command func(*streams) *cobra.Command) func(*streams, *int) *cobra.Command {
-	return func(std *streams, _ *int) *cobra.Command { return command(std) }
+	make  func(std *streams) *cobra.Command
 }
 
 func verbList() []verb {
@@ -35,12 +31,12 @@ func verbList() []verb {
 		{"", "fmt", "Format a robots.txt", fmtCommand},
 		{"", "test", "Run assertions (robots.test.yaml)", testCommand},
 		{"", "diff", "Show which URLs a change blocks or allows", diffCommand},
-		{"", "lsp", "Start the language server", withoutStatus(lspCommand)},
+		{"", "lsp", "Start the language server", lspCommand},
 		{"Monitor", "watch", "Report robots.txt changes that affect crawlers", watchCommand},
 		{"", "verify", "Verify crawler IP addresses, or check an access log", verifyCommand},
-		{"Run", "serve", "Run the HTTP API and web page", withoutStatus(serveCommand)},
+		{"Run", "serve", "Run the HTTP API and web page", serveCommand},
 		{"", "fleet", "Inspect and control workers sharing Redis", fleetCommand},
-		{"Reference", "clause", "Print the specification clause behind a decision", withoutStatus(clauseCommand)},
+		{"Reference", "clause", "Print the specification clause behind a decision", clauseCommand},
 	}
 }
 

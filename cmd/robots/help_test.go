@@ -16,7 +16,6 @@ import (
 // exit statuses.
 func TestHelp(t *testing.T) {
 	const columns, description, shown = 100, 100, 12
-	status := 0
 	var commands []*cobra.Command
 	var collect func(*cobra.Command)
 	collect = func(c *cobra.Command) {
@@ -27,7 +26,7 @@ func TestHelp(t *testing.T) {
 			}
 		}
 	}
-	collect(newRoot(&streams{}, &status, ""))
+	collect(newRoot(&streams{}, ""))
 	for _, c := range commands {
 		name := c.CommandPath()
 		flags := []string{"--help", "--help-all"}

@@ -50,7 +50,7 @@ type linted struct {
 	unfixed bool              // --diff has nothing to show
 }
 
-func lintCommand(std *streams, status *int) *cobra.Command {
+func lintCommand(std *streams) *cobra.Command {
 	l := &linting{command: newCommand(std)}
 	cmd := &cobra.Command{
 		Use: "lint [--fix] [--diff] {FILE | URL | -}...",
@@ -75,7 +75,7 @@ usage, or a file that cannot be read or written.`,
   robots lint --format sarif public/robots.txt > lint.sarif
   robots lint --write-baseline --baseline lint.jsonl robots.txt
   robots lint --explain RT307`,
-		RunE: l.run(status, l.lint),
+		RunE: l.run(l.lint),
 	}
 	f := cmd.Flags()
 	choiceFlag(cmd, &l.severity, "severity", lint.Warning.String(), "`SEVERITY` lowest severity shown: note, warning or error (formats other than text: note)", severities()...)

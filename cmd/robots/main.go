@@ -37,6 +37,7 @@ type streams struct {
 	terminal bool    // out is a terminal
 	now      func() time.Time
 	name     string // of the command: "robots check"
+	status   int    // of the run
 }
 
 func main() {
@@ -56,12 +57,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		stdout = screenWriter{std.screen, stdout}
 	}
 	std.out = bufio.NewWriterSize(stdout, 64<<10)
-	status := exitAllowed
 	verb := ""
 	if len(args) > 0 {
 		verb = args[0]
 	}
-	root := newRoot(std, &status, verb)
+	root := newRoot(std, verb)
 	root.SetArgs(append([]string{}, args...))
 	if len(args) == 0 || args[0] != cobra.ShellCompRequestCmd && args[0] != cobra.ShellCompNoDescRequestCmd {
 		strict(root) // cobra parses a line twice for completion
@@ -73,20 +73,20 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	name := cmd.CommandPath()
 	if err != nil {
 		complain(std, name, suggest(root, args, err))
-		status = exitBad
+		std.status = exitBad
 	}
 	if err := std.out.Flush(); err != nil && !errors.Is(err, syscall.EPIPE) {
 		// A closed pipe is no error: its reader has seen enough.
 		complain(std, name, fmt.Errorf("cannot write standard output: %w", cause(err)))
-		status = exitBad
+		std.status = exitBad
 	}
-	return status
+	return std.status
 }
 
 // newRoot builds the command line: all verbs, or only the named one, as most of the time of
-// a short run goes into building. The verb sets status; its error is invalid usage and becomes
+// a short run goes into building. The verb sets the status; its error is invalid usage and becomes
 // one sentence on standard error.
-func newRoot(std *streams, status *int, only string) *cobra.Command {
+func newRoot(std *streams, only string) *cobra.Command {
 	var showVersion bool
 	var versionFormat string
 	root := &cobra.Command{
@@ -101,7 +101,7 @@ func newRoot(std *streams, status *int, only string) *cobra.Command {
 			if showVersion {
 				return version(std, versionFormat)
 			}
-			*status = exitBad
+			std.status = exitBad
 			rootHelp(std.err)
 			return nil
 		},
@@ -113,7 +113,7 @@ func newRoot(std *streams, status *int, only string) *cobra.Command {
 	root.SetErr(std.err)
 	root.SetHelpFunc(func(*cobra.Command, []string) { rootHelp(std.out) })
 	add := func(v verb) {
-		cmd := v.make(std, status)
+		cmd := v.make(std)
 		cmd.Short = v.short
 		root.AddCommand(cmd)
 		helpFor(cmd)

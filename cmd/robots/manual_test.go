@@ -38,8 +38,7 @@ func TestManual(t *testing.T) {
 		defer func(was func() string) { programVersion = was }(programVersion)
 		programVersion = func() string { return *manualVersion }
 	}
-	status := 0
-	root := newRoot(&streams{}, &status, "")
+	root := newRoot(&streams{}, "")
 	root.DisableAutoGenTag = true
 	var all []*cobra.Command
 	var collect func(*cobra.Command)

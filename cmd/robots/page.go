@@ -30,7 +30,7 @@ type pageCommand struct {
 	answers  int // written so far
 }
 
-func newPage(std *streams, status *int) *cobra.Command {
+func newPage(std *streams) *cobra.Command {
 	p := &pageCommand{judgeFlags: newJudgeFlags(std)}
 	cmd := &cobra.Command{
 		Use: "page [-a TOKEN[,TOKEN]]... [--html FILE] [--header LINE]... [URL...]",
@@ -63,7 +63,7 @@ input, or interrupted; 3 undecided: robots.txt or the page is unreachable, retry
   robots page --crawlers search https://example.com/
   robots page --html page.html --header 'X-Robots-Tag: noai, nofollow'
   robots page -f robots.txt --html page.html -a Googlebot /list?sort=price`,
-		RunE: p.run(status, p.check),
+		RunE: p.run(p.check),
 	}
 	f := cmd.Flags()
 	p.crawlerFlags.register(cmd, true)

@@ -37,7 +37,7 @@ type showCommand struct {
 	policy pace.Policy
 }
 
-func newShow(std *streams, status *int) *cobra.Command {
+func newShow(std *streams) *cobra.Command {
 	s := &showCommand{command: newCommand(std), ruleFlags: ruleFlags{maxBytes: noLimit}}
 	cmd := &cobra.Command{
 		Use: "show [-a TOKEN[,TOKEN]]... [--only PART] {FILE | URL | -}...",
@@ -76,7 +76,7 @@ unreachable and there is no earlier copy.`,
 	registerMaxBytes(cmd, &s.maxBytes)
 	timeFlag(cmd, &s.at, "`TIME` time to start from, such as 2026-01-31T18:00:00Z (default now)")
 	s.colorFlag(cmd)
-	cmd.RunE = s.run(status, s.show)
+	cmd.RunE = s.run(s.show)
 	return cmd
 }
 

@@ -30,7 +30,7 @@ type tester struct {
 	suites []*suite
 }
 
-func testCommand(std *streams, status *int) *cobra.Command {
+func testCommand(std *streams) *cobra.Command {
 	t := &tester{command: newCommand(std), ruleFlags: ruleFlags{maxBytes: noLimit}}
 	cmd := &cobra.Command{
 		Use: "test [--run RE] FILE.yaml...",
@@ -55,7 +55,7 @@ are reported with file and line, and nothing is tested), or an unreachable site;
 3 the others hold, but a proof exceeded --budget.`,
 		Example: `  robots test robots.test.yaml
   robots test --run cart --format junit robots.test.yaml > report.xml`,
-		RunE: t.run(status, t.test),
+		RunE: t.run(t.test),
 	}
 	f := cmd.Flags()
 	f.StringVar(&t.only, "run", "", "`RE` regular expression for the names of the tests to run")

@@ -44,7 +44,7 @@ type verifyCall struct {
 	badLine   bool // of standard input
 }
 
-func verifyCommand(std *streams, status *int) *cobra.Command {
+func verifyCommand(std *streams) *cobra.Command {
 	c := &verifyCall{command: newCommand(std), fetched: map[string]*crawlers.Addresses{}}
 	cmd := &cobra.Command{
 		Use: "verify {ADDRESS... | --log FILE [-f FILE]}",
@@ -81,7 +81,7 @@ server or list was unavailable). 1 takes precedence over 3.`,
   robots verify --list GPTBot=gptbot.json --offline - < addresses.txt
   robots verify --log access.log.gz --dns --fetch-lists
   robots verify --log access.log -f robots.txt --resolver 127.0.0.1`,
-		RunE: c.run(status, c.answer),
+		RunE: c.run(c.answer),
 	}
 	f := cmd.Flags()
 	f.StringVar(&c.as, "as", "", "`NAME` known crawler to verify the addresses for")

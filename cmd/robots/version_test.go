@@ -18,8 +18,7 @@ func TestDefaultUserAgent(t *testing.T) {
 		if got := defaultUserAgent(); got != want {
 			t.Errorf("%s: %q, want %q", version, got, want)
 		}
-		status := 0
-		for _, cmd := range newRoot(&streams{}, &status, "").Commands() {
+		for _, cmd := range newRoot(&streams{}, "").Commands() {
 			if f := cmd.Flags().Lookup("user-agent"); f != nil && !strings.Contains(f.Usage+f.DefValue, want) {
 				t.Errorf("%s: the help of %s does not name %q", version, cmd.Name(), want)
 			}

@@ -44,7 +44,7 @@ type watcher struct {
 	webhookFormat string
 }
 
-func watchCommand(std *streams, status *int) *cobra.Command {
+func watchCommand(std *streams) *cobra.Command {
 	w := &watcher{command: newCommand(std)}
 	cmd := &cobra.Command{
 		Use: "watch {--state FILE | --expect FILE} URL...",
@@ -78,7 +78,7 @@ robots.txt could not be requested or, with --expect, a site is unreachable.`,
 	w.formatFlag(cmd, formatMarkdown)
 	w.site.register(cmd)
 	w.colorFlag(cmd)
-	cmd.RunE = w.run(status, w.watch)
+	cmd.RunE = w.run(w.watch)
 	return cmd
 }
 
