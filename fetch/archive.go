@@ -74,4 +74,3 @@ type archived struct {
 
 func (c *archived) Read(p []byte) (int, error)      { return c.in.Read(p) }
 func (c *archived) SetReadDeadline(time.Time) error { return nil }
-func (c *archived) Close() error                    { return nil }

@@ -68,6 +68,7 @@ func speakHTTP2(serve func(p *peer)) func(*site, net.Conn) {
 			serve(&peer{Conn: &said{f.conn, write, f.ended}, site: f.site, tcp: f.tcp, method: http.MethodGet, path: f.path, host: f.host})
 		}()
 		f.translate(bufio.NewReader(read))
+		<-f.ended // a close would reset what the client has not read
 	})
 	return func(s *site, c net.Conn) {
 		in := bufio.NewReader(c)

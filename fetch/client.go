@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -259,11 +260,7 @@ func (c *Client) FetchAfter(ctx context.Context, origin robots.Origin, before fu
 // aborted returns an error if the fetch ended for a reason on the caller's side: its context
 // ended, or a wait failed.
 func (s *session) aborted() error {
-	err := ended(s.caller)
-	if err == nil {
-		err = s.err
-	}
-	if err != nil {
+	if err := cmp.Or(ended(s.caller), s.err); err != nil {
 		return fmt.Errorf("fetch %s: %w", s.record.Origin.RobotsURL(), err)
 	}
 	return nil

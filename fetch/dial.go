@@ -66,15 +66,12 @@ func (s *session) resolve(o robots.Origin) {
 	if s.proxy, s.failed = s.client.proxy(s.caller, o); s.failed != nil {
 		return
 	}
-	var addresses []netip.Addr
-	if s.client.options.Transport == nil && (s.proxy == nil || s.proxy.Scheme == "socks5") {
+	ip, err := netip.ParseAddr(s.host)
+	addresses := []netip.Addr{ip} // invalid for a name
+	if err != nil && s.client.options.Transport == nil && (s.proxy == nil || s.proxy.Scheme == "socks5") {
 		addresses, s.failed = s.lookup(s.host)
-	} else {
-		ip, _ := netip.ParseAddr(s.host)
-		addresses = []netip.Addr{ip} // invalid for a name
 	}
 	if s.failed == nil {
-		var err error
 		if s.at, err = s.client.permitted(s.host, addresses, uint16(o.Port())); err != nil {
 			s.failed = unreached(err, CauseNone)
 		}
@@ -88,9 +85,6 @@ func (s *session) resolve(o robots.Origin) {
 
 // lookup returns the addresses of a host in the order to try them.
 func (s *session) lookup(host string) ([]netip.Addr, *failure) {
-	if ip, err := netip.ParseAddr(host); err == nil {
-		return []netip.Addr{ip}, nil
-	}
 	lookups := &s.client.pool.lookups
 	if f := s.wait(func() error { return lookups.take(s.caller, netip.Addr{}, s.begun) }); f != nil {
 		return nil, f
@@ -256,7 +250,7 @@ func await[T comparable](ctx context.Context, do func() (T, error), drop func(T)
 		err   error
 	}
 	var none T
-	done := make(chan result, 1)
+	done := make(chan result)
 	go func() {
 		var r result
 		defer func() {
@@ -265,7 +259,13 @@ func await[T comparable](ctx context.Context, do func() (T, error), drop func(T)
 			} else if r.err == nil && r.value == none {
 				r.err = errors.New("neither a result nor an error")
 			}
-			done <- r
+			select {
+			case done <- r:
+			case <-ctx.Done():
+				if r.err == nil {
+					drop(r.value)
+				}
+			}
 		}()
 		r.value, r.err = do()
 	}()
@@ -273,11 +273,6 @@ func await[T comparable](ctx context.Context, do func() (T, error), drop func(T)
 	case r := <-done:
 		return r.value, r.err
 	case <-ctx.Done():
-		go func() {
-			if r := <-done; r.err == nil {
-				drop(r.value)
-			}
-		}()
 		return none, ctx.Err()
 	}
 }
@@ -506,13 +501,13 @@ func (s *session) secure(conn net.Conn, host, offer string) (net.Conn, *failure)
 	return nil, f
 }
 
-// tls returns the configuration of a handshake that offers one protocol.
-func (c *Client) tls(host, offer string) *tls.Config {
+// tls returns the configuration of a handshake that offers these protocols.
+func (c *Client) tls(host string, offer ...string) *tls.Config {
 	config := c.options.TLS.Clone()
 	if config == nil {
 		config = &tls.Config{}
 	}
-	config.ServerName, config.NextProtos = host, []string{offer}
+	config.ServerName, config.NextProtos = host, offer
 	return config
 }
 

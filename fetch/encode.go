@@ -93,8 +93,7 @@ func bodyLength(c Cause, body []byte) *int {
 	if c != OK {
 		return nil
 	}
-	n := len(body)
-	return &n
+	return new(len(body))
 }
 
 // cutBody cuts the body of a response from the beginning of data. A missing length must not

@@ -15,12 +15,11 @@ var (
 	// section 4).
 	statusLine = regexp.MustCompile(`^HTTP/1\.(\d) +(\d{3})(?: |$)`)
 	// A name is a token (RFC 9110 section 5.6.2), and no space precedes the colon (RFC 9112
-	// section 5.1).
-	headerLine = regexp.MustCompile("^[-!#$%&'*+.^_`|~0-9A-Za-z]+:")
+	// section 5.1). A folded line continues the header above, an old way to write long values
+	// (section 5.2).
+	headerLine = regexp.MustCompile("^(?:[ \t]|[-!#$%&'*+.^_`|~0-9A-Za-z]+:)")
 	codingLine = regexp.MustCompile(`(?i)^transfer-encoding:`)
-	// A folded line continues the header above (RFC 9112 section 5.2). That is an old way to
-	// write long values, but such a line would hide a header that frames or encodes the body.
-	foldedLine = regexp.MustCompile(`^[ \t]`)
+	// A folded line that would hide a header that frames or encodes the body.
 	hidingLine = regexp.MustCompile(`(?i)^[ \t]+(?:content-encoding|content-length|transfer-encoding)[ \t]*:`)
 	// Control characters are invalid in all of them (RFC 9110 section 5.5, RFC 9112 section
 	// 2.2).
@@ -66,7 +65,7 @@ func readHead(in *bufio.Reader, head []byte) ([]byte, int, error) {
 			return head, status, nil
 		case hidingLine.Match(line):
 			return nil, 0, fmt.Errorf("blanks before the header %q", line)
-		case !foldedLine.Match(line) && !headerLine.Match(line):
+		case !headerLine.Match(line):
 			return nil, 0, fmt.Errorf("malformed header %q", line)
 		case !chunks && codingLine.Match(line):
 			// Invalid framing whatever the length (RFC 9112 section 6.1).

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -41,8 +42,13 @@ func (s *session) http() {
 			}
 			return
 		}
-		if cause := s.client.limits.Redirected(s.record.Hops, next.String()+location); cause != CauseNone {
-			s.end(cause, redirected(cause, s.record.Hops, next.String()+location))
+		url := next.String() + location
+		switch s.client.limits.Redirected(s.record.Hops, url) {
+		case RedirectLoop:
+			s.end(RedirectLoop, "back to "+url)
+			return
+		case RedirectLimit:
+			s.end(RedirectLimit, strconv.Itoa(s.record.Redirects())+" were followed")
 			return
 		}
 		at, target = next, location

@@ -3,7 +3,7 @@ package fetch
 import (
 	"fmt"
 	"regexp"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/robotskit/robots"
@@ -13,23 +13,13 @@ import (
 // the last is the redirect, or else the cause that ends the fetch (REDIR-01, D-24). Next is an
 // absolute URL, as Judge returns it.
 func (l Limits) Redirected(hops []Hop, next string) Cause {
-	for i := range hops {
-		if hops[i].URL == next {
-			return RedirectLoop
-		}
+	if slices.ContainsFunc(hops, func(h Hop) bool { return h.URL == next }) {
+		return RedirectLoop
 	}
 	if len(hops) > max(l.filled().Redirects, 0) {
 		return RedirectLimit
 	}
 	return CauseNone
-}
-
-// redirected returns the detail of the cause.
-func redirected(c Cause, hops []Hop, next string) string {
-	if c == RedirectLoop {
-		return "back to " + next
-	}
-	return strconv.Itoa(len(hops)-1) + " were followed"
 }
 
 // locate returns the target of a redirect: the canonical origin and a path that can be sent.
@@ -39,16 +29,12 @@ func locate(at robots.Origin, target string, r *reply) (next robots.Origin, loca
 	default:
 		return next, "", &failure{BadRedirect, "a 3xx that names no one place"}
 	}
-	values := r.Header.Values("Location")
+	values := slices.Compact(slices.Clone(r.Header.Values("Location")))
 	switch {
 	case len(values) == 0 || strings.TrimSpace(values[0]) == "":
 		return next, "", &failure{BadRedirect, "no Location"}
 	case len(values) > 1:
-		for _, v := range values[1:] {
-			if v != values[0] {
-				return next, "", &failure{BadRedirect, "several Locations"}
-			}
-		}
+		return next, "", &failure{BadRedirect, "several Locations"}
 	}
 	url := reference(at, target, strings.TrimSpace(values[0]))
 	scheme, _, _ := strings.Cut(url, ":")

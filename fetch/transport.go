@@ -173,12 +173,8 @@ func (c *Client) Transport() *http.Transport {
 		return nil
 	}
 	base := &http.Transport{
-		ForceAttemptHTTP2: true, MaxIdleConns: 100, IdleConnTimeout: 90 * time.Second,
+		TLSClientConfig: c.tls(""), ForceAttemptHTTP2: true, MaxIdleConns: 100, IdleConnTimeout: 90 * time.Second,
 		TLSHandshakeTimeout: 10 * time.Second, ExpectContinueTimeout: time.Second,
-	}
-	if config := c.options.TLS.Clone(); config != nil {
-		config.ServerName, config.NextProtos = "", nil
-		base.TLSClientConfig = config
 	}
 	var proxies sync.Map // addresses, which the guard does not check
 	if c.options.Proxy != nil {
