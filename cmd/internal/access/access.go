@@ -44,7 +44,6 @@ func (s *Standing) Named() bool {
 // A Prover proves the access that rules grant, once for crawlers with the same rules.
 type Prover struct {
 	steps int // left
-	done  map[*robots.Rules]Standing
 	known map[[sha256.Size]byte]proof
 }
 
@@ -57,42 +56,32 @@ type proof struct {
 
 // NewProver returns a Prover that takes at most this many steps, usually Steps.
 func NewProver(steps int) *Prover {
-	return &Prover{steps: steps, done: map[*robots.Rules]Standing{}, known: map[[sha256.Size]byte]proof{}}
+	return &Prover{steps: steps, known: map[[sha256.Size]byte]proof{}}
 }
 
 // Stand returns the access that rules grant.
-func (p *Prover) Stand(r *robots.Rules) Standing {
-	s, ok := p.done[r]
-	if ok {
-		return s
-	}
-	root := robots.RawPath("/")
+func (p *Prover) Stand(r *robots.Rules) (s Standing) {
 	if _, s.NoFile = r.FallbackReason(); s.NoFile {
-		s.Access, s.Verdict = All, r.Match(root)
+		s.Access, s.Verdict = All, r.Match(robots.RawPath("/"))
 		switch {
 		case s.Verdict.Undecided():
 			s.Access = Unknown
 		case !s.Verdict.Allowed:
 			s.Access = None
 		}
-	} else {
-		key := fingerprint(r)
-		found, ok := p.known[key]
-		if !ok {
-			found = p.prove(r)
-			p.known[key] = found
-		}
-		s.Access, s.Verdict, s.Others = found.access, r.Match(found.blocked), found.others
+		return s
 	}
-	p.done[r] = s
-	return s
+	key := fingerprint(r)
+	found, ok := p.known[key]
+	if !ok {
+		found = p.prove(r)
+		p.known[key] = found
+	}
+	return Standing{Access: found.access, Verdict: r.Match(found.blocked), Others: found.others}
 }
 
 // Access is Stand without the URL, which is faster for rules that allow a part.
 func (p *Prover) Access(r *robots.Rules) Access {
-	if s, ok := p.done[r]; ok {
-		return s.Access
-	}
 	if _, noFile := r.FallbackReason(); !noFile && hasPart(r) {
 		return Part
 	}
