@@ -18,22 +18,13 @@ import (
 )
 
 // snapshotOf packs archives.
-func snapshotOf(t testing.TB, archives ...string) string {
+func snapshotOf(t *testing.T, archives ...string) string {
 	t.Helper()
 	files := map[string]string{}
 	for i, a := range archives {
 		files[fmt.Sprintf("%03d.warc", i)] = a
 	}
-	return packedOf(t, write(t, t.TempDir(), files)...)
-}
-
-func packedOf(t testing.TB, names ...string) string {
-	t.Helper()
-	p := newPacking(t, PackOptions{}, names...)
-	if err := p.run(t, RunOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	return p.dir
+	return pack(t, PackOptions{}, RunOptions{}, write(t, t.TempDir(), files)...).dir
 }
 
 // because adds to an error what failed.
@@ -90,50 +81,35 @@ func TestAskTruth(t *testing.T) {
 		t.Fatalf("%d rows, want %d", len(rows), want)
 	}
 	judge := batch.NewAnswerer(&batch.Defaults{Dialect: robots.RFC9309, MaxBytes: -1})
-	i, long := 0, 0
-	for len(rows[i:]) > 0 {
-		body := bodies[rows[i].Origin+"/robots.txt"]
-		for _, agent := range agents {
-			for _, dialect := range dialects {
-				for _, path := range paths {
-					got := rows[i]
-					i++
-					if len(body) > 512_000 { // cut by the archive as by a fetch
-						long++
-						continue
-					}
-					line, _ := json.Marshal(map[string]any{"robots_b64": base64.StdEncoding.EncodeToString(body), "agent": agent, "dialect": dialect, "url": path})
-					q := batch.Read(line)
-					var want struct {
-						Verdict, Reason string
-						Rule            *struct {
-							Line               int32
-							Directive, Pattern string
-						}
-						Group      *struct{ Token string }
-						CrawlDelay *float64 `json:"crawl_delay"`
-					}
-					answer := judge.Append(nil, &q)
-					if err := json.Unmarshal(answer, &want); err != nil {
-						t.Fatal(err)
-					}
-					row := got
-					row.Verdict, row.Reason, row.Agent, row.Dialect, row.Path = want.Verdict, want.Reason, strings.Join(agent, " "), dialect, path
-					row.Line, row.Directive, row.Pattern, row.Group, row.CrawlDelay = 0, "", "", "", want.CrawlDelay
-					if want.Rule != nil {
-						row.Line, row.Directive, row.Pattern = want.Rule.Line, want.Rule.Directive, want.Rule.Pattern
-					}
-					if want.Group != nil {
-						row.Group = want.Group.Token
-					}
-					if !reflect.DeepEqual(got, row) {
-						t.Fatalf("%+v\nof a batch: %s", got, answer)
-					}
-				}
+	long := 0
+	for _, got := range rows {
+		body := bodies[got.Origin+"/robots.txt"]
+		if len(body) > 512_000 { // cut by the archive as by a fetch
+			long++
+			continue
+		}
+		line, _ := json.Marshal(map[string]any{"robots_b64": base64.StdEncoding.EncodeToString(body), "agent": strings.Fields(got.Agent), "dialect": got.Dialect, "url": got.Path})
+		q := batch.Read(line)
+		var want struct {
+			Verdict, Reason string
+			Rule            struct {
+				Line               int32
+				Directive, Pattern string
 			}
+			Group      struct{ Token string }
+			CrawlDelay *float64 `json:"crawl_delay"`
+		}
+		answer := judge.Append(nil, &q)
+		if err := json.Unmarshal(answer, &want); err != nil {
+			t.Fatal(err)
+		}
+		row := got
+		row.Result = Result{want.Verdict, want.Reason, want.Rule.Line, want.Rule.Directive, want.Rule.Pattern, want.Group.Token, got.Access}
+		if row.CrawlDelay = want.CrawlDelay; !reflect.DeepEqual(got, row) {
+			t.Fatalf("%+v\nof a batch: %s", got, answer)
 		}
 	}
-	t.Logf("%d rows of %d files as check --batch has them, %d of files over the limit left out", i-long, len(bodies), long)
+	t.Logf("%d rows of %d files as check --batch has them, %d of files over the limit left out", len(rows)-long, len(bodies), long)
 }
 
 // TestAskOutcomes: verdicts for sites without a file; an unreachable site is never allowed.
@@ -192,27 +168,19 @@ func TestAskSame(t *testing.T) {
 		archives[i%4] += response(fmt.Sprintf("https://site-%d.example/robots.txt", i*7919%1000), day, 200, "", fmt.Sprintf("User-agent: *\nDisallow: /%d\n", i%7))
 	}
 	snapshot := snapshotOf(t, archives...)
-	for _, format := range Formats {
-		var sums [2]string
-		for run := range sums {
-			task, err := AskOptions{Agents: [][]string{{"a"}, {"b"}}}.AskTask(filepath.Join(t.TempDir(), "out"), format, snapshot)
-			if err == nil {
-				err = Run(t.Context(), task, RunOptions{Workers: 1 + 2*run})
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, s := range task.Shards {
-				text, err := os.ReadFile(task.path(tableVerdicts, task.Name(s)))
-				if err != nil {
-					t.Fatal(err)
-				}
-				sums[run] += fmt.Sprintln(task.Name(s), len(text)) + string(text)
-			}
+	var sums [2]string
+	for run := range sums {
+		task, err := AskOptions{Agents: [][]string{{"a"}, {"b"}}}.AskTask(filepath.Join(t.TempDir(), "out"), Parquet, snapshot)
+		if err == nil {
+			err = Run(t.Context(), task, RunOptions{Workers: 1 + 2*run})
 		}
-		if sums[0] != sums[1] {
-			t.Errorf("%s: two runs differ", format)
+		if err != nil {
+			t.Fatal(err)
 		}
+		sums[run] = sumOf(t, task.Dir)
+	}
+	if sums[0] != sums[1] {
+		t.Error("two runs differ")
 	}
 }
 

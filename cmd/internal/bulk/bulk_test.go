@@ -20,7 +20,6 @@ import (
 type work struct {
 	Shards int
 	Rows   int           // of a shard
-	Hashes int           // of a shard, which take a core's time
 	Wait   time.Duration // that a shard takes besides
 	Fails  []int         // shards that fail
 	Panics []int
@@ -36,9 +35,6 @@ func (w work) do(ctx context.Context, s Shard, p *Part) (Counts, error) {
 		return Counts{}, err
 	}
 	var sum [sha256.Size]byte
-	for range w.Hashes {
-		sum = sha256.Sum256(sum[:])
-	}
 	for i := range w.Rows {
 		sum := sha256.Sum256(fmt.Appendf(sum[:], "%d %d", s.Number, i))
 		fmt.Fprintf(captures, "%d %d\n", s.Number, i)
@@ -126,22 +122,6 @@ func undisturbed(t testing.TB, w work) string {
 		t.Errorf("%d of %d shards done", s.Done, w.Shards)
 	}
 	return sum
-}
-
-// TestSlices: the jobs of an array and one process write the same bytes.
-func TestSlices(t *testing.T) {
-	w := work{Shards: 23, Rows: 10}
-	want := undisturbed(t, w)
-	slices := w.task(t, t.TempDir())
-	for i := range 3 {
-		again := w.task(t, slices.Dir)
-		if err := Run(t.Context(), again, RunOptions{Workers: 2, Slice: Slice{i, 3}}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, got := clean(t, slices); got != want {
-		t.Error("slices give other bytes")
-	}
 }
 
 // TestInterrupt: an interrupted run leaves complete parts, and the next run continues.

@@ -17,7 +17,7 @@ import (
 )
 
 // joinSample is a snapshot whose keys have several origins, and sites several captures.
-func joinSample(t testing.TB) string {
+func joinSample(t *testing.T) string {
 	t.Helper()
 	at := func(hour int) time.Time { return day.Add(time.Duration(hour-10) * time.Hour) }
 	return snapshotOf(t,
