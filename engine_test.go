@@ -74,6 +74,36 @@ func TestMatches(t *testing.T) {
 	}
 }
 
+// TestNotes: Explain has a note on each line that does not have the effect that it seems to have.
+func TestNotes(t *testing.T) {
+	for _, c := range []struct {
+		dialect           Dialect
+		token, body, want string // line and clause of each
+	}{
+		{RFC9309, "a", "Disallow: /\nAllow: /\nUser-agent: *\nDisallow: /", "1 GROUP-03"},
+		{RFC9309, "a", "User-agent: a\nCrawl-delay: 1\nUser-agent: b\nDisallow: /", "2 D-08, 3 D-07"},
+		{RFC9309, "a", "User-agent: a\nCrawl-delay: 1\nDisallow: /\nUser-agent: b\nDisallow: /", "2 D-08"},
+		{Seznam, "a", "User-agent: a\nCrawl-delay: 1e3\nRequest-rate: 1/1 x\nVisit-time: x\nUser-agent: b\nDisallow: /", "2 D-44, 3 D-35, 4 D-35"},
+		{Yandex, "a", "User-agent: a\nDisalow: /\nDisallow: /" + strings.Repeat("x", 1024), "2 D-39, 3 C-05"},
+		{Google2019, "abc", "User-agent: ABC\nDisallow: /", "1 AGENT-03"},
+		{Google, "ab2", "User-agent: ab2\nDisallow: /", "1 C-10"},
+		{RFC9309, "abc", "User-agent: abcd\nDisallow: /", "1 AGENT-06"},
+		{RFC9309, "abcd", "User-agent: abc\nDisallow:", "1 AGENT-04"},
+		{Google, "APIs-Google", "User-agent: *\nDisallow: /", "1 D-53"},
+		{RFC9309, "a", "User-agent: a\nDisallow:\nAllow:", "2 RULE-01, 3 RULE-01"},
+		{Bing, "a", "User-agent: *\nCrawl-delay: 1\nDisallow: /\nUser-agent: a\nDisallow: /", "2 SPEC 3.6"},
+		{RFC9309, "a", "<html>", "0 D-27"},
+	} {
+		var got []string
+		for _, n := range Parse([]byte(c.body)).Rules(c.dialect, c.token).Explain(Path{"/"}).Notes {
+			got = append(got, fmt.Sprint(n.Line, " ", n.Clause))
+		}
+		if s := strings.Join(got, ", "); s != c.want {
+			t.Errorf("%s, %s, %q: notes %s, want %s", c.dialect.Name, c.token, c.body, s, c.want)
+		}
+	}
+}
+
 func excerpt(body []byte) string {
 	if len(body) > 2000 {
 		return fmt.Sprintf("%q... (%d bytes)", body[:2000], len(body))

@@ -289,24 +289,27 @@ func (r *Rules) lastClause(e *Explanation) string {
 // noteLines reports lines that another dialect would read, and rules outside groups.
 func (r *Rules) noteLines(e *Explanation) {
 	f, d := r.file, r.dialect
-	inGroup := false
-	early := 0
-	run := lastRun{closed: true}
+	inGroup, early := false, false
+	var run agentRun
+	record := false // after the last user-agent line
 	for _, l := range f.lines {
 		if int(l.val) > r.limit {
 			break
 		}
 		field, start, _ := f.read(l, d)
-		if run.joins(field, d) {
+		begins := run.begins(f, d, field, start)
+		// This looks like two groups: a name, a Crawl-delay, then another name.
+		if field == FieldUserAgent && !begins && record && !d.RecordsEndRun && !d.BlanksEndRun {
 			e.note(f, start, "D-07", "the rules below apply to this user-agent line and to those above it: only Allow and Disallow end a list of user-agent lines")
 		}
 		switch {
 		case field == FieldUserAgent:
-			inGroup = true
-		case (field == FieldAllow || field == FieldDisallow) && !inGroup:
-			if early++; early == 1 {
-				e.note(f, start, "GROUP-03", "rules that precede the first user-agent line apply to no crawler")
-			}
+			inGroup, record = true, false
+		case field > FieldSitemap:
+			record = true
+		case (field == FieldAllow || field == FieldDisallow) && !inGroup && !early:
+			early = true
+			e.note(f, start, "GROUP-03", "rules that precede the first user-agent line apply to no crawler")
 		}
 		if !l.ambiguous {
 			continue
@@ -323,28 +326,6 @@ func (r *Rules) noteLines(e *Explanation) {
 			e.note(f, from, "D-39", strconv.Quote(clip(f.body[from:to]))+" is not a valid "+would.String()+" line in "+d.Name+" and is ignored; google accepts it")
 		}
 	}
-}
-
-// lastRun finds runs of user-agent lines that look like two groups: a name, a Crawl-delay,
-// then another name, whose rules apply to both.
-type lastRun struct {
-	closed bool // by a line that ends a run in the dialect
-	record bool // the run contains another record
-}
-
-func (run *lastRun) joins(field Field, d *Dialect) bool {
-	switch field {
-	case FieldNone, FieldUnknown, FieldSitemap:
-	case FieldUserAgent:
-		joins := !run.closed && run.record
-		*run = lastRun{}
-		return joins && !d.RecordsEndRun && !d.BlanksEndRun
-	case FieldAllow, FieldDisallow:
-		run.closed = true
-	default:
-		run.record = true
-	}
-	return false
 }
 
 func clip(b []byte) string {
