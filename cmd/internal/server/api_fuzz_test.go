@@ -21,7 +21,7 @@ var hostile = []string{
 }
 
 // FuzzRequests sends anything to every operation: each response is documented, or a problem
-// other than an internal error that names the invalid part. The seeds have invalid values in every
+// other than an internal error that names the invalid part. It begins with invalid values in every
 // parameter and member of the document. The client may cause no fetch, so nothing leaves this
 // machine.
 func FuzzRequests(f *testing.F) {
@@ -30,7 +30,26 @@ func FuzzRequests(f *testing.F) {
 	id := b.permit(fmt.Sprintf(`{"url":"%s/"}`, s.URL)).Permit.ID
 	type operation struct{ method, path string }
 	var operations []operation
-	seed := func(kind, query, body string) { f.Add(uint8(len(operations)-1), query, kind, body) }
+	send := func(t testing.TB, o operation, query, kind, body string) {
+		b := &bench{TB: t, Service: b.Service, judge: b.judge, URL: "http://localhost"}
+		req, err := http.NewRequest(o.method, b.URL+o.path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.URL.RawQuery = query
+		req.Header["Content-Type"] = []string{kind}
+		req = req.WithContext(context.WithValue(req.Context(), exchangeKey{}, &exchange{Caller: Caller{Name: "fuzz", Scopes: ScopeCheck | ScopePermit, limits: unlimited}}))
+		w := httptest.NewRecorder()
+		b.Handler().ServeHTTP(w, req)
+		b.judgeReply(req, reply{w.Code, w.Header(), w.Body.String()})
+	}
+	// One value of each member is a seed.
+	try := func(value, kind, query, body string) {
+		last := len(operations) - 1
+		if send(f, operations[last], query, kind, body); value == hostile[0] {
+			f.Add(uint8(last), query, kind, body)
+		}
+	}
 	for _, path := range slices.Sorted(maps.Keys(b.judge.doc.Paths.Map())) {
 		item := b.judge.doc.Paths.Value(path)
 		at := strings.ReplaceAll(path, "{id}", id)
@@ -44,7 +63,7 @@ func FuzzRequests(f *testing.F) {
 					}
 					query := url.Values{"url": {s.URL + "/a"}}
 					query.Set(p.Value.Name, text)
-					seed("", query.Encode(), "")
+					try(v, "", query.Encode(), "")
 				}
 			}
 		}
@@ -69,29 +88,17 @@ func FuzzRequests(f *testing.F) {
 					}
 				}
 				body += "}"
-				seed(typeJSON, "", body)
+				try(v, typeJSON, "", body)
 				if path == "/v1/check" {
-					seed(typeLines, "", body)
-					seed(typeJSON, "", `{"defaults":`+body+`,"questions":[{"url":"/x"}]}`)
-					seed(typeJSON, "", `{"questions":[`+body+`]}`)
+					try(v, typeLines, "", body)
+					try(v, typeJSON, "", `{"defaults":`+body+`,"questions":[{"url":"/x"}]}`)
+					try(v, typeJSON, "", `{"questions":[`+body+`]}`)
 				}
 			}
 		}
 	}
-	seed("", "\n", "")
-	seed("application/json; charset=x", "url=%ff&agent=%00", strings.Repeat("[", 100))
+	f.Add(uint8(0), "url=%ff&agent=%00", "application/json; charset=x", strings.Repeat("[", 100))
 	f.Fuzz(func(t *testing.T, op uint8, query, kind, body string) {
-		b := &bench{TB: t, Service: b.Service, judge: b.judge, URL: "http://localhost"}
-		o := operations[int(op)%len(operations)]
-		req, err := http.NewRequest(o.method, b.URL+o.path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.URL.RawQuery = query
-		req.Header["Content-Type"] = []string{kind}
-		req = req.WithContext(context.WithValue(req.Context(), exchangeKey{}, &exchange{Caller: Caller{Name: "fuzz", Scopes: ScopeCheck | ScopePermit, limits: unlimited}}))
-		w := httptest.NewRecorder()
-		b.Handler().ServeHTTP(w, req)
-		b.judgeReply(req, reply{w.Code, w.Header(), w.Body.String()})
+		send(t, operations[int(op)%len(operations)], query, kind, body)
 	})
 }
