@@ -10,12 +10,11 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"runtime/debug"
-	"sync"
 	"syscall"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/bulk"
 	"github.com/robotskit/robots/cmd/internal/help"
 	"github.com/spf13/cobra"
 )
@@ -72,7 +71,7 @@ Exit status: 0 done; 1 some shards failed; 2 invalid usage, or the work cannot c
 3 not all shards are done yet; 130 interrupted.`,
 		Example: `  robots-bulk pack -o snap CC-MAIN-*.warc.gz
   robots-bulk ask -a GPTBot -o verdicts snap`,
-		Version:                    fmt.Sprintf("%s\n%s %s/%s", programVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH),
+		Version:                    fmt.Sprintf("%s\n%s %s/%s", bulk.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH),
 		DisableFlagsInUseLine:      true,
 		SilenceErrors:              true,
 		SilenceUsage:               true,
@@ -106,14 +105,6 @@ Exit status: 0 done; 1 some shards failed; 2 invalid usage, or the work cannot c
 	)
 	return root
 }
-
-// programVersion is as Go gives it: v1.2.3 where that tag is, a pseudo-version between tags.
-var programVersion = sync.OnceValue(func() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "unknown"
-})
 
 // complain writes one sentence on standard error.
 func complain(std *streams, name string, err error) {

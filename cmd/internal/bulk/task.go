@@ -86,15 +86,20 @@ func (t *Task) path(table, name string) string {
 	return filepath.Join(t.Dir, table, name+"."+t.Format)
 }
 
+// Version is that of the program as Go gives it: v1.2.3 where that tag is, a pseudo-version
+// between tags.
+var Version = sync.OnceValue(func() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "unknown"
+})
+
 // Engine identifies the rules for verdicts: the version of the program and, after a plus, a
 // hash of the dialects.
 var Engine = sync.OnceValue(func() string {
-	version := "unknown"
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		version = info.Main.Version
-	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", robots.Dialects()))
-	return version + "+" + hex.EncodeToString(sum[:4])
+	return Version() + "+" + hex.EncodeToString(sum[:4])
 })
 
 // RunOptions are the options of a run. The zero value is one worker.
