@@ -70,29 +70,12 @@ func NewAnswerer(d *Defaults) *Answerer {
 // Append appends the answer to a question that needs no fetch (Defaults.Site), without a line
 // end.
 func (a *Answerer) Append(dst []byte, q *Question) []byte {
-	return a.append(dst, q, nil, time.Time{})
+	return a.AppendRecord(dst, q, nil, time.Time{})
 }
 
 // AppendRecord appends the answer to a question about the site of r, at now unless the line or
 // the defaults have another time. Records are compared by pointer.
 func (a *Answerer) AppendRecord(dst []byte, q *Question, r *fetch.Record, now time.Time) []byte {
-	return a.append(dst, q, r, now)
-}
-
-// AppendError appends an error instead of an answer.
-func AppendError(dst []byte, q *Question, code Code, err error) []byte {
-	if q.row {
-		return appendRowError(dst, err)
-	}
-	dst = q.appendID(dst)
-	dst = append(dst, `,"error":`...)
-	dst = robots.AppendQuoted(dst, err.Error())
-	dst = append(dst, `,"code":"`...)
-	dst = append(dst, code...)
-	return append(dst, `"}`...)
-}
-
-func (a *Answerer) append(dst []byte, q *Question, r *fetch.Record, now time.Time) []byte {
 	start := len(dst)
 	if !q.row {
 		dst = append(q.appendID(dst), ',')
@@ -115,6 +98,19 @@ func (a *Answerer) append(dst []byte, q *Question, r *fetch.Record, now time.Tim
 		dst = append(dst, a.given...)
 	}
 	return append(dst, '}')
+}
+
+// AppendError appends an error instead of an answer.
+func AppendError(dst []byte, q *Question, code Code, err error) []byte {
+	if q.row {
+		return appendRowError(dst, err)
+	}
+	dst = q.appendID(dst)
+	dst = append(dst, `,"error":`...)
+	dst = robots.AppendQuoted(dst, err.Error())
+	dst = append(dst, `,"code":"`...)
+	dst = append(dst, code...)
+	return append(dst, `"}`...)
 }
 
 // Last is the outcome of an answer. The zero value is an error.
