@@ -270,6 +270,6 @@ func (d *differ) addGroup(r *report, s *section, g *group) {
 func (d *differ) finding(g *group, id, message string, severity lint.Severity) Finding {
 	return Finding{
 		File: d.name, Level: severity.String(), Failed: d.selects(id, severity), ID: id, Case: nameList(g.names), Message: message,
-		Dialects: g.dialects, Class: strings.Join(g.dialects, " "),
+		Dialects: g.dialects,
 	}
 }

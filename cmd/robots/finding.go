@@ -71,7 +71,6 @@ type Finding struct {
 	Undecided bool
 	ID        string // of its rule
 	Case      string // what was checked: a check, a crawler, an assertion
-	Class     string // names of dialects
 	Message   string // one sentence
 	Details   string // lines
 	Key       string // identifies the finding when its line moves, "" if nothing does
@@ -233,7 +232,7 @@ func (r *report) writeJUnit(w io.Writer, now time.Time) error {
 			s = &junitSuite{Name: robots.Printable(f.File), Package: r.command, ID: len(suites), Timestamp: now.UTC().Format("2006-01-02T15:04:05"), Host: "localhost"}
 			byName[f.File], suites = s, append(suites, s)
 		}
-		c := junitCase{Name: robots.Printable(f.Case), Class: f.Class}
+		c := junitCase{Name: robots.Printable(f.Case), Class: strings.Join(f.Dialects, " ")}
 		problem := &junitProblem{f.ID, robots.Printable(f.Message), "\n" + robots.Printable(f.place()) + "\n" + f.Details}
 		switch {
 		case f.Undecided:

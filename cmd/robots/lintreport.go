@@ -45,7 +45,7 @@ func (f *linted) finding(d *lint.Diagnostic, lines *fileLines) Finding {
 	}
 	found := Finding{
 		File: f.name, Region: lines.region(d.Span.Start, d.Span.End), Level: d.Severity.String(), Failed: d.Severity >= f.fail,
-		ID: d.Check.ID, Case: d.Check.ID + " " + d.Check.Name, Class: strings.Join(d.Dialects, " "),
+		ID: d.Check.ID, Case: d.Check.ID + " " + d.Check.Name,
 		Message: message + " (" + dialectsText(d.Dialects) + ")", Details: f.lineOf(d), Key: knownOf(f, d).fingerprint(), Dialects: d.Dialects,
 	}
 	if d.Fix != nil && d.Check.ID != "RT104" { // SARIF does not count the byte order mark, which RT104 removes

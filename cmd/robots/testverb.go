@@ -329,7 +329,7 @@ func (t *tester) write(all []*outcome, summary string) error {
 			claim = "crawl_delay " + o.Want
 		}
 		f := Finding{
-			File: o.File, Region: Region{StartLine: o.Line}, ID: "assertion", Case: o.Name + ": " + claim, Class: o.Dialect,
+			File: o.File, Region: Region{StartLine: o.Line}, ID: "assertion", Case: o.Name + ": " + claim,
 			Message: o.Name + ": " + o.sentence(o.Dialect, t.budget), Details: o.why, Dialects: []string{o.Dialect}, Undecided: o.undecided,
 		}
 		switch {
