@@ -81,7 +81,9 @@ func TestNotes(t *testing.T) {
 		token, body, want string // line and clause of each
 	}{
 		{RFC9309, "a", "Disallow: /\nAllow: /\nUser-agent: *\nDisallow: /", "1 GROUP-03"},
-		{RFC9309, "a", "User-agent: a\nCrawl-delay: 1\nUser-agent: b\nDisallow: /", "2 D-08, 3 D-07"},
+		{RFC9309, "a", "User-agent: a\nCrawl-delay: 1\nUser-agent: b\nUser-agent: c\nDisallow: /", "2 D-08, 3 D-07"},
+		{Yandex, "a", "User-agent: a\nCrawl-delay: 1\nUser-agent: b\nDisallow: /", "2 D-08"},
+		{Seznam, "a", "User-agent: a\nContent-Signal: search=no\nUser-agent: b\nDisallow: /", ""},
 		{RFC9309, "a", "User-agent: a\nCrawl-delay: 1\nDisallow: /\nUser-agent: b\nDisallow: /", "2 D-08"},
 		{Seznam, "a", "User-agent: a\nCrawl-delay: 1e3\nRequest-rate: 1/1 x\nVisit-time: x\nUser-agent: b\nDisallow: /", "2 D-44, 3 D-35, 4 D-35"},
 		{Yandex, "a", "User-agent: a\nDisalow: /\nDisallow: /" + strings.Repeat("x", 1024), "2 D-39, 3 C-05"},
