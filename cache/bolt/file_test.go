@@ -245,6 +245,7 @@ func TestDamage(t *testing.T) {
 // TestLocked: of many that create a file concurrently one succeeds, and the others get an error
 // soon. It can be opened again when that one has closed it.
 func TestLocked(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "robots.cache")
 	var wg sync.WaitGroup
 	opened := make(chan *Store, 8)
@@ -306,6 +307,7 @@ func TestSize(t *testing.T) {
 		{1 << 20, 1700, campaign.Size(15, 60, 1000), 60_000},
 	} {
 		t.Run(fmt.Sprint(f.size), func(t *testing.T) {
+			t.Parallel()
 			s := mustOpen(t, filepath.Join(t.TempDir(), "robots.cache"), Options{Size: int64(f.size)})
 			last := func(i int, e cache.Entry) {
 				t.Helper()
@@ -350,9 +352,13 @@ func TestExpired(t *testing.T) {
 		put(t, s, sampleEntry(i))
 	}
 	err := s.db.Update(func(tx *bbolt.Tx) error { // the clock is set forward
-		return newest(tx).ForEach(func(k, v []byte) error {
-			return newest(tx).Put(k, append(make([]byte, 8), v[8:]...))
-		})
+		for i := range n {
+			key := []byte(cachetest.Origin(i).String())
+			if err := newest(tx).Put(key, append(make([]byte, 8), newest(tx).Get(key)[8:]...)); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
