@@ -244,15 +244,25 @@ func http2Faults() []fault {
 		}
 		return f
 	}
-	answer := func(name, does string, cause Cause, script func(f *framer)) fault {
-		return of(name, does, cause, frames(script))
+	type step = func(f *framer)
+	answer := func(name, does string, cause Cause, steps ...step) fault {
+		return of(name, does, cause, frames(func(f *framer) {
+			for _, s := range steps {
+				s(f)
+			}
+		}))
 	}
-	head := func(name, does string, cause Cause, fields ...string) fault {
-		return answer(name, does, cause, func(f *framer) {
-			f.head(false, fields...)
-			f.WriteData(1, true, []byte(someRules))
-			f.hang()
-		})
+	head := func(end bool, fields ...string) step { return func(f *framer) { f.head(end, fields...) } }
+	data := func(end bool, text string) step { return func(f *framer) { f.WriteData(1, end, []byte(text)) } }
+	rst := func(code http2.ErrCode) step { return func(f *framer) { f.WriteRSTStream(1, code) } }
+	goAway := func(last uint32, code http2.ErrCode) step { return func(f *framer) { f.WriteGoAway(last, code, nil) } }
+	ok, rules, lastRules := head(false, ":status", "200"), data(false, someRules), data(true, someRules)
+	begin := func(f *framer) { // headers that do not end
+		f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block(":status", "200")})
+	}
+	hang, file := (*framer).hang, (*framer).file
+	headed := func(name, does string, cause Cause, fields ...string) fault {
+		return answer(name, does, cause, head(false, fields...), lastRules, hang)
 	}
 	late := func(f fault, within span) fault { f.within = within; return f }
 	much := func(f fault, of size) fault { f.byteCount = of; return f }
@@ -268,41 +278,34 @@ func http2Faults() []fault {
 	var list []fault
 	for _, status := range []string{"204", "205"} {
 		// begun answers with headers that do not end the stream, then calls a function.
-		begun := func(name, does string, cause Cause, then func(f *framer)) fault {
-			return answer(status+", "+name, does, cause, func(f *framer) { f.head(false, ":status", status); then(f) })
+		begun := func(name, does string, cause Cause, then ...step) fault {
+			return answer(status+", "+name, does, cause, append([]step{head(false, ":status", status)}, then...)...)
 		}
 		list = append(list,
-			answer(status, "the headers end the stream", Empty, func(f *framer) { f.head(true, ":status", status); f.hang() }),
-			answer(status+", length 0", "a length that fits", Empty, func(f *framer) { f.head(true, ":status", status, "content-length", "0"); f.hang() }),
-			answer(status+", length", "a length, and no content comes", BadResponse, func(f *framer) { f.head(true, ":status", status, "content-length", "5"); f.hang() }),
+			answer(status, "the headers end the stream", Empty, head(true, ":status", status), hang),
+			answer(status+", length 0", "a length that fits", Empty, head(true, ":status", status, "content-length", "0"), hang),
+			answer(status+", length", "a length, and no content comes", BadResponse, head(true, ":status", status, "content-length", "5"), hang),
 			begun("empty frame", "an empty frame ends the stream", Empty, func(f *framer) { f.WriteData(1, true, nil); f.hang() }),
-			begun("trailers", "headers end the stream", Empty, func(f *framer) { f.head(true, "expires", "now"); f.hang() }),
-			begun("content", "bytes of content", BadResponse, func(f *framer) { f.WriteData(1, true, []byte(someRules)); f.hang() }),
+			begun("trailers", "headers end the stream", Empty, head(true, "expires", "now"), hang),
+			begun("content", "bytes of content", BadResponse, lastRules, hang),
 			begun("closed", "the connection ends before the stream", Incomplete, func(*framer) {}),
 			begun("reset", "the connection is reset", Reset, func(f *framer) { f.tcp.SetLinger(0); f.tcp.Close() }).either(Incomplete),
-			begun("RST_STREAM", "the stream is reset", Incomplete, func(f *framer) { f.WriteRSTStream(1, http2.ErrCodeCancel); f.hang() }),
-			begun("RST_STREAM without error", "the stream is reset with NO_ERROR", Incomplete, func(f *framer) { f.WriteRSTStream(1, http2.ErrCodeNo); f.hang() }),
-			begun("GOAWAY", "the connection ends with an error", Incomplete, func(f *framer) { f.WriteGoAway(0, http2.ErrCodeInternal, nil); f.hang() }),
-			begun("GOAWAY, closed", "the last stream is this one, and it does not end", Incomplete, func(f *framer) { f.WriteGoAway(1, http2.ErrCodeNo, nil) }),
+			begun("RST_STREAM", "the stream is reset", Incomplete, rst(http2.ErrCodeCancel), hang),
+			begun("RST_STREAM without error", "the stream is reset with NO_ERROR", Incomplete, rst(http2.ErrCodeNo), hang),
+			begun("GOAWAY", "the connection ends with an error", Incomplete, goAway(0, http2.ErrCodeInternal), hang),
+			begun("GOAWAY, closed", "the last stream is this one, and it does not end", Incomplete, goAway(1, http2.ErrCodeNo)),
 			begun("GOAWAY, end", "the last stream is this one, and it ends", Empty, func(f *framer) { f.WriteGoAway(1, http2.ErrCodeNo, nil); f.WriteData(1, true, nil); f.hang() }),
-			late(begun("silent", "the stream does not end", TooSlow, func(f *framer) { f.hang() }), untilGrace),
+			late(begun("silent", "the stream does not end", TooSlow, hang), untilGrace),
 		)
 	}
 	for _, field := range []string{"connection: close", "connection: keep-alive", "keep-alive: timeout=5", "proxy-connection: close", "upgrade: h2c", "te: gzip", "te: trailers", "te: trailers, gzip", "te: "} {
 		name, value, _ := strings.Cut(field, ": ")
-		list = append(list, head(strings.TrimSpace(field), "a connection-specific header, invalid in HTTP/2 (RFC 9113 section 8.2.2)", BadResponse, ":status", "200", name, value))
+		list = append(list, headed(strings.TrimSpace(field), "a connection-specific header, invalid in HTTP/2 (RFC 9113 section 8.2.2)", BadResponse, ":status", "200", name, value))
 	}
 	list = append(list,
-		answer("404 with connection", "a connection-specific header", BadResponse, func(f *framer) { f.head(true, ":status", "404", "connection", "close"); f.hang() }),
-		answer("103 with connection", "a connection-specific header in an interim response", BadResponse, func(f *framer) {
-			f.head(false, ":status", "103", "connection", "close")
-			f.file()
-		}),
-		answer("trailers with connection", "a connection-specific trailer", BadResponse, func(f *framer) {
-			f.head(false, ":status", "200")
-			f.WriteData(1, false, []byte(someRules))
-			f.head(true, "connection", "close")
-		}),
+		answer("404 with connection", "a connection-specific header", BadResponse, head(true, ":status", "404", "connection", "close"), hang),
+		answer("103 with connection", "a connection-specific header in an interim response", BadResponse, head(false, ":status", "103", "connection", "close"), file),
+		answer("trailers with connection", "a connection-specific trailer", BadResponse, ok, rules, head(true, "connection", "close")),
 		answer("DATA of another stream", "a body of an unrequested response", Incomplete, func(f *framer) {
 			f.head(false, ":status", "200")
 			f.WriteData(7, true, []byte(someRules))
@@ -313,13 +316,13 @@ func http2Faults() []fault {
 			f.WriteData(1, true, []byte(someRules))
 			f.hang()
 		}),
-		answer("404 without an end", "the headers are all of it", ClientError, func(f *framer) { f.head(false, ":status", "404"); f.hang() }),
+		answer("404 without an end", "the headers are all of it", ClientError, head(false, ":status", "404"), hang),
 		answer("404 cut in its headers", "closes before the end of the headers", Incomplete, func(f *framer) {
 			f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block(":status", "404"), EndStream: true})
 		}).either(BadResponse),
 	)
 	return append(list, []fault{
-		answer("a file", "the server speaks only HTTP/2", OK, func(f *framer) { f.file() }),
+		answer("a file", "the server speaks only HTTP/2", OK, file),
 		of("settings unasked", "the server speaks HTTP/2 although it was not negotiated", OK, func(s *site, c net.Conn) {
 			secured := negotiate(s, c)
 			if secured == nil {
@@ -373,69 +376,42 @@ func http2Faults() []fault {
 		of("closed", "closes before SETTINGS", Closed, func(s *site, c net.Conn) { negotiate(s, c, "h2") }).either(Reset),
 		answer("closed after the request", "closes instead of an answer", Incomplete, func(*framer) {}).either(BadResponse),
 		answer("reset after the request", "resets instead of an answer", Reset, func(f *framer) { f.tcp.SetLinger(0); f.tcp.Close() }).either(Incomplete),
-		answer("RST_STREAM", "the stream is reset instead of an answer", BadResponse, func(f *framer) { f.WriteRSTStream(1, http2.ErrCodeRefusedStream); f.hang() }),
-		answer("RST_STREAM in the body", "the stream is reset after some bytes", Incomplete, func(f *framer) {
-			f.head(false, ":status", "200")
-			f.WriteData(1, false, []byte(someRules))
-			f.WriteRSTStream(1, http2.ErrCodeNo)
-			f.hang()
-		}),
-		answer("HTTP/1.1 required", "the stream is reset with HTTP_1_1_REQUIRED, after TLS refused that", BadResponse, func(f *framer) {
-			f.WriteRSTStream(1, http2.ErrCodeHTTP11Required)
-			f.hang()
-		}),
-		answer("GOAWAY", "no request is accepted", BadResponse, func(f *framer) { f.WriteGoAway(0, http2.ErrCodeNo, nil); f.hang() }),
-		answer("GOAWAY, then a file", "the last request is still answered", OK, func(f *framer) { f.WriteGoAway(1, http2.ErrCodeNo, nil); f.file() }),
-		answer("GOAWAY in the body", "the connection ends with an error after some bytes", Incomplete, func(f *framer) {
-			f.head(false, ":status", "200")
-			f.WriteData(1, false, []byte(someRules))
-			f.WriteGoAway(0, http2.ErrCodeInternal, nil)
-		}),
-		answer("cut in the body", "closes before the end of the stream", Incomplete, func(f *framer) {
-			f.head(false, ":status", "200")
-			f.WriteData(1, false, []byte(someRules))
-		}),
+		answer("RST_STREAM", "the stream is reset instead of an answer", BadResponse, rst(http2.ErrCodeRefusedStream), hang),
+		answer("RST_STREAM in the body", "the stream is reset after some bytes", Incomplete, ok, rules, rst(http2.ErrCodeNo), hang),
+		answer("HTTP/1.1 required", "the stream is reset with HTTP_1_1_REQUIRED, after TLS refused that", BadResponse, rst(http2.ErrCodeHTTP11Required), hang),
+		answer("GOAWAY", "no request is accepted", BadResponse, goAway(0, http2.ErrCodeNo), hang),
+		answer("GOAWAY, then a file", "the last request is still answered", OK, goAway(1, http2.ErrCodeNo), file),
+		answer("GOAWAY in the body", "the connection ends with an error after some bytes", Incomplete, ok, rules, goAway(0, http2.ErrCodeInternal)),
+		answer("cut in the body", "closes before the end of the stream", Incomplete, ok, rules),
 		answer("cut in a frame", "closes inside a frame of the body", Incomplete, func(f *framer) {
 			f.head(false, ":status", "200")
 			f.conn.Write([]byte("\x00\x10\x00\x00\x01\x00\x00\x00\x01" + someRules))
 		}),
-		answer("end in the headers", "no body at all", Empty, func(f *framer) { f.head(true, ":status", "200"); f.hang() }),
-		answer("trailers", "headers after the body", OK, func(f *framer) {
-			f.head(false, ":status", "200")
-			f.WriteData(1, false, []byte(someRules))
-			f.head(true, "expires", "now")
-		}),
-		head("length right", "a length that fits", OK, ":status", "200", "content-length", n),
-		head("length too long", "a length above the body", Incomplete, ":status", "200", "content-length", "1000"),
-		head("length too short", "more bytes than the stated length", Incomplete, ":status", "200", "content-length", "5"),
-		head("length no number", "a length of words", BadResponse, ":status", "200", "content-length", "many"),
-		head("length with a sign", "a length of +5", BadResponse, ":status", "200", "content-length", "+5"),
-		head("length of nothing", "a length without a number", BadResponse, ":status", "200", "content-length", ""),
-		head("two lengths", "two lengths, equal or not", BadResponse, ":status", "200", "content-length", n, "content-length", n),
-		head("chunked", "a transfer coding, invalid in HTTP/2 (RFC 9113 section 8.2.2)", BadResponse, ":status", "200", "transfer-encoding", "chunked"),
-		head("no status", "headers without a status", BadResponse, "server", "x"),
-		head("status of two digits", "42", BadResponse, ":status", "42"),
-		head("status of four digits", "0200", BadResponse, ":status", "0200"),
-		head("status with a sign", "+20", BadResponse, ":status", "+20"),
-		head("status of words", "OK", BadResponse, ":status", "OK"),
-		head("status 099", "not an HTTP status", BadStatus, ":status", "099"),
-		head("two statuses", "200 and 404", BadResponse, ":status", "200", ":status", "404"),
-		head("status after a header", "a pseudo header after a header", BadResponse, "server", "x", ":status", "200"),
-		head("upper case", "a name in upper case (RFC 9113 section 8.2.1)", BadResponse, ":status", "200", "Server", "x"),
-		head("line end in a header", "CR and LF in a value", BadResponse, ":status", "200", "server", "x\r\ncontent-encoding: gzip"),
-		head("NUL in a header", "a byte of 0 in a value", BadResponse, ":status", "200", "server", "\x00"),
-		head("blank in a name", "a name with a space", BadResponse, ":status", "200", "some header", "x"),
-		head("101", "switching protocols, invalid in HTTP/2", Switching, ":status", "101"),
-		answer("body after an interim answer", "103, then bytes that belong to no answer", BadResponse, func(f *framer) {
-			f.head(false, ":status", "103")
-			f.WriteData(1, true, []byte(someRules))
-			f.hang()
-		}),
-		answer("body after its end", "bytes after the end of the stream", OK, func(f *framer) {
-			f.file()
-			f.WriteData(1, true, []byte(someRules))
-			f.hang()
-		}),
+		answer("end in the headers", "no body at all", Empty, head(true, ":status", "200"), hang),
+		answer("trailers", "headers after the body", OK, ok, rules, head(true, "expires", "now")),
+		headed("length right", "a length that fits", OK, ":status", "200", "content-length", n),
+		headed("length too long", "a length above the body", Incomplete, ":status", "200", "content-length", "1000"),
+		headed("length too short", "more bytes than the stated length", Incomplete, ":status", "200", "content-length", "5"),
+		headed("length no number", "a length of words", BadResponse, ":status", "200", "content-length", "many"),
+		headed("length with a sign", "a length of +5", BadResponse, ":status", "200", "content-length", "+5"),
+		headed("length of nothing", "a length without a number", BadResponse, ":status", "200", "content-length", ""),
+		headed("two lengths", "two lengths, equal or not", BadResponse, ":status", "200", "content-length", n, "content-length", n),
+		headed("chunked", "a transfer coding, invalid in HTTP/2 (RFC 9113 section 8.2.2)", BadResponse, ":status", "200", "transfer-encoding", "chunked"),
+		headed("no status", "headers without a status", BadResponse, "server", "x"),
+		headed("status of two digits", "42", BadResponse, ":status", "42"),
+		headed("status of four digits", "0200", BadResponse, ":status", "0200"),
+		headed("status with a sign", "+20", BadResponse, ":status", "+20"),
+		headed("status of words", "OK", BadResponse, ":status", "OK"),
+		headed("status 099", "not an HTTP status", BadStatus, ":status", "099"),
+		headed("two statuses", "200 and 404", BadResponse, ":status", "200", ":status", "404"),
+		headed("status after a header", "a pseudo header after a header", BadResponse, "server", "x", ":status", "200"),
+		headed("upper case", "a name in upper case (RFC 9113 section 8.2.1)", BadResponse, ":status", "200", "Server", "x"),
+		headed("line end in a header", "CR and LF in a value", BadResponse, ":status", "200", "server", "x\r\ncontent-encoding: gzip"),
+		headed("NUL in a header", "a byte of 0 in a value", BadResponse, ":status", "200", "server", "\x00"),
+		headed("blank in a name", "a name with a space", BadResponse, ":status", "200", "some header", "x"),
+		headed("101", "switching protocols, invalid in HTTP/2", Switching, ":status", "101"),
+		answer("body after an interim answer", "103, then bytes that belong to no answer", BadResponse, head(false, ":status", "103"), lastRules, hang),
+		answer("body after its end", "bytes after the end of the stream", OK, file, lastRules, hang),
 		of("no SETTINGS", "another frame first", BadResponse, func(s *site, c net.Conn) {
 			if secured := negotiate(s, c, "h2"); secured != nil {
 				defer secured.Close()
@@ -443,7 +419,7 @@ func http2Faults() []fault {
 				io.Copy(io.Discard, secured)
 			}
 		}),
-		answer("interim answer ends the stream", "103 with the end of the stream", BadResponse, func(f *framer) { f.head(true, ":status", "103"); f.hang() }),
+		answer("interim answer ends the stream", "103 with the end of the stream", BadResponse, head(true, ":status", "103"), hang),
 		answer("rubbish in the headers", "bytes that do not decode (RFC 7541)", BadResponse, func(f *framer) {
 			f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}, EndHeaders: true})
 			f.hang()
@@ -462,40 +438,17 @@ func http2Faults() []fault {
 			}
 			f.hang()
 		}), upToRaw).either(BadResponse),
-		much(answer("CONTINUATION flood", "endless headers", BadResponse, func(f *framer) {
-			f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block(":status", "200")})
-			flood(func(f *framer) error { return f.WriteContinuation(1, false, block("x", strings.Repeat("#", 1<<10))) })(f)
-		}), upToRaw).either(RawLimit),
-		much(answer("empty CONTINUATION flood", "endless empty header frames", RawLimit, func(f *framer) {
-			f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block(":status", "200")})
-			flood(func(f *framer) error { return f.WriteContinuation(1, false, nil) })(f)
-		}), upToRaw).either(BadResponse),
-		late(answer("dripping headers", "the headers, byte by byte", HeaderTimeout, func(f *framer) {
-			f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block(":status", "200")})
-			trickle(func(f *framer) error {
-				return f.WriteContinuation(1, false, nil)
-			})(f)
-		}), untilHeader),
-		late(answer("dripping PING", "slow PING frames, and no answer", HeaderTimeout, trickle(func(f *framer) error {
-			return f.WritePing(false, [8]byte{})
-		})), untilHeader),
+		much(answer("CONTINUATION flood", "endless headers", BadResponse, begin, flood(func(f *framer) error { return f.WriteContinuation(1, false, block("x", strings.Repeat("#", 1<<10))) })), upToRaw).either(RawLimit),
+		much(answer("empty CONTINUATION flood", "endless empty header frames", RawLimit, begin, flood(func(f *framer) error { return f.WriteContinuation(1, false, nil) })), upToRaw).either(BadResponse),
+		late(answer("dripping headers", "the headers, byte by byte", HeaderTimeout, begin, trickle(func(f *framer) error { return f.WriteContinuation(1, false, nil) })), untilHeader),
+		late(answer("dripping PING", "slow PING frames, and no answer", HeaderTimeout, trickle(func(f *framer) error { return f.WritePing(false, [8]byte{}) })), untilHeader),
 		much(answer("PING flood", "endless PING frames, each of which requires an answer", RawLimit, flood(func(f *framer) error { return f.WritePing(false, [8]byte{}) })), upToRaw),
 		much(answer("SETTINGS flood", "endless PING frames, each of which requires an answer", RawLimit, flood(func(f *framer) error { return f.WriteSettings() })), upToRaw),
 		much(answer("WINDOW_UPDATE flood", "endless window updates", RawLimit, flood(func(f *framer) error { return f.WriteWindowUpdate(0, 1) })), upToRaw).either(BadResponse),
-		much(answer("PRIORITY flood", "endless frames without effect", RawLimit, flood(func(f *framer) error {
-			return f.WritePriority(3, http2.PriorityParam{Weight: 1})
-		})), upToRaw),
-		much(answer("unknown frames", "endless frames of an unknown type", RawLimit, flood(func(f *framer) error {
-			return f.WriteRawFrame(0xEE, 0, 0, make([]byte, 1<<10))
-		})), upToRaw),
-		much(answer("empty DATA flood", "empty body frames", RawLimit, func(f *framer) {
-			f.head(false, ":status", "200")
-			flood(func(f *framer) error { return f.WriteData(1, false, nil) })(f)
-		}), upToRaw).either(Incomplete),
-		much(answer("padding flood", "frames of padding only", RawLimit, func(f *framer) {
-			f.head(false, ":status", "200")
-			flood(func(f *framer) error { return f.WriteDataPadded(1, false, nil, make([]byte, 255)) })(f)
-		}), upToRaw).either(Incomplete),
+		much(answer("PRIORITY flood", "endless frames without effect", RawLimit, flood(func(f *framer) error { return f.WritePriority(3, http2.PriorityParam{Weight: 1}) })), upToRaw),
+		much(answer("unknown frames", "endless frames of an unknown type", RawLimit, flood(func(f *framer) error { return f.WriteRawFrame(0xEE, 0, 0, make([]byte, 1<<10)) })), upToRaw),
+		much(answer("empty DATA flood", "empty body frames", RawLimit, ok, flood(func(f *framer) error { return f.WriteData(1, false, nil) })), upToRaw).either(Incomplete),
+		much(answer("padding flood", "frames of padding only", RawLimit, ok, flood(func(f *framer) error { return f.WriteDataPadded(1, false, nil, make([]byte, 255)) })), upToRaw).either(Incomplete),
 		much(answer("103 flood", "endless interim responses", HeaderLimit, flood(func(f *framer) error {
 			return f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block(":status", "103", "link", "</x>"), EndHeaders: true})
 		})), upToRaw),
@@ -513,17 +466,12 @@ func http2Faults() []fault {
 			f.conn.Write([]byte{0xFF, 0xFF, 0xFF, 1, 4, 0, 0, 0, 1})
 			f.hang()
 		}),
-		answer("DATA first", "a body before the headers", BadResponse, func(f *framer) { f.WriteData(1, true, []byte(someRules)); f.hang() }),
+		answer("DATA first", "a body before the headers", BadResponse, lastRules, hang),
 		late(answer("stream never opened", "an answer to a request that was not sent", HeaderTimeout, func(f *framer) {
 			f.WriteHeaders(http2.HeadersFrameParam{StreamID: 7, BlockFragment: block(":status", "200"), EndHeaders: true, EndStream: true})
 			f.hang()
 		}), untilHeader).either(BadResponse),
-		late(answer("dripping body", "the file, byte by byte", TooSlow, func(f *framer) {
-			f.head(false, ":status", "200")
-			trickle(func(f *framer) error {
-				return f.WriteData(1, false, []byte("#"))
-			})(f)
-		}), untilGrace),
+		late(answer("dripping body", "the file, byte by byte", TooSlow, ok, trickle(func(f *framer) error { return f.WriteData(1, false, []byte("#")) })), untilGrace),
 	}...)
 }
 
