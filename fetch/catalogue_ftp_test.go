@@ -139,15 +139,7 @@ func ftpFaults() []fault {
 	}
 	held := func(f fault, within span) fault { f.within = within; return f }
 	much := func(f fault, most size) fault { f.byteCount, f.file = most, ""; return f }
-	flood := func(text string) func(c net.Conn) {
-		return func(c net.Conn) {
-			for {
-				if _, err := io.WriteString(c, text); err != nil {
-					return
-				}
-			}
-		}
-	}
+	flood := func(text string) func(c net.Conn) { return func(c net.Conn) { pour(c, 0, "", text) } }
 	return []fault{
 		of("file", "an anonymous login and a file", ftpServer{}, OK, 226),
 		of("no password", "USER is enough", ftpServer{user: "230 welcome"}, OK, 226),

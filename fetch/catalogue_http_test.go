@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"time"
 )
@@ -48,14 +49,8 @@ func statusFaults() []fault {
 		fault{area: "status", name: "42 Short", does: "not three digits", serve: answer(whole("42 Short", "")), cause: BadResponse},
 		fault{area: "status", name: "100 then 200", does: "an interim response first", serve: answer("HTTP/1.1 100 Continue\r\n\r\n" + whole("200 OK", someRules)), cause: OK, status: 200, file: someRules},
 		fault{area: "status", name: "102 103 199 then 200", does: "several interim responses first", serve: answer("HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 199 Whatever\r\n\r\n" + whole("200 OK", someRules)), cause: OK, status: 200, file: someRules},
-		fault{area: "status", name: "101 Switching Protocols", does: "switches protocols and keeps the connection open", serve: func(p *peer) {
-			p.say("HTTP/1.1 101 Switching Protocols\r\nUpgrade: other\r\nConnection: upgrade\r\n\r\n")
-			p.hang()
-		}, cause: Switching, status: 101},
-		fault{area: "status", name: "103 and nothing more", does: "nothing follows the interim response", serve: func(p *peer) {
-			p.say("HTTP/1.1 103 Early Hints\r\n\r\n")
-			p.hang()
-		}, cause: HeaderTimeout, within: untilHeader},
+		fault{area: "status", name: "101 Switching Protocols", does: "switches protocols and keeps the connection open", serve: kept("HTTP/1.1 101 Switching Protocols\r\nUpgrade: other\r\nConnection: upgrade\r\n\r\n"), cause: Switching, status: 101},
+		fault{area: "status", name: "103 and nothing more", does: "nothing follows the interim response", serve: kept("HTTP/1.1 103 Early Hints\r\n\r\n"), cause: HeaderTimeout, within: untilHeader},
 	)
 }
 
@@ -74,10 +69,7 @@ func framingFaults() []fault {
 		return f
 	}
 	cutTLS := func(name, does, text string, cause Cause) fault {
-		return fault{area: "framing", name: name, does: does, url: "https://site.test:PORT/", cause: cause, serve: func(p *peer) {
-			p.say(text)
-			p.tcp.CloseWrite()
-		}}
+		return fault{area: "framing", name: name, does: does, url: "https://site.test:PORT/", cause: cause, serve: severed(text)}
 	}
 	n := fmt.Sprint(len(someRules))
 	chunk := func(body string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(body), body) }
@@ -111,14 +103,8 @@ func framingFaults() []fault {
 			time.Sleep(20 * time.Millisecond) // so that the client reads the headers first
 			p.reset()
 		}, cause: Reset},
-		{area: "framing", name: "204, kept open", does: "the connection stays open, though the request says close", serve: func(p *peer) {
-			p.say("HTTP/1.1 204 No Content\r\n\r\n")
-			p.hang()
-		}, cause: Empty, within: untilGrace},
-		{area: "framing", name: "205, kept open", does: "no length, and the connection stays open", serve: func(p *peer) {
-			p.say("HTTP/1.1 205 Reset Content\r\n\r\n")
-			p.hang()
-		}, cause: TooSlow, within: untilGrace},
+		{area: "framing", name: "204, kept open", does: "the connection stays open, though the request says close", serve: kept("HTTP/1.1 204 No Content\r\n\r\n"), cause: Empty, within: untilGrace},
+		{area: "framing", name: "205, kept open", does: "no length, and the connection stays open", serve: kept("HTTP/1.1 205 Reset Content\r\n\r\n"), cause: TooSlow, within: untilGrace},
 		cutTLS("204, TLS cut", "TCP ends without the end of TLS", "HTTP/1.1 204 No Content\r\n\r\n", Incomplete),
 		cutTLS("205, TLS cut", "TCP ends without the end of TLS", "HTTP/1.1 205 Reset Content\r\n\r\n", Incomplete),
 		cutTLS("205, length 0, TLS cut", "TCP ends after the stated length", "HTTP/1.1 205 Reset Content\r\nContent-Length: 0\r\n\r\n", Empty),
@@ -182,14 +168,10 @@ func framingFaults() []fault {
 		large(of("long headers", "headers of 20 KiB", head+strings.Repeat("X-Long: "+strings.Repeat("x", 5000)+"\r\n", 4)+"Content-Length: "+n+"\r\n\r\n"+someRules+"more", OK)),
 		of("bare line feeds", "headers end in LF only", "HTTP/1.1 200 OK\nContent-Length: "+n+"\n\n"+someRules, OK),
 		{area: "framing", name: "chunk extensions", does: "endless extensions of a chunk", serve: func(p *peer) {
-			p.say(head + "Transfer-Encoding: chunked\r\n\r\n1;")
-			for p.say(strings.Repeat("x", 1<<10)) {
-			}
+			pour(p.Conn, 0, head+"Transfer-Encoding: chunked\r\n\r\n1;", strings.Repeat("x", 1<<10))
 		}, cause: Incomplete, byteCount: upToHeaders},
 		{area: "framing", name: "endless trailers", does: "endless trailers", serve: func(p *peer) {
-			p.say(head + "Transfer-Encoding: chunked\r\n\r\n" + chunk(someRules) + "0\r\n")
-			for p.say("X-Trailer: " + strings.Repeat("x", 1<<10) + "\r\n") {
-			}
+			pour(p.Conn, 0, head+"Transfer-Encoding: chunked\r\n\r\n"+chunk(someRules)+"0\r\n", "X-Trailer: "+strings.Repeat("x", 1<<10)+"\r\n")
 		}, cause: Incomplete, byteCount: upToHeaders},
 		{area: "framing", name: "answer before the request", does: "an answer as soon as the connection is there", raw: nil, serve: answer(whole("200 OK", someRules)), cause: OK},
 	}
@@ -369,40 +351,32 @@ func encodingFaults() []fault {
 func sizeFaults() []fault {
 	const head = "HTTP/1.1 200 OK\r\n"
 	line := "Disallow: /" + strings.Repeat("x", 100) + "\n"
-	flood := func(p *peer, start, more string) {
-		p.say(start)
-		for p.say(more) {
-		}
-	}
 	return []fault{
 		{area: "size", name: "file at the limit", does: "512,000 bytes", serve: func(p *peer) { p.say(whole("200 OK", rulesOf(512_000))) }, cause: OK, file: rulesOf(512_000), byteCount: upToFile},
 		{area: "size", name: "file over the limit", does: "600,000 bytes: the whole lines within the limit count", serve: func(p *peer) { p.say(whole("200 OK", rulesOf(600_000))) }, cause: OK, file: rulesOf(600_000)[:512_000+bodySlack], byteCount: upToFile},
-		{area: "size", name: "endless file", does: "an endless body", serve: func(p *peer) { flood(p, head+"\r\nUser-agent: *\n", strings.Repeat(line, 100)) }, cause: OK, byteCount: upToFile},
+		{area: "size", name: "endless file", does: "an endless body", serve: func(p *peer) { pour(p.Conn, 0, head+"\r\nUser-agent: *\n", strings.Repeat(line, 100)) }, cause: OK, byteCount: upToFile},
 		{area: "size", name: "endless chunks", does: "endless chunks", serve: func(p *peer) {
-			flood(p, head+"Transfer-Encoding: chunked\r\n\r\n", fmt.Sprintf("%x\r\n%s\r\n", len(line)*50, strings.Repeat(line, 50)))
+			pour(p.Conn, 0, head+"Transfer-Encoding: chunked\r\n\r\n", fmt.Sprintf("%x\r\n%s\r\n", len(line)*50, strings.Repeat(line, 50)))
 		}, cause: OK, byteCount: upToFile},
 		{area: "size", name: "chunks of one byte", does: "six bytes on the wire per byte of the file", serve: func(p *peer) {
-			flood(p, head+"Transfer-Encoding: chunked\r\n\r\n", strings.Repeat("1\r\n#\r\n", 200))
+			pour(p.Conn, 0, head+"Transfer-Encoding: chunked\r\n\r\n", strings.Repeat("1\r\n#\r\n", 200))
 		}, cause: RawLimit, byteCount: upToRaw},
 		{area: "size", name: "gzip bomb", does: "64 MiB of zeros in 64 KiB: reading stops at the limit of the file", setup: func(*stage) { bomb() }, serve: func(p *peer) {
 			p.say(whole("200 OK", bomb(), "Content-Encoding: gzip"))
 		}, cause: OK, byteCount: upToFile},
 		{area: "size", name: "empty deflate blocks", does: "endless empty compressed blocks", serve: func(p *peer) {
-			flood(p, head+"Content-Encoding: deflate\r\n\r\n", strings.Repeat("\x00\x00\x00\xFF\xFF", 1000))
+			pour(p.Conn, 0, head+"Content-Encoding: deflate\r\n\r\n", strings.Repeat("\x00\x00\x00\xFF\xFF", 1000))
 		}, cause: RawLimit, byteCount: upToRaw},
 		{area: "size", name: "empty gzip members", does: "endless empty compressed blocks", serve: func(p *peer) {
-			flood(p, head+"Content-Encoding: gzip\r\n\r\n", strings.Repeat(gzipped(""), 100))
+			pour(p.Conn, 0, head+"Content-Encoding: gzip\r\n\r\n", strings.Repeat(gzipped(""), 100))
 		}, cause: RawLimit, byteCount: upToRaw},
-		{area: "size", name: "header flood", does: "endless headers", serve: func(p *peer) { flood(p, head, "X-Flood: "+strings.Repeat("x", 1000)+"\r\n") }, cause: HeaderLimit, byteCount: upToHeaders},
-		{area: "size", name: "one long header", does: "one endless header", serve: func(p *peer) { flood(p, head+"X-Flood: ", strings.Repeat("x", 1000)) }, cause: HeaderLimit, byteCount: upToHeaders},
-		{area: "size", name: "long status line", does: "an endless status line", serve: func(p *peer) { flood(p, "HTTP/1.1 200 ", strings.Repeat("x", 1000)) }, cause: HeaderLimit, byteCount: upToHeaders},
-		{area: "size", name: "endless 103", does: "endless interim responses", serve: func(p *peer) { flood(p, "", "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n") }, cause: HeaderLimit, byteCount: upToHeaders},
+		{area: "size", name: "header flood", does: "endless headers", serve: func(p *peer) { pour(p.Conn, 0, head, "X-Flood: "+strings.Repeat("x", 1000)+"\r\n") }, cause: HeaderLimit, byteCount: upToHeaders},
+		{area: "size", name: "one long header", does: "one endless header", serve: func(p *peer) { pour(p.Conn, 0, head+"X-Flood: ", strings.Repeat("x", 1000)) }, cause: HeaderLimit, byteCount: upToHeaders},
+		{area: "size", name: "long status line", does: "an endless status line", serve: func(p *peer) { pour(p.Conn, 0, "HTTP/1.1 200 ", strings.Repeat("x", 1000)) }, cause: HeaderLimit, byteCount: upToHeaders},
+		{area: "size", name: "endless 103", does: "endless interim responses", serve: func(p *peer) { pour(p.Conn, 0, "", "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n") }, cause: HeaderLimit, byteCount: upToHeaders},
 		{area: "size", name: "dripping headers", does: "the headers, byte by byte", serve: func(p *peer) { drip(p, head+"X-Slow: ", "x") }, cause: HeaderTimeout, within: untilHeader},
 		{area: "size", name: "dripping body", does: "the file, byte by byte", serve: func(p *peer) { drip(p, head+"Content-Length: 9000\r\n\r\nUser-agent: *\n", "#") }, cause: TooSlow, within: untilGrace},
-		{area: "size", name: "body stops", does: "part of the file, then nothing", serve: func(p *peer) {
-			p.say(head + "Content-Length: 9000\r\n\r\nUser-agent: *\n")
-			p.hang()
-		}, cause: TooSlow, within: untilGrace},
+		{area: "size", name: "body stops", does: "part of the file, then nothing", serve: kept(head + "Content-Length: 9000\r\n\r\nUser-agent: *\n"), cause: TooSlow, within: untilGrace},
 		{area: "size", name: "just fast enough", does: "keeps the minimum rate until the fetch times out", serve: func(p *peer) { drip(p, head+"\r\n"+rulesOf(2000), strings.Repeat("#", 100)) }, cause: Timeout, within: untilTotal, byteCount: upToFile},
 		{area: "size", name: "slow redirects", does: "each hop takes nearly as long as permitted", serve: func(p *peer) {
 			time.Sleep(350 * time.Millisecond)
@@ -412,9 +386,14 @@ func sizeFaults() []fault {
 }
 
 // drip sends start and then more every 20 ms.
-func drip(p *peer, start, more string) {
-	p.say(start)
-	for p.say(more) {
-		time.Sleep(20 * time.Millisecond)
+func drip(p *peer, start, more string) { pour(p.Conn, 20*time.Millisecond, start, more) }
+
+// pour sends start, and then more after each pause until the client has disconnected.
+func pour(c io.Writer, pause time.Duration, start, more string) {
+	for text := start; ; text = more {
+		if _, err := io.WriteString(c, text); err != nil {
+			return
+		}
+		time.Sleep(pause)
 	}
 }

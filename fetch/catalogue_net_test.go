@@ -97,21 +97,9 @@ func tcpFaults() []fault {
 		{area: "tcp", name: "reset at once", does: "accepts and resets", raw: func(_ *site, c net.Conn) { c.(*net.TCPConn).SetLinger(0) }, cause: Reset},
 		{area: "tcp", name: "closed after the request", does: "reads the request and closes", serve: func(*peer) {}, cause: Closed},
 		{area: "tcp", name: "reset after the request", does: "reads the request and resets", serve: func(p *peer) { p.reset() }, cause: Reset},
-		{area: "tcp", name: "reset in the headers", does: "resets between two headers", serve: func(p *peer) {
-			p.say("HTTP/1.1 200 OK\r\nServer: x\r\n")
-			p.drained()
-			p.reset()
-		}, cause: Reset},
-		{area: "tcp", name: "reset in the body", does: "resets after some bytes of the file", serve: func(p *peer) {
-			p.say("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + someRules)
-			p.drained()
-			p.reset()
-		}, cause: Reset},
-		{area: "tcp", name: "reset after the whole file", does: "resets when the stated length has been sent", serve: func(p *peer) {
-			p.say(whole("200 OK", someRules))
-			p.drained()
-			p.reset()
-		}, cause: OK, file: someRules},
+		{area: "tcp", name: "reset in the headers", does: "resets between two headers", serve: resetting("HTTP/1.1 200 OK\r\nServer: x\r\n"), cause: Reset},
+		{area: "tcp", name: "reset in the body", does: "resets after some bytes of the file", serve: resetting("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + someRules), cause: Reset},
+		{area: "tcp", name: "reset after the whole file", does: "resets when the stated length has been sent", serve: resetting(whole("200 OK", someRules)), cause: OK, file: someRules},
 		{area: "tcp", name: "half closed", does: "closes its side before the answer", serve: func(p *peer) { p.tcp.CloseWrite(); p.hang() }, cause: Closed},
 		{area: "tcp", name: "silent", does: "accepts and sends nothing", raw: func(_ *site, c net.Conn) { io.Copy(io.Discard, c) }, cause: HeaderTimeout, within: untilHeader},
 	}
@@ -143,10 +131,7 @@ func tlsFaults() []fault {
 			raw: func(_ *site, c net.Conn) { handle(c) }}
 	}
 	ended := func(name, does, text, file string, cause Cause) fault {
-		return fault{area: "tls", name: name, does: does, url: "https://site.test:PORT/", cause: cause, file: file, serve: func(p *peer) {
-			p.say(text)
-			p.tcp.CloseWrite() // so that no close_notify of TLS can follow
-		}}
+		return fault{area: "tls", name: name, does: does, url: "https://site.test:PORT/", cause: cause, file: file, serve: severed(text)}
 	}
 	chunked := func(body string) string { return fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body) }
 	hello := func(c net.Conn) { io.ReadFull(c, make([]byte, 64)) }
@@ -189,10 +174,7 @@ func tlsFaults() []fault {
 		raw("silent", "accepts and never begins the handshake", func(c net.Conn) { io.Copy(io.Discard, c) }, TLSTimeout, untilTLS),
 		{area: "tls", name: "closed after the handshake", does: "closes before an answer", url: "https://site.test:PORT/", serve: func(*peer) {}, cause: Closed},
 		{area: "tls", name: "cut in the body", does: "the connection below TLS ends inside the file", url: "https://site.test:PORT/",
-			serve: func(p *peer) {
-				p.say("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + someRules)
-				p.tcp.CloseWrite()
-			}, cause: Incomplete},
+			serve: severed("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + someRules), cause: Incomplete},
 		ended("cut in a body without a length", "the connection below TLS ends where the end of the file would be", "HTTP/1.1 200 OK\r\n\r\n"+someRules, "", Incomplete),
 		ended("cut in a compressed body without a length", "the compressed bytes end, TLS does not", "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"+gzipped(someRules), "", Incomplete),
 		ended("cut in HTTP/1.0", "an old server closes TCP without the end of TLS", "HTTP/1.0 200 OK\r\n\r\n"+someRules, "", Incomplete),

@@ -168,35 +168,14 @@ func proxyFaults() []fault {
 		within(bad("silent", "it accepts and sends nothing", "http://PROXY", hangs), untilConnect),
 		within(bad("SOCKS silent", "it accepts and sends nothing", "socks5://PROXY", hangs), untilConnect),
 		within(bad("TLS silent", "it accepts and never begins the handshake", "https://PROXY", hangs), untilConnect),
-		within(bad("dripping", "its answer, byte by byte", "http://PROXY", func(c net.Conn) {
-			io.WriteString(c, "HTTP/1.1 200 OK\r\nX: ")
-			for {
-				if _, err := io.WriteString(c, "x"); err != nil {
-					return
-				}
-				time.Sleep(20 * time.Millisecond)
-			}
-		}), untilConnect),
+		within(bad("dripping", "its answer, byte by byte", "http://PROXY", func(c net.Conn) { pour(c, 20*time.Millisecond, "HTTP/1.1 200 OK\r\nX: ", "x") }), untilConnect),
 		bad("closed", "it closes without an answer", "http://PROXY", func(net.Conn) {}),
 		bad("SOCKS closed", "it closes without an answer", "socks5h://PROXY", func(net.Conn) {}),
 		bad("reset", "it resets", "http://PROXY", func(c net.Conn) { c.(*net.TCPConn).SetLinger(0) }),
 		bad("rubbish", "it does not speak HTTP", "http://PROXY", says("220 mail.example ESMTP\r\n")),
 		bad("SOCKS rubbish", "it does not speak SOCKS5", "socks5://PROXY", says("HTTP/1.1 400 Bad Request\r\n\r\n")),
-		bad("header flood", "endless headers", "http://PROXY", func(c net.Conn) {
-			io.WriteString(c, "HTTP/1.1 200 OK\r\n")
-			for {
-				if _, err := io.WriteString(c, "X: "+strings.Repeat("x", 1000)+"\r\n"); err != nil {
-					return
-				}
-			}
-		}),
-		bad("endless 103", "endless interim responses", "http://PROXY", func(c net.Conn) {
-			for {
-				if _, err := io.WriteString(c, strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 99)); err != nil {
-					return
-				}
-			}
-		}),
+		bad("header flood", "endless headers", "http://PROXY", func(c net.Conn) { pour(c, 0, "HTTP/1.1 200 OK\r\n", "X: "+strings.Repeat("x", 1000)+"\r\n") }),
+		bad("endless 103", "endless interim responses", "http://PROXY", func(c net.Conn) { pour(c, 0, "", strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 99)) }),
 		bad("101", "it switches protocols", "http://PROXY", says("HTTP/1.1 101 Switching Protocols\r\n\r\n")),
 		bad("frames", "it begins to speak HTTP/2", "http://PROXY", func(c net.Conn) { c.Write([]byte{0, 0, 0, 4, 0, 0, 0, 0, 0}); hangs(c) }),
 		bad("a scheme nobody knows", "its URL is of another scheme", "ftp://PROXY", hangs),
@@ -261,13 +240,8 @@ func proxyFaults() []fault {
 			in(of("expired", "the site's certificate", "", relay{}, "https://expired.test:PORT/", TLSExpired)),
 			in(raw(of("closed site", "the site closes in the handshake", "", relay{}, secure, TLSFailure), func(_ *site, c net.Conn) { c.Read(make([]byte, 9)) })),
 			in(within(raw(of("silent site", "the site never answers", "", relay{}, plain, HeaderTimeout), func(_ *site, c net.Conn) { hangs(c) }), untilHeader)),
-			in(within(served(of("dripping site", "the file, byte by byte", "", relay{}, secure, TooSlow), func(p *peer) {
-				drip(p, "HTTP/1.1 200 OK\r\n\r\n", "#")
-			}), untilGrace)),
-			in(much(served(of("header flood of a site", "the head is checked in the tunnel", "", relay{}, secure, HeaderLimit), func(p *peer) {
-				for p.say("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 100<<10)) {
-				}
-			}), upToHeaders)),
+			in(within(served(of("dripping site", "the file, byte by byte", "", relay{}, secure, TooSlow), func(p *peer) { drip(p, "HTTP/1.1 200 OK\r\n\r\n", "#") }), untilGrace)),
+			in(much(served(of("header flood of a site", "the head is checked in the tunnel", "", relay{}, secure, HeaderLimit), func(p *peer) { pour(p.Conn, 0, "", "HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", 100<<10)) }), upToHeaders)),
 			in(served(of("chunked in HTTP/1.0 of a site", "the head is checked in the tunnel", "", relay{}, plain, BadResponse), answer("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"))),
 			in(of("private address", "the guard checks IP addresses", "", relay{}, "http://10.0.0.1/", AddressRefused)),
 			in(of("mail port", "the guard checks ports", "", relay{}, "http://site.test:25/", PortRefused)),

@@ -210,6 +210,17 @@ func (p *peer) scheme() string {
 // answer returns a handler that sends a text and closes.
 func answer(text string) func(p *peer) { return func(p *peer) { p.say(text) } }
 
+// kept is answer, but the connection stays open.
+func kept(text string) func(p *peer) { return func(p *peer) { p.say(text); p.hang() } }
+
+// severed is answer, but TCP ends before TLS can say so.
+func severed(text string) func(p *peer) { return func(p *peer) { p.say(text); p.tcp.CloseWrite() } }
+
+// resetting is answer, but the connection is reset when the client has read the text.
+func resetting(text string) func(p *peer) {
+	return func(p *peer) { p.say(text); p.drained(); p.reset() }
+}
+
 // whole returns an HTTP answer with its length.
 func whole(status, body string, headers ...string) string {
 	s := "HTTP/1.1 " + status + "\r\n"
