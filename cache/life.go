@@ -58,7 +58,7 @@ func (c *Cache) phase(r *fetch.Record, now time.Time) phase {
 func toKeep(r, held *fetch.Record) *fetch.Record {
 	r = wallTimes(r).After(held)
 	if r.Outcome.Good() {
-		life := r.Lifetime(fetch.LifeFloor, fetch.LifeCeiling)
+		life := r.Lifetime()
 		r.Expires = r.Fetched.Add(jittered(life, fetch.LifeFloor, life)) // not longer than the site says (D-28)
 		return r
 	}

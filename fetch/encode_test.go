@@ -171,7 +171,7 @@ func FuzzHeaders(f *testing.F) {
 		r := Record{Cause: ServerError, Outcome: Unreachable, Failures: 1}
 		r.StatedBy, r.StatedLife = statedLife(h, began)
 		r.RetryAfter = RetryAfter(h, began)
-		if l := r.Lifetime(LifeFloor, LifeCeiling); l < LifeFloor || l > LifeCeiling {
+		if l := r.Lifetime(); l < LifeFloor || l > LifeCeiling {
 			t.Errorf("life %v", l)
 		}
 		if d, _, _ := r.RetryDelay(); d < time.Minute || d > day {

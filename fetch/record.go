@@ -36,8 +36,8 @@ type Record struct {
 	// (CACHE-04); it can be zero or negative. StatedBy names the header, "" without one.
 	StatedLife time.Duration `json:"life,omitempty"`
 	StatedBy   string        `json:"by,omitempty"`
-	// Expires is when a good response stops being fresh. Fetch sets it by Lifetime with the
-	// usual bounds; a cache can set another time.
+	// Expires is when a good response stops being fresh. Fetch sets it by Lifetime; a cache can
+	// set another time.
 	Expires time.Time `json:"exp,omitzero"`
 
 	// RetryAfter is the wait that the site requested, 0 for none.
@@ -136,13 +136,13 @@ const (
 )
 
 // Lifetime returns how long to use a good response: as the site states, else a day (CACHE-01),
-// within the bounds.
-func (r *Record) Lifetime(floor, ceiling time.Duration) time.Duration {
+// at least LifeFloor and at most LifeCeiling.
+func (r *Record) Lifetime() time.Duration {
 	life := robots.RFC9309.Lifetime
 	if r.StatedBy != "" {
 		life = r.StatedLife
 	}
-	return max(min(life, ceiling), floor)
+	return max(min(life, LifeCeiling), LifeFloor)
 }
 
 // RetryDelay returns how long after Fetched the next attempt is due after a failure: a minute,
@@ -204,7 +204,7 @@ func (r *Record) finished(at time.Time) *Record {
 	if !r.Outcome.Good() {
 		return r.After(nil)
 	}
-	r.Expires = at.Add(r.Lifetime(LifeFloor, LifeCeiling))
+	r.Expires = at.Add(r.Lifetime())
 	return r
 }
 
