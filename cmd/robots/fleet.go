@@ -37,7 +37,7 @@ type fleetVerb struct {
 
 	changes bool                                   // the fleet, after a confirmation
 	flags   func(c *fleetCall, cmd *cobra.Command) // declares those of this command alone, nil for none
-	check   func(c *fleetCall) error               // checks the arguments
+	check   func(c *fleetCall) error               // checks the arguments, nil if there are none
 	do      func(c *fleetCall, ctx context.Context, op *fleet.Operator) (int, error)
 }
 
@@ -51,7 +51,6 @@ are drained, and the servers with memory, keys and commands per second.
 Exit status: 0; 1 if a worker has died or a server is unreachable; 2 invalid usage,
 or no server answers.`,
 		example: "  robots fleet status --redis redis://redis.internal:6379",
-		check:   (*fleetCall).nothing,
 		do:      (*fleetCall).status,
 	},
 	{
@@ -104,7 +103,6 @@ Requests in progress continue, and robots.txt is still fetched.`,
 
 Exit status: 0; 2 invalid usage, or no server answers.`,
 		example: "  robots fleet held --redis redis://redis.internal:6379",
-		check:   (*fleetCall).nothing,
 		do:      (*fleetCall).held,
 	},
 	{
@@ -163,8 +161,7 @@ Exit status: 0; 2 invalid usage, or no server answers.`,
 		flags: func(c *fleetCall, cmd *cobra.Command) {
 			cmd.Flags().IntVarP(&c.last, "last", "n", 20, "`N` number of entries to show")
 		},
-		check: (*fleetCall).nothing,
-		do:    (*fleetCall).log,
+		do: (*fleetCall).log,
 	},
 	{
 		use:   "doctor --redis URL",
@@ -176,7 +173,6 @@ changes nothing.
 Exit status: 0 no problem; 1 problems found; 2 invalid usage.`,
 		example: `  robots fleet doctor --redis redis://redis.internal:6379
   robots fleet doctor --redis rediss://robots@redis.internal:6379 --format json`,
-		check: (*fleetCall).nothing,
 	},
 }
 
@@ -233,7 +229,11 @@ Exit status: 0 done; 2 invalid usage, or nothing was changed.`
 
 // run checks the arguments, connects to the fleet and does something there.
 func (v *fleetVerb) run(ctx context.Context, c *fleetCall) (int, error) {
-	if err := v.check(c); err != nil {
+	check := v.check
+	if check == nil {
+		check = func(c *fleetCall) error { return noArguments(c.args) }
+	}
+	if err := check(c); err != nil {
 		return exitBad, err
 	}
 	o, err := withPasswords("--redis", c.redis, fleet.Options{})
@@ -264,9 +264,6 @@ func whoAmI() string {
 	host, _ := os.Hostname()
 	return name + "@" + host
 }
-
-// nothing checks that there are no arguments.
-func (c *fleetCall) nothing() error { return noArguments(c.args) }
 
 // partly warns that a part of the fleet is unreachable. The error stays if all of it is: nothing is known then.
 func (c *fleetCall) partly(err error, known bool) error {

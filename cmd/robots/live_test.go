@@ -15,33 +15,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 )
-
-// crowd is many hosts on this machine with two origins each, which count their concurrent
-// requests.
-type crowd struct {
-	urls                 []string
-	now, most, requested atomic.Int64
-}
-
-func newCrowd(t *testing.T, hosts int) *crowd {
-	t.Helper()
-	c := &crowd{}
-	for i := range hosts {
-		for range 2 {
-			url := serveAt(t, fmt.Sprintf("127.0.0.%d:0", i+2), func(w http.ResponseWriter, _ *http.Request) {
-				c.requested.Add(1)
-				raise(&c.most, c.now.Add(1))
-				time.Sleep(10 * time.Millisecond)
-				c.now.Add(-1)
-				fmt.Fprint(w, "User-agent: *\nDisallow: /a\n")
-			})
-			c.urls = append(c.urls, url)
-		}
-	}
-	return c
-}
 
 // serveAt starts a server on an address of this machine and returns its URL.
 func serveAt(t *testing.T, address string, serve http.HandlerFunc) string {
@@ -65,48 +39,6 @@ func raise(most *atomic.Int64, n int64) {
 			return
 		}
 	}
-}
-
-func (c *crowd) check(t *testing.T) {
-	t.Helper()
-	if got, want := c.requested.Load(), int64(len(c.urls)); got != want {
-		t.Errorf("%d requests to %d origins", got, want)
-	}
-	if got := c.most.Load(); got < 2 || got > maxConnections {
-		t.Errorf("%d requests at a time in all, want 2 to %d", got, maxConnections)
-	}
-}
-
-func TestManySites(t *testing.T) {
-	c := newCrowd(t, 40)
-	var in, want strings.Builder
-	for range 3 {
-		for _, url := range c.urls {
-			in.WriteString(url + "/a\n")
-			want.WriteString("disallow   " + url + "/a")
-		}
-	}
-	var out, said bytes.Buffer
-	if got := run(context.Background(), []string{"check", "--allow-private", "-"}, strings.NewReader(in.String()), &out, &said); got != exitDisallowed {
-		t.Errorf("exit status %d, want %d: %s", got, exitDisallowed, &said)
-	}
-	var got strings.Builder
-	states := 0
-	for line := range strings.Lines(out.String()) {
-		if strings.HasPrefix(line, stateIndent) {
-			states++
-			continue
-		}
-		url, _, _ := strings.Cut(line, "  line 2")
-		got.WriteString(strings.TrimRight(url, " "))
-	}
-	if got.String() != want.String() {
-		t.Errorf("the answers are not those to the URLs in order:\n%s", &out)
-	}
-	if states != len(c.urls) {
-		t.Errorf("%d states of %d origins", states, len(c.urls))
-	}
-	c.check(t)
 }
 
 // newPair starts a site that has no robots.txt and one that does not answer, on two hosts. The
