@@ -122,7 +122,7 @@ func (c *fleetCall) oneSite() (err error) {
 	if err != nil {
 		return fmt.Errorf("%q is not an origin such as https://example.com: %w", clip(c.args[0]), err)
 	}
-	c.targets = []paceredis.Target{{Origin: origin}}
+	c.targets = []paceredis.Target{paceredis.Target(origin.String())}
 	if c.readers, _, err = c.crawler.crawlers(); err == nil && len(c.readers) > 1 {
 		err = errors.New("several crawlers given: -a names one, with fallbacks after commas")
 	}
@@ -133,7 +133,7 @@ func (c *fleetCall) show(ctx context.Context, op *fleet.Operator) (int, error) {
 	if c.addr.IsValid() {
 		return c.showAddress(ctx, op)
 	}
-	s, err := op.Site(ctx, c.targets[0].Origin)
+	s, err := op.Site(ctx, c.targets[0].Origin())
 	if err != nil {
 		return exitBad, err
 	}

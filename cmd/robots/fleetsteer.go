@@ -124,7 +124,7 @@ func (c *fleetCall) origins() error {
 		return err
 	}
 	for i, t := range c.targets {
-		if t.Origin.IsZero() {
+		if t.Origin().IsZero() {
 			return fmt.Errorf("%q is not an origin such as https://example.com", clip(c.args[i]))
 		}
 	}
@@ -133,7 +133,7 @@ func (c *fleetCall) origins() error {
 
 func (c *fleetCall) forget(ctx context.Context, op *fleet.Operator) (int, error) {
 	return c.change("delete the robots.txt and back-off of %s", c.args, func(i int) (string, error) {
-		return "deleted", op.Forget(ctx, c.targets[i].Origin)
+		return "deleted", op.Forget(ctx, c.targets[i].Origin())
 	})
 }
 

@@ -92,13 +92,13 @@ func operatePartly(t *testing.T, c *sharding, away int) {
 	for i := 1; redistest.Holder(t, nodes, stateKey(c.prefix, site.String())) == away; i++ {
 		site = originOf(t, fmt.Sprintf("held%d.example", i))
 	}
-	if err := o.Hold(t.Context(), redis.Target{Origin: site}, time.Minute); err != nil {
+	if err := o.Hold(t.Context(), redis.Target(site.String()), time.Minute); err != nil {
 		t.Error(err)
 	}
 	if list, err := o.Log(t.Context(), 10); len(list) != 1 || err == nil {
 		t.Errorf("the log is %v, %v; want one entry and the part that is away", list, err)
 	}
-	if held, err := o.Release(t.Context(), redis.Target{Origin: site}); !held || err != nil {
+	if held, err := o.Release(t.Context(), redis.Target(site.String())); !held || err != nil {
 		t.Errorf("released: %t, %v", held, err)
 	}
 	if err := o.Drain(t.Context(), workers[0].ID); err != nil {

@@ -377,7 +377,7 @@ func (o *Operator) Held(ctx context.Context) (list []Held, err error) {
 	now := clock()
 	list = slices.DeleteFunc(c.Held, func(h Held) bool { return h.Until.Before(now) })
 	slices.SortFunc(list, func(a, b Held) int {
-		return cmp.Or(cmp.Compare(a.Target.Origin.String(), b.Target.Origin.String()), cmp.Compare(a.Target.Host, b.Target.Host))
+		return cmp.Or(cmp.Compare(a.Target.Origin().String(), b.Target.Origin().String()), cmp.Compare(a.Target, b.Target))
 	})
 	return list, err
 }

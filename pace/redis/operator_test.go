@@ -66,7 +66,7 @@ func TestHold(t *testing.T) {
 		}
 		return !p.OK() && slices.ContainsFunc(p.Reasons, func(r pace.Reason) bool { return r.Cause == pace.CauseHeld })
 	}
-	for _, target := range []redis.Target{{Origin: r.Origin}, {Host: "a.example"}, redis.All} {
+	for _, target := range []redis.Target{redis.Target(r.Origin.String()), "a.example", redis.All} {
 		if err := o.Hold(t.Context(), target, time.Hour); err != nil {
 			t.Fatal(err)
 		}

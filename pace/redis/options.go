@@ -185,22 +185,23 @@ func (l *Limiter) configOf(text string) *config {
 
 // heldUntil returns until when an origin is held, the zero time if it is not.
 func (c Config) heldUntil(o robots.Origin, now time.Time) (until time.Time) {
+	if len(c.Held) == 0 {
+		return until
+	}
+	origin, host := Target(o.String()), Target(o.Host())
 	for _, h := range c.Held {
-		if h.Target.has(o) && h.Until.After(now) {
+		if (h.Target == All || h.Target == origin || h.Target == host) && h.Until.After(now) {
 			until = latest(until, h.Until)
 		}
 	}
 	return until
 }
 
-// A Target is what is held: one origin, all origins of a host, or all sites.
-type Target struct {
-	Origin robots.Origin
-	Host   string // if Origin is zero; "" for all sites
-}
+// A Target is what is held: an origin, or a host with all its schemes and ports, or All.
+type Target string
 
 // All is the target of all sites.
-var All Target
+const All Target = ""
 
 // ParseTarget reads an origin such as https://example.com, or a host such as example.com for
 // all its schemes and ports.
@@ -222,38 +223,18 @@ func ParseTarget(s string) (t Target, err error) {
 		return t, wrong("has a port and no scheme")
 	}
 	if isHost {
-		return Target{Host: origin.Host()}, nil
+		return Target(origin.Host()), nil
 	}
-	return Target{Origin: origin}, nil
+	return Target(origin.String()), nil
+}
+
+// Origin returns the origin that is held, the zero value for a host and All.
+func (t Target) Origin() (o robots.Origin) {
+	if strings.Contains(string(t), "://") {
+		o, _, _ = robots.ParseURL(string(t)) // as ParseTarget did
+	}
+	return o
 }
 
 // String returns the origin, the host, or "all sites".
-func (t Target) String() string {
-	if !t.Origin.IsZero() {
-		return t.Origin.String()
-	}
-	return cmp.Or(t.Host, "all sites")
-}
-
-func (t Target) has(o robots.Origin) bool {
-	return t == All || t.Origin == o || t.Origin.IsZero() && t.Host == o.Host()
-}
-
-// MarshalText returns the origin, or // and the host.
-func (t Target) MarshalText() ([]byte, error) {
-	if t.Origin.IsZero() {
-		return []byte("//" + t.Host), nil
-	}
-	return []byte(t.Origin.String()), nil
-}
-
-// UnmarshalText reads what MarshalText returned.
-func (t *Target) UnmarshalText(text []byte) error {
-	if host, isHost := strings.CutPrefix(string(text), "//"); isHost {
-		*t = Target{Host: host}
-		return nil
-	}
-	origin, _, err := robots.ParseURL(string(text))
-	*t = Target{Origin: origin}
-	return err
-}
+func (t Target) String() string { return cmp.Or(string(t), "all sites") }
