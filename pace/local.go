@@ -54,6 +54,7 @@ func (l *Local) acquire(ctx context.Context, r Request) (Permit, error) {
 	wake, first, leave := l.queues.Enter(r.Origin)
 	defer leave()
 	deadline, limited := ctx.Deadline()
+	r.Within = 0
 	for {
 		p, pause := l.attempt(r, first)
 		switch {
@@ -71,13 +72,13 @@ func (l *Local) acquire(ctx context.Context, r Request) (Permit, error) {
 	}
 }
 
-// attempt returns a permit, or a refusal and for how long the first of a queue may sleep: until
-// the start, or until a permit expires.
+// attempt returns a permit that starts within r.Within, or a refusal and for how long the first of
+// a queue may sleep: until the start, or until a permit expires.
 func (l *Local) attempt(r Request, acquire bool) (p Permit, pause time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	d := l.decide(r)
-	if acquire && d.startsWithin(0) {
+	if acquire && d.startsWithin(max(r.Within, 0)) {
 		return l.permit(d), 0
 	}
 	pause = d.start.Sub(d.now)
@@ -107,7 +108,7 @@ func (l *Local) Try(ctx context.Context, rs []Request, k int) ([]Permit, error) 
 	}
 	looks := k <= 0
 	for i := range rs { // each locks separately, so that no other caller waits for all
-		if permits[i] = l.try(rs[i], k > 0); permits[i].OK() {
+		if permits[i], _ = l.attempt(rs[i], k > 0); permits[i].OK() {
 			k--
 		}
 		if !looks {
@@ -115,16 +116,6 @@ func (l *Local) Try(ctx context.Context, rs []Request, k int) ([]Permit, error) 
 		}
 	}
 	return permits, nil
-}
-
-func (l *Local) try(r Request, acquire bool) Permit {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	d := l.decide(r)
-	if !acquire || !d.startsWithin(max(r.Within, 0)) {
-		return d.refusal()
-	}
-	return l.permit(d)
 }
 
 // decision is all that is known of a site at one moment, made under the lock.
@@ -170,14 +161,6 @@ func (l *Local) decide(r Request) *decision {
 func (d *decision) startsWithin(within time.Duration) bool {
 	return !d.state.Busy && d.full.IsZero() &&
 		!d.atOrigin.After(d.now.Add(within)) && !d.start.After(d.now.Add(max(within, d.fetchGap)))
-}
-
-// held returns the permit of that id, nil if it was released or has expired.
-func (d *decision) held(id string) *permit {
-	if i := d.site.index(id); i >= 0 {
-		return &d.site.Permits[i]
-	}
-	return nil
 }
 
 func (d *decision) refusal() Permit {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -229,27 +228,6 @@ func TestStartSuspended(t *testing.T) {
 	})
 }
 
-// TestUnusedStart: a permit whose start was reserved, and that is released as unused, costs
-// its site nothing.
-func TestUnusedStart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l, addr := local(t, pace.Options{AddressInterval: time.Minute}), netip.MustParseAddr("192.0.2.1")
-		if err := l.Start(t.Context(), try(t, l, pace.Request{Origin: origin("a.example")}), addr); err != nil {
-			t.Fatal(err)
-		}
-		p := try(t, l, pace.Request{Origin: origin("b.example")})
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(time.Second, cancel)
-		if err := l.Start(ctx, p, addr); !errors.Is(err, context.Canceled) {
-			t.Fatal(err)
-		}
-		l.Release(ctx, p, pace.Result{Unused: true})
-		if p = try(t, l, pace.Request{Origin: origin("b.example")}); !p.OK() {
-			t.Errorf("after an unused start: %s", p)
-		}
-	})
-}
-
 // TestFair: callers for one site are served in the order of their calls.
 func TestFair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -373,37 +351,6 @@ func TestCause(t *testing.T) {
 	cancel(why)
 	if _, err := l.Acquire(ctx, pace.Request{Origin: origin("a.example")}); !errors.Is(err, why) {
 		t.Errorf("Acquire: %v, want the cause", err)
-	}
-}
-
-// BenchmarkIdle measures the heap bytes of a million idle sites, compared with the estimate
-// behind Options.MaxBytes.
-func BenchmarkIdle(b *testing.B) {
-	const sites = 1_000_000
-	now := at("2026-03-01T12:00:00Z")
-	heap := func() uint64 {
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
-	}
-	for b.Loop() {
-		before := heap()
-		l := local(b, pace.Options{Now: func() time.Time { return now }})
-		for i := range sites {
-			now = now.Add(time.Microsecond)
-			p := try(b, l, pace.Request{Origin: origin(fmt.Sprintf("site-%d.example", i))})
-			if !p.OK() {
-				b.Fatal(p)
-			}
-			l.Release(b.Context(), p, pace.Result{Status: 200})
-		}
-		bytes := float64(heap()-before) / sites
-		b.ReportMetric(bytes, "B/origin")
-		if bytes > 448 {
-			b.Errorf("%.0f bytes per origin, stated are 448", bytes)
-		}
-		runtime.KeepAlive(l)
 	}
 }
 

@@ -30,8 +30,7 @@ type permit struct {
 	own   bool       // it has a lifetime of its own: it counts as timed out when it expires
 }
 
-// bytesPerState are those of a site with its name, in a map of average load. BenchmarkIdle
-// compares the number with the heap.
+// bytesPerState are those of a site with its name, in a map of average load, on 64 bits.
 const bytesPerState = 448
 
 // States equal to that of an unknown site are useless. They are swept out when there are

@@ -127,7 +127,7 @@ func (l *Local) Start(ctx context.Context, p Permit, addr netip.Addr) error {
 	defer l.mu.Unlock()
 	// The process might have been suspended, or the clock set.
 	d := l.decide(Request{Origin: p.Origin, Schedule: p.Schedule})
-	if _, open := p.Schedule.At(d.now); !open || d.now.After(p.StartBy) || d.held(p.ID) == nil {
+	if _, open := p.Schedule.At(d.now); !open || d.now.After(p.StartBy) || d.site.index(p.ID) < 0 {
 		return &MissedError{Permit: d.refusal()}
 	}
 	return nil
@@ -138,8 +138,8 @@ func (l *Local) reserveStart(ctx context.Context, p Permit, addr netip.Addr) (ti
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	d := l.decide(Request{Origin: p.Origin, Schedule: p.Schedule})
-	held := d.held(p.ID)
-	if held == nil {
+	i := d.site.index(p.ID)
+	if i < 0 {
 		return time.Time{}, &MissedError{Permit: d.refusal()}
 	}
 	ready := latest(d.now, p.Start)
@@ -165,7 +165,7 @@ func (l *Local) reserveStart(ctx context.Context, p Permit, addr netip.Addr) (ti
 		return start, &MissedError{Permit: refusal(start.Add(p.Start.Sub(p.StartBy)))}
 	}
 	l.reservePage(addr, d.now, start)
-	held.Start, d.site.started = start, start
+	d.site.Permits[i].Start, d.site.started = start, start
 	l.touch(d.site, start, d.schedule.most)
 	return start, nil
 }

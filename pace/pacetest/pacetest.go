@@ -552,8 +552,8 @@ func closed(r *run) {
 
 func contextEnds(r *run) {
 	r.make(pace.Options{})
-	req := r.site(1, "ctx")
-	p := r.acquired(req)
+	list := r.sites(1, "ctx", "other")
+	req, p, done := list[0], r.acquired(list[0]), r.acquired(list[1])
 	ctx, cancel := context.WithCancel(r.Context())
 	results := make(chan error, 3)
 	for range cap(results) {
@@ -573,8 +573,12 @@ func contextEnds(r *run) {
 	if err := r.limiter.Release(ctx, p, ok); err != nil {
 		r.Error(err)
 	}
+	if _, err := r.limiter.Try(ctx, []pace.Request{{Origin: req.Origin, Done: done, Result: ok}}, 1); !errors.Is(err, context.Canceled) {
+		r.Errorf("Try with an ended context: %v, want an error that wraps context.Canceled", err)
+	}
 	r.pass(1.5)
 	r.acquired(req) // callers that gave up delay no other
+	r.acquired(list[1])
 }
 
 func deadlineBeforeStart(r *run) {
@@ -771,7 +775,7 @@ func tryChooses(r *run) {
 	r.acquired(list[1])
 }
 
-// tryReleases: what is done is released before the request, and whatever its outcome.
+// tryReleases: what is done is released before the request.
 func tryReleases(r *run) {
 	r.make(pace.Options{})
 	list := r.sites(10, "b0", "b1", "b2")
@@ -789,14 +793,6 @@ func tryReleases(r *run) {
 	if _, backsOff := reason(permits[1], pace.CauseBackOff); !backsOff || !permits[1].NotBefore.After(permits[2].NotBefore) {
 		r.Errorf("after a 503 %s, and after a 200 %s", permits[1], permits[2])
 	}
-	ctx, cancel := context.WithCancel(r.Context())
-	cancel()
-	list[0].Done = permits[0]
-	if _, err := r.limiter.Try(ctx, list[:1], 1); !errors.Is(err, context.Canceled) {
-		r.Errorf("Try with an ended context: %v, want an error that wraps context.Canceled", err)
-	}
-	list[0].Done = pace.Permit{}
-	r.acquired(list[0])
 }
 
 // tryMany: one call for many sites.

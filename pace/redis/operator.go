@@ -212,23 +212,17 @@ func (o *Operator) Workers(ctx context.Context) (list []Worker, at time.Time, er
 // Drain has a worker acquire no more permits and start no more requests, until it ends or Resume
 // is called. The error says that there is no such worker.
 func (o *Operator) Drain(ctx context.Context, id string) error {
-	return o.Noted(ctx, "drain "+id, func() error {
-		_, err := o.mark(ctx, id, true)
-		return err
-	})
+	_, err := o.mark(ctx, "drain ", id, true)
+	return err
 }
 
 // Resume ends a Drain, and reports whether there was one.
 func (o *Operator) Resume(ctx context.Context, id string) (drained bool, err error) {
-	err = o.Noted(ctx, "resume "+id, func() error {
-		drained, err = o.mark(ctx, id, false)
-		return err
-	})
-	return drained, err
+	return o.mark(ctx, "resume ", id, false)
 }
 
 // mark adds a worker to those that are drained, or removes it.
-func (o *Operator) mark(ctx context.Context, id string, drain bool) (drained bool, err error) {
+func (o *Operator) mark(ctx context.Context, what, id string, drain bool) (drained bool, err error) {
 	workers, _, away := o.Workers(ctx)
 	var known []string
 	for _, w := range workers {
@@ -236,20 +230,22 @@ func (o *Operator) mark(ctx context.Context, id string, drain bool) (drained boo
 			known = append(known, w.ID)
 		}
 	}
-	if !slices.Contains(known, id) {
-		return false, errors.Join(fmt.Errorf("no worker %.80q sends heartbeats (known: %s)", id, cmp.Or(strings.Join(known, ", "), "none")), away)
-	}
-	err = o.change(ctx, func(c *Config) error {
-		drained = slices.Contains(c.Drained, id)
-		c.Drained = slices.DeleteFunc(c.Drained, func(other string) bool {
-			return other == id || away == nil && !slices.Contains(known, other)
-		})
-		if drain {
-			c.Drained = append(c.Drained, id)
-		} else if !drained {
-			return errSame
+	err = o.Noted(ctx, what+id, func() error {
+		if !slices.Contains(known, id) {
+			return errors.Join(fmt.Errorf("no worker %.80q sends heartbeats (known: %s)", id, cmp.Or(strings.Join(known, ", "), "none")), away)
 		}
-		return nil
+		return o.change(ctx, func(c *Config) error {
+			drained = slices.Contains(c.Drained, id)
+			c.Drained = slices.DeleteFunc(c.Drained, func(other string) bool {
+				return other == id || away == nil && !slices.Contains(known, other)
+			})
+			if drain {
+				c.Drained = append(c.Drained, id)
+			} else if !drained {
+				return errSame
+			}
+			return nil
+		})
 	})
 	return drained, err
 }
