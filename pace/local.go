@@ -97,7 +97,7 @@ const longestSleep = time.Minute
 // Try releases what is done and acquires the first k of the sites that are ready.
 func (l *Local) Try(ctx context.Context, rs []Request, k int) ([]Permit, error) {
 	for i := range rs {
-		l.release(rs[i].Done, rs[i].Result)
+		_ = l.Release(ctx, rs[i].Done, rs[i].Result) // which never fails
 	}
 	permits, called := make([]Permit, len(rs)), l.options.Now()
 	if len(rs) == 0 {
@@ -192,13 +192,8 @@ func (l *Local) permit(d *decision) Permit {
 
 // Release ends a permit.
 func (l *Local) Release(_ context.Context, p Permit, r Result) error {
-	l.release(p, r)
-	return nil
-}
-
-func (l *Local) release(p Permit, r Result) {
 	if !p.OK() {
-		return
+		return nil
 	}
 	l.options.Observe(Event{Kind: EventReleased, Origin: p.Origin, Result: r})
 	l.mu.Lock()
@@ -207,7 +202,7 @@ func (l *Local) release(p Permit, r Result) {
 	now, s := l.options.Now(), l.sites[p.Origin]
 	if s == nil {
 		if r.Unused || l.full(now) {
-			return
+			return nil
 		}
 		s = &site{}
 		l.sites[p.Origin] = s
@@ -227,6 +222,7 @@ func (l *Local) release(p Permit, r Result) {
 		l.touch(s, now, p.Schedule.Slowest())
 		l.responded(s, now, r)
 	}
+	return nil
 }
 
 // ended returns an error if the context has ended.

@@ -62,9 +62,15 @@ const maxBatch = 64
 // spans.
 const attempts = 5
 
-// decide makes decisions. On a cluster each is a call, on one server many are.
+// decide makes decisions, and refuses sites that an operator holds. On a cluster each is a call, on
+// one server many are.
 func (l *Limiter) decide(ctx context.Context, all ...*decision) {
-	l.refuseHeld(all)
+	c, now := l.config.Load(), clock()
+	for _, d := range all {
+		if until := c.heldUntil(d.request.Origin, now); !until.IsZero() {
+			d.permit, d.decided = refuse(d.request, pace.CauseHeld, until), true
+		}
+	}
 	for range attempts {
 		open := slices.DeleteFunc(slices.Clone(all), func(d *decision) bool { return d.decided })
 		if len(open) == 0 {
@@ -353,7 +359,7 @@ func (l *Limiter) acquire(ctx context.Context, r pace.Request) (pace.Permit, err
 		}
 	}
 	var down error
-	ahead, least := min(r.Schedule.Fastest()/4, claimAhead), shortestPause
+	ahead, least, pause := min(r.Schedule.Fastest()/4, claimAhead), shortestPause, time.Duration(0)
 	for {
 		d := l.newDecision(r, modeAcquire, max(ahead, 0))
 		if limited && !r.Addr.IsValid() {
@@ -380,7 +386,6 @@ func (l *Limiter) acquire(ctx context.Context, r pace.Request) (pace.Permit, err
 		case d.err == nil && limited && p.NotBefore.After(deadline):
 			return pace.Permit{}, &pace.LateError{Permit: p}
 		}
-		var pause time.Duration
 		pause, least = pauseFor(p, ahead, least)
 		if err := queue.Sleep(ctx, pause, wake); err != nil {
 			return pace.Permit{}, errors.Join(waiting(r.Origin, err), down)

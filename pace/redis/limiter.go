@@ -55,12 +55,10 @@ var _ pace.Limiter = (*Limiter)(nil)
 // error is about the options, also where they differ from the fleet's, or the user's rights.
 // An unreachable server is no error: callers wait until it answers.
 func New(client rueidis.Client, o Options) (*Limiter, error) {
-	asked := o
 	o, err := o.filled()
 	if err != nil {
 		return nil, err
 	}
-	o.asked = asked.Options
 	l := &Limiter{
 		client: client, options: o, nodes: newNodes(client, o.Prefix, o.MaxBackOff),
 	}

@@ -115,32 +115,25 @@ func (o *Operator) Config(ctx context.Context) (Config, error) {
 // then acquires no more permits.
 func (o *Operator) Configure(ctx context.Context, what string, change func(*Config)) error {
 	return o.Noted(ctx, "config "+what, func() error {
-		return o.change(ctx, func(c *Config) error {
-			defaults, err := pace.Options{}.Filled()
+		return o.change(ctx, func(c *Config) bool {
+			defaults, _ := pace.Options{}.Filled() // which are valid
 			*c = c.settled(defaults)
 			change(c)
-			return err
+			return true
 		})
 	})
 }
 
-// errSame is that of a change that changes nothing.
-var errSame = errors.New("nothing to change")
-
-// change changes the configuration, again if another change was made at the same time.
-func (o *Operator) change(ctx context.Context, change func(*Config) error) error {
+// change changes the configuration, unless there is nothing to change, and again if another change
+// was made at the same time.
+func (o *Operator) change(ctx context.Context, change func(*Config) bool) error {
 	for range attempts {
 		best, _, _, err := o.passOn(ctx, "")
 		if best == "" && err != nil {
 			return err
 		}
 		c, err := parseConfig(best)
-		if err != nil {
-			return err
-		}
-		if err := change(&c); err == errSame { //nolint:errorlint // as change returns it
-			return nil
-		} else if err != nil {
+		if err != nil || !change(&c) {
 			return err
 		}
 		c.Version++
@@ -234,17 +227,15 @@ func (o *Operator) mark(ctx context.Context, what, id string, drain bool) (drain
 		if !slices.Contains(known, id) {
 			return errors.Join(fmt.Errorf("no worker %.80q sends heartbeats (known: %s)", id, cmp.Or(strings.Join(known, ", "), "none")), away)
 		}
-		return o.change(ctx, func(c *Config) error {
+		return o.change(ctx, func(c *Config) bool {
 			drained = slices.Contains(c.Drained, id)
 			c.Drained = slices.DeleteFunc(c.Drained, func(other string) bool {
 				return other == id || away == nil && !slices.Contains(known, other)
 			})
 			if drain {
 				c.Drained = append(c.Drained, id)
-			} else if !drained {
-				return errSame
 			}
-			return nil
+			return drain || drained
 		})
 	})
 	return drained, err
@@ -339,15 +330,18 @@ func (o *Operator) Hold(ctx context.Context, t Target, d time.Duration) error {
 		what += " for " + duration.Text(d)
 	}
 	return o.Noted(ctx, what, func() error {
-		return o.change(ctx, func(c *Config) error {
+		full := false
+		err := o.change(ctx, func(c *Config) bool {
 			now := clock()
 			c.Held = slices.DeleteFunc(c.Held, func(h Held) bool { return h.Target == t || h.Until.Before(now) })
-			if len(c.Held) >= maxHeld {
-				return fmt.Errorf("%d targets are held: hold hosts, or all sites", maxHeld)
-			}
+			full = len(c.Held) >= maxHeld
 			c.Held = append(c.Held, Held{t, now.Add(d)})
-			return nil
+			return !full
 		})
+		if full {
+			return fmt.Errorf("%d targets are held: hold hosts, or all sites", maxHeld)
+		}
+		return err
 	})
 }
 
@@ -355,13 +349,11 @@ func (o *Operator) Hold(ctx context.Context, t Target, d time.Duration) error {
 // Workers that wait for a site notice it within a minute.
 func (o *Operator) Release(ctx context.Context, t Target) (held bool, err error) {
 	err = o.Noted(ctx, "release "+t.String(), func() error {
-		return o.change(ctx, func(c *Config) error {
+		return o.change(ctx, func(c *Config) bool {
 			before := len(c.Held)
 			c.Held = slices.DeleteFunc(c.Held, func(h Held) bool { return t == All || h.Target == t })
-			if held = len(c.Held) < before; !held {
-				return errSame
-			}
-			return nil
+			held = len(c.Held) < before
+			return held
 		})
 	})
 	return held, err

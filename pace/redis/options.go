@@ -60,6 +60,7 @@ func (o Options) Check() error {
 // values that are right.
 func (o Options) filled() (Options, error) {
 	var err error
+	o.asked = o.Options
 	if o.Options, err = o.Filled(); err != nil {
 		return o, err
 	}
@@ -120,16 +121,13 @@ func parseConfig(text string) (c Config, err error) {
 }
 
 // Differs returns an error that names the options that are set and differ from the fleet's. With
-// them no worker can join.
+// them no worker can join. As long as no worker has joined, Lifetime is 0 and nothing differs.
 func (c Config) Differs(asked pace.Options) error {
 	o, err := asked.Filled()
 	if err != nil {
 		return err
 	}
 	var all []string
-	if c.Lifetime == 0 { // no worker has joined yet
-		return nil
-	}
 	for _, d := range []struct {
 		name          string
 		set           bool
@@ -141,7 +139,7 @@ func (c Config) Differs(asked pace.Options) error {
 		{"Lifetime", asked.Lifetime != 0, c.Lifetime, o.Lifetime},
 		{"Addresses", len(asked.Addresses) > 0, c.Addresses, o.Addresses},
 	} {
-		if d.set && !reflect.DeepEqual(d.fleet, d.worker) {
+		if d.set && c.Lifetime > 0 && !reflect.DeepEqual(d.fleet, d.worker) {
 			all = append(all, fmt.Sprintf("the fleet's %s is %v and this worker's %v", d.name, d.fleet, d.worker))
 		}
 	}

@@ -232,13 +232,3 @@ func (l *Limiter) StartFetch(ctx context.Context, o robots.Origin, addr netip.Ad
 		_ = queue.Sleep(ctx, jittered(retryEvery), nil) // an end of the context is seen in the next round
 	}
 }
-
-// refuseHeld refuses the decisions about sites whose host an operator holds.
-func (l *Limiter) refuseHeld(all []*decision) {
-	c, now := l.config.Load(), clock()
-	for _, d := range all {
-		if until := c.heldUntil(d.request.Origin, now); !until.IsZero() {
-			d.permit, d.decided = refuse(d.request, pace.CauseHeld, until), true
-		}
-	}
-}
