@@ -34,14 +34,11 @@ Disallow: /x
 	}{
 		{"a", "licenses", func(r *Rules) any { return lines(r.Licenses()) }, "[10]"},
 		{"b", "licenses", func(r *Rules) any { return lines(r.Licenses()) }, "[1]"},
-		{"a", "signals", func(r *Rules) any { return r.ContentSignals(Path{"/"}) }, "[{search yes 2 } {ai-train no 2 }]"},
 		{"a", "clean-param", func(r *Rules) any { return lines(r.only(FieldCleanParam)) }, "[6]"},
 		{"b", "clean-param", func(r *Rules) any { return lines(r.only(FieldCleanParam)) }, "[6]"},
 		{"b", "hosts", func(r *Rules) any { return lines(r.Hosts()) }, "[11]"},
 		{"b", "visit-time", func(r *Rules) any { return r.only(FieldVisitTime)[0].Window }, "0100-0200"},
-		{"a", "usage /", func(r *Rules) any { return r.ContentUsage(Path{"/test"}) }, "[{train-ai n 7 }]"},
 		{"a", "usage /ok/", func(r *Rules) any { return r.ContentUsage(Path{"/ok/test"}) }, "[{train-ai y 8 /ok/} {search n 9 /ok/}]"},
-		{"a", "usage /never/", func(r *Rules) any { return r.ContentUsage(Path{"/never/test"}) }, "[]"},
 	} {
 		if got := fmt.Sprint(tt.got(f.Rules(RFC9309, tt.token))); got != tt.want {
 			t.Errorf("%s of %s: got %s, want %s", tt.what, tt.token, got, tt.want)
