@@ -112,19 +112,6 @@ func TestWaitFails(t *testing.T) {
 			t.Error(events)
 		}
 		c.Close()
-		// A cache that is closed during the wait.
-		f = &waiting{slot: make(chan struct{})}
-		c = open(t, cache.Options{Fetcher: f})
-		failed := make(chan error)
-		go func() {
-			_, err := c.Get(context.Background(), origin)
-			failed <- err
-		}()
-		synctest.Wait()
-		c.Close()
-		if err := <-failed; !errors.Is(err, cache.ErrClosed) {
-			t.Error(err)
-		}
 	})
 }
 
