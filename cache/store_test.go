@@ -64,11 +64,11 @@ func TestStoreFails(t *testing.T) {
 		store := &faulty{Memory: cachetest.NewMemory()}
 		c := open(t, cache.Options{Fetcher: s, Store: store})
 		get(t, c)
-		c.Close()
 		kept, err := store.Memory.Get(context.Background(), origin)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("a record that was returned is not stored: %v", err)
 		}
+		c.Close()
 
 		var failed int
 		restart := func() *cache.Cache {
@@ -121,7 +121,6 @@ func TestStoreFails(t *testing.T) {
 			t.Errorf("after a write that failed: %+v", r)
 		}
 		c.Close()
-
 	})
 }
 
