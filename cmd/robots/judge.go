@@ -267,10 +267,7 @@ type ruleFlags struct {
 
 // rules returns what a crawler obeys by a robots.txt.
 func (f *ruleFlags) rules(from ask.Source, d robots.Dialect, now time.Time, tokens []string) *robots.Rules {
-	if !f.at.IsZero() {
-		now = f.at
-	}
-	rules := from.Obey(d, f.maxBytes, now, tokens)
+	rules := from.Obey(d, f.maxBytes, cmp.Or(f.at, now), tokens)
 	if f.userInitiated {
 		rules = rules.UserInitiated()
 	}

@@ -201,10 +201,7 @@ func (p *pageCommand) checkURL(ctx context.Context, t *urlTarget) (status int, e
 			return exitBad, err
 		}
 	}
-	at := p.at
-	if at.IsZero() {
-		at = p.std.now()
-	}
+	at := cmp.Or(p.at, p.std.now())
 	for i := range list {
 		r := &list[i]
 		verdict := &r.verdict

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
@@ -308,12 +307,4 @@ func (v *view) signals() ([]siteSignal, *robots.Explanation) {
 	slices.SortStableFunc(notes, func(a, b robots.Note) int { return a.Line - b.Line })
 	shown := min(len(notes), maxNotes)
 	return list, &robots.Explanation{Notes: notes[:shown], Dropped: len(notes) - shown}
-}
-
-// start is the time from which the schedule is made.
-func (s *showCommand) start() time.Time {
-	if s.at.IsZero() {
-		return s.std.now()
-	}
-	return s.at
 }

@@ -58,7 +58,7 @@ func (v *view) schedule(ctx context.Context) (*schedule, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &schedule{Schedule: made, from: v.start(), pages: v.pages}
+	p := &schedule{Schedule: made, from: cmp.Or(v.at, v.std.now()), pages: v.pages}
 	if v.live != nil && v.live.fleet != nil && v.at.IsZero() && v.from.Record != nil {
 		list, err := v.live.fleet.Limiter().Try(ctx, []pace.Request{{Origin: v.from.Record.Origin, Schedule: made}}, 0)
 		if err == nil {
