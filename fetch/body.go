@@ -29,34 +29,28 @@ func (s *session) take(r *reply) {
 		_, err = all.ReadFrom(io.LimitReader(decoded, keep+1))
 	}
 	body := all.Bytes()
+	if err == nil && int64(len(body)) <= keep && !r.cut {
+		// A decoder stops where its data ends, which must be the end of the body too.
+		if _, end := in.ReadByte(); end == nil {
+			err = &failure{Undecodable, "bytes follow the compressed body"}
+		}
+	}
 	switch {
 	case int64(len(body)) > keep:
 		s.record.Body, s.record.Truncated = body[:keep:keep], true
 		s.end(OK, "")
-		return
 	case r.cut && begun && (err == nil || errors.Is(err, io.ErrUnexpectedEOF)):
 		s.record.Body, s.record.Truncated = body[:bytes.LastIndexAny(body, "\r\n")+1], true
 		s.end(OK, "")
-		return
 	case raw.err != nil: // before err: a decoder wraps what it was given
 		s.fail(r.conn.classify(raw.err, Incomplete))
-		return
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		s.end(Incomplete, "the compressed body ends early")
-		return
 	case err != nil:
 		s.fail(r.conn.classify(err, Undecodable))
-		return
+	default:
+		s.whole(body)
 	}
-	// A decoder stops where its data ends, which must be the end of the body too.
-	if _, err := in.ReadByte(); err == nil {
-		s.end(Undecodable, "bytes follow the compressed body")
-		return
-	} else if raw.err != nil {
-		s.fail(r.conn.classify(raw.err, Incomplete))
-		return
-	}
-	s.whole(body)
 }
 
 // limitBody sets the limits for reading a body.

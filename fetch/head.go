@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net/http"
 	"regexp"
 	"strconv"
 )
@@ -26,21 +27,35 @@ var (
 	controlLine = regexp.MustCompile(`[\x00-\x08\x0A-\x1F\x7F]`)
 )
 
-// readHead appends the head of a response to head, from the status line to the empty line, and
-// checks what http.ReadResponse accepts or hides. A lost header would leave a body undecoded,
+// interim reports whether another response follows.
+func interim(status int) bool {
+	return 100 <= status && status < 200 && status != http.StatusSwitchingProtocols
+}
+
+// finalHead returns the head and the status of the final response. All heads count against the
+// limit, so this ends.
+func finalHead(in *bufio.Reader) (head []byte, status int, err error) {
+	for status = http.StatusContinue; err == nil && interim(status); {
+		head, status, err = readHead(in)
+	}
+	return head, status, err
+}
+
+// readHead returns the head of a response, from the status line to the empty line, and checks what http.ReadResponse accepts or hides. A lost header would leave a body undecoded,
 // and chunk sizes or compressed bytes parse as a file without rules, which allows everything.
 // Each line is checked as it arrives, so that nothing waits for a server of another protocol.
 //
-// The appended status line is in canonical form, so that http.ReadResponse reads the version
+// The returned status line is in canonical form, so that http.ReadResponse reads the version
 // and status that were checked. The limitedConn limits the bytes.
 //
 // A first byte of 0 begins an HTTP/2 frame, which might contain no LF.
-func readHead(in *bufio.Reader, head []byte) ([]byte, int, error) {
+func readHead(in *bufio.Reader) (head []byte, status int, err error) {
 	if first, err := in.Peek(1); err == nil && first[0] == 0 {
 		return nil, 0, speaksHTTP2
 	}
-	status, chunks := -1, true // the version has chunks, or the body is not read
-	for begin := len(head); ; begin = len(head) {
+	chunks := true // the version has chunks, or the body is not read
+	status = -1
+	for begin := 0; ; begin = len(head) {
 		for {
 			part, err := in.ReadSlice('\n')
 			head = append(head, part...)

@@ -33,7 +33,7 @@ func FuzzHead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		in := bufio.NewReaderSize(strings.NewReader(s), 16)
-		head, status, err := readHead(in, nil)
+		head, status, err := readHead(in)
 		if err != nil {
 			return
 		}

@@ -188,26 +188,18 @@ func (r *reply) ask(c *Client, at robots.Origin, target, more string) *failure {
 	_, writing := io.WriteString(conn, "GET "+target+" HTTP/1.1\r\nHost: "+host+
 		"\r\nUser-Agent: "+c.options.UserAgent+
 		"\r\nAccept: "+accept+"\r\nAccept-Encoding: "+acceptEncoding+"\r\nConnection: close\r\n"+more+"\r\n")
-	in, checked := bufio.NewReader(conn), bufio.NewReader(nil)
+	in := bufio.NewReader(conn)
 	return r.converse(writing, func() error {
-		var head []byte
-		for {
-			var status int
-			var err error
-			if head, status, err = readHead(in, head[:0]); err != nil {
-				return err
-			}
-			if 100 <= status && status < 200 && status != http.StatusSwitchingProtocols {
-				continue // their headers count against the limit, so this ends
-			}
-			checked.Reset(io.MultiReader(bytes.NewReader(head), in))
-			resp, err := http.ReadResponse(checked, &http.Request{Method: http.MethodGet})
-			if err != nil {
-				return err
-			}
-			r.Response, r.body, r.rest = resp, resp.Body, checked
-			return nil
+		head, _, err := finalHead(in)
+		if err != nil {
+			return err
 		}
+		checked := bufio.NewReader(io.MultiReader(bytes.NewReader(head), in))
+		if r.Response, err = http.ReadResponse(checked, &http.Request{Method: http.MethodGet}); err != nil {
+			return err
+		}
+		r.body, r.rest = r.Body, checked
+		return nil
 	})
 }
 

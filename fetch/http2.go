@@ -100,7 +100,7 @@ func (s *stream) response() (*http.Response, error) {
 		}
 		s.ended = head.StreamEnded()
 		switch status := resp.StatusCode; {
-		case status < 100 || status > 199 || status == http.StatusSwitchingProtocols:
+		case !interim(status):
 			if resp.ContentLength, err = strconv.ParseInt(header.Get("Content-Length"), 10, 64); err != nil {
 				resp.ContentLength = -1
 			}

@@ -3,32 +3,23 @@ package fetch
 import (
 	"crypto/rand"
 	"strings"
-
-	"github.com/robotskit/robots"
 )
 
 // probe finds out whether a site answers missing pages with 5xx (HTTP-07): its home page is
 // 2xx and a page that cannot exist is 5xx. Failures are no evidence. Only the origin itself is
 // requested, and redirects are not followed.
 func (s *session) probe() {
-	if !s.client.options.Probe {
-		return
+	if s.client.options.Probe {
+		s.record.MissingIs5xx = s.status("/")/100 == 2 && s.status("/"+strings.ToLower(rand.Text()))/100 == 5
 	}
-	o := s.record.Origin
-	home := s.status(o, "/")
-	if home < 200 || home > 299 {
-		return
-	}
-	missing := s.status(o, "/"+strings.ToLower(rand.Text()))
-	s.record.MissingIs5xx = 500 <= missing && missing <= 599
 }
 
 // status returns the status of a page, 0 without a response.
-func (s *session) status(o robots.Origin, target string) int {
+func (s *session) status(target string) int {
 	// A separate record keeps the times of the probe out of that of the fetch.
 	p := &session{client: s.client, caller: s.caller, until: s.until, begun: true, record: &Record{Hops: []Hop{{}}}}
 	defer p.leave()
-	r, f := p.get(o, target)
+	r, f := p.get(s.record.Origin, target)
 	s.until = p.until
 	if f != nil {
 		return 0

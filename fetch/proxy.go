@@ -159,8 +159,12 @@ func (s *session) throughHTTP(ctx context.Context, conn net.Conn, target string)
 	limited.phase(until, ProxyFailed)
 	limited.quota(s.client.limits.MaxHeaderBytes, ProxyFailed)
 	in := bufio.NewReader(limited)
-	status, err := askForTunnel(limited, in, "CONNECT "+target+" HTTP/1.1\r\nHost: "+target+
+	status := 0
+	_, err := io.WriteString(limited, "CONNECT "+target+" HTTP/1.1\r\nHost: "+target+
 		"\r\nUser-Agent: "+s.client.options.UserAgent+"\r\n"+authorization(s.proxy)+"\r\n")
+	if err == nil {
+		_, status, err = finalHead(in)
+	}
 	switch {
 	case !stop(): // conn is closed, or will be
 		return nil, context.DeadlineExceeded
@@ -176,15 +180,6 @@ func (s *session) throughHTTP(ctx context.Context, conn net.Conn, target string)
 	}
 	early, _ := in.Peek(in.Buffered()) // the site might send first
 	return &watched{Conn: conn, early: early}, nil
-}
-
-// askForTunnel sends a CONNECT request and returns the status of the response.
-func askForTunnel(conn io.Writer, in *bufio.Reader, request string) (status int, err error) {
-	_, err = io.WriteString(conn, request)
-	for err == nil && status < 200 && status != http.StatusSwitchingProtocols {
-		_, status, err = readHead(in, nil)
-	}
-	return status, err
 }
 
 // forward sends an http request to a proxy that refused a tunnel. A response of the proxy
