@@ -89,11 +89,12 @@ func TestInterrupt(t *testing.T) {
 			t.Fatalf("%q, %v", line, err)
 		}
 	}
-	// The site is possibly requested before the next lines are read. A pipe takes 4,096 bytes at
-	// once.
-	fmt.Fprint(in, slow+"/\n"+strings.Repeat(quick+"/\n", 150))
+	// The last site is requested when all lines before it are read. A pipe takes 4,096 bytes at once.
+	_, last, read := newPair(t)
+	fmt.Fprint(in, slow+"/\n"+strings.Repeat(quick+"/\n", 150)+last+"/\n")
 	<-requested
-	got := interrupted(t, cmd, answers, &said, "robots check: interrupted: 151 of 152 URLs are checked\n")
+	<-read
+	got := interrupted(t, cmd, answers, &said, "robots check: interrupted: 151 of 153 URLs are checked\n")
 	if strings.Count(got, "allow      "+quick) != 150 {
 		t.Errorf("standard output %q", got)
 	}
