@@ -12,7 +12,6 @@ import (
 // A command is one run of a verb: its streams, flags and arguments. Verbs embed it.
 type command struct {
 	std     *streams
-	name    string // begins its messages: "robots check"
 	args    []string
 	cmd     *cobra.Command
 	format  string
@@ -29,15 +28,14 @@ func newCommand(std *streams) *command {
 // run returns the RunE of a verb: it checks the flags that all verbs share.
 func (c *command) run(verb func(context.Context) (int, error)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) (err error) {
-		c.cmd, c.name, c.args = cmd, cmd.CommandPath(), args
-		c.std.name = c.name
+		c.cmd, c.std.name, c.args = cmd, cmd.CommandPath(), args
 		c.palette, c.errPalette = newPalette(c.color, c.std.terminal), newPalette(c.color, c.std.screen.terminal)
 		c.std.status, err = verb(cmd.Context())
 		return err
 	}
 }
 
-func (c *command) warn(format string, args ...any) { warn(c.std, c.name, format, args...) }
+func (c *command) warn(format string, args ...any) { c.std.warn(format, args...) }
 
 // given reports whether a flag was given.
 func (c *command) given(flag string) bool { return c.cmd.Flags().Changed(flag) }

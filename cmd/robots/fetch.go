@@ -85,7 +85,7 @@ usage, or interrupted; 3 it is unreachable, or the address guard refused it.`,
 			printBody(c.std, r)
 			if r.Outcome != fetch.Success {
 				s := r.Rules(robots.RFC9309, c.std.now()).State()
-				complain(c.std, c.name, errors.New(l.stateLine(r, s, s.Text())))
+				c.std.complain(errors.New(l.stateLine(r, s, s.Text())))
 			}
 		default:
 			l.printRecord(c.std.out, c.palette, r, c.std.now(), site.probe)

@@ -98,7 +98,7 @@ func (c *command) getFiles(ctx context.Context, flags *siteFlags, dialects []rob
 	if l, err = newLive(c, flags, dialects, maxBytes); err != nil {
 		return nil, nil, err
 	}
-	defer c.std.screen.report(func() string { return l.progress.line(c.name) })()
+	defer c.std.screen.report(func() string { return l.progress.line(c.std.name) })()
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	sites := make([]*site, len(names))
@@ -250,7 +250,7 @@ func (c *command) warnFile(title string, f *robots.File, d robots.Dialect, maxBy
 	}
 	for _, n := range f.Notes(d) {
 		text := robots.Printable(title + ": " + n.Text)
-		fmt.Fprintf(c.std.err, "%s: warning: %s (%s)\n", c.name, text, c.errPalette.link(n.Clause))
+		fmt.Fprintf(c.std.err, "%s: warning: %s (%s)\n", c.std.name, text, c.errPalette.link(n.Clause))
 	}
 }
 

@@ -27,7 +27,7 @@ func (c *fleetCall) confirm(what string) error {
 	if in == nil || !isTerminal(in) {
 		return errors.New("nothing was changed: there is no terminal for a confirmation; use --yes")
 	}
-	fmt.Fprintf(c.std.err, "%s: %s, for all workers? [y/N] ", c.name, what)
+	fmt.Fprintf(c.std.err, "%s: %s, for all workers? [y/N] ", c.std.name, what)
 	line, _ := bufio.NewReader(in).ReadString('\n') // no answer is no
 	if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
 		return errors.New("nothing was changed")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/robotskit/robots"
@@ -28,7 +29,8 @@ type judge struct {
 	shown    bool           // its state has been written
 	rules    []*ask.RuleSet // of each crawler
 	verdicts []robots.Verdict
-	width    int // of the column of URLs
+	width    int        // of the column of URLs
+	reading  sync.Mutex // held while a URL is read that is in no chunk
 
 	read, judged int                    // URLs, without lines that have none
 	counts       [exitUndecided + 1]int // of URLs by status
@@ -81,7 +83,7 @@ const maxAhead = 64
 // is there are shown. An error of show ends it.
 func (j *judge) each(ctx context.Context, u *urlReader, show func(*urlTarget) error) (int, error) {
 	if j.fetches {
-		defer j.std.screen.report(func() string { return j.live.progress.line(j.name) })()
+		defer j.std.screen.report(func() string { return j.live.progress.line(j.std.name) })()
 	}
 	ctx, stop := interruptible(ctx)
 	defer stop()
@@ -99,6 +101,13 @@ func (j *judge) each(ctx context.Context, u *urlReader, show func(*urlTarget) er
 		}
 		more = ok && j.chunk(ctx, c, show)
 	}
+	if ctx.Err() != nil {
+		j.reading.Lock() // waits for what is read already
+		for len(chunks) > 0 {
+			j.chunk(ctx, <-chunks, show) // those whose sites have answered
+		}
+		j.reading.Unlock()
+	}
 	status, err := j.end(ctx)
 	if lists && j.all && err == nil {
 		j.summary()
@@ -108,23 +117,36 @@ func (j *judge) each(ctx context.Context, u *urlReader, show func(*urlTarget) er
 
 // readURLs reads URLs in chunks, each as large as it can be without waiting for input, and begins to
 // fetch from their sites.
-func (j *judge) readURLs(ctx context.Context, u *urlReader, chunks chan<- []urlTarget) error {
+func (j *judge) readURLs(ctx context.Context, u *urlReader, chunks chan []urlTarget) error {
 	var chunk []urlTarget
 	sites := map[robots.Origin]*site{}
 	send := func(failed error) error {
-		select {
-		case chunks <- chunk:
-			chunk = nil
+		if len(chunk) == 0 {
 			return failed
-		case <-ctx.Done():
-			return ctx.Err()
 		}
+		defer j.reading.Unlock()
+		if len(chunks) == cap(chunks) {
+			select {
+			case chunks <- chunk:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		} else {
+			chunks <- chunk // what was read before an interrupt is judged
+		}
+		chunk = nil
+		return failed
 	}
 	for text, err := range u.all() {
+		if err != nil && !errors.As(err, new(lineError)) {
+			return send(err)
+		}
+		if len(chunk) == 0 {
+			j.reading.Lock()
+		}
 		t := urlTarget{err: err}
 		var origin robots.Origin
-		switch {
-		case err == nil:
+		if err == nil {
 			if t, origin, err = j.parse(text); err != nil {
 				t.err = u.at(err)
 			} else if j.fetches {
@@ -133,8 +155,6 @@ func (j *judge) readURLs(ctx context.Context, u *urlReader, chunks chan<- []urlT
 					sites[origin] = t.site
 				}
 			}
-		case !errors.As(err, new(lineError)):
-			return send(err)
 		}
 		if chunk = append(chunk, t); len(chunk) == chunkLines || !u.ready() {
 			if err := send(nil); err != nil {
@@ -156,7 +176,7 @@ func (j *judge) chunk(ctx context.Context, targets []urlTarget, show func(*urlTa
 	for i := range targets {
 		t := &targets[i]
 		if t.err != nil {
-			complain(j.std, j.name, t.err)
+			j.std.complain(t.err)
 			j.counts[exitBad]++
 			continue
 		}
@@ -255,7 +275,7 @@ func (j *judge) summary() {
 	if n := j.counts[exitBad]; n > 0 {
 		parts = append(parts, count(n, "line")+" without a URL")
 	}
-	complain(j.std, j.name, errors.New(count(j.read, "URL")+": "+strings.Join(parts, ", ")))
+	j.std.complain(errors.New(count(j.read, "URL") + ": " + strings.Join(parts, ", ")))
 }
 
 // ruleFlags are the flags that change what the rules of a file are.

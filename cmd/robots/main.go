@@ -36,7 +36,7 @@ type streams struct {
 	screen   *screen // of err
 	terminal bool    // out is a terminal
 	now      func() time.Time
-	name     string // of the command: "robots check"
+	name     string // of the command, which begins its messages: "robots check"
 	status   int    // of the run
 }
 
@@ -70,14 +70,14 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err == nil {
 		cmd, err = root.ExecuteContextC(ctx)
 	}
-	name := cmd.CommandPath()
+	std.name = cmd.CommandPath()
 	if err != nil {
-		complain(std, name, suggest(root, args, err))
+		std.complain(suggest(root, args, err))
 		std.status = exitBad
 	}
 	if err := std.out.Flush(); err != nil && !errors.Is(err, syscall.EPIPE) {
 		// A closed pipe is no error: its reader has seen enough.
-		complain(std, name, fmt.Errorf("cannot write standard output: %w", cause(err)))
+		std.complain(fmt.Errorf("cannot write standard output: %w", cause(err)))
 		std.status = exitBad
 	}
 	return std.status
@@ -157,13 +157,13 @@ func helpCommand() *cobra.Command {
 }
 
 // complain writes one sentence on standard error.
-func complain(std *streams, name string, err error) {
-	fmt.Fprintf(std.err, "%s: %s\n", name, robots.Printable(err.Error()))
+func (s *streams) complain(err error) {
+	fmt.Fprintf(s.err, "%s: %s\n", s.name, robots.Printable(err.Error()))
 }
 
 // warn writes a warning on standard error.
-func warn(std *streams, name, format string, args ...any) {
-	complain(std, name, fmt.Errorf("warning: "+format, args...))
+func (s *streams) warn(format string, args ...any) {
+	s.complain(fmt.Errorf("warning: "+format, args...))
 }
 
 // cause returns an error of the file system without operation and path, as the sentence around

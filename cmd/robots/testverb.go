@@ -149,7 +149,7 @@ func (t *tester) readSuites() error {
 		if i == len(wrong)-1 {
 			return err
 		}
-		complain(t.std, t.name, err)
+		t.std.complain(err)
 	}
 	if tests == 0 {
 		return fmt.Errorf("--run %q matches no test", clip(t.only))

@@ -161,7 +161,7 @@ func (l *urlList) read(yield func(string, error) bool) error {
 	case loggedURL(first) != "":
 		return l.readLines(first, err, loggedURL, yield)
 	case separator == ',':
-		warn(l.std, l.std.name, "line %d of %s has a comma, which is read as part of the URL %q: a CSV file begins with a header such as url", l.line, l.title, clip(first))
+		l.std.warn("line %d of %s has a comma, which is read as part of the URL %q: a CSV file begins with a header such as url", l.line, l.title, clip(first))
 	}
 	return l.readLines(first, err, strings.TrimSpace, yield)
 }

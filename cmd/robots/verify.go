@@ -412,7 +412,7 @@ func (c *verifyCall) listed(ctx context.Context) error {
 			found = true
 			a, err := parseAddress(text)
 			if err != nil {
-				complain(c.std, c.name, fmt.Errorf("line %d of standard input: %w", r.number, err))
+				c.std.complain(fmt.Errorf("line %d of standard input: %w", r.number, err))
 				c.badLine = true
 			} else {
 				c.addresses = append(c.addresses, a)

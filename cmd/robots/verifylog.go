@@ -182,7 +182,7 @@ func (c *verifyCall) verifyLogs(ctx context.Context) (int, error) {
 // progress describes the progress of a long log, else it is "".
 func (l *logReader) progress() string {
 	read, verifying := l.read.Load(), l.verifying.Load()
-	line := l.call.name + ": " + count(int(read), "line") + " read"
+	line := l.call.std.name + ": " + count(int(read), "line") + " read"
 	switch {
 	case verifying > 0 && (read >= 100_000 || verifying >= maxLookups):
 		return line + fmt.Sprintf(", %s of %s addresses verified", thousands(int(l.verified.Load())), thousands(int(verifying)))

@@ -101,7 +101,7 @@ func (w *watcher) watch(ctx context.Context) (int, error) {
 		case w.every == 0, err != nil && (first || ctx.Err() != nil):
 			return status, err
 		case err != nil: // such as a webhook that is down for some time
-			complain(w.std, w.name, err)
+			w.std.complain(err)
 		}
 		if err := w.std.out.Flush(); err != nil {
 			return exitBad, err
