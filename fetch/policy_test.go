@@ -142,7 +142,7 @@ func TestOutage(t *testing.T) {
 // TestSpan: within Record.Span, Rules returns the same rules, whatever the record, the dialect
 // and the policy; at both of its ends the rules of some record change.
 func TestSpan(t *testing.T) {
-	campaign.OneGoroutine(t)
+	campaign.NotForRace(t)
 	rng := rand.New(rand.NewPCG(28, 54))
 	some := func(most time.Duration) time.Duration { return time.Duration(rng.Int64N(int64(most))) }
 	causes := []Cause{OK, ClientError, ServerError, TooManyRequests, Timeout, DNSFailure, AddressRefused}

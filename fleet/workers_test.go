@@ -84,7 +84,7 @@ type loggedSite struct {
 // and replaced. The arrivals keep the interval of each site and of the address, and no
 // robots.txt is fetched twice at a time.
 func TestWorkers(t *testing.T) {
-	campaign.Processes(t)
+	campaign.NotForRace(t)
 	t.Parallel()
 	workers, kills := campaign.Size(3, 6, 32), campaign.Size(1, 3, 64)
 	o := orders{Interval: campaign.Size(100*time.Millisecond, 100*time.Millisecond, 200*time.Millisecond), Gap: 10 * time.Millisecond, Callers: 4}

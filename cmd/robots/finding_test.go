@@ -189,7 +189,7 @@ func checkSARIF(t *testing.T, text string) *sarifRun {
 
 // TestMarkdownBound: a comment is truncated between lines at the limit of GitHub.
 func TestMarkdownBound(t *testing.T) {
-	campaign.OneGoroutine(t)
+	campaign.NotForRace(t)
 	var before, after strings.Builder
 	for i := range 2000 {
 		fmt.Fprintf(&before, "User-agent: bot%c%c%c\nDisallow: /%d\n", 'a'+i%26, 'a'+i/26%26, 'a'+i/676, i)

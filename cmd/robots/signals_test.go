@@ -18,7 +18,7 @@ import (
 // TestSignalsHostile: whatever a file contains, no escape sequence reaches the terminal, every
 // line of JSON is valid, and notes are bounded.
 func TestSignalsHostile(t *testing.T) {
-	campaign.OneGoroutine(t)
+	campaign.NotForRace(t)
 	var names, lines, agents strings.Builder
 	for i := range 10_000 {
 		fmt.Fprintf(&names, "n%d=%c,", i, "yn"[i%2])

@@ -25,21 +25,12 @@ func Size[T any](short, usual, whole T) T {
 	return usual
 }
 
-// OneGoroutine skips a test under the race detector. It is for tests that share no memory
-// between goroutines: there they take ten times as long, and find nothing more.
-func OneGoroutine(t testing.TB) {
+// NotForRace skips a test under the race detector, where it would take ten times as long and
+// find nothing: one that shares no memory between goroutines, or whose point is many processes.
+func NotForRace(t testing.TB) {
 	t.Helper()
 	if Race {
-		t.Skip("the race detector finds nothing in one goroutine")
-	}
-}
-
-// Processes skips a test under the race detector. It is for tests whose point is many
-// processes: each takes a second to start there, and shares no memory with the others.
-func Processes(t testing.TB) {
-	t.Helper()
-	if Race {
-		t.Skip("the race detector finds nothing between processes, and slows the start of each")
+		t.Skip("the race detector finds nothing here")
 	}
 }
 
