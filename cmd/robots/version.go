@@ -33,17 +33,13 @@ func defaultUserAgent() string {
 // version prints the version and the build settings. A build without version control has no
 // commit.
 func version(std *streams, format string) error {
-	commit, modified := "", false
+	settings := map[string]string{}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
-			switch s.Key {
-			case "vcs.revision":
-				commit = s.Value
-			case "vcs.modified":
-				modified = s.Value == "true"
-			}
+			settings[s.Key] = s.Value
 		}
 	}
+	commit, modified := settings["vcs.revision"], settings["vcs.modified"] == "true"
 	platform := runtime.GOOS + "/" + runtime.GOARCH
 	if format == formatJSON {
 		return encode(std.out, struct {
