@@ -163,6 +163,14 @@ func TestJoinLists(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "line 2: example,b:8443 comes after example,gone") || !strings.Contains(err.Error(), "--sort") {
 		t.Errorf("backwards: %v", err)
 	}
+	last := write(t, dir, map[string]string{"x.jsonl": "{\"url\":\"https://a.example/\",\"at\":\"20260501130000\"}\n"})
+	task, err = JoinOptions{}.JoinTask(filepath.Join(dir, "overlap"), CSV, snapshot, append(last, names...))
+	if err == nil {
+		err = because(task.Dir, Run(t.Context(), task, RunOptions{}))
+	}
+	if err == nil || !strings.Contains(err.Error(), "comes before example,a of the next list") {
+		t.Errorf("lists that overlap: %v", err)
+	}
 	got := joinedOf(t, JoinOptions{Sort: true}, snapshot, path)
 	slices.Sort(got)
 	if want := slices.Sorted(slices.Values(joinWants())); !slices.Equal(got, want) {

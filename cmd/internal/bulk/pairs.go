@@ -54,7 +54,7 @@ type pairBlock struct {
 }
 
 // blockBytes is the size of a block. Its beginning is in memory, and one is read to find a pair.
-const blockBytes = 32 << 10
+const blockBytes = 16 << 10
 
 func (w *pairWriter) add(p pair) error {
 	if n := len(w.blocks); n == 0 || w.end-w.blocks[n-1].Place >= blockBytes {

@@ -44,3 +44,24 @@ func TestSorter(t *testing.T) {
 		}
 	}
 }
+
+// TestAround: in a file of several blocks, each key and each gap is found between its neighbors.
+func TestAround(t *testing.T) {
+	tmp := &scratch{dir: t.TempDir()}
+	const keys = 3000
+	key := func(i int) string { return fmt.Sprintf("%05d", i) }
+	f, err := tmp.write(func(yield func(pair, error) bool) {
+		for i := 1; i < keys && yield(pair{key: []byte(key(2 * i)), value: make([]byte, i%100)}, nil); i++ {
+		}
+	})
+	if err != nil || len(f.blocks) < 5 {
+		t.Fatalf("%d blocks, %v", len(f.blocks), err)
+	}
+	for i := 1; i <= 2*keys; i++ {
+		before, from, err := f.around([]byte(key(i)))
+		least, next := (i-1)/2*2, (i+1)/2*2
+		if err != nil || least >= 2 && string(before.key) != key(least) || least < 2 && before.key != nil || next < 2*keys && string(from.key) != key(next) || next >= 2*keys && from.key != nil {
+			t.Fatalf("%d: between %s and %s, %v", i, before.key, from.key, err)
+		}
+	}
+}
