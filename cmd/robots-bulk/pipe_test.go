@@ -21,13 +21,7 @@ func TestPipe(t *testing.T) {
 		t.Fatal("docs/bulk.md has no pipe of Spark or no function of Dask")
 	}
 	dir := t.TempDir()
-	program, err := os.Executable()
-	if err == nil {
-		err = os.Symlink(program, filepath.Join(dir, "robots-bulk")) // testscript runs main by this name
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	install(t, dir)
 	const lines = `{"url":"https://a.test/","robots":"User-agent: GPTBot\nDisallow: /"}` + "\n" + `{"url":"https://b.test/","robots":""}` + "\n"
 	var answers []string
 	for _, cmd := range []*exec.Cmd{
@@ -47,5 +41,17 @@ func TestPipe(t *testing.T) {
 	}
 	if answers[1] != answers[0] {
 		t.Errorf("Dask: %s", answers[1])
+	}
+}
+
+// install puts the program into a folder. Testscript runs main by this name.
+func install(t *testing.T, dir string) {
+	t.Helper()
+	program, err := os.Executable()
+	if err == nil {
+		err = os.Symlink(program, filepath.Join(dir, "robots-bulk"))
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -140,14 +140,8 @@ func TestSlurm(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	program, err := os.Executable()
-	if err == nil {
-		err = os.Symlink(program, filepath.Join(dir, "robots-bulk")) // testscript runs main by this name
-	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "agents.txt"), []byte("GPTBot\n"), 0o666)
-	}
-	if err != nil {
+	install(t, dir)
+	if err := os.WriteFile(filepath.Join(dir, "agents.txt"), []byte("GPTBot\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	env := append(slurm(t), "PATH="+dir+":"+os.Getenv("PATH"))
