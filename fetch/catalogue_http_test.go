@@ -198,16 +198,19 @@ func chain(n int, place func(p *peer, i int) string) func(p *peer) {
 	}
 }
 
-// once answers /robots.txt with a redirect and everything else with a file.
-func once(status, place string) func(p *peer) {
+// away answers /robots.txt with a redirect and everything else with another text.
+func away(status, place, elsewhere string) func(p *peer) {
 	return func(p *peer) {
 		if p.path != "/robots.txt" {
-			p.say(whole("200 OK", someRules))
+			p.say(elsewhere)
 			return
 		}
 		to(status, func(p *peer) string { return strings.ReplaceAll(place, "PORT", p.site.port()) })(p)
 	}
 }
+
+// once answers /robots.txt with a redirect and everything else with a file.
+func once(status, place string) func(p *peer) { return away(status, place, whole("200 OK", someRules)) }
 
 func redirectFaults() []fault {
 	of := func(name, does string, serve func(p *peer), cause Cause, hops int) fault {
@@ -223,42 +226,18 @@ func redirectFaults() []fault {
 		of("six", "six redirects", chain(6, local), RedirectLimit, 6),
 		of("endless", "endless redirects", chain(1<<30, local), RedirectLimit, 6),
 		of("to itself", "the location is the same URL", once("302 Found", "/robots.txt"), RedirectLoop, 1),
-		of("circle of two", "back and forth", func(p *peer) {
-			place := map[string]string{"/robots.txt": "/b"}[p.path]
-			if place == "" {
-				place = "/robots.txt"
-			}
-			to("302 Found", func(*peer) string { return place })(p)
-		}, RedirectLoop, 2),
+		of("circle of two", "back and forth", away("302 Found", "/b", whole("302 Found", "", "Location: /robots.txt")), RedirectLoop, 2),
 		of("to another host", "the rules apply to the first host", once("301 Moved", "http://other.test:PORT/there.txt"), OK, 2),
-		of("to https", "http to https", func(p *peer) {
-			if p.scheme() == "https" {
-				p.say(whole("200 OK", someRules))
-				return
-			}
-			to("301 Moved", func(p *peer) string { return "https://site.test:" + p.site.port() + "/robots.txt" })(p)
-		}, OK, 2),
+		of("to https", "http to https", once("301 Moved", "https://site.test:PORT/there.txt"), OK, 2),
 		func() fault {
-			f := of("to http", "https to http, followed and reported", func(p *peer) {
-				if p.scheme() == "http" {
-					p.say(whole("200 OK", someRules))
-					return
-				}
-				to("301 Moved", func(p *peer) string { return "http://site.test:" + p.site.port() + "/robots.txt" })(p)
-			}, OK, 2)
+			f := of("to http", "https to http, followed and reported", once("301 Moved", "http://site.test:PORT/there.txt"), OK, 2)
 			f.url = "https://site.test:PORT/"
 			return f
 		}(),
 		of("no Location", "a redirect without a location", answer(whole("302 Found", "")), BadRedirect, 1),
 		of("empty Location", "an empty location", answer(whole("302 Found", "", "Location: ")), BadRedirect, 1),
 		of("two Locations", "two different locations", answer(whole("302 Found", "", "Location: /a", "Location: /b")), BadRedirect, 1),
-		of("the same Location twice", "two equal locations", func(p *peer) {
-			if p.path == "/a" {
-				p.say(whole("200 OK", someRules))
-				return
-			}
-			p.say(whole("302 Found", "", "Location: /a", "Location: /a"))
-		}, OK, 2),
+		of("the same Location twice", "two equal locations", once("302 Found", "/a\r\nLocation: /a"), OK, 2),
 		of("bad port", "a location on port 99999", once("302 Found", "http://site.test:99999/"), BadRedirect, 1),
 		of("bad host", "a location whose host is spaces", once("302 Found", "http://a b/"), BadRedirect, 1),
 		of("no host", "http:/robots.txt", once("302 Found", "http:/a"), BadRedirect, 1),
@@ -267,20 +246,8 @@ func redirectFaults() []fault {
 		of("to gopher", "another scheme", once("302 Found", "gopher://site.test:70/1"), ForeignScheme, 1),
 		of("to data", "another scheme", once("302 Found", "data:text/plain,User-agent"), ForeignScheme, 1),
 		of("to javascript", "another scheme", once("302 Found", "JavaScript:alert(1)"), ForeignScheme, 1),
-		of("then 404", "no file at the location", func(p *peer) {
-			if p.path == "/robots.txt" {
-				to("302 Found", func(*peer) string { return "/gone" })(p)
-				return
-			}
-			p.say(whole("404 Not Found", ""))
-		}, ClientError, 2),
-		of("then 503", "the location fails", func(p *peer) {
-			if p.path == "/robots.txt" {
-				to("302 Found", func(*peer) string { return "/down" })(p)
-				return
-			}
-			p.say(whole("503 Service Unavailable", "", "Retry-After: 120"))
-		}, ServerError, 2),
+		of("then 404", "no file at the location", away("302 Found", "/gone", whole("404 Not Found", "")), ClientError, 2),
+		of("then 503", "the location fails", away("302 Found", "/down", whole("503 Service Unavailable", "", "Retry-After: 120")), ServerError, 2),
 		of("then no such host", "the name of the location does not exist", once("302 Found", "http://nowhere.invalid/"), DNSNotFound, 2),
 		of("then a private address", "the guard checks every hop", once("302 Found", "http://10.0.0.1/"), AddressRefused, 2),
 		of("then a forbidden port", "the guard checks every hop", once("302 Found", "http://site.test:25/"), PortRefused, 2),

@@ -199,14 +199,6 @@ func (p *peer) hang() { io.Copy(io.Discard, p.Conn) }
 // reset makes the close of the connection send a reset.
 func (p *peer) reset() { p.tcp.SetLinger(0) }
 
-// scheme returns the scheme of the request.
-func (p *peer) scheme() string {
-	if _, ok := p.Conn.(*tls.Conn); ok {
-		return "https"
-	}
-	return "http"
-}
-
 // answer returns a handler that sends a text and closes.
 func answer(text string) func(p *peer) { return func(p *peer) { p.say(text) } }
 
