@@ -161,29 +161,6 @@ example,f x google-legacy / success allow rule 3 allow / * part null
 	}
 }
 
-// TestAskSame: the output does not depend on the number of workers.
-func TestAskSame(t *testing.T) {
-	archives := make([]string, 4)
-	for i := range 400 { // sites that share files, and some that do not
-		archives[i%4] += response(fmt.Sprintf("https://site-%d.example/robots.txt", i*7919%1000), day, 200, "", fmt.Sprintf("User-agent: *\nDisallow: /%d\n", i%7))
-	}
-	snapshot := snapshotOf(t, archives...)
-	var sums [2]string
-	for run := range sums {
-		task, err := AskOptions{Agents: [][]string{{"a"}, {"b"}}}.AskTask(filepath.Join(t.TempDir(), "out"), Parquet, snapshot)
-		if err == nil {
-			err = Run(t.Context(), task, RunOptions{Workers: 1 + 2*run})
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		sums[run] = sumOf(t, task.Dir)
-	}
-	if sums[0] != sums[1] {
-		t.Error("two runs differ")
-	}
-}
-
 func TestReadAgents(t *testing.T) {
 	got, err := ReadAgents(strings.NewReader("\ufeffGPTBot\n# no crawler\n\nGooglebot-Image, Googlebot  # two names\r\n"))
 	if want := [][]string{{"GPTBot"}, {"Googlebot-Image", "Googlebot"}}; err != nil || !reflect.DeepEqual(got, want) {

@@ -283,6 +283,7 @@ func TestRanges(t *testing.T) {
 		}
 		list = fmt.Appendf(list, "{\"url\":\"https://s%03d.example/%d\",\"at\":\"20260502000000\"}\n", i, i%5)
 	}
+	var verdicts [2][]Verdict
 	var changes [2][]Diff
 	var joined [2][]string
 	lines := bytes.SplitAfter(list, []byte("\n"))
@@ -319,6 +320,14 @@ func TestRanges(t *testing.T) {
 			t.Errorf("%d ranges of sites", len(task.Shards))
 		}
 		joined[run] = joinedOf(t, JoinOptions{}, after, lists...)
+		task, err = AskOptions{Agents: [][]string{{"a"}, {"b"}}}.AskTask(filepath.Join(t.TempDir(), "out"), Parquet, after)
+		verdicts[run] = rowsOf[Verdict](t, task, err)
+		for i := range verdicts[run] {
+			verdicts[run][i].Input = ""
+		}
+	}
+	if !slices.Equal(verdicts[0], verdicts[1]) || len(verdicts[0]) != 1800 {
+		t.Errorf("%d and %d verdicts, which differ", len(verdicts[0]), len(verdicts[1]))
 	}
 	if !slices.Equal(changes[0], changes[1]) || len(changes[0]) != 900 {
 		t.Errorf("%d and %d rows of changes, which differ", len(changes[0]), len(changes[1]))
