@@ -16,6 +16,7 @@ import (
 // protocol; one that speaks both is requested in HTTP/1.1.
 func TestHTTP2Only(t *testing.T) {
 	s := newStage(t)
+	file := rulesOf(400_000) // more than the usual windows
 	for _, c := range []struct {
 		protocols []string
 		want      string
@@ -29,7 +30,7 @@ func TestHTTP2Only(t *testing.T) {
 		var asked []*http.Request
 		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			asked = append(asked, r)
-			io.WriteString(w, someRules)
+			io.WriteString(w, file)
 		}))
 		server.Config.ErrorLog = log.New(io.Discard, "", 0)
 		server.EnableHTTP2 = true
@@ -44,8 +45,8 @@ func TestHTTP2Only(t *testing.T) {
 		server.StartTLS()
 		r, err := s.client(t, s.options()).Fetch(context.Background(), mustOrigin(t, server.URL))
 		server.Close()
-		if err != nil || r.Cause != OK || string(r.Body) != someRules {
-			t.Fatalf("%v: %+v, %v", c.protocols, r, err)
+		if err != nil || r.Cause != OK || string(r.Body) != file {
+			t.Fatalf("%v: %v (%s), %v", c.protocols, r.Cause, r.Detail, err)
 		}
 		if got := r.Hops[0].Protocol; got != c.want {
 			t.Errorf("%v: the record says %q, want %q", c.protocols, got, c.want)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -155,27 +156,23 @@ func TestHostileMemory(t *testing.T) {
 		t.Skip("slow: it measures memory, which the race detector changes")
 	}
 	n := campaign.Size(50, 200, 1000)
-	var flooding []fault
-	for _, f := range sizeFaults() {
-		switch f.name {
-		case "endless file", "endless chunks", "gzip bomb", "empty deflate blocks", "empty gzip members", "header flood", "endless 103", "dripping body":
-			flooding = append(flooding, f)
-		}
-	}
-	for _, f := range http2Faults() {
-		switch f.name {
-		case "PING flood", "unknown frames", "padding flood", "103 flood":
-			flooding = append(flooding, f)
-		}
+	names := []string{
+		"endless file", "endless chunks", "gzip bomb", "empty deflate blocks", "empty gzip members", "header flood", "endless 103", "dripping body",
+		"PING flood", "unknown frames", "padding flood", "103 flood",
 	}
 	bomb()
+	var flooding []fault
 	var origins []robots.Origin
 	s := newStage(t)
-	for _, f := range flooding {
+	for _, f := range slices.Concat(sizeFaults(), http2Faults()) {
+		if !slices.Contains(names, f.name) {
+			continue
+		}
 		scheme, raw := "https", f.raw
 		if raw == nil {
 			scheme, raw = "http", speak(f.serve)
 		}
+		flooding = append(flooding, f)
 		origins = append(origins, mustOrigin(t, scheme+"://127.0.0.1:"+s.listen(t, "127.0.0.1:0", raw).port()))
 	}
 	o := s.options()
