@@ -3,9 +3,7 @@ package polite
 import (
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,57 +15,43 @@ import (
 func TestRepeat(t *testing.T) {
 	t.Parallel()
 	const interval = 300 * time.Millisecond
-	type log struct {
-		sync.Mutex
-		arrivals []time.Time
-		seen     map[string]bool // remote addresses
-	}
-	for name, way := range map[string]func(s *httptest.Server, o *Options){
-		"fetch.Client.Transport": func(*httptest.Server, *Options) {},
-		"http.Transport":         func(_ *httptest.Server, o *Options) { o.Base = &http.Transport{} },
-		"another Base":           func(_ *httptest.Server, o *Options) { o.Base = roundTrip{&http.Transport{}} },
-		"proxy": func(s *httptest.Server, o *Options) {
-			u, _ := url.Parse(s.URL)
-			o.Base = &http.Transport{Proxy: http.ProxyURL(u)}
-		},
+	for name, base := range map[string]func(site *url.URL) http.RoundTripper{
+		"fetch.Client.Transport": func(*url.URL) http.RoundTripper { return nil },
+		"http.Transport":         func(*url.URL) http.RoundTripper { return &http.Transport{} },
+		"another Base":           func(*url.URL) http.RoundTripper { return roundTrip{&http.Transport{}} },
+		"proxy":                  func(site *url.URL) http.RoundTripper { return &http.Transport{Proxy: http.ProxyURL(site)} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := log{seen: map[string]bool{}}
-			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				l.Lock()
-				defer l.Unlock()
-				l.arrivals = append(l.arrivals, time.Now())
-				if kept := l.seen[r.RemoteAddr]; kept {
-					c, _, err := http.NewResponseController(w).Hijack()
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					c.Close()
+			s, kept := newSite(t, ""), map[string]bool{} // remote addresses
+			s.answer = func(w http.ResponseWriter, r *http.Request) {
+				if !kept[r.RemoteAddr] {
+					kept[r.RemoteAddr] = true
+					io.WriteString(w, "a page")
 					return
 				}
-				l.seen[r.RemoteAddr] = true
-				io.WriteString(w, "a page")
-			}))
-			defer func() { s.Close() }()
-			o := withFile(t, Options{AllowPrivate: true, Policy: pace.Policy{Default: interval}}, "")
-			way(s, &o)
-			client, _ := newClient(t, o)
+				c, _, err := http.NewResponseController(w).Hijack()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				c.Close()
+			}
+			u, _ := url.Parse(s.URL)
+			client, _ := newClient(t, withFile(t, Options{AllowPrivate: true, Base: base(u), Policy: pace.Policy{Default: interval}}, ""))
 			began := time.Now()
 			for range 3 {
 				if err := get(client, s.URL+"/page"); err != nil {
 					t.Fatal(err)
 				}
 			}
-			l.Lock()
-			defer l.Unlock()
-			if len(l.arrivals) != 5 {
-				t.Fatalf("%d requests arrived, want 3 and the repeats of 2", len(l.arrivals))
+			log := s.log()
+			if len(log) != 5 {
+				t.Fatalf("%d requests arrived, want 3 and the repeats of 2", len(log))
 			}
-			for i, at := range l.arrivals {
-				if least := time.Duration(i) * interval; at.Sub(began) < least {
-					t.Errorf("request %d after %v, want at least %v", i, at.Sub(began), least)
+			for i, a := range log {
+				if least := time.Duration(i) * interval; a.at.Sub(began) < least {
+					t.Errorf("request %d after %v, want at least %v", i, a.at.Sub(began), least)
 				}
 			}
 		})
