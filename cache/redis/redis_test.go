@@ -110,7 +110,12 @@ func TestACL(t *testing.T) {
 	for _, cluster := range []bool{false, true} {
 		t.Run(fmt.Sprint("cluster ", cluster), func(t *testing.T) {
 			t.Parallel()
-			server := redistest.Start(t, redistest.Options{Cluster: cluster, TLS: !cluster})
+			var server *redistest.Server
+			if cluster {
+				server = redistest.StartCluster(t, 1)[0]
+			} else {
+				server = redistest.Start(t, redistest.Options{TLS: true})
+			}
 			server.Do(append([]string{"ACL", "SETUSER", "robots"}, rule...)...)
 			o := server.Option()
 			o.Username, o.Password, o.DisableCache = "robots", "SECRET", true

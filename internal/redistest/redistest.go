@@ -32,8 +32,6 @@ type Options struct {
 	AppendOnly bool // an append-only file, written to the disk every second
 	// Clock enables SetClock. It requires a C compiler.
 	Clock bool
-	// Cluster makes the server the only member of a cluster.
-	Cluster bool
 	// Config are further lines of redis.conf.
 	Config []string
 	// TLS makes the server speak TLS only; Server.TLS is the setting of its clients.
@@ -93,10 +91,6 @@ func Start(t testing.TB, o Options) *Server {
 		}
 	}
 	t.Cleanup(s.Kill)
-	if o.Cluster {
-		s.Do("CLUSTER", "ADDSLOTSRANGE", "0", "16383")
-		s.until(func() bool { return strings.Contains(s.Do("CLUSTER", "INFO"), "cluster_state:ok") })
-	}
 	return s
 }
 
@@ -111,9 +105,6 @@ func (s *Server) configure() {
 	}
 	if s.o.AppendOnly {
 		lines = append(lines, "appendonly yes", "appendfsync everysec")
-	}
-	if s.o.Cluster {
-		lines = append(lines, "cluster-enabled yes")
 	}
 	if s.o.Watch != nil {
 		host, watched, _ := net.SplitHostPort(s.o.Watch.Addr)

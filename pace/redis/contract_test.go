@@ -1,6 +1,7 @@
 package redis_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -12,13 +13,19 @@ import (
 
 // TestContract holds the limiter against the contract on one server and on a cluster.
 func TestContract(t *testing.T) {
-	for name, o := range map[string]redistest.Options{"Server": {}, "Cluster": {Cluster: true}} {
-		if testing.Short() && o.Cluster {
+	for _, cluster := range []bool{false, true} {
+		if testing.Short() && cluster {
 			continue
 		}
-		t.Run(name, func(t *testing.T) {
+		t.Run(fmt.Sprint("Cluster ", cluster), func(t *testing.T) {
 			t.Parallel()
-			c := redistest.Start(t, o).Client()
+			var server *redistest.Server
+			if cluster {
+				server = redistest.StartCluster(t, 1)[0]
+			} else {
+				server = redistest.Start(t, redistest.Options{})
+			}
+			c := server.Client()
 			pacetest.Run(t, pacetest.Subject{
 				New: func(t *testing.T, o pace.Options) pace.Limiter {
 					return newLimiter(t, c, redis.Options{Options: o})
