@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/robotskit/robots"
@@ -29,10 +30,14 @@ const (
 	mostAhead = 256 << 10
 )
 
-// A job is consecutive lines of a batch and their answers.
+// A job is consecutive lines of a batch and their answers. Once they are written, its memory is
+// used for other lines.
 type job struct {
 	requests []request
 	bytes    int         // of the lines
+	text     []byte      // memory for the lines
+	free     []byte      // the rest of it
+	answers  []byte      // memory for answers
 	out      chan []byte // answers, some at a time, closed at the end
 	cut      bool        // some lines are not answered, as the run was interrupted
 }
@@ -59,6 +64,7 @@ type batchRun struct {
 	headers  bool          // a line with the number of rows precedes each chunk
 	bodies   *batch.Bodies // of rows
 	left     int           // rows of the chunk at hand
+	jobs     sync.Pool     // of jobs whose memory is free
 	order    chan *job     // in input order
 	budget   *semaphore.Weighted
 	quit     chan struct{} // closed when the writer has ended
@@ -145,7 +151,11 @@ func (b *batchRun) read(ctx context.Context) {
 	r := newLineReader(b.std.in, maxFile)
 	var err error
 	for err == nil {
-		j := &job{out: make(chan []byte, 1)}
+		j, reused := b.jobs.Get().(*job)
+		if !reused {
+			j = &job{text: make([]byte, 0, 2*chunkBytes)}
+		}
+		j.bytes, j.free, j.out = 0, j.text, make(chan []byte, 1)
 		err = b.fill(ctx, r, j)
 		if len(j.requests) > 0 {
 			if b.budget.Acquire(ctx, j.units()) != nil {
@@ -170,7 +180,7 @@ func (b *batchRun) read(ctx context.Context) {
 func (b *batchRun) fill(ctx context.Context, r *lineReader, j *job) error {
 	sites := map[robots.Origin]*site{}
 	for len(j.requests) == 0 || r.ready() && j.bytes < chunkBytes && len(j.requests) < chunkLines {
-		line, err := r.next(nil)
+		line, err := r.next(j.free)
 		if err != nil && !errors.Is(err, errLongLine) {
 			if !errors.Is(err, io.EOF) {
 				err = fmt.Errorf("cannot read standard input: %w", cause(err))
@@ -179,6 +189,7 @@ func (b *batchRun) fill(ctx context.Context, r *lineReader, j *job) error {
 		}
 		q := request{line: line, err: err}
 		j.bytes += len(line)
+		j.free = line[len(line):]
 		if b.headers && b.left == 0 {
 			n, err := strconv.ParseUint(strings.TrimSuffix(string(line), "\r"), 10, 31)
 			if err != nil {
@@ -222,7 +233,7 @@ func (b *batchRun) readQuestion(q *request) {
 func (b *batchRun) answer(ctx context.Context, j *job) {
 	a := batch.NewAnswerer(&b.defaults)
 	a.Bodies = b.bodies
-	out := make([]byte, 0, j.bytes)
+	out := j.answers
 	give := func() {
 		if len(out) > 0 {
 			select {
@@ -291,11 +302,17 @@ func (b *batchRun) write(ctx context.Context) (int, error) {
 			if err != nil {
 				return closedOutput(err)
 			}
+			if cap(out) > cap(j.answers) && cap(out) <= mostAhead {
+				j.answers = out[:0]
+			}
 		}
 		if j.cut {
 			return exitBad, errInterrupted
 		}
 		b.budget.Release(j.units())
+		clear(j.requests)
+		j.requests = j.requests[:0]
+		b.jobs.Put(j)
 	}
 }
 

@@ -70,5 +70,5 @@ func (l *lineReader) next(buf []byte) ([]byte, error) {
 // ready reports whether there is a line that is not blank without waiting.
 func (l *lineReader) ready() bool {
 	ahead, _ := l.Peek(l.Buffered())
-	return len(bytes.TrimSpace(ahead[:bytes.LastIndexByte(ahead, '\n')+1])) > 0
+	return bytes.IndexByte(bytes.TrimLeft(ahead, " \t\r\n"), '\n') >= 0
 }
