@@ -19,10 +19,10 @@ var lookup = sync.OnceValue(func() *idna.Profile {
 	)
 })
 
-// asciiHost returns a host in lower case and in its ASCII form. An ASCII host that is no
-// internationalised name stays what it is, and one that is one is that form already, but for
-// an empty label written "xn--" (TestASCIIHost). Bytes that are no UTF-8 are no name: ToASCII
-// would take each of them for U+FFFD, and make one origin of all such hosts.
+// asciiHost returns a host in lower case and in its ASCII form. An ASCII host
+// already has that form, unless it contains an empty label written "xn--" (TestASCIIHost). A host
+// that is not valid UTF-8 is not a name: ToASCII would read each invalid byte as U+FFFD, and make
+// one origin of all such hosts.
 func asciiHost(host string) (ascii string, ok bool) {
 	ok = isASCII(host)
 	if ok {

@@ -38,7 +38,7 @@ type Store interface {
 	Get(ctx context.Context, origin robots.Origin) (Entry, error)
 	// Put stores e for e.Record.Origin for at least keep, if there is room.
 	Put(ctx context.Context, e Entry, keep time.Duration) error
-	// Delete deletes the entry of an origin. It is no error if there is none.
+	// Delete deletes the entry of an origin. A missing entry is not an error.
 	Delete(ctx context.Context, origin robots.Origin) error
 	// Close closes the store. Calls in progress end first, or return ErrClosed. A second Close
 	// does nothing.

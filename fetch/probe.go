@@ -6,7 +6,7 @@ import (
 )
 
 // probe finds out whether a site answers missing pages with 5xx (HTTP-07): its home page is
-// 2xx and a page that cannot exist is 5xx. Failures are no evidence. Only the origin itself is
+// 2xx and a page that cannot exist is 5xx. Failures are not evidence. Only the origin itself is
 // requested, and redirects are not followed.
 func (s *session) probe() {
 	if s.client.options.Probe {

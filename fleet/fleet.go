@@ -69,7 +69,7 @@ type Fleet struct {
 }
 
 // Open joins the fleet at a Redis URL. The error says in one sentence what is wrong: an option, the URL, the server, the user's
-// rights, or an option that differs from the fleet's. A server that answers and takes no writes at present is no error: the fleet
+// rights, or an option that differs from the fleet's. A server that answers but takes no writes at present is not an error: the fleet
 // starts as if Redis were unreachable.
 func Open(ctx context.Context, url string, o Options) (*Fleet, error) {
 	option, prefix, err := o.check(url)

@@ -42,8 +42,8 @@ type Options struct {
 	// above are added; Limits are raised to what the Dialect reads; a nil Start is that of the
 	// Limiter.
 	Fetch fetch.Options
-	// Base sends the requests. If nil, it is Fetch.Transport or else a transport with the
-	// limits of http.DefaultTransport, whose connections are guarded, at most two per request
+	// Base sends the requests. If nil, it is Fetch.Transport or else a transport with
+	// Go's usual limits, whose connections are guarded, at most two per request
 	// (fetch.Client.Transport). Any other Base is not guarded, and is also used for robots.txt
 	// unless Fetch says how to connect: of an *http.Transport the Proxy, DialContext and
 	// TLSClientConfig, of another RoundTripper as fetch.Options.Transport.

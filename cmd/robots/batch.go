@@ -334,7 +334,7 @@ func receive[T any](ctx context.Context, from <-chan T, pause func() error) (v T
 	return v, more, nil
 }
 
-// closedOutput is the status of a batch whose output fails. A closed pipe is no error; the last
+// closedOutput is the status of a batch whose output fails. A closed pipe is not an error; the last
 // flush reports any other.
 func closedOutput(err error) (int, error) {
 	if errors.Is(err, syscall.EPIPE) {

@@ -240,7 +240,7 @@ func (v *fleetVerb) run(ctx context.Context, c *fleetCall) (int, error) {
 	if err != nil {
 		return exitBad, err
 	}
-	if v.do == nil { // a doctor is no operator
+	if v.do == nil { // the doctor changes nothing
 		found, err := fleet.Examine(ctx, c.redis, o)
 		if err != nil {
 			return exitBad, fmt.Errorf("--redis: %w", err)

@@ -76,7 +76,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		std.status = exitBad
 	}
 	if err := std.out.Flush(); err != nil && !errors.Is(err, syscall.EPIPE) {
-		// A closed pipe is no error: its reader has seen enough.
+		// A closed pipe is not an error: its reader has seen enough.
 		std.complain(fmt.Errorf("cannot write standard output: %w", cause(err)))
 		std.status = exitBad
 	}

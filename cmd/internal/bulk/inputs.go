@@ -62,7 +62,7 @@ func formOf(head []byte) form {
 			return formFile
 		}
 		text = make([]byte, sniffBytes)
-		n, _ := io.ReadFull(in, text) // fewer bytes are no error
+		n, _ := io.ReadFull(in, text) // fewer bytes are not an error
 		text = text[:n]
 	}
 	switch {
@@ -432,7 +432,7 @@ func (r *inputReader) kept(a *fetch.Answer, name string, offset int64) error {
 // originOf returns the site that a file name stands for: HOST, HOST:PORT or an origin, with
 // escapes as in https%3A%2F%2Fexample.com, with or without .txt; or a folder of that name with
 // robots.txt in it, optionally in a folder http or https (default https). Wget writes + for
-// the colon on some systems. An archive name is no site: a failed download would be a site
+// the colon on some systems. An archive name is not a site: a failed download would be a site
 // that allows everything.
 func originOf(name string) (robots.Origin, error) {
 	folders := strings.Split(name, "/")

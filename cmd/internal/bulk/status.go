@@ -162,7 +162,7 @@ func (s *Status) findUnknown() {
 		known[s.task.Name(shard)+"."+s.task.Format] = true
 	}
 	for _, table := range s.task.Tables {
-		entries, _ := os.ReadDir(filepath.Join(s.task.Dir, table)) // a missing folder is no error
+		entries, _ := os.ReadDir(filepath.Join(s.task.Dir, table)) // a missing folder is not an error
 		for _, e := range entries {
 			if !known[e.Name()] {
 				s.Unknown = append(s.Unknown, filepath.Join(table, e.Name()))

@@ -17,7 +17,7 @@ const waitCeiling = time.Minute
 
 // Run serves handler behind the gate, and the admin listener, until ctx ends. Then it is not
 // ready, serves on for DrainDelay, closes its listener, and answers accepted requests within
-// Grace; all that is no error. Ready returns why the service is not ready. Started is called
+// Grace; none of that is an error. Ready returns why the service is not ready. Started is called
 // once with the addresses of the listeners; that of the admin listener can be nil.
 func Run(ctx context.Context, g *Gate, handler http.Handler, ready func(context.Context) error, started func(at, admin net.Addr)) error {
 	c := g.c
