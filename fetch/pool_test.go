@@ -164,10 +164,12 @@ func TestPlaces(t *testing.T) {
 		}
 		cancel()
 		synctest.Wait()
+		mu.Lock()
 		slices.Sort(order)
 		if want := []int{-8, -5, -2, 0}; !slices.Equal(order, want) {
 			t.Errorf("gave up, or got a place: %v, want %v", order, want)
 		}
+		mu.Unlock()
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		// 1 was next before the others came.
