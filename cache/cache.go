@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	"golang.org/x/sync/singleflight"
 
 	"github.com/robotskit/robots"
@@ -91,6 +92,7 @@ type Cache struct {
 	locker  Locker // Options.Store, if it is a Locker
 	hot     *memory
 	flights singleflight.Group
+	writes  *semaphore.Weighted
 	early   atomic.Int64    // flights in the background
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
@@ -113,7 +115,7 @@ func New(o Options) (*Cache, error) {
 			return nil, fmt.Errorf("cache option %s is %d: it must not be negative, 0 is the default", v.name, v.value)
 		}
 	}
-	c := &Cache{o: o, hot: newMemory(o.Memory)}
+	c := &Cache{o: o, hot: newMemory(o.Memory), writes: semaphore.NewWeighted(maxWrites)}
 	c.locker, _ = o.Store.(Locker)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c, nil

@@ -125,10 +125,16 @@ func (c *Cache) fly(ctx context.Context, origin robots.Origin, usable phase) (la
 	// A failure must not overwrite a record that could not be read, which might have a last
 	// good answer. A good answer can.
 	if c.o.Store != nil && (f.readable || e.Record.Outcome.Good()) {
+		_ = c.writes.Acquire(context.WithoutCancel(ctx), 1) // no error: others end by storeLimit
 		c.store(ctx, e, keep)
+		c.writes.Release(1)
 	}
 	return landing{it, fetched}, nil
 }
+
+// maxWrites limits the records that are being stored. While there are as many, no fetch begins,
+// so that a slow store does not fill the memory.
+const maxWrites = 64
 
 // A flight is an attempt to get the record of an origin.
 type flight struct {
@@ -212,6 +218,10 @@ func (f *flight) request(ctx context.Context) (r *fetch.Record, err error) {
 	defer cancel(nil)
 	tooLong := fmt.Errorf("the fetch took longer than %v: %w", c.o.FetchLimit, context.DeadlineExceeded)
 	before := func() error {
+		if err := c.writes.Acquire(ctx, 1); err != nil {
+			return err
+		}
+		c.writes.Release(1)
 		if err := f.lock(ctx); err != nil {
 			return err
 		}
