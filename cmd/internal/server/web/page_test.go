@@ -76,6 +76,7 @@ func TestUse(t *testing.T) {
 
 // TestLights: hovering a cell highlights its rule, hovering a rule its cells.
 func TestLights(t *testing.T) {
+	t.Parallel()
 	b := usual(t)
 	b.settled()
 	b.do(`document.querySelector('td[data-row="2"][data-col="0"]').dispatchEvent(new MouseEvent('mouseover', { bubbles: true }))`)
@@ -89,6 +90,7 @@ func TestLights(t *testing.T) {
 
 // TestChanges: an edit is shown with an example URL, which can be added as a row.
 func TestChanges(t *testing.T) {
+	t.Parallel()
 	b := usual(t)
 	b.settled()
 	b.do(`document.querySelector('#compare').click()`)
@@ -110,6 +112,7 @@ func TestChanges(t *testing.T) {
 
 // TestFindings: mistakes are listed, and fixed without a change of verdicts.
 func TestFindings(t *testing.T) {
+	t.Parallel()
 	b := usual(t)
 	b.paste("# \U0001F600 caf\u00e9\nUser-agent: *\nDisallow: /a\nDisallow: /a/\U0001F600b\n")
 	b.wait(`document.querySelector('#tab-lint').innerText === 'Lint 1'`)
@@ -124,6 +127,7 @@ func TestFindings(t *testing.T) {
 
 // TestAllDialects: one column becomes eight, those of the engine, whose names the scripts have.
 func TestAllDialects(t *testing.T) {
+	t.Parallel()
 	b := usual(t)
 	b.do(`const s = document.querySelector('thead select'); s.value = 'all'; s.dispatchEvent(new Event('change'))`)
 	b.settled()
@@ -203,6 +207,7 @@ func TestTyping(t *testing.T) {
 // TestLink: a link opens the same state in another browser; an invalid one opens the example,
 // with a message.
 func TestLink(t *testing.T) {
+	t.Parallel()
 	b := usual(t)
 	b.paste("User-agent: *\nDisallow: /gr\u00fc\u00df\n")
 	b.settled()
@@ -237,6 +242,7 @@ func TestLink(t *testing.T) {
 
 // TestSaved: a state that is too long for a link is saved in a file, which the page opens.
 func TestSaved(t *testing.T) {
+	t.Parallel()
 	b := usual(t)
 	b.do(`let saved = null; globalThis.saved = () => saved;
 		URL.createObjectURL = (blob) => { saved = blob; return 'data:,' }; HTMLAnchorElement.prototype.click = () => {};
@@ -290,6 +296,7 @@ func TestCopies(t *testing.T) {
 // TestFragments: random states can be restored from their links, and any content is shown as
 // text.
 func TestFragments(t *testing.T) {
+	t.Parallel()
 	b := usual(t)
 	n := campaign.Size(100, 200, 10000)
 	lost := eval[string](b, fmt.Sprintf(`(async () => {
@@ -331,6 +338,7 @@ func TestFragments(t *testing.T) {
 // TestSilence: after loading nothing is sent, whatever is typed, and the page works after its
 // server has stopped.
 func TestSilence(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	var asked []string
 	site := serve(t, Options{}, func(h http.Handler) http.Handler {
@@ -384,6 +392,7 @@ func TestSilence(t *testing.T) {
 // TestServer: without the engine the server answers, which the page shows; when it stops, the
 // page shows that too.
 func TestServer(t *testing.T) {
+	t.Parallel()
 	site := serve(t, Options{Engine: fstest.MapFS{}}, nil)
 	b := open(t, site, "")
 	b.settled()
@@ -406,6 +415,7 @@ func TestServer(t *testing.T) {
 
 // TestBroken: if the engine does not start, the server answers.
 func TestBroken(t *testing.T) {
+	t.Parallel()
 	site := serve(t, Options{Engine: fstest.MapFS{"robots.wasm.gz": {Data: []byte("no gzip")}, "wasm_exec.js.gz": {Data: []byte("nor this")}}}, nil)
 	b := open(t, site, "")
 	if said := b.text("#privacy"); !strings.Contains(said, "your text is sent there") {
@@ -481,6 +491,7 @@ func TestAccess(t *testing.T) {
 // TestFetch: the only button that sends a request names the recipient, and shows the record of a
 // site: a file after a redirect, a missing file, and a failure.
 func TestFetch(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		answer           http.HandlerFunc
 		told, more, cell string
@@ -538,6 +549,7 @@ func TestFetch(t *testing.T) {
 // TestOneEngine: the matrix in the browser is the same as that of the engine here, for real
 // files, several crawlers and URLs, in all dialects.
 func TestOneEngine(t *testing.T) {
+	t.Parallel()
 	want := campaign.Size(5, 20, 200)
 	b := usual(t)
 	crawlers := []string{"Googlebot", "GPTBot", "SeznamBot", "MJ12bot", "*"}
@@ -596,6 +608,7 @@ func TestOneEngine(t *testing.T) {
 
 // TestManyURLs: rows are drawn when they are scrolled into view, and their number is limited.
 func TestManyURLs(t *testing.T) {
+	t.Parallel()
 	b := usual(t)
 	b.do(`const data = new DataTransfer(); data.setData('text/plain', Array.from({ length: 1200 }, (_, i) => '/basket/' + i).join('\n'));
 		document.querySelector('#newurl').dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }))`)
@@ -612,6 +625,7 @@ func TestManyURLs(t *testing.T) {
 
 // TestUnicodeHost: the engine in a browser reads hosts in any script, like the library.
 func TestUnicodeHost(t *testing.T) {
+	t.Parallel()
 	b := usual(t)
 	b.urls("https://b\u00fccher.example/basket", "https://xn--bcher-kva.example/basket", "https://\u00ad/basket")
 	b.settled()
@@ -624,6 +638,7 @@ func TestUnicodeHost(t *testing.T) {
 // TestUnits: columns in bytes are converted into positions in the text, with surrogate pairs and
 // single surrogates.
 func TestUnits(t *testing.T) {
+	t.Parallel()
 	b := usual(t)
 	wrong := eval[string](b, `(() => {
 		const bytes = (s) => new TextEncoder().encode(s).length;

@@ -19,6 +19,7 @@ import (
 // TestWithout: the page without scripts shows what to do; without its own script it does so
 // after a while; and without CodeMirror it has a plain text field that works.
 func TestWithout(t *testing.T) {
+	t.Parallel()
 	var lost atomic.Bool
 	b := blank(t, serve(t, Options{}, func(h http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -85,6 +86,7 @@ func TestWithout(t *testing.T) {
 // TestLoading: after 3 s the page shows that the engine is still loading. Typing is possible
 // meanwhile, and the server gets no questions, because the page promises to send no text.
 func TestLoading(t *testing.T) {
+	t.Parallel()
 	come := make(chan struct{})
 	letCome := sync.OnceFunc(func() { close(come) })
 	var sent atomic.Int64
@@ -134,6 +136,7 @@ func TestLoading(t *testing.T) {
 
 // TestLimit: text beyond the size limit is grey, has no effect, and is reported.
 func TestLimit(t *testing.T) {
+	t.Parallel()
 	b := usual(t)
 	b.paste("User-agent: *\nDisallow: /basket\n" + strings.Repeat("# sixteen bytes\n", 512_000/16) + "Disallow: /about\n")
 	b.settled()
@@ -150,6 +153,7 @@ func TestLimit(t *testing.T) {
 // TestReasons: a verdict without a line has its reason, and an HTML page instead of a robots.txt
 // is reported.
 func TestReasons(t *testing.T) {
+	t.Parallel()
 	b := usual(t)
 	b.paste("<!doctype html>\n<html><head><title>Not found</title></head>\n<body>\n<p>Disallow: /basket</p>\n</body></html>\n")
 	b.settled()
@@ -167,6 +171,7 @@ func TestReasons(t *testing.T) {
 
 // TestPrint: a printed page has the text, all answers and open details, and no buttons.
 func TestPrint(t *testing.T) {
+	t.Parallel()
 	b := usual(t)
 	b.do(`page.setURLs(Array.from({ length: 60 }, (_, i) => '/basket/' + i)); page.changed()`)
 	b.settled()
