@@ -164,14 +164,14 @@ func (c *command) named(ctx context.Context, flags *siteFlags, dialects []robots
 	}
 	sources := make([]ask.Source, len(files))
 	for i, f := range files {
-		switch r := f.record; {
-		case r == nil:
+		r := f.record
+		if r == nil {
 			sources[i].File = c.parse(f, dialects[0], maxBytes)
-		default:
-			sources[i].Record = r
-			if r.Outcome == fetch.Success && !slices.ContainsFunc(files[:i], func(o textFile) bool { return o.name == f.name }) {
-				c.warnFile(f.name, robots.Parse(r.Body), dialects[0], maxBytes)
-			}
+			continue
+		}
+		sources[i].Record = r
+		if r.Outcome == fetch.Success && !slices.ContainsFunc(files[:i], func(o textFile) bool { return o.name == f.name }) {
+			c.warnFile(f.name, robots.Parse(r.Body), dialects[0], maxBytes)
 		}
 	}
 	return sources, l, nil

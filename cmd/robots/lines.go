@@ -48,7 +48,7 @@ func (l *lineReader) next(buf []byte) ([]byte, error) {
 	line, length := buf[:0], 0
 	for more := true; more; {
 		part, err := l.ReadSlice('\n')
-		if more = errors.Is(err, bufio.ErrBufferFull); !more && err != nil && (err != io.EOF || length+len(part) == 0) {
+		if more = errors.Is(err, bufio.ErrBufferFull); !more && err != nil && (!errors.Is(err, io.EOF) || length+len(part) == 0) {
 			return line[:0], err
 		}
 		part = bytes.TrimSuffix(part, []byte("\n"))

@@ -33,7 +33,7 @@ type goneWorkers struct {
 }
 
 // ago returns how long ago the last heartbeat that was answered was sent.
-func (p *part) ago(now time.Time) (ago time.Duration, any bool) {
+func (p *part) ago(now time.Time) (ago time.Duration, answered bool) {
 	if last := p.answered.Load(); last != nil {
 		return between(*last, now), true
 	}
@@ -149,7 +149,7 @@ type about struct {
 func (l *Limiter) about(now time.Time) string {
 	a := about{Name: l.options.name(), Left: l.closing.Err() != nil}
 	for i := range l.parts {
-		if ago, any := l.parts[i].ago(now); !any || ago > 2*l.options.heartbeat {
+		if ago, answered := l.parts[i].ago(now); !answered || ago > 2*l.options.heartbeat {
 			a.Away++
 		}
 	}

@@ -218,7 +218,8 @@ func (m *members) resync() {
 		in, err := m.packing.open(m, &source{in: bytes.NewReader(m.raw.peek(8 << 10)), mark: -1})
 		if err == nil {
 			head := make([]byte, len(warcMagic))
-			if _, err = io.ReadFull(in, head); bytes.Equal(head, warcMagic) { // an error comes with less
+			_, _ = io.ReadFull(in, head) // an error comes with less
+			if bytes.Equal(head, warcMagic) {
 				return
 			}
 		}

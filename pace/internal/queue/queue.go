@@ -74,7 +74,7 @@ func Notify(c chan<- struct{}) {
 func Sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
 	var alarm <-chan time.Time
 	if d > 0 {
-		alarm = time.After(d) //nolint:forbidigo // callers wait for a start
+		alarm = time.After(d)
 	}
 	select {
 	case <-wake:
