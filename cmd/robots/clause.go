@@ -93,9 +93,7 @@ func printClauses(std *streams, ids []string, format string) error {
 	for _, c := range chosen {
 		switch {
 		case format == formatJSON:
-			if err := encode(std.out, c); err != nil {
-				return err
-			}
+			std.encode(c)
 		case len(ids) == 0:
 			if c.Section != section {
 				if section != "" {

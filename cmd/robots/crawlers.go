@@ -109,7 +109,8 @@ func (c *crawlersCommand) answer(ctx context.Context) (int, error) {
 	for i, e := range c.list {
 		all[i].Crawler = e
 	}
-	return exitAllowed, c.print(all, "")
+	c.print(all, "")
+	return exitAllowed, nil
 }
 
 // argument returns the name of the robots.txt that an argument is, or reports that it is the

@@ -55,7 +55,8 @@ func (c *crawlersCommand) judge(ctx context.Context, name string) (int, error) {
 		c.warn("%s", cmp.Or(state, "robots.txt is unavailable"))
 		state = ""
 	}
-	return exitAllowed, c.print(all, state)
+	c.print(all, state)
+	return exitAllowed, nil
 }
 
 // parsePath returns the URL of --path, nil without one. It must be on the site that is
@@ -78,16 +79,16 @@ func (c *crawlersCommand) parsePath(name string, j *judge) (*urlTarget, error) {
 }
 
 // print writes the crawlers in the format of --format, and in text the state of the robots.txt.
-func (c *crawlersCommand) print(all []row, state string) error {
+func (c *crawlersCommand) print(all []row, state string) {
 	switch c.format {
 	case formatJSON:
-		lines := make([]jsonCrawler, len(all))
-		for i, r := range all {
-			lines[i] = newJSONCrawler(r, c.given("path"))
+		for _, r := range all {
+			c.std.encode(newJSONCrawler(r, c.given("path")))
 		}
-		return encodeAll(c.std.out, lines)
+		return
 	case formatCSV:
-		return writeCSV(c.std.out, c.cells(all))
+		c.std.writeCSV(c.cells(all)...)
+		return
 	}
 	for from, to := 0, 0; from < len(all); from = to {
 		purpose := all[from].Purpose
@@ -105,7 +106,6 @@ func (c *crawlersCommand) print(all []row, state string) error {
 	if state != "" {
 		fmt.Fprintln(c.std.out, c.palette.paint(faint, robots.Printable(state)))
 	}
-	return nil
 }
 
 // jsonCrawler is a line of JSON: facts of the directory, with the access if there is a

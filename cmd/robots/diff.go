@@ -202,9 +202,7 @@ func (d *differ) diff(ctx context.Context) (int, error) {
 	if err := d.countURLs(); err != nil {
 		return exitBad, err
 	}
-	if err := d.write(); err != nil {
-		return exitBad, err
-	}
+	d.write()
 	return d.status(), nil
 }
 

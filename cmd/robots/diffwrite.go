@@ -14,15 +14,15 @@ import (
 )
 
 // write writes the result in the format of --format.
-func (d *differ) write() error {
+func (d *differ) write() {
 	switch d.format {
 	case formatText:
 		d.writeText()
-		return nil
 	case formatJSON:
-		return d.writeJSON()
+		d.writeJSON()
+	default:
+		d.report().write(d.std, d.format)
 	}
-	return d.report().write(d.std.out, d.format, d.std.now())
 }
 
 // writeText writes each section under its title. Sections with the same text have one title.
@@ -162,8 +162,7 @@ type (
 
 // writeJSON writes a line for each crawler and dialect, with the line numbers of its own
 // rules.
-func (d *differ) writeJSON() error {
-	var all []jsonDiff
+func (d *differ) writeJSON() {
 	for _, s := range d.sections {
 		for _, c := range s.crawlers {
 			changes := func(where compare.Direction) []jsonChange {
@@ -188,21 +187,20 @@ func (d *differ) writeJSON() error {
 			if d.urls != "" {
 				j.URLs = &jsonURLs{d.read, c.shared.urls.blocked.n, c.shared.urls.allowed.n}
 			}
-			all = append(all, j)
+			d.std.encode(j)
 		}
 	}
-	return encodeAll(d.std.out, all)
 }
 
 // report returns the changes for other programs. Crawlers without a change are findings
 // that passed.
 func (d *differ) report() *report {
-	r := &report{command: "robots diff", summary: "same (proved)", rules: []sarifRule{
-		{ID: failBlocked, ShortDescription: sarifText{"URLs that were allowed are blocked."}},
-		{ID: failAllowed, ShortDescription: sarifText{"URLs that were blocked are allowed."}},
-		{ID: "groups", ShortDescription: sarifText{"A different group applies to a crawler."}},
-		{ID: "declared", ShortDescription: sarifText{"Delays, sitemaps or signals differ."}},
-		{ID: "undecided", ShortDescription: sarifText{"A proof exceeded its budget."}},
+	r := &report{command: "robots diff", summary: "same (proved)", rules: []object{
+		{"id": failBlocked, "shortDescription": sarifText("URLs that were allowed are blocked.")},
+		{"id": failAllowed, "shortDescription": sarifText("URLs that were blocked are allowed.")},
+		{"id": "groups", "shortDescription": sarifText("A different group applies to a crawler.")},
+		{"id": "declared", "shortDescription": sarifText("Delays, sitemaps or signals differ.")},
+		{"id": "undecided", "shortDescription": sarifText("A proof exceeded its budget.")},
 	}}
 	for _, s := range d.sections {
 		for _, g := range s.groups() {

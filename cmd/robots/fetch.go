@@ -77,9 +77,7 @@ usage, or interrupted; 3 it is unreachable, or the address guard refused it.`,
 		}
 		switch {
 		case c.format == formatJSON:
-			if err := encode(c.std.out, newJSONRecord(url, r)); err != nil {
-				return exitBad, err
-			}
+			c.std.encode(newJSONRecord(url, r))
 			l.hint(r)
 		case body:
 			printBody(c.std, r)

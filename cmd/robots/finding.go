@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/csv"
 	"encoding/xml"
-	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -55,12 +54,7 @@ func isImportant(name string) bool {
 	return name == anyCrawler || ok && c.Purpose == crawlers.Search
 }
 
-func writeCSV(w io.Writer, rows [][]string) error {
-	if err := csv.NewWriter(w).WriteAll(rows); err != nil {
-		return errors.New("cannot write the answer")
-	}
-	return nil
-}
+func (s *streams) writeCSV(rows ...[]string) { s.keep(csv.NewWriter(s.out).WriteAll(rows)) }
 
 // A Finding is one result of lint, diff or test.
 type Finding struct {
@@ -75,8 +69,8 @@ type Finding struct {
 	Details   string // lines
 	Key       string // identifies the finding when its line moves, "" if nothing does
 	Dialects  []string
-	Fix       *sarifFix
-	SafeFix   *bool
+	Fix       object // of SARIF, nil if there is none
+	SafeFix   bool
 }
 
 // A Region is a part of a file. Lines and columns count from 1, columns in characters.
@@ -91,23 +85,22 @@ type Region struct {
 type report struct {
 	command  string
 	summary  string
-	rules    []sarifRule // of all findings
+	rules    []object // of SARIF, those of all findings
 	findings []Finding
 }
 
 // write writes a report for a program that shows it.
-func (r *report) write(w io.Writer, format string, now time.Time) error {
+func (r *report) write(std *streams, format string) {
 	switch format {
 	case formatSARIF:
-		return r.writeSARIF(w)
+		std.encode(r.sarif())
 	case formatJUnit:
-		return r.writeJUnit(w, now)
+		std.keep(r.writeJUnit(std.out, std.now()))
 	case formatGitHub:
-		r.writeGitHub(w)
+		r.writeGitHub(std.out)
 	default:
-		r.writeMarkdown(w)
+		r.writeMarkdown(std.out)
 	}
-	return nil
 }
 
 // writeGitHub writes workflow commands of GitHub Actions, each on one line.
@@ -247,125 +240,55 @@ func (r *report) writeJUnit(w io.Writer, now time.Time) error {
 		s.Tests++
 		s.Cases = append(s.Cases, c)
 	}
-	_, _ = io.WriteString(w, xml.Header)
-	e := xml.NewEncoder(w)
-	e.Indent("", "  ")
-	if err := e.Encode(junitSuites{Suites: suites}); err != nil {
-		return errors.New("cannot write the report")
-	}
-	_, _ = io.WriteString(w, "\n")
-	return nil
+	text, err := xml.MarshalIndent(junitSuites{Suites: suites}, "", "  ")
+	_, _ = io.WriteString(w, xml.Header+string(text)+"\n")
+	return err
 }
 
-// SARIF 2.1.0 (OASIS), the members that are used here.
-type (
-	sarifLog struct {
-		Schema  string     `json:"$schema"`
-		Version string     `json:"version"`
-		Runs    []sarifRun `json:"runs"`
-	}
-	sarifRun struct {
-		Tool struct {
-			Driver sarifDriver `json:"driver"`
-		} `json:"tool"`
-		ColumnKind string        `json:"columnKind"`
-		Results    []sarifResult `json:"results"`
-	}
-	sarifDriver struct {
-		Name           string      `json:"name"`
-		Version        string      `json:"version,omitempty"`
-		InformationURI string      `json:"informationUri"`
-		Rules          []sarifRule `json:"rules"`
-	}
-	sarifText struct {
-		Text string `json:"text"`
-	}
-	sarifRule struct {
-		ID                   string       `json:"id"`
-		Name                 string       `json:"name,omitempty"`
-		ShortDescription     sarifText    `json:"shortDescription"`
-		FullDescription      *sarifText   `json:"fullDescription,omitempty"`
-		HelpURI              string       `json:"helpUri,omitempty"`
-		DefaultConfiguration *sarifConfig `json:"defaultConfiguration,omitempty"`
-	}
-	sarifConfig struct {
-		Enabled bool   `json:"enabled"`
-		Level   string `json:"level"`
-	}
-	sarifResult struct {
-		RuleID              string            `json:"ruleId"`
-		RuleIndex           int               `json:"ruleIndex"`
-		Level               string            `json:"level"`
-		Message             sarifText         `json:"message"`
-		Locations           []sarifLocation   `json:"locations"`
-		PartialFingerprints map[string]string `json:"partialFingerprints,omitempty"`
-		Fixes               []*sarifFix       `json:"fixes,omitempty"`
-		Properties          sarifProperties   `json:"properties"`
-	}
-	sarifLocation struct {
-		PhysicalLocation struct {
-			ArtifactLocation sarifURI `json:"artifactLocation"`
-			Region           *Region  `json:"region,omitempty"`
-		} `json:"physicalLocation"`
-	}
-	sarifURI struct {
-		URI string `json:"uri"`
-	}
-	sarifFix struct {
-		Description     sarifText     `json:"description"`
-		ArtifactChanges []sarifChange `json:"artifactChanges"`
-	}
-	sarifChange struct {
-		ArtifactLocation sarifURI           `json:"artifactLocation"`
-		Replacements     []sarifReplacement `json:"replacements"`
-	}
-	sarifReplacement struct {
-		DeletedRegion   Region    `json:"deletedRegion"`
-		InsertedContent sarifText `json:"insertedContent"`
-	}
-	sarifProperties struct {
-		Dialects []string `json:"dialects"`
-		SafeFix  *bool    `json:"safeFix,omitempty"`
-	}
-)
-
+// SARIF 2.1.0 (OASIS).
 const (
 	sarifSchema = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 	projectURL  = "https://github.com/robotskit/robots"
 )
 
-// artifact is the URI of a file or site.
-func artifact(name string) sarifURI {
-	if isURL(name) {
-		return sarifURI{name}
+// An object is one of SARIF.
+type object map[string]any
+
+func sarifText(s string) object { return object{"text": s} }
+
+// sarifFile is a file or site.
+func sarifFile(name string) object {
+	if !isURL(name) {
+		name = (&url.URL{Path: filepath.ToSlash(name)}).String()
 	}
-	return sarifURI{(&url.URL{Path: filepath.ToSlash(name)}).String()}
+	return object{"uri": name}
 }
 
-func (r *report) writeSARIF(w io.Writer) error {
-	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{}}
-	run.Tool.Driver = sarifDriver{r.command, programVersion(), projectURL, r.rules}
+func (r *report) sarif() object {
+	driver := object{"name": r.command, "informationUri": projectURL, "version": programVersion(), "rules": r.rules}
+	results := []object{}
 	for _, f := range r.findings {
 		if f.Level == "" {
 			continue
 		}
-		result := sarifResult{
-			RuleID: f.ID, RuleIndex: slices.IndexFunc(r.rules, func(rule sarifRule) bool { return rule.ID == f.ID }),
-			Level: f.Level, Message: sarifText{robots.Printable(f.Message)}, Locations: make([]sarifLocation, 1),
-			Properties: sarifProperties{f.Dialects, f.SafeFix},
-		}
-		at := &result.Locations[0].PhysicalLocation
-		at.ArtifactLocation = artifact(f.File)
+		place := object{"artifactLocation": sarifFile(f.File)}
 		if f.Region.StartLine > 0 {
-			at.Region = &f.Region
+			place["region"] = f.Region
+		}
+		properties := object{"dialects": f.Dialects}
+		result := object{
+			"ruleId": f.ID, "ruleIndex": slices.IndexFunc(r.rules, func(rule object) bool { return rule["id"] == f.ID }),
+			"level": f.Level, "message": sarifText(robots.Printable(f.Message)), "locations": []object{{"physicalLocation": place}},
+			"properties": properties,
 		}
 		if f.Key != "" {
-			result.PartialFingerprints = map[string]string{"checkAndText/v1": f.Key}
+			result["partialFingerprints"] = object{"checkAndText/v1": f.Key}
 		}
 		if f.Fix != nil {
-			result.Fixes = []*sarifFix{f.Fix}
+			result["fixes"], properties["safeFix"] = []object{f.Fix}, f.SafeFix
 		}
-		run.Results = append(run.Results, result)
+		results = append(results, result)
 	}
-	return encode(w, sarifLog{sarifSchema, "2.1.0", []sarifRun{run}})
+	run := object{"tool": object{"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+	return object{"$schema": sarifSchema, "version": "2.1.0", "runs": []object{run}}
 }

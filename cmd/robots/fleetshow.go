@@ -83,12 +83,13 @@ func (c *fleetCall) status(ctx context.Context, op *fleet.Operator) (int, error)
 	if !healthy {
 		code = exitDisallowed
 	}
-	return code, c.answer(struct {
+	c.answer(struct {
 		Schema  int          `json:"schema"`
 		At      time.Time    `json:"at"`
 		Workers []jsonWorker `json:"workers"`
 		Servers []jsonServer `json:"servers"`
 	}{1, s.At, workers, servers}, text.String())
+	return code, nil
 }
 
 // workerState describes a worker of a fleet whose state has some parts.
@@ -145,7 +146,8 @@ func (c *fleetCall) show(ctx context.Context, op *fleet.Operator) (int, error) {
 	if s.Record == nil && !s.Pace.Known {
 		code = exitDisallowed
 	}
-	return code, c.answer(newJSONFleetSite(&s, next), siteText(&s, next, none))
+	c.answer(newJSONFleetSite(&s, next), siteText(&s, next, none))
+	return code, nil
 }
 
 // nextOfSite returns the next request to a site, or why there is none.
@@ -308,7 +310,7 @@ func (c *fleetCall) showAddress(ctx context.Context, op *fleet.Operator) (int, e
 		}
 		return "last start at " + stamp(at)
 	}
-	return code, c.answer(struct {
+	c.answer(struct {
 		Schema int        `json:"schema"`
 		Addr   string     `json:"addr"`
 		At     time.Time  `json:"at"`
@@ -316,6 +318,7 @@ func (c *fleetCall) showAddress(ctx context.Context, op *fleet.Operator) (int, e
 		Fetch  *time.Time `json:"fetch"`
 	}{1, c.addr.String(), a.At, notEmpty(a.Page), notEmpty(a.Fetch)},
 		fmt.Sprintf("%s\n  page        %s\n  robots.txt  %s\n", c.addr, last(a.Page), last(a.Fetch)))
+	return code, nil
 }
 
 func (c *fleetCall) held(ctx context.Context, op *fleet.Operator) (int, error) {
@@ -328,13 +331,11 @@ func (c *fleetCall) held(ctx context.Context, op *fleet.Operator) (int, error) {
 		if h.Until.Sub(c.std.now()) >= paceredis.Forever/2 {
 			until, text = nil, "until it is released"
 		}
-		if err := c.answer(struct {
+		c.answer(struct {
 			Schema int        `json:"schema"`
 			Target string     `json:"target"`
 			Until  *time.Time `json:"until"`
-		}{1, h.Target.String(), until}, fmt.Sprintf("%s: held %s\n", h.Target, text)); err != nil {
-			return exitBad, err
-		}
+		}{1, h.Target.String(), until}, fmt.Sprintf("%s: held %s\n", h.Target, text))
 	}
 	return exitAllowed, nil
 }
@@ -345,14 +346,12 @@ func (c *fleetCall) log(ctx context.Context, op *fleet.Operator) (int, error) {
 		return exitBad, err
 	}
 	for _, e := range list {
-		if err := c.answer(struct {
+		c.answer(struct {
 			Schema int       `json:"schema"`
 			At     time.Time `json:"at"`
 			Who    string    `json:"who"`
 			What   string    `json:"what"`
-		}{1, e.At, e.Who, e.What}, fmt.Sprintf("%s  %s  %s\n", stamp(e.At), e.Who, strings.TrimSpace(e.What))); err != nil {
-			return exitBad, err
-		}
+		}{1, e.At, e.Who, e.What}, fmt.Sprintf("%s  %s  %s\n", stamp(e.At), e.Who, strings.TrimSpace(e.What)))
 	}
 	return exitAllowed, nil
 }
@@ -369,15 +368,13 @@ func (c *fleetCall) doctor(found []fleet.Finding) (int, error) {
 		if f.Node != "" {
 			where = f.Node + ": "
 		}
-		if err := c.answer(struct {
+		c.answer(struct {
 			Schema int     `json:"schema"`
 			Check  string  `json:"check"`
 			Node   *string `json:"node"`
 			Text   string  `json:"text"`
 			Do     string  `json:"do"`
-		}{1, f.Check, notEmpty(f.Node), f.Text, f.Do}, fmt.Sprintf("%-11s  %s%s.\n%-11s  fix: %s.\n", f.Check, where, f.Text, "", f.Do)); err != nil {
-			return exitBad, err
-		}
+		}{1, f.Check, notEmpty(f.Node), f.Text, f.Do}, fmt.Sprintf("%-11s  %s%s.\n%-11s  fix: %s.\n", f.Check, where, f.Text, "", f.Do))
 	}
 	return exitDisallowed, nil
 }

@@ -49,13 +49,11 @@ func (c *fleetCall) change(what string, subjects []string, do func(i int) (done 
 		} else if err != nil {
 			return exitBad, err
 		}
-		if err := c.answer(struct {
+		c.answer(struct {
 			Schema int    `json:"schema"`
 			To     string `json:"to"`
 			Done   string `json:"done"`
-		}{1, to, done}, fmt.Sprintf("%s: %s\n", to, done)); err != nil {
-			return exitBad, err
-		}
+		}{1, to, done}, fmt.Sprintf("%s: %s\n", to, done))
 	}
 	return exitAllowed, nil
 }
@@ -217,7 +215,7 @@ func (c *fleetCall) config(ctx context.Context, op *fleet.Operator) (int, error)
 		text = fmt.Sprintf("concurrency       %d\naddress-interval  %s\nfetch-interval    %s\nlifetime          %s\nversion           %d\n",
 			config.Concurrency, config.AddressInterval, config.FetchInterval, config.Lifetime, config.Version)
 	}
-	return exitAllowed, c.answer(struct {
+	c.answer(struct {
 		Schema          int     `json:"schema"`
 		Version         int     `json:"version"`
 		Concurrency     int     `json:"concurrency"`
@@ -225,4 +223,5 @@ func (c *fleetCall) config(ctx context.Context, op *fleet.Operator) (int, error)
 		FetchInterval   float64 `json:"fetch_interval"`
 		Lifetime        float64 `json:"lifetime"`
 	}{1, config.Version, config.Concurrency, config.AddressInterval.Seconds(), config.FetchInterval.Seconds(), config.Lifetime.Seconds()}, text)
+	return exitAllowed, nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"io"
 
 	"github.com/robotskit/robots"
@@ -38,21 +37,11 @@ func newJSONGroup(g robots.Group) *jsonGroup {
 func encode(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return errors.New("cannot write the answer")
-	}
-	return nil
+	return e.Encode(v)
 }
 
-// encodeAll writes each value as one line of JSON.
-func encodeAll[T any](w io.Writer, values []T) error {
-	for _, v := range values {
-		if err := encode(w, v); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// encode writes a value as one line of JSON.
+func (s *streams) encode(v any) { s.keep(encode(s.out, v)) }
 
 // notEmpty returns nil, which is null, for a zero value.
 func notEmpty[T comparable](v T) *T {
@@ -71,10 +60,10 @@ func orEmpty(s *string) string {
 }
 
 // answer writes an answer: v as a line of JSON, or the text.
-func (c *command) answer(v any, text string) error {
+func (c *command) answer(v any, text string) {
 	if c.format == formatJSON {
-		return encode(c.std.out, v)
+		c.std.encode(v)
+		return
 	}
 	_, _ = c.std.out.WriteString(text) // the last flush reports its error
-	return nil
 }

@@ -144,11 +144,12 @@ func (l *linting) lint(ctx context.Context) (int, error) {
 	switch l.format {
 	case formatText:
 		l.printText(files)
-		return status, nil
 	case formatJSON:
-		return status, l.printJSON(files)
+		l.printJSON(files)
+	default:
+		l.report(files).write(l.std, l.format)
 	}
-	return status, l.report(files).write(l.std.out, l.format, l.std.now())
+	return status, nil
 }
 
 // check checks the flags before anything is read.
@@ -375,8 +376,7 @@ type jsonFix struct {
 	Edits []shapes.Edit `json:"edits"`
 }
 
-func (l *linting) printJSON(files []*linted) error {
-	var all []jsonFinding
+func (l *linting) printJSON(files []*linted) {
 	for _, f := range files {
 		for i := range f.Diagnostics {
 			d := &f.Diagnostics[i]
@@ -387,8 +387,7 @@ func (l *linting) printJSON(files []*linted) error {
 			if d.Fix != nil {
 				j.Fix = &jsonFix{Safe: d.Fix.Safe, Edits: shapes.NewEdits(d.Fix)}
 			}
-			all = append(all, j)
+			l.std.encode(j)
 		}
 	}
-	return encodeAll(l.std.out, all)
 }

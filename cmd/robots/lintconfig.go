@@ -159,15 +159,13 @@ func (b baseline) remove(f *linted) {
 }
 
 func writeBaseline(name string, files []*linted) error {
-	var all []known
+	var b bytes.Buffer
 	for _, f := range files {
 		for i := range f.Diagnostics {
-			all = append(all, knownOf(f, &f.Diagnostics[i]))
+			if err := encode(&b, knownOf(f, &f.Diagnostics[i])); err != nil {
+				return err
+			}
 		}
-	}
-	var b bytes.Buffer
-	if err := encodeAll(&b, all); err != nil {
-		return err
 	}
 	if err := os.WriteFile(name, b.Bytes(), 0o666); err != nil {
 		return fmt.Errorf("cannot write the baseline %s: %w", name, cause(err))

@@ -19,10 +19,10 @@ func (l *linting) report(files []*linted) *report {
 		if c.Severity == lint.Off {
 			level = lint.Note.String()
 		}
-		r.rules = append(r.rules, sarifRule{
-			ID: c.ID, Name: c.Name, ShortDescription: sarifText{c.What}, FullDescription: &sarifText{c.What + " " + c.Why},
-			HelpURI:              projectURL + "/blob/main/docs/lint.md#" + strings.ToLower(c.ID) + "-" + c.Name,
-			DefaultConfiguration: &sarifConfig{c.Severity != lint.Off, level},
+		r.rules = append(r.rules, object{
+			"id": c.ID, "name": c.Name, "shortDescription": sarifText(c.What), "fullDescription": sarifText(c.What + " " + c.Why),
+			"helpUri":              projectURL + "/blob/main/docs/lint.md#" + strings.ToLower(c.ID) + "-" + c.Name,
+			"defaultConfiguration": object{"enabled": c.Severity != lint.Off, "level": level},
 		})
 	}
 	for _, f := range files {
@@ -49,12 +49,13 @@ func (f *linted) finding(d *lint.Diagnostic, lines *fileLines) Finding {
 		Message: message + " (" + dialectsText(d.Dialects) + ")", Details: f.lineOf(d), Key: knownOf(f, d).fingerprint(), Dialects: d.Dialects,
 	}
 	if d.Fix != nil && d.Check.ID != "RT104" { // SARIF does not count the byte order mark, which RT104 removes
-		change := sarifChange{ArtifactLocation: artifact(f.name)}
+		var edits []object
 		for _, e := range d.Fix.Edits {
-			change.Replacements = append(change.Replacements, sarifReplacement{lines.region(e.Start, e.End), sarifText{e.Text}})
+			edits = append(edits, object{"deletedRegion": lines.region(e.Start, e.End), "insertedContent": sarifText(e.Text)})
 		}
-		found.SafeFix = &d.Fix.Safe
-		found.Fix = &sarifFix{sarifText{cmp.Or(advice(d), d.Message)}, []sarifChange{change}}
+		change := object{"artifactLocation": sarifFile(f.name), "replacements": edits}
+		found.Fix = object{"description": sarifText(cmp.Or(advice(d), d.Message)), "artifactChanges": []object{change}}
+		found.SafeFix = d.Fix.Safe
 	}
 	return found
 }

@@ -6,6 +6,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,6 +39,7 @@ type streams struct {
 	now      func() time.Time
 	name     string // of the command, which begins its messages: "robots check"
 	status   int    // of the run
+	failed   error  // the first of the writers to out, reported at the end
 }
 
 func main() {
@@ -75,7 +77,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		std.complain(suggest(root, args, err))
 		std.status = exitBad
 	}
-	if err := std.out.Flush(); err != nil && !errors.Is(err, syscall.EPIPE) {
+	std.keep(std.out.Flush())
+	if err := std.failed; err != nil && !errors.Is(err, syscall.EPIPE) {
 		// A closed pipe is not an error: its reader has seen enough.
 		std.complain(fmt.Errorf("cannot write standard output: %w", cause(err)))
 		std.status = exitBad
@@ -99,7 +102,8 @@ func newRoot(std *streams, only string) *cobra.Command {
 		SuggestionsMinimumDistance: 2,
 		RunE: func(*cobra.Command, []string) error {
 			if showVersion {
-				return version(std, versionFormat)
+				version(std, versionFormat)
+				return nil
 			}
 			std.status = exitBad
 			rootHelp(std.err)
@@ -154,6 +158,12 @@ func helpCommand() *cobra.Command {
 			return about.Help()
 		},
 	}
+}
+
+// keep keeps the first error of writing to standard output. What follows need not stop: out
+// writes nothing after an error.
+func (s *streams) keep(err error) {
+	s.failed = cmp.Or(s.failed, err)
 }
 
 // complain writes one sentence on standard error.

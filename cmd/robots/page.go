@@ -217,12 +217,12 @@ func (p *pageCommand) checkURL(ctx context.Context, t *urlTarget) (status int, e
 		status = max(status, statusOfOutlook(&r.outlook))
 	}
 	if p.format == formatJSON {
-		err = p.writePageJSON(t, &got, list)
+		p.writePageJSON(t, &got, list)
 	} else {
 		p.writePage(t, &got, list)
 	}
 	p.answers++
-	return status, err
+	return status, nil
 }
 
 // fetchFor fetches a page for the first crawler that may fetch it and all its redirects.

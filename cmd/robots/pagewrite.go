@@ -354,7 +354,7 @@ type jsonOutlook struct {
 }
 
 // writePageJSON writes a line for each crawler.
-func (p *pageCommand) writePageJSON(t *urlTarget, got *fetchedPage, list []pageVerdict) error {
+func (p *pageCommand) writePageJSON(t *urlTarget, got *fetchedPage, list []pageVerdict) {
 	for i := range list {
 		w := &list[i]
 		o := &w.outlook
@@ -387,9 +387,6 @@ func (p *pageCommand) writePageJSON(t *urlTarget, got *fetchedPage, list []pageV
 		for _, r := range o.Directives.Readings {
 			line.Rules = append(line.Rules, jsonReading{newJSONDirective(r.Directive), r.Effect, notEmpty(r.Problem)})
 		}
-		if err := encode(p.std.out, line); err != nil {
-			return err
-		}
+		p.std.encode(line)
 	}
-	return nil
 }

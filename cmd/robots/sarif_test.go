@@ -15,6 +15,78 @@ import (
 	"github.com/robotskit/robots/lint"
 )
 
+// SARIF 2.1.0 (OASIS section 3), the members that the program writes and their types. Others fail.
+type (
+	sarifLog struct {
+		Schema  string     `json:"$schema"`
+		Version string     `json:"version"`
+		Runs    []sarifRun `json:"runs"`
+	}
+	sarifRun struct {
+		Tool struct {
+			Driver sarifDriver `json:"driver"`
+		} `json:"tool"`
+		ColumnKind string        `json:"columnKind"`
+		Results    []sarifResult `json:"results"`
+	}
+	sarifDriver struct {
+		Name           string      `json:"name"`
+		Version        string      `json:"version,omitempty"`
+		InformationURI string      `json:"informationUri"`
+		Rules          []sarifRule `json:"rules"`
+	}
+	sarifMessage struct {
+		Text string `json:"text"`
+	}
+	sarifRule struct {
+		ID                   string        `json:"id"`
+		Name                 string        `json:"name,omitempty"`
+		ShortDescription     sarifMessage  `json:"shortDescription"`
+		FullDescription      *sarifMessage `json:"fullDescription,omitempty"`
+		HelpURI              string        `json:"helpUri,omitempty"`
+		DefaultConfiguration *sarifConfig  `json:"defaultConfiguration,omitempty"`
+	}
+	sarifConfig struct {
+		Enabled bool   `json:"enabled"`
+		Level   string `json:"level"`
+	}
+	sarifResult struct {
+		RuleID              string            `json:"ruleId"`
+		RuleIndex           int               `json:"ruleIndex"`
+		Level               string            `json:"level"`
+		Message             sarifMessage      `json:"message"`
+		Locations           []sarifLocation   `json:"locations"`
+		PartialFingerprints map[string]string `json:"partialFingerprints,omitempty"`
+		Fixes               []sarifFix        `json:"fixes,omitempty"`
+		Properties          sarifProperties   `json:"properties"`
+	}
+	sarifLocation struct {
+		PhysicalLocation struct {
+			ArtifactLocation sarifURI `json:"artifactLocation"`
+			Region           *Region  `json:"region,omitempty"`
+		} `json:"physicalLocation"`
+	}
+	sarifURI struct {
+		URI string `json:"uri"`
+	}
+	sarifFix struct {
+		Description     sarifMessage  `json:"description"`
+		ArtifactChanges []sarifChange `json:"artifactChanges"`
+	}
+	sarifChange struct {
+		ArtifactLocation sarifURI           `json:"artifactLocation"`
+		Replacements     []sarifReplacement `json:"replacements"`
+	}
+	sarifReplacement struct {
+		DeletedRegion   Region       `json:"deletedRegion"`
+		InsertedContent sarifMessage `json:"insertedContent"`
+	}
+	sarifProperties struct {
+		Dialects []string `json:"dialects"`
+		SafeFix  *bool    `json:"safeFix,omitempty"`
+	}
+)
+
 // TestSARIF: the SARIF of lint has the members, values and references that version 2.1.0
 // requires, and its fixes make the same edits as those in JSON.
 func TestSARIF(t *testing.T) {

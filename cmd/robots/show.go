@@ -211,9 +211,8 @@ func (v *view) write(ctx context.Context) (known bool, err error) {
 		j.Notes = jsonNotes(j.notes)
 	}
 	if v.format == formatJSON {
-		return known, encode(v.std.out, j)
-	}
-	if known {
+		v.std.encode(j)
+	} else if known {
 		v.print(&j)
 	}
 	return known, nil

@@ -367,9 +367,7 @@ func (c *verifyCall) answerAddresses(ctx context.Context) (int, error) {
 	}
 	c.wantLists(ctx, wanted)
 	if c.format == formatCSV {
-		if err := writeCSV(c.std.out, [][]string{{"address", "as", "result", "by", "name", "crawlers", "why"}}); err != nil {
-			return exitBad, err
-		}
+		c.std.writeCSV([]string{"address", "as", "result", "by", "name", "crawlers", "why"})
 	}
 	for _, arg := range c.args {
 		if a, err := parseAddress(arg); err == nil {
@@ -450,9 +448,7 @@ func (c *verifyCall) some(ctx context.Context) error {
 		case crawlers.Unknown:
 			c.status = worse(c.status, exitUndecided)
 		}
-		if err := c.print(c.addresses[i], id); err != nil {
-			return err
-		}
+		c.print(c.addresses[i], id)
 	}
 	c.addresses = c.addresses[:0]
 	return nil
@@ -470,7 +466,7 @@ type jsonIdentity struct {
 	Why      string          `json:"why"`
 }
 
-func (c *verifyCall) print(a netip.Addr, id crawlers.Identity) error {
+func (c *verifyCall) print(a netip.Addr, id crawlers.Identity) {
 	as := ""
 	if c.claimed != nil {
 		as = c.claimed.Name
@@ -481,17 +477,18 @@ func (c *verifyCall) print(a netip.Addr, id crawlers.Identity) error {
 	}
 	switch c.format {
 	case formatJSON:
-		return encode(c.std.out, jsonIdentity{1, a.String(), notEmpty(as), id.Result, notEmpty(id.By), notEmpty(id.Name), names, id.Why})
+		c.std.encode(jsonIdentity{1, a.String(), notEmpty(as), id.Result, notEmpty(id.By), notEmpty(id.Name), names, id.Why})
+		return
 	case formatCSV:
 		// Names are chosen by the owners of addresses.
-		return writeCSV(c.std.out, [][]string{{a.String(), as, string(id.Result), id.By, robots.Printable(id.Name), strings.Join(names, " "), robots.Printable(id.Why)}})
+		c.std.writeCSV([]string{a.String(), as, string(id.Result), id.By, robots.Printable(id.Name), strings.Join(names, " "), robots.Printable(id.Why)})
+		return
 	}
 	who := ""
 	if len(names) > 0 {
 		who = someOf(names) + ": "
 	}
 	fmt.Fprintf(c.std.out, "%s  %s  %s\n", fill(a.String(), len("255.255.255.255")), c.resultWord(id.Result), robots.Printable(who+id.Why+c.advice(id)))
-	return nil
 }
 
 func (c *verifyCall) resultWord(r crawlers.Result) string {

@@ -164,8 +164,8 @@ func (c *verifyCall) verifyLogs(ctx context.Context) (int, error) {
 	if ctx.Err() != nil {
 		return exitBad, fmt.Errorf("%w: %s read", errInterrupted, count(int(l.read.Load()), "line"))
 	}
-	if failed := l.print(); failed != nil || err != nil {
-		return exitBad, cmp.Or(failed, err)
+	if l.print(); err != nil {
+		return exitBad, err
 	}
 	status := exitAllowed
 	if c.failed {
@@ -462,7 +462,7 @@ func (v *visitor) addImpostor(f impostor) {
 }
 
 // print writes the report, crawlers and lines with most requests first.
-func (l *logReader) print() error {
+func (l *logReader) print() {
 	l.warn()
 	list := slices.SortedFunc(maps.Values(l.visitors), func(a, b *visitor) int {
 		return cmp.Or(b.Requests-a.Requests, strings.Compare(a.Name, b.Name))
@@ -473,16 +473,13 @@ func (l *logReader) print() error {
 	switch l.call.format {
 	case formatJSON:
 		for _, v := range list {
-			if err := encode(l.call.std.out, v); err != nil {
-				return err
-			}
+			l.call.std.encode(v)
 		}
-		return nil
 	case formatCSV:
-		return writeCSV(l.call.std.out, l.rows(list))
+		l.call.std.writeCSV(l.rows(list)...)
+	default:
+		l.printText(list)
 	}
-	l.printText(list)
-	return nil
 }
 
 // warn warns of what the logs do not have.

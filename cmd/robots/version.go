@@ -32,7 +32,7 @@ func defaultUserAgent() string {
 
 // version prints the version and the build settings. A build without version control has no
 // commit.
-func version(std *streams, format string) error {
+func version(std *streams, format string) {
 	settings := map[string]string{}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
@@ -42,7 +42,7 @@ func version(std *streams, format string) error {
 	commit, modified := settings["vcs.revision"], settings["vcs.modified"] == "true"
 	platform := runtime.GOOS + "/" + runtime.GOARCH
 	if format == formatJSON {
-		return encode(std.out, struct {
+		std.encode(struct {
 			Schema   int      `json:"schema"`
 			Version  string   `json:"version"`
 			Commit   *string  `json:"commit"`
@@ -51,6 +51,7 @@ func version(std *streams, format string) error {
 			Platform string   `json:"platform"`
 			Dialects []string `json:"dialects"`
 		}{1, programVersion(), notEmpty(commit), modified, runtime.Version(), platform, ask.DialectNames()})
+		return
 	}
 	if commit == "" {
 		commit = "unknown"
@@ -58,5 +59,4 @@ func version(std *streams, format string) error {
 		commit += ", modified"
 	}
 	fmt.Fprintf(std.out, "robots %s (commit %s)\n%s %s\ndialects: %s\n", programVersion(), commit, runtime.Version(), platform, strings.Join(ask.DialectNames(), ", "))
-	return nil
 }

@@ -172,9 +172,7 @@ func (w *watcher) round(ctx context.Context, sites []string, expected *robots.Fi
 		live.hint(f.record)
 		status = worse(status, r.status(w.fail))
 		reports = append(reports, r)
-		if err := w.print(r); err != nil {
-			return exitBad, err
-		}
+		w.print(r)
 	}
 	if err := w.notify(ctx, reports); err != nil {
 		return exitBad, err
@@ -213,10 +211,10 @@ func readState(name string) (*watchState, error) {
 }
 
 // print writes a report.
-func (w *watcher) print(r *siteReport) error {
+func (w *watcher) print(r *siteReport) {
 	switch w.format {
 	case formatJSON:
-		return encode(w.std.out, r)
+		w.std.encode(r)
 	case formatMarkdown:
 		fmt.Fprintf(w.std.out, "### %s: %s\n\n", r.Site, cmp.Or(r.Severity, "unchanged"))
 		for _, e := range r.Events {
@@ -230,7 +228,6 @@ func (w *watcher) print(r *siteReport) error {
 	default:
 		r.text(w.std.out, "")
 	}
-	return nil
 }
 
 // notify posts the reports that have an event, and tries again after failures.
