@@ -40,13 +40,7 @@ const (
 // unnamed stands for the crawler of a request without a User-Agent.
 const unnamed = -1
 
-// A claim is the crawler that requests from an address name.
-type claim struct {
-	address netip.Addr
-	crawler int // in logReader.all, or unnamed
-}
-
-// visits are the requests of a claim.
+// visits are the requests from an address that name a crawler.
 type visits struct {
 	requests   int
 	disallowed map[int]int // of them, by the line of robots.txt
@@ -128,10 +122,10 @@ type logReader struct {
 	call     *verifyCall
 	all      []crawlers.Crawler
 	byName   map[string]int
-	rules    []*robots.Rules   // of each crawler, nil without -f
-	headers  map[string]int    // the crawlers of User-Agent headers
-	visits   map[claim]*visits // requests that are not verified yet
-	pending  int               // numbers in visits
+	rules    []*robots.Rules                // of each crawler, nil without -f
+	headers  map[string]int                 // the crawlers of User-Agent headers
+	visits   map[netip.Addr]map[int]*visits // by crawler, not verified yet
+	pending  int                            // numbers in visits
 	visitors map[int]*visitor
 
 	lines, good, common, unread int // lines; valid ones; those without User-Agent; requests without a readable target
@@ -142,7 +136,7 @@ type logReader struct {
 
 // verifyLogs reads the logs and reports on them.
 func (c *verifyCall) verifyLogs(ctx context.Context) (int, error) {
-	l := &logReader{call: c, all: crawlers.All(), byName: map[string]int{}, headers: map[string]int{}, visits: map[claim]*visits{}, visitors: map[int]*visitor{}}
+	l := &logReader{call: c, all: crawlers.All(), byName: map[string]int{}, headers: map[string]int{}, visits: map[netip.Addr]map[int]*visits{}, visitors: map[int]*visitor{}}
 	for i, e := range l.all {
 		l.byName[e.Name] = i
 	}
@@ -252,27 +246,28 @@ func (l *logReader) line(ctx context.Context, text []byte) (problem string) {
 		return problem
 	}
 	l.good++
-	c := claim{crawler: unnamed}
+	crawler := unnamed
 	if line.common {
 		l.common++
 		if !l.identifies() {
 			return ""
 		}
-	} else if c.crawler = l.crawlerOf(line.userAgent); c.crawler == unnamed || l.call.claimed != nil && l.all[c.crawler].Name != l.call.claimed.Name {
+	} else if crawler = l.crawlerOf(line.userAgent); crawler == unnamed || l.call.claimed != nil && l.all[crawler].Name != l.call.claimed.Name {
 		return ""
 	}
-	if a, err := netip.ParseAddr(string(line.host)); err == nil && a.Zone() == "" {
-		c.address = a.Unmap()
+	address, _ := parseAddress(string(line.host)) // the zero one for a name
+	if l.visits[address] == nil {
+		l.visits[address] = map[int]*visits{}
 	}
-	v := l.visits[c]
+	v := l.visits[address][crawler]
 	if v == nil {
 		v = &visits{disallowed: map[int]int{}}
-		l.visits[c] = v
+		l.visits[address][crawler] = v
 		l.pending++
 	}
 	v.requests++
-	if c.crawler != unnamed && l.rules != nil {
-		if number := l.disallowedBy(c.crawler, line.request); number > 0 {
+	if crawler != unnamed && l.rules != nil {
+		if number := l.disallowedBy(crawler, line.request); number > 0 {
 			if v.disallowed[number]++; v.disallowed[number] == 1 {
 				l.pending++
 			}
@@ -350,19 +345,10 @@ func (l *logReader) disallowedBy(crawler int, request []byte) int {
 // verify verifies the addresses of all visits, each once for all its crawlers, and counts
 // the visits for their crawlers.
 func (l *logReader) verify(ctx context.Context) {
-	var addresses [][]claim // those of each address
-	for _, c := range slices.SortedFunc(maps.Keys(l.visits), func(a, b claim) int {
-		return cmp.Or(a.address.Compare(b.address), cmp.Compare(a.crawler, b.crawler))
-	}) {
-		if n := len(addresses) - 1; n >= 0 && addresses[n][0].address == c.address {
-			addresses[n] = append(addresses[n], c)
-		} else {
-			addresses = append(addresses, []claim{c})
-		}
-	}
 	l.fetchLists(ctx)
+	addresses := slices.SortedFunc(maps.Keys(l.visits), netip.Addr.Compare)
 	l.verifying.Add(int64(len(addresses)))
-	found := make([][]crawlers.Identity, len(addresses))
+	found := make([]map[int]crawlers.Identity, len(addresses))
 	each(len(addresses), func(i int) {
 		found[i] = l.identify(ctx, addresses[i])
 		l.verified.Add(1)
@@ -370,11 +356,11 @@ func (l *logReader) verify(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
-	for i, claims := range addresses {
-		for k, c := range claims {
-			l.count(c, found[i][k])
+	for i, a := range addresses {
+		for crawler, id := range found[i] {
+			l.count(a, crawler, id)
 		}
-		if a := claims[0].address; a.Is4() {
+		if a.Is4() {
 			l.ipv4++
 			if a.As4()[3] == 0 {
 				l.round++
@@ -385,58 +371,58 @@ func (l *logReader) verify(ctx context.Context) {
 	l.pending = 0
 }
 
-// fetchLists fetches the address lists of the crawlers in the claims: of all crawlers, or that
+// fetchLists fetches the address lists of the crawlers of the visits: of all crawlers, or that
 // of --as, for an address without a name.
 func (l *logReader) fetchLists(ctx context.Context) {
 	seen := map[int]bool{}
-	for c := range l.visits {
-		seen[c.crawler] = true
-	}
-	for _, i := range slices.Sorted(maps.Keys(seen)) {
-		switch {
-		case i != unnamed:
-			l.call.wantLists(ctx, l.all[i:i+1])
-		case l.call.claimed != nil:
-			l.call.wantLists(ctx, []crawlers.Crawler{*l.call.claimed})
-		default:
-			l.call.wantLists(ctx, l.all)
+	for _, byCrawler := range l.visits {
+		for crawler := range byCrawler {
+			seen[crawler] = true
 		}
 	}
+	var wanted []crawlers.Crawler
+	for i, e := range l.all {
+		if seen[i] || seen[unnamed] && (l.call.claimed == nil || l.call.claimed.Name == e.Name) {
+			wanted = append(wanted, e)
+		}
+	}
+	l.call.wantLists(ctx, wanted)
 }
 
-// identify verifies the claims of one address.
-func (l *logReader) identify(ctx context.Context, claims []claim) (found []crawlers.Identity) {
-	verifier, address := &l.call.verifier, claims[0].address
-	if claims[0].crawler == unnamed { // which sorts first
-		if c := l.call.claimed; c != nil {
-			found = verifier.Verify(ctx, address, *c)
-		} else {
-			found = []crawlers.Identity{verifier.Identify(ctx, address)}
-		}
-		claims = claims[1:]
-	}
+// identify verifies an address for each crawler that its visits name.
+func (l *logReader) identify(ctx context.Context, address netip.Addr) map[int]crawlers.Identity {
+	verifier, found := &l.call.verifier, map[int]crawlers.Identity{}
 	var named []crawlers.Crawler
-	for _, c := range claims {
-		named = append(named, l.all[c.crawler])
+	for crawler := range l.visits[address] {
+		switch {
+		case crawler != unnamed:
+			named = append(named, l.all[crawler])
+		case l.call.claimed != nil:
+			found[unnamed] = verifier.Verify(ctx, address, *l.call.claimed)[0]
+		default:
+			found[unnamed] = verifier.Identify(ctx, address)
+		}
 	}
 	if len(named) > 0 {
-		found = append(found, verifier.Verify(ctx, address, named...)...)
+		for i, id := range verifier.Verify(ctx, address, named...) {
+			found[l.byName[named[i].Name]] = id
+		}
 	}
 	return found
 }
 
-// count adds the visits of a claim. A request without a User-Agent claims nothing, so it counts
-// only if its address is verified.
-func (l *logReader) count(c claim, id crawlers.Identity) {
+// count adds the visits from an address that name a crawler. A request without a User-Agent
+// claims nothing, so it counts only if its address is verified.
+func (l *logReader) count(address netip.Addr, crawler int, id crawlers.Identity) {
 	l.call.failed = l.call.failed || id.Failed
-	visits := l.visits[c]
-	if c.crawler == unnamed {
+	visits := l.visits[address][crawler]
+	if crawler == unnamed {
 		if id.Result != crawlers.Verified {
 			return
 		}
-		c.crawler = l.byName[id.Crawlers[0].Name]
+		crawler = l.byName[id.Crawlers[0].Name]
 	}
-	v := l.visitorOf(c.crawler)
+	v := l.visitorOf(crawler)
 	v.Addresses++
 	v.add(id.Result, visits.requests)
 	for line, n := range visits.disallowed {
@@ -444,7 +430,7 @@ func (l *logReader) count(c claim, id crawlers.Identity) {
 	}
 	switch {
 	case id.Result == crawlers.Faked:
-		v.addImpostor(impostor{c.address.String(), visits.requests, id.Why})
+		v.addImpostor(impostor{address.String(), visits.requests, id.Why})
 	case id.Result == crawlers.Unknown && v.Why == nil:
 		v.Why, v.advice = &id.Why, l.call.advice(id)
 	}
