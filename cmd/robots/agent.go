@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/robotskit/robots"
 )
@@ -42,27 +41,19 @@ func reading(value string, ds ...robots.Dialect) string {
 // maxAgentWarnings limits the warnings of a batch on values of agent.
 const maxAgentWarnings = 20
 
-// agentWarnings are the warnings of a batch on values of agent.
-type agentWarnings struct {
-	mu   sync.Mutex
-	sent map[string]bool
-}
-
-// warn warns once of a value that is not a product token.
-func (a *agentWarnings) warn(c *command, value string, d robots.Dialect) {
+// warnAgent warns once of a value of agent that is not a product token.
+func (b *batchRun) warnAgent(value string, d robots.Dialect) {
 	text := reading(value, d)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	switch {
-	case text == "" || len(a.sent) > maxAgentWarnings || a.sent[text]:
+	if text == "" || b.agentWarnings.Load() > maxAgentWarnings {
 		return
-	case len(a.sent) == maxAgentWarnings:
-		c.warn("further agents are not product tokens either; they are not listed")
-	default:
-		c.warn("agent %s", text)
 	}
-	if a.sent == nil {
-		a.sent = map[string]bool{}
+	if _, before := b.std.warned.LoadOrStore(text, true); before {
+		return
 	}
-	a.sent[text] = true
+	switch n := b.agentWarnings.Add(1); {
+	case n <= maxAgentWarnings:
+		b.warn("agent %s", text)
+	case n == maxAgentWarnings+1:
+		b.warn("further agents are not product tokens either; they are not listed")
+	}
 }

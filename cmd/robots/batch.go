@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/robotskit/robots"
@@ -59,7 +60,6 @@ type batchRun struct {
 	*judgeFlags
 	live     *live // nil with -f
 	defaults batch.Defaults
-	warnings agentWarnings
 	rows     bool          // columns with tabs between, not JSON
 	headers  bool          // a line with the number of rows precedes each chunk
 	bodies   *batch.Bodies // of rows
@@ -69,6 +69,8 @@ type batchRun struct {
 	budget   *semaphore.Weighted
 	quit     chan struct{} // closed when the writer has ended
 	failed   error         // of the reader, set before it closes order
+
+	agentWarnings atomic.Int32
 }
 
 // runBatch answers every line of standard input with one line of standard output
@@ -128,7 +130,7 @@ func (b *batchRun) open(ctx context.Context) error {
 	}
 	b.defaults = batch.Defaults{
 		Agents: list[0].Tokens, Dialect: list[0].Dialect, Auto: auto, MaxBytes: b.maxBytes, At: b.at, UserInitiated: b.userInitiated,
-		Heard: func(token string, d robots.Dialect) { b.warnings.warn(b.command, token, d) },
+		Heard: b.warnAgent,
 	}
 	if !b.given("file") {
 		b.live, err = newLive(b.command, &b.site, dialectsOf(list), b.maxBytes)

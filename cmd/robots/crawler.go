@@ -123,7 +123,6 @@ func dialectsOf(list []Crawler) (all []robots.Dialect) {
 // misspelled names of known crawlers: of those that the file names, as searching the directory
 // takes longer than starting, or without a file of all.
 func (c *command) warnCrawlers(list []Crawler, file *robots.File) {
-	warned := map[string]bool{anyCrawler: true}
 	dialects, names := dialectsOf(list), crawlers.Names()
 	if file != nil {
 		names = func(yield func(string) bool) {
@@ -138,15 +137,14 @@ func (c *command) warnCrawlers(list []Crawler, file *robots.File) {
 	}
 	for _, crawler := range list {
 		for _, token := range crawler.Tokens {
-			if warned[token] || crawler.listed {
+			if token == anyCrawler || crawler.listed {
 				continue
 			}
-			warned[token] = true
 			if s := reading(token, dialects...); s != "" {
-				c.warn("-a %s", s)
+				c.std.warnOnce("-a "+s, "-a %s", s)
 			}
 			if s := suggestion(token, names); s != "" {
-				c.warn("-a %s is not a known crawler%s", strconv.Quote(clip(token)), s)
+				c.std.warnOnce("no "+token, "-a %s is not a known crawler%s", strconv.Quote(clip(token)), s)
 			}
 		}
 	}

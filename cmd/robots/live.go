@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -144,10 +143,7 @@ type live struct {
 	began    time.Time
 	private  bool // --allow-private
 	progress progress
-	warn     func(format string, args ...any)
-	failing  sync.Once // warned of once: the store fails
-	slow     sync.Once // once too
-	hinted   sync.Once
+	std      *streams // of warnings
 }
 
 // options checks the flags before anything is opened, and returns how to fetch, with
@@ -234,7 +230,7 @@ func newLive(c *command, s *siteFlags, dialects []robots.Dialect, maxBytes int) 
 	if err != nil {
 		return nil, err
 	}
-	l := &live{began: c.std.now().Truncate(time.Millisecond), private: s.allowPrivate, warn: c.warn, kept: s.cache != "" || s.redis != ""}
+	l := &live{began: c.std.now().Truncate(time.Millisecond), private: s.allowPrivate, std: c.std, kept: s.cache != "" || s.redis != ""}
 	// The client ends each fetch in time; a wait for a busy address is not limited.
 	fetchLimit := 24 * time.Hour
 	l.limiter = s.limiter
@@ -342,11 +338,11 @@ func (l *live) close() {
 	}
 	if l.fleet != nil {
 		if err := l.fleet.Close(); err != nil {
-			l.warn("cannot leave the fleet of --redis: %w", cause(err))
+			l.std.warn("cannot leave the fleet of --redis: %w", cause(err))
 		}
 	} else if l.store != nil {
 		if err := l.store.Close(); err != nil {
-			l.warn("cannot close the file of --cache: %w", cause(err))
+			l.std.warn("cannot close the file of --cache: %w", cause(err))
 		}
 	}
 }
@@ -361,20 +357,20 @@ func (l *live) observe(e cache.Event) {
 		what, effect = "Redis of --redis", "going on without it"
 	}
 	if !errors.Is(e.Err, context.DeadlineExceeded) {
-		l.failing.Do(func() { l.warn("the %s fails, %s: %w", what, effect, e.Err) })
+		l.std.warnOnce("store failed", "the %s fails, %s: %w", what, effect, e.Err)
 		return
 	}
 	effect = "read, so robots.txt is fetched"
 	if e.Record != nil {
 		effect = "write, so some files might not be kept"
 	}
-	l.slow.Do(func() { l.warn("the %s took longer than 5 s to %s: %w", what, effect, e.Err) })
+	l.std.warnOnce("store late", "the %s took longer than 5 s to %s: %w", what, effect, e.Err)
 }
 
 // hint warns once which flag permits what the guard has refused, for formats other than text.
 func (l *live) hint(r *fetch.Record) {
 	if h := l.permit(r); h != "" {
-		l.hinted.Do(func() { l.warn("%s is not fetched: %s", r.Origin.RobotsURL(), h) })
+		l.std.warnOnce("refused", "%s is not fetched: %s", r.Origin.RobotsURL(), h)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -40,6 +41,7 @@ type streams struct {
 	name     string // of the command, which begins its messages: "robots check"
 	status   int    // of the run
 	failed   error  // the first of the writers to out, reported at the end
+	warned   sync.Map
 }
 
 func main() {
@@ -174,6 +176,13 @@ func (s *streams) complain(err error) {
 // warn writes a warning on standard error.
 func (s *streams) warn(format string, args ...any) {
 	s.complain(fmt.Errorf("warning: "+format, args...))
+}
+
+// warnOnce is warn for the first time that something is noticed.
+func (s *streams) warnOnce(what, format string, args ...any) {
+	if _, before := s.warned.LoadOrStore(what, true); !before {
+		s.warn(format, args...)
+	}
 }
 
 // cause returns an error of the file system without operation and path, as the sentence around

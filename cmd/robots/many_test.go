@@ -260,14 +260,14 @@ func TestStoreTrouble(t *testing.T) {
 		{"full", []cache.Event{{Record: put, Err: syscall.ENOSPC}, {Record: put, Err: syscall.ENOSPC}},
 			"the file of --cache fails, so some files are not kept: no space left on device"},
 	} {
-		var said []string
-		l := &live{warn: func(format string, args ...any) { said = append(said, fmt.Errorf(format, args...).Error()) }}
+		var said strings.Builder
+		l := &live{std: &streams{err: &said, name: "robots check"}}
 		for _, e := range tt.events {
 			e.Kind = cache.EventStoreFailed
 			l.observe(e)
 		}
-		if got := strings.Join(said, "\n"); got != tt.want {
-			t.Errorf("%s\ngot  %s\nwant %s", tt.name, got, tt.want)
+		if got, want := said.String(), "robots check: warning: "+tt.want+"\n"; got != want {
+			t.Errorf("%s\ngot  %s\nwant %s", tt.name, got, want)
 		}
 	}
 }
