@@ -357,18 +357,11 @@ func (l *linting) explainCheck() error {
 
 // jsonFinding is a line of --format json.
 type jsonFinding struct {
-	Schema    int      `json:"schema"`
-	File      string   `json:"file"`
-	Line      int      `json:"line"`
-	Column    int      `json:"column"`
-	EndLine   int      `json:"end_line"`
-	EndColumn int      `json:"end_column"`
-	ID        string   `json:"id"`
-	Name      string   `json:"name"`
-	Severity  string   `json:"severity"`
-	Message   string   `json:"message"`
-	Dialects  []string `json:"dialects"`
-	Fix       *jsonFix `json:"fix"`
+	Schema int    `json:"schema"`
+	File   string `json:"file"`
+	shapes.Finding
+	Dialects []string `json:"dialects"`
+	Fix      *jsonFix `json:"fix"`
 }
 
 type jsonFix struct {
@@ -380,10 +373,7 @@ func (l *linting) printJSON(files []*linted) {
 	for _, f := range files {
 		for i := range f.Diagnostics {
 			d := &f.Diagnostics[i]
-			j := jsonFinding{
-				Schema: 1, File: f.name, Line: d.Line, Column: d.Column, EndLine: d.EndLine, EndColumn: d.EndColumn,
-				ID: d.Check.ID, Name: d.Check.Name, Severity: d.Severity.String(), Message: d.Message, Dialects: d.Dialects,
-			}
+			j := jsonFinding{Schema: 1, File: f.name, Finding: shapes.NewFinding(d), Dialects: d.Dialects}
 			if d.Fix != nil {
 				j.Fix = &jsonFix{Safe: d.Fix.Safe, Edits: shapes.NewEdits(d.Fix)}
 			}

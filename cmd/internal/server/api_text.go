@@ -88,17 +88,10 @@ type Findings struct {
 
 // A Finding is a mistake.
 type Finding struct {
-	Line      int         `json:"line"`
-	Column    int         `json:"column"`
-	EndLine   int         `json:"end_line"`
-	EndColumn int         `json:"end_column"`
-	ID        string      `json:"id"`
-	Name      string      `json:"name"`
-	Severity  string      `json:"severity"`
-	Message   string      `json:"message"`
-	Advice    string      `json:"advice"`
-	Dialects  []string    `json:"dialects"`
-	Fix       *shapes.Fix `json:"fix"`
+	shapes.Finding
+	Advice   string      `json:"advice"`
+	Dialects []string    `json:"dialects"`
+	Fix      *shapes.Fix `json:"fix"`
 }
 
 // lint answers POST /v1/lint.
@@ -122,11 +115,7 @@ func (s *Service) lint(r *request) *answer {
 	j := &Findings{Findings: []Finding{}, Undecided: found.Undecided, Dropped: found.Dropped}
 	for i := range found.Diagnostics {
 		d := &found.Diagnostics[i]
-		j.Findings = append(j.Findings, Finding{
-			Line: d.Line, Column: d.Column, EndLine: d.EndLine, EndColumn: d.EndColumn,
-			ID: d.Check.ID, Name: d.Check.Name, Severity: d.Severity.String(), Message: d.Message, Advice: d.Advice,
-			Dialects: append([]string{}, d.Dialects...), Fix: shapes.NewFix(d.Fix),
-		})
+		j.Findings = append(j.Findings, Finding{shapes.NewFinding(d), d.Advice, append([]string{}, d.Dialects...), shapes.NewFix(d.Fix)})
 	}
 	return answerWith(j)
 }
