@@ -304,26 +304,37 @@ func (s *streams) open(name string) (from io.ReadCloser, title string, err error
 	return f, title, nil
 }
 
-// replaceFile writes a file in one step, so that a crash leaves the old one or the new one. It
-// follows symbolic links, and keeps the mode of an old file; others cannot read a new one.
-func replaceFile(name string, body []byte) error {
-	fail := func(err error) error { return fmt.Errorf("cannot write %s: %w", name, cause(err)) }
-	mode := fs.FileMode(0o600)
-	target, err := filepath.EvalSymlinks(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		target, err = name, nil
-	} else if err == nil {
-		var info fs.FileInfo
-		if info, err = os.Stat(target); err == nil {
-			mode = info.Mode().Perm()
+// replaceFile writes a file in one step, so that a crash or a full disk leaves the old one. It
+// follows symbolic links, and keeps the mode of an old file, which must be writable.
+func replaceFile(name string, body []byte) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("cannot write %s: %w", name, cause(err))
 		}
+	}()
+	mode := fs.FileMode(0o644)
+	old, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err == nil {
+		defer old.Close()
+		info, err := old.Stat()
+		if err != nil {
+			return err
+		}
+		if !info.Mode().IsRegular() { // such as /dev/stdout
+			_, err = old.Write(body)
+			return err
+		}
+		mode = info.Mode().Perm()
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
+	target, err := filepath.EvalSymlinks(name)
 	if err != nil {
-		return fail(err)
+		target = name
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(target), ".robots-*")
 	if err != nil {
-		return fail(err)
+		return err
 	}
 	_, err = tmp.Write(body)
 	err = errors.Join(err, tmp.Chmod(mode), tmp.Sync(), tmp.Close())
@@ -331,8 +342,7 @@ func replaceFile(name string, body []byte) error {
 		err = os.Rename(tmp.Name(), target)
 	}
 	if err != nil {
-		os.Remove(tmp.Name())
-		return fail(err)
+		_ = os.Remove(tmp.Name()) // the error of writing says more
 	}
-	return nil
+	return err
 }

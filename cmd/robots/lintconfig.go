@@ -167,8 +167,5 @@ func writeBaseline(name string, files []*linted) error {
 			}
 		}
 	}
-	if err := os.WriteFile(name, b.Bytes(), 0o666); err != nil {
-		return fmt.Errorf("cannot write the baseline %s: %w", name, cause(err))
-	}
-	return nil
+	return replaceFile(name, b.Bytes())
 }
