@@ -568,13 +568,11 @@ func (r *Rules) reasonWithoutRule() Reason {
 func (r *Rules) Allowed(p Path) bool { return r.decide(p).allowed }
 
 // Match returns the verdict for p with its reason. It allocates as little as Allowed.
-func (r *Rules) Match(p Path) Verdict {
-	return r.verdict(r.decide(p))
-}
-
-func (r *Rules) verdict(o outcome) Verdict {
+func (r *Rules) Match(p Path) (v Verdict) {
+	o := r.decide(p)
 	r = r.made()
-	v := Verdict{Allowed: o.allowed, Undefined: o.undefined, Reason: o.reason, Group: r.Group(), Dialect: r.dialect.Name, State: r.state}
+	v.Allowed, v.Undefined, v.Reason = o.allowed, o.undefined, o.reason
+	v.Group, v.Dialect, v.State = r.Group(), r.dialect.Name, r.state
 	if o.rule != nil {
 		v.Rule = Rule{rules: r, rule: *o.rule}
 	}
