@@ -11,12 +11,11 @@ import (
 // comparable and can be a map key. The zero value is not an origin.
 type Origin struct {
 	scheme string // lower case
-	host   string // ASCII, lower case; IPv6 without brackets
-	port   uint16 // the scheme's default filled in, 0 if it has none
+	site   string // host in ASCII and lower case, IPv6 in brackets, and ":port" unless that is the default
 }
 
 // defaultPort returns the port of a scheme, 0 if it has none (SCOPE-13).
-func defaultPort(scheme string) uint16 {
+func defaultPort(scheme string) int {
 	switch scheme {
 	case "http":
 		return 80
@@ -32,13 +31,32 @@ func defaultPort(scheme string) uint16 {
 func (o Origin) Scheme() string { return o.scheme }
 
 // Host returns the host in its ASCII form, an IPv6 address without brackets.
-func (o Origin) Host() string { return o.host }
+func (o Origin) Host() string {
+	host, _ := splitPort(o.site)
+	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+}
 
 // Port returns the port of the URL, or else the default of the scheme, or else 0.
-func (o Origin) Port() int { return int(o.port) }
+func (o Origin) Port() int {
+	_, port := splitPort(o.site)
+	if port == "" {
+		return defaultPort(o.scheme)
+	}
+	n, _ := parsePort(port) // which is valid
+	return n
+}
+
+// splitPort returns the host and the port of an authority, "" if it has none. Only the host
+// of an IPv6 address has colons, in brackets.
+func splitPort(authority string) (host, port string) {
+	if i := strings.LastIndexByte(authority, ':'); i >= 0 && authority[len(authority)-1] != ']' {
+		return authority[:i], authority[i+1:]
+	}
+	return authority, ""
+}
 
 // IsZero reports whether o is the zero value.
-func (o Origin) IsZero() bool { return o == Origin{} }
+func (o Origin) IsZero() bool { return o.site == "" }
 
 // String returns the canonical form, scheme://host with the port if it is not the
 // default: "https://example.com", "http://[::1]:8080".
@@ -46,14 +64,7 @@ func (o Origin) String() string {
 	if o.IsZero() {
 		return ""
 	}
-	host := o.host
-	if strings.IndexByte(host, ':') >= 0 {
-		host = "[" + host + "]"
-	}
-	if o.port != defaultPort(o.scheme) {
-		host += ":" + strconv.Itoa(int(o.port))
-	}
-	return o.scheme + "://" + host
+	return o.scheme + "://" + o.site
 }
 
 // RobotsURL returns the URL of the origin's robots.txt (SCOPE-05).
@@ -101,11 +112,9 @@ func ParsePath(s string) (Path, error) {
 }
 
 func parseAuthority(rawURL, scheme, rest string) (Origin, Path, error) {
-	o := Origin{scheme: scheme, port: defaultPort(scheme)}
 	end := plainHost(rest)
 	if end > 0 && (end == len(rest) || endsAuthority(rest[end])) { // as nearly all
-		o.host = rest[:end]
-		return o, newPath(rest[end:]), nil
+		return Origin{scheme, rest[:end]}, newPath(rest[end:]), nil
 	}
 	for end < len(rest) && !endsAuthority(rest[end]) {
 		end++
@@ -118,32 +127,33 @@ func parseAuthority(rawURL, scheme, rest string) (Origin, Path, error) {
 		}
 		authority = authority[i+1:]
 	}
-	host, port := authority, ""
-	if strings.HasPrefix(host, "[") {
-		i := strings.IndexByte(host, ']')
+	host, port := splitPort(authority)
+	if strings.HasPrefix(authority, "[") {
+		i := strings.IndexByte(authority, ']')
 		if i < 0 {
 			return Origin{}, Path{}, urlError(rawURL, "its host has a [ without a ]")
 		}
-		host, port = host[:i+1], host[i+1:]
-		if port != "" && port[0] != ':' {
+		if i+1 < len(authority) && authority[i+1] != ':' {
 			return Origin{}, Path{}, urlError(rawURL, "there is text between its host and its port")
 		}
-		port = strings.TrimPrefix(port, ":")
-	} else if i := strings.LastIndexByte(host, ':'); i >= 0 {
-		host, port = host[:i], host[i+1:]
 	}
+	site, reason := canonicalHost(host)
 	if port != "" {
 		n, ok := parsePort(port)
-		if !ok {
+		switch {
+		case !ok:
 			return Origin{}, Path{}, urlError(rawURL, "its port is not a number from 1 to 65535")
+		case n == defaultPort(scheme):
+		case site == host && port[0] != '0':
+			site = authority
+		default:
+			site += ":" + strconv.Itoa(n)
 		}
-		o.port = n
 	}
-	var reason string
-	if o.host, reason = canonicalHost(host); reason != "" {
+	if reason != "" {
 		return Origin{}, Path{}, urlError(rawURL, reason)
 	}
-	return o, newPath(path), nil
+	return Origin{scheme, site}, newPath(path), nil
 }
 
 func endsAuthority(c byte) bool { return c == '/' || c == '?' || c == '#' }
@@ -205,7 +215,7 @@ func isScheme(s string) bool {
 	return s != ""
 }
 
-func parsePort(s string) (uint16, bool) {
+func parsePort(s string) (int, bool) {
 	n := 0
 	for i := range len(s) {
 		if s[i] < '0' || '9' < s[i] {
@@ -215,7 +225,7 @@ func parsePort(s string) (uint16, bool) {
 			return 0, false
 		}
 	}
-	return uint16(n), n > 0
+	return n, n > 0
 }
 
 // maxHost is the length limit of a host: that of a DNS name, 253 bytes, in percent-encoded
@@ -248,7 +258,7 @@ func anyHost(host string) (canonical, reason string) {
 		if err != nil || !a.Is6() || a.Zone() != "" {
 			return "", "its host is not an IPv6 address"
 		}
-		return a.String(), ""
+		return "[" + a.String() + "]", ""
 	}
 	host, ok := unescapeHost(host)
 	if !ok {
