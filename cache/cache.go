@@ -150,35 +150,36 @@ func (c *Cache) Rules(ctx context.Context, origin robots.Origin, crawler *Crawle
 		return nil, nil, err
 	}
 	r := c.marked(it.Record)
-	return c.hot.rules(it, r, crawler, now.Round(0)), r, nil
+	return c.hot.rules(it, r, crawler, now), r, nil
 }
 
-// get returns the item with the record, and the current time.
-func (c *Cache) get(ctx context.Context, origin robots.Origin) (*item, time.Time, error) {
+// get returns the item with the record, and the current time in nanoseconds since 1970.
+func (c *Cache) get(ctx context.Context, origin robots.Origin) (it *item, now int64, err error) {
 	if origin.IsZero() {
-		return nil, time.Time{}, errNoOrigin
+		return nil, 0, errNoOrigin
 	}
 	began := time.Now()
 	if it := c.hot.get(origin); it != nil {
-		switch c.phase(it.Record, began) {
+		switch it.phase(began.UnixNano()) {
 		case ahead:
-			c.refreshAhead(ctx, it)
+			if !c.o.UseToEnd {
+				c.refreshAhead(ctx, it)
+			}
 			fallthrough
 		case fresh:
 			c.observe(Event{Kind: EventHit, Origin: origin, Record: it.Record})
-			return it, began, nil
+			return it, began.UnixNano(), nil
 		}
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, began, fmt.Errorf("robots.txt of %s: %w", origin, err)
+		return nil, 0, fmt.Errorf("robots.txt of %s: %w", origin, err)
 	}
 	it, kind, err := c.wait(ctx, origin)
 	if err != nil {
-		return nil, began, fmt.Errorf("robots.txt of %s: %w", origin, err)
+		return nil, 0, fmt.Errorf("robots.txt of %s: %w", origin, err)
 	}
-	now := time.Now()
-	c.observe(Event{Kind: kind, Origin: origin, Record: it.Record, Took: now.Sub(began)})
-	return it, now, nil
+	c.observe(Event{Kind: kind, Origin: origin, Record: it.Record, Took: time.Since(began)})
+	return it, time.Now().UnixNano(), nil
 }
 
 var errNoOrigin = errors.New("the origin is empty: make one with robots.ParseURL of a URL such as https://example.com/")

@@ -86,7 +86,7 @@ func (c *Cache) wait(ctx context.Context, origin robots.Origin) (*item, EventKin
 		case <-late.C: // again, as the store may have taken longer to say what it has
 		}
 		if it := c.hot.get(origin); it != nil {
-			switch c.phase(it.Record, time.Now()) {
+			switch it.phase(time.Now().UnixNano()) {
 			case fresh, ahead: // the store is slow
 				return it, EventWaited, nil
 			case due:
@@ -177,7 +177,7 @@ func (f *flight) fetch(ctx context.Context) (*fetch.Record, error) {
 // look reads memory and store.
 func (f *flight) look(ctx context.Context) {
 	f.held, f.readable = f.c.look(ctx, f.origin)
-	f.answered = f.held != nil && f.c.phase(f.held.Record, time.Now()) <= f.usable
+	f.answered = f.held != nil && f.held.phase(time.Now().UnixNano()) <= f.usable
 }
 
 // lock takes the lock of the origin, last of all, so that its holder fetches at once.

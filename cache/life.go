@@ -24,30 +24,33 @@ const (
 	overdue              // fetch; do not use it
 )
 
-// ending returns when a record expires: a failure at its NextTry.
-func ending(r *fetch.Record) time.Time {
+// A life is when the phases of a record end, in nanoseconds since 1970. Before early the
+// record is from the future, and due.
+type life struct{ early, fresh, ahead, due int64 }
+
+// lifeOf returns the life of a record. A failure expires at its NextTry and is never ahead.
+func lifeOf(r *fetch.Record) life {
+	end, fresh := r.NextTry, r.NextTry
 	if r.Outcome.Good() {
-		return r.Expires
+		end = r.Expires
+		fresh = end.Add(-max(end.Sub(r.Fetched), 0) / 5)
 	}
-	return r.NextTry
+	return life{early: nanos(r.Fetched.Add(-skewMost)), fresh: nanos(fresh), ahead: nanos(end), due: nanos(end.Add(staleMost))}
 }
 
-// phase returns the phase of a record. A failure is never ahead. A record from the future is
-// due.
-func (c *Cache) phase(r *fetch.Record, now time.Time) phase {
-	age, life := now.Sub(r.Fetched), ending(r).Sub(r.Fetched)
-	soon := life
-	if r.Outcome.Good() && !c.o.UseToEnd {
-		soon = min(life, life/5*4)
-	}
+// nanos returns the nanoseconds from 1970 to t, within the bounds of a Duration.
+func nanos(t time.Time) int64 { return int64(t.Sub(time.Unix(0, 0))) }
+
+// phase returns the phase at a time, in nanoseconds since 1970.
+func (l *life) phase(now int64) phase {
 	switch {
-	case age < -skewMost:
+	case now < l.early:
 		return due
-	case age < soon:
+	case now < l.fresh:
 		return fresh
-	case age < life:
+	case now < l.ahead:
 		return ahead
-	case age-life < staleMost:
+	case now < l.due:
 		return due
 	}
 	return overdue

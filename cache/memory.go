@@ -27,6 +27,7 @@ type memory struct {
 // An item is an entry in memory.
 type item struct {
 	Entry
+	life
 	size       int64       // guarded by memory.mu
 	refreshing atomic.Bool // a background fetch is in progress
 
@@ -38,8 +39,8 @@ type item struct {
 type madeRules struct {
 	of          *Crawler // compared first, as that is fastest
 	crawler     Crawler
-	degraded    bool      // whether the record was
-	from, until time.Time // when they apply
+	degraded    bool  // whether the record was
+	from, until int64 // when they apply, in nanoseconds since 1970
 	rules       *robots.Rules
 	bytes       int64
 }
@@ -61,7 +62,7 @@ func (m *memory) get(origin robots.Origin) *item {
 
 // put keeps an entry and returns its item. An entry that alone exceeds the limit is not kept.
 func (m *memory) put(e Entry) *item {
-	it := &item{Entry: e, size: sizeOf(e.Record)}
+	it := &item{Entry: e, life: lifeOf(e.Record), size: sizeOf(e.Record)}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if old, ok := m.lru.Peek(e.Record.Origin); ok {
@@ -119,22 +120,25 @@ func (m *memory) grow(it *item, bytes int64) {
 }
 
 // rules returns the rules for a crawler by r, which is the record of an item or its degraded
-// copy.
-func (m *memory) rules(it *item, r *fetch.Record, c *Crawler, now time.Time) *robots.Rules {
+// copy, at a time in nanoseconds since 1970.
+func (m *memory) rules(it *item, r *fetch.Record, c *Crawler, now int64) *robots.Rules {
 	it.mu.Lock()
 	defer it.mu.Unlock()
 	at := len(it.rules) - 1
 	for ; at >= 0; at-- {
 		if k := &it.rules[at]; k.degraded == r.Degraded && k.isOf(c) {
-			if !now.Before(k.from) && (k.until.IsZero() || now.Before(k.until)) {
+			if k.from <= now && now < k.until {
 				return k.rules
 			}
 			break
 		}
 	}
-	k := madeRules{of: c, crawler: *c, degraded: r.Degraded, rules: c.Failure.Rules(r, c.Dialect, now, c.Tokens...)}
+	k := madeRules{of: c, crawler: *c, degraded: r.Degraded, rules: c.Failure.Rules(r, c.Dialect, time.Unix(0, now), c.Tokens...)}
 	k.crawler.Tokens = slices.Clone(c.Tokens)
-	k.from, k.until = r.Span(c.Dialect, now)
+	from, until := r.Span(c.Dialect, time.Unix(0, now))
+	if k.from, k.until = nanos(from), nanos(until); until.IsZero() {
+		k.until = math.MaxInt64
+	}
 	k.bytes = int64(unsafe.Sizeof(k)) + int64(k.rules.MemoryBytes())
 	more := k.bytes
 	if at < 0 && len(it.rules) == mostRules {
