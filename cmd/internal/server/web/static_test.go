@@ -72,15 +72,17 @@ func TestStatic(t *testing.T) {
 	}
 }
 
-// TestSpeed measures the time from a key to the result at 500 KB, and from a cold load to the
-// first result. A campaign compares both with their goals, 100 ms and 2 s; beside other tests
-// times are not reliable.
+// TestSpeed: in a campaign, the result follows a key within 100 ms at 500 KB, and a cold load
+// within 2 s. Beside other tests times are not reliable.
 func TestSpeed(t *testing.T) {
+	if !campaign.On() {
+		t.Skip("only a campaign measures times")
+	}
 	site, _ := static(t)
 	b := blank(t, site)
 	site.URL += "/robots"
 	b.load("index.html")
-	first, size := eval[float64](b, `page.first`), campaign.Size(0, 20_000, 500_000)
+	first, size := eval[float64](b, `page.first`), 500_000
 	b.do(`let text = ''; for (let i = 0; text.length < ` + strconv.Itoa(size) + `; i++) text += 'User-agent: bot' + i + '\nDisallow: /' + (i * 7919 % 1000003).toString(36) + '/\n'; page.restore({ ...page.snapshot(), file: new TextEncoder().encode(text + 'User-agent: *\nDisallow: /x\n') })`)
 	b.settled()
 	times := eval[[]float64](b, `(async () => {
@@ -96,7 +98,7 @@ func TestSpeed(t *testing.T) {
 	})()`)
 	slices.Sort(times)
 	said := fmt.Sprintf("first result after %.0f ms; key to result at %d bytes: median %.0f ms of %.0f", first, size, (times[4]+times[5])/2, times)
-	if campaign.Size(0, 0, 1) == 1 && (first > 2000 || (times[4]+times[5])/2 > 100) {
+	if first > 2000 || (times[4]+times[5])/2 > 100 {
 		t.Error(said)
 	} else {
 		t.Log(said)
