@@ -133,7 +133,7 @@ func Find(id string) *Check {
 type Options struct {
 	// Severities overrides the severity of checks, by id.
 	Severities map[string]Severity
-	// Dialects are the names of the dialects in which to look for mistakes, nil for all.
+	// Dialects are the names of the dialects in which to look for mistakes, none for all.
 	// Safe fixes are always proved in all dialects.
 	Dialects []string
 	// MaxSteps limits all proofs for one file, in steps of package compare; 0 means

@@ -50,7 +50,7 @@ func newPass(f *robots.File, o Options) *pass {
 	for _, d := range robots.Dialects() {
 		v := newView(f, d, len(p.lines))
 		p.all = append(p.all, v)
-		if o.Dialects == nil || slices.Contains(o.Dialects, d.Name) {
+		if len(o.Dialects) == 0 || slices.Contains(o.Dialects, d.Name) {
 			p.views = append(p.views, v)
 		}
 	}

@@ -63,7 +63,10 @@ and why. Given an IP address, show the last starts there.
 Exit status: 0; 1 if nothing is known; 2 invalid usage, or its server does not answer.`,
 		example: `  robots fleet show --redis redis://redis.internal:6379 -a MyBot https://example.com
   robots fleet show --redis redis://redis.internal:6379 192.0.2.7`,
-		flags: func(c *fleetCall, cmd *cobra.Command) { c.crawler.register(cmd, false) },
+		flags: func(c *fleetCall, cmd *cobra.Command) {
+			c.crawler.register(cmd, false)
+			cmd.Flags().Lookup("agent").Usage = "`TOKEN[,TOKEN]` product tokens of the crawler, most specific first"
+		},
 		check: (*fleetCall).oneSite,
 		do:    (*fleetCall).show,
 	},
@@ -161,6 +164,12 @@ Exit status: 0; 2 invalid usage, or no server answers.`,
 		flags: func(c *fleetCall, cmd *cobra.Command) {
 			cmd.Flags().IntVarP(&c.last, "last", "n", 20, "`N` number of entries to show")
 		},
+		check: func(c *fleetCall) error {
+			if c.last < 1 {
+				return fmt.Errorf("-n %d is not a number of entries, 1 or more", c.last)
+			}
+			return noArguments(c.args)
+		},
 		do: (*fleetCall).log,
 	},
 	{
@@ -206,7 +215,7 @@ func (v *fleetVerb) command(c *fleetCall) *cobra.Command {
 It needs a confirmation: an answer on a terminal, or --yes. The change is noted in
 robots fleet log.
 
-Exit status: 0 done; 2 invalid usage, or nothing was changed.`
+Exit status: 0 done; 2 invalid usage, or a change that failed.`
 		cmd.Flags().BoolVar(&c.yes, "yes", false, "change without a confirmation")
 	}
 	if v.flags != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,14 +41,18 @@ func (c *fleetCall) change(what string, subjects []string, do func(i int) (done 
 	if err := c.confirm(fmt.Sprintf(what, strings.Join(subjects, ", "))); err != nil {
 		return exitBad, err
 	}
+	status := exitAllowed
 	for i, to := range subjects {
 		done, err := do(i)
-		if errors.Is(err, paceredis.ErrNotNoted) {
+		switch {
+		case errors.Is(err, paceredis.ErrNotNoted):
 			c.warn("%v", err)
-		} else if err != nil && len(subjects) > 1 {
-			return exitBad, fmt.Errorf("%s: %w", to, err)
-		} else if err != nil {
+		case err != nil && len(subjects) == 1:
 			return exitBad, err
+		case err != nil: // such as that of its server, while others are reachable
+			c.std.complain(fmt.Errorf("%s: %w", to, err))
+			status = exitBad
+			continue
 		}
 		c.answer(struct {
 			Schema int    `json:"schema"`
@@ -55,7 +60,7 @@ func (c *fleetCall) change(what string, subjects []string, do func(i int) (done 
 			Done   string `json:"done"`
 		}{1, to, done}, fmt.Sprintf("%s: %s\n", to, done))
 	}
-	return exitAllowed, nil
+	return status, nil
 }
 
 // sites checks that the arguments are origins and hosts, or that there is --all.
@@ -71,10 +76,6 @@ func (c *fleetCall) sites() error {
 	case len(c.args) == 0:
 		return errors.New("no site given; name origins such as https://example.com, hosts such as example.com, or --all")
 	}
-	return c.readTargets()
-}
-
-func (c *fleetCall) readTargets() error {
 	for _, arg := range c.args {
 		t, err := paceredis.ParseTarget(arg)
 		if err != nil {
@@ -106,11 +107,24 @@ func (c *fleetCall) holdSites(ctx context.Context, op *fleet.Operator) (int, err
 func (c *fleetCall) release(ctx context.Context, op *fleet.Operator) (int, error) {
 	return c.change("release %s", c.targetNames(), func(i int) (string, error) {
 		held, err := op.Release(ctx, c.targets[i])
+		done := "released"
 		if !held {
-			return "was not held", err
+			done = "was not held"
 		}
-		return "released", err
+		list, _ := op.Held(ctx) // what is known of it
+		for _, h := range list {
+			if overlap(c.targets[i], h.Target) {
+				done += "; still held: " + h.Target.String()
+			}
+		}
+		return done, err
 	})
+}
+
+// overlap reports whether a hold of one target keeps requests to the other from starting.
+func overlap(a, b paceredis.Target) bool {
+	host := func(t paceredis.Target) string { return cmp.Or(t.Origin().Host(), string(t)) }
+	return a == paceredis.All || b == paceredis.All || host(a) == host(b) && (a.Origin().IsZero() || b.Origin().IsZero())
 }
 
 // origins checks that the arguments are origins.
@@ -118,13 +132,12 @@ func (c *fleetCall) origins() error {
 	if len(c.args) == 0 {
 		return errors.New("no site given; name origins such as https://example.com")
 	}
-	if err := c.readTargets(); err != nil {
-		return err
-	}
-	for i, t := range c.targets {
-		if t.Origin().IsZero() {
-			return fmt.Errorf("%q is not an origin such as https://example.com", clip(c.args[i]))
+	for _, arg := range c.args {
+		t, err := paceredis.ParseTarget(arg)
+		if err != nil || t.Origin().IsZero() {
+			return fmt.Errorf("%q is not an origin such as https://example.com", clip(arg))
 		}
+		c.targets = append(c.targets, t)
 	}
 	return nil
 }
@@ -161,11 +174,17 @@ func (c *fleetCall) resume(ctx context.Context, op *fleet.Operator) (int, error)
 
 // configChanges reads the arguments NAME=VALUE.
 func (c *fleetCall) configChanges() error {
+	given := map[string]bool{}
 	for _, arg := range c.args {
 		change, err := configChange(arg)
 		if err != nil {
 			return err
 		}
+		name, _, _ := strings.Cut(arg, "=")
+		if given[name] {
+			return fmt.Errorf("%s is given twice", name)
+		}
+		given[name] = true
 		c.options = append(c.options, change)
 	}
 	return nil
@@ -189,7 +208,9 @@ func configChange(arg string) (func(*paceredis.Config), error) {
 	switch {
 	case change == nil:
 		return nil, fmt.Errorf("unknown option %q (known: concurrency, address-interval, fetch-interval, lifetime)", clip(name))
-	case err != nil || d < 0 || name == "lifetime" && d == 0:
+	case name == "lifetime" && (err != nil || d < time.Second || d > 12*time.Hour):
+		return nil, fmt.Errorf("invalid %q; write a duration, 1s to 12h", clip(arg))
+	case err != nil || d < 0:
 		return nil, fmt.Errorf("invalid %q; write a duration such as 500ms", clip(arg))
 	}
 	return change, nil

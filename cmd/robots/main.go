@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -168,9 +169,9 @@ func (s *streams) keep(err error) {
 	s.failed = cmp.Or(s.failed, err)
 }
 
-// complain writes one sentence on standard error.
+// complain writes one sentence on standard error. Joined errors have a line each.
 func (s *streams) complain(err error) {
-	fmt.Fprintf(s.err, "%s: %s\n", s.name, robots.Printable(err.Error()))
+	fmt.Fprintf(s.err, "%s: %s\n", s.name, robots.Printable(strings.ReplaceAll(err.Error(), "\n", "; ")))
 }
 
 // warn writes a warning on standard error.

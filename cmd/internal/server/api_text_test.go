@@ -43,8 +43,11 @@ func TestExplain(t *testing.T) {
 
 func TestLint(t *testing.T) {
 	b := newBench(t, Parts{})
-	if got := read[Findings](b, "/v1/lint", map[string]any{"robots": "User-agent: *\nDisalow: /a\n"}).Findings; len(got) != 2 || got[0].Fix != nil || got[1].Fix == nil {
-		t.Errorf("%+v", got)
+	for _, dialects := range [][]string{nil, {}} { // all
+		got := read[Findings](b, "/v1/lint", map[string]any{"robots": "User-agent: *\nDisalow: /a\n", "dialects": dialects}).Findings
+		if len(got) != 2 || got[0].Fix != nil || got[1].Fix == nil {
+			t.Errorf("%q: %+v", dialects, got)
+		}
 	}
 	if got := read[Findings](b, "/v1/lint", map[string]any{"robots": "User-agent: *\nDisallow: /a\n", "dialects": []string{"google"}}); len(got.Findings) != 0 {
 		t.Errorf("%+v", got)
