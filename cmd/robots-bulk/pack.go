@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"time"
 
@@ -138,7 +139,9 @@ func (b *packing) start(cmd *cobra.Command, args []string, status *int, fn func(
 		return errors.New("no input: name files or folders, or list them with --paths")
 	}
 	inputs, err := b.Inputs(args)
-	if err != nil {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Errorf("cannot read %s: %w", at.Path, at.Err)
+	} else if err != nil {
 		return err
 	}
 	if len(inputs) == 0 {
@@ -152,7 +155,7 @@ func (b *packing) check(cmd *cobra.Command, status *int, fn func(context.Context
 	switch {
 	case cmd.Flags().Changed("redirect-window") && b.Window <= 0:
 		return errors.New("--redirect-window: must be more than 0")
-	case b.Parts < 0:
+	case cmd.Flags().Changed("parts") && b.Parts < 1:
 		return errors.New("--parts: must be at least 1")
 	}
 	o, err := b.options()

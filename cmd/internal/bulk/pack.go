@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,13 +53,28 @@ type PackOptions struct {
 // the inputs. It does the shards of run.Slice.
 func PackRead(ctx context.Context, dir string, o PackOptions, inputs []Input, shards int, run RunOptions) error {
 	if t, err := read(dir); err == nil && complete(t) {
-		return nil
+		return o.finished(t, inputs)
 	}
 	t, err := o.readTask(dir, inputs, shards)
 	if err != nil {
 		return err
 	}
 	return Run(ctx, t, run)
+}
+
+// finished returns an error unless a complete snapshot is that of the inputs.
+func (o PackOptions) finished(t *Task, inputs []Input) error {
+	var made PackOptions
+	err := json.Unmarshal(t.Options, &made)
+	switch {
+	case t.Engine != Engine():
+		return &OtherTaskError{t.Dir, "engine"}
+	case err != nil || made.Files != o.Files:
+		return &OtherTaskError{t.Dir, "options"}
+	case !slices.Equal(t.Inputs, inputs):
+		return &OtherTaskError{t.Dir, "inputs"}
+	}
+	return nil
 }
 
 func (o PackOptions) readTask(dir string, inputs []Input, shards int) (*Task, error) {
@@ -87,6 +103,10 @@ func PackResolve(ctx context.Context, dir, format string, o PackOptions, run Run
 	case err == nil && t.Format != format:
 		return &OtherTaskError{dir, "format"}
 	case err == nil && complete(t):
+		var made PackOptions
+		if err := json.Unmarshal(t.Options, &made); err != nil || run.Slice.Of > 0 && run.Slice.Of != made.Parts {
+			return &OtherTaskError{dir, "options"}
+		}
 		return errors.Join(Run(ctx, t, run), removeRuns(t)) // it has nothing to do
 	}
 	first, err := read(filepath.Join(dir, packDir))

@@ -55,6 +55,9 @@ func (p *Progress) Done() int64 {
 func (p *Progress) Line() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.started.IsZero() {
+		return "nothing to do"
+	}
 	line := fmt.Sprintf("%s/%s shards", Thousands(int64(p.before+p.made)), Thousands(int64(p.total)))
 	if n := p.counts.Captures; n > 0 {
 		line += "  " + Thousands(n) + " captures"
