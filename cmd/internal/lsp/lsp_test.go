@@ -3,9 +3,11 @@ package lsp
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/creachadair/jrpc2"
@@ -287,3 +289,50 @@ func TestUnknown(t *testing.T) {
 		t.Errorf("hover behind the end: %s", raw)
 	}
 }
+
+// TestOrder: requests are answered before the notifications behind them are handled, so that a client need not wait for an answer
+// before it sends exit.
+func TestOrder(t *testing.T) {
+	var in strings.Builder
+	for _, m := range []string{`"id":1,"method":"initialize","params":{}`, `"method":"initialized","params":{}`, `"id":2,"method":"shutdown"`, `"method":"exit"`} {
+		m = `{"jsonrpc":"2.0",` + m + `}`
+		fmt.Fprintf(&in, "Content-Length: %d\r\n\r\n%s", len(m), m)
+	}
+	for range 20 {
+		var out output
+		if err := Serve(strings.NewReader(in.String()), &out, "test"); err != nil || strings.Count(out.String(), `"result"`) != 2 {
+			t.Fatalf("%v, %s", err, out.String())
+		}
+	}
+}
+
+// TestBroken: a client that breaks the protocol gets an error, and takes no memory.
+func TestBroken(t *testing.T) {
+	for _, tt := range []struct{ in, want string }{
+		{"Content-Length: 99999999999\r\n\r\n{}", "the client sent a Content-Length that is not from 0 to 67108864"},
+		{"Content-Length: x\r\n\r\n{}", "the client sent a Content-Length that is not from 0 to 67108864"},
+		{"Content-Type: x\r\n\r\n{}", "the client sent a message without Content-Length"},
+		{strings.Repeat("x", 1<<20), "the client sent a header line of more than 4 KiB"},
+		{"Content-Length: 9\r\n\r\n{}", "unexpected EOF"},
+		{"", ""},
+	} {
+		err := Serve(strings.NewReader(tt.in), new(output), "test")
+		if got := fmt.Sprint(err); got != tt.want && (err != nil || tt.want != "") {
+			t.Errorf("%.30q: %q, want %q", tt.in, got, tt.want)
+		}
+	}
+}
+
+// An output is what a server writes.
+type output struct {
+	mu sync.Mutex
+	strings.Builder
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.Builder.Write(b)
+}
+
+func (*output) Close() error { return nil }

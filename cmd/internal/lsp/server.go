@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 
 	"github.com/creachadair/jrpc2"
-	"github.com/creachadair/jrpc2/channel"
 	"github.com/creachadair/jrpc2/handler"
 	"github.com/robotskit/robots"
 )
@@ -36,7 +35,7 @@ func Serve(in io.Reader, out io.WriteCloser, version string) error {
 		"textDocument/completion":          handler.New(s.completion),
 		"textDocument/definition":          handler.New(s.definition),
 	}}, &jrpc2.ServerOptions{AllowPush: true, Concurrency: 1}) // requests take milliseconds
-	rpc.Start(channel.LSP(in, out))
+	rpc.Start(newConn(in, out))
 	go func() { s.exited <- rpc.Wait() }()
 	return <-s.exited
 }
