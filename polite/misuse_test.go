@@ -312,3 +312,14 @@ func TestOwnEnd(t *testing.T) {
 		})
 	}
 }
+
+// TestEnded: the error of a request whose time ends during the fetch of robots.txt names the site once.
+func TestEnded(t *testing.T) {
+	_, transport := newClient(t, withFile(t, local(), ""))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	const want = "robots.txt of http://site.test: context canceled"
+	if _, err := transport.Verdict(ctx, "http://site.test/x"); !errors.Is(err, context.Canceled) || !strings.HasSuffix(err.Error(), want) || strings.Count(err.Error(), "site.test") != 1 {
+		t.Errorf("%v, want %s", err, want)
+	}
+}

@@ -225,7 +225,7 @@ func (t *Transport) Verdict(ctx context.Context, url string) (robots.Verdict, er
 	if err != nil {
 		return robots.Verdict{}, err
 	}
-	_, rules, err := t.rules(ctx, origin)
+	rules, _, err := t.rules(ctx, origin)
 	if err != nil {
 		return robots.Verdict{}, err
 	}
@@ -239,7 +239,7 @@ func (t *Transport) NotBefore(ctx context.Context, url string) (pace.Permit, err
 	if err != nil {
 		return pace.Permit{}, err
 	}
-	record, rules, err := t.rules(ctx, origin)
+	rules, record, err := t.rules(ctx, origin)
 	if err != nil {
 		return pace.Permit{}, err
 	}
@@ -250,13 +250,9 @@ func (t *Transport) NotBefore(ctx context.Context, url string) (pace.Permit, err
 	return permits[0], nil
 }
 
-// rules returns the record and rules of a site for this crawler.
-func (t *Transport) rules(ctx context.Context, origin robots.Origin) (*fetch.Record, *robots.Rules, error) {
-	rules, record, err := t.options.Cache.Rules(ctx, origin, &t.crawler)
-	if err != nil {
-		return nil, nil, fmt.Errorf("robots.txt of %s: %w", origin, err)
-	}
-	return record, rules, nil
+// rules returns the rules of a site for this crawler, and its record.
+func (t *Transport) rules(ctx context.Context, origin robots.Origin) (*robots.Rules, *fetch.Record, error) {
+	return t.options.Cache.Rules(ctx, origin, &t.crawler)
 }
 
 // scheduleOf returns the schedule of rules.
@@ -361,7 +357,7 @@ func (t *Transport) judged(req *http.Request) (request, error) {
 		return request{}, err
 	}
 	r := request{Transport: t, ctx: req.Context(), url: req.URL.String(), origin: origin, path: path}
-	if r.record, r.rules, err = t.rules(r.ctx, origin); err != nil {
+	if r.rules, r.record, err = t.rules(r.ctx, origin); err != nil {
 		return request{}, err
 	}
 	r.schedule = t.scheduleOf(r.rules)

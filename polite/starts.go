@@ -78,7 +78,7 @@ func (s *starts) startNew(addr netip.Addr) error {
 	}
 	s.started, s.addr = true, addr
 	// The site's robots.txt might have changed during the wait.
-	if _, later, err := r.Transport.rules(s.ctx, r.origin); err == nil && later != r.rules {
+	if later, _, err := r.Transport.rules(s.ctx, r.origin); err == nil && later != r.rules {
 		return r.allowed(later)
 	}
 	return nil
