@@ -55,14 +55,14 @@ func (f *fetcher) refuses(c Caller, origin robots.Origin) *Problem {
 	port := origin.Port()
 	switch {
 	case c.Scopes&ScopeFetch == 0:
-		return NewProblem(Unauthorized, "robots.txt of "+origin.String()+" has no record, and a token with the scope fetch is needed to fetch it")
+		return NewProblem(Unauthorized, "a token with the scope fetch is needed to fetch robots.txt of "+origin.String())
 	case origin.Scheme() == "ftp" && !f.ftp:
 		return NewProblem(BadURL, "this service does not fetch ftp sites: use http or https")
 	case c.Anonymous && (origin.Scheme() == "ftp" || port != 80 && port != 443):
 		return NewProblem(Unauthorized, "without a token only http and https sites on ports 80 and 443 are fetched, not "+origin.String())
 	}
 	if wait := take(c.limits.origins, 1); wait > 0 {
-		return NewProblem(RateLimited, "robots.txt of "+origin.String()+" has no record, and you have reached your limit of new sites: try again later").After(wait)
+		return NewProblem(RateLimited, "robots.txt of "+origin.String()+" is not fetched: you have reached your limit of new sites; try again later").After(wait)
 	}
 	return nil
 }

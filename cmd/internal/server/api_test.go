@@ -355,6 +355,9 @@ func TestScopes(t *testing.T) {
 		if r.status != tt.status {
 			t.Errorf("%+v about %s: %d %s", tt.caller, tt.url, r.status, r.body)
 		}
+		if (r.status == 401) != (r.header.Get("WWW-Authenticate") == "Bearer") {
+			t.Errorf("%+v: status %d with WWW-Authenticate %q", tt.caller, r.status, r.header.Get("WWW-Authenticate"))
+		}
 		if r.status == 429 && r.header.Get("Retry-After") != "7" {
 			t.Errorf("Retry-After is %q", r.header.Get("Retry-After"))
 		}

@@ -237,7 +237,6 @@ func (v *exchange) authenticate(r *http.Request) (p *Problem) {
 		v.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
 		p = NewProblem(Unauthorized, "the token in Authorization is not valid")
 	case !g.c.Anonymous && !isOpen(r):
-		v.Header().Set("WWW-Authenticate", "Bearer")
 		p = NewProblem(Unauthorized, "this service needs a token; send Authorization: Bearer and the token")
 	}
 	v.Scopes, v.Anonymous = allScopes, g.public

@@ -109,6 +109,9 @@ func (p *Problem) Write(w http.ResponseWriter, r *http.Request) {
 	if p.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.Itoa(p.RetryAfter))
 	}
+	if p.Status == http.StatusUnauthorized && h.Get("WWW-Authenticate") == "" { // RFC 9110 section 15.5.2
+		h.Set("WWW-Authenticate", "Bearer")
+	}
 	w.WriteHeader(p.Status)
 	if r.Method == http.MethodHead {
 		return
