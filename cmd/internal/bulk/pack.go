@@ -1,6 +1,7 @@
 package bulk
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
@@ -10,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -53,7 +53,7 @@ type PackOptions struct {
 // the inputs. It does the shards of run.Slice.
 func PackRead(ctx context.Context, dir string, o PackOptions, inputs []Input, shards int, run RunOptions) error {
 	if t, err := read(dir); err == nil && complete(t) {
-		return o.finished(t, inputs)
+		return t.claimAs(t.Format, inputs, func(made *PackOptions) { made.Files = o.Files })
 	}
 	t, err := o.readTask(dir, inputs, shards)
 	if err != nil {
@@ -62,19 +62,19 @@ func PackRead(ctx context.Context, dir string, o PackOptions, inputs []Input, sh
 	return Run(ctx, t, run)
 }
 
-// finished returns an error unless a complete snapshot is that of the inputs.
-func (o PackOptions) finished(t *Task, inputs []Input) error {
-	var made PackOptions
-	err := json.Unmarshal(t.Options, &made)
-	switch {
-	case t.Engine != Engine():
-		return &OtherTaskError{t.Dir, "engine"}
-	case err != nil || made.Files != o.Files:
-		return &OtherTaskError{t.Dir, "options"}
-	case !slices.Equal(t.Inputs, inputs):
-		return &OtherTaskError{t.Dir, "inputs"}
+// claimAs is claim of the task that makes a snapshot with some of its options, or its inputs, changed.
+func (t *Task) claimAs(format string, inputs []Input, change func(*PackOptions)) error {
+	var o PackOptions
+	if err := json.Unmarshal(t.Options, &o); err != nil {
+		return fmt.Errorf("options of %s: %w", t.Dir, err)
 	}
-	return nil
+	change(&o)
+	mine, err := o.task(t.Dir, format, inputs)
+	if err != nil {
+		return err
+	}
+	mine.Shards = t.Shards
+	return mine.claim()
 }
 
 func (o PackOptions) readTask(dir string, inputs []Input, shards int) (*Task, error) {
@@ -99,13 +99,15 @@ func (o PackOptions) readTask(dir string, inputs []Input, shards int) (*Task, er
 // and of the options it takes Window and Parts.
 func PackResolve(ctx context.Context, dir, format string, o PackOptions, run RunOptions) error {
 	t, err := read(dir)
-	switch {
-	case err == nil && t.Format != format:
-		return &OtherTaskError{dir, "format"}
-	case err == nil && complete(t):
-		var made PackOptions
-		if err := json.Unmarshal(t.Options, &made); err != nil || run.Slice.Of > 0 && run.Slice.Of != made.Parts {
-			return &OtherTaskError{dir, "options"}
+	if err == nil && complete(t) {
+		err := t.claimAs(format, t.Inputs, func(made *PackOptions) {
+			made.Window = cmp.Or(o.Window, made.Window)
+			if run.Slice.Of > 0 {
+				made.Parts = run.Slice.Of
+			}
+		})
+		if err != nil {
+			return err
 		}
 		return errors.Join(Run(ctx, t, run), removeRuns(t)) // it has nothing to do
 	}
@@ -183,14 +185,9 @@ func (o *PackOptions) task(dir, format string, inputs []Input) (t *Task, err err
 
 // Pack makes a snapshot. It may be called again after whatever stopped it.
 func Pack(ctx context.Context, dir, format string, o PackOptions, inputs []Input, run RunOptions) error {
-	t, err := o.task(dir, format, inputs)
-	if err != nil {
-		return err
-	}
 	switch old, err := read(dir); {
 	case err == nil: // its options and inputs must be the same
-		t.Shards = old.Shards
-		if err := t.claim(); err != nil {
+		if err := old.claimAs(format, inputs, func(made *PackOptions) { *made = o }); err != nil {
 			return err
 		}
 	case !errors.Is(err, fs.ErrNotExist):
