@@ -16,6 +16,7 @@ import (
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/bulk"
 	"github.com/robotskit/robots/cmd/internal/help"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/spf13/cobra"
 )
 
@@ -32,6 +33,7 @@ const (
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
+	screen   *screen.Screen // of err
 }
 
 func main() {
@@ -42,7 +44,8 @@ func main() {
 
 // run reads the command line, runs the command and returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	std := &streams{stdin, stdout, stderr}
+	std := &streams{in: stdin, out: stdout, screen: screen.New(stderr)}
+	std.err = std.screen.Writer(stderr)
 	status := exitDone
 	root := newRoot(std, &status)
 	root.SetArgs(append([]string{}, args...))

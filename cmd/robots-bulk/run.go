@@ -11,19 +11,16 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/bulk"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/spf13/cobra"
 )
 
-// Intervals of progress: on a terminal, in one line that changes, and elsewhere.
-const (
-	terminalInterval = 250 * time.Millisecond
-	logInterval      = time.Minute
-)
+// progressInterval is how often progress is shown, elsewhere than on a terminal.
+const progressInterval = time.Minute
 
 // A tableRun is a run of a command that works on shards.
 type tableRun struct {
@@ -99,7 +96,7 @@ func (b *tableRun) runTask(ctx context.Context, t *bulk.Task) (int, error) {
 // run runs fn, prints its progress until it ends, and returns the exit status.
 func (b *tableRun) run(ctx context.Context, o bulk.RunOptions, fn func(bulk.RunOptions) error) (int, error) {
 	o.Progress = new(bulk.Progress)
-	stop := b.report(o.Progress)
+	stop := b.std.screen.Report(progressInterval, func() string { return " " + o.Progress.Line() })
 	err := fn(o)
 	stop()
 	failed, isFailed := errors.AsType[*bulk.FailedError](err)
@@ -116,41 +113,10 @@ func (b *tableRun) run(ctx context.Context, o bulk.RunOptions, fn func(bulk.RunO
 		fmt.Fprintf(b.std.err, " %s\n", o.Progress.Line())
 		return exitDone, nil
 	case ctx.Err() != nil:
-		fmt.Fprintf(b.std.err, "%s: interrupted: %s shards done; run the same command again to continue\n", b.name, bulk.Thousands(o.Progress.Done()))
+		fmt.Fprintf(b.std.err, "%s: interrupted: %s shards done; run the same command again to continue\n", b.name, screen.Thousands(o.Progress.Done()))
 		return exitInterrupted, nil
 	}
 	return exitBad, err
-}
-
-// report prints progress repeatedly until stop is called.
-func (b *tableRun) report(p *bulk.Progress) (stop func()) {
-	begin, end, every := " ", "\n", logInterval
-	if f, ok := b.std.err.(*os.File); ok {
-		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			begin, end, every = "\r ", "\x1b[K", terminalInterval // clears the rest of the line
-		}
-	}
-	ticker := time.NewTicker(every) //nolint:forbidigo // a display for people
-	quit := make(chan struct{})
-	var ended sync.WaitGroup
-	ended.Go(func() {
-		for {
-			select {
-			case <-ticker.C:
-				fmt.Fprint(b.std.err, begin, p.Line(), end)
-			case <-quit:
-				return
-			}
-		}
-	})
-	return func() {
-		ticker.Stop()
-		close(quit)
-		ended.Wait()
-		if every == terminalInterval {
-			fmt.Fprint(b.std.err, "\r\x1b[K")
-		}
-	}
 }
 
 func statusCommand(std *streams, status *int) *cobra.Command {
@@ -207,7 +173,7 @@ func writeStatus(std *streams, dir string, s *bulk.Status) {
 	if s.Shards == 1 {
 		noun = "shard"
 	}
-	line := fmt.Sprintf("%s %s  %s done", bulk.Thousands(int64(s.Shards)), noun, bulk.Thousands(int64(s.Done)))
+	line := fmt.Sprintf("%s %s  %s done", screen.Thousands(int64(s.Shards)), noun, screen.Thousands(int64(s.Done)))
 	if n := len(s.Failed); n > 0 {
 		line += fmt.Sprintf("  %d failed", n)
 	}

@@ -29,7 +29,7 @@ func newCommand(std *streams) *command {
 func (c *command) run(verb func(context.Context) (int, error)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) (err error) {
 		c.cmd, c.std.name, c.args = cmd, cmd.CommandPath(), args
-		c.palette, c.errPalette = newPalette(c.color, c.std.terminal), newPalette(c.color, c.std.screen.terminal)
+		c.palette, c.errPalette = newPalette(c.color, c.std.terminal), newPalette(c.color, c.std.screen.Terminal)
 		c.std.status, err = verb(cmd.Context())
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/cmd/internal/shapes"
 	"github.com/robotskit/robots/compare"
 	"github.com/robotskit/robots/lint"
@@ -118,7 +119,7 @@ func (d *differ) countText(s *section, c *comparison) string {
 	}
 	text := "of " + count(d.read, "URL") + ":"
 	for i, way := range d.directions(s, c) {
-		text += []string{" ", ", "}[i] + thousands(way.urls.n) + " " + way.name
+		text += []string{" ", ", "}[i] + screen.Thousands(way.urls.n) + " " + way.name
 		if way.urls.n > 0 {
 			text += " (first: " + robots.Printable(way.urls.first) + ")"
 		}

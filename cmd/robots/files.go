@@ -98,7 +98,7 @@ func (c *command) getFiles(ctx context.Context, flags *siteFlags, dialects []rob
 	if l, err = newLive(c, flags, dialects, maxBytes); err != nil {
 		return nil, nil, err
 	}
-	defer c.std.screen.report(func() string { return l.progress.line(c.std.name) })()
+	defer c.std.screen.Report(progressInterval, func() string { return l.progress.line(c.std.name) })()
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	sites := make([]*site, len(names))

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/fleet"
 	"github.com/robotskit/robots/internal/duration"
 	paceredis "github.com/robotskit/robots/pace/redis"
@@ -25,7 +26,7 @@ func (c *fleetCall) confirm(what string) error {
 		return nil
 	}
 	in, _ := c.std.in.(*os.File)
-	if in == nil || !isTerminal(in) {
+	if in == nil || !screen.IsTerminal(in) {
 		return errors.New("nothing was changed: there is no terminal for a confirmation; use --yes")
 	}
 	fmt.Fprintf(c.std.err, "%s: %s, for all workers? [y/N] ", c.std.name, what)

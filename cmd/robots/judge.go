@@ -11,6 +11,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/fetch"
 )
 
@@ -83,7 +84,7 @@ const maxAhead = 64
 // is there are shown. An error of show ends it.
 func (j *judge) each(ctx context.Context, u *urlReader, show func(*urlTarget) error) (int, error) {
 	if j.fetches {
-		defer j.std.screen.report(func() string { return j.live.progress.line(j.std.name) })()
+		defer j.std.screen.Report(progressInterval, func() string { return j.live.progress.line(j.std.name) })()
 	}
 	ctx, stop := interruptible(ctx)
 	defer stop()
@@ -269,7 +270,7 @@ func (j *judge) summary() {
 		word   string
 	}{{exitAllowed, "allowed"}, {exitDisallowed, "disallowed"}, {exitUndecided, "undecided"}} {
 		if n := j.counts[p.status]; n > 0 {
-			parts = append(parts, thousands(n)+" "+p.word)
+			parts = append(parts, screen.Thousands(n)+" "+p.word)
 		}
 	}
 	if n := j.counts[exitBad]; n > 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/help"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/cmd/internal/shapes"
 	"github.com/robotskit/robots/lint"
 	"github.com/spf13/cobra"
@@ -212,7 +213,7 @@ func (l *linting) lintFile(f *linted, o lint.Options) {
 		l.warn("%s: the proofs exceeded their limit, so findings RT502, RT503, RT504 and safe fixes might be missing", f.title())
 	}
 	if f.Dropped > 0 {
-		l.warn("%s: %s omitted, beyond %s per check", f.title(), count(f.Dropped, "finding"), thousands(lint.MaxFindings))
+		l.warn("%s: %s omitted, beyond %s per check", f.title(), count(f.Dropped, "finding"), screen.Thousands(lint.MaxFindings))
 	}
 }
 

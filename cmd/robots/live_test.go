@@ -116,42 +116,15 @@ func TestInterruptBatch(t *testing.T) {
 }
 
 func TestProgress(t *testing.T) {
-	for _, c := range []struct {
-		name     string
-		terminal bool
-		want     string
-	}{
-		{"terminal", true, "\rrobots check: 2 of 30 robots.txt fetched, 1 failed\x1b[K" + "\r\x1b[K" +
-			"\rrobots check: 3 of 30 robots.txt fetched, 1 failed\x1b[K" + "\r\x1b[K"},
-		{"log", false, "robots check: 2 of 30 robots.txt fetched, 1 failed\n" +
-			"robots check: 3 of 30 robots.txt fetched, 1 failed\n"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			var said bytes.Buffer
-			s := &screen{err: &said, terminal: c.terminal}
-			var p progress
-			p.begun.Store(30)
-			p.done.Store(2)
-			p.failed.Store(1)
-			s.show(p.line("robots check"))
-			for range 2 { // of which the first erases the line
-				_, _ = screenWriter{s, io.Discard}.Write(nil)
-			}
-			p.done.Store(3)
-			s.show(p.line("robots check"))
-			s.report(func() string { return p.line("robots check") })() // which ends with no line
-			if said.String() != c.want {
-				t.Errorf("got %q, want %q", &said, c.want)
-			}
-		})
-	}
-	t.Run("few", func(t *testing.T) {
-		var p progress
-		p.begun.Store(progressLeast - 1)
-		if line := p.line("robots check"); line != "" {
-			t.Errorf("got %q of a few sites, want nothing", line)
+	var p progress
+	for begun, want := range map[int64]string{progressLeast - 1: "", 30: "robots check: 2 of 30 robots.txt fetched, 1 failed"} {
+		p.begun.Store(begun)
+		p.done.Store(2)
+		p.failed.Store(1)
+		if line := p.line("robots check"); line != want {
+			t.Errorf("%d sites: %q, want %q", begun, line, want)
 		}
-	})
+	}
 }
 
 // TestFileLimit: a robots.txt beyond the usual limit, with a rule at its end, is fetched as far

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/spf13/cobra"
 )
 
@@ -36,8 +37,8 @@ type streams struct {
 	in       io.Reader
 	out      *bufio.Writer
 	err      io.Writer
-	screen   *screen // of err
-	terminal bool    // out is a terminal
+	screen   *screen.Screen // of err
+	terminal bool           // out is a terminal
 	now      func() time.Time
 	name     string // of the command, which begins its messages: "robots check"
 	status   int    // of the run
@@ -53,13 +54,13 @@ func main() {
 // returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	std := &streams{
-		in: stdin, terminal: isTerminal(stdout),
-		screen: &screen{err: stderr, terminal: isTerminal(stderr)},
+		in: stdin, terminal: screen.IsTerminal(stdout),
+		screen: screen.New(stderr),
 		now:    time.Now, //nolint:forbidigo // the one clock of the program
 	}
-	std.err = screenWriter{std.screen, stderr}
-	if std.screen.terminal {
-		stdout = screenWriter{std.screen, stdout}
+	std.err = std.screen.Writer(stderr)
+	if std.screen.Terminal {
+		stdout = std.screen.Writer(stdout)
 	}
 	std.out = bufio.NewWriterSize(stdout, 64<<10)
 	verb := ""

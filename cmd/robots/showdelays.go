@@ -14,6 +14,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/help"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/internal/duration"
 	"github.com/robotskit/robots/pace"
 )
@@ -127,7 +128,7 @@ func (p *schedule) write(w io.Writer, colors palette) {
 	if p.within {
 		takes = duration.Text(p.takes)
 	}
-	fmt.Fprintf(w, "  %s pages: %s\n", thousands(p.pages), colors.paint(bold, takes))
+	fmt.Fprintf(w, "  %s pages: %s\n", screen.Thousands(p.pages), colors.paint(bold, takes))
 	p.printEntries(w, colors)
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/cmd/internal/shapes"
 	"github.com/robotskit/robots/compare"
 	"github.com/robotskit/robots/lint"
@@ -354,9 +355,9 @@ func summary(all []*outcome) (text string, status int) {
 			failed++
 		}
 	}
-	text = thousands(failed) + " of " + thousands(len(all)) + " failed"
+	text = screen.Thousands(failed) + " of " + screen.Thousands(len(all)) + " failed"
 	if undecided > 0 {
-		text += ", " + thousands(undecided) + " undecided"
+		text += ", " + screen.Thousands(undecided) + " undecided"
 	}
 	switch {
 	case failed > 0:
@@ -364,7 +365,7 @@ func summary(all []*outcome) (text string, status int) {
 	case undecided > 0:
 		return text, exitUndecided
 	}
-	return thousands(len(all)) + " passed", exitAllowed
+	return screen.Thousands(len(all)) + " passed", exitAllowed
 }
 
 // writeText writes what fails. Dialects in which an assertion fails in the same way share a

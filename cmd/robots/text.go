@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/robotskit/robots"
-	"golang.org/x/term"
+	"github.com/robotskit/robots/cmd/internal/screen"
 )
 
 // This file writes text for people: colors, columns, wrapped lines, numbers, times.
@@ -22,13 +22,6 @@ const (
 	colorAlways = "always"
 	colorNever  = "never"
 )
-
-// isTerminal reports whether w is a terminal: only there are colors wanted,
-// and only there can control characters do harm.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
 
 // A palette colors text for a terminal; the zero value leaves it as it is.
 type palette struct{ on bool }
@@ -153,7 +146,7 @@ func count(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
 	}
-	return thousands(n) + " " + thing
+	return screen.Thousands(n) + " " + thing
 }
 
 // short formats a number in at most five characters.
@@ -168,13 +161,4 @@ func short(n float64) string {
 	default:
 		return strconv.FormatFloat(n, 'f', 2, 64)
 	}
-}
-
-// thousands formats a number with separators: 1,800.
-func thousands(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/crawlers"
 )
 
@@ -75,7 +76,7 @@ func (n *visitCounts) String() string {
 	var parts []string
 	for _, word := range []crawlers.Result{crawlers.Verified, crawlers.Faked, crawlers.Unknown} {
 		if k := *n.of(word); k > 0 {
-			parts = append(parts, thousands(k)+" "+string(word))
+			parts = append(parts, screen.Thousands(k)+" "+string(word))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -147,7 +148,7 @@ func (c *verifyCall) verifyLogs(ctx context.Context) (int, error) {
 		}
 		l.rules = crawlers.Callers(l.all).Rules(f)
 	}
-	defer c.std.screen.report(l.progress)()
+	defer c.std.screen.Report(progressInterval, l.progress)()
 	done := make(chan error, 1)
 	go func() { done <- l.readAll(ctx) }() // which possibly waits for standard input
 	var err error
@@ -179,7 +180,7 @@ func (l *logReader) progress() string {
 	line := l.call.std.name + ": " + count(int(read), "line") + " read"
 	switch {
 	case verifying > 0 && (read >= 100_000 || verifying >= maxLookups):
-		return line + fmt.Sprintf(", %s of %s addresses verified", thousands(int(l.verified.Load())), thousands(int(verifying)))
+		return line + fmt.Sprintf(", %s of %s addresses verified", screen.Thousands(int(l.verified.Load())), screen.Thousands(int(verifying)))
 	case read >= 100_000:
 		return line
 	}
@@ -227,7 +228,7 @@ func (l *logReader) readLog(ctx context.Context, name string) error {
 		}
 	}
 	if bad > maxBadLines {
-		l.call.warn("%s: %s of %s ignored", title, count(bad, "malformed line"), thousands(r.number))
+		l.call.warn("%s: %s of %s ignored", title, count(bad, "malformed line"), screen.Thousands(r.number))
 	}
 	l.lines += r.number
 	switch {
@@ -473,9 +474,9 @@ func (l *logReader) warn() {
 	switch {
 	case l.common > 0 && !l.identifies():
 		l.call.warn("%s of %s without a User-Agent (common format) ignored; use the combined format, or identify crawlers with --list, --fetch-lists or --dns",
-			thousands(l.common), count(l.good, "line"))
+			screen.Thousands(l.common), count(l.good, "line"))
 	case l.common > 0 && l.rules != nil:
-		l.call.warn("%s of %s without a User-Agent (common format): not checked with -f", thousands(l.common), count(l.good, "line"))
+		l.call.warn("%s of %s without a User-Agent (common format): not checked with -f", screen.Thousands(l.common), count(l.good, "line"))
 	}
 	if l.unread > 0 {
 		l.call.warn("%s without a readable path: not checked with -f", count(l.unread, "request"))
@@ -522,11 +523,11 @@ func (l *logReader) printText(list []*visitor) {
 	fmt.Fprintf(w, "  %-*s   requests   verified      faked    unknown  addresses\n", name, "crawler")
 	for _, v := range list {
 		lead := "  " + fill(v.Name, name) + "  "
-		faked := fmt.Sprintf("%9s", thousands(v.Faked))
+		faked := fmt.Sprintf("%9s", screen.Thousands(v.Faked))
 		if v.Faked > 0 {
 			faked = p.paint(red, faked)
 		}
-		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("%s%9s  %9s  %s  %9s  %9s  %s", lead, thousands(v.Requests), thousands(v.Verified), faked, thousands(v.Unknown), thousands(v.Addresses),
+		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("%s%9s  %9s  %s  %9s  %9s  %s", lead, screen.Thousands(v.Requests), screen.Thousands(v.Verified), faked, screen.Thousands(v.Unknown), screen.Thousands(v.Addresses),
 			p.paint(faint, robots.Printable(orEmpty(v.Why)+v.advice))), " "))
 		for _, f := range v.Fakes {
 			impostors = append(impostors, lead+robots.Printable(fmt.Sprintf("%-15s  %s: %s", f.Address, count(f.Requests, "request"), f.Why)))

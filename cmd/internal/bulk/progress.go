@@ -2,9 +2,10 @@ package bulk
 
 import (
 	"fmt"
-	"strconv"
 	"sync"
 	"time"
+
+	"github.com/robotskit/robots/cmd/internal/screen"
 )
 
 // Progress is the progress of a run. The zero value has not begun. It is safe for
@@ -58,11 +59,11 @@ func (p *Progress) Line() string {
 	if p.started.IsZero() {
 		return "nothing to do"
 	}
-	line := fmt.Sprintf("%s/%s shards", Thousands(int64(p.before+p.made)), Thousands(int64(p.total)))
+	line := fmt.Sprintf("%s/%s shards", screen.Thousands(int64(p.before+p.made)), screen.Thousands(int64(p.total)))
 	if n := p.counts.Captures; n > 0 {
-		line += "  " + Thousands(n) + " captures"
+		line += "  " + screen.Thousands(n) + " captures"
 	} else if n := p.counts.Rows; n > 0 {
-		line += "  " + Thousands(n) + " rows"
+		line += "  " + screen.Thousands(n) + " rows"
 	}
 	took := time.Since(p.started)
 	line += fmt.Sprintf("  %d workers  %d failed  %v", p.workers, p.failed, took.Round(time.Second))
@@ -70,13 +71,4 @@ func (p *Progress) Line() string {
 		line += fmt.Sprintf("  %v left", (took * time.Duration(left) / time.Duration(p.made)).Round(time.Second))
 	}
 	return line
-}
-
-// Thousands formats a number with commas.
-func Thousands(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

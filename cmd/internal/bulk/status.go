@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/robotskit/robots/cmd/internal/screen"
 )
 
 // A Status is the progress of a task, or of a slice of it, as its folder shows.
@@ -126,7 +128,7 @@ func (s *Status) Unreadable() string {
 	n := int64(0)
 	for _, kind := range slices.Sorted(maps.Keys(s.Damaged)) {
 		n += s.Damaged[kind]
-		kinds = append(kinds, kind+" "+Thousands(s.Damaged[kind]))
+		kinds = append(kinds, kind+" "+screen.Thousands(s.Damaged[kind]))
 	}
 	if n == 0 {
 		return ""
@@ -135,7 +137,7 @@ func (s *Status) Unreadable() string {
 	if n == 1 {
 		what = "record or input"
 	}
-	return fmt.Sprintf("%s %s could not be read (%s)", Thousands(n), what, strings.Join(kinds, ", "))
+	return fmt.Sprintf("%s %s could not be read (%s)", screen.Thousands(n), what, strings.Join(kinds, ", "))
 }
 
 // countDamage counts the unreadable records in the inputs of finished shards.
