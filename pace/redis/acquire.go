@@ -33,8 +33,7 @@ type decision struct {
 	within   time.Duration
 	lifetime time.Duration
 
-	now  time.Time // of the server, as far as it is known
-	lost bool      // a reply was lost, so the server might know the permit
+	lost bool // a reply was lost, so the server might know the permit
 
 	// The outcome.
 	decided bool
@@ -58,8 +57,8 @@ func (l *Limiter) newDecision(r pace.Request, mode byte, within time.Duration) *
 // maxBatch is how many origins a script takes at most on one server.
 const maxBatch = 64
 
-// attempts bounds how often a decision is made again: its clock was set, or it is outside the
-// spans.
+// attempts bounds how often a decision is made again, because the server or its clock is another
+// one than was known.
 const attempts = 5
 
 // decide makes decisions, and refuses sites that an operator holds. On a cluster each is a call, on
@@ -96,7 +95,7 @@ func (d *decision) site() robots.Origin { return d.request.Origin }
 type item interface {
 	*decision | release
 	site() robots.Origin
-	appendTo(b []byte, l *Limiter, n *node) []byte
+	appendTo(b []byte, l *Limiter, now time.Time) []byte // of the server
 }
 
 // batch returns calls for items: on a cluster one for each, on one server one for many. Each begins
@@ -108,10 +107,10 @@ func batch[T item](l *Limiter, list []T, same ...byte) (calls []call, batches []
 	}
 	for batch := range slices.Chunk(list, size) {
 		slot := l.nodes.slot(batch[0].site().String())
-		n := l.nodes.node(slot)
-		arg, keys := append(l.nodes.head(n), same...), make([]string, len(batch))
+		head, now := l.nodes.head(l.nodes.node(slot))
+		arg, keys := append(head, same...), make([]string, len(batch))
 		for i, t := range batch {
-			keys[i], arg = l.nodes.stateKey(t.site().String()), t.appendTo(arg, l, n)
+			keys[i], arg = l.nodes.stateKey(t.site().String()), t.appendTo(arg, l, now)
 		}
 		calls, batches = append(calls, call{slot, keys, []string{string(arg)}}), append(batches, batch)
 	}
@@ -134,12 +133,8 @@ func (l *Limiter) decideOnce(ctx context.Context, open []*decision) {
 				d.lost = d.lost || script.KindOf(r.err) == script.Lost && !errors.Is(r.err, errNotAsked)
 				continue
 			}
-			switch answer := r.text[i*answerSize : (i+1)*answerSize]; {
-			case r.stepped:
-				d.now, d.lost = timeAt(r.now), true
-			case answer[0] == codeOutside:
-				d.now = timeAt(r.now)
-			default:
+			answer := r.text[i*answerSize : (i+1)*answerSize]
+			if answer[0] != codeAgain {
 				d.permit, d.sent, d.decided = d.result(answer, r.reading), r.sent, true
 			}
 		}
@@ -149,7 +144,7 @@ func (l *Limiter) decideOnce(ctx context.Context, open []*decision) {
 // What acquire.lua answers for an origin.
 const (
 	codeGranted = 'G'
-	codeOutside = 'O' // the server's time is outside the spans
+	codeAgain   = 'A' // the server or its time is another one than the call was made for
 
 	answerSize = 28
 )
@@ -193,10 +188,7 @@ const (
 )
 
 // appendTo encodes the decision for acquire.lua.
-func (d *decision) appendTo(b []byte, _ *Limiter, n *node) []byte {
-	if d.now.IsZero() {
-		d.now = n.estimate()
-	}
+func (d *decision) appendTo(b []byte, _ *Limiter, now time.Time) []byte {
 	interval, steady := d.request.Schedule.Steady()
 	within := max(d.within, 0)
 	if !steady {
@@ -210,10 +202,10 @@ func (d *decision) appendTo(b []byte, _ *Limiter, n *node) []byte {
 	if steady {
 		return appendDoubles(b, 0, math.Inf(1), microsOf(interval))
 	}
-	from := d.now.Add(-spanBefore)
+	from := now.Add(-spanBefore)
 	b = appendDoubles(b, microsAt(from))
 	spans := uint16(0)
-	for span := range d.request.Schedule.Spans(from, d.now.Add(within+spanAfter)) {
+	for span := range d.request.Schedule.Spans(from, now.Add(within+spanAfter)) {
 		interval := microsOf(span.Interval)
 		if !span.Open {
 			interval = -1

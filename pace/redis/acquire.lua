@@ -10,9 +10,9 @@
 -- first span, and of each its end and its interval, below 0 while the site is closed. ARGV[2]: of
 -- each worker that was gone the id and a double, for how long; ARGV[3]: how long ago that was.
 --
--- The reply is the time and the server. Then of each origin: G granted, R refused, O if the
--- time is outside the spans; the start, the end of the last response, the end of a Retry-After;
--- the back-off; 1 if too many permits are acquired.
+-- The reply is the time and the server. Then of each origin: G granted, R refused, A if the
+-- server is another one or the time is outside the spans; the start, the end of the last
+-- response, the end of a Retry-After; the back-off; 1 if too many permits are acquired.
 local concurrency, timeout
 concurrency, timeout, n = unpick('<dd', arg, n)
 local gone, gone_ago = ARGV[2], unpick('<d', ARGV[3])
@@ -28,7 +28,7 @@ for k, key in ipairs(KEYS) do
       others[#others + 1] = p
     else
       mine = true
-      if last == p.start and (mode == 2 or mode == 3) then last = before(p) end
+      if last == p.start and (mode == 2 or mode == 3) then last = p.before end
     end
   end
 
@@ -57,8 +57,8 @@ for k, key in ipairs(KEYS) do
   end
   n = following
   local code, before = 'R', last
-  if from > now or not start and to <= now + within then
-    code = 'O'
+  if clock ~= server or from > now or not start and to <= now + within then
+    code = 'A'
   elseif mode >= 2 and mine and not busy and start and start - now <= within then
     code = 'G'
     if others == none then others = {} end

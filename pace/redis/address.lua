@@ -4,7 +4,8 @@
 -- page; doubles: the time between two pages, that between a fetch and any other start, and in
 -- how long the start may be at the earliest and at the latest, below 0 to look. The reply is the
 -- time, the server, in how long the start is, since when the server knows the address, 1 if the
--- start is reserved, and the last reserved starts of a page and of a fetch. See pace.Limiter for the order of starts.
+-- start is reserved, 2 if the server is another one, and the last reserved starts of a page and of
+-- a fetch. See pace.Limiter for the order of starts.
 local fetch, gap, fetch_gap, ahead, within = unpick('<Bdddd', arg, n)
 local value = get(KEYS[1])
 local name, written, since, pages, fetches
@@ -35,10 +36,10 @@ else
     elseif gap - past < fetch_gap then start = start + gap - past + fetch_gap end
   end
 end
-local reserved = start - now <= within
+local reserved = clock == server and start - now <= within
 if reserved and fetch == 0 then pages = start elseif reserved then fetches = start end
 if reserved or within >= 0 and name ~= server then
   local till = max(pages + max(gap, fetch_gap), fetches + fetch_gap, now + 60000000)
   call('SET', KEYS[1], pack('<c8dddd', server, now, since, pages, fetches), 'PX', format('%d', (till - now) / 1000 + 2))
 end
-return pack('<dc8ddBdd', now, server, start - now, since, reserved and 1 or 0, pages, fetches)
+return pack('<dc8ddBdd', now, server, start - now, since, clock ~= server and 2 or reserved and 1 or 0, pages, fetches)

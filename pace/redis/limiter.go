@@ -111,11 +111,12 @@ func (l *Limiter) stopped(ctx context.Context) error {
 // drained it or because its options are not the fleet's.
 func (l *Limiter) Drained() bool { return l.config.Load().stop != nil }
 
-// run runs a script, and notes which servers are others than before, or have their clock set.
+// run runs a script, and notes which servers are others than before.
 func (l *Limiter) run(ctx context.Context, s *script.Script, calls []call) []reply {
 	replies, renewed := l.nodes.run(ctx, s, calls), false
 	for i := range replies {
-		if renewed = renewed || replies[i].changed || replies[i].stepped; replies[i].changed {
+		if replies[i].changed {
+			renewed = true
 			l.pending.sendAgain()
 		}
 	}

@@ -73,88 +73,63 @@ type node struct {
 	retryAt atomic.Int64 // Unix nanoseconds, before which no call is made as one has failed
 
 	mu     sync.Mutex
-	anchor reading // of its clock, zero for none
+	anchor reading       // of its clock, zero for none
+	trip   time.Duration // of the fastest call
 	// The last step forward of the clock: when it was noticed, and the sum of all steps.
 	noticed, step micros
 }
 
 const (
-	// clockSlack is by how much a server's clock may be ahead of this machine's before it counts
-	// as a step, with a thousandth of the time since the anchor: clocks drift and are slewed.
-	clockSlack = 2 * time.Millisecond
-	// anchorFor is for how long an anchor stays, so that many small steps add up.
-	anchorFor = 5 * time.Second
+	// anchorFor is for how long an anchor stays, so that many small steps add up. Until then a
+	// clock that is slewed might be ahead by clockSlack, and what is more counts as a step.
+	anchorFor  = 5 * time.Second
+	clockSlack = anchorFor / 1000
 	// startable is for how long after the server has confirmed a permit its request may start
-	// without asking again. A server that lost its memory counts all sites as requested so much
-	// later: the permits that it has lost have started then.
+	// without asking again, unless Config.Startable is longer. A server that lost its memory counts
+	// all sites as requested so much later: the permits that it has lost have started then.
 	startable = 50 * time.Millisecond
 )
 
-// observe notes a reading of the node's clock, and reports whether it was set forward.
-func (n *node) observe(r reading) bool {
+// least returns the earliest time that the node's clock shows at a time of this machine, unless it
+// was set back.
+func (n *node) least(at time.Time) micros {
+	return n.anchor.now + microsOf(at.Sub(n.anchor.received))
+}
+
+// observe notes a reading of the node's clock. A step that a slow call hides stays ahead of the
+// anchor until a faster call shows it, and until then state.lua counts it in each call.
+func (n *node) observe(r reading) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	old := n.anchor
-	step, back := r.step(old), r.ahead(old)
-	switch {
-	case old.now == 0:
-	case step > 0:
-		n.noticed, n.step = r.now, n.step+step
-	case back < -microsOf(clockSlack): // it was set back
-		n.step = max(n.step+back, 0)
-		n.noticed = min(n.noticed, r.now)
-	case back >= 0 && between(old.sent, r.received) < anchorFor:
-		return false
+	if trip := r.received.Sub(r.sent); n.trip == 0 || trip < n.trip {
+		n.trip = trip
 	}
-	n.anchor = r
-	return step > 0
-}
-
-// ahead returns the time that passed on the server's clock since an earlier reading, less the
-// most that passed here.
-func (r reading) ahead(old reading) micros {
-	return r.now - old.now - microsOf(between(old.sent, r.sent))
-}
-
-// step returns the most by which the server's clock was set forward since an earlier reading,
-// 0 if that cannot be told from drift and the time of the calls.
-func (r reading) step(old reading) micros {
-	elapsed := between(old.sent, r.received)
-	if old.now == 0 || r.now <= old.now+microsOf(elapsed+clockSlack+elapsed/1000) {
-		return 0
+	switch rise := r.now - n.least(r.received); {
+	case r.sent.Before(n.anchor.received): // it might be older
+	case n.anchor.now == 0 || r.now < n.least(r.sent): // the clock was set back, or runs slower
+		n.anchor, n.noticed = r, min(n.noticed, r.now)
+		n.anchor.received = r.sent.Add(n.trip)
+	case rise > microsOf(clockSlack):
+		n.anchor, n.noticed, n.step = r, r.now, n.step+math.Ceil(rise)
+	case rise >= 0 && (r.sent.Sub(n.anchor.sent) >= anchorFor || rise <= microsOf(n.anchor.received.Sub(n.anchor.sent)-n.trip)):
+		n.anchor = r // which is later, or faster
 	}
-	return math.Ceil(max(r.ahead(old), r.now-old.now-microsOf(r.sent.Sub(old.received))))
 }
 
 // noServer is the id of no server.
 const noServer = "\x00\x00\x00\x00\x00\x00\x00\x00"
 
-// head returns what state.lua reads; n is nil for an unknown server.
-func (ns *nodes) head(n *node) []byte {
-	id, noticed, step := noServer, 0.0, 0.0
+// head returns what state.lua reads, and the time of the server as far as it is known; n is nil for
+// an unknown server.
+func (ns *nodes) head(n *node) (head []byte, at time.Time) {
+	now := clock()
+	id, expected, noticed, step := noServer, microsAt(now), 0.0, 0.0
 	if n != nil {
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		id, noticed, step = n.id, n.noticed, n.step
+		id, expected, noticed, step = n.id, n.least(now)+microsOf(n.trip), n.noticed, n.step
 	}
-	return appendDoubles([]byte(id), noticed, step, microsOf(startable), microsUp(ns.backOff))
-}
-
-// estimate returns the time of the node's clock, this machine's if it is unknown.
-func (n *node) estimate() time.Time {
-	now := clock()
-	if n == nil {
-		return now
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return timeAt(n.anchor.now + microsOf(now.Sub(n.anchor.sent)))
-}
-
-func (n *node) stepped() bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.step > 0
+	return appendDoubles([]byte(id), expected, noticed, step, microsOf(ns.startableFor()), microsUp(ns.backOff)), timeAt(expected)
 }
 
 // nodes are the servers of a client.
@@ -163,10 +138,12 @@ type nodes struct {
 	prefix  string        // of keys
 	backOff time.Duration // how long after the last overload a back-off is deleted
 
+	longer atomic.Int64 // Config.Startable
+
 	bySlot []atomic.Pointer[node] // of one server a single element
 
 	mu   sync.Mutex
-	byID map[string]*node
+	byID map[string]*node // each restart of a server adds one
 }
 
 func newNodes(client rueidis.Client, prefix string, backOff time.Duration) *nodes {
@@ -176,6 +153,9 @@ func newNodes(client rueidis.Client, prefix string, backOff time.Duration) *node
 	}
 	return &nodes{client: client, prefix: prefix, backOff: backOff, bySlot: make([]atomic.Pointer[node], n), byID: map[string]*node{}}
 }
+
+// startableFor returns for how long a permit is startable in this fleet.
+func (ns *nodes) startableFor() time.Duration { return max(startable, time.Duration(ns.longer.Load())) }
 
 func (ns *nodes) cluster() bool { return len(ns.bySlot) > 1 }
 
@@ -196,9 +176,6 @@ func (ns *nodes) part(slot int) int { return slot * parts / slots }
 // node returns the node that answered last for a slot, nil if it is unknown.
 func (ns *nodes) node(slot int) *node { return ns.bySlot[slot].Load() }
 
-// maxNodes bounds the nodes that are remembered: each restart of a server makes a new one.
-const maxNodes = 1000
-
 // answered notes which node has answered for a slot, and reports whether it is another one
 // than before.
 func (ns *nodes) answered(slot int, id string) (n *node, changed bool) {
@@ -210,9 +187,6 @@ func (ns *nodes) answered(slot int, id string) (n *node, changed bool) {
 	defer ns.mu.Unlock()
 	n = ns.byID[id]
 	if n == nil {
-		if len(ns.byID) >= maxNodes {
-			clear(ns.byID)
-		}
 		n = &node{id: id}
 		ns.byID[id] = n
 	}
@@ -225,7 +199,6 @@ type reply struct {
 	reading
 	node    *node
 	changed bool // another node than before has answered
-	stepped bool // its clock was set forward, which the call did not know
 	text    string
 	err     error
 }
@@ -241,8 +214,8 @@ type call struct {
 // followed by further arguments.
 func (ns *nodes) call(of string, more []byte, further ...string) call {
 	slot := ns.slot(of)
-	arg := append(ns.head(ns.node(slot)), more...)
-	return call{slot, []string{ns.stateKey(of)}, append([]string{string(arg)}, further...)}
+	head, _ := ns.head(ns.node(slot))
+	return call{slot, []string{ns.stateKey(of)}, append([]string{string(head) + string(more)}, further...)}
 }
 
 // errNotAsked is the error of calls that are not made, since an earlier one has failed.
@@ -287,9 +260,8 @@ func (ns *nodes) run(ctx context.Context, s *script.Script, calls []call) []repl
 		if r.text = text[8:]; text[:8] == noServer {
 			continue
 		}
-		unknown := ns.node(slot)
 		r.node, r.changed = ns.answered(slot, text[:8])
-		r.stepped = r.node.observe(r.reading) || unknown != r.node && r.node.stepped()
+		r.node.observe(r.reading)
 	}
 	return replies
 }

@@ -32,7 +32,7 @@ const (
 func (r release) site() robots.Origin { return r.origin }
 
 // appendTo encodes a release for release.lua.
-func (r release) appendTo(b []byte, l *Limiter, _ *node) []byte {
+func (r release) appendTo(b []byte, l *Limiter, _ time.Time) []byte {
 	result := byte(resultNone)
 	switch {
 	case r.result.Unused:

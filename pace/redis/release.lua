@@ -15,7 +15,7 @@ for _, key in ipairs(KEYS) do
   end
   local at = now - ago
   if result == 3 then
-    if permit and last == permit.start then last = before(permit) end
+    if permit and last == permit.start then last = permit.before end
   elseif result == 4 then
     retry, over, factor, shrink = 0, 0, 0, 0
   else

@@ -41,7 +41,7 @@ func (l *Limiter) reserve(ctx context.Context, addr netip.Addr, fetch bool, notB
 			return reservation{}, r.err
 		case !ok || len(rest) != 17:
 			return reservation{}, script.ErrReply
-		case r.stepped:
+		case rest[0] == 2:
 			continue
 		}
 		start := notBefore
@@ -217,7 +217,7 @@ func (l *Limiter) StartFetch(ctx context.Context, o robots.Origin, addr netip.Ad
 			reserved = err == nil
 		}
 		if err == nil {
-			more := release{origin: o, ended: clock()}.appendTo(nil, l, nil)
+			more := release{origin: o, ended: clock()}.appendTo(nil, l, time.Time{})
 			err = l.run(ctx, releaseScript, []call{l.nodes.call(o.String(), more, "1")})[0].err
 		}
 		switch {

@@ -1,22 +1,20 @@
--- The beginning of the scripts that work on states. ARGV[1] begins with the server whose
--- clock was seen to step forward, zeros for none; doubles: when that was noticed, by how much
--- it stepped, for how long after a memory loss a permit from before might start, and how long
--- after the last overload a back-off is deleted.
+-- The beginning of the scripts that work on states. ARGV[1] begins with the server that the
+-- caller knows, zeros for none; doubles: the time at which it expects the call, if the clock was
+-- not set forward; when it noticed last that it was, and by how much in all; for how long after a
+-- memory loss a permit from before might start, and how long after the last overload a back-off
+-- is deleted.
 local arg = ARGV[1]
-local clock, noticed, step, startable, forget, n = unpick('<c8dddd', arg)
-if server and clock ~= server or noticed > now then noticed = 0 end
+local clock, expected, noticed, step, startable, forget, n = unpick('<c8ddddd', arg)
+noticed = min(noticed, now)
 
--- moved returns by how much the clock was set since a value was written.
+-- moved returns by how much the clock might have been set since a value was written. A call that
+-- is later than expected is a slow one, or shows a step.
 local function moved(written)
   if not server then return 0 end
   if written > now then return now - written end
-  return written <= noticed and min(step, noticed - written) or 0
-end
-
--- before returns the end of the last response before a permit that has started no request. A
--- call that has shown a step did not know it, and wrote an older time as if it were new.
-local function before(p)
-  return p.before <= noticed and min(p.before + step, p.start) or p.before
+  if clock ~= server then return 0 end
+  local by = written <= noticed and min(step, noticed - written) or 0
+  return min(by + max(ceil(now - expected), 0), now - written)
 end
 
 -- The state of the current site.
@@ -84,7 +82,8 @@ local function site(key, timeout, gone, gone_ago)
 end
 
 -- write keeps a state until it no longer counts, ten minutes at least. A script that does not
--- know its server leaves it to the next one to find whether the state was old.
+-- know its server, or that is called by one who does not, leaves it to the next one to find
+-- whether the state was old.
 local function write(key)
   local till = max(now + 600000000, retry, last + slowest, factor > 0 and over + forget or 0)
   local packed = ''
@@ -92,6 +91,6 @@ local function write(key)
     till = max(till, p.start + p.lifetime * 1000 + slowest)
     packed = packed .. pack('<c8ddI4', p.id, p.start, p.before, p.lifetime)
   end
-  set(key, pack('<c8dddddHH', server or name or '\0\0\0\0\0\0\0\0', not server and written or now, last, retry, over, slowest, factor, shrink) .. packed,
+  set(key, pack('<c8dddddHH', server or name or '\0\0\0\0\0\0\0\0', (not server or known and clock ~= server) and written or now, last, retry, over, slowest, factor, shrink) .. packed,
     (till - now) / 1000 + 2)
 end
