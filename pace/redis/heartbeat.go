@@ -7,8 +7,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redis/rueidis"
+
+	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/internal/script"
 	"github.com/robotskit/robots/pace"
+	"github.com/robotskit/robots/pace/internal/queue"
 )
 
 // heartbeatEvery is how often a worker sends a heartbeat.
@@ -44,6 +48,9 @@ func (p *part) ago(now time.Time) (ago time.Duration, answered bool) {
 func (ns *nodes) fleetKey(part int, name string) string {
 	return ns.prefix + ":{" + partTags[part] + "}:" + name
 }
+
+// channel returns the channel on which heartbeat.lua publishes the configuration.
+func (ns *nodes) channel() string { return ns.prefix + ":fleet" }
 
 func (ns *nodes) workerKey(part int, worker string) string {
 	return ns.fleetKey(part, "worker:"+hex.EncodeToString([]byte(worker)))
@@ -117,13 +124,24 @@ func (r *reply) config() (text, rest string, err error) {
 	return rest[:int(size)], rest[int(size):], nil
 }
 
-// adopt takes over the configuration of the fleet.
+// listen adopts each change of the configuration at once. One that is made while the connection is
+// lost comes with the next heartbeat.
+func (l *Limiter) listen() {
+	for l.closing.Err() == nil {
+		_ = l.client.Receive(l.closing, l.client.B().Subscribe().Channel(l.nodes.channel()).Build(), func(m rueidis.PubSubMessage) { l.adopt(m.Message) })
+		_ = queue.Sleep(l.closing, jittered(retryEvery), nil)
+	}
+}
+
+// adopt takes over the configuration of the fleet, unless a later one is known.
 func (l *Limiter) adopt(text string) {
+	l.adopting.Lock()
+	defer l.adopting.Unlock()
 	before := l.config.Load()
-	if text == before.text && text != "" {
+	if before.text != "" && text <= before.text {
 		return
 	}
-	after := l.configOf(text)
+	after, now := l.configOf(text), clock()
 	l.config.Store(after)
 	switch {
 	case before.stop == nil && after.stop != nil:
@@ -132,10 +150,12 @@ func (l *Limiter) adopt(text string) {
 			e.Err = nil
 		}
 		l.options.Observe(e)
-		l.queues.WakeAll()
 	case before.stop != nil && after.stop == nil:
 		l.options.Observe(pace.Event{Kind: pace.EventResumed})
 	}
+	l.queues.WakeAll(func(o robots.Origin) bool {
+		return after.stop != nil || !after.heldUntil(o, now).Equal(before.heldUntil(o, now))
+	})
 }
 
 // about is what a worker reports with a heartbeat.
@@ -160,12 +180,4 @@ func (l *Limiter) about(now time.Time) string {
 	l.counter, l.counted = acquired, now
 	text, _ := json.Marshal(a) // which has nothing that cannot be encoded
 	return string(text)
-}
-
-// parseAbout reads what about returned, and returns the zero value for anything else.
-func parseAbout(text string) (a about) {
-	if json.Unmarshal([]byte(text), &a) != nil {
-		return about{}
-	}
-	return a
 }

@@ -1,4 +1,5 @@
--- Passes on the configuration, and notes a heartbeat in one part of the keys.
+-- Passes on the configuration, also to the workers that listen, and notes a heartbeat in one part
+-- of the keys.
 --
 -- KEYS: the configuration, and for a heartbeat the workers and this worker. ARGV: the
 -- configuration that the caller knows, "" for none; and for a heartbeat this worker in 5 bytes;
@@ -6,7 +7,8 @@
 -- how long ago the last heartbeat was answered, below 0 for never; its description.
 --
 -- The reply is the time, the server, the length of the configuration, the configuration with the
--- higher version; and of each worker that is gone its id and for how long.
+-- higher version, "" for a worker that knows it; and of each worker that is gone its id and for
+-- how long.
 local known, worker = ARGV[1], ARGV[2]
 local value = get(KEYS[1]) or ''
 local config = sub(value, 9)
@@ -15,7 +17,11 @@ if not string.find(config, '^%d%d%d%d%d%d%d%d%d%d ') then config = '' end
 if sub(known, 1, 10) > sub(config, 1, 10) or worker and known > config then config = known end
 -- A value names the server that the last heartbeat has reached.
 local reached = (worker or value == '') and server or sub(value, 1, 8)
-if reached .. config ~= value and (worker or known ~= '') then call('SET', KEYS[1], reached .. config) end
+if reached .. config ~= value and (worker or known ~= '') then
+  call('SET', KEYS[1], reached .. config)
+  if config ~= sub(value, 9) then call('PUBLISH', (string.gsub(KEYS[1], '{.*}:', '')), config) end
+end
+if worker and config == known then config = '' end
 local reply = {pack('<dc8d', now, server, #config), config}
 if not worker then return table.concat(reply) end
 

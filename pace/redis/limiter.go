@@ -26,13 +26,14 @@ var (
 
 // Limiter is a pace.Limiter that all processes with one Redis share.
 type Limiter struct {
-	client  rueidis.Client
-	options Options
-	nodes   *nodes
-	parts   []part
-	config  atomic.Pointer[config]
-	queues  queue.Queues
-	held    sync.Map // of *heldPermit, by the id of the permit
+	client   rueidis.Client
+	options  Options
+	nodes    *nodes
+	parts    []part
+	config   atomic.Pointer[config]
+	adopting sync.Mutex // held to change config
+	queues   queue.Queues
+	held     sync.Map // of *heldPermit, by the id of the permit
 
 	worker   [5]byte
 	acquired atomic.Uint64 // permits of this worker
@@ -50,7 +51,7 @@ type Limiter struct {
 
 var _ pace.Limiter = (*Limiter)(nil)
 
-// New returns a limiter on a server or cluster, and starts its one goroutine, which Close
+// New returns a limiter on a server or cluster, and starts its two goroutines, which Close
 // ends. The client stays the caller's; its SelectDB must be the same for all workers. The
 // error is about the options, also where they differ from the fleet's, or the user's rights.
 // An unreachable server is no error: callers wait until it answers.
@@ -77,6 +78,7 @@ func New(client rueidis.Client, o Options) (*Limiter, error) {
 		return nil, err
 	}
 	l.running.Go(l.loop)
+	l.running.Go(l.listen)
 	return l, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -26,7 +27,8 @@ import (
 // noted in the fleet's log. All times but those of holds are of a server's clock; a call takes a
 // few seconds at most. With servers of a cluster unreachable, results are incomplete, and the
 // error names the slots of each missing part. A change succeeds if one server accepts it, as
-// workers pass it on; they adopt it with their next heartbeat, within 7 s.
+// workers pass it on. They adopt it at once; one whose connection is lost at that moment, with its
+// next heartbeat, within 7 s.
 type Operator struct {
 	client rueidis.Client
 	who    string
@@ -187,7 +189,9 @@ func (o *Operator) Workers(ctx context.Context) (list []Worker, at time.Time, er
 	for part := range scores {
 		texts, _ := abouts[part].AsStrSlice()
 		for i, s := range scores[part][:min(len(scores[part]), max(len(texts)-1, 0))] {
-			a, id := parseAbout(texts[i+1]), hex.EncodeToString([]byte(s.Member))
+			var a about
+			_ = json.Unmarshal([]byte(texts[i+1]), &a) // which is "" of one that is gone for long
+			id := hex.EncodeToString([]byte(s.Member))
 			w := Worker{ID: id, Name: robots.Printable(a.Name), Beat: timeAt(s.Score), Gone: now-s.Score > microsUp(3*heartbeatEvery),
 				Left: a.Left, Drained: slices.Contains(c.Drained, id), Rate: a.Rate, Away: a.Away}
 			if have, is := known[id]; !is || have.Gone && !w.Gone || have.Name == "" {
@@ -346,7 +350,6 @@ func (o *Operator) Hold(ctx context.Context, t Target, d time.Duration) error {
 }
 
 // Release ends the Hold of a target, or with All each one, and reports whether there was one.
-// Workers that wait for a site notice it within a minute.
 func (o *Operator) Release(ctx context.Context, t Target) (held bool, err error) {
 	err = o.Noted(ctx, "release "+t.String(), func() error {
 		return o.change(ctx, func(c *Config) bool {

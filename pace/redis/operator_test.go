@@ -50,11 +50,19 @@ func TestParseTarget(t *testing.T) {
 	}
 }
 
-// TestHold checks that what an operator holds is not requested, until it is released.
+// listening waits until a worker would notice a change of the configuration without a heartbeat.
+func listening(t *testing.T, s *redistest.Server, prefix string) {
+	t.Helper()
+	until(t, "a worker that listens", func() bool { return s.Do("PUBLISH", prefix+":fleet", "") == "1" })
+}
+
+// TestHold checks that what an operator holds is not requested, until it is released. No heartbeat
+// is needed for it, and a caller that waits notices the release.
 func TestHold(t *testing.T) {
 	t.Parallel()
 	server, prefix := redistest.Start(t, redistest.Options{}), fresh()
-	l, o := newLimiter(t, server.Client(), redis.Options{Prefix: prefix}), newOperator(t, server, prefix)
+	l, o := newLimiter(t, server.Client(), redis.WithHeartbeat(redis.Options{Prefix: prefix}, time.Hour)), newOperator(t, server, prefix)
+	listening(t, server, prefix)
 	r := pace.Request{Origin: originOf(t, "a.example"), Schedule: steady(t, time.Millisecond)}
 	ready(t, l, r)
 	held := func() bool {
@@ -74,10 +82,17 @@ func TestHold(t *testing.T) {
 		if list, err := o.Held(t.Context()); err != nil || len(list) != 1 || list[0].Target != target {
 			t.Errorf("held are %v, %v; want %s", list, err, target)
 		}
+		began, waited := time.Now(), make(chan error, 1)
+		go func() {
+			p, err := l.Acquire(t.Context(), r)
+			waited <- errors.Join(err, l.Release(t.Context(), p, pace.Result{Unused: true}))
+		}()
 		if was, err := o.Release(t.Context(), target); err != nil || !was {
 			t.Errorf("%s: released %t, %v", target, was, err)
 		}
-		until(t, "a worker that releases "+target.String(), func() bool { return !held() })
+		if err, d := <-waited, time.Since(began); err != nil || d > 10*time.Second {
+			t.Errorf("%s: a caller that waited has a permit %s after the release, %v", target, d, err)
+		}
 	}
 }
 

@@ -50,13 +50,13 @@ func (q *Queues) Wake(o robots.Origin) {
 	}
 }
 
-// WakeAll wakes all callers of all origins.
-func (q *Queues) WakeAll() {
+// WakeAll wakes the first caller of each of some origins.
+func (q *Queues) WakeAll(which func(robots.Origin) bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, list := range q.of {
-		for _, c := range list {
-			Notify(c)
+	for o, list := range q.of {
+		if which(o) {
+			Notify(list[0])
 		}
 	}
 }
