@@ -143,6 +143,7 @@ func (l *Limiter) adopt(text string) {
 	}
 	after, now := l.configOf(text), clock()
 	l.config.Store(after)
+	l.nodes.longer.Store(int64(after.Startable))
 	switch {
 	case before.stop == nil && after.stop != nil:
 		e := pace.Event{Kind: pace.EventDrained, Err: after.stop}

@@ -1,7 +1,10 @@
 package redis_test
 
 import (
+	"context"
+	"crypto/tls"
 	"errors"
+	"net"
 	"net/netip"
 	"testing"
 	"time"
@@ -215,5 +218,40 @@ func TestConfig(t *testing.T) {
 		if err == nil || !contains(err.Error(), "the fleet's "+name+" is") {
 			t.Errorf("another %s: %v", name, err)
 		}
+	}
+}
+
+// A farConn is a connection on which each round trip takes longer.
+type farConn struct{ net.Conn }
+
+const farTrip = 80 * time.Millisecond
+
+func (c farConn) Write(b []byte) (int, error) {
+	time.Sleep(farTrip)
+	return c.Conn.Write(b)
+}
+
+// TestFar checks that workers start requests over long round trips, and that a worker nearby then
+// knows that a permit lost with the memory of the server might start so late.
+func TestFar(t *testing.T) {
+	t.Parallel()
+	server, s, prefix := redistest.Start(t, redistest.Options{}), hot(t), fresh()
+	s.addr = netip.MustParseAddr("192.0.2.1")
+	near := newLimiter(t, server.Client(), redis.WithHeartbeat(redis.Options{Prefix: prefix, Options: pace.Options{AddressInterval: hotInterval}}, time.Hour))
+	listening(t, server, prefix)
+	option := server.Option()
+	option.DialCtxFn = func(ctx context.Context, addr string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
+		c, err := d.DialContext(ctx, "tcp", addr)
+		return farConn{c}, err
+	}
+	far := newLimiter(t, redistest.NewClient(t, option), redis.Options{Prefix: prefix})
+	until(t, "three starts over a long way", func() bool {
+		s.page(t.Context(), t, far)
+		return len(s.seen()) >= 3
+	})
+	began := time.Now()
+	lost := try(t, near, pace.Request{Origin: originOf(t, "lost.example"), Schedule: s.Schedule})
+	if ahead := lost.NotBefore.Sub(began); ahead < hotInterval+2*farTrip-logSlack {
+		t.Errorf("an unknown site is ready after %s, want %s", ahead, hotInterval+2*farTrip)
 	}
 }

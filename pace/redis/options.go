@@ -81,6 +81,9 @@ type Config struct {
 	FetchInterval   time.Duration
 	Addresses       []pace.AddressPace `json:",omitempty"`
 	Lifetime        time.Duration
+	// Startable is for how long a permit that a server has confirmed may start its request without
+	// another call: 50 ms if 0, and more if the round trips of some worker take longer.
+	Startable time.Duration `json:",omitempty"`
 
 	Held    []Held   `json:",omitempty"` // what an operator holds
 	Drained []string `json:",omitempty"` // workers that acquire no permits, by id

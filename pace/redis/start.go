@@ -108,7 +108,7 @@ func (l *Limiter) await(ctx context.Context, addr netip.Addr, fetch bool, notBef
 		if gap == 0 {
 			at.sent = clock()
 		}
-		if err != nil || !at.reserved || passed(at.sent) <= startable {
+		if err != nil || !at.reserved || passed(at.sent) <= l.nodes.startableFor() {
 			return at, err
 		}
 		look, err := l.reserve(ctx, addr, fetch, clock(), -1)
@@ -131,7 +131,7 @@ func (l *Limiter) Start(ctx context.Context, p pace.Permit, addr netip.Addr) err
 	}
 	ctx, cancel := l.open(ctx)
 	defer cancel()
-	h, start := l.heldPermit(p.ID), p.Start
+	h, start, fastest := l.heldPermit(p.ID), p.Start, Forever
 	r := pace.Request{Origin: p.Origin, Schedule: p.Schedule}
 	for range attempts {
 		if err := l.stopped(ctx); err != nil {
@@ -157,7 +157,7 @@ func (l *Limiter) Start(ctx context.Context, p pace.Permit, addr netip.Addr) err
 		now := clock()
 		_, open := p.Schedule.At(now)
 		repeat := !h.started.IsZero()
-		fresh := !repeat && passed(h.confirmed) <= startable && (l.settings().Concurrency == 1 || now.Sub(start) <= clocksAgree)
+		fresh := !repeat && passed(h.confirmed) <= l.nodes.startableFor() && (l.settings().Concurrency == 1 || now.Sub(start) <= clocksAgree)
 		if fresh && open && l.config.Load().heldUntil(p.Origin, now).IsZero() {
 			h.started = now
 			return nil
@@ -177,12 +177,29 @@ func (l *Limiter) Start(ctx context.Context, p pace.Permit, addr netip.Addr) err
 			start = latest(start, p.Schedule.Next(now, pace.State{Last: h.started}))
 			h.started = time.Time{}
 		}
-		if !start.After(clock()) && passed(at.sent) <= startable {
-			h.started = clock()
-			return nil
+		if !start.After(clock()) {
+			took := passed(at.sent)
+			if took <= l.nodes.startableFor() {
+				h.started = clock()
+				return nil
+			}
+			fastest = min(fastest, took)
 		}
 	}
+	l.slow(ctx, fastest)
 	return l.missed(ctx, r, clock().Add(jittered(retryEvery)), errUnstable)
+}
+
+// slow notes that the calls which confirm a start took longer than a permit is startable.
+func (l *Limiter) slow(ctx context.Context, took time.Duration) {
+	o := Operator{client: l.client, nodes: l.nodes}
+	_ = o.change(ctx, func(c *Config) bool { // else the next caller tries
+		longer := took < Forever && took > c.Startable
+		if longer {
+			c.Startable = min(2*took, callLimit)
+		}
+		return longer
+	})
 }
 
 // missed returns the error of a permit that cannot start a request.
@@ -197,10 +214,8 @@ func (l *Limiter) missed(ctx context.Context, r pace.Request, again time.Time, e
 }
 
 func sleepUntil(ctx context.Context, t time.Time) error {
-	for d := time.Until(t); d > 0; d = time.Until(t) {
-		if err := queue.Sleep(ctx, min(d, longestSleep), nil); err != nil {
-			return err
-		}
+	if d := time.Until(t); d > 0 {
+		return queue.Sleep(ctx, d, nil)
 	}
 	return nil
 }
