@@ -251,6 +251,13 @@ const (
 	projectURL  = "https://github.com/robotskit/robots"
 )
 
+// A sarifLog is a SARIF file.
+type sarifLog struct {
+	Schema  string   `json:"$schema"`
+	Version string   `json:"version"`
+	Runs    []object `json:"runs"`
+}
+
 // An object is one of SARIF.
 type object map[string]any
 
@@ -264,7 +271,7 @@ func sarifFile(name string) object {
 	return object{"uri": name}
 }
 
-func (r *report) sarif() object {
+func (r *report) sarif() *sarifLog {
 	driver := object{"name": r.command, "informationUri": projectURL, "version": programVersion(), "rules": r.rules}
 	results := []object{}
 	for _, f := range r.findings {
@@ -290,5 +297,5 @@ func (r *report) sarif() object {
 		results = append(results, result)
 	}
 	run := object{"tool": object{"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
-	return object{"$schema": sarifSchema, "version": "2.1.0", "runs": []object{run}}
+	return &sarifLog{sarifSchema, "2.1.0", []object{run}}
 }

@@ -171,7 +171,7 @@ func checkJUnit(t *testing.T, text string) {
 // checkSARIF checks that a SARIF log has results, each with a rule and a level.
 func checkSARIF(t *testing.T, text string) *sarifRun {
 	t.Helper()
-	var log sarifLog
+	var log sarifFileLog
 	if err := strictDecoder(text).Decode(&log); err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 
 // SARIF 2.1.0 (OASIS section 3), the members that the program writes and their types. Others fail.
 type (
-	sarifLog struct {
+	sarifFileLog struct {
 		Schema  string     `json:"$schema"`
 		Version string     `json:"version"`
 		Runs    []sarifRun `json:"runs"`
