@@ -35,8 +35,9 @@ func (c *Crawlers) Add(d Dialect, tokens ...string) {
 		c.dialects = append(c.dialects, dialectCrawlers{dialect: shared(&d), places: map[string]int{"*": 0}})
 	}
 	s := &c.dialects[i]
-	r := newRules(nil, s.dialect, tokens)
-	k := crawler{at: c.n, tokens: r.tokens, given: r.given, ignoresStar: s.dialect.ignoresStar(r.tokens)}
+	given := slices.Clone(tokens)
+	k := crawler{at: c.n, tokens: s.dialect.tokensOf(given), given: given}
+	k.ignoresStar = s.dialect.ignoresStar(k.tokens)
 	c.n++
 	for _, t := range k.tokens {
 		if !s.dialect.ExactCase {
@@ -154,9 +155,9 @@ func (q *selection) choose(all []*Rules) (others *Rules) {
 		if rank < 0 {
 			continue
 		}
-		a, mentions := agent{tokens: k.tokens[rank:][:1], token: k.tokens[rank], found: true}, q.mentions[k.places[rank]]
+		a, mentions := agent{token: k.tokens[rank], found: true}, q.mentions[k.places[rank]]
 		if q.dialect.MergeTokens && len(k.tokens) > 1 { // C-11
-			a.tokens, mentions = k.tokens, nil
+			mentions = nil
 			for _, place := range k.places {
 				mentions = append(mentions, q.mentions[place]...)
 			}
@@ -171,7 +172,7 @@ func (q *selection) choose(all []*Rules) (others *Rules) {
 // rulesOf returns the rules of a crawler with these mentions.
 func (q *selection) rulesOf(k *crawler, a agent, mentions []mention) *Rules {
 	own := q.base
-	own.tokens, own.given = k.tokens, k.given
+	own.given = k.given
 	if len(mentions) == 0 {
 		return &own
 	}

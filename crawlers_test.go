@@ -96,7 +96,10 @@ func checkCrawlers(t *testing.T, body []byte, path string, more ...string) {
 			if g, w := fmt.Sprint(got.Match(p), got.Group().Lines()), fmt.Sprint(want.Match(p), want.Group().Lines()); g != w {
 				t.Fatalf("%s %q %q %q: together %s, alone %s", k.Dialect.Name, k.Tokens, path, body, g, w)
 			}
-			if len(got.tokens) == 0 { // no line names it
+			if copied := got.WithState(State{}); !slices.Equal(copied.Tokens(), got.Tokens()) {
+				t.Fatalf("%s %q: a copy is for %q, not %q", k.Dialect.Name, k.Tokens, copied.Tokens(), got.Tokens())
+			}
+			if len(got.Tokens()) == 0 { // no line names it
 				want = f.Rules(k.Dialect)
 			}
 			if g, w := said(got, path), said(want, path); g != w {

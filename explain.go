@@ -114,18 +114,18 @@ func (r *Rules) explainFile(e *Explanation) {
 }
 
 func (r *Rules) explainGroup(e *Explanation) {
-	d := r.dialect
+	d, tokens := r.dialect, r.Tokens()
 	who := ""
-	if len(r.tokens) > 1 || len(r.tokens) == 1 && r.tokens[0] != "" && r.tokens[0] != "*" {
-		who = quoteList(r.tokens, ", then ")
+	if len(tokens) > 1 || len(tokens) == 1 && tokens[0] != "" && tokens[0] != "*" {
+		who = quoteList(tokens, ", then ")
 		if d.MergeTokens {
-			who = quoteList(r.tokens, " and ")
+			who = quoteList(tokens, " and ")
 		}
 	}
-	if r.given != nil {
+	if !slices.Equal(r.given, tokens) {
 		for _, value := range r.given {
-			if tokens := ProductTokens(value); len(tokens) > 1 || len(tokens) == 1 && tokens[0] != value {
-				e.step("D-03", strconv.Quote(value)+" is read as "+quoteList(tokens, ", then "))
+			if products := ProductTokens(value); len(products) > 1 || len(products) == 1 && products[0] != value {
+				e.step("D-03", strconv.Quote(value)+" is read as "+quoteList(products, ", then "))
 			}
 		}
 	}
@@ -133,9 +133,9 @@ func (r *Rules) explainGroup(e *Explanation) {
 	switch {
 	case !g.IsZero() && !r.agent.star:
 		clause := "AGENT-01"
-		if d.MergeTokens && len(r.tokens) > 1 {
+		if d.MergeTokens && len(tokens) > 1 {
 			clause = "C-11"
-		} else if len(r.tokens) > 1 {
+		} else if len(tokens) > 1 {
 			clause = "D-04"
 		}
 		e.step(clause, "the group of "+nameOf(g.Token())+" applies to "+who+": user-agent "+lineList(g.Lines())+rulesIn(r.Len()))
@@ -145,8 +145,8 @@ func (r *Rules) explainGroup(e *Explanation) {
 		e.step("D-47", "no crawler is given and there is no group of *, so no rule applies")
 	case !g.IsZero():
 		e.step("AGENT-09", "no group names "+who+", so the group of * applies: user-agent "+lineList(g.Lines())+rulesIn(r.Len()))
-	case r.anyRule && d.ignoresStar(r.tokens):
-		e.step("D-53", "no group names "+who+", and "+r.tokens[0]+" never obeys the group of *, so no rule applies")
+	case r.anyRule && d.ignoresStar(tokens):
+		e.step("D-53", "no group names "+who+", and "+tokens[0]+" never obeys the group of *, so no rule applies")
 	case r.anyRule:
 		e.step("AGENT-09", "no group names "+who+" and there is no group of *, so no rule applies")
 	default:
@@ -338,19 +338,19 @@ func clip(b []byte) string {
 
 // noteAgents reports user-agent lines that seem to name the crawler.
 func (r *Rules) noteAgents(e *Explanation) {
-	d, f := r.dialect, r.file
+	d, f, tokens := r.dialect, r.file, r.Tokens()
 	for l := range f.Lines(*d) {
 		if l.Field != FieldUserAgent {
 			continue
 		}
 		value := f.Text(l.Value)
-		if d.namesAll(value) && r.agent.token == "" && d.ignoresStar(r.tokens) {
-			e.note(f, l.Value.Start, "D-53", r.tokens[0]+" obeys only a group that names it, and never the group of *")
+		if d.namesAll(value) && r.agent.token == "" && d.ignoresStar(tokens) {
+			e.note(f, l.Value.Start, "D-53", tokens[0]+" obeys only a group that names it, and never the group of *")
 		}
-		if d.namesAll(value) || slices.ContainsFunc(r.tokens, func(t string) bool { return d.names(value, t) }) {
+		if d.namesAll(value) || slices.ContainsFunc(tokens, func(t string) bool { return d.names(value, t) }) {
 			continue
 		}
-		for _, t := range r.tokens {
+		for _, t := range tokens {
 			if len(t) < 3 {
 				continue
 			}

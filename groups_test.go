@@ -81,10 +81,9 @@ func checkLines(t *testing.T, body []byte) {
 			}
 			// The name is in the form of the dialect: Rules would read a value as the product
 			// tokens in it.
-			r := newRules(f, &d, nil)
-			r.tokens = []string{name}
+			r := newRules(f, &d, []string{name})
 			r.limit, r.counts = f.limit(r.dialect)
-			r.choose()
+			r.choose(r.given)
 			for field, span := range r.walk() {
 				if field == FieldUserAgent || isRule(field, span) {
 					got = append(got, f.lineNumber(span.Start))

@@ -1,7 +1,6 @@
 package robots
 
 import (
-	"cmp"
 	"encoding/binary"
 	"iter"
 	"slices"
@@ -16,22 +15,20 @@ import (
 type Rules struct {
 	// The fields that a match reads come first, to touch few cache lines.
 	ruleList
-	file   *File
-	whole  outcome // of AllowAll and DisallowAll
-	noFile bool    // whole is the answer
-	user   bool    // UserInitiated
-
+	file    *File
 	dialect *Dialect
-	tokens  []string  // of the crawler, as the dialect reads them (D-03)
-	token   [1]string // where it is if there is one
-	given   []string  // as the crawler gave them, nil if that is the same
+	whole   outcome // of AllowAll and DisallowAll
+	noFile  bool    // whole is the answer
+	user    bool    // UserInitiated
+	counts  bool    // false: the file is over the size limit and does not count
+	anyRule bool    // the file has a rule in some group
 
-	agent   agent
-	limit   int  // bytes of the file that count
-	counts  bool // false: the file is over the size limit and does not count
-	anyRule bool // the file has a rule in some group
-	lines   []uint32
-	state   *State // nil if no fetch is behind the rules
+	limit int       // bytes of the file that count
+	given []string  // tokens as the crawler gave them
+	token [1]string // where it is if there is one
+	agent agent
+	lines []uint32
+	state *State // nil if no fetch is behind the rules
 }
 
 // A ruleList is the rules of a crawler, ranked.
@@ -98,22 +95,21 @@ func (r *Rules) pattern(v *rule) Pattern { return Pattern{text: r.text(v), weigh
 
 // agent is the result of the choice of groups.
 type agent struct {
-	tokens []string // naming any of these names the crawler
-	token  string   // the token that was found, "*" for the group of all others
-	star   bool
-	found  bool
+	token string // the token that was found, "*" for the group of all others
+	star  bool
+	found bool
 }
 
-func (c *agent) named(d *Dialect, value string) bool {
-	if c.star {
+// named reports whether the value of a user-agent line names the agent.
+func (r *Rules) named(value string) bool {
+	d := r.dialect
+	if r.agent.star {
 		return d.namesAll(value)
 	}
-	for _, t := range c.tokens {
-		if d.names(value, t) {
-			return true
-		}
+	if d.MergeTokens { // C-11
+		return slices.ContainsFunc(d.tokensOf(r.given), func(token string) bool { return d.names(value, token) })
 	}
-	return false
+	return d.names(value, r.agent.token)
 }
 
 // Rules returns the rules for the crawler with these product tokens, most specific first:
@@ -124,7 +120,7 @@ func (c *agent) named(d *Dialect, value string) bool {
 func (f *File) Rules(d Dialect, tokens ...string) *Rules {
 	r := newRules(f, &d, tokens)
 	r.limit, r.counts = f.limit(r.dialect)
-	r.choose()
+	r.choose(d.tokensOf(tokens))
 	if !r.agent.found {
 		return r
 	}
@@ -177,11 +173,12 @@ func (s *scratch) rule(d *Dialect, field Field, at int, value string) {
 	start, n := uint32(at), uint32(len(value))
 	if n > 0 && value[0] == '/' && !(d.IndexHTML && field == FieldAllow && strings.Contains(value, indexPage)) && clean(value, careRFC) {
 		// Most rules have no wildcard, and their value is its own normal form.
-		kind := kindLiteral
+		s.rules = append(s.rules, rule{})
+		v := &s.rules[len(s.rules)-1] // filled in place, which is faster than a copy
+		v.at, v.size, v.literal, v.weight, v.field, v.kind = start, n, n, int32(n), field, kindLiteral
 		if n <= 8 {
-			kind = kindHead
+			v.kind = kindHead
 		}
-		s.rules = append(s.rules, rule{at: start, size: n, literal: n, weight: int32(n), field: field, kind: kind})
 		return
 	}
 	v := rule{at: start, field: field, empty: n == 0}
@@ -233,67 +230,70 @@ func (s *scratch) add(v rule, p Pattern, from int) {
 func newRules(f *File, d *Dialect, given []string) *Rules {
 	r := &Rules{file: f, dialect: shared(d)}
 	// The caller's list is copied, so that it may stay on the caller's stack.
-	if tokens := r.dialect.tokensOf(given); len(tokens) == 1 {
-		r.token[0] = tokens[0]
-		r.tokens = r.token[:]
+	if len(given) == 1 {
+		r.token[0] = given[0]
+		r.given = r.token[:]
 	} else {
-		r.tokens = slices.Clone(tokens)
-	}
-	if !slices.Equal(r.tokens, given) {
 		r.given = slices.Clone(given)
 	}
 	return r
 }
 
-// countedWeights is the number of weights that rank counts; hardly any real rule weighs more.
-const countedWeights = 1024
-
 // rank orders the rules by precedence: by weight (PREC-01), then the allow first
-// (PREC-02), then by line. It is a counting sort, since weights are small numbers, unless
-// a rule has an unusual weight.
+// (PREC-02), then by line.
 func (s *scratch) rank(r *Rules) {
 	found := s.rules
 	r.allocate(len(found), len(s.lines))
 	copy(r.lines, s.lines)
-	// places holds the number of rules of each precedence, and then where the next of
-	// them goes. Between two calls all are 0.
-	counted, most, least := true, 0, len(s.places)
+	most := uint32(0)
 	for i := range found {
-		p := found[i].precedence()
-		if counted = p < int64(len(s.places)); !counted {
-			break
-		}
-		s.places[p]++
-		most, least = max(most, int(p)), min(least, int(p))
+		most = max(most, found[i].precedence())
 	}
-	if counted {
-		next := uint32(0)
-		for p := most; p >= least; p-- {
-			s.places[p], next = next, next+s.places[p]
+	if len(found) <= fewRules || most >= uint32(len(s.places)) {
+		order := r.heads.words // until the heads are known
+		for i := range found {
+			order[i] = uint64(^found[i].precedence())<<32 | uint64(i)
+		}
+		slices.Sort(order)
+		for at, key := range order {
+			r.rules[at] = found[uint32(key)]
 		}
 	} else {
-		clear(s.places[:])
-		slices.SortStableFunc(found, func(a, b rule) int {
-			return cmp.Compare(b.precedence(), a.precedence())
-		})
+		s.count(r.rules)
 	}
-	for i := range found {
-		v := &found[i]
-		at := uint32(i)
-		if counted {
-			next := &s.places[v.precedence()]
-			at = *next
-			*next++
-		}
-		r.rules[at] = *v
-		r.heads.words[at], r.heads.sizes[at] = r.head(v)
-	}
-	if counted && len(found) > 0 {
-		clear(s.places[least : most+1])
+	for i := range r.rules {
+		r.heads.words[i], r.heads.sizes[i] = r.head(&r.rules[i])
 	}
 	if len(found) > scanMost {
 		r.lazy = new(lazyIndex)
 	}
+}
+
+const (
+	fewRules       = 12   // which are sorted faster than counted
+	countedWeights = 1024 // hardly any real rule weighs more
+)
+
+// count is a counting sort of the rules, whose weights are below countedWeights.
+func (s *scratch) count(ranked []rule) {
+	// places holds the number of rules of each precedence, and then where the next of
+	// them goes. Between two calls all are 0.
+	most, least := 0, len(s.places)
+	for i := range s.rules {
+		p := s.rules[i].precedence()
+		s.places[p]++
+		most, least = max(most, int(p)), min(least, int(p))
+	}
+	next := uint32(0)
+	for p := most; p >= least; p-- {
+		s.places[p], next = next, next+s.places[p]
+	}
+	for i := range s.rules {
+		next := &s.places[s.rules[i].precedence()]
+		ranked[*next] = s.rules[i]
+		*next++
+	}
+	clear(s.places[least : most+1])
 }
 
 // allocate makes room for n rules with their heads and for user-agent lines, in one
@@ -327,19 +327,19 @@ func (r *Rules) head(v *rule) (word uint64, size uint8) {
 }
 
 // precedence is higher for the rule that decides, except for the order of lines.
-func (v *rule) precedence() int64 {
-	p := 2 * int64(v.weight)
+func (v *rule) precedence() uint32 {
+	p := 2 * uint32(v.weight)
 	if v.allows() {
 		p++
 	}
 	return p
 }
 
-// choose finds the crawler's group (AGENT-01, AGENT-09), and whether the file has any
-// rule in a group.
-func (r *Rules) choose() {
+// choose finds the group of the crawler with these tokens, as the dialect reads them
+// (AGENT-01, AGENT-09), and whether the file has any rule in a group.
+func (r *Rules) choose(tokens []string) {
 	d, f := r.dialect, r.file
-	best, star, inGroup := len(r.tokens), false, false
+	best, star, inGroup := len(tokens), false, false
 	for i := range f.lines {
 		l := &f.lines[i]
 		if int(l.val) > r.limit {
@@ -355,7 +355,7 @@ func (r *Rules) choose() {
 			value := view(f.body[start:end])
 			star = star || d.namesAll(value)
 			for i := 0; i < best; i++ {
-				if d.names(value, r.tokens[i]) {
+				if d.names(value, tokens[i]) {
 					best = i
 				}
 			}
@@ -365,12 +365,9 @@ func (r *Rules) choose() {
 		}
 	}
 	switch {
-	case best < len(r.tokens):
-		r.agent = agent{tokens: r.tokens[best : best+1], token: r.tokens[best], found: true}
-		if d.MergeTokens {
-			r.agent.tokens = r.tokens
-		}
-	case star && !d.ignoresStar(r.tokens):
+	case best < len(tokens):
+		r.agent = agent{token: tokens[best], found: true}
+	case star && !d.ignoresStar(tokens):
 		r.agent = agent{token: "*", star: true, found: true}
 	}
 }
@@ -417,7 +414,7 @@ func (r *Rules) walk() iter.Seq2[Field, Span] {
 				}
 				block = block && !record
 				ruled, record = false, false
-				if !r.agent.named(d, view(f.body[start:end])) {
+				if !r.named(view(f.body[start:end])) {
 					continue
 				}
 				active, block = true, true
@@ -450,11 +447,8 @@ func (r *Rules) UserInitiated() *Rules {
 // copy returns a copy that does not keep r alive.
 func (r *Rules) copy() *Rules {
 	c := *r
-	if len(r.tokens) == 1 && &r.tokens[0] == &r.token[0] {
-		c.tokens = c.token[:]
-		if len(r.agent.tokens) > 0 {
-			c.agent.tokens = c.tokens
-		}
+	if len(r.given) == 1 && &r.given[0] == &r.token[0] {
+		c.given = c.token[:]
 	}
 	return &c
 }
@@ -467,7 +461,10 @@ func (r *Rules) Dialect() Dialect { return *r.made().dialect }
 
 // Tokens returns the crawler's product tokens as the dialect reads them, most specific
 // first (D-03).
-func (r *Rules) Tokens() []string { return slices.Clone(r.made().tokens) }
+func (r *Rules) Tokens() []string {
+	r = r.made()
+	return slices.Clone(r.dialect.tokensOf(r.given))
+}
 
 // Group returns the crawler's group, or the zero value if it has none.
 func (r *Rules) Group() Group {
@@ -502,21 +499,21 @@ func (r *Rules) All() iter.Seq[Rule] {
 	}
 }
 
-// outcome is what decides a verdict.
+// outcome is a verdict without its circumstances.
 type outcome struct {
 	allowed   bool
 	undefined bool
 	reason    Reason
-	rule      *rule
 }
 
-// decide makes every decision: Allowed, Match and Explain return it in more or less detail.
-func (r *Rules) decide(p Path) outcome {
+// decide makes every decision, with the rule behind it if there is one: Allowed, Match and
+// Explain return it in more or less detail.
+func (r *Rules) decide(p Path) (outcome, *rule) {
 	if r == nil || r.file == nil || p.raw == "" || r.noFile && r.whole.reason == ReasonInvalid {
-		return outcome{} // D-56
+		return outcome{}, nil // D-56
 	}
 	if r.user {
-		return outcome{allowed: true, reason: ReasonUserInitiated}
+		return outcome{allowed: true, reason: ReasonUserInitiated}, nil
 	}
 	if d := r.dialect; d.Escapes == EscapesRaw || clean(p.raw, careRFC) && (d.Escapes == EscapesRFC || !hasDots(p.raw)) {
 		return r.decideNormal(p.raw)
@@ -526,18 +523,18 @@ func (r *Rules) decide(p Path) outcome {
 }
 
 // decideNormal takes a path in normal form.
-func (r *Rules) decideNormal(path string) outcome {
+func (r *Rules) decideNormal(path string) (outcome, *rule) {
 	switch {
 	case !r.dialect.MatchRobotsTxt && path == "/robots.txt": // D-38, D-50
-		return outcome{allowed: true, reason: ReasonRobotsTxt}
+		return outcome{allowed: true, reason: ReasonRobotsTxt}, nil
 	case r.noFile:
-		return r.whole
+		return r.whole, nil
 	}
 	best := r.find(path, FieldNone)
 	if best == nil {
-		return outcome{allowed: true, reason: r.reasonWithoutRule()} // PREC-05
+		return outcome{allowed: true, reason: r.reasonWithoutRule()}, nil // PREC-05
 	}
-	o := outcome{allowed: best.allows(), reason: ReasonRule, rule: best}
+	o := outcome{allowed: best.allows(), reason: ReasonRule}
 	if r.dialect.StarConflictUndefined {
 		other := FieldAllow
 		if o.allowed {
@@ -546,7 +543,7 @@ func (r *Rules) decideNormal(path string) outcome {
 		against := r.find(path, other)
 		o.undefined = against != nil && (r.pattern(best).innerStar() || r.pattern(against).innerStar())
 	}
-	return o
+	return o, best
 }
 
 func (r *Rules) reasonWithoutRule() Reason {
@@ -565,16 +562,19 @@ func (r *Rules) reasonWithoutRule() Reason {
 //
 // It does not allocate, except for a path over 512 bytes that is not in normal form, and
 // once for the index of more than 64 rules.
-func (r *Rules) Allowed(p Path) bool { return r.decide(p).allowed }
+func (r *Rules) Allowed(p Path) bool {
+	o, _ := r.decide(p)
+	return o.allowed
+}
 
 // Match returns the verdict for p with its reason. It allocates as little as Allowed.
 func (r *Rules) Match(p Path) (v Verdict) {
-	o := r.decide(p)
+	o, by := r.decide(p)
 	r = r.made()
 	v.Allowed, v.Undefined, v.Reason = o.allowed, o.undefined, o.reason
 	v.Group, v.Dialect, v.State = r.Group(), r.dialect.Name, r.state
-	if o.rule != nil {
-		v.Rule = Rule{rules: r, rule: *o.rule}
+	if by != nil {
+		v.Rule = Rule{rules: r, rule: *by}
 	}
 	return v
 }
