@@ -76,7 +76,7 @@ Exit status: 0; 1 if nothing is known; 2 invalid usage, or its server does not a
 		long: `Show the options that all workers of the fleet have in common, or change them: concurrency
 (permits per site), address-interval and fetch-interval (minimum interval between pages, and
 between robots.txt fetches, at an IP address; 0 for none) and lifetime (of a permit).
-Workers adopt a change within 7 s; those started with another value stop.`,
+Workers adopt a change at once; those started with another value stop.`,
 		example: `  robots fleet config --redis redis://redis.internal:6379
   robots fleet config --redis redis://redis.internal:6379 --yes concurrency=2 address-interval=250ms`,
 		changes: true,
@@ -109,10 +109,9 @@ Exit status: 0; 2 invalid usage, or no server answers.`,
 		do:      (*fleetCall).held,
 	},
 	{
-		use:   "release [--yes] --redis URL {ORIGIN | HOST}... | --all",
-		short: "End the hold of sites",
-		long: `End robots fleet hold. Workers that wait for the site notice it within a minute. Its
-interval and its Retry-After still apply.`,
+		use:     "release [--yes] --redis URL {ORIGIN | HOST}... | --all",
+		short:   "End the hold of sites",
+		long:    `End robots fleet hold. The interval of the site and its Retry-After still apply.`,
 		example: "  robots fleet release --redis redis://redis.internal:6379 https://example.com",
 		changes: true,
 		flags: func(c *fleetCall, cmd *cobra.Command) {
@@ -135,9 +134,9 @@ The interval since the last request and a hold still apply.`,
 	{
 		use:   "drain [--yes] --redis URL WORKER",
 		short: "Stop a worker from acquiring permits",
-		long: `Make a worker, named by its id in robots fleet status, acquire no more permits. It notices
-within 7 s, and until robots fleet resume its callers get an error and robots serve is not
-ready. Requests in progress continue.`,
+		long: `Make a worker, named by its id in robots fleet status, acquire no more permits: until
+robots fleet resume its callers get an error and robots serve is not ready. Requests in
+progress continue.`,
 		example: "  robots fleet drain --redis redis://redis.internal:6379 5f0c2a91d3",
 		changes: true,
 		check:   (*fleetCall).oneWorker,
@@ -146,8 +145,8 @@ ready. Requests in progress continue.`,
 	{
 		use:   "resume [--yes] --redis URL WORKER",
 		short: "End the drain of a worker",
-		long: `End robots fleet drain: the worker acquires permits again within 7 s, and robots serve is
-ready again. A worker that is started again is never drained.`,
+		long: `End robots fleet drain: the worker acquires permits again, and robots serve is ready
+again. A worker that is started again is never drained.`,
 		example: "  robots fleet resume --redis redis://redis.internal:6379 5f0c2a91d3",
 		changes: true,
 		check:   (*fleetCall).oneWorker,

@@ -159,7 +159,7 @@ func (c *fleetCall) oneWorker() error {
 
 func (c *fleetCall) drain(ctx context.Context, op *fleet.Operator) (int, error) {
 	return c.change("drain the worker %s", c.args, func(int) (string, error) {
-		return "acquires no more permits within 7 s", op.Drain(ctx, c.args[0])
+		return "acquires no more permits", op.Drain(ctx, c.args[0])
 	})
 }
 
@@ -169,7 +169,7 @@ func (c *fleetCall) resume(ctx context.Context, op *fleet.Operator) (int, error)
 		if !drained {
 			return "was not drained", err
 		}
-		return "acquires permits again within 7 s", err
+		return "acquires permits again", err
 	})
 }
 
