@@ -36,10 +36,11 @@ const (
 	// does not fit is fetched again.
 	hotBytes   = 32 << 20
 	aloneBytes = 96 << 20
-	// fetchMargin is added to --timeout before the cache gives a fetch up, so that the fetch
-	// reports its own timeout.
-	fetchMargin = 10 * time.Second
 )
+
+// fetchMargin is added to --timeout before the cache gives a fetch up, so that the fetch reports
+// its own timeout. Tests shorten it.
+var fetchMargin = 10 * time.Second
 
 // siteFlags are the flags of the verbs that fetch from sites.
 type siteFlags struct {
@@ -400,6 +401,10 @@ func (l *live) start(ctx context.Context, origin robots.Origin) *site {
 	l.progress.begun.Add(1)
 	go func() {
 		defer close(s.ready)
+		late := time.AfterFunc(l.options.Limits.Total+fetchMargin, func() { //nolint:forbidigo // it is said to people
+			l.std.warnOnce("late", "%s is not fetched yet: its address is busy, or the Redis of --redis does not permit it; interrupt to stop waiting", origin.RobotsURL())
+		})
+		defer late.Stop()
 		var r *fetch.Record
 		if r, s.err = l.cache.Get(ctx, origin); s.err != nil || !r.Outcome.Good() {
 			l.progress.failed.Add(1)

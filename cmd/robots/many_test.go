@@ -272,6 +272,34 @@ func TestStoreTrouble(t *testing.T) {
 	}
 }
 
+// A blocked fetcher fetches when its context has ended, which is never in time.
+type blocked struct{}
+
+func (blocked) Fetch(ctx context.Context, _ robots.Origin) (*fetch.Record, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// TestLate: whoever waits for a busy address or for Redis is told.
+func TestLate(t *testing.T) {
+	defer func(was time.Duration) { fetchMargin = was }(fetchMargin)
+	fetchMargin = time.Millisecond
+	c, err := cache.New(cache.Options{Fetcher: blocked{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, out := io.Pipe()
+	l := &live{cache: c, std: &streams{err: out, name: "robots check"}}
+	origin, _, _ := robots.ParseURL("https://site.example/")
+	s := l.start(t.Context(), origin)
+	line, err := bufio.NewReader(said).ReadString('\n')
+	if err != nil || !strings.HasPrefix(line, "robots check: warning: https://site.example/robots.txt is not fetched yet: ") {
+		t.Errorf("%q, %v", line, err)
+	}
+	_ = c.Close()
+	<-s.ready
+}
+
 // TestLargeAnswers: answers much larger than their questions do not accumulate while the first
 // is pending.
 func TestLargeAnswers(t *testing.T) {
