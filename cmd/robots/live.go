@@ -355,7 +355,7 @@ func (l *live) observe(e cache.Event) {
 	}
 	what, effect := "file of --cache", "so some files are not kept"
 	if l.fleet != nil {
-		what, effect = "Redis of --redis", "going on without it"
+		what, effect = "Redis of --redis", "so nothing is fetched until it answers"
 	}
 	if !errors.Is(e.Err, context.DeadlineExceeded) {
 		l.std.warnOnce("store failed", "the %s fails, %s: %w", what, effect, e.Err)
