@@ -72,9 +72,7 @@ usage, or interrupted; 3 it is unreachable, or the address guard refused it.`,
 		case err != nil:
 			return exitBad, err
 		}
-		if r.Outcome == fetch.Success {
-			c.warnFile(r.Origin.RobotsURL(), robots.Parse(r.Body), robots.RFC9309, noLimit)
-		}
+		c.warnRecord(r, robots.RFC9309, noLimit)
 		switch {
 		case c.format == formatJSON:
 			c.std.encode(newJSONRecord(url, r))
@@ -180,6 +178,9 @@ func (l *live) meaning(r *fetch.Record, now time.Time) (why, means string) {
 	switch {
 	case r.Cause == fetch.OK:
 		why = "a file of " + count(len(r.Body), "byte")
+		if r.Truncated {
+			why = "a file of more than " + count(len(r.Body), "byte") + ", which are kept"
+		}
 	case r.Status != 0:
 		why = "status " + strconv.Itoa(r.Status) + ": " + why
 	}

@@ -170,8 +170,8 @@ func (c *command) named(ctx context.Context, flags *siteFlags, dialects []robots
 			continue
 		}
 		sources[i].Record = r
-		if r.Outcome == fetch.Success && !slices.ContainsFunc(files[:i], func(o textFile) bool { return o.name == f.name }) {
-			c.warnFile(f.name, robots.Parse(r.Body), dialects[0], maxBytes)
+		if !slices.ContainsFunc(files[:i], func(o textFile) bool { return o.name == f.name }) {
+			c.warnRecord(r, dialects[0], maxBytes)
 		}
 	}
 	return sources, l, nil
@@ -252,6 +252,18 @@ func (c *command) warnFile(title string, f *robots.File, d robots.Dialect, maxBy
 		text := robots.Printable(title + ": " + n.Text)
 		fmt.Fprintf(c.std.err, "%s: warning: %s (%s)\n", c.std.name, text, c.errPalette.link(n.Clause))
 	}
+}
+
+// warnRecord is warnFile for a file that was fetched.
+func (c *command) warnRecord(r *fetch.Record, d robots.Dialect, maxBytes int) {
+	if r.Outcome != fetch.Success {
+		return
+	}
+	title := r.Origin.RobotsURL()
+	if r.Truncated {
+		title += " (truncated by the fetch)"
+	}
+	c.warnFile(title, robots.Parse(r.Body), d, maxBytes)
 }
 
 // isForeign reports whether a file has text but no line of a field known in robots.txt.

@@ -48,14 +48,20 @@ func (c *fleetCall) status(ctx context.Context, op *fleet.Operator) (int, error)
 	healthy, rate := failed == nil, 0.0
 	workers, servers := []jsonWorker{}, []jsonServer{}
 	var rows [][]string // of the text
+	live := 0
 	for _, w := range s.Workers {
+		if w.Gone || w.Left {
+			w.Rate = 0
+		} else {
+			live++
+		}
 		workers = append(workers, jsonWorker{w.ID, w.Name, w.Beat, w.Gone && !w.Left, w.Left, w.Drained, w.Rate, w.Away})
 		healthy = healthy && (!w.Gone || w.Left)
 		rate += w.Rate
 		rows = append(rows, []string{"  " + w.ID, w.Name, short(w.Rate) + " permits/s", workerState(w, s.At, op.Parts())})
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s, %s permits/s\n", count(len(s.Workers), "worker"), short(rate))
+	fmt.Fprintf(&text, "%s, %s permits/s\n", count(live, "worker"), short(rate))
 	align(&text, rows)
 	rows = nil
 	for _, n := range s.Nodes {

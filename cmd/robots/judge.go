@@ -12,7 +12,6 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/screen"
-	"github.com/robotskit/robots/fetch"
 )
 
 // A judge judges URLs for crawlers, one after another.
@@ -234,12 +233,8 @@ func (j *judge) await(ctx context.Context, t *urlTarget) error {
 // open makes the rules in the robots.txt of a site, and warns once about it.
 func (j *judge) open(s *site, from ask.Source) {
 	if rec := from.Record; rec != nil && !s.answered {
-		if rec.Outcome == fetch.Success && j.fetches {
-			title := rec.Origin.RobotsURL()
-			if rec.Truncated {
-				title += " (truncated by the fetch)"
-			}
-			j.warnFile(title, robots.Parse(rec.Body), j.crawlers[0].Dialect, j.maxBytes)
+		if j.fetches {
+			j.warnRecord(rec, j.crawlers[0].Dialect, j.maxBytes)
 		}
 		if j.format != formatText && j.live != nil {
 			j.live.hint(rec)

@@ -76,7 +76,7 @@ func (f *judgeFlags) open(ctx context.Context) (*judge, *urlReader, error) {
 		j.live, err = newLive(f.command, &f.site, dialectsOf(j.crawlers), f.maxBytes)
 	} else {
 		var named []ask.Source
-		if named, j.live, err = f.known(ctx, &f.site, dialectsOf(j.crawlers), f.maxBytes, f.file); err == nil {
+		if named, j.live, err = f.named(ctx, &f.site, dialectsOf(j.crawlers), f.maxBytes, f.file); err == nil {
 			file = named[0].File
 			j.open(new(site), named[0])
 		}

@@ -130,9 +130,15 @@ func (p *pageCommand) readPage() (err error) {
 		return nil
 	}
 	p.noRobots = !p.given("file")
-	switch err := cmp.Or(p.site.unused("with --html or --header"), stdinOnce(p.html, p.file)); {
-	case err != nil:
+	if err := stdinOnce(p.html, p.file); err != nil {
 		return err
+	}
+	if !isURL(p.file) {
+		if err := p.site.unused("with --html or --header"); err != nil {
+			return err
+		}
+	}
+	switch {
 	case p.given("html") && p.html == "":
 		return errors.New("empty file name")
 	case len(p.args) > 1 || p.given("urls"):

@@ -86,7 +86,7 @@ server or list was unavailable). 1 takes precedence over 3.`,
 	f := cmd.Flags()
 	f.StringVar(&c.as, "as", "", "`NAME` known crawler to verify the addresses for")
 	f.StringArrayVar(&c.logs, "log", nil, "`FILE` access log, - for standard input (repeat for more)")
-	f.StringVarP(&c.fileName, "file", "f", "", "`FILE` robots.txt to check the requests of --log against")
+	f.StringVarP(&c.fileName, "file", "f", "", "`FILE` robots.txt to check --log against: a file, - for standard input, or the URL of a site")
 	f.BoolVar(&c.dns, "dns", false, "query DNS for the addresses of --log")
 	f.StringVar(&c.resolver, "resolver", "", "`ADDRESS` name server, such as 9.9.9.9 or 127.0.0.1:5353")
 	f.StringArrayVar(&c.lists, "list", nil, "`NAME[,NAME]=FILE` file or URL of address lists: JSON, or an address or prefix per line")
@@ -138,7 +138,7 @@ func (c *verifyCall) check() error {
 		}
 		c.claimed = &e
 	}
-	names, remote := append(slices.Concat(c.args, c.logs), c.fileName), c.fetchLists
+	names, remote := append(slices.Concat(c.args, c.logs), c.fileName), c.fetchLists || isURL(c.fileName)
 	for _, l := range c.lists {
 		_, from, _ := strings.Cut(l, "=")
 		names, remote = append(names, from), remote || isURL(from)
@@ -156,11 +156,11 @@ func (c *verifyCall) check() error {
 	case len(c.logs) == 0 && c.dns:
 		return errors.New("--dns needs --log; DNS is queried for addresses given as arguments anyway")
 	case c.offline && (c.dns || c.resolver != "" || remote):
-		return errors.New("--offline excludes --dns, --resolver, --fetch-lists and lists by URL")
+		return errors.New("--offline excludes --dns, --resolver, --fetch-lists, and lists and a robots.txt by URL")
 	case c.given("resolver") && c.resolver == "":
 		return errors.New("--resolver: empty address")
 	case !remote:
-		return c.site.unused("without --fetch-lists or a list by URL")
+		return c.site.unused("without --fetch-lists or a URL of a list or site")
 	}
 	return nil
 }

@@ -142,7 +142,7 @@ func (c *verifyCall) verifyLogs(ctx context.Context) (int, error) {
 		l.byName[e.Name] = i
 	}
 	if c.given("file") {
-		f, err := c.readRobots(c.fileName, robots.RFC9309)
+		f, err := c.robotsFile(ctx)
 		if err != nil {
 			return exitBad, err
 		}
@@ -172,6 +172,19 @@ func (c *verifyCall) verifyLogs(ctx context.Context) (int, error) {
 		}
 	}
 	return status, nil
+}
+
+// robotsFile returns the robots.txt of -f. That of a site which has none is empty.
+func (c *verifyCall) robotsFile(ctx context.Context) (*robots.File, error) {
+	if !isURL(c.fileName) {
+		return c.readRobots(c.fileName, robots.RFC9309)
+	}
+	sources, live, err := c.known(ctx, &c.site, robots.Dialects(), noLimit, c.fileName)
+	if err != nil {
+		return nil, err
+	}
+	live.close()
+	return robots.Parse(sources[0].Record.Body), nil
 }
 
 // progress describes the progress of a long log, else it is "".
