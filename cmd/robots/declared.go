@@ -19,8 +19,7 @@ type declaredChange struct {
 
 // declared compares the fields other than rules of two files for a crawler. The order of values
 // and repeated values make no difference.
-func declared(before, after *robots.Rules) []declaredChange {
-	a, b := declarations(before), declarations(after)
+func declared(a, b map[robots.Field][]string) []declaredChange {
 	fields := maps.Clone(a)
 	maps.Copy(fields, b)
 	var changes []declaredChange
@@ -40,9 +39,10 @@ func declarations(r *robots.Rules) map[robots.Field][]string {
 		field robots.Field
 		value string
 	}
-	seen := map[pair]bool{}
+	seen, delays := map[pair]bool{}, r.Dialect().CrawlDelay == robots.HonorInherited
 	for rec := range r.Records() {
 		value := rec.Value
+		delays = delays || rec.Field == robots.FieldCrawlDelay
 		switch {
 		case !rec.Usable || value == "" || rec.Field == robots.FieldCrawlDelay:
 			continue
@@ -55,6 +55,9 @@ func declarations(r *robots.Rules) map[robots.Field][]string {
 			seen[p] = true
 			values[rec.Field] = append(values[rec.Field], value)
 		}
+	}
+	if !delays {
+		return values
 	}
 	if delay, ok := r.CrawlDelay(); ok {
 		values[robots.FieldCrawlDelay] = []string{strconv.FormatFloat(delay, 'f', -1, 64)}

@@ -290,6 +290,13 @@ func (d *differ) compare(ctx context.Context, s *section, pair [2]ask.Source) {
 	}
 	compared := map[[2]string]*comparison{}
 	made := map[[2]*robots.Rules]*crawler{}
+	said := map[*robots.Rules]map[robots.Field][]string{} // which takes the time of a pass over the file
+	declares := func(r *robots.Rules) map[robots.Field][]string {
+		if said[r] == nil {
+			said[r] = declarations(r)
+		}
+		return said[r]
+	}
 	for _, c := range s.crawlers {
 		if ctx.Err() != nil {
 			return
@@ -303,7 +310,7 @@ func (d *differ) compare(ctx context.Context, s *section, pair [2]ask.Source) {
 				c.shared = s.compareRules(c.rules, compare.Options{Steps: d.budget, SkipRobotsTxt: s.between()})
 				compared[key] = c.shared
 			}
-			c.declared = declared(c.rules[0], c.rules[1])
+			c.declared = declared(declares(c.rules[0]), declares(c.rules[1]))
 		}
 		c.shared.important = c.shared.important || len(d.chosen) > 0 || isImportant(c.Name)
 		if s.between() {

@@ -286,9 +286,14 @@ func (v *view) groups() []groupCount {
 		return list
 	}
 	d := v.rules.Dialect()
+	var all robots.Crawlers
 	for _, name := range append(f.Crawlers(d), anyCrawler) {
-		r := v.ruleFlags.rules(v.from, d, v.std.now(), []string{name})
-		if g := r.Group(); !g.IsZero() && !slices.ContainsFunc(list, func(c groupCount) bool { return c.Token == g.Token() }) {
+		all.Add(d, name)
+	}
+	listed := map[string]bool{}
+	for _, r := range all.RulesBy(func(d robots.Dialect) *robots.Rules { return v.ruleFlags.rules(v.from, d, v.std.now(), nil) }) {
+		if g := r.Group(); !g.IsZero() && !listed[g.Token()] {
+			listed[g.Token()] = true
 			list = append(list, groupCount{g.Token(), g.Lines(), r.Len()})
 		}
 	}
