@@ -155,7 +155,7 @@ var causes = [numCauses]struct {
 	TLSIssuer:       {"tls-issuer", "certificate of an unknown issuer", Unreachable, waitBackoff},
 	TLSRoots:        {"tls-roots", "no root certificates on this machine", Unreachable, waitSlow},
 	TLSProtocol:     {"tls-protocol", "no common protocol (ALPN)", Unreachable, waitSlow},
-	NoNetwork:       {"no-network", "this machine has no network connection", Unreachable, waitBackoff},
+	NoNetwork:       {"no-network", "this machine cannot connect", Unreachable, waitBackoff},
 	ProxyFailed:     {"proxy-failed", "proxy or transport failed", Unreachable, waitBackoff},
 	TLSVersion:      {"tls-version", "no common TLS version", Unreachable, waitSlow},
 	TLSAlert:        {"tls-alert", "TLS handshake refused", Unreachable, waitBackoff},

@@ -513,7 +513,7 @@ func TestSentences(t *testing.T) {
 		{failing(BadEncoding, 200, true), robots.Google, time.Hour, "disallowed by line 2: Disallow: /private (on our side: content encoding that was not requested, copy of 2026-04-30T22:00:00Z used)"},
 		{failing(DNSFailure, 0, false), robots.Google, 90 * day, "disallowed: robots.txt cannot be reached (on our side: the name cannot be resolved, no earlier copy)"},
 		{(&Record{Outcome: Unreachable, Cause: NoNetwork, Fetched: began.Add(time.Hour)}).After(failing(ServerError, 503, true)), robots.RFC9309, time.Hour,
-			"disallowed by line 2: Disallow: /private (on our side: this machine has no network connection; site unreachable since 2026-05-01T10:00:00Z, copy of 2026-04-30T22:00:00Z used)"},
+			"disallowed by line 2: Disallow: /private (on our side: this machine cannot connect; site unreachable since 2026-05-01T10:00:00Z, copy of 2026-04-30T22:00:00Z used)"},
 		{failing(AddressRefused, 0, false), robots.RFC9309, 0, "disallowed: the address guard refused to fetch robots.txt (address not allowed)"},
 		{&Record{Outcome: Unavailable, Cause: ClientError, Status: 404, Fetched: began}, robots.RFC9309, 0, "allowed: the site has no robots.txt (status 404)"},
 		{&Record{Outcome: Success, Cause: OK, Status: 200, Body: []byte(someRules), Fetched: began, Expires: began.Add(day)}, robots.RFC9309, 0, "disallowed by line 2: Disallow: /private"},

@@ -63,6 +63,7 @@ Exit status: 0 after a signal, with every accepted request answered; 2 otherwise
 			}
 			ctx, stop := interruptible(cmd.Context())
 			defer stop()
+			signal.Ignore(syscall.SIGPIPE)                               // else the end of whoever reads the log would be that of the service
 			ctx, stopHangup := signal.NotifyContext(ctx, syscall.SIGHUP) // it drains too, so that no request is lost
 			defer stopHangup()
 			return serve(ctx, std, &flags.config)

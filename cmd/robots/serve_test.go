@@ -3,11 +3,13 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	neturl "net/url"
+	"os"
 	"os/exec"
 	"regexp"
 	"runtime"
@@ -179,6 +181,34 @@ func TestServeEnds(t *testing.T) {
 
 // processors is the GOMAXPROCS of new processes, whatever -cpu is.
 var processors = runtime.GOMAXPROCS(0)
+
+// TestServeLog: the service goes on after whoever reads its log has ended.
+func TestServeLog(t *testing.T) {
+	log, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd, _, _ := start(t, out, "serve", "--listen", "127.0.0.1:0", "--admin", "none", "--store", "memory")
+	out.Close()
+	line, err := bufio.NewReader(log).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.Close()
+	var serving struct{ Open string }
+	if err := json.Unmarshal([]byte(line), &serving); err != nil {
+		t.Fatalf("%v: %s", err, line)
+	}
+	for range 2 { // of which each writes a line
+		get(t, serving.Open+"robots.txt")
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("after SIGTERM: %v", err)
+	}
+}
 
 // TestServeFiles: the service has a robots.txt that keeps crawlers off its API, and an icon.
 func TestServeFiles(t *testing.T) {
