@@ -61,11 +61,9 @@ Exit status: 0 after a signal, with every accepted request answered; 2 otherwise
 			if flags.print {
 				return flags.write(std, origins)
 			}
-			ctx, stop := interruptible(cmd.Context())
+			signal.Ignore(syscall.SIGPIPE)                            // else the end of whoever reads the log would be that of the service
+			ctx, stop := interruptible(cmd.Context(), syscall.SIGHUP) // which drains too, so that no request is lost
 			defer stop()
-			signal.Ignore(syscall.SIGPIPE)                               // else the end of whoever reads the log would be that of the service
-			ctx, stopHangup := signal.NotifyContext(ctx, syscall.SIGHUP) // it drains too, so that no request is lost
-			defer stopHangup()
 			return serve(ctx, std, &flags.config)
 		},
 	}

@@ -164,18 +164,22 @@ func TestServeDrain(t *testing.T) {
 	t.Logf("%d requests under a drain, each answered", answered.Load())
 }
 
-// TestServeEnds: a second signal ends the program at once.
+// TestServeEnds: a second signal ends the program at once, whatever the first was.
 func TestServeEnds(t *testing.T) {
-	s := runServer(t, "--store", "memory", "--drain-delay", "1h")
-	s.signal(t)
-	if s.log.await(`"msg":"draining"`) == nil {
-		t.Fatal("the program says nothing of its end")
-	}
-	for s.cmd.Process.Signal(syscall.SIGTERM) == nil { // until it has ended: the first one may still be under way
-		runtime.Gosched()
-	}
-	if code := s.wait(); code != -1 {
-		t.Errorf("exit status %d, not the end by a signal", code)
+	for _, signals := range [][2]syscall.Signal{{syscall.SIGHUP, syscall.SIGTERM}, {syscall.SIGTERM, syscall.SIGHUP}} {
+		s := runServer(t, "--store", "memory", "--drain-delay", "1h")
+		if err := s.cmd.Process.Signal(signals[0]); err != nil {
+			t.Fatal(err)
+		}
+		if s.log.await(`"msg":"draining"`) == nil {
+			t.Fatal("the program says nothing of its end")
+		}
+		for s.cmd.Process.Signal(signals[1]) == nil { // until it has ended: the first one may still be under way
+			runtime.Gosched()
+		}
+		if code := s.wait(); code != -1 {
+			t.Errorf("%v: exit status %d, not the end by a signal", signals, code)
+		}
 	}
 }
 

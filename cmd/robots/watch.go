@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -161,13 +162,13 @@ func (w *watcher) round(ctx context.Context, sites []string, expected *robots.Fi
 	}
 	defer live.close()
 	var reports []*siteReport
-	status := exitAllowed
+	status, versions := exitAllowed, map[string]*siteState{}
 	for _, f := range files {
 		r := newReport(f.record.Origin, w.std.now())
 		if expected != nil {
 			r.expect(expected, f.record, w.budget)
 		} else if next := r.observe(kept.Sites[r.Site], f.record, w.budget); next != nil {
-			kept.Sites[r.Site] = next
+			versions[r.Site] = next
 		}
 		live.hint(f.record)
 		status = worse(status, r.status(w.fail))
@@ -178,6 +179,11 @@ func (w *watcher) round(ctx context.Context, sites []string, expected *robots.Fi
 		return exitBad, err
 	}
 	if w.state != "" {
+		// Another run with other sites can have written the file meanwhile.
+		if kept, err = readState(w.state); err != nil {
+			return exitBad, err
+		}
+		maps.Copy(kept.Sites, versions)
 		text, err := json.MarshalIndent(kept, "", " ")
 		if err == nil {
 			err = replaceFile(w.state, append(text, '\n'))

@@ -92,3 +92,26 @@ func TestWebhook(t *testing.T) {
 		t.Errorf("posts %q: %s", posts, out.String())
 	}
 }
+
+// TestWatchTogether: runs with different sites and one state keep each other's sites.
+func TestWatchTogether(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state.json")
+	watch := func(site string) int {
+		return run(context.Background(), []string{"watch", "--allow-private", "--state", state, site}, strings.NewReader(""), io.Discard, io.Discard)
+	}
+	other := httptest.NewServer(http.NotFoundHandler())
+	defer other.Close()
+	site := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { // while the first run has read the state
+		if status := watch(other.URL); status != exitAllowed {
+			t.Errorf("exit status %d", status)
+		}
+	}))
+	defer site.Close()
+	if status := watch(site.URL); status != exitAllowed {
+		t.Errorf("exit status %d", status)
+	}
+	kept, err := readState(state)
+	if err != nil || len(kept.Sites) != 2 {
+		t.Errorf("%v: %d sites in the state, want both", err, len(kept.Sites))
+	}
+}

@@ -50,6 +50,7 @@ type Gate struct {
 	clients  *lru.Cache[string, *limits]
 	places   *places
 	held     atomic.Int64 // bytes of bodies and responses
+	open     atomic.Int64 // requests without an answer
 	log      *slog.Logger
 	metrics  *Metrics
 	draining atomic.Bool
@@ -90,6 +91,8 @@ func (g *Gate) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := &exchange{ResponseWriter: w, gate: g, arrived: time.Now(), Caller: Caller{Name: network(clientAddress(r, g.proxies)), limits: unlimited}}
 		v.request = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, v))
+		g.open.Add(1)
+		defer g.open.Add(-1)
 		defer v.end()
 		if c, ok := r.Context().Value(connKey{}).(*problemConn); ok {
 			c.passed = true

@@ -83,7 +83,7 @@ func Run(ctx context.Context, g *Gate, handler http.Handler, ready func(context.
 	if err != nil {
 		_ = s.Close() // the listeners are closed
 		if errors.Is(err, context.DeadlineExceeded) {
-			return fmt.Errorf("%d requests were not answered within --grace %s", g.places.working()+int(g.places.waiting.Load()), c.Grace)
+			return fmt.Errorf("%d requests were not answered within --grace %s", g.open.Load(), c.Grace)
 		}
 		return err
 	}

@@ -2,15 +2,17 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 )
 
 // TestGrace: requests that are not answered in time end the service with an error that has their
-// number.
+// number, with those whose body has not arrived.
 func TestGrace(t *testing.T) {
 	hold := make(chan struct{})
 	defer close(hold)
@@ -21,9 +23,18 @@ func TestGrace(t *testing.T) {
 	}), nil)
 	go http.Get("http://" + s.at + "/v1/check") // it gets no answer
 	<-entered
+	half, err := net.Dial("tcp", s.at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer half.Close()
+	fmt.Fprint(half, "POST /v1/lint HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{")
+	for s.gate.open.Load() < 2 {
+		runtime.Gosched()
+	}
 	s.end()
 	s.end = nil
-	if err := <-s.ended; err == nil || err.Error() != "1 requests were not answered within --grace 50ms" {
+	if err := <-s.ended; err == nil || err.Error() != "2 requests were not answered within --grace 50ms" {
 		t.Errorf("got %v", err)
 	}
 }
