@@ -80,10 +80,10 @@ func Run(ctx context.Context, g *Gate, handler http.Handler, ready func(context.
 	defer cancel()
 	err = s.Shutdown(grace)
 	<-serving
-	if err != nil {
+	if open := g.open.Load(); err != nil {
 		_ = s.Close() // the listeners are closed
 		if errors.Is(err, context.DeadlineExceeded) {
-			return fmt.Errorf("%d requests were not answered within --grace %s", g.open.Load(), c.Grace)
+			return fmt.Errorf("%d requests were not answered within --grace %s", open, c.Grace)
 		}
 		return err
 	}
