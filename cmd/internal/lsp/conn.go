@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -57,28 +56,25 @@ func (c *conn) Recv() ([]byte, error) {
 	return message, nil
 }
 
+var errHeader = errors.New("the client sent a header without a Content-Length of at most 64 MiB")
+
 // read reads a message with its header (base protocol).
 func (c *conn) read() ([]byte, error) {
 	length := -1
-	for {
+	for name := "-"; strings.TrimSpace(name) != ""; {
 		line, err := c.in.ReadSlice('\n') // of 4 KiB at most
 		if errors.Is(err, bufio.ErrBufferFull) {
-			return nil, errors.New("the client sent a header line of more than 4 KiB")
+			return nil, errHeader
 		} else if err != nil {
 			return nil, err
 		}
-		name, value, _ := strings.Cut(strings.TrimSpace(string(line)), ":")
-		if name == "" {
-			break
-		}
-		if strings.EqualFold(name, "Content-Length") {
-			if length, err = strconv.Atoi(strings.TrimSpace(value)); err != nil || length < 0 || length > maxMessage {
-				return nil, fmt.Errorf("the client sent a Content-Length that is not from 0 to %d", maxMessage)
-			}
+		var value string
+		if name, value, _ = strings.Cut(string(line), ":"); strings.EqualFold(name, "Content-Length") {
+			length, _ = strconv.Atoi(strings.TrimSpace(value)) // 0 is no message
 		}
 	}
-	if length < 0 {
-		return nil, errors.New("the client sent a message without Content-Length")
+	if length <= 0 || length > maxMessage {
+		return nil, errHeader
 	}
 	message := make([]byte, length)
 	_, err := io.ReadFull(c.in, message)
