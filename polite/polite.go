@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -60,20 +61,18 @@ type Options struct {
 	Fleet Fleet
 }
 
-// A Fleet is shared by the workers of a crawler, such as *fleet.Fleet on Redis. If it has a
-// method CacheMemory() int64, that limits the Transport's own Cache, in bytes; a method
-// Observe(cache.Event) gets its events.
+// A Fleet is shared by the workers of a crawler, such as *fleet.Fleet on Redis.
 type Fleet interface {
 	Store() cache.Store
 	Limiter() pace.Limiter
+	CacheMemory() int64  // limits the Transport's own Cache, in bytes
+	Observe(cache.Event) // gets the events of that
 }
 
 // Transport is an http.RoundTripper that obeys robots.txt. It is safe for
 // concurrent use.
 type Transport struct {
-	name    string
 	options Options
-	tokens  []string
 	crawler cache.Crawler
 	sites   sites
 	own     *cache.Cache // made by New
@@ -88,11 +87,9 @@ func New(name string, o Options) (*Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Transport{name: name, tokens: append([]string{name}, o.Tokens...)}
+	t := &Transport{crawler: cache.Crawler{Dialect: o.Dialect, Tokens: append([]string{name}, o.Tokens...), Failure: o.Failure}}
 	if o.Limiter == nil {
-		if o.Limiter, err = pace.NewLocal(pace.Options{}); err != nil {
-			return nil, err
-		}
+		o.Limiter, _ = pace.NewLocal(pace.Options{}) // no error: the zero Options are valid
 	}
 	if o.Fetch.Start == nil {
 		o.Fetch.Start = o.Limiter.StartFetch
@@ -106,11 +103,8 @@ func New(name string, o Options) (*Transport, error) {
 	}
 	if o.Cache == nil {
 		own := cache.Options{Fetcher: client, Store: o.Store}
-		if f, ok := o.Fleet.(interface{ CacheMemory() int64 }); ok {
-			own.Memory = f.CacheMemory()
-		}
-		if f, ok := o.Fleet.(interface{ Observe(e cache.Event) }); ok {
-			own.Observe = f.Observe
+		if o.Fleet != nil {
+			own.Memory, own.Observe = o.Fleet.CacheMemory(), o.Fleet.Observe
 		}
 		if t.own, err = cache.New(own); err != nil {
 			return nil, err
@@ -118,14 +112,12 @@ func New(name string, o Options) (*Transport, error) {
 		o.Cache = t.own
 	}
 	t.options = o
-	t.crawler = cache.Crawler{Dialect: o.Dialect, Tokens: t.tokens, Failure: o.Failure}
 	return t, nil
 }
 
 // filled returns the options with defaults, or an error for invalid ones.
 func (o Options) filled(name string) (Options, error) {
-	switch strings.Trim(name, " \t") {
-	case "", "*":
+	if n := strings.Trim(name, " \t"); n == "" || n == "*" {
 		return o, fmt.Errorf("crawler name %q is not a product token such as MyBot", name)
 	}
 	if strings.ContainsAny(name, "\r\n") {
@@ -149,9 +141,7 @@ func (o Options) filled(name string) (Options, error) {
 	if strings.ContainsAny(o.UserAgent, "\r\n") {
 		return o, fmt.Errorf("user agent %q contains a line end", o.UserAgent)
 	}
-	if o.Dialect == (robots.Dialect{}) {
-		o.Dialect = robots.RFC9309
-	}
+	o.Dialect = cmp.Or(o.Dialect, robots.RFC9309)
 	o.Fetch.UserAgent = o.UserAgent
 	o.Fetch.Guard.AllowPrivate = o.Fetch.Guard.AllowPrivate || o.AllowPrivate
 	o.Fetch.Limits = o.Fetch.Limits.For(o.Dialect)
@@ -163,33 +153,25 @@ func (o Options) filled(name string) (Options, error) {
 // them can reach would not be checked.
 func (o *Options) shareWay() {
 	f := &o.Fetch
-	if f.Transport != nil || f.Proxy != nil || f.Dial != nil || f.TLS != nil || o.Base == nil {
-		if o.Base == nil && f.Transport != nil {
-			o.Base = f.Transport
-		}
-		return
-	}
-	base, ok := o.Base.(*http.Transport)
-	if !ok || base.DialTLSContext != nil || base.DialTLS != nil || base.Dial != nil { //nolint:staticcheck // deprecated, but still used by net/http
+	switch base, ok := o.Base.(*http.Transport); {
+	case o.Base == nil:
+		o.Base = f.Transport
+	case f.Transport != nil || f.Proxy != nil || f.Dial != nil || f.TLS != nil: // Fetch says how
+	case !ok || base.DialTLSContext != nil || base.DialTLS != nil || base.Dial != nil: //nolint:staticcheck // deprecated, but still used by net/http
 		f.Transport = o.Base
-		return
+	default:
+		f.Proxy, f.Dial, f.TLS = base.Proxy, base.DialContext, base.TLSClientConfig
 	}
-	f.Proxy, f.Dial, f.TLS = base.Proxy, base.DialContext, base.TLSClientConfig
 }
 
 // Client returns an http.Client for the crawler with this product token, over a Transport with
 // at most one Options. It panics if New returns an error; call New for a name or options from
 // users.
 func Client(name string, o ...Options) *http.Client {
-	var options Options
-	switch len(o) {
-	case 0:
-	case 1:
-		options = o[0]
-	default:
+	if len(o) > 1 {
 		panic(fmt.Sprintf("polite: Client takes one Options, not %d", len(o)))
 	}
-	t, err := New(name, options)
+	t, err := New(name, append(o, Options{})[0])
 	if err != nil {
 		panic("polite: " + err.Error())
 	}
@@ -243,7 +225,8 @@ func (t *Transport) NotBefore(ctx context.Context, url string) (pace.Permit, err
 	if err != nil {
 		return pace.Permit{}, err
 	}
-	permits, err := t.options.Limiter.Try(ctx, []pace.Request{{Origin: origin, Schedule: t.scheduleOf(rules), Addr: record.Addr()}}, 0)
+	schedule, _ := pace.NewSchedule(rules, t.options.Policy) // no error: New has checked the policy
+	permits, err := t.options.Limiter.Try(ctx, []pace.Request{{Origin: origin, Schedule: schedule, Addr: record.Addr()}}, 0)
 	if err != nil {
 		return pace.Permit{}, err
 	}
@@ -253,12 +236,6 @@ func (t *Transport) NotBefore(ctx context.Context, url string) (pace.Permit, err
 // rules returns the rules of a site for this crawler, and its record.
 func (t *Transport) rules(ctx context.Context, origin robots.Origin) (*robots.Rules, *fetch.Record, error) {
 	return t.options.Cache.Rules(ctx, origin, &t.crawler)
-}
-
-// scheduleOf returns the schedule of rules.
-func (t *Transport) scheduleOf(rules *robots.Rules) *pace.Schedule {
-	s, _ := pace.NewSchedule(rules, t.options.Policy) // no error: New has checked the policy
-	return s
 }
 
 // maxDials limits the connections of a request: a second for one that the site closed before
@@ -294,25 +271,10 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if user {
 		return t.options.Base.RoundTrip(send.WithContext(fetch.WithDials(req.Context(), maxDials, nil)))
 	}
-	for {
-		if err := r.acquire(req.Context()); err != nil {
-			return nil, closeBody(send, err)
-		}
-		resp, err := r.send(send)
-		missed, again := errors.AsType[*pace.MissedError](err)
-		if !again || req.Body != nil && req.Body != http.NoBody && req.GetBody == nil {
-			return resp, err
-		}
-		// The address was not ready in time: the site needs another permit.
-		if err := sleepTo(req.Context(), missed.Permit.NotBefore); err != nil {
-			return nil, err
-		}
-		if req.GetBody != nil {
-			if send.Body, err = req.GetBody(); err != nil {
-				return nil, err
-			}
-		}
+	if err := r.acquire(req.Context()); err != nil {
+		return nil, closeBody(send, err)
 	}
+	return r.send(send)
 }
 
 // closeBody closes the body of a request that is not sent, as a RoundTripper must, and returns
@@ -324,23 +286,10 @@ func closeBody(req *http.Request, err error) error {
 	return err
 }
 
-// sleepTo sleeps until a time, or returns the cause if the context ends.
-func sleepTo(ctx context.Context, at time.Time) error {
-	t := time.NewTimer(time.Until(at))
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
 // A request is a request that robots.txt allows.
 type request struct {
 	*Transport
-	ctx    context.Context //nolint:containedctx // that of the request
-	url    string
+	req    *http.Request // of the caller
 	origin robots.Origin
 	path   robots.Path
 	record *fetch.Record
@@ -351,23 +300,22 @@ type request struct {
 }
 
 // judged returns a request if it is allowed.
-func (t *Transport) judged(req *http.Request) (request, error) {
-	origin, path, err := target(req)
-	if err != nil {
-		return request{}, err
+func (t *Transport) judged(req *http.Request) (r request, err error) {
+	r = request{Transport: t, req: req}
+	if r.origin, r.path, err = target(req); err != nil {
+		return r, err
 	}
-	r := request{Transport: t, ctx: req.Context(), url: req.URL.String(), origin: origin, path: path}
-	if r.rules, r.record, err = t.rules(r.ctx, origin); err != nil {
-		return request{}, err
+	if r.rules, r.record, err = t.rules(req.Context(), r.origin); err != nil {
+		return r, err
 	}
-	r.schedule = t.scheduleOf(r.rules)
+	r.schedule, _ = pace.NewSchedule(r.rules, t.options.Policy) // no error: New has checked the policy
 	return r, r.allowed(r.rules)
 }
 
 // allowed returns an error if the rules disallow the request.
 func (r *request) allowed(by *robots.Rules) error {
 	if v := by.Match(r.path); !v.Allowed {
-		return &DisallowedError{URL: r.url, Verdict: v}
+		return &DisallowedError{URL: r.req.URL.String(), Verdict: v}
 	}
 	return nil
 }
@@ -378,10 +326,34 @@ func (r *request) acquire(ctx context.Context) (err error) {
 	return err
 }
 
-// release releases the permit. If that fails, the permit expires, and the response is still
-// valid.
+// release releases the permit if there is one. If that fails, the permit expires, and the
+// response is still valid.
 func (r *request) release(result pace.Result) {
-	_ = r.options.Limiter.Release(context.WithoutCancel(r.ctx), r.permit, result)
+	if r.permit.OK() {
+		_ = r.options.Limiter.Release(context.WithoutCancel(r.req.Context()), r.permit, result)
+	}
+	r.permit = pace.Permit{}
+}
+
+// start starts the request at an address. If the address is not ready while the permit is
+// valid, another one is acquired.
+func (r *request) start(ctx context.Context, addr netip.Addr) error {
+	for {
+		err := r.options.Limiter.Start(ctx, r.permit, addr)
+		missed, again := errors.AsType[*pace.MissedError](err)
+		if !again {
+			return err
+		}
+		r.release(pace.Result{Unused: true})
+		select {
+		case <-time.After(time.Until(missed.Permit.NotBefore)):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if err := r.acquire(ctx); err != nil {
+			return err
+		}
+	}
 }
 
 // send sends the request when its address is ready, and releases the permit.
@@ -401,12 +373,8 @@ func (r *request) send(req *http.Request) (*http.Response, error) {
 			done()
 		}
 	}()
-	if _, traced := r.options.Base.(*http.Transport); s.proxied || !traced {
-		addr := netip.Addr{}
-		if !s.proxied { // the Base might not report its connections
-			addr = r.record.Addr()
-		}
-		if err := s.dial(ctx, addr); err != nil {
+	if _, traced := r.options.Base.(*http.Transport); !traced { // it might not report its connections
+		if err := s.dial(ctx, r.record.Addr()); err != nil {
 			return nil, closeBody(req, err)
 		}
 	}
@@ -420,7 +388,8 @@ func (r *request) send(req *http.Request) (*http.Response, error) {
 		return nil, failed
 	}
 	if err != nil {
-		result.Timeout = timedOut(err) && !ended(r.ctx)
+		timeout, is := errors.AsType[net.Error](err)
+		result.Timeout = is && timeout.Timeout() && !ended(r.req.Context())
 		return nil, err
 	}
 	if resp == nil {

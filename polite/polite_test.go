@@ -257,6 +257,7 @@ type smallFleet struct{ limiter pace.Limiter }
 func (f smallFleet) Store() cache.Store    { return cachetest.NewMemory() }
 func (f smallFleet) Limiter() pace.Limiter { return f.limiter }
 func (f smallFleet) CacheMemory() int64    { return 1 }
+func (f smallFleet) Observe(cache.Event)   {}
 
 // TestFleetMemory: the records in memory stay within the Fleet's limit.
 func TestFleetMemory(t *testing.T) {

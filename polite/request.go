@@ -1,13 +1,13 @@
 package polite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -27,10 +27,7 @@ func target(req *http.Request) (robots.Origin, robots.Path, error) {
 	if err != nil {
 		return robots.Origin{}, robots.Path{}, err
 	}
-	host := req.Host
-	if host == "" {
-		host = u.Host
-	}
+	host := cmp.Or(req.Host, u.Host)
 	if !strings.EqualFold(u.Scheme, origin.Scheme()) || !names(origin, u.Host) || !names(origin, host) {
 		return robots.Origin{}, robots.Path{}, fmt.Errorf(
 			"URL %q has the Host %q of another site than %s: use the URL of the site to request", u.Redacted(), host, origin)
@@ -61,20 +58,13 @@ func (s *sites) parse(rawURL string) (robots.Origin, robots.Path, error) {
 	if err != nil {
 		return robots.Origin{}, robots.Path{}, err
 	}
-	begin := rawURL
 	scheme := len(origin.Scheme()) + len("://")
-	if i := strings.IndexAny(rawURL[scheme:], "/?#"); i >= 0 {
-		begin = rawURL[:scheme+i]
-	}
-	u, err := url.Parse(begin) //nolint:forbidigo // the host that net/url reads
-	if err != nil {
+	begin := strings.Clone(rawURL[:scheme+strings.IndexAny(rawURL[scheme:]+"/", "/?#")])
+	if _, err := url.Parse(begin); err != nil { //nolint:forbidigo // of what net/http requests
 		return robots.Origin{}, robots.Path{}, fmt.Errorf("net/http cannot request the URL: %w", err)
 	}
-	if !names(origin, u.Host) {
-		return robots.Origin{}, robots.Path{}, fmt.Errorf("URL %q: net/http would request %q, not %s", rawURL, u.Host, origin)
-	}
 	if len(begin) <= maxBegin {
-		s.add(strings.Clone(begin))
+		s.add(begin)
 	}
 	return origin, path, nil
 }
@@ -83,10 +73,7 @@ func (s *sites) parse(rawURL string) (robots.Origin, robots.Path, error) {
 // with one slash.
 func (s *sites) find(rawURL string) (origin robots.Origin, rest string) {
 	const least = len("http://a") // no shorter URL has a slash there that ends its host
-	if len(rawURL) <= least {
-		return robots.Origin{}, ""
-	}
-	end := least + strings.IndexByte(rawURL[least:], '/')
+	end := least + strings.IndexByte(rawURL[min(least, len(rawURL)):], '/')
 	if end < least || strings.HasPrefix(rawURL[end:], "//") {
 		return robots.Origin{}, ""
 	}
@@ -95,12 +82,9 @@ func (s *sites) find(rawURL string) (origin robots.Origin, rest string) {
 	return s.known[rawURL[:end]], rawURL[end:]
 }
 
-// add adds the beginning of a URL.
+// add adds the beginning of a valid URL.
 func (s *sites) add(begin string) {
-	origin, _, err := robots.ParseURL(begin) // which must not refer to the whole URL
-	if err != nil {
-		return
-	}
+	origin, _, _ := robots.ParseURL(begin) // which does not refer to the whole URL
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.known == nil || len(s.known) >= maxSites {
@@ -114,11 +98,6 @@ func (s *sites) add(begin string) {
 func names(origin robots.Origin, host string) bool {
 	o, _, err := robots.ParseURL(origin.Scheme() + "://" + host)
 	return err == nil && o == origin && !strings.ContainsAny(host, `@/?#\`)
-}
-
-func timedOut(err error) bool {
-	var timeout interface{ Timeout() bool }
-	return errors.As(err, &timeout) && timeout.Timeout() || errors.Is(err, os.ErrDeadlineExceeded)
 }
 
 // ended reports whether a context has ended. A connection can reach the deadline before the
@@ -136,7 +115,7 @@ func hasBody(method string, resp *http.Response) bool {
 
 // newBody returns a body that calls done at its end. The body of a 101 remains writable.
 func newBody(of io.ReadCloser, done func()) io.ReadCloser {
-	b := &body{ReadCloser: of, done: done}
+	b := &body{of, sync.OnceFunc(done)}
 	if w, ok := of.(io.Writer); ok {
 		return &duplex{b, w}
 	}
@@ -146,22 +125,20 @@ func newBody(of io.ReadCloser, done func()) io.ReadCloser {
 // body releases the permit at the end of a response.
 type body struct {
 	io.ReadCloser
-	once sync.Once
 	done func()
 }
 
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil {
-		b.once.Do(b.done)
+		b.done()
 	}
 	return n, err
 }
 
 func (b *body) Close() error {
-	err := b.ReadCloser.Close()
-	b.once.Do(b.done)
-	return err
+	defer b.done()
+	return b.ReadCloser.Close()
 }
 
 // duplex is the body of a 101.

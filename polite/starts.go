@@ -36,11 +36,7 @@ var errAssigned = errors.New("the request has another connection")
 
 // trace returns a context in which connections and requests wait for their starts.
 func (s *starts) trace() context.Context {
-	dial := s.dial
-	if s.proxied {
-		dial = nil
-	}
-	ctx := fetch.WithDials(s.ctx, maxDials, dial)
+	ctx := fetch.WithDials(s.ctx, maxDials, s.dial)
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GetConn: s.getConn, GotConn: s.gotConn, WroteHeaders: s.wroteHeaders})
 }
 
@@ -56,6 +52,9 @@ func (s *starts) dial(_ context.Context, addr netip.Addr) error {
 }
 
 func (s *starts) start(addr netip.Addr) error {
+	if s.proxied {
+		addr = netip.Addr{}
+	}
 	if s.err != nil || s.started && s.addr == addr {
 		return s.err
 	}
@@ -73,7 +72,7 @@ func (s *starts) startNew(addr netip.Addr) error {
 			return err
 		}
 	}
-	if err := r.options.Limiter.Start(s.ctx, r.permit, addr); err != nil {
+	if err := r.start(s.ctx, addr); err != nil {
 		return err
 	}
 	s.started, s.addr = true, addr
@@ -94,7 +93,7 @@ func (s *starts) getConn(string) {
 // gotConn starts a request at the address of its connection before it is written.
 func (s *starts) gotConn(info httptrace.GotConnInfo) {
 	var addr netip.Addr
-	if tcp, is := info.Conn.RemoteAddr().(*net.TCPAddr); is && !s.proxied {
+	if tcp, is := info.Conn.RemoteAddr().(*net.TCPAddr); is {
 		addr = tcp.AddrPort().Addr().Unmap()
 	}
 	s.mu.Lock()
