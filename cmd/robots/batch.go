@@ -14,6 +14,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/batch"
+	"github.com/robotskit/robots/cmd/internal/lines"
 	"golang.org/x/sync/semaphore"
 )
 
@@ -29,6 +30,13 @@ const (
 	// mostAhead is how many bytes of answers are passed to the writer together. A job that
 	// waits for the writer has twice as many at most.
 	mostAhead = 256 << 10
+)
+
+// chunkBytes and chunkLines limit how many lines are passed on together: so many that passing
+// them on costs little, so few that all workers are busy.
+const (
+	chunkBytes = 64 << 10
+	chunkLines = 256
 )
 
 // A job is consecutive lines of a batch and their answers. Once they are written, its memory is
@@ -150,7 +158,7 @@ func (b *batchRun) open(ctx context.Context) error {
 // read splits standard input into jobs.
 func (b *batchRun) read(ctx context.Context) {
 	defer close(b.order)
-	r := newLineReader(b.std.in, maxFile)
+	r := lines.NewReader(b.std.in, maxFile)
 	var err error
 	for err == nil {
 		j, reused := b.jobs.Get().(*job)
@@ -179,11 +187,11 @@ func (b *batchRun) read(ctx context.Context) {
 // An error comes with the lines before it. If robots.txt is fetched, it reads the questions too
 // and starts to fetch from each of their sites once, so that the sites of all jobs are fetched
 // concurrently.
-func (b *batchRun) fill(ctx context.Context, r *lineReader, j *job) error {
+func (b *batchRun) fill(ctx context.Context, r *lines.Reader, j *job) error {
 	sites := map[robots.Origin]*site{}
-	for len(j.requests) == 0 || r.ready() && j.bytes < chunkBytes && len(j.requests) < chunkLines {
-		line, err := r.next(j.free)
-		if err != nil && !errors.Is(err, errLongLine) {
+	for len(j.requests) == 0 || r.Ready() && j.bytes < chunkBytes && len(j.requests) < chunkLines {
+		line, err := r.Next(j.free)
+		if err != nil && !errors.Is(err, lines.ErrLong) {
 			if !errors.Is(err, io.EOF) {
 				err = fmt.Errorf("cannot read standard input: %w", cause(err))
 			}

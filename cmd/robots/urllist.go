@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/lines"
 )
 
 // A urlReader reads the URLs of a run: its arguments, of which "-" is a list on standard
@@ -81,7 +82,7 @@ func (u *urlReader) listed(name string, yield func(string, error) bool) bool {
 }
 
 // ready reports whether the next URL is there without waiting for input.
-func (u *urlReader) ready() bool { return u.list == nil || u.list.ready() }
+func (u *urlReader) ready() bool { return u.list == nil || u.list.Ready() }
 
 // at adds the line of the last URL to an error.
 func (u *urlReader) at(err error) error {
@@ -106,7 +107,7 @@ const (
 // A urlList reads a list of URLs, a CSV file, a sitemap or an access log, with gzip or
 // without. The first line decides which one it is.
 type urlList struct {
-	*lineReader
+	*lines.Reader
 	title string
 	line  int
 	buf   []byte // a line
@@ -122,7 +123,7 @@ func openURLs(std *streams, name string) (*urlList, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &urlList{lineReader: newLineReader(file, maxURL), title: title, file: file, std: std, name: name}, nil
+	return &urlList{Reader: lines.NewReader(file, maxURL), title: title, file: file, std: std, name: name}, nil
 }
 
 func (l *urlList) close() { _ = l.file.Close() }
@@ -148,7 +149,7 @@ func (l *urlList) all() iter.Seq2[string, error] {
 // read yields the URLs until an error ends the list, or yield returns false. It waits for the
 // first line that is not blank.
 func (l *urlList) read(yield func(string, error) bool) error {
-	if err := l.unzip(); err != nil {
+	if err := l.Unzip(); err != nil {
 		return err
 	}
 	first, err := l.text()
@@ -172,7 +173,7 @@ func (l *urlList) readLines(line string, err error, url func(string) string, yie
 	for {
 		text := url(line)
 		switch {
-		case errors.Is(err, errLongLine):
+		case errors.Is(err, lines.ErrLong):
 			err = l.at(errors.New("the line is longer than 1 MiB")) // maxURL
 		case err != nil:
 			return err
@@ -189,8 +190,8 @@ func (l *urlList) readLines(line string, err error, url func(string) string, yie
 // text returns the next line that is not blank, without its line end.
 func (l *urlList) text() (string, error) {
 	for {
-		line, err := l.next(l.buf)
-		l.buf, l.line = line, l.number
+		line, err := l.Next(l.buf)
+		l.buf, l.line = line, l.Number
 		if err != nil {
 			return "", err
 		}

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/lines"
 	"github.com/robotskit/robots/crawlers"
 	"github.com/robotskit/robots/fetch"
 	"github.com/spf13/cobra"
@@ -395,28 +396,28 @@ func worse(a, b int) int {
 
 // listed verifies the addresses on standard input.
 func (c *verifyCall) listed(ctx context.Context) error {
-	r := newLineReader(c.std.in, maxURL)
+	r := lines.NewReader(c.std.in, maxURL)
 	found := false
 	for {
-		line, err := r.next(nil)
+		line, err := r.Next(nil)
 		switch text := strings.TrimSpace(string(line)); {
 		case errors.Is(err, io.EOF) && !found:
 			return errors.New("standard input: no addresses")
 		case errors.Is(err, io.EOF):
 			return nil
-		case err != nil && !errors.Is(err, errLongLine):
+		case err != nil && !errors.Is(err, lines.ErrLong):
 			return fmt.Errorf("cannot read standard input: %w", cause(err))
 		case text != "" || err != nil:
 			found = true
 			a, err := parseAddress(text)
 			if err != nil {
-				c.std.complain(fmt.Errorf("line %d of standard input: %w", r.number, err))
+				c.std.complain(fmt.Errorf("line %d of standard input: %w", r.Number, err))
 				c.badLine = true
 			} else {
 				c.addresses = append(c.addresses, a)
 			}
 		}
-		if r.ready() && len(c.addresses) < chunkLines {
+		if r.Ready() && len(c.addresses) < chunkLines {
 			continue
 		}
 		if err := c.some(ctx); err != nil {

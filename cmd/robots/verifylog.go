@@ -17,6 +17,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/lines"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/crawlers"
 )
@@ -217,15 +218,15 @@ func (l *logReader) readLog(ctx context.Context, name string) error {
 		return err
 	}
 	defer from.Close()
-	r := newLineReader(from, maxLogLine)
-	if err := r.unzip(); err != nil {
+	r := lines.NewReader(from, maxLogLine)
+	if err := r.Unzip(); err != nil {
 		return fmt.Errorf("cannot read %s: %w", title, cause(err))
 	}
 	var line []byte
 	bad := 0
 	for ctx.Err() == nil {
 		problem := ""
-		if line, err = r.next(line); errors.Is(err, errLongLine) {
+		if line, err = r.Next(line); errors.Is(err, lines.ErrLong) {
 			problem = "longer than 64 KiB"
 		} else if err != nil {
 			break
@@ -237,20 +238,20 @@ func (l *logReader) readLog(ctx context.Context, name string) error {
 			continue
 		}
 		if bad++; bad <= maxBadLines {
-			l.call.warn("%s:%d: not a line of an access log: %s", title, r.number, problem)
+			l.call.warn("%s:%d: not a line of an access log: %s", title, r.Number, problem)
 		}
 	}
 	if bad > maxBadLines {
-		l.call.warn("%s: %s of %s ignored", title, count(bad, "malformed line"), screen.Thousands(r.number))
+		l.call.warn("%s: %s of %s ignored", title, count(bad, "malformed line"), screen.Thousands(r.Number))
 	}
-	l.lines += r.number
+	l.lines += r.Number
 	switch {
 	case ctx.Err() != nil || errors.Is(err, io.EOF):
 		return ctx.Err()
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader):
-		return fmt.Errorf("cannot read %s after line %d: damaged or truncated gzip", title, r.number)
+		return fmt.Errorf("cannot read %s after line %d: damaged or truncated gzip", title, r.Number)
 	}
-	return fmt.Errorf("cannot read %s after line %d: %w", title, r.number, cause(err))
+	return fmt.Errorf("cannot read %s after line %d: %w", title, r.Number, cause(err))
 }
 
 // line counts a line of a log, and returns its problem if it is not one.

@@ -28,6 +28,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/batch"
+	"github.com/robotskit/robots/cmd/internal/lines"
 	"github.com/robotskit/robots/cmd/internal/warc"
 	"github.com/robotskit/robots/fetch"
 )
@@ -474,26 +475,7 @@ func originOf(name string) (robots.Origin, error) {
 // maxLine is the size limit of a line of JSON, in bytes.
 const maxLine = 16 << 20
 
-var errLongLine = fmt.Errorf("longer than %d bytes", maxLine)
-
-// readLimited reads a line into a buffer, with its line end, and returns its length. Of a line
-// that is longer than maxLine it reads all and returns errLongLine.
-func readLimited(b *bufio.Reader, line []byte) (_ []byte, n int, err error) {
-	line = line[:0]
-	for {
-		part, err := b.ReadSlice('\n')
-		if n += len(part); n <= maxLine {
-			line = append(line, part...)
-		}
-		if errors.Is(err, bufio.ErrBufferFull) {
-			continue
-		}
-		if n > maxLine && (err == nil || errors.Is(err, io.EOF)) {
-			err = errLongLine
-		}
-		return line, n, err
-	}
-}
+var errLong = fmt.Errorf("longer than %d bytes", maxLine)
 
 // lines reads JSON Lines.
 func (r *inputReader) lines(ctx context.Context, name string, in io.Reader, at time.Time) error {
@@ -503,25 +485,21 @@ func (r *inputReader) lines(ctx context.Context, name string, in io.Reader, at t
 		return r.broken(watched, name, "line", err)
 	}
 	defer done()
-	b := bufio.NewReaderSize(text, 64<<10)
 	var line []byte
-	for offset := int64(0); ; {
+	for l := lines.NewReader(text, maxLine); ; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		var n int
-		line, n, err = readLimited(b, line)
-		long := errors.Is(err, errLongLine)
-		if err != nil && !errors.Is(err, io.EOF) && !long {
+		line, err = l.Next(line)
+		long := errors.Is(err, lines.ErrLong)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil && !long:
 			return r.broken(watched, name, "line", err)
 		}
-		if n > 0 {
-			if err := r.line(name, offset, bytes.TrimRight(line, "\r\n"), long, at); err != nil {
-				return err
-			}
-		}
-		if offset += int64(n); err != nil && !long {
-			return nil
+		if err := r.line(name, l.Offset, bytes.TrimRight(line, "\r"), long, at); err != nil {
+			return err
 		}
 	}
 }
@@ -533,7 +511,7 @@ func (r *inputReader) line(name string, offset int64, line []byte, long bool, at
 		return nil
 	}
 	if long {
-		return bad(errLongLine)
+		return bad(errLong)
 	}
 	q := batch.Read(line)
 	link, body, stated, err := q.Kept()

@@ -17,6 +17,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/lines"
 )
 
 // This file reads lists of URLs: JSON Lines, CSV, CDXJ (each also gzip or zstd), and Parquet
@@ -147,14 +148,17 @@ func isCDXJ(text []byte) bool {
 // readLineList reads JSON Lines and CDXJ, whose lines have a key and a time before.
 func readLineList(b *bufio.Reader, name string, fn func(p place, l listed) (bool, error)) error {
 	var line []byte
-	for n := 1; ; n++ {
+	for r := lines.NewReader(b, maxLine); ; {
 		var err error
-		line, _, err = readLimited(b, line)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return fmt.Errorf("%s line %d: %w", name, n, err)
+		if line, err = r.Next(line); errors.Is(err, io.EOF) {
+			return nil
+		} else if errors.Is(err, lines.ErrLong) {
+			return fmt.Errorf("%s line %d: %w", name, r.Number, errLong)
+		} else if err != nil {
+			return fmt.Errorf("%s after line %d: %w", name, r.Number, err)
 		}
 		if text := bytes.TrimSpace(line); len(text) > 0 && text[0] != '!' {
-			p := place{name, "line", n}
+			p := place{name, "line", r.Number}
 			l, err := readLine(text)
 			if err != nil {
 				return fmt.Errorf("%s %w", p, err)
@@ -162,9 +166,6 @@ func readLineList(b *bufio.Reader, name string, fn func(p place, l listed) (bool
 			if more, err := fn(p, l); err != nil || !more {
 				return err
 			}
-		}
-		if err != nil {
-			return nil
 		}
 	}
 }
@@ -217,7 +218,7 @@ func readCSVList(in io.Reader, name string, fn func(p place, l listed) (bool, er
 		}
 		switch {
 		case text.N <= 0:
-			err = fmt.Errorf("%s: record on line %d: %w: check for an unclosed quote; write a quote inside a value twice", name, max(line, 1), errLongLine)
+			err = fmt.Errorf("%s: record on line %d: %w: check for an unclosed quote; write a quote inside a value twice", name, max(line, 1), errLong)
 		case err != nil && !errors.Is(err, io.EOF):
 			err = fmt.Errorf("%s: %w", name, err)
 		}

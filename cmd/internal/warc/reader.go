@@ -5,8 +5,12 @@ package warc
 
 import (
 	"bytes"
+	"crypto/sha1" //nolint:gosec // the digest of WARC files
+	"encoding/base32"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"net/http"
 	"strconv"
@@ -26,6 +30,7 @@ const (
 	BadZstd   Kind = "zstd"    // a zstd frame cannot be decompressed
 	BadHeader Kind = "header"  // a record header is invalid
 	BadLength Kind = "length"  // the length of a record differs from its Content-Length
+	BadDigest Kind = "digest"  // the block of a response differs from its WARC-Block-Digest
 	BadHTTP   Kind = "http"    // a record does not contain a valid HTTP response
 	Garbage   Kind = "garbage" // bytes between records
 )
@@ -174,6 +179,9 @@ func (r *Reader) record() *Record {
 	}
 	t.setMark() // where the block begins
 	r.block = block{r: r, left: record.Length}
+	if record.Type == "response" || record.Type == "resource" {
+		r.block.sum, r.block.digest = digestOf(header.Get("WARC-Block-Digest"))
+	}
 	record.Block = &r.block
 	return record
 }
@@ -223,6 +231,22 @@ func (r *Record) read(h http.Header) string {
 		return fmt.Sprintf("invalid WARC-Date %.40q", h.Get("WARC-Date"))
 	}
 	return ""
+}
+
+// digestOf reads a digest such as sha1:3I42H3S6..., and returns what computes it, nil for other
+// algorithms.
+func digestOf(text string) (hash.Hash, []byte) {
+	name, value, _ := strings.Cut(text, ":")
+	if !strings.EqualFold(name, "sha1") {
+		return nil, nil
+	}
+	digest, err := base32.StdEncoding.DecodeString(strings.ToUpper(value))
+	if err != nil || len(digest) != sha1.Size {
+		if digest, err = hex.DecodeString(value); err != nil || len(digest) != sha1.Size {
+			return nil, nil
+		}
+	}
+	return sha1.New(), digest
 }
 
 // ParseDate parses the date of a record: RFC 3339, in UTC without a zone, or the 14 digits
@@ -292,6 +316,9 @@ type block struct {
 	r    *Reader
 	left int64
 	err  error
+
+	sum    hash.Hash // of the bytes read, nil without a digest
+	digest []byte
 }
 
 func (b *block) Read(p []byte) (int, error) {
@@ -304,6 +331,9 @@ func (b *block) Read(p []byte) (int, error) {
 	}
 	n, err := b.r.text.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)
+	if b.sum != nil {
+		b.sum.Write(p[:n])
+	}
 	if err != nil {
 		b.short(err)
 		if n == 0 {
@@ -341,7 +371,9 @@ func (b *block) close() {
 		b.r.resume()
 		return
 	}
-	b.err = io.EOF
+	if b.err = io.EOF; b.sum != nil && !bytes.Equal(b.sum.Sum(nil), b.digest) {
+		b.err = b.r.report(BadDigest, b.r.where(), "the block differs from its WARC-Block-Digest")
+	}
 }
 
 // end skips the rest of a block.

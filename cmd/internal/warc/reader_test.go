@@ -166,6 +166,9 @@ func TestReader(t *testing.T) {
 		{"block that looks like records", []string{ok("HTTP/1.1 200 OK\r\n\r\n" + next), next}, []string{"200 " + next, "404 "}, nil},
 		{"large", []string{ok("HTTP/1.1 200 OK\r\n\r\n" + many), next}, []string{"200 " + many, "404 "}, nil},
 		{"skipped", []string{rec("resource", robotsURL, many), next}, []string{"resource", "404 "}, nil},
+		{"digest", []string{ok(hello, "WARC-Block-Digest: sha1:NOSBQQ4YQXLNYMZHKT7CB6JNCEDYJ4JZ"), ok(hello, "WARC-Block-Digest: SHA1:6ba418439885d6dc332754fe20f92d110784f139")}, []string{wantHello, wantHello}, nil},
+		{"digest of other bytes", []string{ok(strings.Replace(hello, "/\n", "*\n", 1), "WARC-Block-Digest: sha1:NOSBQQ4YQXLNYMZHKT7CB6JNCEDYJ4JZ"), next}, []string{"404 "}, []Kind{BadDigest}},
+		{"unknown digest", []string{ok(hello, "WARC-Block-Digest: sha512:00"), ok(hello, "WARC-Block-Digest: sha1:00")}, []string{wantHello, wantHello}, nil},
 		{"empty block", []string{ok(""), next}, []string{"404 "}, []Kind{BadHTTP}},
 
 		{"HTTP/2", []string{ok("HTTP/2 200\r\na: b\r\n\r\nx")}, []string{"200 x"}, nil},
