@@ -4,4 +4,5 @@ package proctest
 
 import "os/exec"
 
-func start(cmd *exec.Cmd) error { return cmd.Start() }
+// Start starts a command.
+func Start(cmd *exec.Cmd) error { return cmd.Start() }

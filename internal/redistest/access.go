@@ -1,10 +1,10 @@
 package redistest
 
 import (
-	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -21,21 +21,18 @@ func AccessRule(t testing.TB, file string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rule, ok := bytes.Cut(text, []byte("ACL SETUSER robots "))
-	limit := "\n//\n"
-	if strings.HasSuffix(file, ".md") {
-		limit = "```"
-	}
-	rule, _, end := bytes.Cut(rule, []byte(limit))
-	if !ok || !end {
+	_, rule, ok := strings.Cut(string(text), "ACL SETUSER robots ")
+	if !ok {
 		t.Fatalf("%s has no text with ACL SETUSER robots", file)
 	}
-	return strings.Fields(strings.ReplaceAll(string(rule), "//", ""))
+	rule, _, _ = strings.Cut(rule, "```")
+	rule, _, _ = strings.Cut(rule, "\n//\n")
+	return strings.Fields(strings.ReplaceAll(rule, "//", ""))
 }
 
-// certificate makes the files of a server with the self-signed certificate of httptest,
-// and the configuration of a client that trusts it.
-func certificate(t testing.TB, dir string) (cert, key string, config *tls.Config) {
+// certificate makes the file of a server with the self-signed certificate of httptest and its
+// key, and the configuration of a client that trusts it.
+func certificate(t testing.TB, dir string) (file string, config *tls.Config) {
 	t.Helper()
 	s := httptest.NewTLSServer(nil)
 	defer s.Close()
@@ -43,13 +40,11 @@ func certificate(t testing.TB, dir string) (cert, key string, config *tls.Config
 	if err != nil {
 		t.Fatal(err)
 	}
-	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for name, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: s.Certificate().Raw}, key: {Type: "PRIVATE KEY", Bytes: secret}} {
-		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	file = filepath.Join(dir, "tls.pem")
+	both := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})...)
+	if err := os.WriteFile(file, both, 0o600); err != nil {
+		t.Fatal(err)
 	}
-	roots := x509.NewCertPool()
-	roots.AddCert(s.Certificate())
-	return cert, key, &tls.Config{RootCAs: roots}
+	return file, s.Client().Transport.(*http.Transport).TLSClientConfig
 }

@@ -1,8 +1,8 @@
 package redistest
 
 import (
+	"io"
 	"os"
-	"path/filepath"
 	"testing"
 )
 
@@ -12,17 +12,16 @@ import (
 func RunExample(t *testing.T, example func(), want string) {
 	t.Helper()
 	t.Setenv("REDIS_URL", Start(t, Options{}).URL())
-	name := filepath.Join(t.TempDir(), "stdout")
-	f, err := os.Create(name)
+	stdout := os.Stdout
+	defer func() { os.Stdout = stdout }()
+	r, w, err := os.Pipe() // whose buffer has room for an example
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	stdout := os.Stdout
-	defer func() { os.Stdout = stdout }()
-	os.Stdout = f
+	os.Stdout = w
 	example()
-	got, err := os.ReadFile(name)
+	w.Close()
+	got, err := io.ReadAll(r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ type Server struct {
 	clock string // file with the offset, "" without
 	shim  string
 
-	cert, key string // files, with Options.TLS
+	pem string // file with certificate and key, with Options.TLS
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd     // nil while the server is dead
@@ -76,7 +76,7 @@ func Start(t testing.TB, o Options) *Server {
 		s.buildClock()
 	}
 	if o.TLS {
-		s.cert, s.key, s.TLS = certificate(t, s.Dir)
+		s.pem, s.TLS = certificate(t, s.Dir)
 	}
 	for attempt := 0; ; attempt++ {
 		s.Addr = freeport.Addr(t)
@@ -99,7 +99,7 @@ func (s *Server) configure() {
 	lines := []string{"bind 127.0.0.1", "dir " + strconv.Quote(s.Dir), `save ""`, "daemonize no", "repl-diskless-sync-delay 0", "repl-ping-replica-period 1"}
 	if s.o.TLS {
 		lines = append(lines, "port 0", "tls-port "+port, "tls-auth-clients no",
-			"tls-ca-cert-file "+s.cert, "tls-cert-file "+s.cert, "tls-key-file "+s.key)
+			"tls-ca-cert-file "+s.pem, "tls-cert-file "+s.pem, "tls-key-file "+s.pem)
 	} else {
 		lines = append(lines, "port "+port)
 	}
@@ -341,11 +341,9 @@ func (s *Server) SetClock(ahead time.Duration) {
 }
 
 func (s *Server) buildClock() {
-	cc, err := exec.LookPath("gcc")
+	cc, err := exec.LookPath("cc")
 	if err != nil {
-		if cc, err = exec.LookPath("cc"); err != nil {
-			s.t.Skip("no C compiler on this machine: a server whose clock can be set needs one")
-		}
+		s.t.Skip("no C compiler on this machine: a server whose clock can be set needs one")
 	}
 	s.clock, s.shim = filepath.Join(s.Dir, "clock"), filepath.Join(s.Dir, "clock.so")
 	source := filepath.Join(s.Dir, "clock.c")
