@@ -350,6 +350,7 @@ type jsonOutlook struct {
 	Rules          []jsonReading       `json:"rules"`
 	Verdict        *robots.Verdict     `json:"verdict"`
 	Page           *jsonPage           `json:"page"`
+	Truncated      bool                `json:"truncated,omitempty"` // later rules of a page given with --html are unknown
 	*jsonState
 }
 
@@ -374,6 +375,8 @@ func (p *pageCommand) writePageJSON(t *urlTarget, got *fetchedPage, list []pageV
 		}
 		if p.local == nil {
 			line.Page = got.json()
+		} else {
+			line.Truncated = p.local.Cut
 		}
 		if r := p.j.from.Record; r != nil {
 			line.jsonState = newJSONState(r, p.j.rules[0].State().Text())

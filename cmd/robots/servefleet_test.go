@@ -425,7 +425,7 @@ func TestServeResume(t *testing.T) {
 	wants(out, done.Add(5*time.Minute), "line 2")
 	metrics := get(t, f.servers[0].admin+"/metrics")
 	for _, line := range []string{
-		`permits_total{outcome="later"} 4`, `permits_total{outcome="back"} 2`, `permits_total{outcome="given"} 0`, "permit_later_seconds_count 4",
+		`permits_total{outcome="refused"} 4`, `permits_total{outcome="released"} 2`, `permits_total{outcome="acquired"} 0`, "permit_later_seconds_count 4",
 		`decisions_total{outcome="crawl-delay"} 2`, `decisions_total{outcome="busy"} 1`, `decisions_total{outcome="retry-after"} 1`,
 	} {
 		if !strings.Contains(metrics, "\nrobots_"+line+"\n") {

@@ -152,11 +152,12 @@ func (l *urlList) read(yield func(string, error) bool) error {
 	if err := l.Unzip(); err != nil {
 		return err
 	}
+	if l.isXML() {
+		return l.readSitemap(yield)
+	}
 	first, err := l.text()
 	separator, column := csvColumns(first)
 	switch {
-	case strings.HasPrefix(first, "<"):
-		return l.readSitemap(first, yield)
 	case column >= 0 || separator != 0 && (first[0] == '"' || strings.EqualFold(filepath.Ext(l.name), ".csv")):
 		return l.readCSV(first, separator, column, yield)
 	case loggedURL(first) != "":
@@ -278,13 +279,23 @@ func loggedURL(line string) string {
 	return "" // OPTIONS *, CONNECT host:443
 }
 
-// readSitemap reads a sitemap that begins with first. The sitemaps of an index are files
-// beside it with the names that they have on the site.
-func (l *urlList) readSitemap(first string, yield func(string, error) bool) error {
-	x := xml.NewDecoder(io.MultiReader(strings.NewReader(first+"\n"), l))
+// isXML reports whether the first character that is not blank begins an element.
+func (l *urlList) isXML() bool {
+	for n := 1; ; n++ {
+		ahead, err := l.Peek(n)
+		if err != nil || strings.IndexByte(" \t\r\n\uFEFF", ahead[n-1]) < 0 {
+			return err == nil && ahead[n-1] == '<'
+		}
+	}
+}
+
+// readSitemap reads a sitemap, whatever the length of its lines. The sitemaps of an index are
+// files beside it with the names that they have on the site.
+func (l *urlList) readSitemap(yield func(string, error) bool) error {
+	x := xml.NewDecoder(l)
 	x.Strict = false
 	x.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // URLs are ASCII
-	offset, root := l.line-1, ""
+	root := ""
 	for {
 		t, err := x.Token()
 		if errors.Is(err, io.EOF) {
@@ -301,8 +312,7 @@ func (l *urlList) readSitemap(first string, yield func(string, error) bool) erro
 		if !ok || e.Name.Local != "loc" || e.Name.Space != "" && !strings.Contains(e.Name.Space, "/schemas/sitemap/") {
 			continue // <image:loc> is not a page
 		}
-		line, _ := x.InputPos()
-		l.line = offset + line
+		l.line, _ = x.InputPos()
 		var url string
 		if err := x.DecodeElement(&url, &e); err != nil {
 			return fmt.Errorf("not a sitemap: %w", err)

@@ -33,7 +33,7 @@ type Metrics struct {
 	permitWait  prometheus.Histogram
 	permitLater prometheus.Histogram
 	permits     *prometheus.CounterVec
-	decisions   *prometheus.CounterVec // by pace.Cause, granted or failed
+	decisions   *prometheus.CounterVec // by pace.Cause, acquired or failed
 	overloads   prometheus.Counter
 	changes     *prometheus.CounterVec // by pace.EventKind
 	panics      prometheus.Counter
@@ -73,10 +73,10 @@ func NewMetrics() *Metrics {
 	m.storeErrors = counter("robots_store_errors_total", "Errors of the store, without which the service continues.")
 	m.permitWait = histogram("robots_permit_wait_seconds", "Time until the start in a permit.", 1.0/64, 9)
 	m.permitLater = histogram("robots_permit_later_seconds", "Time until a next attempt, without a permit.", 1.0/64, 9)
-	m.permits = counters("robots_permits_total", "Permits by outcome: given, later (refused for now), failed (no decision), back (released), unused, lost (not yet released).", "outcome",
-		"given", "later", "failed", "back", "unused", "lost")
-	m.decisions = counters("robots_decisions_total", "Decisions on starts: granted, failed, or the cause of a refusal.", "outcome",
-		append(names(pace.Causes()), granted, failed)...)
+	m.permits = counters("robots_permits_total", "Permits: acquired, refused for now, failed (no decision), released, unreleased (until they expire), and unused.", "outcome",
+		append(names([]pace.EventKind{pace.EventAcquired, pace.EventRefused, pace.EventFailed, pace.EventReleased, pace.EventUnreleased}), unused)...)
+	m.decisions = counters("robots_decisions_total", "Decisions on starts: acquired, failed, or the cause of a refusal.", "outcome",
+		append(names(pace.Causes()), string(pace.EventAcquired), string(pace.EventFailed))...)
 	m.overloads = counter("robots_overloads_total", "Responses of sites that signal overload: 429, 503, 504, or a timeout.")
 	m.changes = counters("robots_fleet_changes_total", "Changes of the fleet: down and up (Redis), renewed (Redis lost its memory), replaced (this worker was considered gone), drained, resumed.", "change",
 		names([]pace.EventKind{pace.EventDown, pace.EventUp, pace.EventRenewed, pace.EventReplaced, pace.EventDrained, pace.EventResumed})...)
@@ -134,36 +134,33 @@ func (m *Metrics) Cache(e cache.Event) {
 // Pace counts decisions and released permits of a limiter, and outages of a fleet's Redis, for
 // pace.Options.Observe.
 func (m *Metrics) Pace(e pace.Event) {
+	outcome := string(e.Kind)
 	switch e.Kind {
 	case pace.EventAcquired:
-		m.decisions.WithLabelValues(granted).Inc()
-		m.permits.WithLabelValues("given").Inc()
+		m.decisions.WithLabelValues(outcome).Inc()
 		m.permitWait.Observe(e.Took.Seconds())
 	case pace.EventRefused:
 		m.decisions.WithLabelValues(string(e.Cause)).Inc()
-		m.permits.WithLabelValues("later").Inc()
 		m.permitLater.Observe(e.Took.Seconds())
 	case pace.EventFailed:
-		m.decisions.WithLabelValues(failed).Inc()
-		m.permits.WithLabelValues("failed").Inc()
+		m.decisions.WithLabelValues(outcome).Inc()
 	case pace.EventReleased:
 		if e.Result.Unused {
-			m.permits.WithLabelValues("unused").Inc()
-		} else {
-			m.permits.WithLabelValues("back").Inc()
+			outcome = unused
 		}
 		if e.Result.Overload() {
 			m.overloads.Inc()
 		}
 	case pace.EventUnreleased:
-		m.permits.WithLabelValues("lost").Inc()
 	default:
-		m.changes.WithLabelValues(string(e.Kind)).Inc()
+		m.changes.WithLabelValues(outcome).Inc()
+		return
 	}
+	m.permits.WithLabelValues(outcome).Inc()
 }
 
-// Outcomes of decisions other than a pace.Cause.
-const granted, failed = "granted", "failed"
+// unused is the outcome of a permit that was released without a request.
+const unused = "unused"
 
 // admin returns the handler of the admin listener. It has no gate and no queue, so that it
 // answers when the service is busy.
