@@ -124,7 +124,9 @@ func (w *watcher) check() (sites []string, err error) {
 	switch {
 	case len(w.args) == 0:
 		return nil, errors.New("no site given; name the URL of each")
-	case (w.state == "") == (w.expect == ""):
+	case w.state != "" && w.expect != "":
+		return nil, errors.New("--state and --expect exclude each other")
+	case w.state == "" && w.expect == "":
 		return nil, errors.New("add --state FILE, to compare with the last version, or --expect FILE")
 	case w.expect != "" && w.every != 0:
 		return nil, errors.New("--every repeats a comparison with --state, not with --expect")
