@@ -104,6 +104,7 @@ func (c *Cache) wait(ctx context.Context, origin robots.Origin) (*item, EventKin
 func (c *Cache) fly(ctx context.Context, origin robots.Origin, usable phase) (landing, error) {
 	f := &flight{c: c, origin: origin, usable: usable}
 	defer f.unlock(ctx)
+	defer f.written()
 	r, err := f.fetch(ctx)
 	if f.answered {
 		return landing{item: f.held}, nil
@@ -125,16 +126,25 @@ func (c *Cache) fly(ctx context.Context, origin robots.Origin, usable phase) (la
 	// A failure must not overwrite a record that could not be read, which might have a last
 	// good answer. A good answer can.
 	if c.o.Store != nil && (f.readable || e.Record.Outcome.Good()) {
-		_ = c.writes.Acquire(context.WithoutCancel(ctx), 1) // no error: others end by storeLimit
+		if !f.writes {
+			f.writes = c.writes.Acquire(context.WithoutCancel(ctx), 1) == nil // others end by storeLimit
+		}
 		c.store(ctx, e, keep)
-		c.writes.Release(1)
 	}
 	return landing{it, fetched}, nil
 }
 
 // maxWrites limits the records that are being stored. While there are as many, no fetch begins,
-// so that a slow store does not fill the memory.
+// so that a slow store does not fill the memory. A record counts as soon as its fetch has given
+// up its connection: on a busy machine many flights could pause between that and the store.
 const maxWrites = 64
+
+// written ends the write of a flight.
+func (f *flight) written() {
+	if f.writes {
+		f.c.writes.Release(1)
+	}
+}
 
 // A flight is an attempt to get the record of an origin.
 type flight struct {
@@ -145,6 +155,7 @@ type flight struct {
 	readable bool   // the store was read
 	answered bool   // held is the answer
 	token    uint64 // of the lock, 0 without
+	writes   bool   // it is one of the maxWrites
 }
 
 // A process that finds an origin locked polls after leastPause, then less often, up to
@@ -235,6 +246,7 @@ func (f *flight) request(ctx context.Context) (r *fetch.Record, err error) {
 	} else if err = before(); err == nil {
 		r, err = c.o.Fetcher.Fetch(limited, f.origin)
 	}
+	f.writes = err == nil && c.writes.TryAcquire(1)
 	switch {
 	case f.answered || errors.Is(err, ErrLocked):
 		return nil, err
