@@ -52,11 +52,6 @@ Rules are read as the engine of the dialect documents it: for Google and Bing th
 restrictive of two rules counts, for Yandex the permissive one. With rfc9309, every
 rule counts that one of the engines documents.
 
---format json: schema, url, name (of a known crawler), agent, dialect, engine, crawl,
-index, follow, snippet (each with answer, reason and rule), if_read (the last three, if
-the page may not be read), contradictions, rules, verdict, page, and robots_url,
-outcome and note if a site was fetched; truncated if a page given with --html is.
-
 Exit status: 0 the page may be crawled and indexed; 1 it may not; 2 invalid usage or
 input, or interrupted; 3 undecided: robots.txt or the page is unreachable, retry later.`,
 		Example: `  robots page -a Googlebot https://example.com/list?sort=price

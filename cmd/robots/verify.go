@@ -70,9 +70,6 @@ DNS is queried for addresses given as arguments; for those of a log only with --
 network. An address is verified if a list contains it or its name is confirmed, faked
 if every method that was used denies it, and unknown otherwise.
 
---format json: schema, address, as, result, by, name, crawlers, why; for a log schema,
-name, operator, purpose, requests, verified, faked, unknown, addresses, why (first
-reason of unknown), fakes (addresses with most requests), forbidden (null without -f).
 In csv, a row with a line number counts the requests that this line disallows.
 
 Exit status: 0 all verified (log: nothing faked or disallowed); 1 some faked or
