@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"testing"
@@ -82,31 +83,63 @@ func TestLostPermit(t *testing.T) {
 	}
 }
 
-// TestClockStep checks that the first call of a worker after a step of the clock acquires nothing
-// early.
+// TestClockStep checks that the first call of a worker after a step of the clock starts nothing
+// early, at a site and at an address, also if it is its first call about them or an operator
+// changes the site, and that a site does not wait for the length of the step.
 func TestClockStep(t *testing.T) {
 	t.Parallel()
-	const interval = 2 * time.Second
-	server := redistest.Start(t, redistest.Options{Clock: true})
-	o := redis.Options{Prefix: fresh()}
-	for _, step := range []time.Duration{interval, 24 * time.Hour, -24 * time.Hour} {
-		l := newLimiter(t, server.Client(), o)
-		r := pace.Request{Origin: originOf(t, "a.example"), Schedule: steady(t, time.Millisecond)}
-		ready(t, l, r)
-		p := try(t, l, r)
-		if !p.OK() {
-			t.Fatal(p)
+	const interval = 500 * time.Millisecond
+	addr := netip.MustParseAddr("192.0.2.1")
+	for _, cluster := range []bool{false, true} {
+		o := redistest.Options{Clock: true}
+		if cluster {
+			o.Config = []string{"cluster-enabled yes"}
 		}
-		r.Schedule = steady(t, interval)
-		if err := l.Release(t.Context(), p, ok); err != nil {
-			t.Fatal(err)
+		server := redistest.Start(t, o)
+		if cluster {
+			server.Do("CLUSTER", "ADDSLOTSRANGE", "0", "16383")
+			until(t, "a cluster", func() bool { return contains(server.Do("CLUSTER", "INFO"), "cluster_state:ok") })
 		}
-		released := time.Now()
-		server.SetClock(step)
-		if p := try(t, l, r); p.OK() && p.Start.Sub(released) < interval-logSlack {
-			t.Fatalf("clock set by %s: a start %s after a response, want %s", step, p.Start.Sub(released), interval)
+		for _, step := range []time.Duration{interval, 24 * time.Hour, -24 * time.Hour} {
+			t.Run(fmt.Sprint("Cluster ", cluster, step), func(t *testing.T) {
+				o := redis.Options{Prefix: fresh(), Options: pace.Options{AddressInterval: interval}}
+				l, other, third := newLimiter(t, server.Client(), o), newLimiter(t, server.Client(), o), newLimiter(t, server.Client(), o)
+				list := []pace.Request{{Origin: originOf(t, "a.example"), Schedule: steady(t, time.Millisecond)}, {Origin: originOf(t, "b.example"), Schedule: steady(t, time.Millisecond)}}
+				ready(t, l, list...)
+				ready(t, other, list[1])
+				p, err := l.Acquire(t.Context(), list[0])
+				if err == nil {
+					err = l.Start(t.Context(), p, addr)
+				}
+				began := time.Now()
+				if err = errors.Join(err, l.Release(t.Context(), p, ok)); err != nil {
+					t.Fatal(err)
+				}
+				list[0].Schedule = steady(t, interval)
+				server.SetClock(step)
+				defer server.SetClock(0)
+				if err := newOperator(t, server, o.Prefix).Forget(t.Context(), list[0].Origin); err != nil {
+					t.Error(err)
+				}
+				for _, l := range []*redis.Limiter{other, l} {
+					if p := try(t, l, list[0]); p.OK() && p.Start.Sub(began) < interval-logSlack {
+						t.Errorf("a start %s after a response, want %s", p.Start.Sub(began), interval)
+					}
+				}
+				if err := l.StartFetch(t.Context(), list[1].Origin, netip.Addr{}); err != nil {
+					t.Error(err)
+				}
+				if d := time.Until(try(t, third, list[1]).NotBefore); d > time.Minute {
+					t.Errorf("a site that was requested after the step is ready in %s", d)
+				}
+				if p, err = other.Acquire(t.Context(), list[1]); err == nil {
+					err = other.Start(t.Context(), p, addr)
+				}
+				if d := time.Since(began); err != nil || d < interval-logSlack {
+					t.Errorf("a start %s after another at the address, want %s: %v", d, interval, err)
+				}
+			})
 		}
-		server.SetClock(0)
 	}
 }
 

@@ -5,7 +5,6 @@
 -- is deleted.
 local arg = ARGV[1]
 local clock, expected, noticed, step, startable, forget, n = unpick('<c8ddddd', arg)
-noticed = min(noticed, now)
 
 -- moved returns by how much the clock might have been set since a value was written. A call that
 -- is later than expected is a slow one, or shows a step.
