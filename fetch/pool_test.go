@@ -230,6 +230,7 @@ func (g *gate) start(ctx context.Context, _ robots.Origin, addr netip.Addr) erro
 // TestStarts: a connection is opened at its start; a fetch that waits for it holds no place in
 // all, and the wait counts against no limit.
 func TestStarts(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	s.dns.name("other.test", addresses("127.0.0.2"))
 	at := s.listen(t, "0.0.0.0:0", speak(answer(whole("200 OK", someRules))))
