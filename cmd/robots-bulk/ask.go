@@ -154,7 +154,7 @@ func joinCommand(std *streams, status *int) *cobra.Command {
 		Use:   "join [flags] -o DIR SNAPSHOT LIST...",
 		Short: "Evaluate lists of URLs as of their times",
 		Long: `Join makes the table joined: one row for each URL of the lists, crawler and dialect, with
-the verdict of the capture that was in force: the last one before the time of the URL.
+the verdict of the capture that was in force: the last one up to the time of the URL.
 Without one, access is unknown.
 
 A list is JSON Lines with url and at, CSV with these columns, CDXJ (each also compressed by

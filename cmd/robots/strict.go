@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/robotskit/robots/cmd/internal/ask"
@@ -26,6 +27,7 @@ type once struct {
 // kinds describe an invalid value by the type of its flag. Other types return their own error.
 var kinds = map[string]string{
 	"int": "is not a whole number", "duration": "is not a time such as 2s or 1m30s", "bool": "is neither true nor false",
+	"size": "is not a size such as 64MiB or 16384",
 }
 
 func (o *once) Set(s string) error {
@@ -36,9 +38,14 @@ func (o *once) Set(s string) error {
 		return fmt.Errorf("--%s is given twice, as %q and %q: it takes one value", o.name, clip(o.text), clip(s))
 	}
 	o.given, o.text = true, s
+	if n, err := strconv.Atoi(s); o.Type() == "int" && err == nil {
+		s = strconv.Itoa(n) // pflag reads 010 as 8
+	} else if o.Type() == "int" {
+		s = "" // and 0x10 as 16
+	}
 	err := o.Value.Set(s)
 	if kind, ok := kinds[o.Type()]; ok && err != nil {
-		return fmt.Errorf("--%s %q %s", o.name, clip(s), kind)
+		return fmt.Errorf("--%s %q %s", o.name, clip(o.text), kind)
 	}
 	return err
 }

@@ -114,8 +114,12 @@ func (s *Service) robots(r *request) *answer {
 	if g := record.LastGood; !has && g != nil {
 		body, has = g.Body, g.Outcome == fetch.Success
 	}
-	if !has {
+	switch {
+	case has:
+	case record.Outcome == fetch.Unavailable:
 		r.fail(NewProblem(NotFound, origin.String()+" has no robots.txt: "+record.Cause.Sentence()))
+	default: // whether it has one is not known
+		r.fail(NewProblem(Pending, "robots.txt of "+origin.String()+": "+record.Cause.Sentence()).After(s.lifetime(record)))
 	}
 	return &answer{kind: typeText, caching: s.maxAge(record), body: body}
 }

@@ -23,7 +23,12 @@ func TestRobots(t *testing.T) {
 	if got := decoded[Record](b, b.get("/v1/robots?url="+bad.URL)); got.Outcome != "unreachable" || got.NextTry == nil || got.Failures != 1 {
 		t.Errorf("%+v", got)
 	}
-	if r := b.get("/v1/robots?body=1&url=" + bad.URL); r.status != 404 {
+	if r := b.get("/v1/robots?body=1&url=" + bad.URL); r.status != 503 || r.header.Get("Retry-After") == "" {
+		t.Errorf("%d %v %s", r.status, r.header, r.body)
+	}
+	none := newSite(t, "")
+	none.status = 404
+	if r := b.get("/v1/robots?body=1&url=" + none.URL); r.status != 404 {
 		t.Errorf("%d %s", r.status, r.body)
 	}
 }

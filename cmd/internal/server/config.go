@@ -209,8 +209,16 @@ func readFile(path string, f *pflag.FlagSet) (map[string]fileValue, error) {
 	}
 	var entries map[string]yaml.Node
 	d := yaml.NewDecoder(bytes.NewReader(text))
-	if err := d.Decode(&entries); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: %s", path, strings.Join(strings.Fields(err.Error()), " "))
+	err = d.Decode(&entries)
+	if err != nil && !errors.Is(err, io.EOF) {
+		text := strings.TrimPrefix(err.Error(), "yaml: ")
+		if several, ok := errors.AsType[*yaml.TypeError](err); ok {
+			text = several.Errors[0]
+		}
+		if strings.Contains(text, "cannot unmarshal") {
+			text = "write a line NAME: VALUE for each setting"
+		}
+		return nil, fmt.Errorf("%s: invalid YAML: %s", path, text)
 	}
 	if d.Decode(new(yaml.Node)) == nil {
 		return nil, fmt.Errorf("%s: unexpected second document; write one document per file", path)
@@ -382,7 +390,7 @@ func (c *Config) checkStore() error { // and fetching
 	redis := c.Shared()
 	switch {
 	case c.Store == "":
-		return bad("store", "is empty, and this user has no cache folder; name a file, a redis:// URL, or memory")
+		return bad("store", "is empty; name a file, a redis:// URL, or memory")
 	case strings.Contains(c.Store, "://") && !redis:
 		return bad("store", "has an unknown scheme (known: redis, rediss, unix)")
 	case redis && c.Memory < fleet.MinMemoryBytes:
@@ -400,7 +408,7 @@ func (c *Config) checkStore() error { // and fetching
 		}
 	}
 	if _, err := ask.DialectFor(c.Dialect); err != nil {
-		return bad("dialect", "%s", err)
+		return bad("dialect", "%q is unknown (known: %s, %s)", ask.Clip(c.Dialect), ask.AutoDialect, strings.Join(ask.DialectNames(), ", "))
 	}
 	return nil
 }
