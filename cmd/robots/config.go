@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/server"
@@ -48,6 +49,9 @@ func (s *serveFlags) write(std *streams, origins map[string]string) (err error) 
 		switch {
 		case f.Name == "store":
 			value = withoutPassword(s.config.Store)
+		case f.Value.Type() == "duration":
+			d, _ := time.ParseDuration(f.Value.String())
+			value = server.TimeText(d)
 		case f.Value.Type() == "bool":
 			value = f.Value.String() == "true"
 		case f.Value.Type() == "int":

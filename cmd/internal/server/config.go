@@ -72,9 +72,9 @@ func (c *Config) Flags() *pflag.FlagSet {
 		bound(c, p, name, least, most, Size.String)
 	}
 	duration := func(p *time.Duration, name string, value, least, most time.Duration, usage string) {
-		*p = value
-		f.Var((*interval)(p), name, usage)
-		bound(c, p, name, least, most, timeText)
+		f.DurationVar(p, name, value, usage)
+		f.Lookup(name).DefValue = TimeText(value)
+		bound(c, p, name, least, most, TimeText)
 	}
 	f.StringVar(&c.Listen, "listen", "127.0.0.1:8780", "`ADDRESS` IP address and port to serve at")
 	f.StringVar(&c.Admin, "admin", "127.0.0.1:8781", "`ADDRESS` IP address and port for health, metrics and profiles, or none")
@@ -255,24 +255,8 @@ func readFile(path string, f *pflag.FlagSet) (map[string]fileValue, error) {
 	return found, nil
 }
 
-// An interval is a time.Duration as a flag, written without trailing zeros: 24h.
-type interval time.Duration
-
-// Set reads a duration.
-func (d *interval) Set(text string) error {
-	parsed, err := time.ParseDuration(text)
-	*d = interval(parsed)
-	return err
-}
-
-// Type returns duration.
-func (d *interval) Type() string { return "duration" }
-
-// String returns the duration.
-func (d *interval) String() string { return timeText(time.Duration(*d)) }
-
-// timeText writes a duration without trailing zeros: 90s as 1m30s, 24h as 24h.
-func timeText(d time.Duration) string {
+// TimeText writes a duration without trailing zeros: 90s as 1m30s, 24h as 24h.
+func TimeText(d time.Duration) string {
 	text := d.String()
 	for _, zero := range []string{"m0s", "h0m"} {
 		if strings.HasSuffix(text, zero) {
@@ -396,7 +380,7 @@ func (c *Config) checkStore() error { // and fetching
 	case redis && c.Memory < fleet.MinMemoryBytes:
 		return bad("memory", "%s is too small; with Redis the minimum is %s", c.Memory, Size(fleet.MinMemoryBytes))
 	case c.KeepOnce > c.Keep:
-		return bad("keep-once", "%s is more than keep, %s", timeText(c.KeepOnce), timeText(c.Keep))
+		return bad("keep-once", "%s is more than keep, %s", TimeText(c.KeepOnce), TimeText(c.Keep))
 	case c.AllowEviction && !redis:
 		return bad("allow-eviction", "requires a Redis as --store")
 	case c.RedisOptional && !redis:

@@ -51,14 +51,14 @@ func TestConfigOrder(t *testing.T) {
 	for name, want := range map[string]string{
 		"queue":     "3 flag",
 		"host":      "[c.example,d.example] flag",
-		"grace":     "2m ROBOTS_GRACE",
+		"grace":     "2m0s ROBOTS_GRACE",
 		"cors":      "[https://a.example,https://b.example] ROBOTS_CORS",
 		"memory":    "96MiB serve.yaml:5",
 		"log-urls":  "true serve.yaml:6",
 		"fetches":   "9 serve.yaml:7",
 		"body-size": "1MiB default",
-		"keep":      "2160h default",
-		"keep-once": "36h ROBOTS_KEEP_ONCE",
+		"keep":      "2160h0m0s default",
+		"keep-once": "36h0m0s ROBOTS_KEEP_ONCE",
 	} {
 		if got := set.Lookup(name).Value.String() + " " + origins[name]; got != want {
 			t.Errorf("%s: got %s, want %s", name, got, want)
