@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"net/netip"
 	"slices"
@@ -131,7 +132,7 @@ func (l *Limiter) Start(ctx context.Context, p pace.Permit, addr netip.Addr) err
 	}
 	ctx, cancel := l.open(ctx)
 	defer cancel()
-	h, start, fastest := l.heldPermit(p.ID), p.Start, Forever
+	h, start, fastest := l.heldPermit(p.ID), p.Start, time.Duration(0)
 	r := pace.Request{Origin: p.Origin, Schedule: p.Schedule}
 	for range attempts {
 		if err := l.stopped(ctx); err != nil {
@@ -183,22 +184,21 @@ func (l *Limiter) Start(ctx context.Context, p pace.Permit, addr netip.Addr) err
 				h.started = clock()
 				return nil
 			}
-			fastest = min(fastest, took)
+			fastest = min(cmp.Or(fastest, took), took)
 		}
 	}
 	l.slow(ctx, fastest)
 	return l.missed(ctx, r, clock().Add(jittered(retryEvery)), errUnstable)
 }
 
-// slow notes that the calls which confirm a start took longer than a permit is startable.
+// slow notes that the calls which confirm a start took longer than a permit is startable, 0 if
+// there were none.
 func (l *Limiter) slow(ctx context.Context, took time.Duration) {
 	o := Operator{client: l.client, nodes: l.nodes}
 	_ = o.change(ctx, func(c *Config) bool { // else the next caller tries
-		longer := took < Forever && took > c.Startable
-		if longer {
-			c.Startable = min(2*took, callLimit)
-		}
-		return longer
+		before := c.Startable
+		c.Startable = max(before, min(2*took, callLimit))
+		return c.Startable > before
 	})
 }
 
