@@ -213,16 +213,25 @@ func (f *File) Text(s Span) string { return view(f.body[s.Start:s.End]) }
 
 // read returns a line as dialect d reads it.
 func (f *File) read(l lineRef, d *Dialect) (field Field, start, end int) {
+	if l.ambiguous || l.n == longValue {
+		return f.readAgain(l, d)
+	}
+	return l.field, int(l.val), int(l.val) + int(l.n) // nearly all
+}
+
+// readAgain is read for a line that is ambiguous or long.
+func (f *File) readAgain(l lineRef, d *Dialect) (field Field, start, end int) {
 	start = int(l.val)
+	end = start + int(l.n)
 	switch {
 	case l.ambiguous && d.lenient():
 		return readLine(d, f.body, f.lineStart(start), f.lineEnd(start))
 	case l.n == longValue:
 		end = f.lineEnd(start)
 		end = start + cut(f.body[start:end], '#')
-		return l.field, start, start + len(bytes.TrimRight(f.body[start:end], " \t"))
+		end = start + len(bytes.TrimRight(f.body[start:end], " \t"))
 	}
-	return l.field, start, start + int(l.n)
+	return l.field, start, end
 }
 
 // limit returns the number of bytes of the file that count in d: complete lines within

@@ -83,7 +83,7 @@ func checkLines(t *testing.T, body []byte) {
 			// tokens in it.
 			r := newRules(f, &d, []string{name})
 			r.limit, r.counts = f.limit(r.dialect)
-			r.choose(r.given)
+			new(scratch).collect(r, r.given)
 			for field, span := range r.walk() {
 				if field == FieldUserAgent || isRule(field, span) {
 					got = append(got, f.lineNumber(span.Start))

@@ -282,7 +282,7 @@ func (q *oneShot) userAgent(value string, at int) {
 	if begins {
 		q.active, q.closed = false, notClosed
 	}
-	rank := q.rank(value)
+	rank := q.d.rank(value, q.tokens, q.best, q.star)
 	if rank < q.best {
 		q.best, q.weight, q.allowed = rank, -1, true
 		if t != nil {
@@ -296,11 +296,11 @@ func (q *oneShot) userAgent(value string, at int) {
 	}
 }
 
-// rank returns the index of the first token that a user-agent value names, len(tokens) for
-// '*', and more for no crawler. It does not look for tokens after the best.
-func (q *oneShot) rank(value string) int {
-	d := q.d
-	for i, t := range q.tokens {
+// rank returns the index of the first of a crawler's tokens that a user-agent value names,
+// len(tokens) for '*' if its group can apply, and more for no crawler. It does not look for
+// tokens after the best so far.
+func (d *Dialect) rank(value string, tokens []string, best int, star bool) int {
+	for i, t := range tokens {
 		if t != "" && !d.HeaderValues && (value == "" || (value[0]^t[0])&^0x20 != 0) {
 			continue // most lines differ in the first letter
 		}
@@ -308,16 +308,16 @@ func (q *oneShot) rank(value string) int {
 			if d.names(value, t) {
 				return 0
 			}
-		} else if i > q.best {
+		} else if i > best {
 			break
 		} else if d.names(value, t) {
 			return i
 		}
 	}
-	if q.star && d.namesAll(value) {
-		return len(q.tokens)
+	if star && d.namesAll(value) {
+		return len(tokens)
 	}
-	return len(q.tokens) + 1
+	return len(tokens) + 1
 }
 
 // weigh returns the weight of a rule, -1 if it does not match or cannot decide.

@@ -120,12 +120,8 @@ func (r *Rules) named(value string) bool {
 func (f *File) Rules(d Dialect, tokens ...string) *Rules {
 	r := newRules(f, &d, tokens)
 	r.limit, r.counts = f.limit(r.dialect)
-	r.choose(d.tokensOf(tokens))
-	if !r.agent.found {
-		return r
-	}
 	s := scratches.Get().(*scratch)
-	s.collect(r)
+	s.collect(r, d.tokensOf(tokens))
 	s.rank(r)
 	s.free()
 	return r
@@ -151,17 +147,51 @@ func (s *scratch) free() {
 	}
 }
 
-// collect finds the crawler's rules in file order.
-func (s *scratch) collect(r *Rules) {
+// collect finds the group of the crawler with these tokens, as the dialect reads them
+// (AGENT-01, AGENT-09), its rules in file order, and whether the file has any rule in a group.
+//
+// Only the best of the tokens that has a group so far counts, and '*' after all tokens. When a
+// better one appears, what was found is dropped.
+func (s *scratch) collect(r *Rules, tokens []string) {
 	d, f := r.dialect, r.file
 	s.rules, s.lines, s.buf = s.rules[:0], s.lines[:0], s.buf[:0]
-	for field, span := range r.walk() {
+	best, star := len(tokens)+1, !d.ignoresStar(tokens)
+	first := best // of the tokens that count together (C-11)
+	active, inGroup := false, false
+	var run agentRun
+	for _, l := range f.lines {
+		if int(l.val) > r.limit {
+			break
+		}
+		field, start, end := f.read(l, d)
+		begins := run.begins(f, d, field, start)
 		switch field {
 		case FieldUserAgent:
-			s.lines = append(s.lines, uint32(span.Start))
+			value := view(f.body[start:end])
+			rank := d.rank(value, tokens, best, star)
+			if inGroup = true; rank < best {
+				best, s.rules, s.lines, s.buf = rank, s.rules[:0], s.lines[:0], s.buf[:0]
+			}
+			named := rank == best && rank <= len(tokens)
+			if active = named || active && !begins; named {
+				s.lines = append(s.lines, uint32(start))
+				if d.MergeTokens && rank < len(tokens) {
+					rank = slices.IndexFunc(tokens, func(token string) bool { return d.names(value, token) })
+				}
+				first = min(first, rank)
+			}
 		case FieldAllow, FieldDisallow:
-			s.rule(d, field, span.Start, f.Text(span))
+			r.anyRule = r.anyRule || inGroup && (start < end || field == FieldDisallow && d.EmptyDisallowAllows)
+			if active {
+				s.rule(d, field, start, view(f.body[start:end]))
+			}
 		}
+	}
+	switch {
+	case best < len(tokens):
+		r.agent = agent{token: tokens[first], found: true}
+	case best == len(tokens):
+		r.agent = agent{token: "*", star: true, found: true}
 	}
 	if len(s.buf) > 0 {
 		r.buf = slices.Clone(s.buf)
@@ -335,43 +365,6 @@ func (v *rule) precedence() uint32 {
 	return p
 }
 
-// choose finds the group of the crawler with these tokens, as the dialect reads them
-// (AGENT-01, AGENT-09), and whether the file has any rule in a group.
-func (r *Rules) choose(tokens []string) {
-	d, f := r.dialect, r.file
-	best, star, inGroup := len(tokens), false, false
-	for i := range f.lines {
-		l := &f.lines[i]
-		if int(l.val) > r.limit {
-			break
-		}
-		if !l.ambiguous && l.field != FieldUserAgent && (r.anyRule || l.field != FieldAllow && l.field != FieldDisallow) {
-			continue
-		}
-		field, start, end := f.read(*l, d)
-		switch field {
-		case FieldUserAgent:
-			inGroup = true
-			value := view(f.body[start:end])
-			star = star || d.namesAll(value)
-			for i := 0; i < best; i++ {
-				if d.names(value, tokens[i]) {
-					best = i
-				}
-			}
-		case FieldAllow, FieldDisallow:
-			rule := start < end || field == FieldDisallow && d.EmptyDisallowAllows
-			r.anyRule = r.anyRule || inGroup && rule
-		}
-	}
-	switch {
-	case best < len(tokens):
-		r.agent = agent{token: tokens[best], found: true}
-	case star && !d.ignoresStar(tokens):
-		r.agent = agent{token: "*", star: true, found: true}
-	}
-}
-
 // walk yields the lines of the crawler's groups in file order: the user-agent
 // lines that name the crawler, the rules, and the other records that attach to
 // the crawler. Lines of all groups of one name are one group (GROUP-08).
@@ -388,21 +381,11 @@ func (r *Rules) walk() iter.Seq2[Field, Span] {
 		record := false // another record has come after that block
 		ruled := false  // the run of user-agent lines has ended by a rule
 		var run agentRun
-		all, limit := f.lines, r.limit
-		for i := range all {
-			l := &all[i]
-			if int(l.val) > limit {
+		for _, l := range f.lines {
+			if int(l.val) > r.limit {
 				break
 			}
-			if (l.field == FieldAllow || l.field == FieldDisallow) && !l.ambiguous && l.n != longValue {
-				// Most lines: the same as below, only faster.
-				run.open, ruled = false, true
-				if active && !yield(l.field, Span{int(l.val), int(l.val) + int(l.n)}) {
-					return
-				}
-				continue
-			}
-			field, start, end := f.read(*l, d)
+			field, start, end := f.read(l, d)
 			begins := run.begins(f, d, field, start)
 			switch field {
 			case FieldNone, FieldUnknown, FieldSitemap:
