@@ -108,7 +108,7 @@ func batch[T item](l *Limiter, list []T, same ...byte) (calls []call, batches []
 	for batch := range slices.Chunk(list, size) {
 		slot := l.nodes.slot(batch[0].site().String())
 		head, now := l.nodes.head(l.nodes.node(slot))
-		arg, keys := append(head, same...), make([]string, len(batch))
+		arg, keys := slices.Concat(head, same), make([]string, len(batch))
 		for i, t := range batch {
 			keys[i], arg = l.nodes.stateKey(t.site().String()), t.appendTo(arg, l, now)
 		}
