@@ -85,7 +85,7 @@ type Limits struct {
 	MaxHeaderBytes int64 // all headers of a hop, or FTP replies: 64 KiB
 
 	// Redirects is the number of redirects that are followed: 5, none if negative. With fewer
-	// than five, a longer chain is a failure rather than a missing file.
+	// than five, Record.Rules count a longer chain as unreachable rather than as a missing file.
 	Redirects int
 }
 

@@ -41,6 +41,7 @@ type judge struct {
 // A urlTarget is a URL to judge.
 type urlTarget struct {
 	url  string
+	raw  string // the URL for dialects that read it as it is
 	path robots.Path
 	site *site
 	err  error // why a line of a list is not a URL
@@ -49,14 +50,14 @@ type urlTarget struct {
 // pathFor returns the path of a URL as a dialect reads it.
 func (t *urlTarget) pathFor(d robots.Dialect) robots.Path {
 	if d.Escapes == robots.EscapesRaw {
-		return robots.RawPath(t.url)
+		return robots.RawPath(t.raw)
 	}
 	return t.path
 }
 
 // parse reads a URL, which must be valid in the dialects of all crawlers.
 func (j *judge) parse(url string) (t urlTarget, origin robots.Origin, err error) {
-	t.url = url
+	t.url, t.raw = url, url
 	for i := range j.crawlers {
 		d := &j.crawlers[i].Dialect
 		if i > 0 && d.Escapes == j.crawlers[i-1].Dialect.Escapes {
@@ -147,7 +148,13 @@ func (j *judge) readURLs(ctx context.Context, u *urlReader, chunks chan []urlTar
 		t := urlTarget{err: err}
 		var origin robots.Origin
 		if err == nil {
-			if t, origin, err = j.parse(text); err != nil {
+			url := u.list.asURL(text)
+			if j.fetches && url != text {
+				url = "/" + strings.TrimLeft(text, "/") // which names no site to fetch from
+			}
+			t, origin, err = j.parse(url)
+			t.url = text
+			if err != nil {
 				t.err = u.at(err)
 			} else if j.fetches {
 				if t.site = sites[origin]; t.site == nil {

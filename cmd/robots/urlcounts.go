@@ -33,7 +33,7 @@ func (d *differ) countURLs() error {
 		if err != nil && !errors.As(err, new(lineError)) {
 			return err
 		}
-		if err == nil && d.countURL(url) {
+		if err == nil && d.countURL(url, list.asURL(url)) {
 			d.read++
 		} else if skipped++; skipped == 1 {
 			firstSkipped = list.line
@@ -48,8 +48,8 @@ func (d *differ) countURLs() error {
 	return nil
 }
 
-// countURL counts one URL, and reports whether it is one.
-func (d *differ) countURL(url string) bool {
+// countURL counts one URL, named as in its list, and reports whether it is one.
+func (d *differ) countURL(name, url string) bool {
 	for _, s := range d.sections {
 		_, before, err := ask.URL(s.old, url, false)
 		if err != nil {
@@ -72,7 +72,7 @@ func (d *differ) countURL(url string) bool {
 			}
 			if a != b {
 				if n.n++; n.n == 1 {
-					n.first = url
+					n.first = name
 				}
 			}
 		}

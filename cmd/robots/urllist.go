@@ -114,7 +114,8 @@ type urlList struct {
 	file  io.Closer
 	std   *streams
 	name  string
-	depth int // of sitemap indexes
+	depth int  // of sitemap indexes
+	log   bool // it is an access log
 }
 
 // openURLs opens a list; "-" is standard input.
@@ -124,6 +125,23 @@ func openURLs(std *streams, name string) (*urlList, error) {
 		return nil, err
 	}
 	return &urlList{Reader: lines.NewReader(file, maxURL), title: title, file: file, std: std, name: name}, nil
+}
+
+// asURL returns a URL of a list, the target of a request in a log with a host.
+func (l *urlList) asURL(text string) string {
+	if l != nil && l.log {
+		return asURL(text)
+	}
+	return text
+}
+
+// asURL returns the target of a request as a URL: //a/b is a path there (RFC 9112 section 3.2.1), and elsewhere a URL without a
+// scheme.
+func asURL(target string) string {
+	if strings.HasPrefix(target, "/") {
+		return "http://host.invalid" + target // which is not fetched
+	}
+	return target
 }
 
 func (l *urlList) close() { _ = l.file.Close() }
@@ -161,6 +179,7 @@ func (l *urlList) read(yield func(string, error) bool) error {
 	case column >= 0 || separator != 0 && (first[0] == '"' || strings.EqualFold(filepath.Ext(l.name), ".csv")):
 		return l.readCSV(first, separator, column, yield)
 	case loggedURL(first) != "":
+		l.log = true
 		return l.readLines(first, err, loggedURL, yield)
 	case separator == ',':
 		l.std.warn("line %d of %s has a comma, which is read as part of the URL %q: a CSV file begins with a header such as url", l.line, l.title, clip(first))

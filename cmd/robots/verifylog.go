@@ -340,7 +340,7 @@ func (l *logReader) disallowedBy(crawler int, request []byte) int {
 		l.unread++
 		return 0
 	}
-	_, path, err := ask.URL(rules.Dialect(), url, false)
+	_, path, err := ask.URL(rules.Dialect(), asURL(url), false)
 	if err != nil {
 		l.unread++
 		return 0

@@ -92,6 +92,9 @@ var frame = template.Must(template.New("").Parse(`<!doctype html>
 // links matches what the documents of the site link to each other.
 var links = regexp.MustCompile(`href="([a-z-]+)\.md(#[^"]*)?"`)
 
+// folders matches links to files in a folder beside the documents.
+var folders = regexp.MustCompile(`href="([a-z]+)/`)
+
 const repository = "https://github.com/robotskit/robots/blob/main/"
 
 // documents writes docs/*.md as HTML, with a list of them. Links to other files of the repository lead to it.
@@ -123,6 +126,7 @@ func documents(output string) error {
 		base := strings.TrimSuffix(filepath.Base(name), ".md")
 		text := links.ReplaceAllString(body.String(), `href="$1.html$2"`)
 		text = strings.ReplaceAll(text, `href="../`, `href="`+repository)
+		text = folders.ReplaceAllString(text, `href="`+repository+`docs/$1/`)
 		if err := write(base, title, []byte(text)); err != nil {
 			return err
 		}
