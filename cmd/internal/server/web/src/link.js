@@ -94,16 +94,16 @@ export async function write(state) {
 export async function read(fragment, dialects) {
   const [, version, packed] = /^#v(\d+)=([\s\S]*)$/.exec(fragment) || [];
   if (version === undefined) {
-    throw new Error('This link has no content for this page, so the example is shown.');
+    throw new Error('This link has no content for this page.');
   }
   if (version !== '1') {
-    throw new Error('This link was made by a newer version of this page, so the example is shown.');
+    throw new Error('This link was made by a newer version of this page.');
   }
   try {
     const bytes = fromBase64(packed.replaceAll('-', '+').replaceAll('_', '/'));
     const json = await through(new DecompressionStream('deflate-raw'), bytes, mostInflated);
     return restored(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(json)), dialects);
   } catch {
-    throw new Error('This link is damaged or truncated, so the example is shown.');
+    throw new Error('This link is damaged or truncated.');
   }
 }

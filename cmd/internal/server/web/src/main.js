@@ -975,22 +975,24 @@ function restore(saved) {
   }
 }
 
-async function fromFragment() {
+// fromFragment shows the content of the link, if it has some that can be read; instead says what is shown if not.
+async function fromFragment(instead) {
   if (location.hash.length < 2) {
     return false;
   }
   try {
     restore(await link.read(location.hash, [...dialects, all]));
+    message('');
     return true;
   } catch (error) {
-    message(error.message);
+    message(`${error.message} ${instead}`);
     return false;
   }
 }
 
-addEventListener('hashchange', async () => (await fromFragment()) || useExample('shop', true));
+addEventListener('hashchange', () => fromFragment('Nothing has changed.'));
 
-if (!(await fromFragment())) {
+if (!(await fromFragment('The example is shown.'))) {
   useExample('shop', false);
 }
 show.changes(null);
