@@ -187,6 +187,10 @@ func (n *node) examine(ctx context.Context) (found []Finding) {
 
 // examineInfo holds the fields of INFO against what a fleet needs.
 func (n *node) examineInfo(add func(check, do, text string, args ...any)) {
+	if n.info["redis_mode"] == "sentinel" {
+		add("role", "add ?master_set=NAME to the URL", "it is a Sentinel, which keeps no data")
+		return
+	}
 	if version := n.tooOld(); version != "" {
 		add("version", "install Redis 7.0 or later, or Valkey", "it is version %s, which does not know the scripts of a fleet", version)
 	}

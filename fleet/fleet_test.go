@@ -233,6 +233,9 @@ func TestSentinel(t *testing.T) {
 	primary := redistest.Start(t, redistest.Options{})
 	replica := primary.Replica(redistest.Options{})
 	sentinel := redistest.Start(t, redistest.Options{Watch: primary})
+	if found, err := fleet.Examine(t.Context(), sentinel.URL(), fleet.Options{}); err != nil || len(found) != 1 || found[0].Check != "role" {
+		t.Errorf("a sentinel without its fleet: %+v, %v", found, err)
+	}
 	until(t, "the sentinel to find the replica", func() bool {
 		return strings.Contains(sentinel.Do("SENTINEL", "REPLICAS", "fleet"), replica.Addr)
 	})
