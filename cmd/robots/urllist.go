@@ -286,13 +286,13 @@ func loggedURL(line string) string {
 		l, _ := parseJSONLogLine([]byte(line)) // no request in an invalid line
 		return target(unescape(l.request))
 	}
-	request, _, _ := quoted([]byte(line[max(strings.IndexByte(line, '"'), 0):]))
-	method, _, _ := strings.Cut(string(request), " ")
-	if !bytes.Contains(request, []byte(" HTTP/")) || strings.Trim(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
+	_, request, _ := strings.Cut(line, `"`)
+	method, rest, _ := strings.Cut(request, " ")
+	url, _, ok := strings.Cut(rest, ` HTTP/`)
+	if !ok || method == "" || strings.Trim(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
 		return ""
 	}
-	url := target(unescape(request))
-	if strings.HasPrefix(url, "/") || strings.HasPrefix(url, "http://") || strings.HasPrefix(url, "https://") {
+	if url = unescape([]byte(url)); strings.HasPrefix(url, "/") || strings.HasPrefix(url, "http://") || strings.HasPrefix(url, "https://") {
 		return url
 	}
 	return "" // OPTIONS *, CONNECT host:443
