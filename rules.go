@@ -275,11 +275,7 @@ func (s *scratch) rank(r *Rules) {
 	found := s.rules
 	r.allocate(len(found), len(s.lines))
 	copy(r.lines, s.lines)
-	most := uint32(0)
-	for i := range found {
-		most = max(most, found[i].precedence())
-	}
-	if len(found) <= fewRules || most >= uint32(len(s.places)) {
+	if len(found) <= fewRules || !s.count(r.rules) {
 		order := r.heads.words // until the heads are known
 		for i := range found {
 			order[i] = uint64(^found[i].precedence())<<32 | uint64(i)
@@ -288,8 +284,6 @@ func (s *scratch) rank(r *Rules) {
 		for at, key := range order {
 			r.rules[at] = found[uint32(key)]
 		}
-	} else {
-		s.count(r.rules)
 	}
 	for i := range r.rules {
 		r.heads.words[i], r.heads.sizes[i] = r.head(&r.rules[i])
@@ -304,18 +298,23 @@ const (
 	countedWeights = 1024 // hardly any real rule weighs more
 )
 
-// count is a counting sort of the rules, whose weights are below countedWeights.
-func (s *scratch) count(ranked []rule) {
+// count is a counting sort of the rules if all weights are below countedWeights.
+func (s *scratch) count(ranked []rule) bool {
 	// places holds the number of rules of each precedence, and then where the next of
 	// them goes. Between two calls all are 0.
-	most, least := 0, len(s.places)
+	end, least := uint32(0), uint32(len(s.places))
 	for i := range s.rules {
 		p := s.rules[i].precedence()
+		if p >= uint32(len(s.places)) {
+			clear(s.places[:])
+			return false
+		}
 		s.places[p]++
-		most, least = max(most, int(p)), min(least, int(p))
+		end, least = max(end, p+1), min(least, p)
 	}
 	next := uint32(0)
-	for p := most; p >= least; p-- {
+	for p := end; p > least; {
+		p--
 		s.places[p], next = next, next+s.places[p]
 	}
 	for i := range s.rules {
@@ -323,7 +322,8 @@ func (s *scratch) count(ranked []rule) {
 		ranked[*next] = s.rules[i]
 		*next++
 	}
-	clear(s.places[least : most+1])
+	clear(s.places[least:end])
+	return true
 }
 
 // allocate makes room for n rules with their heads and for user-agent lines, in one
