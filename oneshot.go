@@ -10,8 +10,8 @@ import (
 // Parse(body).Rules(d, tokens...).Allowed(p) in one pass over the body. For more than one
 // path, Parse is faster.
 //
-// It does not allocate, except for a rule of over 1,024 bytes with escapes, a path of over
-// 512 bytes that is not in normal form, and tokens that contain several (ProductTokens).
+// It does not allocate, except for a rule or a path that is not in normal form, if that has over
+// 1,024 or 512 bytes, and for tokens that contain several (ProductTokens).
 func Allowed(body []byte, d Dialect, p Path, tokens ...string) bool {
 	if p.raw == "" {
 		return false // D-56

@@ -14,7 +14,8 @@ type Pattern struct {
 	escapes Escapes // of the dialect, for String and Pieces
 }
 
-// String returns a path that has this pattern in the dialect of the rule.
+// String returns a path that matches the same URLs in the dialect of the rule. Its weight can be
+// another, as $ and * are escaped where they are literal.
 func (p Pattern) String() string { return written(p.text, p.escapes) }
 
 // Pieces returns the text between the stars. A path matches if it starts with the first

@@ -543,7 +543,7 @@ func (r *Rules) reasonWithoutRule() Reason {
 // Allowed reports whether the crawler may fetch p. Where the dialect does not define the
 // verdict it follows the longer rule (D-01).
 //
-// It does not allocate, except for a path over 512 bytes that is not in normal form, and
+// It does not allocate, except for a path whose normal form is another and over 512 bytes, and
 // once for the index of more than 64 rules.
 func (r *Rules) Allowed(p Path) bool {
 	o, _ := r.decide(p)
