@@ -70,7 +70,7 @@ func (s *Screen) Report(interval time.Duration, line func() string) (stop func()
 	if s.Terminal {
 		interval = shownEvery
 	}
-	ticker := time.NewTicker(interval) //nolint:forbidigo // people wait by this clock
+	ticker := time.NewTicker(interval)
 	quit := make(chan struct{})
 	var ended sync.WaitGroup
 	ended.Go(func() {
