@@ -495,10 +495,10 @@ func (l *live) stateLine(r *fetch.Record, s *robots.State, note string) (line st
 // errInterrupted is the error of a run that a signal ended.
 var errInterrupted = errors.New("interrupted")
 
-// interruptible returns a context that ends with SIGINT, SIGTERM or one of more. A second signal ends the
-// program.
-func interruptible(ctx context.Context, more ...os.Signal) (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(ctx, append(more, os.Interrupt, syscall.SIGTERM)...)
+// interruptible returns a context that ends with SIGINT, SIGTERM or another signal. A second one
+// ends the program.
+func interruptible(ctx context.Context, others ...os.Signal) (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(ctx, append(others, os.Interrupt, syscall.SIGTERM)...)
 	context.AfterFunc(ctx, stop)
 	return ctx, stop
 }

@@ -62,7 +62,7 @@ func PackRead(ctx context.Context, dir string, o PackOptions, inputs []Input, sh
 	return Run(ctx, t, run)
 }
 
-// claimAs is claim of the task that makes a snapshot with some of its options, or its inputs, changed.
+// claimAs returns an error unless a snapshot has this format, these inputs, and its options after change.
 func (t *Task) claimAs(format string, inputs []Input, change func(*PackOptions)) error {
 	var o PackOptions
 	if err := json.Unmarshal(t.Options, &o); err != nil {
