@@ -108,6 +108,7 @@ func TestClockStep(t *testing.T) {
 				ready(t, l, list...)
 				ready(t, other, list[1])
 				p, err := l.Acquire(t.Context(), list[0])
+				called := time.Now() // the start at the address is between these
 				if err == nil {
 					err = l.Start(t.Context(), p, addr)
 				}
@@ -135,7 +136,7 @@ func TestClockStep(t *testing.T) {
 				if p, err = other.Acquire(t.Context(), list[1]); err == nil {
 					err = other.Start(t.Context(), p, addr)
 				}
-				if d := time.Since(began); err != nil || d < interval-logSlack {
+				if d := time.Since(called); err != nil || d < interval-logSlack {
 					t.Errorf("a start %s after another at the address, want %s: %v", d, interval, err)
 				}
 			})
@@ -189,6 +190,26 @@ func try(t testing.TB, l *redis.Limiter, r pace.Request) pace.Permit {
 		t.Fatal(err)
 	}
 	return permits[0]
+}
+
+// TestReasons checks that the address is no reason where the site itself is later.
+func TestReasons(t *testing.T) {
+	t.Parallel()
+	l := newLimiter(t, redistest.Start(t, redistest.Options{}).Client(), redis.Options{Options: pace.Options{AddressInterval: 50 * time.Millisecond}})
+	r := pace.Request{Origin: originOf(t, "late.example"), Schedule: steady(t, time.Millisecond), Addr: netip.MustParseAddr("192.0.2.1")}
+	if err := l.StartFetch(t.Context(), r.Origin, r.Addr); err != nil {
+		t.Fatal(err)
+	}
+	p, err := l.Acquire(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Release(t.Context(), p, pace.Result{Status: 200, RetryAfter: time.Hour}); err != nil {
+		t.Fatal(err)
+	}
+	if p := try(t, l, r); p.Reasons[0].Cause != pace.CauseRetryAfter {
+		t.Errorf("the first reason is %s, want %s", p.Reasons[0].Cause, pace.CauseRetryAfter)
+	}
 }
 
 // TestDamaged checks that a damaged value counts as requested now, once.

@@ -69,7 +69,8 @@ func (l *Limiter) reserveAll(ctx context.Context, ds []*decision) {
 		}
 		all.Go(func() {
 			p := &d.permit
-			at, err := l.reserve(ctx, d.request.Addr, false, latest(p.Start, p.NotBefore), within)
+			site := latest(p.Start, p.NotBefore)
+			at, err := l.reserve(ctx, d.request.Addr, false, site, within)
 			switch {
 			case err != nil:
 				l.unused(*p)
@@ -82,7 +83,7 @@ func (l *Limiter) reserveAll(ctx context.Context, ds []*decision) {
 				l.unused(*p)
 				*p = pace.Permit{Origin: p.Origin, Schedule: p.Schedule, NotBefore: latest(p.NotBefore, at.start), Reasons: p.Reasons}
 			}
-			if at.start.After(clock()) && !p.NotBefore.After(at.start) {
+			if at.start.After(site) {
 				p.Reasons = slices.Insert(slices.Clone(p.Reasons), 0, pace.Reason{Cause: pace.CauseAddress, Until: at.start})
 			}
 		})
