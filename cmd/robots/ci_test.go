@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -195,7 +196,7 @@ func TestKubernetes(t *testing.T) {
 			t.Errorf("%s: robots serve has no flag %s", e.Name, flag)
 		}
 	}
-	if len(c.Env) == 0 || c.Liveness.Get.Path != "/healthz" || c.Readiness.Get.Path != "/readyz" || c.Liveness.Get.Port != "admin" || c.Readiness.Get.Port != "admin" {
+	if !slices.ContainsFunc(c.Env, func(e struct{ Name, Value string }) bool { return e.Name == "ROBOTS_HOST" }) || c.Liveness.Get.Path != "/healthz" || c.Readiness.Get.Path != "/readyz" || c.Liveness.Get.Port != "admin" || c.Readiness.Get.Port != "admin" {
 		t.Errorf("%+v", c)
 	}
 }

@@ -49,7 +49,7 @@ Exit status: 0 after a signal, with every accepted request answered; 2 otherwise
 		Example: `  robots serve
   robots serve --demo
   robots serve --config /etc/robots/serve.yaml --print-config
-  robots serve --listen 0.0.0.0:8780 --public --tokens-file /etc/robots/tokens`,
+  robots serve --listen 0.0.0.0:8780 --public --host robots.example --tokens-file tokens`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := noArguments(args); err != nil {
 				return err
@@ -109,6 +109,9 @@ func serve(ctx context.Context, std *streams, c *server.Config) (err error) {
 		if s.demo != nil {
 			s.demo.print(std.out, reachable(at))
 			_ = std.out.Flush() // the last flush reports its error
+		}
+		if c.Public && len(c.Hosts) == 0 {
+			s.log.Warn("requests get 421 unless their host is localhost or a loopback address; name other hosts with --host")
 		}
 		s.log.Info("serving", append(list, "version", programVersion())...)
 	})

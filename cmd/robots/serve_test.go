@@ -214,9 +214,13 @@ func TestServeLog(t *testing.T) {
 	}
 }
 
-// TestServeFiles: the service has a robots.txt that keeps crawlers off its API, and an icon.
+// TestServeFiles: the service has a robots.txt that keeps crawlers off its API, and an icon. It
+// warns that it accepts no host of other machines.
 func TestServeFiles(t *testing.T) {
-	s := runServer(t, "--store", "memory")
+	s := runServer(t, "--store", "memory", "--public")
+	if !strings.Contains(s.log.String(), "name other hosts with --host") {
+		t.Errorf("the log has no warning about --host: %s", s.log)
+	}
 	if body := get(t, s.open+"/robots.txt"); robots.Allowed([]byte(body), robots.RFC9309, robots.RawPath("/v1/check")) || !robots.Allowed([]byte(body), robots.RFC9309, robots.RawPath("/")) {
 		t.Errorf("robots.txt: %q", body)
 	}
