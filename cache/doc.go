@@ -111,7 +111,7 @@
 // its entry, and its holder uses it as the fence of Put. So a late holder gets ErrFenced and
 // loses only its own work.
 //
-// Tokens need not be consecutive, and those of different origins are unrelated. A Locker that
-// lost everything, because an empty server replaced its own, can start again; one that keeps
-// entries keeps its tokens above their fences.
+// Tokens need not be consecutive, and those of different origins are unrelated. A Locker
+// whose server was replaced by an empty one can start again. A Locker that keeps entries
+// issues only tokens above their fences.
 package cache

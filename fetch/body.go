@@ -71,7 +71,7 @@ func (s *session) takeNothing(r *reply) {
 	s.limitBody(r)
 	length := r.Header.Get("Content-Length")
 	if strings.Trim(length, "0") != "" || r.ContentLength > 0 || r.coded() && r.StatusCode == http.StatusNoContent {
-		s.end(BadResponse, "content announced in an answer that has none")
+		s.end(BadResponse, "a 204 or 205 response that announces content")
 		return
 	}
 	var one [1]byte
@@ -83,7 +83,7 @@ func (s *session) takeNothing(r *reply) {
 	}
 	switch {
 	case err == nil:
-		s.end(BadResponse, "content in an answer that has none")
+		s.end(BadResponse, "a 204 or 205 response with content")
 		return
 	case errors.Is(err, io.EOF):
 	default:
@@ -114,7 +114,7 @@ func (s *session) whole(body []byte) {
 // no rules (FORM-02).
 func isZipped(body []byte) bool { return bytes.HasPrefix(body, []byte("\x1F\x8B")) }
 
-const zippedNote = "it begins like a file of gzip, but no Content-Encoding says so: it is read as it is"
+const zippedNote = "the body looks like gzip, but there is no Content-Encoding, so it is read unchanged"
 
 // source is a body as transferred, which keeps an error other than its end.
 type source struct {

@@ -184,7 +184,7 @@ func TestSaid(t *testing.T) {
 	for id, want := range map[string]string{
 		"dns/no-network":               "no name server is reachable: dial udp: connect: network is unreachable",
 		"dns/no-name-server":           "no name server is reachable: read udp ",
-		"encoding/gzip-without-a-word": "it begins like a file of gzip, but no Content-Encoding says so: it is read as it is",
+		"encoding/gzip-without-a-word": "the body looks like gzip, but there is no Content-Encoding, so it is read unchanged",
 		"ftp/530-to-USER,-closed":      "too many users",
 	} {
 		for _, f := range catalogue() {

@@ -299,7 +299,7 @@ func (s *session) unconnected(err error) *failure {
 // are recognized by their text.
 func unreached(err error, late Cause) *failure {
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
-		return &failure{refused.cause(), refused.Error()}
+		return &failure{refused.cause(), strings.TrimPrefix(refused.Error(), "refused: ")}
 	}
 	dns, isDNS := errors.AsType[*net.DNSError](err)
 	if !isDNS {

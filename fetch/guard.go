@@ -138,7 +138,7 @@ func (e *RefusedError) Error() string {
 	if !e.Address.Addr().IsValid() {
 		return "refused: " + e.Why
 	}
-	return fmt.Sprintf("%s is refused: %s", e.Address, e.Why)
+	return fmt.Sprintf("refused: %s: %s", e.Address, e.Why)
 }
 
 func (e *RefusedError) cause() Cause {
@@ -177,10 +177,10 @@ func (g Guard) checkName(host string, port uint16) error {
 func (g Guard) checkPort(at netip.AddrPort) error {
 	own := func(a netip.AddrPort) bool { return a == at || !at.Addr().IsValid() && a.Port() == at.Port() }
 	if g.Ports != nil && !slices.Contains(g.Ports, at.Port()) && !slices.ContainsFunc(g.Allow, own) {
-		return &RefusedError{Address: at, Why: fmt.Sprintf("port %d is not allowed", at.Port()), port: true}
+		return &RefusedError{Address: at, Why: fmt.Sprintf("port %d is not one of the allowed ports", at.Port()), port: true}
 	}
 	if slices.Contains(badPorts, at.Port()) {
-		return &RefusedError{Address: at, Why: fmt.Sprintf("port %d is not allowed (reserved for another protocol)", at.Port()), port: true}
+		return &RefusedError{Address: at, Why: fmt.Sprintf("port %d is reserved for another protocol", at.Port()), port: true}
 	}
 	return nil
 }

@@ -270,7 +270,7 @@ func (v *judge) state(clause, fact, note string) robots.State {
 	}
 }
 
-// why returns why robots.txt is unreachable, and since when if the site is the cause.
+// why returns why robots.txt is unreachable, and the start of the outage if the site is the cause.
 func (v *judge) why() string {
 	r := v.record
 	what := v.what(r.Status, r.Cause, r.Detail)

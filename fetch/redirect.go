@@ -25,7 +25,7 @@ func (l Limits) Redirected(hops []Hop, next string) Cause {
 // locate returns the target of a redirect: the canonical origin and a path that can be sent.
 func locate(at robots.Origin, target string, r *reply) (next robots.Origin, location string, f *failure) {
 	if !slices.Contains([]int{301, 302, 303, 307, 308}, r.StatusCode) {
-		return next, "", &failure{BadRedirect, "a 3xx that names no one place"}
+		return next, "", &failure{BadRedirect, "a 3xx status without a single redirect target"}
 	}
 	values := slices.Compact(slices.Clone(r.Header.Values("Location")))
 	switch {

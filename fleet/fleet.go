@@ -35,7 +35,7 @@ type Options struct {
 	// TLS is for a rediss:// server; by default the authorities that the machine trusts. An empty ServerName is taken from
 	// the URL.
 	TLS *tls.Config
-	// Pace are the settings of the limiter. The options that must agree lie in Redis: see paceredis.Options. Now and MaxBytes
+	// Pace are the settings of the limiter. The options that must agree are stored in Redis: see paceredis.Options. Now and MaxBytes
 	// are not used.
 	Pace pace.Options
 	// MaxMemoryBytes limits the memory of this worker: 256 MiB if 0, at least MinMemoryBytes. Half is for records
@@ -195,7 +195,7 @@ func strayKey(q url.Values) string {
 	return ""
 }
 
-// Schemes returns with what a Redis URL may begin.
+// Schemes returns the URL schemes that Open accepts.
 func Schemes() []string { return slices.Clone(schemes) }
 
 var schemes = []string{"redis", "rediss", "valkey", "valkeys", "unix"}
@@ -338,7 +338,7 @@ func (f *Fleet) Secret(ctx context.Context) ([]byte, error) {
 	return []byte(secret), nil
 }
 
-// DownSince returns since when Redis has not answered, the zero time while it does.
+// DownSince returns the time since which Redis has been unreachable, or the zero time.
 func (f *Fleet) DownSince() time.Time {
 	a, b := f.shared.DownSince(), f.limiter.DownSince()
 	if a.IsZero() || !b.IsZero() && b.Before(a) {

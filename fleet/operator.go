@@ -56,7 +56,7 @@ func (o *Operator) Close() error {
 
 // A Status is the state of a fleet.
 type Status struct {
-	At      time.Time // of a server with the list of workers
+	At      time.Time // by the clock of a server that stores the list of workers
 	Workers []paceredis.Worker
 	Nodes   []Node
 }
@@ -64,12 +64,12 @@ type Status struct {
 // A Node is one of the servers of a fleet.
 type Node struct {
 	Addr      string
-	Err       error // why nothing else is known of it
+	Err       error // the error that prevented reading the other fields, nil if none
 	Replica   bool
 	Version   string
 	Memory    int64 // bytes used
 	MaxMemory int64 // bytes, 0 for no limit
-	Keys      int64 // of all databases, of others than the fleet too
+	Keys      int64 // in all databases, including keys that do not belong to the fleet
 	Rate      float64
 	Up        time.Duration // since its start
 }
@@ -98,7 +98,7 @@ func (o *Operator) Status(ctx context.Context) (s Status, err error) {
 type Site struct {
 	Origin robots.Origin
 	Record *fetch.Record // nil if there is none
-	// LeaseLeft is how long the lock of the worker that fetches robots.txt now lasts at most, 0 if none does.
+	// LeaseLeft is the remaining lifetime of the lock of the worker that is fetching robots.txt, 0 if there is none.
 	LeaseLeft time.Duration
 	Pace      paceredis.Site
 }

@@ -73,7 +73,7 @@ func TestAddressOptions(t *testing.T) {
 		}
 	}
 	if requests, fetches := o.At(netip.Addr{}); requests != 0 || fetches != 0 {
-		t.Errorf("an address that is not known has a pace of %v and %v", requests, fetches)
+		t.Errorf("an unknown address has intervals of %v and %v", requests, fetches)
 	}
 }
 

@@ -21,13 +21,13 @@
 //
 // A rate is an interval: its period divided by its number of documents. Intervals count
 // from the end of the last response. The slower of several rules applies, but a rate whose
-// window is open replaces those without a window. A closed site opens later; no answer is
-// "never". [Schedule.Entries] reports every declared line and how it is used. Clause ids
-// such as D-31 are those of docs/clauses.md.
+// window is open replaces those without a window. A closed site always opens again, so every
+// refusal has a time at which to ask again. [Schedule.Entries] reports every declared line and
+// how it is used. Clause ids such as D-31 are those of docs/clauses.md.
 //
-// An IP address has a pace too: one request in half a second, and a fetch of robots.txt a
-// tenth of a second from any other start. Networks that serve many sites from one address
-// can have their own (Options.Addresses).
+// An IP address has a rate limit too: one page request every half second, and one robots.txt
+// fetch at least 100 ms from any other start. Networks that serve many sites from one address
+// can have separate limits (Options.Addresses).
 //
 // # Schedules
 //
@@ -54,7 +54,7 @@
 // the last start reserved there. At an address, pages are AddressInterval apart, and a fetch
 // of robots.txt is FetchInterval from every other start: it takes its place between the pages
 // that are reserved. A reserved start that is not used costs the address one interval. An
-// invalid address, as of a request through a proxy, has no pace.
+// invalid address, as of a request through a proxy, has no rate limit.
 //
 // A limiter keeps when events happened, never a schedule: a changed robots.txt counts from the
 // next call on. It works on one clock, its own or that of its server. If the clock is set,

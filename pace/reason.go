@@ -25,7 +25,7 @@ const (
 	CauseBackOff     Cause = "back-off"     // the site answered 429 or 503, or not in time, so the interval is longer for a while
 	CauseRetryAfter  Cause = "retry-after"  // the site sent Retry-After
 	CauseBusy        Cause = "busy"         // the maximum number of requests to the site is in progress
-	CauseAddress     Cause = "address"      // another site at the same address was just requested
+	CauseAddress     Cause = "address"      // the address was requested a moment ago, for this site or another
 	CauseFull        Cause = "full"         // the limiter has no room for another site
 	CauseDegraded    Cause = "degraded"     // the server of a shared limiter is unreachable
 	CauseHeld        Cause = "held"         // an operator of the fleet holds the site
@@ -41,9 +41,9 @@ var sentences = map[Cause]string{
 	CauseBackOff:     "the site is overloaded",
 	CauseRetryAfter:  "the site sent Retry-After",
 	CauseBusy:        "a request to the site is in progress",
-	CauseAddress:     "another site at its address was just requested",
+	CauseAddress:     "its address was requested a moment ago",
 	CauseFull:        "the limiter has no memory for another site",
-	CauseDegraded:    "the server of the shared pace is unreachable",
+	CauseDegraded:    "the server of the shared limiter is unreachable",
 	CauseHeld:        "an operator holds the site",
 }
 

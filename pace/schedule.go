@@ -52,8 +52,8 @@ func (s *Schedule) Zone() *time.Location { return s.orDefault().zone }
 // Dialect returns the name of the dialect of the rules, "" if there are none.
 func (s *Schedule) Dialect() string { return s.orDefault().dialect }
 
-// Entries returns what the site declares about pace to this crawler and what
-// became of each line, in file order, at most 100 besides those that decide.
+// Entries returns the rate lines that apply to this crawler and how each is used, in file
+// order, at most 100 besides those that decide.
 func (s *Schedule) Entries() []Entry { return append([]Entry(nil), s.orDefault().entries...) }
 
 // Dropped returns the number of further entries. They have an effect like the others; only

@@ -16,8 +16,8 @@ type snapshot struct {
 	Sites map[string]*site `json:"sites,omitempty"`
 }
 
-// Snapshot returns what the Local of the next process has to know, as JSON: the permits
-// with a lifetime of their own, and the sites that rest because of a Retry-After or a
+// Snapshot returns, as JSON, the state that the next process needs: the permits with a
+// lifetime of their own, and the sites that rest because of a Retry-After or a
 // back-off.
 func (l *Local) Snapshot() []byte {
 	l.mu.Lock()

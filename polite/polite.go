@@ -45,9 +45,10 @@ type Options struct {
 	Fetch fetch.Options
 	// Base sends the requests. If nil, it is Fetch.Transport or else a transport with
 	// Go's usual limits, whose connections are guarded, at most two per request
-	// (fetch.Client.Transport). Any other Base is not guarded, and is also used for robots.txt
-	// unless Fetch says how to connect: of an *http.Transport the Proxy, DialContext and
-	// TLSClientConfig, of another RoundTripper as fetch.Options.Transport.
+	// (fetch.Client.Transport). Any other Base is not guarded. Unless Fetch configures the
+	// connection, robots.txt is fetched through Base too: with the Proxy, DialContext and
+	// TLSClientConfig of an *http.Transport, or with another RoundTripper as
+	// fetch.Options.Transport.
 	Base http.RoundTripper
 	// Cache returns the robots.txt files. If nil, the Transport makes one in memory, backed by
 	// Store, and Close closes it. A given Cache is shared and not closed.

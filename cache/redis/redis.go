@@ -106,8 +106,9 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// DownSince returns since when Redis has not answered, by the clock of this process, or the
-// zero time if it answered the last call. In a cluster it is the earliest time of all parts.
+// DownSince returns the time since which Redis has been unreachable, by the clock of this
+// process, or the zero time if it answered the last call. In a cluster it is the earliest time
+// of all parts.
 // An error of the whole server (LOADING, CLUSTERDOWN, MASTERDOWN) counts as no answer.
 func (s *Store) DownSince() (since time.Time) {
 	if s.down.Load() == 0 {

@@ -178,7 +178,7 @@ func (b *batchRun) read(ctx context.Context) {
 	if b.failed = err; errors.Is(err, io.EOF) {
 		b.failed = nil
 		if b.left > 0 {
-			b.failed = fmt.Errorf("standard input ends %d rows before its chunk does", b.left)
+			b.failed = fmt.Errorf("standard input ended %s before the end of its chunk", count(b.left, "row"))
 		}
 	}
 }

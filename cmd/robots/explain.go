@@ -18,7 +18,7 @@ func explainCommand(std *streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "explain [-a TOKEN[,TOKEN]]... [-f FILE] URL...",
 		Long: `Explain the verdict of check on each URL step by step: the group that applies,
-each rule that matches and why it wins or loses, and lines that nearly matter.
+each rule that matches and why it wins or loses, and lines that almost apply.
 Each step names the clause behind it (robots clause ID). Signals such as
 Content-Usage that apply to the URL follow; they change no verdict.
 

@@ -21,7 +21,7 @@ type fleetCall struct {
 	redis   string // the URL
 	yes     bool
 	all     bool          // every site
-	hold    time.Duration // 0 until it is released
+	hold    time.Duration // 0 for a hold until released
 	last    int           // entries of the log
 
 	// What the arguments name.

@@ -225,7 +225,7 @@ func siteText(s *fleet.Site, next *nextRequest, none string) string {
 	}
 	switch {
 	case p.Held.Sub(now) > paceredis.Forever/2:
-		say("held", "until it is released")
+		say("held", "until released")
 	case p.Held.After(now):
 		say("held", "until %s", until(p.Held, now))
 	}
@@ -335,7 +335,7 @@ func (c *fleetCall) held(ctx context.Context, op *fleet.Operator) (int, error) {
 	for _, h := range list {
 		until, text := &h.Until, "until "+stamp(h.Until)
 		if h.Until.Sub(c.std.now()) >= paceredis.Forever/2 {
-			until, text = nil, "until it is released"
+			until, text = nil, "until released"
 		}
 		c.answer(struct {
 			Schema int        `json:"schema"`

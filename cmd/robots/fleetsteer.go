@@ -96,7 +96,7 @@ func (c *fleetCall) targetNames() (names []string) {
 }
 
 func (c *fleetCall) holdSites(ctx context.Context, op *fleet.Operator) (int, error) {
-	until, d := "until it is released", paceredis.Forever
+	until, d := "until released", paceredis.Forever
 	if c.hold > 0 {
 		until, d = "for "+duration.Text(c.hold), c.hold
 	}

@@ -378,7 +378,7 @@ func (l *live) hint(r *fetch.Record) {
 // permit names the flag that permits what the guard has refused, "" if there is none, as for
 // the metadata address of a cloud. The detail of a refusal begins with the address.
 func (l *live) permit(r *fetch.Record) string {
-	text, _, _ := strings.Cut(r.Detail, " ")
+	text, _, _ := strings.Cut(r.Detail, ": ")
 	at, err := netip.ParseAddrPort(text)
 	if r.Cause != fetch.AddressRefused || l.private || err != nil || (fetch.Guard{AllowPrivate: true}).Check(at) != nil {
 		return ""

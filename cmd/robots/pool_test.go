@@ -114,7 +114,7 @@ func TestPool(t *testing.T) {
 					for i := range []int{0, 1, 2, 1000, 3}[r.IntN(5)] {
 						switch line := r.IntN(20) + 1; {
 						case i%17 == 16:
-							rows, want = append(rows, "no row"), append(want, `\N	\N	\N	the row has 1 columns, and not the 4 that are robots_b64, agent, dialect, url`)
+							rows, want = append(rows, "no row"), append(want, `\N	\N	\N	expected 4 columns (robots_b64, agent, dialect, url), got 1`)
 						case i%5 == 4:
 							rows, want = append(rows, `\N	\N	\N	/`), append(want, `allow	empty-file	\N	\N`)
 						default:
@@ -149,7 +149,7 @@ func TestRowsEnd(t *testing.T) {
 		{[]string{"--format", "tsv", "--chunk-header"}, "1\n" + row + "0\n2\r\n" + row + row, "1\n" + answer + "0\n2\n" + answer + answer, ""},
 		{[]string{"--format", "tsv", "--chunk-header"}, "1\n" + row + row, "1\n" + answer, "not the number of rows"},
 		{[]string{"--format", "tsv", "--chunk-header"}, "-1\n" + row, "", "not the number of rows"},
-		{[]string{"--format", "tsv", "--chunk-header"}, "3\n" + row, "3\n" + answer, "ends 2 rows before its chunk does"},
+		{[]string{"--format", "tsv", "--chunk-header"}, "3\n" + row, "3\n" + answer, "ended 2 rows before the end of its chunk"},
 		{[]string{"--chunk-header"}, "{}\n", "", "--chunk-header requires --batch --format tsv"},
 	} {
 		var out, said bytes.Buffer

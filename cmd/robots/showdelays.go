@@ -169,7 +169,7 @@ func (p *schedule) printDay(w io.Writer) {
 	}
 }
 
-// printEntries lists what the file declares and what became of it.
+// printEntries lists the rate lines of the file and how each is used.
 func (p *schedule) printEntries(w io.Writer, colors palette) {
 	entries := p.Entries()
 	heading(w, colors, "Delays declared")

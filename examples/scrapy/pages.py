@@ -2,7 +2,7 @@
 
     robots serve &
     cd examples/scrapy
-    scrapy runspider pages.py -s ROBOTS_SERVICE=http://127.0.0.1:8780 -a urls='https://example.com/ https://example.com/about'
+    PYTHONPATH=. scrapy runspider pages.py -s ROBOTS_SERVICE=http://127.0.0.1:8780 -a urls='https://example.com/ https://example.com/about'
 """
 
 import scrapy

@@ -491,11 +491,11 @@ func startFetch(r *run) {
 	for i := range cap(pages) {
 		r.apart(first, <-pages, float64(4*(i+1)))
 	}
-	for range 3 { // an address without a pace has none for fetches, nor one that is unknown
+	for range 3 { // an address without a rate limit has none for fetches, nor has one that is unknown
 		r.fetch(site, "198.51.100.1")
 		r.fetch(site, "")
 	}
-	// The pace of a prefix is for both.
+	// The rate limit of a prefix is for both.
 	first = r.fetch(site, one)
 	r.apart(first, r.start(r.acquired(list[4]), one), 2)
 	r.apart(first, r.fetch(site, one), 4)

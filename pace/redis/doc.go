@@ -1,5 +1,5 @@
 // Package redis is a pace.Limiter that the processes of a fleet share through Redis: however
-// many crawl, every site sees one crawler that keeps its pace.
+// many workers crawl, each site sees one crawler with one crawl rate.
 //
 //	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{"redis:6379"}, DisableCache: true})
 //	limiter, err := redis.New(client, redis.Options{})

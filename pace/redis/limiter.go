@@ -41,7 +41,7 @@ type Limiter struct {
 	counter  uint64    // acquired, at the last heartbeat
 	counted  time.Time // when that was
 
-	down    atomic.Pointer[time.Time] // since when some server is unreachable
+	down    atomic.Pointer[time.Time] // the time since which some server has been unreachable
 	renewed atomic.Pointer[time.Time] // when the last memory loss was reported
 	running sync.WaitGroup
 
@@ -146,7 +146,7 @@ func (l *Limiter) goUp() {
 	}
 }
 
-// DownSince returns since when a server is unreachable, the zero time while all answer.
+// DownSince returns the time since which some server has been unreachable, or the zero time.
 func (l *Limiter) DownSince() (since time.Time) {
 	if down := l.down.Load(); down != nil {
 		since = *down

@@ -49,8 +49,8 @@ func NewOperator(client rueidis.Client, prefix, who string) (*Operator, error) {
 // ErrNotNoted is in the error of a change that was made.
 var ErrNotNoted = errors.New("the change was made, but not noted in the log")
 
-// Noted makes a change and then notes it: with a part of a cluster unreachable the change
-// matters more than its note.
+// Noted makes a change and then notes it in the log: if part of a cluster is unreachable, the
+// change is made even if it cannot be logged.
 func (o *Operator) Noted(ctx context.Context, what string, do func() error) error {
 	err := do()
 	if err != nil {
@@ -164,7 +164,7 @@ type Worker struct {
 	Away    int     // how many of the Parts did not answer it
 }
 
-// Parts returns in how many parts the workers are listed: each lies on one server.
+// Parts returns the number of parts in which the workers are listed: each is stored on one server.
 func (o *Operator) Parts() int { return o.nodes.parts() }
 
 // Workers returns the list of workers, by name, and the time of a server.
@@ -252,7 +252,7 @@ type Site struct {
 	// State is for pace.Schedule.Explain.
 	State    pace.State
 	Overload time.Time // when the site last signaled overload
-	Held     time.Time // until when an operator holds it, zero if it is not held
+	Held     time.Time // the end of an operator's hold, zero if there is none
 	Permits  []SitePermit
 }
 
@@ -295,8 +295,8 @@ func (o *Operator) Site(ctx context.Context, origin robots.Origin) (s Site, err 
 // An Address is what the fleet knows of an IP address.
 type Address struct {
 	At    time.Time // of the server, when it looked
-	Page  time.Time // the last start of a request that is reserved there, zero if unknown
-	Fetch time.Time // the last start of a fetch of robots.txt, the same
+	Page  time.Time // the last reserved start of a page request, zero if unknown
+	Fetch time.Time // the last reserved start of a robots.txt fetch, zero if unknown
 }
 
 // Address returns what is known of an address.
@@ -318,7 +318,7 @@ func (o *Operator) Address(ctx context.Context, addr netip.Addr) (a Address, err
 	return a, nil
 }
 
-// Forever is for how long a site is held without an end: ten years.
+// Forever is the duration of a hold that has no end: ten years.
 const Forever = 10 * 365 * 24 * time.Hour
 
 // maxHeld limits what is held, as each heartbeat passes it on.

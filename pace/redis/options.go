@@ -20,8 +20,8 @@ import (
 // Options are the settings of a Limiter. The zero value is right for one fleet on one Redis.
 type Options struct {
 	// Options are the settings of every limiter. Concurrency, AddressInterval, FetchInterval,
-	// Addresses and Lifetime lie in Redis, as the first worker of the fleet has them: a zero
-	// field takes the fleet's value, and New refuses another one. Now and MaxBytes are not
+	// Addresses and Lifetime are stored in Redis, set by the first worker of the fleet: a zero
+	// field takes the fleet's value, and New refuses a different value. Now and MaxBytes are not
 	// used: the server's maxmemory bounds what it keeps.
 	pace.Options
 	// Prefix begins all keys: "robots" if empty. Fleets that share a server and nothing else
@@ -72,8 +72,8 @@ func (o Options) filled() (Options, error) {
 	return o, err
 }
 
-// Config is what all workers of a fleet have in common. It lies in Redis, in each part of the
-// keys; the copy with the highest version counts.
+// Config is what all workers of a fleet have in common. It is stored in Redis, once for each
+// part of the key space; the copy with the highest version applies.
 type Config struct {
 	Version         int
 	Concurrency     int
@@ -104,8 +104,8 @@ func (c Config) settled(o pace.Options) Config {
 	return c
 }
 
-// text returns the configuration as it lies in Redis. It begins with the version in ten digits,
-// so that the greater of two texts has the higher one.
+// text returns the configuration as stored in Redis. It begins with the version in ten digits,
+// so that the greater of two texts has the higher version.
 func (c Config) text() string {
 	body, _ := json.Marshal(c) // which has nothing that cannot be encoded
 	return fmt.Sprintf("%010d %s", c.Version, body)
@@ -184,7 +184,7 @@ func (l *Limiter) configOf(text string) *config {
 	return &config{c, text, o, err}
 }
 
-// heldUntil returns until when an origin is held, the zero time if it is not.
+// heldUntil returns the end of the hold of an origin, the zero time if there is none.
 func (c Config) heldUntil(o robots.Origin, now time.Time) (until time.Time) {
 	if len(c.Held) == 0 {
 		return until

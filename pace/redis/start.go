@@ -91,7 +91,7 @@ func (l *Limiter) reserveAll(ctx context.Context, ds []*decision) {
 	all.Wait()
 }
 
-// await reserves a start at an address, if that has a pace, and waits for it. A start that is more
+// await reserves a start at an address, if that has a rate limit, and waits for it. A start that is more
 // than within off is not reserved. One that the server might have lost meanwhile is reserved again.
 func (l *Limiter) await(ctx context.Context, addr netip.Addr, fetch bool, notBefore time.Time, within time.Duration) (at reservation, err error) {
 	gap, fetchGap := l.settings().At(addr)

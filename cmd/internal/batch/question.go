@@ -214,7 +214,7 @@ func (d *Defaults) tokensOf(q *Question, dialect robots.Dialect) ([]string, erro
 	}
 	for _, t := range tokens {
 		if names := ask.Listed(t); names != nil && !dialect.RawTokens {
-			return nil, fmt.Errorf("agent %s contains several tokens: use a list of strings (in a row, spaces between them), most specific first, such as %s", strconv.Quote(ask.Clip(t)), ask.AppendStrings(nil, names))
+			return nil, fmt.Errorf("agent %s contains several tokens: use a list of strings (in a TSV row, separate them with spaces), most specific first, such as %s", strconv.Quote(ask.Clip(t)), ask.AppendStrings(nil, names))
 		}
 	}
 	return tokens, nil

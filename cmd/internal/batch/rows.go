@@ -28,7 +28,7 @@ func ReadRow(line []byte) Question {
 	line = bytes.TrimSuffix(line, []byte("\r"))
 	columns := bytes.Split(line, []byte("\t"))
 	if len(columns) != len(rowColumns) {
-		q.bad = fail(BadParameter, fmt.Errorf("the row has %d columns, and not the %d that are %s", len(columns), len(rowColumns), strings.Join(rowColumns, ", ")))
+		q.bad = fail(BadParameter, fmt.Errorf("expected %d columns (%s), got %d", len(rowColumns), strings.Join(rowColumns, ", "), len(columns)))
 		return q
 	}
 	for i, text := range columns {

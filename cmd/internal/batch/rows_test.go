@@ -74,12 +74,12 @@ func TestRows(t *testing.T) {
 		}
 	}
 	for row, want := range map[string]string{
-		"":                      "1 columns",
-		"a\tb\tc\td\te":         "5 columns",
+		"":                      "got 1",
+		"a\tb\tc\td\te":         "got 5",
 		"\t\t\t" + null:         "url is missing",
 		"%\t\t\t/":              "not base64",
 		"\t\tnobody\t/":         "nobody",
-		"\ta,b\t\t/":            "in a row, spaces between them",
+		"\ta,b\t\t/":            "in a TSV row, separate them with spaces",
 		`\t\x41\` + "\t\t\t/\r": "not base64",
 	} {
 		q := ReadRow([]byte(row))

@@ -108,7 +108,7 @@ func (m *Metrics) StoreSize(read func() int64) {
 	m.gauge("store_bytes", "Size of the store's file in bytes.", func() float64 { return float64(read()) })
 }
 
-// Degraded adds since when the Redis of a fleet is unreachable.
+// Degraded adds the time since which the Redis of a fleet has been unreachable.
 func (m *Metrics) Degraded(downSince func() time.Time) {
 	m.gauge("limiter_degraded_seconds", "Seconds since the Redis of the fleet became unreachable, 0 while it is reachable.", func() float64 {
 		since := downSince()
