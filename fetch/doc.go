@@ -44,7 +44,7 @@
 // # Limits
 //
 // Every fetch is bounded in time and bytes (Limits); docs/fault-catalogue.md lists the outcome
-// of about 280 kinds of server behavior. The Guard checks the address of each connection after
+// of 700 kinds of server behavior. The Guard checks the address of each connection after
 // DNS, on every hop and for FTP data connections, and permits only public addresses by
 // default. Connections are limited per IP address and in all (Options). Options.Start adds a
 // rate limit per address; a fetch that waits for one address delays no other.
@@ -83,7 +83,7 @@
 // proxy-failed.
 //
 // With a Transport, its RoundTripper reads the responses. Go's accepts some that the client
-// refuses: of the fault catalogue about 190 behaviors have the same cause and about 70 another
+// refuses: of the fault catalogue about 240 behaviors have the same cause and about 90 another
 // that permits no more, but a space before the colon of Content-Encoding or Transfer-Encoding,
 // a folded framing header, chunks in HTTP/1.0, control characters in the status line, and TLS
 // that ends early in a body without a length become valid responses. Go's also writes to the

@@ -16,6 +16,7 @@
 //
 //	redis://host:6379/0           one server, or any member of a cluster
 //	rediss://host:6379            TLS, with the authorities that the machine trusts
+//	valkey://, valkeys://         the same as redis:// and rediss://
 //	rediss://user@host            a user of the server's access control list
 //	redis://host1?addr=host2:6379 several members to start with
 //	redis://sentinel:26379?master_set=name     sentinels, at this and further addr

@@ -139,7 +139,7 @@ func (o Options) check(s string) (option rueidis.ClientOption, prefix string, er
 	case unread != nil:
 		return option, "", errors.New("invalid Redis URL; write redis://user@host:6379/0, with special characters of a password as %XX")
 	case !slices.Contains(schemes, u.Scheme):
-		return option, "", fmt.Errorf("Redis URL %s: unknown scheme (known: redis, rediss for TLS, unix)", u.Redacted())
+		return option, "", fmt.Errorf("Redis URL %s: unknown scheme (known: redis and valkey, rediss and valkeys for TLS, unix)", u.Redacted())
 	case u.Scheme == "unix" && u.Path == "":
 		return option, "", errors.New("the Redis URL names no socket; write unix:///run/redis.sock")
 	case strayKey(u.Query()) != "":

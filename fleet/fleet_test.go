@@ -60,7 +60,7 @@ func TestMistakes(t *testing.T) {
 		want string
 	}{
 		{"", fleet.Options{}, "no Redis URL"},
-		{"localhost:6379", fleet.Options{}, "unknown scheme (known: redis, rediss for TLS, unix)"},
+		{"localhost:6379", fleet.Options{}, "unknown scheme (known: redis and valkey, rediss and valkeys for TLS, unix)"},
 		{"http://u:geheim@localhost", fleet.Options{}, "unknown scheme"},
 		{"redis://u:geheim@local host", fleet.Options{}, "invalid Redis URL"},
 		{"redis://:ge%zzheim@localhost", fleet.Options{}, "invalid Redis URL"},

@@ -39,6 +39,8 @@ func TestParseTarget(t *testing.T) {
 		"https://user@example.com":    "",
 		"example.com/a":               "",
 		"example.com:8080":            "",
+		"example.com:80":              "",
+		"[2001:db8::80]":              "2001:db8::80",
 		"":                            "",
 		"ftp//example.com":            "",
 		"https://":                    "",

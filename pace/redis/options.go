@@ -220,7 +220,7 @@ func ParseTarget(s string) (t Target, err error) {
 		return t, wrong("is not an origin")
 	case path.String() != "/" || strings.ContainsAny(s, "?#@"):
 		return t, wrong("has more than an origin")
-	case isHost && origin.Port() != 80:
+	case isHost && strings.LastIndex(s, ":") > strings.LastIndex(s, "]"):
 		return t, wrong("has a port and no scheme")
 	}
 	if isHost {

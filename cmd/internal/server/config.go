@@ -376,7 +376,7 @@ func (c *Config) checkStore() error { // and fetching
 	case c.Store == "":
 		return bad("store", "is empty; name a file, a redis:// URL, or memory")
 	case strings.Contains(c.Store, "://") && !redis:
-		return bad("store", "has an unknown scheme (known: redis, rediss, unix)")
+		return bad("store", "has an unknown scheme (known: %s)", strings.Join(fleet.Schemes(), ", "))
 	case redis && c.Memory < fleet.MinMemoryBytes:
 		return bad("memory", "%s is too small; with Redis the minimum is %s", c.Memory, Size(fleet.MinMemoryBytes))
 	case c.KeepOnce > c.Keep:

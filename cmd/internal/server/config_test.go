@@ -102,7 +102,7 @@ func TestConfigErrors(t *testing.T) {
 		{"cors=*", "", "", `--cors "*" is not an origin`},
 		{"trusted-proxy=proxy", "", "", `--trusted-proxy "proxy" is not an address or a prefix such as 10.0.0.0/8`},
 		{"tokens-file=f", "ROBOTS_TOKENS=x", "", "ROBOTS_TOKENS and tokens-file are both given; use one of them"},
-		{"store=http://host/", "", "", "--store has an unknown scheme (known: redis, rediss, unix)"},
+		{"store=http://host/", "", "", "--store has an unknown scheme (known: redis, rediss, valkey, valkeys, unix)"},
 		{"redis-optional=true", "", "", "--redis-optional requires a Redis as --store"},
 		{"dialect=ask", "", "", `--dialect "ask" is unknown (known: auto, rfc9309`},
 		{"address-pace=1", "", "", `--address-pace "1": `},
