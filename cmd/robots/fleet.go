@@ -102,7 +102,7 @@ Requests in progress continue, and robots.txt is still fetched.`,
 	{
 		use:   "held --redis URL",
 		short: "List what is held",
-		long: `List the origins and hosts that are held, and until when.
+		long: `List the held origins and hosts, and when each hold ends.
 
 Exit status: 0; 2 invalid usage, or no server answers.`,
 		example: "  robots fleet held --redis redis://redis.internal:6379",

@@ -164,7 +164,8 @@ type Worker struct {
 	Away    int     // how many of the Parts did not answer it
 }
 
-// Parts returns the number of parts in which the workers are listed: each is stored on one server.
+// Parts returns the number of parts in which the workers are listed: each is stored on one
+// server.
 func (o *Operator) Parts() int { return o.nodes.parts() }
 
 // Workers returns the list of workers, by name, and the time of a server.
