@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
-	"slices"
 	"strings"
 	"time"
 )
@@ -22,12 +21,10 @@ type Addresses struct {
 	Problems []string
 	Bad      int
 
-	ranges []addressRange // sorted, without overlaps
-	size   int            // number of prefixes
+	prefixes map[netip.Prefix]bool
+	lengths  map[int]bool // of the prefixes
+	size     int          // number of prefixes, repeated ones included
 }
-
-// An addressRange contains the addresses of one family from first to last.
-type addressRange struct{ first, last netip.Addr }
 
 const (
 	mostProblems = 10
@@ -43,7 +40,7 @@ const (
 // Invalid lines are Problems. The error says that the text is not a list: it has no address,
 // or is incomplete JSON.
 func ReadAddresses(text []byte) (*Addresses, error) {
-	a := &Addresses{}
+	a := &Addresses{prefixes: map[netip.Prefix]bool{}, lengths: map[int]bool{}}
 	text = bytes.TrimPrefix(text, []byte("\uFEFF"))
 	var err error
 	if begin := bytes.TrimLeft(text, " \t\r\n"); len(begin) > 0 && (begin[0] == '{' || begin[0] == '[') {
@@ -59,7 +56,6 @@ func ReadAddresses(text []byte) (*Addresses, error) {
 	case a.size == 0:
 		return nil, errors.New("it contains no address")
 	}
-	a.merge()
 	return a, nil
 }
 
@@ -69,15 +65,15 @@ func (a *Addresses) Len() int { return a.size }
 // Contains reports whether the list contains an address. An IPv4 address can be written as an
 // IPv6 address (::ffff:192.0.2.1).
 func (a *Addresses) Contains(address netip.Addr) bool {
-	address = address.Unmap()
 	if address.Zone() != "" {
 		return false
 	}
-	i, found := slices.BinarySearchFunc(a.ranges, address, func(r addressRange, to netip.Addr) int { return r.first.Compare(to) })
-	if found {
-		return true
+	for length := range a.lengths {
+		if p, err := address.Unmap().Prefix(length); err == nil && a.prefixes[p] { // an error: of IPv6, longer than IPv4
+			return true
+		}
 	}
-	return i > 0 && address.Compare(a.ranges[i-1].last) <= 0 && a.ranges[i-1].first.BitLen() == address.BitLen()
+	return false
 }
 
 func (a *Addresses) readText(text []byte) {
@@ -165,7 +161,7 @@ func (a *Addresses) add(number int, value string) {
 		return
 	}
 	a.size++
-	a.ranges = append(a.ranges, addressRange{p.Addr(), lastOf(p)})
+	a.prefixes[p], a.lengths[p.Bits()] = true, true
 }
 
 // parsePrefix reads an address or a prefix; bits after the prefix are ignored. If it is
@@ -190,30 +186,4 @@ func parsePrefix(value string) (p netip.Prefix, why string) {
 		return p, fmt.Sprintf("contains more addresses than any crawler has (shorter than /%d)", least)
 	}
 	return p.Masked(), ""
-}
-
-// lastOf returns the last address of a prefix.
-func lastOf(p netip.Prefix) netip.Addr {
-	b := p.Addr().AsSlice()
-	for bit := p.Bits(); bit < len(b)*8; bit++ {
-		b[bit/8] |= 0x80 >> (bit % 8)
-	}
-	last, _ := netip.AddrFromSlice(b) // of 4 or 16 bytes
-	return last
-}
-
-// merge sorts the ranges and joins overlapping ones.
-func (a *Addresses) merge() {
-	slices.SortFunc(a.ranges, func(x, y addressRange) int { return x.first.Compare(y.first) })
-	kept := a.ranges[:1]
-	for _, r := range a.ranges[1:] {
-		before := &kept[len(kept)-1]
-		switch {
-		case r.first.BitLen() != before.first.BitLen() || r.first.Compare(before.last) > 0:
-			kept = append(kept, r)
-		case r.last.Compare(before.last) > 0:
-			before.last = r.last
-		}
-	}
-	a.ranges = slices.Clip(kept)
 }

@@ -2,9 +2,7 @@
 package dnstest
 
 import (
-	"encoding/binary"
 	"encoding/hex"
-	"io"
 	"net"
 	"net/netip"
 	"slices"
@@ -15,12 +13,9 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// A Server answers from a zone over TCP. A reply over UDP is empty and truncated, after which
-// a resolver repeats its query over TCP.
+// A Server answers from a zone over UDP.
 type Server struct {
-	udp net.PacketConn
-	tcp net.Listener
-
+	conn net.PacketConn
 	zone map[string][]record
 
 	mu      sync.Mutex
@@ -59,40 +54,21 @@ func Start(t testing.TB, zone string) *Server {
 		}
 		s.zone[nameOf(f[0])] = append(s.zone[nameOf(f[0])], r)
 	}
-	for try := 0; ; try++ {
-		var err error
-		if s.udp, err = net.ListenPacket("udp", "127.0.0.1:0"); err != nil {
-			t.Fatal(err)
-		}
-		if s.tcp, err = net.Listen("tcp", s.udp.LocalAddr().String()); err == nil {
-			break
-		}
-		s.udp.Close() // another server has the port of TCP
-		if try == 10 {
-			t.Fatal(err)
-		}
+	var err error
+	if s.conn, err = net.ListenPacket("udp", "127.0.0.1:0"); err != nil {
+		t.Fatal(err)
 	}
 	var serving sync.WaitGroup
-	serving.Go(s.serveUDP)
-	serving.Go(func() {
-		for {
-			c, err := s.tcp.Accept()
-			if err != nil {
-				return
-			}
-			go s.serveTCP(c)
-		}
-	})
+	serving.Go(s.serve)
 	t.Cleanup(func() {
-		s.udp.Close()
-		s.tcp.Close()
+		s.conn.Close()
 		serving.Wait()
 	})
 	return s
 }
 
 // Addr returns the address and the port of the server.
-func (s *Server) Addr() string { return s.udp.LocalAddr().String() }
+func (s *Server) Addr() string { return s.conn.LocalAddr().String() }
 
 // Queries returns the number of queries for a type of a name or of an address, such as
 // "PTR 192.0.2.1" or "A www.example.com", or with "" of all queries.
@@ -122,35 +98,15 @@ func nameOf(s string) string {
 	return strings.Join(labels, ".") + "." + zone
 }
 
-func (s *Server) serveUDP() {
+func (s *Server) serve() {
 	buf := make([]byte, 4096)
 	for {
-		n, from, err := s.udp.ReadFrom(buf)
+		n, from, err := s.conn.ReadFrom(buf)
 		if err != nil {
 			return
 		}
-		if n > 2 {
-			buf[2] |= 0x82 // a response, truncated
-			_, _ = s.udp.WriteTo(buf[:n], from)
-		}
-	}
-}
-
-func (s *Server) serveTCP(c net.Conn) {
-	defer c.Close()
-	for {
-		var head [2]byte
-		if _, err := io.ReadFull(c, head[:]); err != nil {
-			return
-		}
-		query := make([]byte, binary.BigEndian.Uint16(head[:]))
-		if _, err := io.ReadFull(c, query); err != nil {
-			return
-		}
-		if reply := s.answer(query); reply != nil {
-			if _, err := c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(reply))), reply...)); err != nil {
-				return
-			}
+		if reply := s.answer(buf[:n]); reply != nil {
+			_, _ = s.conn.WriteTo(reply, from)
 		}
 	}
 }
