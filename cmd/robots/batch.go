@@ -262,16 +262,12 @@ func (b *batchRun) answer(ctx context.Context, j *job) {
 		case q.header != "":
 			out = append(out, q.header...)
 		case q.site != nil:
-			if !q.site.await(ctx, give) {
-				j.cut = true
-				return
-			}
-			from, err := b.live.get(ctx, q.site)
+			from, err := b.live.get(ctx, q.site, give)
 			switch {
 			case err == nil:
 				b.live.hint(from.Record)
 				out = a.AppendRecord(out, &q.Question, from.Record, now)
-			case ctx.Err() != nil:
+			case errors.Is(err, errInterrupted):
 				j.cut = true
 				return
 			default:

@@ -55,44 +55,32 @@ func (f *textFile) title() string {
 	return f.name
 }
 
-// readOnce returns an error unless each of the named files can be read, standard input only once.
-func readOnce(names ...string) error {
-	if slices.Contains(names, "") {
-		return errors.New("empty file name")
-	}
-	return stdinOnce(names...)
-}
-
 // getFiles reads files and standard input, and then fetches from sites concurrently, with the
 // returned client, which the caller closes.
 func (c *command) getFiles(ctx context.Context, flags *siteFlags, dialects []robots.Dialect, maxBytes int, names []string) (files []textFile, l *live, err error) {
-	if err := readOnce(names...); err != nil {
+	if err := stdinOnce(names...); err != nil {
 		return nil, nil, err
 	}
-	files = make([]textFile, len(names))
-	origins := map[int]robots.Origin{}
-	for i, name := range names {
-		files[i].name = name
-		if isURL(name) {
-			if origins[i], err = siteOf(name); err != nil {
-				return nil, nil, err
-			}
-			files[i].name = origins[i].RobotsURL()
-		}
-	}
-	if len(origins) == 0 {
+	fetched := slices.ContainsFunc(names, isURL)
+	if !fetched {
 		if err := flags.unused("with a file"); err != nil {
 			return nil, nil, err
 		}
 	}
+	files = make([]textFile, len(names))
+	origins := make([]robots.Origin, len(names)) // zero for a file
 	for i, name := range names {
-		if !isURL(name) {
-			if files[i], err = c.std.read(name); err != nil {
-				return nil, nil, err
-			}
+		if isURL(name) {
+			origins[i], err = siteOf(name)
+			files[i].name = origins[i].RobotsURL()
+		} else {
+			files[i], err = c.std.read(name)
+		}
+		if err != nil {
+			return nil, nil, err
 		}
 	}
-	if len(origins) == 0 {
+	if !fetched {
 		return files, nil, nil
 	}
 	if l, err = newLive(c, flags, dialects, maxBytes); err != nil {
@@ -102,8 +90,8 @@ func (c *command) getFiles(ctx context.Context, flags *siteFlags, dialects []rob
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	sites := make([]*site, len(names))
-	for i := range names {
-		if o, fetched := origins[i]; fetched {
+	for i, o := range origins {
+		if !o.IsZero() {
 			sites[i] = l.start(ctx, o)
 		}
 	}
@@ -111,12 +99,7 @@ func (c *command) getFiles(ctx context.Context, flags *siteFlags, dialects []rob
 		if s == nil {
 			continue
 		}
-		var from ask.Source
-		if !s.await(ctx, func() {}) {
-			err = errInterrupted
-		} else if from, err = l.get(ctx, s); err != nil && ctx.Err() != nil {
-			err = errInterrupted
-		}
+		from, err := l.get(ctx, s, func() {})
 		if err != nil {
 			l.close()
 			return nil, nil, err
@@ -205,9 +188,6 @@ func isKnown(rules *robots.Rules) bool {
 
 // readNamed reads a file, or standard input for "-", and returns its name for messages.
 func (c *command) readNamed(name string) (body []byte, title string, err error) {
-	if err := readOnce(name); err != nil {
-		return nil, name, err
-	}
 	f, err := c.std.read(name)
 	if f.over {
 		c.warn("%s is larger than 64 MiB; the rest is not read", f.title())
@@ -215,16 +195,13 @@ func (c *command) readNamed(name string) (body []byte, title string, err error) 
 	return f.body, f.title(), err
 }
 
-// readRobots reads a robots.txt and warns about oddities in it as read by dialect d.
-func (c *command) readRobots(name string, d robots.Dialect) (*robots.File, error) {
-	if err := readOnce(name); err != nil {
-		return nil, err
-	}
+// readRobots reads a robots.txt and warns about oddities in it as read by RFC 9309.
+func (c *command) readRobots(name string) (*robots.File, error) {
 	f, err := c.std.read(name)
 	if err != nil {
 		return nil, err
 	}
-	return c.parse(f, d, noLimit), nil
+	return c.parse(f, robots.RFC9309, noLimit), nil
 }
 
 // parse parses a file and warns about oddities in it.
@@ -300,7 +277,10 @@ func (s *streams) read(name string) (f textFile, err error) {
 // The caller closes it.
 func (s *streams) open(name string) (from io.ReadCloser, title string, err error) {
 	title = (&textFile{name: name}).title()
-	if name == "-" {
+	switch name {
+	case "":
+		return nil, title, errors.New("empty file name")
+	case "-":
 		return io.NopCloser(s.in), title, nil
 	}
 	f, err := os.Open(name)

@@ -227,10 +227,7 @@ func (j *judge) await(ctx context.Context, t *urlTarget) error {
 	if !j.fetches || t.site == j.site {
 		return nil
 	}
-	if !t.site.await(ctx, func() { _ = j.std.out.Flush() }) { // the last flush reports its error
-		return ctx.Err()
-	}
-	from, err := j.live.get(ctx, t.site)
+	from, err := j.live.get(ctx, t.site, func() { _ = j.std.out.Flush() }) // the last flush reports its error
 	if err == nil {
 		j.open(t.site, from)
 	}

@@ -414,29 +414,25 @@ func (l *live) start(ctx context.Context, origin robots.Origin) *site {
 	return s
 }
 
-// await waits for a site, and reports whether it is ready before ctx ends. Before it
-// waits it calls pause.
-func (s *site) await(ctx context.Context, pause func()) bool {
+// get returns the robots.txt of a site when it is ready, or errInterrupted if ctx ends before.
+// Before it waits it calls pause.
+func (l *live) get(ctx context.Context, s *site, pause func()) (from ask.Source, err error) {
 	select {
 	case <-s.ready:
-		return true
 	default:
+		pause()
+		select {
+		case <-s.ready:
+		case <-ctx.Done():
+			return from, errInterrupted
+		}
 	}
-	pause()
-	select {
-	case <-s.ready:
-		return true
-	case <-ctx.Done():
-		return false
+	if err = s.err; err == nil {
+		from.Record, err = l.cache.Get(ctx, s.origin)
 	}
-}
-
-// get returns the robots.txt of a site that is ready.
-func (l *live) get(ctx context.Context, s *site) (from ask.Source, err error) {
-	if s.err != nil {
-		return from, s.err
+	if err != nil && ctx.Err() != nil {
+		err = errInterrupted
 	}
-	from.Record, err = l.cache.Get(ctx, s.origin)
 	return from, err
 }
 

@@ -127,7 +127,7 @@ func (t *tester) readSuites() error {
 	if err != nil {
 		return fmt.Errorf("--run %q: %w", clip(t.only), err)
 	}
-	if err := readOnce(t.args...); err != nil {
+	if err := stdinOnce(t.args...); err != nil {
 		return err
 	}
 	var wrong []error

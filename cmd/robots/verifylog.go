@@ -178,7 +178,7 @@ func (c *verifyCall) verifyLogs(ctx context.Context) (int, error) {
 // robotsFile returns the robots.txt of -f. That of a site which has none is empty.
 func (c *verifyCall) robotsFile(ctx context.Context) (*robots.File, error) {
 	if !isURL(c.fileName) {
-		return c.readRobots(c.fileName, robots.RFC9309)
+		return c.readRobots(c.fileName)
 	}
 	sources, live, err := c.known(ctx, &c.site, robots.Dialects(), noLimit, c.fileName)
 	if err != nil {

@@ -90,7 +90,7 @@ func (w *watcher) watch(ctx context.Context) (int, error) {
 	}
 	var expected *robots.File
 	if w.expect != "" {
-		if expected, err = w.readRobots(w.expect, robots.RFC9309); err != nil {
+		if expected, err = w.readRobots(w.expect); err != nil {
 			return exitBad, err
 		}
 	}
