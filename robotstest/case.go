@@ -2,7 +2,9 @@ package robotstest
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -209,95 +211,78 @@ func (p *parser) section(f txtar.File, at int) error {
 	if err != nil {
 		return err
 	}
-	switch f.Name {
-	case "verdicts":
-		return p.verdicts(t)
-	case string(Delay), string(Rates), string(Group):
-		return p.facts(Kind(f.Name), t)
-	case string(Sitemaps):
-		return p.sitemaps(t)
-	case "scope":
+	if f.Name == "scope" {
 		return p.scope(t)
 	}
-	return p.errorf(at, "unknown section %s", f.Name)
+	leading, ok := leadingColumns[f.Name]
+	if !ok {
+		return p.errorf(at, "unknown section %s", f.Name)
+	}
+	cols, err := columnsOf(t.head, leading)
+	if err != nil {
+		return p.errorf(t.line, "%v", err)
+	}
+	sitemaps := map[string][]string{} // by dialect
+	for _, r := range t.rows {
+		if err := p.row(f.Name, r, cols, sitemaps); err != nil {
+			return p.errorf(r.line, "%v", err)
+		}
+	}
+	if f.Name != string(Sitemaps) {
+		return nil
+	}
+	for _, dialect := range cols.order {
+		want := cmp.Or(strings.Join(sitemaps[dialect], "\n"), None)
+		p.c.Facts = append(p.c.Facts, Fact{Kind: Sitemaps, Line: t.line, Dialect: dialect, Want: want})
+	}
+	return nil
 }
 
-func (p *parser) verdicts(t *table) error {
-	cols, err := p.columns(t, "agent", "url")
+// leadingColumns are the columns before those of dialects.
+var leadingColumns = map[string][]string{
+	"verdicts":       {"agent", "url"},
+	string(Delay):    {"agent"},
+	string(Rates):    {"agent"},
+	string(Group):    {"agent"},
+	string(Sitemaps): {},
+}
+
+// row adds the cells of a row, of which "-" has none. Sitemaps are listed by dialect.
+func (p *parser) row(section string, r row, cols columns, sitemaps map[string][]string) error {
+	var asked []string // agents separated by '>', and the URL of a verdict
+	if section != string(Sitemaps) {
+		asked = strings.Split(r.cells[0], ">")
+	}
+	if section == "verdicts" {
+		asked = append(asked, r.cells[1])
+	}
+	asked, err := texts(asked...)
 	if err != nil {
 		return err
 	}
-	for _, r := range t.rows {
-		agents, err := p.agents(r)
+	for _, dialect := range cols.order {
+		cell, err := cols.cell(r, dialect)
 		if err != nil {
 			return err
 		}
-		url, err := p.text(r, 1)
-		if err != nil {
-			return err
-		}
-		err = p.cells(r, cols, func(dialect, cell string) error {
+		switch {
+		case cell == "-":
+		case section == "verdicts":
 			want, err := parseAnswer(cell)
 			if err != nil {
-				return p.errorf(r.line, "%v", err)
+				return err
 			}
-			p.c.Verdicts = append(p.c.Verdicts, Verdict{r.line, dialect, agents, url, want})
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (p *parser) facts(kind Kind, t *table) error {
-	cols, err := p.columns(t, "agent")
-	if err != nil {
-		return err
-	}
-	for _, r := range t.rows {
-		agents, err := p.agents(r)
-		if err != nil {
-			return err
-		}
-		err = p.cells(r, cols, func(dialect, cell string) error {
-			p.c.Facts = append(p.c.Facts, Fact{kind, r.line, dialect, agents, cell})
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// sitemaps reads columns: the cells of a dialect are its list, and "-" is a missing entry.
-func (p *parser) sitemaps(t *table) error {
-	cols, err := p.columns(t)
-	if err != nil {
-		return err
-	}
-	lists := map[string][]string{}
-	for _, r := range t.rows {
-		err := p.cells(r, cols, func(dialect, cell string) error {
-			text, err := unescape(cell)
+			last := len(asked) - 1
+			p.c.Verdicts = append(p.c.Verdicts, Verdict{r.line, dialect, asked[:last:last], asked[last], want})
+		case section == string(Sitemaps):
+			text, err := texts(cell)
 			if err != nil {
-				return p.errorf(r.line, "%v", err)
+				return err
 			}
-			lists[dialect] = append(lists[dialect], string(text))
-			return nil
-		})
-		if err != nil {
-			return err
+			sitemaps[dialect] = append(sitemaps[dialect], text...)
+		default:
+			p.c.Facts = append(p.c.Facts, Fact{Kind(section), r.line, dialect, asked, cell})
 		}
-	}
-	for _, col := range cols.order {
-		want := None
-		if l := lists[col]; len(l) > 0 {
-			want = strings.Join(l, "\n")
-		}
-		p.c.Facts = append(p.c.Facts, Fact{Kind: Sitemaps, Line: t.line, Dialect: col, Want: want})
 	}
 	return nil
 }
@@ -307,18 +292,14 @@ func (p *parser) scope(t *table) error {
 		return p.errorf(t.line, "the columns of scope are robots, url and governs")
 	}
 	for _, r := range t.rows {
-		at, err := p.text(r, 0)
+		urls, err := texts(r.cells[:2]...)
 		if err != nil {
-			return err
-		}
-		url, err := p.text(r, 1)
-		if err != nil {
-			return err
+			return p.errorf(r.line, "%v", err)
 		}
 		if r.cells[2] != "yes" && r.cells[2] != "no" {
 			return p.errorf(r.line, "%q is neither yes nor no", r.cells[2])
 		}
-		p.c.Scopes = append(p.c.Scopes, Scope{r.line, at, url, r.cells[2] == "yes"})
+		p.c.Scopes = append(p.c.Scopes, Scope{r.line, urls[0], urls[1], r.cells[2] == "yes"})
 	}
 	return nil
 }
@@ -361,83 +342,60 @@ func DialectNames() []string {
 // columns maps dialects to the cells of a row.
 type columns struct {
 	order []string       // dialects that have a column, in the order of DialectNames
-	index map[string]int // of a dialect's cell
-	all   int            // index of the cell of "all", or -1
-	cells int            // number of cells before the first dialect
+	index map[string]int // of a dialect's own cell, and of that of "all"
 }
 
-// columns reads the header of a table: the leading names, then dialects, several in one column
+// columnsOf reads the header of a table: the leading names, then dialects, several in one column
 // separated by commas. "all" stands for all dialects without a column.
-func (p *parser) columns(t *table, leading ...string) (columns, error) {
-	c := columns{index: map[string]int{}, all: -1, cells: len(leading)}
-	if len(t.head) <= len(leading) || !slices.Equal(t.head[:len(leading)], leading) {
-		return c, p.errorf(t.line, "the header is not %s and at least one dialect", strings.Join(leading, ", "))
+func columnsOf(head, leading []string) (columns, error) {
+	c := columns{index: map[string]int{}}
+	n := len(leading)
+	if len(head) <= n || !slices.Equal(head[:n], leading) {
+		return c, fmt.Errorf("the header is not %s and at least one dialect", strings.Join(leading, ", "))
 	}
 	known := DialectNames()
-	for i := len(leading); i < len(t.head); i++ {
-		if t.head[i] == "all" {
-			if c.all >= 0 {
-				return c, p.errorf(t.line, "two columns for all")
-			}
-			c.all = i
-			continue
-		}
-		for name := range strings.SplitSeq(t.head[i], ",") {
-			if !slices.Contains(known, name) {
-				return c, p.errorf(t.line, "unknown dialect %q", name)
+	for i, names := range head[n:] {
+		for name := range strings.SplitSeq(names, ",") {
+			if name != all && !slices.Contains(known, name) {
+				return c, fmt.Errorf("unknown dialect %q", name)
 			}
 			if _, twice := c.index[name]; twice {
-				return c, p.errorf(t.line, "two columns for %s", name)
+				return c, fmt.Errorf("two columns for %s", name)
 			}
-			c.index[name] = i
+			c.index[name] = n + i
 		}
 	}
-	for _, name := range known {
-		if _, own := c.index[name]; own || c.all >= 0 {
-			c.order = append(c.order, name)
-		}
-	}
+	_, rest := c.index[all]
+	c.order = slices.DeleteFunc(known, func(name string) bool {
+		_, own := c.index[name]
+		return !own && !rest
+	})
 	return c, nil
 }
 
-// cells calls f for each dialect with a cell in the row. In a dialect's own column "=" stands
-// for the cell of "all".
-func (p *parser) cells(r row, cols columns, f func(dialect, cell string) error) error {
-	for _, dialect := range cols.order {
-		i, own := cols.index[dialect]
-		if !own || r.cells[i] == "=" {
-			if cols.all < 0 {
-				return p.errorf(r.line, "= without a column for all")
-			}
-			i = cols.all
-		}
-		if r.cells[i] == "-" {
-			continue
-		}
-		if err := f(dialect, r.cells[i]); err != nil {
-			return err
-		}
+const all = "all"
+
+// cell returns the cell of a dialect. In a dialect's own column "=" stands for that of "all".
+func (c columns) cell(r row, dialect string) (string, error) {
+	if i, own := c.index[dialect]; own && r.cells[i] != "=" {
+		return r.cells[i], nil
 	}
-	return nil
+	i, ok := c.index[all]
+	if !ok {
+		return "", errors.New("= without a column for all")
+	}
+	return r.cells[i], nil
 }
 
-// agents reads the first cell of a row: tokens separated by '>'.
-func (p *parser) agents(r row) ([]string, error) {
-	var agents []string
-	for s := range strings.SplitSeq(r.cells[0], ">") {
-		text, err := unescape(s)
+// texts returns what cells with escapes stand for.
+func texts(cells ...string) ([]string, error) {
+	var list []string
+	for _, cell := range cells {
+		text, err := unescape(cell)
 		if err != nil {
-			return nil, p.errorf(r.line, "%v", err)
+			return nil, err
 		}
-		agents = append(agents, string(text))
+		list = append(list, string(text))
 	}
-	return agents, nil
-}
-
-func (p *parser) text(r row, i int) (string, error) {
-	b, err := unescape(r.cells[i])
-	if err != nil {
-		return "", p.errorf(r.line, "%v", err)
-	}
-	return string(b), nil
+	return list, nil
 }

@@ -47,6 +47,9 @@ func (p *parser) table(f txtar.File, at int) (*table, error) {
 // maxText limits the result of escapes, so that a mistake in a repeat is an error.
 const maxText = 8 << 20
 
+// escapes are the bytes that a backslash and a letter stand for.
+var escapes = map[byte]byte{'r': '\r', 'n': '\n', 't': '\t', '0': 0, '\\': '\\'}
+
 // unescape reads \r \n \t \0 \\ \xHH and the repeat \{TEXT*N}: TEXT, which can contain the
 // other escapes, N times. "" is the empty text.
 func unescape(s string) ([]byte, error) {
@@ -62,18 +65,11 @@ func unescape(s string) ([]byte, error) {
 		if i++; i == len(s) {
 			return nil, fmt.Errorf(`\ at the end`)
 		}
-		switch s[i] {
-		case 'r':
-			b = append(b, '\r')
-		case 'n':
-			b = append(b, '\n')
-		case 't':
-			b = append(b, '\t')
-		case '0':
-			b = append(b, 0)
-		case '\\':
-			b = append(b, '\\')
-		case 'x':
+		c, plain := escapes[s[i]]
+		switch {
+		case plain:
+			b = append(b, c)
+		case s[i] == 'x':
 			if i+2 >= len(s) {
 				return nil, fmt.Errorf(`\x without two hexadecimal digits`)
 			}
@@ -83,7 +79,7 @@ func unescape(s string) ([]byte, error) {
 			}
 			b = append(b, byte(n))
 			i += 2
-		case '{':
+		case s[i] == '{':
 			end := strings.IndexByte(s[i:], '}')
 			if end < 0 {
 				return nil, fmt.Errorf(`\{ without }`)
