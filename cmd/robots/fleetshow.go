@@ -17,36 +17,13 @@ import (
 
 // This file has the commands of robots fleet that only look.
 
-type jsonWorker struct {
-	ID        string    `json:"id"`
-	Name      string    `json:"name"`
-	Heartbeat time.Time `json:"heartbeat"`
-	Away      bool      `json:"away"`
-	Left      bool      `json:"left"`
-	Drained   bool      `json:"drained"`
-	Rate      float64   `json:"permits_per_second"`
-	PartsAway int       `json:"parts_away"`
-}
-
-type jsonServer struct {
-	Addr      string  `json:"addr"`
-	Error     *string `json:"error"`
-	Replica   bool    `json:"replica"`
-	Version   string  `json:"version"`
-	Memory    int64   `json:"memory"`
-	MaxMemory int64   `json:"max_memory"`
-	Keys      int64   `json:"keys"`
-	Rate      float64 `json:"commands_per_second"`
-	Up        float64 `json:"up_seconds"`
-}
-
 func (c *fleetCall) status(ctx context.Context, op *fleet.Operator) (int, error) {
 	s, failed := op.Status(ctx)
 	if err := c.partly(failed, len(s.Workers) > 0); err != nil {
 		return exitBad, err
 	}
 	healthy, rate := failed == nil, 0.0
-	workers, servers := []jsonWorker{}, []jsonServer{}
+	workers, servers := []jsonObject{}, []jsonObject{}
 	var rows [][]string // of the text
 	live := 0
 	for _, w := range s.Workers {
@@ -55,7 +32,10 @@ func (c *fleetCall) status(ctx context.Context, op *fleet.Operator) (int, error)
 		} else {
 			live++
 		}
-		workers = append(workers, jsonWorker{w.ID, w.Name, w.Beat, w.Gone && !w.Left, w.Left, w.Drained, w.Rate, w.Away})
+		workers = append(workers, jsonObject{
+			{"id", w.ID}, {"name", w.Name}, {"heartbeat", w.Beat}, {"away", w.Gone && !w.Left}, {"left", w.Left}, {"drained", w.Drained},
+			{"permits_per_second", w.Rate}, {"parts_away", w.Away},
+		})
 		healthy = healthy && (!w.Gone || w.Left)
 		rate += w.Rate
 		rows = append(rows, []string{"  " + w.ID, w.Name, short(w.Rate) + " permits/s", workerState(w, s.At, op.Parts())})
@@ -65,10 +45,10 @@ func (c *fleetCall) status(ctx context.Context, op *fleet.Operator) (int, error)
 	align(&text, rows)
 	rows = nil
 	for _, n := range s.Nodes {
-		j := jsonServer{Addr: n.Addr, Replica: n.Replica, Version: n.Version, Memory: n.Memory, MaxMemory: n.MaxMemory, Keys: n.Keys, Rate: n.Rate, Up: n.Up.Seconds()}
+		var failure *string
 		if n.Err != nil {
-			healthy, j.Error = false, notEmpty(n.Err.Error())
-			rows = append(rows, []string{"  " + n.Addr, "away: " + robots.Printable(n.Err.Error())})
+			healthy, failure = false, new(n.Err.Error())
+			rows = append(rows, []string{"  " + n.Addr, "away: " + robots.Printable(*failure)})
 		} else {
 			role, most := "primary", "no limit"
 			if n.Replica {
@@ -81,7 +61,10 @@ func (c *fleetCall) status(ctx context.Context, op *fleet.Operator) (int, error)
 				"  " + n.Addr, role, n.Version, fmt.Sprintf("%d MiB of %s", n.Memory>>20, most), count(int(n.Keys), "key"), short(n.Rate) + " commands/s", "up " + duration.Text(n.Up),
 			})
 		}
-		servers = append(servers, j)
+		servers = append(servers, jsonObject{
+			{"addr", n.Addr}, {"error", failure}, {"replica", n.Replica}, {"version", n.Version}, {"memory", n.Memory}, {"max_memory", n.MaxMemory},
+			{"keys", n.Keys}, {"commands_per_second", n.Rate}, {"up_seconds", n.Up.Seconds()},
+		})
 	}
 	fmt.Fprintln(&text, count(len(s.Nodes), "server"))
 	align(&text, rows)
@@ -89,12 +72,7 @@ func (c *fleetCall) status(ctx context.Context, op *fleet.Operator) (int, error)
 	if !healthy {
 		code = exitDisallowed
 	}
-	c.answer(struct {
-		Schema  int          `json:"schema"`
-		At      time.Time    `json:"at"`
-		Workers []jsonWorker `json:"workers"`
-		Servers []jsonServer `json:"servers"`
-	}{1, s.At, workers, servers}, text.String())
+	c.answer(jsonObject{{"schema", 1}, {"at", s.At}, {"workers", workers}, {"servers", servers}}, text.String())
 	return code, nil
 }
 
@@ -152,7 +130,7 @@ func (c *fleetCall) show(ctx context.Context, op *fleet.Operator) (int, error) {
 	if s.Record == nil && !s.Pace.Known {
 		code = exitDisallowed
 	}
-	c.answer(newJSONFleetSite(&s, next), siteText(&s, next, none))
+	c.answer(siteMembers(&s, next), siteText(&s, next, none))
 	return code, nil
 }
 
@@ -244,61 +222,40 @@ func siteText(s *fleet.Site, next *nextRequest, none string) string {
 	return b.String()
 }
 
-// jsonFleetSite is the JSON of show for a site.
-type jsonFleetSite struct {
-	Schema     int               `json:"schema"`
-	Origin     string            `json:"origin"`
-	At         time.Time         `json:"at"`
-	Record     *jsonFleetRecord  `json:"record"`
-	Lease      float64           `json:"lease_seconds"`
-	Last       *time.Time        `json:"last"`
-	RetryAfter *time.Time        `json:"retry_after"`
-	BackOff    int               `json:"back_off"`
-	Overload   *time.Time        `json:"overload"`
-	Held       *time.Time        `json:"held"`
-	Permits    []jsonFleetPermit `json:"permits"`
-	Next       *time.Time        `json:"next"`
-	Reasons    []string          `json:"reasons"`
-}
-
-type jsonFleetRecord struct {
-	Outcome string    `json:"outcome"`
-	Status  int       `json:"status"`
-	Cause   string    `json:"cause"`
-	Bytes   int       `json:"bytes"`
-	Fetched time.Time `json:"fetched"`
-	Expires time.Time `json:"expires,omitzero"`
-	NextTry time.Time `json:"next_try,omitzero"`
-}
-
-type jsonFleetPermit struct {
-	Worker *string   `json:"worker"`
-	Start  time.Time `json:"start"`
-	End    time.Time `json:"end"`
-}
-
-func newJSONFleetSite(s *fleet.Site, next *nextRequest) *jsonFleetSite {
+// siteMembers describes a site in JSON.
+func siteMembers(s *fleet.Site, next *nextRequest) jsonObject {
 	p := &s.Pace
-	j := &jsonFleetSite{
-		Schema: 1, Origin: s.Origin.String(), At: p.At, Lease: s.LeaseLeft.Seconds(), Last: notEmpty(p.State.Last), BackOff: int(p.State.BackOff),
-		Overload: notEmpty(p.Overload), Held: notEmpty(p.Held), Permits: []jsonFleetPermit{}, Reasons: []string{},
-	}
-	if !p.State.NotBefore.Equal(p.Held) {
-		j.RetryAfter = notEmpty(p.State.NotBefore)
-	}
+	var record jsonObject
 	if r := s.Record; r != nil {
-		j.Record = &jsonFleetRecord{r.Outcome.String(), r.Status, r.Cause.String(), len(r.Body), r.Fetched, r.Expires, r.NextTry}
-	}
-	for _, permit := range p.Permits {
-		j.Permits = append(j.Permits, jsonFleetPermit{notEmpty(permit.Worker), permit.Start, permit.Expires})
-	}
-	if next != nil {
-		j.Next = &next.Start
-		for _, r := range next.Reasons {
-			j.Reasons = append(j.Reasons, r.String())
+		record = jsonObject{{"outcome", r.Outcome.String()}, {"status", r.Status}, {"cause", r.Cause.String()}, {"bytes", len(r.Body)}, {"fetched", r.Fetched}}
+		if !r.Expires.IsZero() {
+			record = append(record, jsonMember{"expires", r.Expires})
+		}
+		if !r.NextTry.IsZero() {
+			record = append(record, jsonMember{"next_try", r.NextTry})
 		}
 	}
-	return j
+	retryAfter := p.State.NotBefore
+	if retryAfter.Equal(p.Held) {
+		retryAfter = time.Time{}
+	}
+	permits := []jsonObject{}
+	for _, permit := range p.Permits {
+		permits = append(permits, jsonObject{{"worker", notEmpty(permit.Worker)}, {"start", permit.Start}, {"end", permit.Expires}})
+	}
+	var start *time.Time
+	reasons := []string{}
+	if next != nil {
+		start = &next.Start
+		for _, r := range next.Reasons {
+			reasons = append(reasons, r.String())
+		}
+	}
+	return jsonObject{
+		{"schema", 1}, {"origin", s.Origin.String()}, {"at", p.At}, {"record", record}, {"lease_seconds", s.LeaseLeft.Seconds()},
+		{"last", notEmpty(p.State.Last)}, {"retry_after", notEmpty(retryAfter)}, {"back_off", int(p.State.BackOff)}, {"overload", notEmpty(p.Overload)},
+		{"held", notEmpty(p.Held)}, {"permits", permits}, {"next", start}, {"reasons", reasons},
+	}
 }
 
 func (c *fleetCall) showAddress(ctx context.Context, op *fleet.Operator) (int, error) {
@@ -316,13 +273,7 @@ func (c *fleetCall) showAddress(ctx context.Context, op *fleet.Operator) (int, e
 		}
 		return "last start at " + stamp(at)
 	}
-	c.answer(struct {
-		Schema int        `json:"schema"`
-		Addr   string     `json:"addr"`
-		At     time.Time  `json:"at"`
-		Page   *time.Time `json:"page"`
-		Fetch  *time.Time `json:"fetch"`
-	}{1, c.addr.String(), a.At, notEmpty(a.Page), notEmpty(a.Fetch)},
+	c.answer(jsonObject{{"schema", 1}, {"addr", c.addr}, {"at", a.At}, {"page", notEmpty(a.Page)}, {"fetch", notEmpty(a.Fetch)}},
 		fmt.Sprintf("%s\n  page        %s\n  robots.txt  %s\n", c.addr, last(a.Page), last(a.Fetch)))
 	return code, nil
 }
@@ -337,11 +288,7 @@ func (c *fleetCall) held(ctx context.Context, op *fleet.Operator) (int, error) {
 		if h.Until.Sub(c.std.now()) >= paceredis.Forever/2 {
 			until, text = nil, "until released"
 		}
-		c.answer(struct {
-			Schema int        `json:"schema"`
-			Target string     `json:"target"`
-			Until  *time.Time `json:"until"`
-		}{1, h.Target.String(), until}, fmt.Sprintf("%s: held %s\n", h.Target, text))
+		c.answer(jsonObject{{"schema", 1}, {"target", h.Target.String()}, {"until", until}}, fmt.Sprintf("%s: held %s\n", h.Target, text))
 	}
 	return exitAllowed, nil
 }
@@ -352,12 +299,7 @@ func (c *fleetCall) log(ctx context.Context, op *fleet.Operator) (int, error) {
 		return exitBad, err
 	}
 	for _, e := range list {
-		c.answer(struct {
-			Schema int       `json:"schema"`
-			At     time.Time `json:"at"`
-			Who    string    `json:"who"`
-			What   string    `json:"what"`
-		}{1, e.At, e.Who, e.What}, fmt.Sprintf("%s  %s  %s\n", stamp(e.At), e.Who, strings.TrimSpace(e.What)))
+		c.answer(jsonObject{{"schema", 1}, {"at", e.At}, {"who", e.Who}, {"what", e.What}}, fmt.Sprintf("%s  %s  %s\n", stamp(e.At), e.Who, strings.TrimSpace(e.What)))
 	}
 	return exitAllowed, nil
 }
@@ -374,13 +316,8 @@ func (c *fleetCall) doctor(found []fleet.Finding) (int, error) {
 		if f.Node != "" {
 			where = f.Node + ": "
 		}
-		c.answer(struct {
-			Schema int     `json:"schema"`
-			Check  string  `json:"check"`
-			Node   *string `json:"node"`
-			Text   string  `json:"text"`
-			Do     string  `json:"do"`
-		}{1, f.Check, notEmpty(f.Node), f.Text, f.Do}, fmt.Sprintf("%-11s  %s%s.\n%-11s  fix: %s.\n", f.Check, where, f.Text, "", f.Do))
+		j := jsonObject{{"schema", 1}, {"check", f.Check}, {"node", notEmpty(f.Node)}, {"text", f.Text}, {"do", f.Do}}
+		c.answer(j, fmt.Sprintf("%-11s  %s%s.\n%-11s  fix: %s.\n", f.Check, where, f.Text, "", f.Do))
 	}
 	return exitDisallowed, nil
 }

@@ -55,11 +55,7 @@ func (c *fleetCall) change(what string, subjects []string, do func(i int) (done 
 			status = exitBad
 			continue
 		}
-		c.answer(struct {
-			Schema int    `json:"schema"`
-			To     string `json:"to"`
-			Done   string `json:"done"`
-		}{1, to, done}, fmt.Sprintf("%s: %s\n", to, done))
+		c.answer(jsonObject{{"schema", 1}, {"to", to}, {"done", done}}, fmt.Sprintf("%s: %s\n", to, done))
 	}
 	return status, nil
 }
@@ -237,13 +233,9 @@ func (c *fleetCall) config(ctx context.Context, op *fleet.Operator) (int, error)
 		text = fmt.Sprintf("concurrency       %d\naddress-interval  %s\nfetch-interval    %s\nlifetime          %s\nversion           %d\n",
 			config.Concurrency, config.AddressInterval, config.FetchInterval, config.Lifetime, config.Version)
 	}
-	c.answer(struct {
-		Schema          int     `json:"schema"`
-		Version         int     `json:"version"`
-		Concurrency     int     `json:"concurrency"`
-		AddressInterval float64 `json:"address_interval"`
-		FetchInterval   float64 `json:"fetch_interval"`
-		Lifetime        float64 `json:"lifetime"`
-	}{1, config.Version, config.Concurrency, config.AddressInterval.Seconds(), config.FetchInterval.Seconds(), config.Lifetime.Seconds()}, text)
+	c.answer(jsonObject{
+		{"schema", 1}, {"version", config.Version}, {"concurrency", config.Concurrency}, {"address_interval", config.AddressInterval.Seconds()},
+		{"fetch_interval", config.FetchInterval.Seconds()}, {"lifetime", config.Lifetime.Seconds()},
+	}, text)
 	return exitAllowed, nil
 }

@@ -1,22 +1,18 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/fetch"
 )
 
-// jsonState is the outcome of the fetch of a robots.txt.
-type jsonState struct {
-	RobotsURL string `json:"robots_url"`
-	Outcome   string `json:"outcome"`
-	Note      string `json:"note"`
-}
-
-func newJSONState(r *fetch.Record, note string) *jsonState {
-	return &jsonState{r.Origin.RobotsURL(), r.Outcome.String(), note}
+// stateMembers describes the outcome of the fetch of a robots.txt.
+func stateMembers(r *fetch.Record, note string) jsonObject {
+	return jsonObject{{"robots_url", r.Origin.RobotsURL()}, {"outcome", r.Outcome.String()}, {"note", note}}
 }
 
 // jsonGroup is the group of a crawler.
@@ -31,6 +27,33 @@ func newJSONGroup(g robots.Group) *jsonGroup {
 		return nil
 	}
 	return &jsonGroup{g.Token(), g.Lines()}
+}
+
+// A jsonObject is an object of JSON with its members in order; nil is null.
+type jsonObject []jsonMember
+
+type jsonMember struct {
+	name  string
+	value any
+}
+
+func (m jsonObject) MarshalJSON() ([]byte, error) {
+	if m == nil {
+		return []byte("null"), nil
+	}
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, one := range m {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "%q:", one.name)
+		if err := encode(&b, one.value); err != nil {
+			return nil, err
+		}
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
 }
 
 // encode writes a value as one line of JSON.

@@ -255,103 +255,45 @@ func (f *fetchedPage) state() string {
 	return "page: " + strings.Join(parts, ", ")
 }
 
-// pageAnswer is an answer in JSON.
-type pageAnswer struct {
-	Answer indexing.Word   `json:"answer"`
-	Reason indexing.Reason `json:"reason"`
-	Rule   *jsonDirective  `json:"rule"`
-}
-
-func newPageAnswer(a indexing.Answer) pageAnswer {
-	return pageAnswer{a.Is, a.Reason, newJSONDirective(a.Rule)}
-}
-
-// jsonDirective has the number of its X-Robots-Tag line in header, or of its HTML line.
-type jsonDirective struct {
-	Agent  *string `json:"agent"`
-	Name   string  `json:"name"`
-	Value  *string `json:"value"`
-	Header *int    `json:"header"`
-	Line   *int    `json:"line"`
-}
-
-// newJSONDirective returns nil for none.
-func newJSONDirective(d indexing.Directive) *jsonDirective {
+// directiveMembers describes a directive in JSON, null for none: with the number of its
+// X-Robots-Tag line in header, or of its HTML line.
+func directiveMembers(d indexing.Directive) jsonObject {
 	if d.IsZero() {
 		return nil
 	}
-	return &jsonDirective{notEmpty(d.Agent), d.Name, notEmpty(d.Value), notEmpty(d.Place.Header), notEmpty(d.Place.Line)}
+	return jsonObject{
+		{"agent", notEmpty(d.Agent)}, {"name", d.Name}, {"value", notEmpty(d.Value)}, {"header", notEmpty(d.Place.Header)}, {"line", notEmpty(d.Place.Line)},
+	}
 }
 
-type jsonReading struct {
-	*jsonDirective
-	Effect  indexing.Effect   `json:"effect"`
-	Problem *indexing.Problem `json:"problem"`
+func pageAnswer(a indexing.Answer) jsonObject {
+	return jsonObject{{"answer", a.Is}, {"reason", a.Reason}, {"rule", directiveMembers(a.Rule)}}
 }
 
-// jsonContradiction is a rule that no crawler reads (kind hidden), or the one that counts
-// of two that contradict each other (opposed), with the other.
-type jsonContradiction struct {
-	Kind  string         `json:"kind"`
-	Rule  *jsonDirective `json:"rule"`
-	Other *jsonDirective `json:"other"`
-}
-
-type jsonIfRead struct {
-	Index   pageAnswer `json:"index"`
-	Follow  pageAnswer `json:"follow"`
-	Snippet pageAnswer `json:"snippet"`
-}
-
-func newJSONIfRead(o *indexing.Outlook) *jsonIfRead {
+// useMembers describes the answers besides that on the crawl, null for no outlook.
+func useMembers(o *indexing.Outlook) jsonObject {
 	if o == nil {
 		return nil
 	}
-	return &jsonIfRead{newPageAnswer(o.Index), newPageAnswer(o.Follow), newPageAnswer(o.Snippet)}
+	return jsonObject{{"index", pageAnswer(o.Index)}, {"follow", pageAnswer(o.Follow)}, {"snippet", pageAnswer(o.Snippet)}}
 }
 
-// jsonPage is the outcome of fetching a page.
-type jsonPage struct {
-	Status *int     `json:"status"`
-	URLs   []string `json:"urls"`
-	Type   *string  `json:"type"`
-	Bytes  int      `json:"bytes"`
-	Cut    bool     `json:"cut"`
-	Error  *string  `json:"error"`
-}
-
-// json returns nil if no page was fetched.
-func (f *fetchedPage) json() *jsonPage {
+// json describes the outcome of fetching a page, null if none was fetched.
+func (f *fetchedPage) json() jsonObject {
 	if f.page == nil && f.err == nil {
 		return nil
 	}
-	j := &jsonPage{URLs: f.urls, Type: notEmpty(f.kind), Bytes: f.size}
+	var status *int
 	if f.page != nil {
-		j.Status, j.Cut = &f.page.Status, f.page.Cut
+		status = &f.page.Status
 	}
+	var failure *string
 	if f.err != nil {
-		j.Error = new(f.err.Error())
+		failure = new(f.err.Error())
 	}
-	return j
-}
-
-// jsonOutlook is the line of a crawler.
-type jsonOutlook struct {
-	Schema  int             `json:"schema"`
-	URL     *string         `json:"url"`
-	Name    *string         `json:"name"`
-	Agent   []string        `json:"agent"`
-	Dialect string          `json:"dialect"`
-	Engine  indexing.Engine `json:"engine"`
-	Crawl   pageAnswer      `json:"crawl"`
-	*jsonIfRead
-	IfRead         *jsonIfRead         `json:"if_read"`
-	Contradictions []jsonContradiction `json:"contradictions"`
-	Rules          []jsonReading       `json:"rules"`
-	Verdict        *robots.Verdict     `json:"verdict"`
-	Page           *jsonPage           `json:"page"`
-	Truncated      bool                `json:"truncated,omitempty"` // later rules of a page given with --html are unknown
-	*jsonState
+	return jsonObject{
+		{"status", status}, {"urls", f.urls}, {"type", notEmpty(f.kind)}, {"bytes", f.size}, {"cut", f.page != nil && f.page.Cut}, {"error", failure},
+	}
 }
 
 // writePageJSON writes a line for each crawler.
@@ -359,36 +301,47 @@ func (p *pageCommand) writePageJSON(t *urlTarget, got *fetchedPage, list []pageV
 	for i := range list {
 		w := &list[i]
 		o := &w.outlook
-		line := jsonOutlook{
-			Schema: 1, Agent: w.tokens, Dialect: w.Dialect.Name, Engine: o.Directives.Engine,
-			Crawl: newPageAnswer(o.Crawl), jsonIfRead: newJSONIfRead(o), IfRead: newJSONIfRead(w.ifRead),
-			Contradictions: []jsonContradiction{}, Rules: []jsonReading{},
-		}
+		var url, name *string
 		if !p.noURL {
-			line.URL = &t.url
+			url = &t.url
 		}
 		if w.known {
-			line.Name = &w.Name
+			name = &w.Name
 		}
+		var verdict *robots.Verdict
 		if !p.noRobots {
-			line.Verdict = &w.verdict
+			verdict = &w.verdict
 		}
+		var page jsonObject
 		if p.local == nil {
-			line.Page = got.json()
-		} else {
-			line.Truncated = p.local.Cut
+			page = got.json()
 		}
-		if r := p.j.from.Record; r != nil {
-			line.jsonState = newJSONState(r, p.j.rules[0].State().Text())
+		contradictions, rules := []jsonObject{}, []jsonObject{}
+		contradict := func(kind string, rule, other indexing.Directive) {
+			contradictions = append(contradictions, jsonObject{{"kind", kind}, {"rule", directiveMembers(rule)}, {"other", directiveMembers(other)}})
 		}
 		if !o.Hidden.IsZero() {
-			line.Contradictions = append(line.Contradictions, jsonContradiction{"hidden", newJSONDirective(o.Hidden), nil})
+			contradict("hidden", o.Hidden, indexing.Directive{})
 		}
 		for _, pair := range o.Directives.Opposed {
-			line.Contradictions = append(line.Contradictions, jsonContradiction{"opposed", newJSONDirective(pair[0]), newJSONDirective(pair[1])})
+			contradict("opposed", pair[0], pair[1])
 		}
 		for _, r := range o.Directives.Readings {
-			line.Rules = append(line.Rules, jsonReading{newJSONDirective(r.Directive), r.Effect, notEmpty(r.Problem)})
+			rules = append(rules, append(directiveMembers(r.Directive), jsonObject{{"effect", r.Effect}, {"problem", notEmpty(r.Problem)}}...))
+		}
+		line := jsonObject{
+			{"schema", 1}, {"url", url}, {"name", name}, {"agent", w.tokens}, {"dialect", w.Dialect.Name}, {"engine", o.Directives.Engine},
+			{"crawl", pageAnswer(o.Crawl)},
+		}
+		line = append(line, useMembers(o)...)
+		line = append(line, jsonObject{
+			{"if_read", useMembers(w.ifRead)}, {"contradictions", contradictions}, {"rules", rules}, {"verdict", verdict}, {"page", page},
+		}...)
+		if p.local != nil && p.local.Cut {
+			line = append(line, jsonMember{"truncated", true}) // later rules of a page given with --html are unknown
+		}
+		if r := p.j.from.Record; r != nil {
+			line = append(line, stateMembers(r, p.j.rules[0].State().Text())...)
 		}
 		p.std.encode(line)
 	}

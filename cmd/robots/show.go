@@ -9,7 +9,6 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
-	"github.com/robotskit/robots/cmd/internal/shapes"
 	"github.com/robotskit/robots/pace"
 	"github.com/spf13/cobra"
 )
@@ -153,122 +152,93 @@ type view struct {
 	first   bool // of the run
 }
 
-// jsonView is the JSON of show, with what its text has besides: a part is there if it is shown.
-type jsonView struct {
-	Schema   int           `json:"schema"`
-	Agent    []string      `json:"agent"`
-	Group    *jsonGroup    `json:"group"`
-	Dialect  string        `json:"dialect"`
-	Groups   []groupCount  `json:"groups,omitzero"`
-	Delays   *jsonSchedule `json:"delays,omitempty"`
-	Sitemaps []string      `json:"sitemaps,omitzero"`
-	Signals  []siteSignal  `json:"signals,omitzero"`
-	Notes    []shapes.Note `json:"notes,omitzero"`
-	File     string        `json:"file,omitempty"` // as given; a site has robots_url
-	*jsonState
-	NextTry *string `json:"next_try,omitempty"`
-
-	state  string // of the fetch
-	delays *schedule
-	notes  *robots.Explanation
-}
-
-// write writes the parts, and reports whether the rules of the site are known.
+// write writes the parts, and reports whether the rules of the site are known. The text says nothing else of a site whose
+// rules are not.
 func (v *view) write(ctx context.Context) (known bool, err error) {
 	known = isKnown(v.rules)
-	j := jsonView{Schema: 1, Agent: v.rules.Tokens(), Dialect: v.rules.Dialect().Name, Group: newJSONGroup(v.rules.Group())}
-	if len(j.Agent) == 0 { // a name without a product token
-		j.Agent = v.crawler.Tokens
+	group, dialect, agent := v.rules.Group(), v.rules.Dialect().Name, v.rules.Tokens()
+	if len(agent) == 0 { // a name without a product token
+		agent = v.crawler.Tokens
 	}
-	if v.from.File != nil {
-		j.File = v.name
-	}
-	if r := v.from.Record; r != nil {
-		j.state = v.live.stateLine(r, v.rules.State(), v.rules.State().Text())
-		j.jsonState = newJSONState(r, v.rules.State().Text())
-		if !known && !r.NextTry.IsZero() {
-			j.NextTry = notEmpty(stamp(r.NextTry))
-		}
-	}
-	if _, fallback := v.rules.FallbackReason(); fallback && j.state != "" {
-		v.warn("%s", j.state)
-		j.state = ""
-	}
-	if v.shows(partGroups) {
-		j.Groups = v.groups()
-	}
-	if known && v.shows(partDelays) {
-		if j.delays, err = v.schedule(ctx); err != nil {
-			return known, err
-		}
-		j.Delays = j.delays.json()
-	}
-	if v.shows(partSitemaps) {
-		j.Sitemaps = append([]string{}, v.rules.Sitemaps()...)
-	}
-	if v.shows(partSignals) {
-		j.Signals, j.notes = v.signals()
-		j.Notes = jsonNotes(j.notes)
-	}
-	if v.format == formatJSON {
-		v.std.encode(j)
-	} else if known {
-		v.print(&j)
-	}
-	return known, nil
-}
-
-// print writes the parts for people.
-func (v *view) print(j *jsonView) {
-	w, p := v.std.out, v.palette
-	switch {
-	case slices.Equal(v.only, []string{partSitemaps}):
-		for _, s := range j.Sitemaps { // as written, except that a terminal gets no control characters
-			if v.std.terminal {
-				s = robots.Printable(s)
-			}
-			fmt.Fprintln(w, s)
-		}
-		return
-	case !v.first:
+	j := jsonObject{{"schema", 1}, {"agent", agent}, {"group", newJSONGroup(group)}, {"dialect", dialect}}
+	w, p := &strings.Builder{}, v.palette
+	if !v.first {
 		fmt.Fprintln(w)
 	}
-	group := "no group applies"
-	if j.Group != nil {
-		group = "group " + j.Group.Token + ", " + lineList(j.Group.Lines)
+	place := "no group applies"
+	if !group.IsZero() {
+		place = "group " + group.Token() + ", " + lineList(group.Lines())
 	}
 	title := robots.Printable((&textFile{name: v.name}).title())
-	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, title), p.paint(faint, "("+robots.Printable(v.crawler.Name+", "+j.Dialect+", "+group)+")"))
-	if j.state != "" {
-		fmt.Fprintln(w, p.paint(faint, robots.Printable(j.state)))
+	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, title), p.paint(faint, "("+robots.Printable(v.crawler.Name+", "+dialect+", "+place)+")"))
+	if r := v.from.Record; r != nil {
+		state := v.live.stateLine(r, v.rules.State(), v.rules.State().Text())
+		if _, fallback := v.rules.FallbackReason(); !fallback && state != "" {
+			fmt.Fprintln(w, p.paint(faint, robots.Printable(state)))
+		} else if state != "" {
+			v.warn("%s", state)
+		}
 	}
-	part := func(title string, n int) {
+	part := func(name, title string, n int, value any) {
+		j = append(j, jsonMember{name, value})
 		if heading(w, p, title); n == 0 {
 			fmt.Fprintln(w, "  none")
 		}
 	}
 	if v.shows(partGroups) {
-		part("Groups", len(j.Groups))
+		groups := v.groups()
+		part("groups", "Groups", len(groups), groups)
 		var rows [][]string
-		for _, g := range j.Groups {
+		for _, g := range groups {
 			rows = append(rows, []string{"  " + robots.Printable(g.Token), count(g.Rules, "rule") + ", " + lineList(g.Lines)})
 		}
 		align(w, rows)
 	}
-	if j.delays != nil {
-		j.delays.write(w, p)
+	if known && v.shows(partDelays) {
+		s, err := v.schedule(ctx)
+		if err != nil {
+			return known, err
+		}
+		j = append(j, jsonMember{"delays", s.json()})
+		s.write(w, p)
 	}
 	if v.shows(partSitemaps) {
-		part("Sitemaps", len(j.Sitemaps))
-		for _, s := range j.Sitemaps {
+		sitemaps := append([]string{}, v.rules.Sitemaps()...)
+		part("sitemaps", "Sitemaps", len(sitemaps), sitemaps)
+		for _, s := range sitemaps {
 			fmt.Fprintln(w, "  "+robots.Printable(s))
 		}
 	}
 	if v.shows(partSignals) {
-		part("Signals", len(j.Signals))
-		printSignals(w, p, j.Signals)
-		printNotes(w, p, j.notes)
+		signals, notes := v.signals()
+		part("signals", "Signals", len(signals), signals)
+		printSignals(w, p, signals)
+		j = append(j, jsonMember{"notes", jsonNotes(notes)})
+		printNotes(w, p, notes)
 	}
+	if v.from.File != nil {
+		j = append(j, jsonMember{"file", v.name})
+	}
+	if r := v.from.Record; r != nil {
+		j = append(j, stateMembers(r, v.rules.State().Text())...)
+		if !known && !r.NextTry.IsZero() {
+			j = append(j, jsonMember{"next_try", stamp(r.NextTry)})
+		}
+	}
+	switch {
+	case v.format == formatJSON:
+		v.std.encode(j)
+	case known && slices.Equal(v.only, []string{partSitemaps}):
+		for _, s := range v.rules.Sitemaps() { // as written, except that a terminal gets no control characters
+			if v.std.terminal {
+				s = robots.Printable(s)
+			}
+			fmt.Fprintln(v.std.out, s)
+		}
+	case known:
+		_, _ = v.std.out.WriteString(w.String())
+	}
+	return known, nil
 }
 
 // A groupCount has the groups for one name.

@@ -240,74 +240,40 @@ func (p *schedule) hours() (hours [24]float64) {
 	return hours
 }
 
-// The JSON of a schedule. Durations are in seconds; a time is RFC 3339 in its zone.
-type (
-	jsonSchedule struct {
-		Obey     pace.Obey   `json:"obey"`
-		Zone     string      `json:"zone"`
-		At       string      `json:"at"`
-		Next     []jsonNext  `json:"next"`
-		Day      []jsonSpan  `json:"day"`
-		Declared []jsonEntry `json:"declared"`
-		Dropped  int         `json:"dropped"`
-		Pages    int         `json:"pages"`
-		Seconds  *float64    `json:"seconds"` // null: more than ten years
-	}
-	jsonNext struct {
-		Start    string       `json:"start"`
-		Interval float64      `json:"interval"`
-		Reasons  []jsonReason `json:"reasons"`
-	}
-	jsonSpan struct {
-		From     string       `json:"from"`
-		To       string       `json:"to"`
-		Open     bool         `json:"open"`
-		Interval float64      `json:"interval"`
-		Reasons  []jsonReason `json:"reasons"`
-	}
-	jsonReason struct {
-		Cause    pace.Cause `json:"cause"`
-		Line     *int       `json:"line"`
-		Value    *string    `json:"value"`
-		Interval float64    `json:"interval"`
-		Text     string     `json:"text"`
-	}
-	jsonEntry struct {
-		Line     int      `json:"line"`
-		Field    string   `json:"field"`
-		Value    string   `json:"value"`
-		Declared float64  `json:"declared"`
-		Interval float64  `json:"interval"`
-		Fate     pace.Use `json:"fate"`
-		Why      *string  `json:"why"`
-	}
-)
-
-func (p *schedule) json() *jsonSchedule {
-	j := &jsonSchedule{
-		Obey: p.Policy().Obey, Zone: p.Zone().String(), At: p.from.Format(time.RFC3339Nano),
-		Declared: []jsonEntry{}, Dropped: p.Dropped(), Pages: p.pages,
-	}
+// json returns the JSON of a schedule. Durations are in seconds; a time is RFC 3339 in its zone.
+func (p *schedule) json() jsonObject {
+	var seconds *float64 // null: more than ten years
 	if p.within {
-		seconds := p.takes.Seconds()
-		j.Seconds = &seconds
+		seconds = new(p.takes.Seconds())
 	}
+	next, day, declared := []jsonObject{}, []jsonObject{}, []jsonObject{}
 	for _, t := range p.next {
-		j.Next = append(j.Next, jsonNext{t.Start.Format(time.RFC3339Nano), t.Interval.Seconds(), jsonReasons(t.Reasons)})
+		next = append(next, jsonObject{{"start", t.Start.Format(time.RFC3339Nano)}, {"interval", t.Interval.Seconds()}, {"reasons", jsonReasons(t.Reasons)}})
 	}
 	for _, s := range p.day {
-		j.Day = append(j.Day, jsonSpan{s.From.Format(time.RFC3339), s.To.Format(time.RFC3339), s.Open, s.Interval.Seconds(), jsonReasons(s.Reasons)})
+		day = append(day, jsonObject{
+			{"from", s.From.Format(time.RFC3339)}, {"to", s.To.Format(time.RFC3339)}, {"open", s.Open}, {"interval", s.Interval.Seconds()},
+			{"reasons", jsonReasons(s.Reasons)},
+		})
 	}
 	for _, e := range p.Entries() {
-		j.Declared = append(j.Declared, jsonEntry{e.Line, e.Field.String(), e.Value, e.Declared.Seconds(), e.Interval.Seconds(), e.Use, notEmpty(e.Why)})
+		declared = append(declared, jsonObject{
+			{"line", e.Line}, {"field", e.Field.String()}, {"value", e.Value}, {"declared", e.Declared.Seconds()}, {"interval", e.Interval.Seconds()},
+			{"fate", e.Use}, {"why", notEmpty(e.Why)},
+		})
 	}
-	return j
+	return jsonObject{
+		{"obey", p.Policy().Obey}, {"zone", p.Zone().String()}, {"at", p.from.Format(time.RFC3339Nano)}, {"next", next}, {"day", day},
+		{"declared", declared}, {"dropped", p.Dropped()}, {"pages", p.pages}, {"seconds", seconds},
+	}
 }
 
-func jsonReasons(reasons []pace.Reason) []jsonReason {
-	all := []jsonReason{}
+func jsonReasons(reasons []pace.Reason) []jsonObject {
+	all := []jsonObject{}
 	for _, r := range reasons {
-		all = append(all, jsonReason{r.Cause, notEmpty(r.Line), notEmpty(r.Value), r.Interval.Seconds(), r.String()})
+		all = append(all, jsonObject{
+			{"cause", r.Cause}, {"line", notEmpty(r.Line)}, {"value", notEmpty(r.Value)}, {"interval", r.Interval.Seconds()}, {"text", r.String()},
+		})
 	}
 	return all
 }
