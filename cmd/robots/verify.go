@@ -42,7 +42,6 @@ type verifyCall struct {
 
 	addresses []netip.Addr // not verified yet
 	status    int
-	badLine   bool // of standard input
 }
 
 func verifyCommand(std *streams) *cobra.Command {
@@ -258,13 +257,26 @@ func (c *verifyCall) warnList(title string, list *crawlers.Addresses) {
 	}
 }
 
-// wantLists fetches the lists of some crawlers for --fetch-lists.
-func (c *verifyCall) wantLists(ctx context.Context, list []crawlers.Crawler) {
-	if !c.fetchLists {
-		return
+// isCandidate reports whether an address that names no crawler can be that of e.
+func (c *verifyCall) isCandidate(e crawlers.Crawler) bool {
+	if c.claimed != nil {
+		return e.Name == c.claimed.Name
 	}
-	for _, e := range list {
-		if e.Addresses == crawlers.Unknown || c.verifier.Lists[e.Name] != nil {
+	return e.Status == crawlers.Used
+}
+
+// identify verifies an address that names no crawler.
+func (c *verifyCall) identify(ctx context.Context, address netip.Addr) crawlers.Identity {
+	if c.claimed != nil {
+		return c.verifier.Verify(ctx, address, *c.claimed)[0]
+	}
+	return c.verifier.Identify(ctx, address)
+}
+
+// wantLists fetches the lists of wanted crawlers for --fetch-lists.
+func (c *verifyCall) wantLists(ctx context.Context, wanted func(crawlers.Crawler) bool) {
+	for _, e := range crawlers.All() {
+		if !c.fetchLists || e.Addresses == crawlers.Unknown || c.verifier.Lists[e.Name] != nil || !wanted(e) {
 			continue
 		}
 		if addresses := c.fetchList(ctx, e.Addresses); addresses != nil {
@@ -357,13 +369,7 @@ func each(n int, fn func(i int)) {
 // answerAddresses verifies the addresses of the command line, and those on standard input as they
 // arrive.
 func (c *verifyCall) answerAddresses(ctx context.Context) (int, error) {
-	wanted := []crawlers.Crawler{}
-	if c.claimed != nil {
-		wanted = append(wanted, *c.claimed)
-	} else {
-		wanted = slices.DeleteFunc(crawlers.All(), func(e crawlers.Crawler) bool { return e.Status != crawlers.Used })
-	}
-	c.wantLists(ctx, wanted)
+	c.wantLists(ctx, c.isCandidate)
 	if c.format == formatCSV {
 		c.std.writeCSV([]string{"address", "as", "result", "by", "name", "crawlers", "why"})
 	}
@@ -377,18 +383,13 @@ func (c *verifyCall) answerAddresses(ctx context.Context) (int, error) {
 	if err := c.some(ctx); err != nil {
 		return exitBad, err
 	}
-	if c.badLine {
-		return exitBad, nil
-	}
 	return c.status, nil
 }
 
-// worse returns the status that takes precedence: 1 before 3.
+// worse returns the status that takes precedence: 2 before 1 before 3.
 func worse(a, b int) int {
-	if a == exitDisallowed || b == exitDisallowed {
-		return exitDisallowed
-	}
-	return max(a, b)
+	order := []int{exitAllowed, exitUndecided, exitDisallowed, exitBad}
+	return order[max(slices.Index(order, a), slices.Index(order, b))]
 }
 
 // listed verifies the addresses on standard input.
@@ -409,7 +410,7 @@ func (c *verifyCall) listed(ctx context.Context) error {
 			a, err := parseAddress(text)
 			if err != nil {
 				c.std.complain(fmt.Errorf("line %d of standard input: %w", r.Number, err))
-				c.badLine = true
+				c.status = worse(c.status, exitBad)
 			} else {
 				c.addresses = append(c.addresses, a)
 			}
@@ -429,13 +430,7 @@ func (c *verifyCall) listed(ctx context.Context) error {
 // some verifies the addresses read so far, and prints the results in order.
 func (c *verifyCall) some(ctx context.Context) error {
 	found := make([]crawlers.Identity, len(c.addresses))
-	each(len(found), func(i int) {
-		if c.claimed != nil {
-			found[i] = c.verifier.Verify(ctx, c.addresses[i], *c.claimed)[0]
-		} else {
-			found[i] = c.verifier.Identify(ctx, c.addresses[i])
-		}
-	})
+	each(len(found), func(i int) { found[i] = c.identify(ctx, c.addresses[i]) })
 	if ctx.Err() != nil {
 		return errInterrupted
 	}

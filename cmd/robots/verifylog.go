@@ -42,10 +42,11 @@ const (
 // unnamed stands for the crawler of a request without a User-Agent.
 const unnamed = -1
 
-// visits are the requests from an address that name a crawler.
-type visits struct {
-	requests   int
-	disallowed map[int]int // of them, by the line of robots.txt
+// A visit is what requests have in common that are counted together.
+type visit struct {
+	address netip.Addr
+	crawler int // its index in the directory, or unnamed
+	line    int // of robots.txt, which disallows them; 0 counts all
 }
 
 // visitCounts are numbers of requests.
@@ -124,10 +125,9 @@ type logReader struct {
 	call     *verifyCall
 	all      []crawlers.Crawler
 	byName   map[string]int
-	rules    []*robots.Rules                // of each crawler, nil without -f
-	headers  map[string]int                 // the crawlers of User-Agent headers
-	visits   map[netip.Addr]map[int]*visits // by crawler, not verified yet
-	pending  int                            // numbers in visits
+	rules    []*robots.Rules // of each crawler, nil without -f
+	headers  map[string]int  // the crawlers of User-Agent headers
+	visits   map[visit]int   // requests that are not verified yet
 	visitors map[int]*visitor
 
 	lines, good, common, unread int // lines; valid ones; those without User-Agent; requests without a readable target
@@ -138,7 +138,7 @@ type logReader struct {
 
 // verifyLogs reads the logs and reports on them.
 func (c *verifyCall) verifyLogs(ctx context.Context) (int, error) {
-	l := &logReader{call: c, all: crawlers.All(), byName: map[string]int{}, headers: map[string]int{}, visits: map[netip.Addr]map[int]*visits{}, visitors: map[int]*visitor{}}
+	l := &logReader{call: c, all: crawlers.All(), byName: map[string]int{}, headers: map[string]int{}, visits: map[visit]int{}, visitors: map[int]*visitor{}}
 	for i, e := range l.all {
 		l.byName[e.Name] = i
 	}
@@ -168,7 +168,7 @@ func (c *verifyCall) verifyLogs(ctx context.Context) (int, error) {
 		status = exitUndecided
 	}
 	for _, v := range l.visitors {
-		if v.Faked > 0 || len(v.Forbidden) > 0 {
+		if v.Faked > 0 || len(v.lines) > 0 {
 			status = exitDisallowed
 		}
 	}
@@ -271,24 +271,14 @@ func (l *logReader) line(ctx context.Context, text []byte) (problem string) {
 		return ""
 	}
 	address, _ := parseAddress(string(line.host)) // the zero one for a name
-	if l.visits[address] == nil {
-		l.visits[address] = map[int]*visits{}
-	}
-	v := l.visits[address][crawler]
-	if v == nil {
-		v = &visits{disallowed: map[int]int{}}
-		l.visits[address][crawler] = v
-		l.pending++
-	}
-	v.requests++
+	v := visit{address: address, crawler: crawler}
+	l.visits[v]++
 	if crawler != unnamed && l.rules != nil {
-		if number := l.disallowedBy(crawler, line.request); number > 0 {
-			if v.disallowed[number]++; v.disallowed[number] == 1 {
-				l.pending++
-			}
+		if v.line = l.disallowedBy(crawler, line.request); v.line > 0 {
+			l.visits[v]++
 		}
 	}
-	if l.pending >= maxVisits {
+	if len(l.visits) >= maxVisits {
 		l.verify(ctx)
 	}
 	return ""
@@ -323,9 +313,6 @@ func (l *logReader) visitorOf(crawler int) *visitor {
 	if v == nil {
 		e := l.all[crawler]
 		v = &visitor{Schema: 1, Name: e.Name, Operator: e.Operator, Purpose: e.Purpose, Fakes: []impostor{}, crawler: e, lines: map[int]*forbidden{}}
-		if l.rules != nil {
-			v.Forbidden = []*forbidden{}
-		}
 		l.visitors[crawler] = v
 	}
 	return v
@@ -351,8 +338,7 @@ func (l *logReader) disallowedBy(crawler int, request []byte) int {
 	}
 	line, visitor := v.Rule.Line(), l.visitorOf(crawler)
 	if visitor.lines[line] == nil {
-		f := &forbidden{Line: line, Rule: v.Rule.String(), Sample: strings.Clone(cutText(url, maxSample))}
-		visitor.lines[line], visitor.Forbidden = f, append(visitor.Forbidden, f)
+		visitor.lines[line] = &forbidden{Line: line, Rule: v.Rule.String(), Sample: strings.Clone(cutText(url, maxSample))}
 	}
 	return line
 }
@@ -360,19 +346,27 @@ func (l *logReader) disallowedBy(crawler int, request []byte) int {
 // verify verifies the addresses of all visits, each once for all its crawlers, and counts
 // the visits for their crawlers.
 func (l *logReader) verify(ctx context.Context) {
-	l.fetchLists(ctx)
-	addresses := slices.SortedFunc(maps.Keys(l.visits), netip.Addr.Compare)
+	seen, found := map[int]bool{}, map[netip.Addr]map[int]crawlers.Identity{}
+	for v := range l.visits {
+		if seen[v.crawler] = true; found[v.address] == nil {
+			found[v.address] = map[int]crawlers.Identity{}
+		}
+		found[v.address][v.crawler] = crawlers.Identity{}
+	}
+	l.call.wantLists(ctx, func(e crawlers.Crawler) bool {
+		return seen[l.byName[e.Name]] || seen[unnamed] && l.call.isCandidate(e)
+	})
+	addresses := slices.SortedFunc(maps.Keys(found), netip.Addr.Compare)
 	l.verifying.Add(int64(len(addresses)))
-	found := make([]map[int]crawlers.Identity, len(addresses))
 	each(len(addresses), func(i int) {
-		found[i] = l.identify(ctx, addresses[i])
+		l.identify(ctx, addresses[i], found[addresses[i]])
 		l.verified.Add(1)
 	})
 	if ctx.Err() != nil {
 		return
 	}
-	for i, a := range addresses {
-		for crawler, id := range found[i] {
+	for _, a := range addresses {
+		for crawler, id := range found[a] {
 			l.count(a, crawler, id)
 		}
 		if a.Is4() {
@@ -382,55 +376,36 @@ func (l *logReader) verify(ctx context.Context) {
 			}
 		}
 	}
+	for v, n := range l.visits {
+		if v.line > 0 {
+			l.visitors[v.crawler].lines[v.line].add(found[v.address][v.crawler].Result, n)
+		}
+	}
 	clear(l.visits)
-	l.pending = 0
 }
 
-// fetchLists fetches the address lists of the crawlers of the visits: of all crawlers, or that
-// of --as, for an address without a name.
-func (l *logReader) fetchLists(ctx context.Context) {
-	seen := map[int]bool{}
-	for _, byCrawler := range l.visits {
-		for crawler := range byCrawler {
-			seen[crawler] = true
-		}
-	}
-	var wanted []crawlers.Crawler
-	for i, e := range l.all {
-		if seen[i] || seen[unnamed] && (l.call.claimed == nil || l.call.claimed.Name == e.Name) {
-			wanted = append(wanted, e)
-		}
-	}
-	l.call.wantLists(ctx, wanted)
-}
-
-// identify verifies an address for each crawler that its visits name.
-func (l *logReader) identify(ctx context.Context, address netip.Addr) map[int]crawlers.Identity {
-	verifier, found := &l.call.verifier, map[int]crawlers.Identity{}
+// identify verifies an address for each crawler that its visits name, the keys of found.
+func (l *logReader) identify(ctx context.Context, address netip.Addr, found map[int]crawlers.Identity) {
 	var named []crawlers.Crawler
-	for crawler := range l.visits[address] {
-		switch {
-		case crawler != unnamed:
+	for crawler := range found {
+		if crawler == unnamed {
+			found[unnamed] = l.call.identify(ctx, address)
+		} else {
 			named = append(named, l.all[crawler])
-		case l.call.claimed != nil:
-			found[unnamed] = verifier.Verify(ctx, address, *l.call.claimed)[0]
-		default:
-			found[unnamed] = verifier.Identify(ctx, address)
 		}
 	}
 	if len(named) > 0 {
-		for i, id := range verifier.Verify(ctx, address, named...) {
+		for i, id := range l.call.verifier.Verify(ctx, address, named...) {
 			found[l.byName[named[i].Name]] = id
 		}
 	}
-	return found
 }
 
 // count adds the visits from an address that name a crawler. A request without a User-Agent
 // claims nothing, so it counts only if its address is verified.
 func (l *logReader) count(address netip.Addr, crawler int, id crawlers.Identity) {
 	l.call.failed = l.call.failed || id.Failed
-	visits := l.visits[address][crawler]
+	requests := l.visits[visit{address: address, crawler: crawler}]
 	if crawler == unnamed {
 		if id.Result != crawlers.Verified {
 			return
@@ -439,13 +414,10 @@ func (l *logReader) count(address netip.Addr, crawler int, id crawlers.Identity)
 	}
 	v := l.visitorOf(crawler)
 	v.Addresses++
-	v.add(id.Result, visits.requests)
-	for line, n := range visits.disallowed {
-		v.lines[line].add(id.Result, n)
-	}
+	v.add(id.Result, requests)
 	switch {
 	case id.Result == crawlers.Faked:
-		v.addImpostor(impostor{address.String(), visits.requests, id.Why})
+		v.addImpostor(impostor{address.String(), requests, id.Why})
 	case id.Result == crawlers.Unknown && v.Why == nil:
 		v.Why, v.advice = &id.Why, l.call.advice(id)
 	}
@@ -469,6 +441,9 @@ func (l *logReader) print() {
 		return cmp.Or(b.Requests-a.Requests, strings.Compare(a.Name, b.Name))
 	})
 	for _, v := range list {
+		if l.rules != nil {
+			v.Forbidden = slices.AppendSeq([]*forbidden{}, maps.Values(v.lines))
+		}
 		slices.SortFunc(v.Forbidden, func(a, b *forbidden) int { return cmp.Or(b.Requests-a.Requests, a.Line-b.Line) })
 	}
 	switch l.call.format {
