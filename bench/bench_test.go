@@ -1,14 +1,12 @@
 package main
 
 import (
-	"flag"
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/robotskit/robots"
@@ -16,54 +14,50 @@ import (
 	"github.com/robotskit/robots/internal/hostile"
 )
 
-// files are those below the folder of ROBOTS_CORPUS, else generated ones.
-var files = sync.OnceValue(func() *set {
-	if dir := os.Getenv("ROBOTS_CORPUS"); dir != "" {
-		return corpus(dir, 1)
+// realFiles returns each part-th file below the folder of ROBOTS_CORPUS that is not an HTML page, and nil without that folder.
+func realFiles(t testing.TB, part int) []file {
+	if os.Getenv("ROBOTS_CORPUS") == "" {
+		return nil
 	}
-	return newSet(generateFiles(4000))
-})
-
-func corpus(dir string, step int) *set {
-	bodies, err := readCorpus(dir, step)
-	if err != nil {
-		panic(err)
-	}
-	return newSet(bodies)
-}
-
-// TestMain prints the inputs of a benchmark run, in the form that benchstat reads.
-func TestMain(m *testing.M) {
-	flag.Parse()
-	if flag.Lookup("test.bench").Value.String() != "" {
-		kind := "generated"
-		if os.Getenv("ROBOTS_CORPUS") != "" {
-			kind = "real"
+	var bodies [][]byte
+	campaign.Files(t, part, func(_ string, b []byte) {
+		text := bytes.TrimLeft(bytes.TrimPrefix(b, []byte("\xEF\xBB\xBF")), " \t\r\n\v\f")
+		if bytes.HasPrefix(text, []byte("<")) {
+			return
 		}
-		fmt.Printf("files: %d %s, %d bytes\n", len(files().bodies), kind, files().byteCount)
-		if info, ok := debug.ReadBuildInfo(); ok {
-			fmt.Println("go:", info.GoVersion)
-			for _, d := range info.Deps {
-				if strings.Contains(d.Path, "temoto") {
-					fmt.Println("temoto:", d.Version)
-				}
-			}
+		if len(b) > fileLimit {
+			b = bytes.Clone(b[:1+bytes.LastIndexAny(b[:fileLimit], "\r\n")])
 		}
-	}
-	os.Exit(m.Run())
+		bodies = append(bodies, b)
+	})
+	return newFiles(bodies)
 }
 
 // sink stores results, so that the compiler drops no work.
 var sink int
 
+// BenchmarkRow runs all rows. Before them it prints its input, in the form that benchstat reads.
 func BenchmarkRow(b *testing.B) {
+	files, kind := realFiles(b, 1), "real"
+	if files == nil {
+		files, kind = newFiles(generateFiles(4000)), "generated"
+	}
+	fmt.Printf("files: %d %s, %d bytes\n", len(files), kind, byteCount(files))
+	if info, ok := debug.ReadBuildInfo(); ok {
+		fmt.Println("go:", info.GoVersion)
+		for _, d := range info.Deps {
+			if strings.Contains(d.Path, "temoto") {
+				fmt.Println("temoto:", d.Version)
+			}
+		}
+	}
 	for _, r := range rows() {
 		b.Run(r.name, func(b *testing.B) {
-			w := r.make(files())
+			w := r.make(files)
 			if w.extra != nil {
 				b.Run("engine="+ours, func(b *testing.B) {
 					for b.Loop() {
-						b.ReportMetric(w.extra(), w.unit)
+						b.ReportMetric(w.extra(), r.goal.unit)
 					}
 					b.ReportMetric(0, "ns/op") // not printed
 				})
@@ -85,7 +79,7 @@ func BenchmarkRow(b *testing.B) {
 
 // TestRows makes one pass of each row over a few files. Engines that follow RFC 9309 agree.
 func TestRows(t *testing.T) {
-	s := newSet(generateFiles(100))
+	files := newFiles(generateFiles(100))
 	names := map[string]bool{}
 	for _, r := range rows() {
 		if names[r.name] {
@@ -95,11 +89,11 @@ func TestRows(t *testing.T) {
 		if strings.HasPrefix(r.name, "FirstAnswer") && !strings.Contains(r.name, "path=2KiB") && !campaign.On() {
 			continue // the same for longer paths, which takes seconds
 		}
-		w := r.make(s)
+		w := r.make(files)
 		found := r.goal.baseline == ""
 		if w.extra != nil {
-			if v := w.extra(); v <= 0 || w.unit != r.goal.unit {
-				t.Errorf("%s: %v %s, want more than nothing, in %s", r.name, v, w.unit, r.goal.unit)
+			if v := w.extra(); v <= 0 {
+				t.Errorf("%s: %v %s, want more than nothing", r.name, v, r.goal.unit)
 			}
 			continue
 		}
@@ -122,36 +116,34 @@ func TestRows(t *testing.T) {
 // TestAgree compares every verdict of the engine with the plain matcher's, on generated files,
 // hostile files and those of ROBOTS_CORPUS.
 func TestAgree(t *testing.T) {
-	s := newSet(generateFiles(1000))
-	sets := []*set{s}
-	if dir := os.Getenv("ROBOTS_CORPUS"); dir != "" {
-		sets = append(sets, corpus(dir, campaign.Size(32, 16, 1)))
-	}
+	files := newFiles(generateFiles(1000))
 	for _, kind := range []string{"literal", "mixed"} {
-		p := s.problem(kind, 1000)
-		for q := range slices.Chunk(p.queries, urlsPerFile) {
-			s.add(p.body, anyBot, [urlsPerFile]query(q))
-		}
+		p := newProblem(files, kind, 1000)
+		files = append(files, file{p.body, anyBot, p.queries})
 	}
 	for _, f := range hostile.Files {
-		var q [urlsPerFile]query
-		for i := range q {
-			q[i] = newQuery(f.Path(32 << i))
+		var queries []query
+		for i := range urlsPerFile {
+			queries = append(queries, newQuery(f.Path(32<<i)))
 		}
-		s.add(f.Body(fileLimit, q[urlsPerFile-1].raw), anyBot, q)
+		files = append(files, file{f.Body(fileLimit, queries[urlsPerFile-1].raw), anyBot, queries})
 	}
-	for _, s := range sets {
+	sets := [][]file{files}
+	if real := realFiles(t, campaign.Size(32, 16, 1)); real != nil {
+		sets = append(sets, real)
+	}
+	for _, files := range sets {
 		verdicts, disallowed := 0, 0
-		for i, body := range s.bodies {
-			rules := robots.Parse(body).Rules(robots.RFC9309, s.agents[i])
-			plains := plainRules(plainParse(body), s.agents[i])
-			for _, q := range s.queries[i] {
+		for i, f := range files {
+			rules := robots.Parse(f.body).Rules(robots.RFC9309, f.agent)
+			plains := plainRules(plainParse(f.body), f.agent)
+			for _, q := range f.queries {
 				want := plainAllowed(plains, q.raw)
 				if got := rules.Allowed(q.path); got != want {
-					t.Errorf("file %d, %s, %.100q: parsed rules say %v, the plain matcher %v: %s", i, s.agents[i], q.raw, got, want, rules.Match(q.path))
+					t.Errorf("file %d, %s, %.100q: parsed rules say %v, the plain matcher %v: %s", i, f.agent, q.raw, got, want, rules.Match(q.path))
 				}
-				if got := robots.Allowed(body, robots.RFC9309, q.path, s.agents[i]); got != want {
-					t.Errorf("file %d, %s, %.100q: one shot says %v, the plain matcher %v", i, s.agents[i], q.raw, got, want)
+				if got := robots.Allowed(f.body, robots.RFC9309, q.path, f.agent); got != want {
+					t.Errorf("file %d, %s, %.100q: one shot says %v, the plain matcher %v", i, f.agent, q.raw, got, want)
 				}
 				verdicts++
 				disallowed += count(!want)

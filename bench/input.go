@@ -3,11 +3,8 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"io/fs"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -34,73 +31,41 @@ func newQuery(raw string) query {
 	return query{p.String(), p}
 }
 
-// A set is some files, and for each the crawler and its queries.
-type set struct {
-	bodies    [][]byte
-	agents    []string
-	queries   [][urlsPerFile]query
-	byteCount int
+// A file is a robots.txt, a crawler and its queries.
+type file struct {
+	body    []byte
+	agent   string
+	queries []query
 }
 
-func newSet(bodies [][]byte) *set {
-	s := &set{}
+func newFiles(bodies [][]byte) []file {
 	rng := newRand(1)
+	var files []file
 	for _, b := range bodies {
-		var q [urlsPerFile]query
-		for i, rules := 0, rulesOf(b); i < urlsPerFile; i++ {
-			q[i] = makeQuery(rng, rules)
+		f := file{body: b}
+		rules := rulesOf(b)
+		for range urlsPerFile {
+			f.queries = append(f.queries, makeQuery(rng, rules))
 		}
-		s.add(b, [...]string{"Googlebot", anyBot}[rng.IntN(2)], q)
+		f.agent = [...]string{"Googlebot", anyBot}[rng.IntN(2)]
+		files = append(files, f)
 	}
-	return s
-}
-
-func (s *set) add(body []byte, agent string, q [urlsPerFile]query) {
-	s.bodies = append(s.bodies, body)
-	s.agents = append(s.agents, agent)
-	s.queries = append(s.queries, q)
-	s.byteCount += len(body)
+	return files
 }
 
 // upTo returns the files of at most so many bytes.
-func (s *set) upTo(most int) *set {
-	o := &set{}
-	for i, b := range s.bodies {
-		if len(b) <= most {
-			o.add(b, s.agents[i], s.queries[i])
-		}
+func upTo(most int, files []file) []file {
+	return slices.DeleteFunc(slices.Clone(files), func(f file) bool { return len(f.body) > most })
+}
+
+func byteCount(files []file) (n int) {
+	for _, f := range files {
+		n += len(f.body)
 	}
-	return o
+	return n
 }
 
 func newRand(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
-
-// readCorpus reads every step-th file below dir that is not an HTML page, in the order of the names.
-func readCorpus(dir string, step int) ([][]byte, error) {
-	var bodies [][]byte
-	n := 0
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || !e.Type().IsRegular() {
-			return err
-		}
-		b, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		text := bytes.TrimLeft(bytes.TrimPrefix(b, []byte("\xEF\xBB\xBF")), " \t\r\n\v\f")
-		if bytes.HasPrefix(text, []byte("<")) {
-			return nil
-		}
-		if len(b) > fileLimit {
-			b = b[:1+bytes.LastIndexAny(b[:fileLimit], "\r\n")]
-		}
-		if n++; n%step == 0 {
-			bodies = append(bodies, bytes.Clone(b))
-		}
-		return nil
-	})
-	return bodies, err
-}
 
 // rulesOf returns the paths of all rules of a body as written.
 func rulesOf(body []byte) []string {
@@ -114,11 +79,11 @@ func rulesOf(body []byte) []string {
 	return paths
 }
 
-// sampleRules returns n distinct rules of the bodies.
-func sampleRules(rng *rand.Rand, bodies [][]byte, n int) []string {
+// sampleRules returns n distinct rules of the files.
+func sampleRules(rng *rand.Rand, files []file, n int) []string {
 	var all []string
-	for _, b := range bodies {
-		all = append(all, rulesOf(b)...)
+	for _, f := range files {
+		all = append(all, rulesOf(f.body)...)
 	}
 	slices.Sort(all)
 	all = slices.Compact(all)
@@ -281,12 +246,12 @@ type problem struct {
 	queries []query
 }
 
-// problem returns a file of n rules, literal ones or those of the files, and 512 paths, 40 % made from the rules.
-func (s *set) problem(kind string, n int) problem {
+// newProblem returns a file of n rules, literal ones or those of the files, and 512 paths, 40 % made from the rules.
+func newProblem(files []file, kind string, n int) problem {
 	rng := newRand(5)
 	rules := literalRules(rng, n)
 	if kind == "mixed" {
-		rules = sampleRules(rng, s.bodies, n)
+		rules = sampleRules(rng, files, n)
 	}
 	p := problem{rules: len(rules), body: fileOf(rules)}
 	for range 512 {
@@ -295,10 +260,10 @@ func (s *set) problem(kind string, n int) problem {
 	return p
 }
 
-// urls returns the queries as whole URLs, each file on a host of its own, urlsPerFile for each.
-func (s *set) urls() (urls []string) {
-	for i, queries := range s.queries {
-		for _, q := range queries {
+// urlsOf returns the queries as whole URLs, each file on a host of its own, urlsPerFile for each.
+func urlsOf(files []file) (urls []string) {
+	for i, f := range files {
+		for _, q := range f.queries {
 			urls = append(urls, fmt.Sprintf("https://www.site%d.example%s", i, q.raw))
 		}
 	}

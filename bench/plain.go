@@ -2,7 +2,9 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -27,13 +29,7 @@ func plainParse(body []byte) []plainGroup {
 	text := strings.TrimPrefix(string(body), "\xEF\xBB\xBF")
 	var groups []plainGroup
 	ended := true // the next user-agent line starts a group
-	for text != "" {
-		line := text
-		if i := strings.IndexAny(text, "\r\n"); i >= 0 {
-			line, text = text[:i], text[i+1:]
-		} else {
-			text = ""
-		}
+	for line := range strings.FieldsFuncSeq(text, func(c rune) bool { return c == '\r' || c == '\n' }) {
 		line, _, _ = strings.Cut(line, "#")
 		field, value, ok := strings.Cut(line, ":")
 		if !ok {
@@ -72,12 +68,8 @@ func plainNames(value, agent string) bool {
 	if i := strings.IndexAny(value, " \t/"); i >= 0 && plainFold(value[:i], agent) {
 		return true
 	}
-	for i := range len(value) {
-		if c := value[i] | 0x20; (c < 'a' || 'z' < c) && value[i] != '-' && value[i] != '_' {
-			return plainFold(value[:i], agent)
-		}
-	}
-	return false
+	i := strings.IndexFunc(value, func(c rune) bool { return (c|0x20 < 'a' || 'z' < c|0x20) && c != '-' && c != '_' })
+	return i >= 0 && plainFold(value[:i], agent)
 }
 
 // plainRules returns the rules of the agent's groups, else those of '*', sorted by precedence: the heaviest first, allow
@@ -128,7 +120,6 @@ func newPlainRule(pattern string, allow bool) plainRule {
 // plainNormal returns the normal form of a path or pattern: foreign bytes escaped, escapes of unreserved characters, '*'
 // and '$' decoded, hexadecimal digits in upper case; and by how much escaped stars and dollars were longer as written.
 func plainNormal(s string) (normal string, extra int) {
-	const hex = "0123456789ABCDEF"
 	i := 0
 	for i < len(s) && !special[s[i]] {
 		i++
@@ -139,9 +130,9 @@ func plainNormal(s string) (normal string, extra int) {
 	out := append(make([]byte, 0, len(s)+8), s[:i]...)
 	for ; i < len(s); i++ {
 		c := s[i]
+		v, escaped := plainEscape(s[i:])
 		switch {
-		case c == '%' && i+2 < len(s) && plainHex(s[i+1]) < 16 && plainHex(s[i+2]) < 16:
-			v := plainHex(s[i+1])<<4 | plainHex(s[i+2])
+		case escaped:
 			i += 2
 			switch {
 			case v == '*' || v == '$':
@@ -150,15 +141,24 @@ func plainNormal(s string) (normal string, extra int) {
 			case v == '-' || v == '.' || v == '_' || v == '~' || '0' <= v && v <= '9' || v < 0x80 && 'a' <= v|0x20 && v|0x20 <= 'z':
 				out = append(out, v)
 			default:
-				out = append(out, '%', hex[v>>4], hex[v&15])
+				out = fmt.Appendf(out, "%%%02X", v)
 			}
 		case special[c] && c != '%':
-			out = append(out, '%', hex[c>>4], hex[c&15])
+			out = fmt.Appendf(out, "%%%02X", c)
 		default:
 			out = append(out, c)
 		}
 	}
 	return string(out), extra
+}
+
+// plainEscape returns the byte whose escape begins a text.
+func plainEscape(s string) (byte, bool) {
+	if len(s) < 3 || s[0] != '%' {
+		return 0, false
+	}
+	v, err := strconv.ParseUint(s[1:3], 16, 8)
+	return byte(v), err == nil
 }
 
 // special are the bytes that a normal form might not hold as they are.
@@ -168,16 +168,6 @@ var special = func() (set [256]bool) {
 	}
 	return set
 }()
-
-func plainHex(c byte) byte {
-	switch {
-	case '0' <= c && c <= '9':
-		return c - '0'
-	case 'a' <= c|0x20 && c|0x20 <= 'f':
-		return c | 0x20 - 'a' + 10
-	}
-	return 0xFF
-}
 
 // plainAllowed reports the verdict of the first rule that matches; they are sorted by precedence.
 func plainAllowed(rules []plainRule, rawPath string) bool {

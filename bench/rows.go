@@ -32,7 +32,7 @@ type row struct {
 	about string
 	per   string // of what unit is a time
 	goal  goal
-	make  func(s *set) *work
+	make  func(files []file) *work
 }
 
 // A goal is what a row must reach, 0 for nothing: with a baseline a multiple of its speed, without one a maximum value in
@@ -52,8 +52,7 @@ type work struct {
 	ops     int // operations in a pass
 	bytes   int // of the files that a pass reads, 0 if it reads none
 	engines []engine
-	unit    string // of extra
-	extra   func() float64
+	extra   func() float64 // in the unit of the goal, instead of engines
 }
 
 // An engine makes a pass over all operations. The round selects the input, the same for all engines. The result, such
@@ -65,8 +64,8 @@ type engine struct {
 
 // rows are all rows, in the order of the table.
 func rows() []row {
-	small := func(of func(*set) *work) func(*set) *work {
-		return func(s *set) *work { return of(s.upTo(1024)) }
+	small := func(of func([]file) *work) func([]file) *work {
+		return func(files []file) *work { return of(upTo(1024, files)) }
 	}
 	list := []row{
 		{"OneShotURL/files=all", "body, agent and URL to a verdict", "file", faster(temoto, 36), oneShotURL},
@@ -79,7 +78,7 @@ func rows() []row {
 	}
 	for _, size := range []int{2, 8} {
 		list = append(list, row{fmt.Sprintf("LongPath/path=%dKiB", size), fmt.Sprintf("match a path of %d KiB against each parsed file", size), "path",
-			faster(plain, 1), func(s *set) *work { return longPath(s, size<<10) }})
+			faster(plain, 1), func(files []file) *work { return longPath(files, size<<10) }})
 	}
 	for _, kind := range []string{"literal", "mixed"} {
 		about := map[string]string{"literal": "match against literal rules of 30 to 40 bytes", "mixed": "match against rules sampled from the files"}[kind]
@@ -88,35 +87,35 @@ func rows() []row {
 			if n == 10_000 {
 				g.floor = 300
 			}
-			list = append(list, row{matchRow(kind, n), about, "path", g, func(s *set) *work { return match(s.problem(kind, n)) }})
+			list = append(list, row{matchRow(kind, n), about, "path", g, func(files []file) *work { return match(newProblem(files, kind, n)) }})
 		}
 		list = append(list, row{"Index/rules=" + kind, "make Rules of 10,000 rules and index them", "rule", atMost("ns/op", 350),
-			func(s *set) *work { return index(s.problem(kind, 10_000)) }},
+			func(files []file) *work { return index(newProblem(files, kind, 10_000)) }},
 			row{"IndexMemory/rules=" + kind, "memory per rule beyond the parsed file, index included", "rule", atMost("B/rule", 60),
-				func(s *set) *work { return indexMemory(s.problem(kind, 10_000)) }})
+				func(files []file) *work { return indexMemory(newProblem(files, kind, 10_000)) }})
 	}
 	list = append(list,
-		row{"ParseURL/url=crawl", "URLs of the files' sites", "URL", faster(netURL, 6), func(s *set) *work { return parseURL(s.urls()...) }},
+		row{"ParseURL/url=crawl", "URLs of the files' sites", "URL", faster(netURL, 6), func(files []file) *work { return parseURL(urlsOf(files)...) }},
 		row{"Verdict/url=10000-sites", "verdict of polite.Transport, robots.txt in memory: 10,000 sites in random order", "URL", faster(netURL, 0.4),
-			func(*set) *work { return verdicts(manySites(10_000)...) }})
+			func([]file) *work { return verdicts(manySites(10_000)...) }})
 	for _, u := range commonURLs {
 		list = append(list,
-			row{"ParseURL/url=" + u.kind, u.url, "URL", faster(netURL, u.floor), func(*set) *work { return parseURL(u.url) }},
+			row{"ParseURL/url=" + u.kind, u.url, "URL", faster(netURL, u.floor), func([]file) *work { return parseURL(u.url) }},
 			row{"Verdict/url=" + u.kind, "verdict of polite.Transport, robots.txt in memory", "URL", faster(netURL, 1),
-				func(*set) *work { return verdicts(u.url) }})
+				func([]file) *work { return verdicts(u.url) }})
 	}
 	list = append(list,
 		row{"Crawlers/who=100", "parse a file and check 100 crawlers, each in its own dialect, against one crawler", "file", faster(one, 0.12),
 			manyCrawlers},
 		row{"Crawlers/who=all", "all crawlers of the directory, a hostile file of 512,000 bytes", "file", atMost("ns/op", 1e9),
-			func(*set) *work { return hostileCrawlers() }})
+			func([]file) *work { return hostileCrawlers() }})
 	for _, p := range []struct {
 		size  int
 		floor time.Duration
 	}{{2, 60 * time.Millisecond}, {8, 250 * time.Millisecond}, {64, 2 * time.Second}} {
 		for _, f := range hostile.Files {
 			list = append(list, row{fmt.Sprintf("FirstAnswer/path=%dKiB/file=%s", p.size, f.Name), "parse 512,000 hostile bytes, choose the rules, match one path",
-				"file", atMost("ns/op", float64(p.floor)), func(*set) *work { return firstAnswer(f, p.size<<10) }})
+				"file", atMost("ns/op", float64(p.floor)), func([]file) *work { return firstAnswer(f, p.size<<10) }})
 		}
 	}
 	return list
@@ -184,69 +183,64 @@ func each(n int, holds func(i, round int) bool) func(round int) int {
 }
 
 // oneShotURL matches one URL against every file, another one in each round.
-func oneShotURL(s *set) *work {
-	n, urls := len(s.bodies), s.urls()
-	return &work{ops: n, bytes: s.byteCount, engines: []engine{
+func oneShotURL(files []file) *work {
+	n, urls := len(files), urlsOf(files)
+	return &work{ops: n, bytes: byteCount(files), engines: []engine{
 		{ours, each(n, func(i, round int) bool {
 			_, p, err := robots.ParseURL(urls[i*urlsPerFile+round%urlsPerFile])
-			return err == nil && robots.Allowed(s.bodies[i], robots.RFC9309, p, s.agents[i])
+			return err == nil && robots.Allowed(files[i].body, robots.RFC9309, p, files[i].agent)
 		})},
 		{temoto, each(n, func(i, round int) bool {
 			path := requestURI(urls[i*urlsPerFile+round%urlsPerFile])
-			data := temotoParse(s.bodies[i])
-			return data == nil || data.TestAgent(path, s.agents[i])
+			data := temotoParse(files[i].body)
+			return data == nil || data.TestAgent(path, files[i].agent)
 		})},
 	}}
 }
 
-func parse(s *set) *work {
-	n := len(s.bodies)
-	files, data := make([]*robots.File, n), make([]*robotstxt.RobotsData, n)
-	return &work{ops: n, bytes: s.byteCount, engines: []engine{
-		{ours, each(n, func(i, _ int) bool { files[i] = robots.Parse(s.bodies[i]); return true })},
-		{temoto, each(n, func(i, _ int) bool { data[i] = temotoParse(s.bodies[i]); return true })},
+func parse(files []file) *work {
+	n := len(files)
+	return &work{ops: n, bytes: byteCount(files), engines: []engine{
+		{ours, each(n, func(i, _ int) bool { return robots.Parse(files[i].body) != nil })},
+		{temoto, each(n, func(i, _ int) bool { return temotoParse(files[i].body) != nil })},
 	}}
 }
 
-func chooseRules(s *set) *work {
-	n := len(s.bodies)
-	rules, groups := make([]*robots.Rules, n), make([]*robotstxt.Group, n)
-	return &work{ops: n, bytes: s.byteCount, engines: []engine{
-		{ours, each(n, func(i, _ int) bool {
-			rules[i] = robots.Parse(s.bodies[i]).Rules(robots.RFC9309, s.agents[i])
-			return true
-		})},
-		{temoto, each(n, func(i, _ int) bool { groups[i] = temotoGroup(s.bodies[i], s.agents[i]); return true })},
+func chooseRules(files []file) *work {
+	n := len(files)
+	return &work{ops: n, bytes: byteCount(files), engines: []engine{
+		{ours, each(n, func(i, _ int) bool { return robots.Parse(files[i].body).Rules(robots.RFC9309, files[i].agent) != nil })},
+		{temoto, each(n, func(i, _ int) bool { return temotoGroup(files[i].body, files[i].agent) != nil })},
 	}}
 }
 
 // kept matches the paths of every file, file after file, so that the data of a match has left the processor's caches
 // since its last use.
-func kept(s *set) *work {
-	rules, groups := make([]*robots.Rules, len(s.bodies)), make([]*robotstxt.Group, len(s.bodies))
-	for i, b := range s.bodies {
-		rules[i] = robots.Parse(b).Rules(robots.RFC9309, s.agents[i])
-		groups[i] = temotoGroup(b, s.agents[i])
+func kept(files []file) *work {
+	rules, groups := make([]*robots.Rules, len(files)), make([]*robotstxt.Group, len(files))
+	for i, f := range files {
+		rules[i] = robots.Parse(f.body).Rules(robots.RFC9309, f.agent)
+		groups[i] = temotoGroup(f.body, f.agent)
 	}
 	const per = urlsPerFile
-	n := len(s.bodies) * per
+	n := len(files) * per
 	return &work{ops: n, engines: []engine{
-		{ours, each(n, func(i, _ int) bool { return rules[i/per].Allowed(s.queries[i/per][i%per].path) })},
-		{temoto, each(n, func(i, _ int) bool { return groups[i/per].Test(s.queries[i/per][i%per].raw) })},
+		{ours, each(n, func(i, _ int) bool { return rules[i/per].Allowed(files[i/per].queries[i%per].path) })},
+		{temoto, each(n, func(i, _ int) bool { return groups[i/per].Test(files[i/per].queries[i%per].raw) })},
 	}}
 }
 
 // longPath matches one long path against every parsed file, made from one of its short paths.
-func longPath(s *set, size int) *work {
-	rules, plains, queries := make([]*robots.Rules, len(s.bodies)), make([][]plainRule, len(s.bodies)), make([]query, len(s.bodies))
+func longPath(files []file, size int) *work {
+	rules, plains, queries := make([]*robots.Rules, len(files)), make([][]plainRule, len(files)), make([]query, len(files))
 	rng := newRand(3)
-	for i, b := range s.bodies {
-		rules[i] = robots.Parse(b).Rules(robots.RFC9309, s.agents[i])
-		plains[i] = plainRules(plainParse(b), s.agents[i])
-		head := s.queries[i][0].raw
+	for i, f := range files {
+		rules[i] = robots.Parse(f.body).Rules(robots.RFC9309, f.agent)
+		plains[i] = plainRules(plainParse(f.body), f.agent)
+		head := f.queries[0].raw
 		queries[i] = newQuery(head + somePath(rng, max(1, size-len(head))))
 	}
-	n := len(s.bodies)
+	n := len(files)
 	return &work{ops: n, engines: []engine{
 		{ours, each(n, func(i, _ int) bool { return rules[i].Allowed(queries[i].path) })},
 		{plain, each(n, func(i, _ int) bool { return plainAllowed(plains[i], queries[i].raw) })},
@@ -282,20 +276,20 @@ func index(p problem) *work {
 
 func indexMemory(p problem) *work {
 	f := robots.Parse(p.body)
-	return &work{unit: "B/rule", extra: func() float64 {
+	return &work{extra: func() float64 {
 		return retained(func() any { return indexed(f, p) }) / float64(p.rules)
 	}}
 }
 
-func memory(s *set) *work {
-	return &work{unit: "B/body-B", extra: func() float64 {
+func memory(files []file) *work {
+	return &work{extra: func() float64 {
 		return 1 + retained(func() any {
-			files := make([]*robots.File, len(s.bodies))
-			for i, b := range s.bodies {
-				files[i] = robots.Parse(b)
+			parsed := make([]*robots.File, len(files))
+			for i, f := range files {
+				parsed[i] = robots.Parse(f.body)
 			}
-			return files
-		})/float64(s.byteCount)
+			return parsed
+		})/float64(byteCount(files))
 	}}
 }
 
@@ -384,22 +378,22 @@ func allowedOf(together *robots.Crawlers, body []byte, path robots.Path) (n int)
 	return n
 }
 
-func manyCrawlers(s *set) *work {
+func manyCrawlers(files []file) *work {
 	var list []crawlers.Crawler
 	for i, all := 0, crawlers.All(); i < 100; i++ {
 		list = append(list, all[i*len(all)/100])
 	}
 	together := crawlers.Callers(list)
-	return &work{ops: len(s.bodies), bytes: s.byteCount, engines: []engine{
+	return &work{ops: len(files), bytes: byteCount(files), engines: []engine{
 		{ours, func(round int) (n int) {
-			for i, b := range s.bodies {
-				n += allowedOf(together, b, s.queries[i][round%urlsPerFile].path)
+			for _, f := range files {
+				n += allowedOf(together, f.body, f.queries[round%urlsPerFile].path)
 			}
 			return n
 		}},
 		{one, func(round int) (n int) {
-			for i, b := range s.bodies {
-				n += count(robots.Parse(b).Rules(robots.RFC9309, s.agents[i]).Allowed(s.queries[i][round%urlsPerFile].path))
+			for _, f := range files {
+				n += count(robots.Parse(f.body).Rules(robots.RFC9309, f.agent).Allowed(f.queries[round%urlsPerFile].path))
 			}
 			return n
 		}},
