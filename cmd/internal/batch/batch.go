@@ -52,7 +52,7 @@ type Defaults struct {
 	File          *robots.File   // nil: it is fetched from the site
 	UserInitiated bool           // a user started the fetches
 
-	// Heard is called with each new token and its dialect, concurrently by all answerers; it
+	// Heard is called with each token of a line and its dialect, concurrently by all answerers; it
 	// can be nil.
 	Heard func(token string, d robots.Dialect)
 }
