@@ -113,21 +113,15 @@ func quoted(text []byte) (in, rest []byte, ok bool) {
 	if len(text) == 0 || text[0] != '"' {
 		return nil, text, false
 	}
-	for from := 1; ; {
-		i := bytes.IndexByte(text[from:], '"')
-		if i < 0 {
-			return nil, text, false
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return text[1:i], text[i+1:], true
 		}
-		at := from + i
-		escapes := 0
-		for text[at-1-escapes] == '\\' { // the first byte is a quote
-			escapes++
-		}
-		if escapes%2 == 0 {
-			return text[1:at], text[at+1:], true
-		}
-		from = at + 1
 	}
+	return nil, text, false
 }
 
 // isNumber reports whether a field is a number or -.

@@ -83,7 +83,7 @@ func (c *crawlersCommand) print(all []row, state string) {
 	switch c.format {
 	case formatJSON:
 		for _, r := range all {
-			c.std.encode(newJSONCrawler(r, c.given("path")))
+			c.std.encode(c.members(r))
 		}
 		return
 	case formatCSV:
@@ -108,55 +108,32 @@ func (c *crawlersCommand) print(all []row, state string) {
 	}
 }
 
-// jsonCrawler is a line of JSON: facts of the directory, with the access if there is a
-// robots.txt, else with the other facts.
-type jsonCrawler struct {
-	Schema   int               `json:"schema"`
-	Name     string            `json:"name"`
-	Tokens   []string          `json:"tokens"`
-	Operator string            `json:"operator"`
-	Purpose  crawlers.Purpose  `json:"purpose"`
-	Dialect  string            `json:"dialect"`
-	Obeys    crawlers.Obeys    `json:"obeys"`
-	Sources  []crawlers.Source `json:"sources"`
-	*jsonStanding
-	*jsonDetails
-}
-
-type jsonStanding struct {
-	Access  access.Access `json:"access"`
-	Verdict *string       `json:"verdict"` // of the path, null without one
-	Rule    *shapes.Rule  `json:"rule"`
-	Group   *jsonGroup    `json:"group"`
-}
-
-type jsonDetails struct {
-	Status      crawlers.Status `json:"status"`
-	Spellings   []string        `json:"spellings"`
-	CrawlDelay  string          `json:"crawl_delay"`
-	RequestRate string          `json:"request_rate"`
-	ReverseDNS  string          `json:"reverse_dns"`
-	Addresses   string          `json:"addresses"`
-	Rival       *string         `json:"rival"`
-	GoogleReads *string         `json:"google_reads"`
-	Note        *string         `json:"note"`
-}
-
-func newJSONCrawler(r row, path bool) jsonCrawler {
-	e := r.Crawler
-	j := jsonCrawler{Schema: 1, Name: e.Name, Tokens: e.Tokens, Operator: e.Operator, Purpose: e.Purpose, Dialect: e.Dialect, Obeys: e.Obeys, Sources: e.Sources}
+// members are the facts of the directory, with the access if there is a robots.txt, else with the
+// other facts.
+func (c *crawlersCommand) members(r row) jsonObject {
+	j := jsonObject{
+		{"schema", 1}, {"name", r.Name}, {"tokens", r.Tokens}, {"operator", r.Operator},
+		{"purpose", r.Purpose}, {"dialect", r.Dialect}, {"obeys", r.Obeys}, {"sources", r.Sources},
+	}
 	if r.Standing == nil {
-		j.jsonDetails = &jsonDetails{
-			e.Status, append([]string{}, e.Spellings...), e.CrawlDelay, e.RequestRate, e.ReverseDNS, e.Addresses,
-			notEmpty(e.Rival), notEmpty(e.GoogleReads), notEmpty(e.Note),
-		}
-		return j
+		return append(j, jsonObject{
+			{"status", r.Status}, {"spellings", append([]string{}, r.Spellings...)},
+			{"crawl_delay", r.CrawlDelay}, {"request_rate", r.RequestRate}, {"reverse_dns", r.ReverseDNS}, {"addresses", r.Addresses},
+			{"rival", notEmpty(r.Rival)}, {"google_reads", notEmpty(r.GoogleReads)}, {"note", notEmpty(r.Note)},
+		}...)
 	}
-	j.jsonStanding = &jsonStanding{Access: r.Access, Rule: shapes.NewRule(r.Verdict.Rule), Group: newJSONGroup(r.Verdict.Group)}
-	if path {
-		j.Verdict = notEmpty(r.Verdict.Word())
+	return append(j, jsonObject{
+		{"access", r.Access}, {"verdict", notEmpty(c.verdict(r))},
+		{"rule", shapes.NewRule(r.Verdict.Rule)}, {"group", newJSONGroup(r.Verdict.Group)},
+	}...)
+}
+
+// verdict is the verdict on the path, "" without one.
+func (c *crawlersCommand) verdict(r row) string {
+	if c.given("path") {
+		return r.Verdict.Word()
 	}
-	return j
+	return ""
 }
 
 // cells are the rows in CSV, with a head.
@@ -174,14 +151,11 @@ func (c *crawlersCommand) cells(all []row) [][]string {
 			cells = append(cells, append(line, string(r.Status)))
 			continue
 		}
-		v, verdict, number, rule := r.Verdict, "", "", ""
-		if c.given("path") {
-			verdict = v.Word()
-		}
+		v, number := r.Verdict, ""
 		if !v.Rule.IsZero() {
-			number, rule = strconv.Itoa(v.Rule.Line()), v.Rule.String()
+			number = strconv.Itoa(v.Rule.Line())
 		}
-		cells = append(cells, append(line, string(r.Access), verdict, number, rule, v.Group.Token()))
+		cells = append(cells, append(line, string(r.Access), c.verdict(r), number, v.Rule.String(), v.Group.Token()))
 	}
 	return cells
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -75,7 +76,7 @@ usage, or interrupted; 3 it is unreachable, or the address guard refused it.`,
 		c.warnRecord(r, robots.RFC9309, noLimit)
 		switch {
 		case c.format == formatJSON:
-			c.std.encode(newJSONRecord(url, r))
+			c.std.encode(recordMembers(url, r))
 			l.hint(r)
 		case body:
 			printBody(c.std, r)
@@ -102,12 +103,9 @@ func (c *command) oneURL() (string, error) {
 		return "", errors.New("no URL given: name any URL of the site")
 	case len(c.args) > 1:
 		return "", fmt.Errorf("unexpected argument %q: one site at a time", clip(c.args[1]))
-	case c.args[0] != "-":
-		return c.args[0], nil
 	}
-	u := &urlReader{std: c.std, args: c.args}
 	url := ""
-	for text, err := range u.all() {
+	for text, err := range (&urlReader{std: c.std, args: c.args}).all() {
 		if err == nil && url != "" {
 			err = errors.New("several URLs on standard input: use one site at a time")
 		}
@@ -278,106 +276,71 @@ func details(r *fetch.Record, add func(name, value string)) {
 	}
 }
 
-// jsonRecord is the JSON of fetch. Times are RFC 3339; members that do not apply are absent.
-type jsonRecord struct {
-	Schema    int     `json:"schema"`
-	URL       string  `json:"url"`
-	RobotsURL string  `json:"robots_url"`
-	Outcome   string  `json:"outcome"`
-	Cause     string  `json:"cause"`
-	Detail    string  `json:"detail"`
-	Status    int     `json:"status"`
-	FinalURL  string  `json:"final_url"`
-	Redirects int     `json:"redirects"`
-	Started   string  `json:"started,omitempty"`
-	Fetched   string  `json:"fetched,omitempty"`
-	Took      float64 `json:"took_ms"`
-
-	// Of an answer.
-	Expires    string `json:"expires,omitempty"`
-	StatedBy   string `json:"stated_by,omitempty"`
-	StatedLife *int64 `json:"stated_seconds,omitempty"`
-
-	// Of a failure.
-	RetryAfter   *int64 `json:"retry_after_seconds,omitempty"`
-	FailingSince string `json:"failing_since,omitempty"`
-	Failures     *int   `json:"failures,omitempty"`
-	NextTry      string `json:"next_try,omitempty"`
-	LastGood     string `json:"last_good,omitempty"`
-	MissingIs5xx bool   `json:"missing_is_5xx,omitempty"`
-
-	// Of a file.
-	Size      *int   `json:"size,omitempty"`
-	Truncated *bool  `json:"truncated,omitempty"`
-	SHA256    string `json:"sha256,omitempty"`
-
-	Headers map[string]string `json:"headers"`
-	Hops    []jsonHop         `json:"hops"`
-}
-
-type jsonHop struct {
-	URL      string  `json:"url"`
-	Address  string  `json:"address"`
-	Protocol string  `json:"protocol,omitempty"`
-	Via      string  `json:"via,omitempty"`
-	Status   int     `json:"status"`
-	Location string  `json:"location"`
-	Received int64   `json:"received"`
-	DNS      float64 `json:"dns_ms"`
-	Connect  float64 `json:"connect_ms"`
-	TLS      float64 `json:"tls_ms"`
-	Header   float64 `json:"header_ms"`
-	Body     float64 `json:"body_ms"`
-}
-
-// newJSONRecord returns the outcome of a fetch of a URL's robots.txt.
-func newJSONRecord(url string, r *fetch.Record) jsonRecord {
-	j := jsonRecord{
-		Schema: 1, URL: url, RobotsURL: r.Origin.RobotsURL(),
-		Outcome: r.Outcome.String(), Cause: r.Cause.String(), Detail: r.Detail, Status: r.Status,
-		FinalURL: r.URL, Redirects: r.Redirects(),
-		Started: moment(r.Started), Fetched: moment(r.Fetched), Took: millis(r.Took()), Headers: map[string]string{}, Hops: []jsonHop{},
+// recordMembers describes the fetch of a URL's robots.txt. Times are RFC 3339; members that do
+// not apply are absent.
+func recordMembers(url string, r *fetch.Record) jsonObject {
+	j := jsonObject{
+		{"schema", 1}, {"url", url}, {"robots_url", r.Origin.RobotsURL()},
+		{"outcome", r.Outcome.String()}, {"cause", r.Cause.String()}, {"detail", r.Detail},
+		{"status", r.Status}, {"final_url", r.URL}, {"redirects", r.Redirects()},
 	}
+	add := func(name string, value any) { j = append(j, jsonMember{name, value}) }
+	addTime := func(name string, t time.Time) {
+		if !t.IsZero() {
+			add(name, stamp(t))
+		}
+	}
+	addTime("started", r.Started)
+	addTime("fetched", r.Fetched)
+	add("took_ms", millis(r.Took()))
 	if r.Outcome.Good() {
-		if j.Expires, j.StatedBy = moment(r.Expires), r.StatedBy; r.StatedBy != "" {
-			j.StatedLife = seconds(r.StatedLife)
+		addTime("expires", r.Expires)
+		if r.StatedBy != "" {
+			add("stated_by", r.StatedBy)
+			add("stated_seconds", int64(r.StatedLife/time.Second))
 		}
 	} else {
-		j.FailingSince, j.Failures, j.NextTry, j.MissingIs5xx = moment(r.FailingSince), &r.Failures, moment(r.NextTry), r.MissingIs5xx
 		if r.RetryAfter > 0 {
-			j.RetryAfter = seconds(r.RetryAfter)
+			add("retry_after_seconds", int64(r.RetryAfter/time.Second))
 		}
+		addTime("failing_since", r.FailingSince)
+		add("failures", r.Failures)
+		addTime("next_try", r.NextTry)
 		if r.LastGood != nil {
-			j.LastGood = moment(r.LastGood.Fetched)
+			addTime("last_good", r.LastGood.Fetched)
+		}
+		if r.MissingIs5xx {
+			add("missing_is_5xx", true)
 		}
 	}
 	if r.Outcome == fetch.Success {
-		j.Size, j.Truncated, j.SHA256 = new(len(r.Body)), &r.Truncated, fmt.Sprintf("%x", sha256.Sum256(r.Body))
+		add("size", len(r.Body))
+		add("truncated", r.Truncated)
+		add("sha256", fmt.Sprintf("%x", sha256.Sum256(r.Body)))
 	}
-	for _, name := range fetch.HeaderNames() {
-		if v, ok := r.Header[name]; ok {
-			j.Headers[name] = v
-		}
+	headers, hops := map[string]string{}, []jsonObject{}
+	maps.Copy(headers, r.Header)
+	for _, h := range r.Hops {
+		hops = append(hops, hopMembers(&h))
 	}
-	for i := range r.Hops {
-		h := &r.Hops[i]
-		j.Hops = append(j.Hops, jsonHop{
-			h.URL, h.Address, h.Protocol, h.Via, h.Status, h.Location, h.Received,
-			millis(h.DNS), millis(h.Connect), millis(h.TLS), millis(h.Header), millis(h.Body),
-		})
-	}
+	add("headers", headers)
+	add("hops", hops)
 	return j
 }
 
-// moment formats a time, "" for none.
-func moment(t time.Time) string {
-	if t.IsZero() {
-		return ""
+func hopMembers(h *fetch.Hop) jsonObject {
+	j := jsonObject{{"url", h.URL}, {"address", h.Address}}
+	if h.Protocol != "" {
+		j = append(j, jsonMember{"protocol", h.Protocol})
 	}
-	return stamp(t)
+	if h.Via != "" {
+		j = append(j, jsonMember{"via", h.Via})
+	}
+	return append(j, jsonObject{
+		{"status", h.Status}, {"location", h.Location}, {"received", h.Received}, {"dns_ms", millis(h.DNS)},
+		{"connect_ms", millis(h.Connect)}, {"tls_ms", millis(h.TLS)}, {"header_ms", millis(h.Header)}, {"body_ms", millis(h.Body)},
+	}...)
 }
-
-func seconds(d time.Duration) *int64 { return new(int64(d / time.Second)) }
 
 // millis is a duration in milliseconds, as exact as it was measured.
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

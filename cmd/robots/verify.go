@@ -447,18 +447,6 @@ func (c *verifyCall) some(ctx context.Context) error {
 	return nil
 }
 
-// jsonIdentity is the line of JSON for an address.
-type jsonIdentity struct {
-	Schema   int             `json:"schema"`
-	Address  string          `json:"address"`
-	As       *string         `json:"as"`
-	Result   crawlers.Result `json:"result"`
-	By       *string         `json:"by"`
-	Name     *string         `json:"name"`
-	Crawlers []string        `json:"crawlers"`
-	Why      string          `json:"why"`
-}
-
 func (c *verifyCall) print(a netip.Addr, id crawlers.Identity) {
 	as := ""
 	if c.claimed != nil {
@@ -470,7 +458,10 @@ func (c *verifyCall) print(a netip.Addr, id crawlers.Identity) {
 	}
 	switch c.format {
 	case formatJSON:
-		c.std.encode(jsonIdentity{1, a.String(), notEmpty(as), id.Result, notEmpty(id.By), notEmpty(id.Name), names, id.Why})
+		c.std.encode(jsonObject{
+			{"schema", 1}, {"address", a.String()}, {"as", notEmpty(as)}, {"result", id.Result},
+			{"by", notEmpty(id.By)}, {"name", notEmpty(id.Name)}, {"crawlers", names}, {"why", id.Why},
+		})
 		return
 	case formatCSV:
 		// Names are chosen by the owners of addresses.
