@@ -10,23 +10,33 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// A declaredChange is a field other than rules whose usable values differ.
+// A declaredChange is a field other than rules whose usable values differ for some crawlers.
 type declaredChange struct {
-	Field string   `json:"field"`
-	Old   []string `json:"old"`
-	New   []string `json:"new"`
+	Field    string   `json:"field"`
+	Old      []string `json:"old"`
+	New      []string `json:"new"`
+	crawlers []string // nil if the field applies to the whole file
 }
 
-// declared compares the fields other than rules of two files for a crawler. The order of values
+// declare compares the fields other than rules of two files for a crawler. The order of values
 // and repeated values make no difference.
-func declared(a, b map[robots.Field][]string) []declaredChange {
+func (s *section) declare(rules [2]*robots.Rules) (changes []*declaredChange) {
+	a, b := declarations(rules[0]), declarations(rules[1])
 	fields := maps.Clone(a)
 	maps.Copy(fields, b)
-	var changes []declaredChange
 	for _, f := range slices.Sorted(maps.Keys(fields)) {
-		if !slices.Equal(slices.Sorted(slices.Values(a[f])), slices.Sorted(slices.Values(b[f]))) {
-			changes = append(changes, declaredChange{f.String(), append([]string{}, a[f]...), append([]string{}, b[f]...)})
+		if slices.Equal(slices.Sorted(slices.Values(a[f])), slices.Sorted(slices.Values(b[f]))) {
+			continue
 		}
+		same := func(c *declaredChange) bool {
+			return c.Field == f.String() && slices.Equal(c.Old, a[f]) && slices.Equal(c.New, b[f])
+		}
+		i := slices.IndexFunc(s.declared, same)
+		if i < 0 {
+			i = len(s.declared)
+			s.declared = append(s.declared, &declaredChange{Field: f.String(), Old: append([]string{}, a[f]...), New: append([]string{}, b[f]...)})
+		}
+		changes = append(changes, s.declared[i])
 	}
 	return changes
 }
@@ -65,48 +75,26 @@ func declarations(r *robots.Rules) map[robots.Field][]string {
 	return values
 }
 
-// A declaredLine is a change for some crawlers.
-type declaredLine struct {
-	declaredChange
-	crawlers []string // nil if the field applies to the whole file
-}
-
 // ofFile are the fields that apply to all crawlers, whatever group they are in.
 var ofFile = []string{robots.FieldSitemap.String(), robots.FieldHost.String(), robots.FieldCleanParam.String()}
 
-// declaredLines returns the changes of fields other than rules; crawlers with equal changes
-// share a line.
-func (s *section) declaredLines() []*declaredLine {
-	var lines []*declaredLine
-	made := map[string]*declaredLine{}
-	for _, c := range s.crawlers {
-		for _, change := range c.declared {
-			whole := slices.Contains(ofFile, change.Field)
-			key := change.Field + "\n" + strings.Join(change.Old, "\n") + "\n\n" + strings.Join(change.New, "\n")
-			line := made[key]
-			if line == nil {
-				line = &declaredLine{declaredChange: change}
-				made[key] = line
-				lines = append(lines, line)
-			}
-			if !whole {
-				line.crawlers = append(line.crawlers, c.Name)
-			}
-		}
+// add adds a crawler to a change.
+func (l *declaredChange) add(crawler string) {
+	if !slices.Contains(ofFile, l.Field) {
+		l.crawlers = append(l.crawlers, crawler)
 	}
-	return lines
 }
 
 // title is the field, such as Crawl-delay.
-func (l *declaredLine) title() string { return strings.ToUpper(l.Field[:1]) + l.Field[1:] }
+func (l *declaredChange) title() string { return strings.ToUpper(l.Field[:1]) + l.Field[1:] }
 
 // change is the old and the new values, at most limit of each unless that is 0.
-func (l *declaredLine) change(limit int) string {
+func (l *declaredChange) change(limit int) string {
 	return cmp.Or(listed(l.Old, limit), "none") + " → " + cmp.Or(listed(l.New, limit), "none")
 }
 
 // texts returns the sentences of a line: added and removed values of the file, or the old and new values of crawlers.
-func (l *declaredLine) texts(limit int) (texts []string) {
+func (l *declaredChange) texts(limit int) (texts []string) {
 	if l.crawlers != nil {
 		return []string{robots.Printable(l.title() + " of " + nameList(l.crawlers) + ": " + l.change(limit))}
 	}

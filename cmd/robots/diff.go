@@ -122,14 +122,16 @@ type section struct {
 	dialects []string  // their names; empty if each crawler is compared in its own instead
 	sides    [2]string // words for the old and the new file
 	crawlers []*crawler
+	declared []*declaredChange // crawlers with equal changes share one
 }
 
 func newSection(before, after robots.Dialect) *section {
-	if before.Name == after.Name {
-		return &section{before, after, []string{after.Name}, [2]string{"old", "new"}, nil}
+	s := &section{old: before, new: after, dialects: []string{after.Name}, sides: [2]string{"old", "new"}}
+	if s.between() {
+		s.sides = [2]string{before.Name, after.Name}
+		s.dialects = s.sides[:]
 	}
-	names := [2]string{before.Name, after.Name}
-	return &section{before, after, names[:], names, nil}
+	return s
 }
 
 // auto reports whether each crawler is compared in its own dialect.
@@ -142,19 +144,25 @@ func (s *section) between() bool { return s.old.Name != s.new.Name }
 type crawler struct {
 	Crawler
 	dialects [2]robots.Dialect
-	rules    [2]*robots.Rules
-	shared   *comparison // by all crawlers with equal rules
-	declared []declaredChange
-	notes    []string
+	*difference
+	note string // "" for none
+}
+
+// A difference is what changes for the crawlers that each file names in the same places.
+type difference struct {
+	rules     [2]*robots.Rules // of one of them
+	shared    *comparison      // by all crawlers with equal rules
+	elsewhere bool             // the lines of the rules are not those of the comparison
+	declared  []*declaredChange
 }
 
 // A comparison is what changes for crawlers whose rules are equal.
 type comparison struct {
 	rules [2]*robots.Rules // of one of them
 	compare.Result
-	rewritten bool // only URLs differ that browsers rewrite before sending
-	important bool // newly blocked URLs are errors: see isImportant
-	urls      urlCounts
+	rewritten bool        // only URLs differ that browsers rewrite before sending
+	important bool        // newly blocked URLs are errors: see isImportant
+	urls      [2]urlCount // newly blocked and newly allowed ones of --urls
 }
 
 // compareRules compares the rules of a crawler over all URLs, or those of two dialects over
@@ -270,8 +278,7 @@ func (d *differ) pairs() (list []*section) {
 	return list
 }
 
-// compare compares a pair of files for every crawler, until the context ends. Crawlers with
-// equal rules on both sides share a comparison, and those in the same groups what is declared.
+// compare compares a pair of files for every crawler, until the context ends.
 func (d *differ) compare(ctx context.Context, s *section, pair [2]ask.Source) {
 	rulesOf := func(side int) func(robots.Dialect) *robots.Rules {
 		return func(dialect robots.Dialect) *robots.Rules { return d.rules(pair[side], dialect, d.std.now(), nil) }
@@ -279,46 +286,76 @@ func (d *differ) compare(ctx context.Context, s *section, pair [2]ask.Source) {
 	s.crawlers = d.compared(s, func(side int, dialect robots.Dialect) []string {
 		return rulesOf(side)(dialect).File().Crawlers(dialect)
 	})
+	var rules [2][]*robots.Rules
 	for side := range pair {
-		var all robots.Crawlers // those in the same groups share their rules
+		var all robots.Crawlers
 		for _, c := range s.crawlers {
 			all.Add(c.dialects[side], c.Tokens...)
 		}
-		for i, r := range all.RulesBy(rulesOf(side)) {
-			s.crawlers[i].rules[side] = r
-		}
+		rules[side] = all.RulesBy(rulesOf(side))
 	}
 	compared := map[[2]string]*comparison{}
-	made := map[[2]*robots.Rules]*crawler{}
-	said := map[*robots.Rules]map[robots.Field][]string{} // which takes the time of a pass over the file
-	declares := func(r *robots.Rules) map[robots.Field][]string {
-		if said[r] == nil {
-			said[r] = declarations(r)
-		}
-		return said[r]
-	}
-	for _, c := range s.crawlers {
+	made := map[[2]string]*difference{}
+	places := [2]places{{}, {}}
+	for i, c := range s.crawlers {
 		if ctx.Err() != nil {
 			return
 		}
-		if other := made[c.rules]; other != nil {
-			c.shared, c.declared = other.shared, other.declared
-		} else {
-			made[c.rules] = c
-			key := [2]string{textOf(c.rules[0]), textOf(c.rules[1])}
-			if c.shared = compared[key]; c.shared == nil {
-				c.shared = s.compareRules(c.rules, compare.Options{Steps: d.budget, SkipRobotsTxt: s.between()})
-				compared[key] = c.shared
+		own := [2]*robots.Rules{rules[0][i], rules[1][i]}
+		place := [2]string{places[0].of(own[0]), places[1].of(own[1])}
+		if c.difference = made[place]; c.difference == nil {
+			text := [2]string{textOf(own[0]), textOf(own[1])}
+			if compared[text] == nil {
+				compared[text] = s.compareRules(own, compare.Options{Steps: d.budget, SkipRobotsTxt: s.between()})
 			}
-			c.declared = declared(declares(c.rules[0]), declares(c.rules[1]))
+			c.difference = &difference{rules: own, shared: compared[text], declared: s.declare(own)}
+			for side, r := range c.shared.rules {
+				c.elsewhere = c.elsewhere || !slices.Equal(ruleLines(r), ruleLines(own[side]))
+			}
+			made[place] = c.difference
+		}
+		for _, change := range c.declared {
+			change.add(c.Name)
 		}
 		c.shared.important = c.shared.important || len(d.chosen) > 0 || isImportant(c.Name)
 		if s.between() {
-			c.notes = robotsNote(c.rules)
+			c.note = robotsNote(own)
 		} else {
-			c.notes = groupNote(c.rules)
+			c.note = groupNote(own)
 		}
 	}
+}
+
+// places are, by dialect, the numbers of the user-agent lines of a file, each with that of the first line of its block.
+type places map[string]map[int]int
+
+// of names the blocks that name a crawler: crawlers named in the same ones have the same rules and records (D-08).
+func (p places) of(r *robots.Rules) string {
+	d, g := r.Dialect(), r.Group()
+	firsts, known := p[d.Name]
+	if !known {
+		firsts = map[int]int{}
+		p[d.Name] = firsts
+		group, first, ended := 0, 0, true
+		for l := range r.File().Lines(d) {
+			switch l.Field {
+			case robots.FieldUserAgent:
+				if ended || l.Group != group {
+					group, first, ended = l.Group, l.Number, false
+				}
+				firsts[l.Number] = first
+			case robots.FieldNone, robots.FieldUnknown:
+			default:
+				ended = true
+			}
+		}
+	}
+	var blocks []int
+	for _, n := range g.Lines() {
+		blocks = append(blocks, firsts[n])
+	}
+	reason, _ := r.FallbackReason()
+	return fmt.Sprintln(d.Name, reason, g.Token() == "*", slices.Compact(blocks))
 }
 
 // compared returns the crawlers of --agent, else * and every crawler that either file names,
@@ -382,39 +419,35 @@ func ruleLines(r *robots.Rules) []int {
 var robotsTxt = robots.RawPath("/robots.txt")
 
 // robotsNote reports that only one of two dialects exempts /robots.txt.
-func robotsNote(rules [2]*robots.Rules) []string {
+func robotsNote(rules [2]*robots.Rules) string {
 	raw, exempt := rules[0].Match(robotsTxt), rules[1].Match(robotsTxt)
 	if raw.Allowed == exempt.Allowed {
-		return nil
+		return ""
 	} else if raw.Allowed {
 		raw = exempt
 	}
-	return []string{"/robots.txt excluded: only " + raw.Dialect + " does not exempt it (" + reasonOf(raw) + ")"}
+	return "/robots.txt excluded: only " + raw.Dialect + " does not exempt it (" + reasonOf(raw) + ")"
+}
+
+// groupNotes describe changes of the group that applies: one that names the crawler, that of * or none.
+var groupNotes = map[[2]string]string{
+	{"own", "*"}: "no group names it any more; the * group applies instead",
+	{"own", ""}:  "no group names it any more, and no * group applies; everything is allowed",
+	{"*", "own"}: "a group names it now; the * group no longer applies",
+	{"", "own"}:  "a group names it now; before, no group applied",
+	{"*", ""}:    "the * group was removed; everything is allowed for crawlers without a group",
+	{"", "*"}:    "a * group was added; before, no group applied to crawlers without a group",
 }
 
 // groupNote reports that a different group applies to a crawler than before.
-func groupNote(rules [2]*robots.Rules) []string {
+func groupNote(rules [2]*robots.Rules) string {
 	kind := [2]string{"own", "own"}
 	for i, r := range rules {
 		if g := r.Group(); g.IsZero() || g.Token() == "*" {
 			kind[i] = g.Token()
 		}
 	}
-	switch kind {
-	case [2]string{"own", "*"}:
-		return []string{"no group names it any more; the * group applies instead"}
-	case [2]string{"own", ""}:
-		return []string{"no group names it any more, and no * group applies; everything is allowed"}
-	case [2]string{"*", "own"}:
-		return []string{"a group names it now; the * group no longer applies"}
-	case [2]string{"", "own"}:
-		return []string{"a group names it now; before, no group applied"}
-	case [2]string{"*", ""}:
-		return []string{"the * group was removed; everything is allowed for crawlers without a group"}
-	case [2]string{"", "*"}:
-		return []string{"a * group was added; before, no group applied to crawlers without a group"}
-	}
-	return nil
+	return groupNotes[kind]
 }
 
 // A directed is one of the two directions of a comparison.
@@ -422,11 +455,14 @@ type directed struct {
 	id    string // newly-blocked or newly-allowed
 	name  string // in text
 	where compare.Direction
-	urls  *urlCount
+	urls  urlCount
 
 	severity lint.Severity
 	fails    bool // --fail-on selects it
 }
+
+// found reports whether something changes in this direction.
+func (w directed) found() bool { return len(w.where.Changes)+w.urls.n > 0 }
 
 // directions returns both, what is newly blocked first.
 func (d *differ) directions(s *section, c *comparison) [2]directed {
@@ -439,8 +475,8 @@ func (d *differ) directions(s *section, c *comparison) [2]directed {
 		severity = lint.Error
 	}
 	return [2]directed{
-		{failBlocked, blocked, c.NewlyBlocked, &c.urls.blocked, severity, d.selects(failBlocked, severity)},
-		{failAllowed, allowed, c.NewlyAllowed, &c.urls.allowed, lint.Warning, d.selects(failAllowed, lint.Warning)},
+		{failBlocked, blocked, c.NewlyBlocked, c.urls[0], severity, d.selects(failBlocked, severity)},
+		{failAllowed, allowed, c.NewlyAllowed, c.urls[1], lint.Warning, d.selects(failAllowed, lint.Warning)},
 	}
 }
 
@@ -452,28 +488,11 @@ func (d *differ) selects(kind string, severity lint.Severity) bool {
 // status is the exit status: a failing change counts before an undecided one.
 func (d *differ) status() int {
 	status := exitAllowed
-	for _, s := range d.sections {
-		for _, c := range s.crawlers {
-			if d.selects("declared", lint.Warning) && len(c.declared) > 0 || d.selects("groups", lint.Note) && len(c.notes) > 0 {
-				return exitDisallowed
-			}
-			if status = worse(status, d.outcome(s, c.shared)); status == exitDisallowed {
-				return status
-			}
-		}
-	}
-	return status
-}
-
-// outcome is the exit status of a comparison.
-func (d *differ) outcome(s *section, c *comparison) int {
-	status := exitAllowed
-	for _, way := range d.directions(s, c) {
+	for _, f := range d.report().findings {
 		switch {
-		case !way.fails:
-		case len(way.where.Changes)+way.urls.n > 0:
+		case f.Failed:
 			return exitDisallowed
-		case !way.where.Complete:
+		case f.Undecided:
 			status = exitUndecided
 		}
 	}
@@ -492,28 +511,31 @@ func (d *differ) shown(changes []compare.Change) ([]compare.Change, int) {
 type group struct {
 	*comparison
 	names    []string
-	notes    []string
+	note     string
 	dialects []string
 	sameRow  bool // all have the line numbers of the first
 }
+
+// changes reports whether something changes in either direction.
+func (c *comparison) changes() bool { return !c.Same() || c.urls[0].n+c.urls[1].n > 0 }
 
 // groups returns the crawlers of a section by result: those without a change together,
 // others by comparison.
 func (s *section) groups() []*group {
 	type key struct {
 		shared *comparison
-		notes  string
+		note   string
 	}
 	made := map[key]*group{}
 	var list []*group
 	for _, c := range s.crawlers {
-		k := key{c.shared, strings.Join(c.notes, "\n")}
-		if c.shared.Same() && !c.shared.urls.any() {
+		k := key{c.shared, c.note}
+		if !c.shared.changes() {
 			k.shared = nil
 		}
 		g := made[k]
 		if g == nil {
-			g = &group{comparison: c.shared, notes: c.notes, dialects: append([]string{}, s.dialects...), sameRow: true}
+			g = &group{comparison: c.shared, note: c.note, dialects: append([]string{}, s.dialects...), sameRow: true}
 			made[k] = g
 			list = append(list, g)
 		}
@@ -521,9 +543,7 @@ func (s *section) groups() []*group {
 		if name := c.dialects[1].Name; s.auto() && !slices.Contains(g.dialects, name) {
 			g.dialects = append(g.dialects, name)
 		}
-		for i, r := range c.rules {
-			g.sameRow = g.sameRow && (g.Same() || slices.Equal(ruleLines(r), ruleLines(g.rules[i])))
-		}
+		g.sameRow = g.sameRow && !c.elsewhere
 	}
 	return list
 }

@@ -56,22 +56,22 @@ const nameColumn = 10
 func (d *differ) sectionText(w io.Writer, s *section) {
 	p, sides := d.palette, s.sides
 	for _, g := range s.groups() {
-		style := green
-		if !g.Same() {
+		ways, style := d.directions(s, g.comparison), green
+		switch {
+		case slices.ContainsFunc(ways[:], func(w directed) bool { return w.fails && w.found() }):
+			style = red
+		case !g.Same():
 			style = yellow
 		}
-		if d.outcome(s, g.comparison) == exitDisallowed {
-			style = red
-		}
 		fmt.Fprintf(w, "%s  %s\n", fill(s.who(g), nameColumn), p.paint(style, d.result(g.comparison)))
-		for _, note := range g.notes {
-			fmt.Fprintf(w, "  %s\n", note)
+		if g.note != "" {
+			fmt.Fprintf(w, "  %s\n", g.note)
 		}
 		if !g.sameRow && g.Differs() {
 			fmt.Fprintf(w, "  line numbers are those of %s; the others have the same rules elsewhere\n", robots.Printable(g.names[0]))
 		}
 		var rows [][]string
-		for _, way := range d.directions(s, g.comparison) {
+		for _, way := range ways {
 			changes, rest := d.shown(way.where.Changes)
 			for _, c := range changes {
 				rows = append(rows, []string{"  " + way.name, robots.Printable(c.Path), sides[0] + " " + reasonOf(c.Old), sides[1] + " " + reasonOf(c.New) + notShortest(c)})
@@ -86,7 +86,7 @@ func (d *differ) sectionText(w io.Writer, s *section) {
 		}
 	}
 	lead := fill("declared", nameColumn) + "  "
-	for _, line := range s.declaredLines() {
+	for _, line := range s.declared {
 		for _, text := range line.texts(d.limit) {
 			fmt.Fprintf(w, "%s%s\n", lead, text)
 			lead = fill("", nameColumn) + "  "
@@ -130,19 +130,19 @@ func (d *differ) countText(s *section, c *comparison) string {
 // The JSON of diff.
 type (
 	jsonDiff struct {
-		Schema       int              `json:"schema"`
-		Agent        string           `json:"agent"`
-		Dialect      string           `json:"dialect,omitempty"`
-		OldDialect   string           `json:"old_dialect,omitempty"`
-		NewDialect   string           `json:"new_dialect,omitempty"`
-		Result       string           `json:"result"`
-		NewlyBlocked []jsonChange     `json:"newly_blocked"`
-		NewlyAllowed []jsonChange     `json:"newly_allowed"`
-		Complete     bool             `json:"complete"`
-		Declared     []declaredChange `json:"declared"`
-		Steps        int              `json:"steps"`
-		Notes        []string         `json:"notes"`
-		URLs         *jsonURLs        `json:"urls,omitempty"`
+		Schema       int               `json:"schema"`
+		Agent        string            `json:"agent"`
+		Dialect      string            `json:"dialect,omitempty"`
+		OldDialect   string            `json:"old_dialect,omitempty"`
+		NewDialect   string            `json:"new_dialect,omitempty"`
+		Result       string            `json:"result"`
+		NewlyBlocked []jsonChange      `json:"newly_blocked"`
+		NewlyAllowed []jsonChange      `json:"newly_allowed"`
+		Complete     bool              `json:"complete"`
+		Declared     []*declaredChange `json:"declared"`
+		Steps        int               `json:"steps"`
+		Notes        []string          `json:"notes"`
+		URLs         *jsonURLs         `json:"urls,omitempty"`
 	}
 	jsonChange struct {
 		Path     string     `json:"path"`
@@ -179,14 +179,17 @@ func (d *differ) writeJSON() {
 			j := jsonDiff{
 				Schema: 1, Agent: c.Name, Dialect: c.dialects[1].Name, Result: c.shared.Result.String(),
 				NewlyBlocked: changes(c.shared.NewlyBlocked), NewlyAllowed: changes(c.shared.NewlyAllowed),
-				Complete: c.shared.complete(), Declared: append([]declaredChange{}, c.declared...),
-				Steps: c.shared.NewlyBlocked.Steps + c.shared.NewlyAllowed.Steps, Notes: append([]string{}, c.notes...),
+				Complete: c.shared.complete(), Declared: append([]*declaredChange{}, c.declared...),
+				Steps: c.shared.NewlyBlocked.Steps + c.shared.NewlyAllowed.Steps, Notes: []string{},
+			}
+			if c.note != "" {
+				j.Notes = append(j.Notes, c.note)
 			}
 			if s.between() {
 				j.Dialect, j.OldDialect, j.NewDialect = "", s.old.Name, s.new.Name
 			}
 			if d.urls != "" {
-				j.URLs = &jsonURLs{d.read, c.shared.urls.blocked.n, c.shared.urls.allowed.n}
+				j.URLs = &jsonURLs{d.read, c.shared.urls[0].n, c.shared.urls[1].n}
 			}
 			d.std.encode(j)
 		}
@@ -207,7 +210,7 @@ func (d *differ) report() *report {
 		for _, g := range s.groups() {
 			d.addGroup(r, s, g)
 		}
-		for _, line := range s.declaredLines() {
+		for _, line := range s.declared {
 			for _, text := range line.texts(d.limit) {
 				g := &group{names: []string{line.title()}, dialects: append([]string{}, s.dialects...)}
 				r.findings = append(r.findings, d.finding(g, "declared", text, lint.Warning))
@@ -257,10 +260,10 @@ func (d *differ) addGroup(r *report, s *section, g *group) {
 			add(way.id, way.name+" for "+who+": "+d.countText(s, g.comparison), way.severity)
 		}
 	}
-	for _, note := range g.notes {
-		add("groups", who+": "+note, lint.Note)
+	if g.note != "" {
+		add("groups", who+": "+g.note, lint.Note)
 	}
-	if g.Same() && !g.urls.any() {
+	if !g.changes() {
 		f := add(failBlocked, d.result(g.comparison), lint.Note)
 		f.Level, f.Failed = "", false
 	}

@@ -13,11 +13,6 @@ type urlCount struct {
 	first string
 }
 
-// urlCounts are those of a comparison.
-type urlCounts struct{ blocked, allowed urlCount }
-
-func (c *urlCounts) any() bool { return c.blocked.n+c.allowed.n > 0 }
-
 // countURLs checks the URLs of --urls against both sides of every comparison.
 func (d *differ) countURLs() error {
 	if d.urls == "" {
@@ -66,9 +61,9 @@ func (d *differ) countURL(name, url string) bool {
 			}
 			done[c.shared] = true
 			a, b := c.shared.rules[0].Allowed(before), c.shared.rules[1].Allowed(after)
-			n := &c.shared.urls.blocked
+			n := &c.shared.urls[0]
 			if b {
-				n = &c.shared.urls.allowed
+				n = &c.shared.urls[1]
 			}
 			if a != b {
 				if n.n++; n.n == 1 {

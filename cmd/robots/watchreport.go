@@ -205,7 +205,7 @@ func (r *siteReport) compare(before, after *robots.File, budget int) {
 			r.addEvent(lint.Warning, changeEvent("newly-allowed", g.names, c))
 		}
 	}
-	lines := s.declaredLines()
+	lines := s.declared
 	for _, l := range lines {
 		r.addEvent(lint.Warning, watchEvent{Kind: "declared", Crawlers: l.crawlers, Text: l.title() + ": " + l.change(0)})
 	}
