@@ -112,7 +112,7 @@ func parseRequestRate(s string) (r RequestRate, ok bool, why problem) {
 	r.Requests, okN = parseCount(n)
 	r.Seconds, okP = parseCount(p)
 	if !okN || !okP {
-		return RequestRate{}, false, "documents and period are not both whole numbers above 0, the period with s, m, h, d or nothing"
+		return RequestRate{}, false, "documents and period are not both whole numbers from 1 to 1,000,000,000, the period with s, m, h, d or nothing"
 	}
 	r.Seconds = min(r.Seconds, math.MaxInt/unit) * unit // where int has 32 bits a slow rate stays one
 	if window != "" {

@@ -161,18 +161,18 @@ func eachFile(root string, fn func(file string) error) error {
 // it.
 func describe(name string, inFolder bool) (in Input, is form, modified time.Time, err error) {
 	in.Name = filepath.ToSlash(name)
-	f, err := os.Open(name)
-	if err != nil {
-		return in, "", modified, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
+	info, err := os.Stat(name) // opening a named pipe would wait for its writer
 	if err != nil {
 		return in, "", modified, err
 	}
 	if !info.Mode().IsRegular() {
 		return in, "", modified, fmt.Errorf("%s is not a regular file", name)
 	}
+	f, err := os.Open(name)
+	if err != nil {
+		return in, "", modified, err
+	}
+	defer f.Close()
 	in.Size = info.Size()
 	head := make([]byte, min(hashedBytes, in.Size))
 	if _, err := io.ReadFull(f, head); err != nil {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -59,8 +60,14 @@ func memberOf(name string, schema *openapi3.SchemaRef, text string, required boo
 	for _, w := range schema.Value.Enum {
 		words = append(words, w.(string))
 	}
+	add := func(text string) { m.Text = strings.TrimPrefix(m.Text+"; "+text, "; ") }
 	if words != nil {
-		m.Text = strings.TrimPrefix(m.Text+"; one of "+strings.Join(words, ", "), "; ")
+		add("one of " + strings.Join(words, ", "))
+	}
+	if v := schema.Value; v.MaxItems != nil {
+		add(fmt.Sprint("at most ", *v.MaxItems))
+	} else if v.Min != nil && v.Max != nil {
+		add(fmt.Sprintf("%.0f to %.0f", *v.Min, *v.Max))
 	}
 	return m
 }
