@@ -100,29 +100,13 @@ func makeQuery(rng *rand.Rand, rules []string) query {
 }
 
 // fromRule makes a path that the rule matches or nearly matches: text for each star, no final '$',
-// and text at the end.
+// and text at the end. It does not begin with "//", which starts an authority.
 func fromRule(rng *rand.Rand, rule string) string {
-	var b strings.Builder
-	b.WriteByte('/')
-	rule = strings.TrimSuffix(rule, "$")
-	for i := range len(rule) {
-		switch {
-		case rule[i] == '*':
-			b.WriteString(word(rng))
-		case rule[i] == '/' && b.Len() == 1: // no "//", which starts an authority
-		default:
-			b.WriteByte(rule[i])
-		}
+	path := "/" + strings.TrimLeft(strings.TrimSuffix(rule, "$"), "/")
+	for strings.Contains(path, "*") {
+		path = strings.Replace(path, "*", word(rng), 1)
 	}
-	switch rng.IntN(4) {
-	case 0:
-		b.WriteString(word(rng))
-	case 1:
-		b.WriteString("/" + word(rng) + ".html")
-	case 2:
-		b.WriteString("?" + word(rng) + "=" + word(rng))
-	}
-	return b.String()
+	return path + inWords(rng, [...]string{"W", "/W.html", "?W=W", ""}[rng.IntN(4)])
 }
 
 // somePath makes a path of n bytes.

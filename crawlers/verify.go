@@ -149,20 +149,14 @@ type questions struct {
 	address netip.Addr
 
 	asked  bool
-	names  []string // of the address, in lower case without the final dot
-	failed error    // why they are unknown
-	leads  map[string]lead
-}
-
-// A lead is the result of resolving a name: the address, another one, or unknown.
-type lead struct {
-	back bool
-	err  error
+	names  []string         // of the address, in lower case without the final dot
+	failed error            // why they are unknown
+	leads  map[string]error // of names: nil if it resolves back to the address, errElsewhere, or why that is unknown
 }
 
 func (v *Verifier) ask(ctx context.Context, address netip.Addr) *questions {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(v.Timeout, 10*time.Second))
-	return &questions{Verifier: v, ctx: ctx, cancel: cancel, address: address.Unmap(), leads: map[string]lead{}}
+	return &questions{Verifier: v, ctx: ctx, cancel: cancel, address: address.Unmap(), leads: map[string]error{}}
 }
 
 // possible reports whether a crawler can have the address.
@@ -226,12 +220,11 @@ func (q *questions) dns(domains []string) Identity {
 		if looked++; looked > mostNames {
 			break
 		}
-		l := q.forward(name)
-		switch {
-		case l.back:
+		switch err := q.forward(name); {
+		case err == nil:
 			return Identity{Result: Verified, By: ByDNS, Name: name, Why: "its name " + cut(name) + " resolves back to it"}
-		case l.err != nil:
-			open = l.err
+		case !errors.Is(err, errElsewhere):
+			open = err
 		}
 		if faked.Name == "" {
 			faked.Name, faked.Why = name, "its name "+cut(name)+" does not resolve back to it"
@@ -260,25 +253,26 @@ func (q *questions) reverse() {
 	}
 }
 
+var errElsewhere = errors.New("the name does not resolve to the address")
+
 // forward resolves a name. The final dot excludes the machine's search domains and hosts file.
-func (q *questions) forward(name string) lead {
-	if l, ok := q.leads[name]; ok {
-		return l
+func (q *questions) forward(name string) error {
+	if err, ok := q.leads[name]; ok {
+		return err
 	}
 	network := "ip6"
 	if q.address.Is4() {
 		network = "ip4"
 	}
 	list, err := q.Resolver.LookupNetIP(q.ctx, network, name+".")
-	var l lead
-	for _, a := range list {
-		l.back = l.back || a.Unmap() == q.address
+	switch {
+	case slices.ContainsFunc(list, func(a netip.Addr) bool { return a.Unmap() == q.address }):
+		err = nil
+	case err == nil || absent(err):
+		err = errElsewhere
 	}
-	if err != nil && !l.back && !absent(err) {
-		l.err = err
-	}
-	q.leads[name] = l
-	return l
+	q.leads[name] = err
+	return err
 }
 
 // inDomains reports whether a name equals one of the domains or is below one. Names are in
