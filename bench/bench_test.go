@@ -129,8 +129,8 @@ func TestAgree(t *testing.T) {
 		files = append(files, file{f.Body(fileLimit, queries[urlsPerFile-1].raw), anyBot, queries})
 	}
 	sets := [][]file{files}
-	if real := realFiles(t, campaign.Size(32, 16, 1)); real != nil {
-		sets = append(sets, real)
+	if kept := realFiles(t, campaign.Size(32, 16, 1)); kept != nil {
+		sets = append(sets, kept)
 	}
 	for _, files := range sets {
 		verdicts, disallowed := 0, 0

@@ -3,9 +3,12 @@ package main
 import (
 	"bytes"
 	"html/template"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -20,37 +23,6 @@ const policy = `<meta http-equiv="Content-Security-Policy" content="default-src 
 // site writes the page as files for any static host: index.html, page/ with the engine, examples/ and docs/. It runs in the root
 // folder of the repository.
 func site(output string) error {
-	const assets = "cmd/internal/server/web/assets"
-	files := map[string]string{}
-	for _, name := range []string{"page.js", "page.css", "worker.js", "licenses.txt"} {
-		files["page/"+name] = filepath.Join(assets, name)
-	}
-	for _, pattern := range []string{"examples/*.txt", "docs/*.png", "docs/*.svg"} {
-		names, err := filepath.Glob(pattern)
-		if err != nil {
-			return err
-		}
-		for _, name := range names {
-			files[name] = name
-		}
-	}
-	for to, from := range files {
-		content, err := os.ReadFile(from)
-		if err == nil {
-			err = put(output, to, content)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	index, err := os.ReadFile(filepath.Join(assets, "index.html"))
-	if err != nil {
-		return err
-	}
-	page := strings.NewReplacer("{{engine}}", "static", "{{links}}", `<a href="docs/index.html">Documents</a>`, "{{sites}}", "null", ` nonce="{{nonce}}"`, "", "<title>", policy+"\n<title>").Replace(string(index))
-	if err := put(output, "index.html", []byte(page)); err != nil {
-		return err
-	}
 	engine, start, err := engineFiles()
 	if err != nil {
 		return err
@@ -59,22 +31,41 @@ func site(output string) error {
 	if err != nil {
 		return err
 	}
-	if err := put(output, "page/wasm_exec.js", start); err != nil {
-		return err
-	}
 	// Not .gz: some hosts would send that with Content-Encoding, and some would not.
-	if err := put(output, "page/robots.wasm.gzip", zipped); err != nil {
+	files := map[string][]byte{"page/wasm_exec.js": start, "page/robots.wasm.gzip": zipped}
+	const assets = "cmd/internal/server/web/assets/"
+	sources := map[string]string{"index.html": assets + "index.html"}
+	for _, name := range []string{"page.js", "page.css", "worker.js", "licenses.txt"} {
+		sources["page/"+name] = assets + name
+	}
+	for _, pattern := range []string{"examples/*.txt", "docs/*.png", "docs/*.svg", "docs/*.md"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			sources[filepath.ToSlash(name)] = name
+		}
+	}
+	for name, source := range sources {
+		if files[name], err = os.ReadFile(source); err != nil {
+			return err
+		}
+	}
+	files["index.html"] = []byte(strings.NewReplacer("{{engine}}", "static", "{{links}}", `<a href="docs/index.html">Documents</a>`, "{{sites}}", "null", ` nonce="{{nonce}}"`, "", "<title>", policy+"\n<title>").Replace(string(files["index.html"])))
+	if err := documents(files); err != nil {
 		return err
 	}
-	return documents(output)
-}
-
-func put(output, name string, content []byte) error {
-	path := filepath.Join(output, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
+	for name, content := range files {
+		file := filepath.Join(output, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(file, content, 0o644); err != nil {
+			return err
+		}
 	}
-	return os.WriteFile(path, content, 0o644)
+	return nil
 }
 
 var frame = template.Must(template.New("").Parse(`<!doctype html>
@@ -97,41 +88,34 @@ var folders = regexp.MustCompile(`href="([a-z]+)/`)
 
 const repository = "https://github.com/robotskit/robots/blob/main/"
 
-// documents writes docs/*.md as HTML, with a list of them. Links to other files of the repository lead to it.
-func documents(output string) error {
-	names, err := filepath.Glob("docs/*.md")
-	if err != nil {
+// documents replaces docs/*.md by HTML, with a list of them. Links to other files of the repository lead to it.
+func documents(files map[string][]byte) error {
+	markdown := goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
+	add := func(name, title, body string) error {
+		var page bytes.Buffer
+		err := frame.Execute(&page, map[string]any{"Title": title, "Body": template.HTML(body)}) //nolint:gosec // documents of the repository
+		files[name] = page.Bytes()
 		return err
 	}
-	markdown := goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
-	write := func(name, title string, body []byte) error {
-		var page bytes.Buffer
-		if err := frame.Execute(&page, map[string]any{"Title": title, "Body": template.HTML(body)}); err != nil { //nolint:gosec // documents of the repository
-			return err
-		}
-		return put(output, "docs/"+name+".html", page.Bytes())
-	}
-	var list bytes.Buffer
-	list.WriteString("<h1>Documents</h1>\n<ul>\n")
-	for _, name := range names {
-		source, err := os.ReadFile(name)
-		if err != nil {
-			return err
+	list := "<h1>Documents</h1>\n<ul>\n"
+	for _, source := range slices.Sorted(maps.Keys(files)) {
+		name, ok := strings.CutSuffix(source, ".md")
+		if !ok {
+			continue
 		}
 		var body bytes.Buffer
-		if err := markdown.Convert(source, &body); err != nil {
+		if err := markdown.Convert(files[source], &body); err != nil {
 			return err
 		}
-		title, _, _ := strings.Cut(strings.TrimPrefix(string(source), "# "), "\n")
-		base := strings.TrimSuffix(filepath.Base(name), ".md")
+		title, _, _ := strings.Cut(strings.TrimPrefix(string(files[source]), "# "), "\n")
+		delete(files, source)
 		text := links.ReplaceAllString(body.String(), `href="$1.html$2"`)
 		text = strings.ReplaceAll(text, `href="../`, `href="`+repository)
 		text = folders.ReplaceAllString(text, `href="`+repository+`docs/$1/`)
-		if err := write(base, title, []byte(text)); err != nil {
+		if err := add(name+".html", title, text); err != nil {
 			return err
 		}
-		list.WriteString(`<li><a href="` + base + `.html">` + template.HTMLEscapeString(title) + "</a>\n")
+		list += `<li><a href="` + path.Base(name) + `.html">` + template.HTMLEscapeString(title) + "</a>\n"
 	}
-	list.WriteString("</ul>\n")
-	return write("index", "Documents", list.Bytes())
+	return add("docs/index.html", "Documents", list+"</ul>\n")
 }
