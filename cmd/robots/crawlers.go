@@ -56,11 +56,8 @@ Exit status: 0 whatever the verdicts, 2 invalid usage or input.`,
   robots crawlers robots.txt --path /images/logo.png --operator google
   robots crawlers robots.txt --format csv > crawlers.csv
   robots crawlers GPTBot`,
-		ValidArgsFunction: func(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {
-			for _, e := range crawlers.All() {
-				names = append(names, e.Name)
-			}
-			return names, cobra.ShellCompDirectiveDefault
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return slices.Collect(crawlers.Names()), cobra.ShellCompDirectiveDefault
 		},
 		RunE: c.run(c.answer),
 	}
@@ -235,33 +232,26 @@ var titles = map[crawlers.Purpose]string{
 	crawlers.SEO: "SEO", crawlers.Unknown: "unclassified",
 }
 
+// statusRemarks and obeysRemarks say in a table what printEntry says in sentences.
+var (
+	statusRemarks = map[crawlers.Status]string{
+		crawlers.OptOut: "opt-out, sends no requests", crawlers.Token: "applies to other crawlers",
+		crawlers.Former: "no longer in use", crawlers.Mistake: "not the name of a crawler",
+	}
+	obeysRemarks = map[crawlers.Obeys]string{
+		crawlers.ObeysNo: "does not obey", crawlers.ObeysNamed: "ignores the group of *",
+		crawlers.UserInitiated: "user-initiated, might not obey", crawlers.ObeysYes: "obeys",
+	}
+)
+
 // remark returns whether a crawler sends requests and obeys robots.txt. Without all, it
 // leaves out that a crawler obeys.
 func remark(e crawlers.Crawler, all bool) string {
-	var remarks []string
-	switch e.Status {
-	case crawlers.OptOut:
-		remarks = append(remarks, "opt-out, sends no requests")
-	case crawlers.Token:
-		remarks = append(remarks, "applies to other crawlers")
-	case crawlers.Former:
-		remarks = append(remarks, "no longer in use")
-	case crawlers.Mistake:
-		remarks = append(remarks, "not the name of a crawler")
+	remarks := []string{statusRemarks[e.Status], obeysRemarks[e.Obeys]}
+	if !all && e.Obeys == crawlers.ObeysYes {
+		remarks[1] = ""
 	}
-	switch e.Obeys {
-	case crawlers.ObeysNo:
-		remarks = append(remarks, "does not obey")
-	case crawlers.ObeysNamed:
-		remarks = append(remarks, "ignores the group of *")
-	case crawlers.UserInitiated:
-		remarks = append(remarks, "user-initiated, might not obey")
-	case crawlers.ObeysYes:
-		if all {
-			remarks = append(remarks, "obeys")
-		}
-	}
-	return strings.Join(remarks, "; ")
+	return strings.Join(slices.DeleteFunc(remarks, func(s string) bool { return s == "" }), "; ")
 }
 
 // printEntry writes the facts about one crawler.

@@ -159,18 +159,15 @@ func (s *suite) test(t *suiteTest, number int, dialects []robots.Dialect) {
 			s.wrong(a.line, "agent %q is a list; write one name per entry, most specific first", clip(a.value))
 		}
 	}
-	for _, list := range [][]assertion{t.Allow, t.Disallow} {
-		for i := range list {
-			a := &list[i]
-			a.at = max(a.at, 1)
+	for i, list := range [][]assertion{t.Allow, t.Disallow} {
+		for k := range list {
+			a := &list[k]
+			a.at, a.allowed = max(a.at, 1), i == 0
 			if err := s.check(a, t.dialects); err != nil {
 				s.wrong(a.at, "%w", err)
 			}
 			t.asserts = append(t.asserts, a)
 		}
-	}
-	for i := range t.Allow {
-		t.Allow[i].allowed = true
 	}
 	if n := &t.Delay; !n.IsZero() {
 		a := &assertion{at: n.Line}
@@ -213,12 +210,14 @@ func (s *suite) checkURL(text string, dialects []robots.Dialect) error {
 			return err
 		}
 	}
-	if strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "//") || s.site.IsZero() {
-		return nil
-	}
 	full := text
-	if strings.HasPrefix(text, "//") {
+	switch {
+	case s.site.IsZero():
+		return nil
+	case strings.HasPrefix(text, "//"):
 		full = s.site.Scheme() + ":" + text
+	case strings.HasPrefix(text, "/"):
+		return nil
 	}
 	origin, _, err := robots.ParseURL(full)
 	if err == nil && origin != s.site {

@@ -233,7 +233,7 @@ func (o *outcome) checkURL(rules *robots.Rules) {
 	o.Want, o.Got, o.OK = word(a.allowed), word(v.Allowed), v.Allowed == a.allowed
 	if a.Line != nil {
 		o.Want += " by line " + strconv.Itoa(*a.Line)
-		o.OK = o.OK && !v.Rule.IsZero() && v.Rule.Line() == *a.Line
+		o.OK = o.OK && v.Rule.Line() == *a.Line
 	}
 	if a.Rule != "" {
 		o.Want += " by " + a.Rule

@@ -186,11 +186,10 @@ func newResolver(server string) (*net.Resolver, error) {
 	if server != "" {
 		at, err := netip.ParseAddrPort(server)
 		if err != nil {
-			a, failed := netip.ParseAddr(strings.Trim(server, "[]"))
-			if failed != nil {
-				return nil, fmt.Errorf("--resolver %q: not an address of a name server such as 9.9.9.9 or 127.0.0.1:5353", clip(server))
-			}
-			at = netip.AddrPortFrom(a, 53)
+			at, err = netip.ParseAddrPort(net.JoinHostPort(strings.Trim(server, "[]"), "53"))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--resolver %q: not an address of a name server such as 9.9.9.9 or 127.0.0.1:5353", clip(server))
 		}
 		server = at.String()
 	}

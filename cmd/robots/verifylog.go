@@ -496,9 +496,9 @@ func (l *logReader) rows(list []*visitor) [][]string {
 // printText writes the report for people.
 func (l *logReader) printText(list []*visitor) {
 	w, p := l.call.std.out, l.call.palette
-	name, requests := len("crawler"), 0
+	requests := 0
 	for _, v := range list {
-		name, requests = max(name, columns(v.Name)), requests+v.Requests
+		requests += v.Requests
 	}
 	title := (&textFile{name: l.call.logs[0]}).title()
 	if len(l.call.logs) > 1 {
@@ -508,36 +508,36 @@ func (l *logReader) printText(list []*visitor) {
 	if len(list) == 0 {
 		return
 	}
-	var impostors, disallowed []string
-	fmt.Fprintf(w, "  %-*s   requests   verified      faked    unknown  addresses\n", name, "crawler")
+	var impostors, disallowed [][]string
+	table := [][]string{{"  crawler", " requests", " verified", "    faked", "  unknown", "addresses", ""}}
 	for _, v := range list {
-		lead := "  " + fill(v.Name, name) + "  "
-		faked := fmt.Sprintf("%9s", screen.Thousands(v.Faked))
-		if v.Faked > 0 {
-			faked = p.paint(red, faked)
+		row := []string{"  " + v.Name}
+		for _, n := range []int{v.Requests, v.Verified, v.Faked, v.Unknown, v.Addresses} {
+			row = append(row, fmt.Sprintf("%9s", screen.Thousands(n)))
 		}
-		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("%s%9s  %9s  %s  %9s  %9s  %s", lead, screen.Thousands(v.Requests), screen.Thousands(v.Verified), faked, screen.Thousands(v.Unknown), screen.Thousands(v.Addresses),
-			p.paint(faint, robots.Printable(orEmpty(v.Why)+v.advice))), " "))
+		if v.Faked > 0 {
+			row[3] = p.paint(red, row[3])
+		}
+		table = append(table, append(row, p.paint(faint, robots.Printable(orEmpty(v.Why)+v.advice))))
 		for _, f := range v.Fakes {
-			impostors = append(impostors, lead+robots.Printable(fmt.Sprintf("%-15s  %s: %s", f.Address, count(f.Requests, "request"), f.Why)))
+			impostors = append(impostors, []string{row[0], fill(f.Address, 15), robots.Printable(count(f.Requests, "request") + ": " + f.Why)})
 		}
 		for _, f := range v.Forbidden {
 			text := fmt.Sprintf("line %d: %s  %s (%s), such as %s", f.Line, f.Rule, count(f.Requests, "request"), &f.visitCounts, f.Sample)
 			if r := remark(v.crawler, false); r != "" {
 				text += "  [" + r + "]"
 			}
-			disallowed = append(disallowed, lead+robots.Printable(text))
+			disallowed = append(disallowed, []string{row[0], robots.Printable(text)})
 		}
 	}
-	section := func(title string, lines []string) {
-		if len(lines) > 0 {
-			heading(w, p, title)
-			fmt.Fprintln(w, strings.Join(lines, "\n"))
-		}
+	align(w, table)
+	if len(impostors) > 0 {
+		heading(w, p, "Faked")
+		align(w, impostors)
 	}
-	section("Faked", impostors)
 	if file := robots.Printable((&textFile{name: l.call.fileName}).title()); len(disallowed) > 0 {
-		section("Fetched although disallowed by "+file, disallowed)
+		heading(w, p, "Fetched although disallowed by "+file)
+		align(w, disallowed)
 	} else if l.rules != nil {
 		fmt.Fprintln(w, "\nNo request was disallowed by "+file)
 	}
