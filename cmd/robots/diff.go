@@ -122,6 +122,7 @@ type section struct {
 	dialects []string  // their names; empty if each crawler is compared in its own instead
 	sides    [2]string // words for the old and the new file
 	crawlers []*crawler
+	compared map[[2]string]*comparison
 	declared []*declaredChange // crawlers with equal changes share one
 }
 
@@ -294,7 +295,7 @@ func (d *differ) compare(ctx context.Context, s *section, pair [2]ask.Source) {
 		}
 		rules[side] = all.RulesBy(rulesOf(side))
 	}
-	compared := map[[2]string]*comparison{}
+	s.compared = map[[2]string]*comparison{} // by the rules of both sides
 	made := map[[2]string]*difference{}
 	places := [2]places{{}, {}}
 	for i, c := range s.crawlers {
@@ -305,10 +306,10 @@ func (d *differ) compare(ctx context.Context, s *section, pair [2]ask.Source) {
 		place := [2]string{places[0].of(own[0]), places[1].of(own[1])}
 		if c.difference = made[place]; c.difference == nil {
 			text := [2]string{textOf(own[0]), textOf(own[1])}
-			if compared[text] == nil {
-				compared[text] = s.compareRules(own, compare.Options{Steps: d.budget, SkipRobotsTxt: s.between()})
+			if s.compared[text] == nil {
+				s.compared[text] = s.compareRules(own, compare.Options{Steps: d.budget, SkipRobotsTxt: s.between()})
 			}
-			c.difference = &difference{rules: own, shared: compared[text], declared: s.declare(own)}
+			c.difference = &difference{rules: own, shared: s.compared[text], declared: s.declare(own)}
 			for side, r := range c.shared.rules {
 				c.elsewhere = c.elsewhere || !slices.Equal(ruleLines(r), ruleLines(own[side]))
 			}

@@ -127,73 +127,47 @@ func (d *differ) countText(s *section, c *comparison) string {
 	return text
 }
 
-// The JSON of diff.
-type (
-	jsonDiff struct {
-		Schema       int               `json:"schema"`
-		Agent        string            `json:"agent"`
-		Dialect      string            `json:"dialect,omitempty"`
-		OldDialect   string            `json:"old_dialect,omitempty"`
-		NewDialect   string            `json:"new_dialect,omitempty"`
-		Result       string            `json:"result"`
-		NewlyBlocked []jsonChange      `json:"newly_blocked"`
-		NewlyAllowed []jsonChange      `json:"newly_allowed"`
-		Complete     bool              `json:"complete"`
-		Declared     []*declaredChange `json:"declared"`
-		Steps        int               `json:"steps"`
-		Notes        []string          `json:"notes"`
-		URLs         *jsonURLs         `json:"urls,omitempty"`
-	}
-	jsonChange struct {
-		Path     string     `json:"path"`
-		Shortest bool       `json:"shortest"`
-		Old      jsonAnswer `json:"old"`
-		New      jsonAnswer `json:"new"`
-	}
-	jsonAnswer struct {
-		Allowed bool         `json:"allowed"`
-		Rule    *shapes.Rule `json:"rule"`
-	}
-	jsonURLs struct {
-		Read         int `json:"read"`
-		NewlyBlocked int `json:"newly_blocked"`
-		NewlyAllowed int `json:"newly_allowed"`
-	}
-)
-
 // writeJSON writes a line for each crawler and dialect, with the line numbers of its own
 // rules.
 func (d *differ) writeJSON() {
 	for _, s := range d.sections {
 		for _, c := range s.crawlers {
-			changes := func(where compare.Direction) []jsonChange {
-				list := []jsonChange{}
-				shown, _ := d.shown(where.Changes)
-				for _, change := range shown {
-					path, _ := robots.ParsePath("https://example.com" + change.Path)
-					a, b := c.rules[0].Match(path), c.rules[1].Match(path)
-					list = append(list, jsonChange{change.Path, change.Shortest, jsonAnswer{a.Allowed, shapes.NewRule(a.Rule)}, jsonAnswer{b.Allowed, shapes.NewRule(b.Rule)}})
-				}
-				return list
-			}
-			j := jsonDiff{
-				Schema: 1, Agent: c.Name, Dialect: c.dialects[1].Name, Result: c.shared.Result.String(),
-				NewlyBlocked: changes(c.shared.NewlyBlocked), NewlyAllowed: changes(c.shared.NewlyAllowed),
-				Complete: c.shared.complete(), Declared: append([]*declaredChange{}, c.declared...),
-				Steps: c.shared.NewlyBlocked.Steps + c.shared.NewlyAllowed.Steps, Notes: []string{},
-			}
-			if c.note != "" {
-				j.Notes = append(j.Notes, c.note)
-			}
+			blocked, allowed := &c.shared.NewlyBlocked, &c.shared.NewlyAllowed
+			dialects := jsonObject{{"dialect", c.dialects[1].Name}}
 			if s.between() {
-				j.Dialect, j.OldDialect, j.NewDialect = "", s.old.Name, s.new.Name
+				dialects = jsonObject{{"old_dialect", s.old.Name}, {"new_dialect", s.new.Name}}
 			}
+			notes := []string{}
+			if c.note != "" {
+				notes = append(notes, c.note)
+			}
+			j := append(jsonObject{{"schema", 1}, {"agent", c.Name}}, dialects...)
+			j = append(j, jsonObject{
+				{"result", c.shared.Result.String()}, {"newly_blocked", d.changes(c, blocked.Changes)}, {"newly_allowed", d.changes(c, allowed.Changes)},
+				{"complete", c.shared.complete()}, {"declared", append([]*declaredChange{}, c.declared...)}, {"steps", blocked.Steps + allowed.Steps},
+				{"notes", notes},
+			}...)
 			if d.urls != "" {
-				j.URLs = &jsonURLs{d.read, c.shared.urls[0].n, c.shared.urls[1].n}
+				j = append(j, jsonMember{"urls", jsonObject{{"read", d.read}, {"newly_blocked", c.shared.urls[0].n}, {"newly_allowed", c.shared.urls[1].n}}})
 			}
 			d.std.encode(j)
 		}
 	}
+}
+
+// changes describes changes for a crawler in JSON.
+func (d *differ) changes(c *crawler, all []compare.Change) []jsonObject {
+	list := []jsonObject{}
+	shown, _ := d.shown(all)
+	for _, change := range shown {
+		path, _ := robots.ParsePath("https://example.com" + change.Path)
+		answer := func(r *robots.Rules) jsonObject {
+			v := r.Match(path)
+			return jsonObject{{"allowed", v.Allowed}, {"rule", shapes.NewRule(v.Rule)}}
+		}
+		list = append(list, jsonObject{{"path", change.Path}, {"shortest", change.Shortest}, {"old", answer(c.rules[0])}, {"new", answer(c.rules[1])}})
+	}
+	return list
 }
 
 // report returns the changes for other programs. Crawlers without a change are findings

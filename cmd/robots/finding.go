@@ -251,13 +251,6 @@ const (
 	projectURL  = "https://github.com/robotskit/robots"
 )
 
-// A sarifLog is a SARIF file.
-type sarifLog struct {
-	Schema  string   `json:"$schema"`
-	Version string   `json:"version"`
-	Runs    []object `json:"runs"`
-}
-
 // An object is one of SARIF.
 type object map[string]any
 
@@ -271,7 +264,7 @@ func sarifFile(name string) object {
 	return object{"uri": name}
 }
 
-func (r *report) sarif() *sarifLog {
+func (r *report) sarif() jsonObject {
 	driver := object{"name": r.command, "informationUri": projectURL, "version": programVersion(), "rules": r.rules}
 	results := []object{}
 	for _, f := range r.findings {
@@ -297,5 +290,5 @@ func (r *report) sarif() *sarifLog {
 		results = append(results, result)
 	}
 	run := object{"tool": object{"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
-	return &sarifLog{sarifSchema, "2.1.0", []object{run}}
+	return jsonObject{{"$schema", sarifSchema}, {"version", "2.1.0"}, {"runs", []object{run}}}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/shapes"
 	"github.com/robotskit/robots/compare"
 	"github.com/robotskit/robots/internal/campaign"
 )
@@ -37,6 +38,40 @@ func program(t *testing.T, want int, args ...string) string {
 const (
 	hostileOld = "User-agent: <a>&\"|`\nDisallow: /\n\nUser-agent: *\nDisallow: /%0A|`<b>\n"
 	hostileNew = "User-agent: *\nDisallow: /]]>\x01\x80\uFFFE|``,:%\nSitemap: https://example.com/<&>\"|\n"
+)
+
+// The JSON of diff.
+type (
+	jsonDiff struct {
+		Schema       int              `json:"schema"`
+		Agent        string           `json:"agent"`
+		Dialect      string           `json:"dialect,omitempty"`
+		OldDialect   string           `json:"old_dialect,omitempty"`
+		NewDialect   string           `json:"new_dialect,omitempty"`
+		Result       string           `json:"result"`
+		NewlyBlocked []jsonChange     `json:"newly_blocked"`
+		NewlyAllowed []jsonChange     `json:"newly_allowed"`
+		Complete     bool             `json:"complete"`
+		Declared     []declaredChange `json:"declared"`
+		Steps        int              `json:"steps"`
+		Notes        []string         `json:"notes"`
+		URLs         *jsonURLs        `json:"urls,omitempty"`
+	}
+	jsonChange struct {
+		Path     string     `json:"path"`
+		Shortest bool       `json:"shortest"`
+		Old      jsonAnswer `json:"old"`
+		New      jsonAnswer `json:"new"`
+	}
+	jsonAnswer struct {
+		Allowed bool         `json:"allowed"`
+		Rule    *shapes.Rule `json:"rule"`
+	}
+	jsonURLs struct {
+		Read         int `json:"read"`
+		NewlyBlocked int `json:"newly_blocked"`
+		NewlyAllowed int `json:"newly_allowed"`
+	}
 )
 
 // TestReports: every format of diff and test is read back without markup from a file, and what

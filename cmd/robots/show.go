@@ -67,8 +67,7 @@ unreachable and there is no earlier copy.`,
 	f.StringVar(&s.policy.Zone, "zone", "UTC", "`NAME` time zone of Visit-time and Request-rate, such as Europe/Prague")
 	f.DurationVar(&s.policy.Floor, "floor", 0, "`DURATION` minimum interval between requests, such as 2s")
 	f.DurationVar(&s.policy.Ceiling, "ceiling", 0, "`DURATION` maximum interval between requests, whatever the site declares, such as 1m")
-	f.StringVar(&s.obey, "obey", waysToObey[0], "`WHICH` delays to follow: unless-ignored (by the dialect), honoured (by it), declared (all)")
-	complete(cmd, "obey", waysToObey)
+	choiceFlag(cmd, &s.obey, "obey", waysToObey[0], "`WHICH` delays to follow: unless-ignored (by the dialect), honoured (by it), declared (all)", waysToObey...)
 	s.site.register(cmd)
 	s.site.pages = true
 	registerMaxBytes(cmd, &s.maxBytes)
@@ -128,9 +127,7 @@ func (s *showCommand) check() error {
 	if s.pages < 0 {
 		return fmt.Errorf("--pages %d is not a number of pages, 0 or more", s.pages)
 	}
-	if s.policy.Obey = pace.Obey(s.obey); !slices.Contains(waysToObey, s.obey) {
-		return fmt.Errorf("unknown --obey %q (known: unless-ignored, honoured, declared)", clip(s.obey))
-	}
+	s.policy.Obey = pace.Obey(s.obey)
 	return s.policy.Check()
 }
 

@@ -1,17 +1,15 @@
 package main
 
-import (
-	"strings"
-
-	"github.com/robotskit/robots"
-)
+import "github.com/robotskit/robots"
 
 // meanings maps names that both drafts have to what they mean.
 var meanings = map[string]string{"ai-train": "training", "train-ai": "training", "search": "search"}
 
-// refuses and permits report what a value means, in either draft.
+// twins maps names and values of one draft to what the other has for them.
+var twins = map[string]string{"ai-train": "train-ai", "train-ai": "ai-train", "yes": "y", "no": "n", "y": "yes", "n": "no"}
+
+// refuses reports whether a value means no, in either draft.
 func refuses(value string) bool { return value == "no" || value == "n" }
-func permits(value string) bool { return value == "yes" || value == "y" }
 
 // remarks returns notes on lines that do not apply to the crawler, or that their document does
 // not define.
@@ -34,7 +32,7 @@ func remarks(rules *robots.Rules) (notes []robots.Note) {
 				said := p.Name + "=" + p.Value
 				if !d.has(p.Name, p.Value) && !undefined[said] && len(undefined) < maxUndefined {
 					undefined[said] = true
-					add(p.Line, "SPEC 3.8", "%s has no %s%s", d.document, clip(said), d.suggestion(p.Name, p.Value))
+					add(p.Line, "SPEC 3.8", "%s has no %s%s", d.source.Document, clip(said), d.suggestion(p.Name, p.Value))
 				}
 			}
 		}
@@ -47,12 +45,12 @@ func remarks(rules *robots.Rules) (notes []robots.Note) {
 	said := map[string]bool{} // documents
 	for l := range rules.Unknown() {
 		d := draftOf(rules.File().Text(l.Name))
-		if d == nil || said[d.document] {
+		if d == nil || said[d.source.Document] {
 			continue
 		}
-		said[d.document] = true
+		said[d.source.Document] = true
 		where := "its proposal defines no field of robots.txt; llms.txt is not fetched"
-		if d.document == tdmRep {
+		if d.source == tdmRep {
 			where = "this protocol uses a header, /.well-known/tdmrep.json and the page, and defines no field of robots.txt; none of them is fetched"
 		}
 		add(l.Number, "SPEC 3.8", "%s", where)
@@ -63,15 +61,12 @@ func remarks(rules *robots.Rules) (notes []robots.Note) {
 // maxUndefined limits the notes on values of a field that its draft does not define.
 const maxUndefined = 5
 
-// suggestion suggests the value of the draft for one of the other draft, "" if none is known.
+// suggestion suggests what the draft has for a name and value of the other draft, "" if nothing.
 func (d *draft) suggestion(name, value string) string {
-	for known, values := range d.values {
-		if known != name && (meanings[known] == "" || meanings[known] != meanings[name]) {
-			continue
-		}
-		for v := range strings.FieldsSeq(values) {
-			if refuses(v) && refuses(value) || permits(v) && permits(value) {
-				return "; did you mean " + known + "=" + v + "?"
+	for _, n := range []string{name, twins[name]} {
+		for _, v := range []string{value, twins[value]} {
+			if d.has(n, v) {
+				return "; did you mean " + n + "=" + v + "?"
 			}
 		}
 	}

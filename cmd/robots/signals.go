@@ -11,31 +11,32 @@ import (
 
 // A draft is the document that a field follows.
 type draft struct {
-	field    string // in lower case
-	title    string
-	document string
-	date     string // of the version that was read
-	page     string
-	values   map[string]string // of each name, separated by spaces; those of "" are the field's own
+	field  string // in lower case
+	title  string
+	source signalSource
+	values map[string]string // of each name, separated by spaces; those of "" are the field's own
+}
+
+type signalSource struct {
+	Document string `json:"document"`
+	Date     string `json:"date"` // of the version that was read
+	URL      string `json:"url"`
 }
 
 // drafts has every signal that is reported. TDMRep and llms.txt define no field of robots.txt;
 // a note says so where sites write one.
 var drafts = []draft{
-	{"content-signal", "Content-Signal", "draft-romm-aipref-contentsignals-00", "2025-10-01", "https://contentsignals.org/",
+	{"content-signal", "Content-Signal", signalSource{"draft-romm-aipref-contentsignals-00", "2025-10-01", "https://contentsignals.org/"},
 		map[string]string{"search": "yes no", "ai-input": "yes no", "ai-train": "yes no", "use": "immediate reference full"}},
-	{"content-usage", "Content-Usage", "draft-ietf-aipref-attach-05", "2026-08-19", "https://datatracker.ietf.org/doc/draft-ietf-aipref-attach/",
+	{"content-usage", "Content-Usage", signalSource{"draft-ietf-aipref-attach-05", "2026-08-19", "https://datatracker.ietf.org/doc/draft-ietf-aipref-attach/"},
 		map[string]string{"train-ai": "y n", "search": "y n"}},
-	{"license", "License", "RSL 1.0", "2025-12-10", "https://rslstandard.org/rsl", nil},
-	{"tdm-reservation", "tdm-reservation", tdmRep, "2024-05-10", tdmPage, map[string]string{"": "0 1"}},
-	{"tdm-policy", "tdm-policy", tdmRep, "2024-05-10", tdmPage, nil},
-	{"llms-txt", "LLMs-Txt", "llms.txt", "2024-09-03", "https://llmstxt.org/", nil},
+	{"license", "License", signalSource{"RSL 1.0", "2025-12-10", "https://rslstandard.org/rsl"}, nil},
+	{"tdm-reservation", "tdm-reservation", tdmRep, map[string]string{"": "0 1"}},
+	{"tdm-policy", "tdm-policy", tdmRep, nil},
+	{"llms-txt", "LLMs-Txt", signalSource{"llms.txt", "2024-09-03", "https://llmstxt.org/"}, nil},
 }
 
-const (
-	tdmRep  = "TDM Reservation Protocol"
-	tdmPage = "https://www.w3.org/community/reports/tdmrep/CG-FINAL-tdmrep-20240510/"
-)
+var tdmRep = signalSource{"TDM Reservation Protocol", "2024-05-10", "https://www.w3.org/community/reports/tdmrep/CG-FINAL-tdmrep-20240510/"}
 
 // llmsNames are the names under which files point to an llms.txt, in lower case.
 var llmsNames = []string{"llms-txt", "llms.txt", "llms", "llm-txt", "llms-full-txt", "llms-txt-full", "llms-full", "llms-full.txt"}
@@ -70,15 +71,9 @@ type siteSignal struct {
 	title  string
 }
 
-type signalSource struct {
-	Document string `json:"document"`
-	Date     string `json:"date"`
-	URL      string `json:"url"`
-}
-
 // signal returns a value of the field of a draft.
 func (d *draft) signal(scope string, p robots.Preference) siteSignal {
-	return siteSignal{d.field, notEmpty(p.Name), p.Value, notEmpty(p.Path), scope, p.Line, d.has(p.Name, p.Value), signalSource{d.document, d.date, d.page}, d.title}
+	return siteSignal{d.field, notEmpty(p.Name), p.Value, notEmpty(p.Path), scope, p.Line, d.has(p.Name, p.Value), d.source, d.title}
 }
 
 // text is the value as a line of the file has it.

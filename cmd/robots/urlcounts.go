@@ -54,16 +54,11 @@ func (d *differ) countURL(name, url string) bool {
 		if s.between() && after.String() == robotsTxt.String() {
 			continue
 		}
-		done := map[*comparison]bool{}
-		for _, c := range s.crawlers {
-			if done[c.shared] {
-				continue
-			}
-			done[c.shared] = true
-			a, b := c.shared.rules[0].Allowed(before), c.shared.rules[1].Allowed(after)
-			n := &c.shared.urls[0]
+		for _, c := range s.compared {
+			a, b := c.rules[0].Allowed(before), c.rules[1].Allowed(after)
+			n := &c.urls[0]
 			if b {
-				n = &c.shared.urls[1]
+				n = &c.urls[1]
 			}
 			if a != b {
 				if n.n++; n.n == 1 {
