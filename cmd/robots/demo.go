@@ -87,7 +87,7 @@ func startDemo(ctx context.Context) (*demo, error) {
 		return nil, err
 	}
 	d := &demo{urls: map[string]string{}, folder: folder}
-	for i := range demoSites {
+	for _, s := range demoSites {
 		l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 		if err != nil {
 			d.close()
@@ -95,16 +95,16 @@ func startDemo(ctx context.Context) (*demo, error) {
 		}
 		at := l.Addr().(*net.TCPAddr).AddrPort()
 		d.allow = append(d.allow, at)
-		d.urls[demoSites[i].name] = "http://" + at.String()
-		s := &http.Server{Handler: d.site(&demoSites[i]), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
-		d.servers = append(d.servers, s)
-		go s.Serve(l) //nolint:errcheck // it returns when it is closed
+		d.urls[s.name] = "http://" + at.String()
+		server := &http.Server{Handler: d.site(s), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
+		d.servers = append(d.servers, server)
+		go server.Serve(l) //nolint:errcheck // it returns when it is closed
 	}
 	return d, nil
 }
 
 // site serves one of them.
-func (d *demo) site(s *demoSite) http.Handler {
+func (d *demo) site(s demoSite) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /robots.txt", func(w http.ResponseWriter, _ *http.Request) {
 		if s.answer != nil {
@@ -123,8 +123,7 @@ func (d *demo) site(s *demoSite) http.Handler {
 
 // remember stores a record of the site in an outage: a good answer of yesterday, and a failure an hour ago.
 func (d *demo) remember(ctx context.Context, store cache.Store, now time.Time) error {
-	for i := range demoSites {
-		s := &demoSites[i]
+	for _, s := range demoSites {
 		if s.name != "outage" {
 			continue
 		}
@@ -153,8 +152,7 @@ func (d *demo) sites() []web.Site {
 		return nil
 	}
 	var list []web.Site
-	for i := range demoSites {
-		s := &demoSites[i]
+	for _, s := range demoSites {
 		list = append(list, web.Site{Name: s.name, URL: d.urls[s.name] + s.path, See: s.see})
 	}
 	return list
@@ -162,8 +160,7 @@ func (d *demo) sites() []web.Site {
 
 // print writes a curl line for each site, to a service at this address.
 func (d *demo) print(w io.Writer, addr string) {
-	for i := range demoSites {
-		s := &demoSites[i]
+	for _, s := range demoSites {
 		fmt.Fprintf(w, "curl 'http://%s/v1/check?agent=MyBot&url=%s'  # %s: %s\n", addr, neturl.QueryEscape(d.urls[s.name]+s.path), s.name, s.see)
 	}
 }

@@ -3,6 +3,7 @@ package lsp
 import (
 	"path"
 	"slices"
+	"sort"
 	"strings"
 	"unicode/utf16"
 
@@ -38,12 +39,7 @@ func (d *document) holdsTests() bool {
 // position converts an offset in bytes. The protocol and package robots have the same line ends: CR, LF and CRLF. Characters
 // are counted in UTF-16, which every client knows.
 func (d *document) position(offset int) position {
-	i, _ := slices.BinarySearchFunc(d.lines, offset, func(l robots.Line, offset int) int {
-		if l.Span.Start <= offset {
-			return -1
-		}
-		return 1
-	})
+	i := sort.Search(len(d.lines), func(i int) bool { return d.lines[i].Span.Start > offset })
 	if i == 0 {
 		return position{}
 	}

@@ -88,14 +88,7 @@ type column struct {
 
 func (c crawler) column() column { return column{c.dialect.Name, list(c.tokens)} }
 
-func blank(s string) bool {
-	for i := range len(s) {
-		if s[i] != ' ' && s[i] != '\t' && s[i] != '\r' {
-			return false
-		}
-	}
-	return true
-}
+func blank(s string) bool { return strings.Trim(s, " \t\r") == "" }
 
 // engines are the dialects of current crawlers; the page marks verdicts that differ in one.
 var engines = []robots.Dialect{robots.RFC9309, robots.Google, robots.Bing, robots.Seznam, robots.Yandex}
