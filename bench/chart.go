@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -11,18 +12,17 @@ import (
 type curve struct {
 	engine, kind string
 	times        []float64
-	labelY       float64
 }
 
 // chart draws the time of a match by the number of rules, both axes logarithmic. It returns nothing if a row is missing.
 func (r *results) chart() string {
 	const left, right, top, bottom = 92.0, 660.0, 84.0, 470.0
 	colors := map[string]string{ours: "#0f62c4", plain: "#64748b", temoto: "#c2410c"}
-	var curves []*curve
+	var curves []curve
 	low, high := math.Inf(1), 0.0
 	for _, engine := range []string{ours, plain, temoto} {
 		for _, kind := range []string{"literal", "mixed"} {
-			c := &curve{engine: engine, kind: kind}
+			c := curve{engine: engine, kind: kind}
 			for _, n := range ruleCounts {
 				t, _, _ := median(r.values[key(matchRow(kind, n), engine, "ns/op")])
 				if t == 0 {
@@ -57,12 +57,12 @@ func (r *results) chart() string {
 	p(`<text x="%g" y="%g" text-anchor="middle">number of rules</text>`, (left+right)/2, bottom+50)
 
 	// Labels stand right of the last points, each at least 20 below the one above it.
-	last := func(c *curve) float64 { return c.times[len(c.times)-1] }
-	slices.SortFunc(curves, func(a, b *curve) int { return int(math.Copysign(1, last(b)-last(a))) })
+	last := func(c curve) float64 { return c.times[len(c.times)-1] }
+	slices.SortFunc(curves, func(a, b curve) int { return cmp.Compare(last(b), last(a)) })
 	above := math.Inf(-1)
 	for _, c := range curves {
-		c.labelY = max(py(last(c)), above+20)
-		above = c.labelY
+		labelY := max(py(last(c)), above+20)
+		above = labelY
 		dash, points := "", ""
 		if c.kind == "literal" {
 			dash = ` stroke-dasharray="7 5"`
@@ -72,8 +72,8 @@ func (r *results) chart() string {
 			p(`<circle cx="%.1f" cy="%.1f" r="4" fill="%s"/>`, px(ruleCounts[i]), py(t), colors[c.engine])
 		}
 		p(`<polyline points="%s" fill="none" stroke="%s" stroke-width="2.5" stroke-linejoin="round"%s/>`, strings.TrimSpace(points), colors[c.engine], dash)
-		p(`<line x1="%g" y1="%.1f" x2="%g" y2="%.1f" stroke="%s" stroke-opacity="0.4"/>`, right+6, py(last(c)), right+18, c.labelY, colors[c.engine])
-		p(`<text x="%g" y="%.1f" fill="%s">%s, %s: %s</text>`, right+22, c.labelY+5, colors[c.engine], c.engine, c.kind, inUnit(last(c), "ns/op"))
+		p(`<line x1="%g" y1="%.1f" x2="%g" y2="%.1f" stroke="%s" stroke-opacity="0.4"/>`, right+6, py(last(c)), right+18, labelY, colors[c.engine])
+		p(`<text x="%g" y="%.1f" fill="%s">%s, %s: %s</text>`, right+22, labelY+5, colors[c.engine], c.engine, c.kind, inUnit(last(c), "ns/op"))
 	}
 	p(`</svg>`)
 	return b.String()
