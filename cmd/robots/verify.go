@@ -393,28 +393,27 @@ func worse(a, b int) int {
 
 // listed verifies the addresses on standard input.
 func (c *verifyCall) listed(ctx context.Context) error {
-	r := lines.NewReader(c.std.in, maxURL)
-	found := false
-	for {
-		line, err := r.Next(nil)
-		switch text := strings.TrimSpace(string(line)); {
-		case errors.Is(err, io.EOF) && !found:
+	list, err := openURLs(c.std, "-")
+	if err != nil {
+		return err
+	}
+	for first := true; ; first = false {
+		text, err := list.text()
+		switch {
+		case errors.Is(err, io.EOF) && first:
 			return errors.New("standard input: no addresses")
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil && !errors.Is(err, lines.ErrLong):
 			return fmt.Errorf("cannot read standard input: %w", cause(err))
-		case text != "" || err != nil:
-			found = true
-			a, err := parseAddress(text)
-			if err != nil {
-				c.std.complain(fmt.Errorf("line %d of standard input: %w", r.Number, err))
-				c.status = worse(c.status, exitBad)
-			} else {
-				c.addresses = append(c.addresses, a)
-			}
 		}
-		if r.Ready() && len(c.addresses) < chunkLines {
+		if a, err := parseAddress(strings.TrimSpace(text)); err != nil {
+			c.std.complain(list.at(err))
+			c.status = worse(c.status, exitBad)
+		} else {
+			c.addresses = append(c.addresses, a)
+		}
+		if list.Ready() && len(c.addresses) < chunkLines {
 			continue
 		}
 		if err := c.some(ctx); err != nil {

@@ -26,11 +26,10 @@ const (
 	// maxVisits limits what is counted before its addresses are verified: some 10 MB.
 	// An address that returns later is verified and counted again.
 	maxVisits = 1 << 16
-	// maxHeaders is how many User-Agent headers are kept with their crawler, and maxHeader
-	// their length in bytes. Of a longer one, maxLongHeader bytes are read.
-	maxHeaders    = 4096
-	maxHeader     = 1 << 10
-	maxLongHeader = 8 << 10
+	// maxHeaders is how many User-Agent headers are kept with their crawler, and maxHeader how
+	// many bytes of a header are read.
+	maxHeaders = 2048
+	maxHeader  = 8 << 10
 	// maxImpostors limits the addresses that are listed per crawler.
 	maxImpostors = 5
 	// maxBadLines limits how many malformed lines of a log are reported.
@@ -292,19 +291,18 @@ func (l *logReader) identifies() bool {
 
 // crawlerOf returns the crawler that a User-Agent header names, or unnamed.
 func (l *logReader) crawlerOf(header []byte) int {
+	header = header[:min(len(header), maxHeader)]
 	if i, ok := l.headers[string(header)]; ok {
 		return i
 	}
 	i := unnamed
-	if e, ok := crawlers.Sender(unescape(header[:min(len(header), maxLongHeader)])); ok {
+	if e, ok := crawlers.Sender(unescape(header)); ok {
 		i = l.byName[e.Name]
 	}
-	if len(header) <= maxHeader {
-		if len(l.headers) >= maxHeaders {
-			clear(l.headers)
-		}
-		l.headers[string(header)] = i
+	if len(l.headers) >= maxHeaders {
+		clear(l.headers)
 	}
+	l.headers[string(header)] = i
 	return i
 }
 
