@@ -78,13 +78,6 @@ func declarations(r *robots.Rules) map[robots.Field][]string {
 // ofFile are the fields that apply to all crawlers, whatever group they are in.
 var ofFile = []string{robots.FieldSitemap.String(), robots.FieldHost.String(), robots.FieldCleanParam.String()}
 
-// add adds a crawler to a change.
-func (l *declaredChange) add(crawler string) {
-	if !slices.Contains(ofFile, l.Field) {
-		l.crawlers = append(l.crawlers, crawler)
-	}
-}
-
 // title is the field, such as Crawl-delay.
 func (l *declaredChange) title() string { return strings.ToUpper(l.Field[:1]) + l.Field[1:] }
 

@@ -316,7 +316,9 @@ func (d *differ) compare(ctx context.Context, s *section, pair [2]ask.Source) {
 			made[place] = c.difference
 		}
 		for _, change := range c.declared {
-			change.add(c.Name)
+			if !slices.Contains(ofFile, change.Field) {
+				change.crawlers = append(change.crawlers, c.Name)
+			}
 		}
 		c.shared.important = c.shared.important || len(d.chosen) > 0 || isImportant(c.Name)
 		if s.between() {

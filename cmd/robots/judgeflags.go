@@ -17,9 +17,10 @@ type judgeFlags struct {
 	*command
 	crawlerFlags
 	ruleFlags
-	file string
-	urls string
-	site siteFlags
+	file     string
+	noRobots bool // there is no robots.txt, so everything is allowed
+	urls     string
+	site     siteFlags
 }
 
 func newJudgeFlags(std *streams) *judgeFlags {
@@ -54,7 +55,7 @@ func (f *ruleFlags) register(cmd *cobra.Command) {
 // mistake in the flags or arguments is found before anything is fetched or answered. The
 // caller closes the judge.
 func (f *judgeFlags) open(ctx context.Context) (*judge, *urlReader, error) {
-	j := &judge{command: f.command, ruleFlags: f.ruleFlags, fetches: !f.given("file")}
+	j := &judge{command: f.command, ruleFlags: f.ruleFlags, fetches: !f.given("file") && !f.noRobots}
 	var err error
 	if j.crawlers, j.decisive, err = f.crawlers(); err != nil {
 		return nil, nil, err
@@ -72,9 +73,12 @@ func (f *judgeFlags) open(ctx context.Context) (*judge, *urlReader, error) {
 		}
 	}
 	var file *robots.File
-	if j.fetches {
+	switch {
+	case f.noRobots:
+		j.open(new(site), ask.Source{File: robots.Parse(nil)})
+	case j.fetches:
 		j.live, err = newLive(f.command, &f.site, dialectsOf(j.crawlers), f.maxBytes)
-	} else {
+	default:
 		var named []ask.Source
 		if named, j.live, err = f.named(ctx, &f.site, dialectsOf(j.crawlers), f.maxBytes, f.file); err == nil {
 			file = named[0].File

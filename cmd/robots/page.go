@@ -24,10 +24,9 @@ type pageCommand struct {
 	html    string
 	headers []string
 
-	local    *indexing.Page // of --html and --header, nil if the page is fetched
-	noRobots bool           // no robots.txt: only the page is checked
-	noURL    bool
-	answers  int // written so far
+	local   *indexing.Page // of --html and --header, nil if the page is fetched
+	noURL   bool
+	answers int // written so far
 }
 
 func newPage(std *streams) *cobra.Command {
@@ -91,16 +90,11 @@ func (p *pageCommand) check(ctx context.Context) (int, error) {
 	if err := p.readPage(); err != nil {
 		return exitBad, err
 	}
-	var urls *urlReader
-	var err error
-	if p.noRobots {
-		urls, err = p.withoutRobots()
-	} else {
-		p.j, urls, err = p.open(ctx)
-	}
+	j, urls, err := p.open(ctx)
 	if err != nil {
 		return exitBad, err
 	}
+	p.j = j
 	defer p.j.live.close()
 	ctx, stop := interruptible(ctx)
 	defer stop()
@@ -164,17 +158,6 @@ func (p *pageCommand) readPage() (err error) {
 		p.warn("%s is ignored: Content-Type %q is not HTML", p.html, clip(header.Get("Content-Type")))
 	}
 	return nil
-}
-
-// withoutRobots opens a judge for a page without a robots.txt.
-func (p *pageCommand) withoutRobots() (urls *urlReader, err error) {
-	p.j = &judge{command: p.command, ruleFlags: p.ruleFlags}
-	if p.j.crawlers, p.j.decisive, err = p.crawlers(); err != nil {
-		return nil, err
-	}
-	p.j.open(new(site), ask.Source{File: robots.Parse(nil)})
-	p.warnCrawlers(p.j.crawlers, nil)
-	return newURLReader(p.std, p.args, "", "")
 }
 
 // results returns the crawlers with their verdicts on the current URL.

@@ -218,14 +218,14 @@ func effectOf(i int, list []pageVerdict) string {
 		}
 	}
 	switch {
-	case r.Effect == indexing.Meaningless && same:
+	case !same || counts > 1:
+		return "counts for " + strconv.Itoa(counts) + " of " + strconv.Itoa(len(list))
+	case r.Effect == indexing.Meaningless:
 		return r.Problem.Sentence()
-	case r.Effect == indexing.NotRead && same && len(list) == 1:
+	case r.Effect == indexing.NotRead && len(list) == 1:
 		return "not documented by " + first.Engine.Title()
-	case same && (len(list) == 1 || r.Effect != indexing.Counts):
-		return r.Effect.Sentence()
 	}
-	return "counts for " + strconv.Itoa(counts) + " of " + strconv.Itoa(len(list))
+	return r.Effect.Sentence()
 }
 
 // state describes the fetch of a page, "" if it was not fetched.

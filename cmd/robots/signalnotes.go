@@ -88,12 +88,14 @@ func disagreements(list []siteSignal) (notes []robots.Note) {
 	}
 	for i := range list {
 		s := &list[i]
-		name, path := orEmpty(s.Name), orEmpty(s.Path)
-		if s.Known && (name != "" || s.Field == "tdm-reservation") {
-			differ(s, key{s.Field, name, path}, func(a, b *siteSignal) bool { return a.Value != b.Value })
+		if !s.known() {
+			continue
 		}
-		if s.Known && meanings[name] != "" {
-			differ(s, key{"", meanings[name], path}, func(a, b *siteSignal) bool { return a.Field != b.Field && refuses(a.Value) != refuses(b.Value) })
+		if s.Name != "" || s.field == "tdm-reservation" {
+			differ(s, key{s.field, s.Name, s.Path}, func(a, b *siteSignal) bool { return a.Value != b.Value })
+		}
+		if m := meanings[s.Name]; m != "" {
+			differ(s, key{"", m, s.Path}, func(a, b *siteSignal) bool { return a.draft != b.draft && refuses(a.Value) != refuses(b.Value) })
 		}
 	}
 	return notes

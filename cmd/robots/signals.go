@@ -58,31 +58,30 @@ func (d *draft) has(name, value string) bool {
 	return d.values == nil || ok && slices.Contains(strings.Fields(values), value)
 }
 
-// A siteSignal is one value of a file, as it is written in JSON too.
+// A siteSignal is one value of a file.
 type siteSignal struct {
-	Field  string       `json:"field"`
-	Name   *string      `json:"name"`
-	Value  string       `json:"value"`
-	Path   *string      `json:"path"`
-	Scope  string       `json:"scope"` // group or file
-	Line   int          `json:"line"`
-	Known  bool         `json:"known"` // the document has the name and the value
-	Source signalSource `json:"source"`
-	title  string
+	robots.Preference
+	*draft
+	scope string // group or file
 }
 
-// signal returns a value of the field of a draft.
-func (d *draft) signal(scope string, p robots.Preference) siteSignal {
-	return siteSignal{d.field, notEmpty(p.Name), p.Value, notEmpty(p.Path), scope, p.Line, d.has(p.Name, p.Value), d.source, d.title}
+// known reports whether the document has the name and the value.
+func (s siteSignal) known() bool { return s.has(s.Name, s.Value) }
+
+func (s siteSignal) MarshalJSON() ([]byte, error) {
+	return jsonObject{
+		{"field", s.field}, {"name", notEmpty(s.Name)}, {"value", s.Value}, {"path", notEmpty(s.Path)}, {"scope", s.scope}, {"line", s.Line},
+		{"known", s.known()}, {"source", s.source},
+	}.MarshalJSON()
 }
 
 // text is the value as a line of the file has it.
 func (s *siteSignal) text() string {
 	text := s.Value
-	if s.Name != nil {
-		text = *s.Name + "=" + text
+	if s.Name != "" {
+		text = s.Name + "=" + text
 	}
-	return strings.TrimPrefix(orEmpty(s.Path)+" "+text, " ")
+	return strings.TrimPrefix(s.Path+" "+text, " ")
 }
 
 // recordsOf returns the records of a field that apply to the crawler: those of its group, or, if
@@ -125,18 +124,18 @@ func signalsOf(rules *robots.Rules, path *robots.Path) (list []siteSignal) {
 				scope = "group"
 			}
 			if rec.Usable && field == robots.FieldLicense {
-				list = append(list, d.signal(scope, robots.Preference{Value: rec.Value, Line: rec.Line}))
+				list = append(list, siteSignal{robots.Preference{Value: rec.Value, Line: rec.Line}, d, scope})
 			}
 			for _, p := range rec.Preferences {
 				if path == nil || applies[p] {
-					list = append(list, d.signal(scope, p))
+					list = append(list, siteSignal{p, d, scope})
 				}
 			}
 		}
 	}
 	for l := range rules.Unknown() {
 		if d := draftOf(rules.File().Text(l.Name)); d != nil {
-			list = append(list, d.signal("file", robots.Preference{Value: rules.File().Text(l.Value), Line: l.Number}))
+			list = append(list, siteSignal{robots.Preference{Value: rules.File().Text(l.Value), Line: l.Number}, d, "file"})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b siteSignal) int { return a.Line - b.Line })
@@ -154,7 +153,7 @@ func note(line int, clause, format string, args ...any) robots.Note {
 func printSignals(w io.Writer, colors palette, list []siteSignal) {
 	var rows [][]string
 	for _, s := range list {
-		rows = append(rows, []string{"  " + lineList([]int{s.Line}), s.title, robots.Printable(s.text()), s.Scope, colors.paint(faint, s.Source.Document+", "+s.Source.Date)})
+		rows = append(rows, []string{"  " + lineList([]int{s.Line}), s.title, robots.Printable(s.text()), s.scope, colors.paint(faint, s.source.Document+", "+s.source.Date)})
 	}
 	align(w, rows)
 }

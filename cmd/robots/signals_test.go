@@ -49,7 +49,7 @@ func TestSignalsHostile(t *testing.T) {
 			}
 			run(context.Background(), append(args, "--format", "json"), strings.NewReader(tt.body), &out, &errs)
 			var got struct {
-				Signals []siteSignal
+				Signals []any
 				Notes   []shapes.Note
 			}
 			if err := json.Unmarshal(out.Bytes(), &got); err != nil || bytes.Count(out.Bytes(), []byte("\n")) != 1 || !utf8.Valid(out.Bytes()) {
