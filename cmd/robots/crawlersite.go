@@ -124,7 +124,7 @@ func (c *crawlersCommand) members(r row) jsonObject {
 	}
 	return append(j, jsonObject{
 		{"access", r.Access}, {"verdict", notEmpty(c.verdict(r))},
-		{"rule", shapes.NewRule(r.Verdict.Rule)}, {"group", newJSONGroup(r.Verdict.Group)},
+		{"rule", shapes.NewRule(r.Verdict.Rule)}, {"group", groupMembers(r.Verdict.Group)},
 	}...)
 }
 

@@ -15,18 +15,12 @@ func stateMembers(r *fetch.Record, note string) jsonObject {
 	return jsonObject{{"robots_url", r.Origin.RobotsURL()}, {"outcome", r.Outcome.String()}, {"note", note}}
 }
 
-// jsonGroup is the group of a crawler.
-type jsonGroup struct {
-	Token string `json:"token"`
-	Lines []int  `json:"lines"`
-}
-
-// newJSONGroup returns nil, in JSON null, for no group.
-func newJSONGroup(g robots.Group) *jsonGroup {
+// groupMembers describes the group of a crawler, nil for none.
+func groupMembers(g robots.Group) jsonObject {
 	if g.IsZero() {
 		return nil
 	}
-	return &jsonGroup{g.Token(), g.Lines()}
+	return jsonObject{{"token", g.Token()}, {"lines", g.Lines()}}
 }
 
 // A jsonObject is an object of JSON with its members in order; nil is null.

@@ -157,7 +157,7 @@ func (v *view) write(ctx context.Context) (known bool, err error) {
 	if len(agent) == 0 { // a name without a product token
 		agent = v.crawler.Tokens
 	}
-	j := jsonObject{{"schema", 1}, {"agent", agent}, {"group", newJSONGroup(group)}, {"dialect", dialect}}
+	j := jsonObject{{"schema", 1}, {"agent", agent}, {"group", groupMembers(group)}, {"dialect", dialect}}
 	w, p := &strings.Builder{}, v.palette
 	if !v.first {
 		fmt.Fprintln(w)

@@ -3,9 +3,7 @@
 package access
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
-	"io"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/compare"
@@ -44,7 +42,7 @@ func (s *Standing) Named() bool {
 // A Prover proves the access that rules grant, once for crawlers with the same rules.
 type Prover struct {
 	steps int // left
-	known map[[sha256.Size]byte]proof
+	known map[string]proof
 }
 
 // A proof is the result for rules.
@@ -56,7 +54,7 @@ type proof struct {
 
 // NewProver returns a Prover that takes at most this many steps, usually Steps.
 func NewProver(steps int) *Prover {
-	return &Prover{steps: steps, known: map[[sha256.Size]byte]proof{}}
+	return &Prover{steps: steps, known: map[string]proof{}}
 }
 
 // Stand returns the access that rules grant.
@@ -71,7 +69,7 @@ func (p *Prover) Stand(r *robots.Rules) (s Standing) {
 		}
 		return s
 	}
-	key := fingerprint(r)
+	key := keyOf(r)
 	found, ok := p.known[key]
 	if !ok {
 		found = p.prove(r)
@@ -126,17 +124,13 @@ func isPlain(path string) bool {
 	return true
 }
 
-// fingerprint identifies rules of one dialect by their lines in a file. It is a secure
-// hash: a file made to collide would get the proof of other rules.
-func fingerprint(r *robots.Rules) (sum [sha256.Size]byte) {
-	h := sha256.New()
-	io.WriteString(h, r.Dialect().Name) // a hash takes everything
-	var start [8]byte
+// keyOf identifies rules by their dialect and their positions in a file.
+func keyOf(r *robots.Rules) string {
+	key := append([]byte(r.Dialect().Name), 0)
 	for rule := range r.All() {
-		h.Write(binary.LittleEndian.AppendUint64(start[:0], uint64(rule.Span().Start)))
+		key = binary.AppendUvarint(key, uint64(rule.Span().Start))
 	}
-	h.Sum(sum[:0])
-	return sum
+	return string(key)
 }
 
 // prove compares the rules with rules that allow everything, and that disallow
