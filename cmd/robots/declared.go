@@ -78,8 +78,8 @@ func declarations(r *robots.Rules) map[robots.Field][]string {
 // ofFile are the fields that apply to all crawlers, whatever group they are in.
 var ofFile = []string{robots.FieldSitemap.String(), robots.FieldHost.String(), robots.FieldCleanParam.String()}
 
-// title is the field, such as Crawl-delay.
-func (l *declaredChange) title() string { return strings.ToUpper(l.Field[:1]) + l.Field[1:] }
+// title writes the name of a field as files do, such as Crawl-delay.
+func title(field string) string { return strings.ToUpper(field[:1]) + field[1:] }
 
 // change is the old and the new values, at most limit of each unless that is 0.
 func (l *declaredChange) change(limit int) string {
@@ -89,7 +89,7 @@ func (l *declaredChange) change(limit int) string {
 // texts returns the sentences of a line: added and removed values of the file, or the old and new values of crawlers.
 func (l *declaredChange) texts(limit int) (texts []string) {
 	if l.crawlers != nil {
-		return []string{robots.Printable(l.title() + " of " + nameList(l.crawlers) + ": " + l.change(limit))}
+		return []string{robots.Printable(title(l.Field) + " of " + nameList(l.crawlers) + ": " + l.change(limit))}
 	}
 	without := func(values, others []string) []string {
 		has := map[string]bool{}
@@ -99,10 +99,10 @@ func (l *declaredChange) texts(limit int) (texts []string) {
 		return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return has[v] })
 	}
 	if removed := without(l.Old, l.New); len(removed) > 0 {
-		texts = append(texts, robots.Printable(l.title()+" removed: "+listed(removed, limit)))
+		texts = append(texts, robots.Printable(title(l.Field)+" removed: "+listed(removed, limit)))
 	}
 	if added := without(l.New, l.Old); len(added) > 0 {
-		texts = append(texts, robots.Printable(l.title()+" added: "+listed(added, limit)))
+		texts = append(texts, robots.Printable(title(l.Field)+" added: "+listed(added, limit)))
 	}
 	return texts
 }

@@ -284,9 +284,7 @@ func (d *differ) compare(ctx context.Context, s *section, pair [2]ask.Source) {
 	rulesOf := func(side int) func(robots.Dialect) *robots.Rules {
 		return func(dialect robots.Dialect) *robots.Rules { return d.rules(pair[side], dialect, d.std.now(), nil) }
 	}
-	s.crawlers = d.compared(s, func(side int, dialect robots.Dialect) []string {
-		return rulesOf(side)(dialect).File().Crawlers(dialect)
-	})
+	s.crawlers = d.compared(s, rulesOf)
 	var rules [2][]*robots.Rules
 	for side := range pair {
 		var all robots.Crawlers
@@ -363,7 +361,7 @@ func (p places) of(r *robots.Rules) string {
 
 // compared returns the crawlers of --agent, else * and every crawler that either file names,
 // sorted.
-func (d *differ) compared(s *section, namesIn func(side int, dialect robots.Dialect) []string) (list []*crawler) {
+func (d *differ) compared(s *section, rulesOf func(side int) func(robots.Dialect) *robots.Rules) (list []*crawler) {
 	inDialects := func(c Crawler) *crawler {
 		if !s.auto() {
 			return &crawler{Crawler: c, dialects: [2]robots.Dialect{s.old, s.new}}
@@ -379,17 +377,16 @@ func (d *differ) compared(s *section, namesIn func(side int, dialect robots.Dial
 	if len(list) > 0 {
 		return list
 	}
-	pairs := [][2]robots.Dialect{{s.old, s.new}}
-	if s.auto() {
-		pairs = nil
-		for _, one := range autoDialects {
-			pairs = append(pairs, [2]robots.Dialect{one, one})
+	for side, one := range []robots.Dialect{s.old, s.new} {
+		dialects := []robots.Dialect{one}
+		if s.auto() {
+			dialects = autoDialects
 		}
-	}
-	for _, p := range pairs {
-		for _, name := range append(namesIn(0, p[0]), namesIn(1, p[1])...) {
-			if c := inDialects(Crawler{Name: name, Tokens: []string{name}}); c.dialects[1].Name == p[1].Name {
-				list = append(list, c)
+		for _, dialect := range dialects {
+			for _, name := range rulesOf(side)(dialect).File().Crawlers(dialect) {
+				if c := inDialects(Crawler{Name: name, Tokens: []string{name}}); c.dialects[side].Name == dialect.Name {
+					list = append(list, c)
+				}
 			}
 		}
 	}

@@ -186,7 +186,7 @@ func (d *differ) report() *report {
 		}
 		for _, line := range s.declared {
 			for _, text := range line.texts(d.limit) {
-				g := &group{names: []string{line.title()}, dialects: append([]string{}, s.dialects...)}
+				g := &group{names: []string{title(line.Field)}, dialects: append([]string{}, s.dialects...)}
 				r.findings = append(r.findings, d.finding(g, "declared", text, lint.Warning))
 			}
 		}

@@ -36,7 +36,7 @@ Content-Usage that apply to the URL follow; they change no verdict.
 			return exitBad, err
 		}
 		defer j.live.close()
-		write := j.explanationWriter()
+		write := j.writeExplanation
 		if f.format == formatJSON {
 			write = j.writeExplanationJSON
 		}
@@ -45,35 +45,32 @@ Content-Usage that apply to the URL follow; they change no verdict.
 	return cmd
 }
 
-// explanationWriter returns a function that writes how the verdicts on a URL are derived.
-func (j *judge) explanationWriter() func(*urlTarget) error {
-	w, first := j.std.out, true
-	return func(t *urlTarget) error {
-		for i, rules := range j.rules {
-			path := t.pathFor(j.crawlers[i].Dialect)
-			e := lint.Explain(rules.Rules, path)
-			if !first {
-				fmt.Fprintln(w)
-			}
-			first = false
-			fmt.Fprintf(w, "%s  %s\n", j.palette.verdict(e.Verdict), j.palette.paint(bold, robots.Printable(t.url)))
-			reason := because(j.palette, e.Verdict, true)
-			switch {
-			case j.decisive >= 0:
-				reason = e.Verdict.Dialect + ": " + because(j.palette, e.Verdict, false)
-			case len(j.rules) > 1:
-				reason = robots.Printable(j.crawlers[i].Name) + ": " + reason
-			}
-			fmt.Fprintf(w, "%s%s\n", stateIndent, reason)
-			j.writeState(stateIndent, (*robots.State).Text)
-			printDerivation(w, j.palette, &e)
-			if list := signalsOf(rules.Rules, &path); len(list) > 0 {
-				heading(w, j.palette, "Signals")
-				printSignals(w, j.palette, list)
-			}
+// writeExplanation writes how the verdicts on a URL are derived.
+func (j *judge) writeExplanation(t *urlTarget) error {
+	w := j.std.out
+	for i, rules := range j.rules {
+		path := t.pathFor(j.crawlers[i].Dialect)
+		e := lint.Explain(rules.Rules, path)
+		if i+j.judged > 0 {
+			fmt.Fprintln(w)
 		}
-		return nil
+		fmt.Fprintf(w, "%s  %s\n", j.palette.verdict(e.Verdict), j.palette.paint(bold, robots.Printable(t.url)))
+		reason := because(j.palette, e.Verdict, true)
+		switch {
+		case j.decisive >= 0:
+			reason = e.Verdict.Dialect + ": " + because(j.palette, e.Verdict, false)
+		case len(j.rules) > 1:
+			reason = robots.Printable(j.crawlers[i].Name) + ": " + reason
+		}
+		fmt.Fprintf(w, "%s%s\n", stateIndent, reason)
+		j.writeState(stateIndent, (*robots.State).Text)
+		printDerivation(w, j.palette, &e)
+		if list := signalsOf(rules.Rules, &path); len(list) > 0 {
+			heading(w, j.palette, "Signals")
+			printSignals(w, j.palette, list)
+		}
 	}
+	return nil
 }
 
 // printDerivation writes how a verdict came to be.

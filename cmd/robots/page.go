@@ -24,9 +24,8 @@ type pageCommand struct {
 	html    string
 	headers []string
 
-	local   *indexing.Page // of --html and --header, nil if the page is fetched
-	noURL   bool
-	answers int // written so far
+	local *indexing.Page // of --html and --header, nil if the page is fetched
+	noURL bool
 }
 
 func newPage(std *streams) *cobra.Command {
@@ -205,7 +204,6 @@ func (p *pageCommand) checkURL(ctx context.Context, t *urlTarget) (status int, e
 	} else {
 		p.writePage(t, &got, list)
 	}
-	p.answers++
 	return status, nil
 }
 

@@ -94,7 +94,7 @@ func (p *pageCommand) mainReason(r *pageVerdict) string {
 // writePage writes the result as text.
 func (p *pageCommand) writePage(t *urlTarget, got *fetchedPage, list []pageVerdict) {
 	w := p.std.out
-	if p.answers > 0 {
+	if p.j.judged > 0 {
 		fmt.Fprintln(w)
 	}
 	title := "The page"

@@ -183,17 +183,12 @@ func (p *schedule) printEntries(w io.Writer, colors palette) {
 		if e.Why != "" {
 			said += ": " + e.Why
 		}
-		rows = append(rows, []string{"  line " + strconv.Itoa(e.Line), robots.Printable(title(e.Field) + ": " + e.Value), said})
+		rows = append(rows, []string{"  line " + strconv.Itoa(e.Line), robots.Printable(title(e.Field.String()) + ": " + e.Value), said})
 	}
 	alignWrapped(w, rows)
 	if len(entries) > maxRows {
 		fmt.Fprintf(w, "  and %d more\n", len(entries)-maxRows+p.Dropped())
 	}
-}
-
-func title(f robots.Field) string {
-	s := f.String()
-	return strings.ToUpper(s[:1]) + s[1:]
 }
 
 // The chart: a column an hour, chartRows high in eighths of a character.

@@ -42,15 +42,10 @@ func version(std *streams, format string) {
 	commit, modified := settings["vcs.revision"], settings["vcs.modified"] == "true"
 	platform := runtime.GOOS + "/" + runtime.GOARCH
 	if format == formatJSON {
-		std.encode(struct {
-			Schema   int      `json:"schema"`
-			Version  string   `json:"version"`
-			Commit   *string  `json:"commit"`
-			Modified bool     `json:"modified"`
-			Go       string   `json:"go"`
-			Platform string   `json:"platform"`
-			Dialects []string `json:"dialects"`
-		}{1, programVersion(), notEmpty(commit), modified, runtime.Version(), platform, ask.DialectNames()})
+		std.encode(jsonObject{
+			{"schema", 1}, {"version", programVersion()}, {"commit", notEmpty(commit)}, {"modified", modified}, {"go", runtime.Version()},
+			{"platform", platform}, {"dialects", ask.DialectNames()},
+		})
 		return
 	}
 	if commit == "" {

@@ -207,7 +207,7 @@ func (r *siteReport) compare(before, after *robots.File, budget int) {
 	}
 	lines := s.declared
 	for _, l := range lines {
-		r.addEvent(lint.Warning, watchEvent{Kind: "declared", Crawlers: l.crawlers, Text: l.title() + ": " + l.change(0)})
+		r.addEvent(lint.Warning, watchEvent{Kind: "declared", Crawlers: l.crawlers, Text: title(l.Field) + ": " + l.change(0)})
 	}
 	if same && len(lines) == 0 {
 		r.add(lint.Note, "layout", "the text changed, but no URL and no declaration for any crawler (proved)")
