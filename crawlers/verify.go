@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -148,15 +149,15 @@ type questions struct {
 	cancel  context.CancelFunc
 	address netip.Addr
 
-	asked  bool
-	names  []string         // of the address, in lower case without the final dot
-	failed error            // why they are unknown
-	leads  map[string]error // of names: nil if it resolves back to the address, errElsewhere, or why that is unknown
+	names func() ([]string, error) // reverse, once
+	leads map[string]error         // of names: nil if it resolves back to the address, errElsewhere, or why that is unknown
 }
 
 func (v *Verifier) ask(ctx context.Context, address netip.Addr) *questions {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(v.Timeout, 10*time.Second))
-	return &questions{Verifier: v, ctx: ctx, cancel: cancel, address: address.Unmap(), leads: map[string]error{}}
+	q := &questions{Verifier: v, ctx: ctx, cancel: cancel, address: address.Unmap(), leads: map[string]error{}}
+	q.names = sync.OnceValues(q.reverse)
+	return q
 }
 
 // possible reports whether a crawler can have the address.
@@ -198,22 +199,20 @@ func (q *questions) verify(c Crawler) Identity {
 // dns checks whether a name of the address is in one of the domains and resolves back to it.
 // Without such a name the address is faked, and Name is empty.
 func (q *questions) dns(domains []string) Identity {
-	if !q.asked {
-		q.reverse()
-	}
+	names, failed := q.names()
 	unanswered := func(what string, err error) Identity {
 		return Identity{Result: Unknown, Failed: true, Why: "the name server did not return " + what + ": " + reasonOf(err)}
 	}
 	faked := Identity{Result: Faked, By: ByDNS, Why: "it has no name"}
-	if len(q.names) > 0 {
-		faked.Why = "its name " + cut(q.names[0]) + " is not in the domain of a crawler"
+	if len(names) > 0 {
+		faked.Why = "its name " + cut(names[0]) + " is not in the domain of a crawler"
 		if len(domains) > 0 && len(domains) < 10 { // of one crawler
-			faked.Why = "its name " + cut(q.names[0]) + " is not in " + strings.Join(domains, " or ")
+			faked.Why = "its name " + cut(names[0]) + " is not in " + strings.Join(domains, " or ")
 		}
 	}
 	var open error // a failed lookup
 	looked := 0
-	for _, name := range q.names {
+	for _, name := range names {
 		if !inDomains(name, domains) {
 			continue
 		}
@@ -231,26 +230,27 @@ func (q *questions) dns(domains []string) Identity {
 		}
 	}
 	switch {
-	case q.failed != nil:
-		return unanswered("its name", q.failed)
+	case failed != nil:
+		return unanswered("its name", failed)
 	case open != nil:
 		return unanswered("the address of its name "+cut(faked.Name), open)
 	}
 	return faked
 }
 
-// reverse looks up the names of the address.
-func (q *questions) reverse() {
-	q.asked = true
-	names, err := q.Resolver.LookupAddr(q.ctx, q.address.String())
-	for _, name := range names {
+// reverse looks up the names of the address, in lower case without the final dot.
+func (q *questions) reverse() ([]string, error) {
+	found, err := q.Resolver.LookupAddr(q.ctx, q.address.String())
+	var names []string
+	for _, name := range found {
 		if name = strings.ToLower(strings.TrimSuffix(name, ".")); name != "" {
-			q.names = append(q.names, name)
+			names = append(names, name)
 		}
 	}
-	if len(names) == 0 && err != nil && !absent(err) { // with names, the error means that others are malformed
-		q.failed = err
+	if len(found) > 0 || absent(err) { // with names, the error means that others are malformed
+		err = nil
 	}
+	return names, err
 }
 
 var errElsewhere = errors.New("the name does not resolve to the address")
