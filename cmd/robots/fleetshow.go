@@ -130,7 +130,7 @@ func (c *fleetCall) show(ctx context.Context, op *fleet.Operator) (int, error) {
 	if s.Record == nil && !s.Pace.Known {
 		code = exitDisallowed
 	}
-	c.answer(siteMembers(&s, next), siteText(&s, next, none))
+	c.answer(siteAnswer(&s, next, none))
 	return code, nil
 }
 
@@ -159,17 +159,25 @@ func nextOfSite(s *fleet.Site, crawler Crawler) (next *nextRequest, none string,
 // until writes a time and how far off it is.
 func until(t, now time.Time) string { return stamp(t) + ", in " + duration.Text(t.Sub(now)) }
 
-// siteText describes a site for people.
-func siteText(s *fleet.Site, next *nextRequest, none string) string {
+// siteAnswer describes a site in JSON and for people.
+func siteAnswer(s *fleet.Site, next *nextRequest, none string) (j jsonObject, text string) {
 	var b strings.Builder
 	say := func(what, text string, args ...any) {
 		fmt.Fprintf(&b, "  %-9s  %s\n", what, fmt.Sprintf(text, args...))
 	}
 	now, p := s.Pace.At, &s.Pace
 	fmt.Fprintln(&b, s.Origin)
+	var record jsonObject
 	if r := s.Record; r == nil {
 		say("record", "none")
 	} else {
+		record = jsonObject{{"outcome", r.Outcome.String()}, {"status", r.Status}, {"cause", r.Cause.String()}, {"bytes", len(r.Body)}, {"fetched", r.Fetched}}
+		if !r.Expires.IsZero() {
+			record = append(record, jsonMember{"expires", r.Expires})
+		}
+		if !r.NextTry.IsZero() {
+			record = append(record, jsonMember{"next_try", r.NextTry})
+		}
 		text := fmt.Sprintf("fetched %s: %s, status %d, %s", stamp(r.Fetched), r.Outcome, r.Status, count(len(r.Body), "byte"))
 		if r.Outcome.Good() {
 			text += ", fresh until " + stamp(r.Expires)
@@ -191,7 +199,9 @@ func siteText(s *fleet.Site, next *nextRequest, none string) string {
 	default:
 		say("last", "a request ended, or the last one started, at %s", stamp(p.State.Last))
 	}
+	permits := []jsonObject{}
 	for _, permit := range p.Permits {
+		permits = append(permits, jsonObject{{"worker", notEmpty(permit.Worker)}, {"start", permit.Start}, {"end", permit.Expires}})
 		holder := "worker " + permit.Worker
 		if permit.Worker == "" {
 			holder = "a client of a service"
@@ -203,59 +213,35 @@ func siteText(s *fleet.Site, next *nextRequest, none string) string {
 	}
 	switch {
 	case p.Held.Sub(now) > paceredis.Forever/2:
-		say("held", "until released")
+		say("held", "until it is released")
 	case p.Held.After(now):
 		say("held", "until %s", until(p.Held, now))
 	}
+	var start *time.Time
+	reasons := []string{}
 	if next == nil {
 		say("next", "%s", none)
-		return b.String()
-	}
-	if next.Start.After(now) {
-		say("next", "%s", until(next.Start, now))
 	} else {
-		say("next", "now")
-	}
-	for _, r := range next.Reasons {
-		say("", "%s", r)
-	}
-	return b.String()
-}
-
-// siteMembers describes a site in JSON.
-func siteMembers(s *fleet.Site, next *nextRequest) jsonObject {
-	p := &s.Pace
-	var record jsonObject
-	if r := s.Record; r != nil {
-		record = jsonObject{{"outcome", r.Outcome.String()}, {"status", r.Status}, {"cause", r.Cause.String()}, {"bytes", len(r.Body)}, {"fetched", r.Fetched}}
-		if !r.Expires.IsZero() {
-			record = append(record, jsonMember{"expires", r.Expires})
+		start = &next.Start
+		when := "now"
+		if start.After(now) {
+			when = until(*start, now)
 		}
-		if !r.NextTry.IsZero() {
-			record = append(record, jsonMember{"next_try", r.NextTry})
+		say("next", "%s", when)
+		for _, r := range next.Reasons {
+			reasons = append(reasons, r.String())
+			say("", "%s", r)
 		}
 	}
 	retryAfter := p.State.NotBefore
 	if retryAfter.Equal(p.Held) {
 		retryAfter = time.Time{}
 	}
-	permits := []jsonObject{}
-	for _, permit := range p.Permits {
-		permits = append(permits, jsonObject{{"worker", notEmpty(permit.Worker)}, {"start", permit.Start}, {"end", permit.Expires}})
-	}
-	var start *time.Time
-	reasons := []string{}
-	if next != nil {
-		start = &next.Start
-		for _, r := range next.Reasons {
-			reasons = append(reasons, r.String())
-		}
-	}
 	return jsonObject{
 		{"schema", 1}, {"origin", s.Origin.String()}, {"at", p.At}, {"record", record}, {"lease_seconds", s.LeaseLeft.Seconds()},
 		{"last", notEmpty(p.State.Last)}, {"retry_after", notEmpty(retryAfter)}, {"back_off", int(p.State.BackOff)}, {"overload", notEmpty(p.Overload)},
 		{"held", notEmpty(p.Held)}, {"permits", permits}, {"next", start}, {"reasons", reasons},
-	}
+	}, b.String()
 }
 
 func (c *fleetCall) showAddress(ctx context.Context, op *fleet.Operator) (int, error) {
