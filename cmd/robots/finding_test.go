@@ -261,3 +261,27 @@ func TestDiffSharesComparisons(t *testing.T) {
 		t.Errorf("%d crawlers took %d comparisons of %d steps, want 501 and 2", len(s.crawlers), comparisons, steps)
 	}
 }
+
+// TestDiffSharesGroups: crawlers that each file names in the same user-agent lines are compared once, and only those just above
+// a delay have it (D-08).
+func TestDiffSharesGroups(t *testing.T) {
+	var body strings.Builder
+	for i := range 500 {
+		fmt.Fprintf(&body, "User-agent: bot%c%c\n", 'a'+i%26, 'a'+i/26)
+	}
+	body.WriteString("# both files\nUser-agent: early\nCrawl-delay: 1\nUser-agent: late\nDisallow: /a\n")
+	file := robots.Parse([]byte(body.String()))
+	changed := robots.Parse([]byte(strings.ReplaceAll(body.String(), ": 1", ": 2")))
+	d, s := newDiffer(&streams{now: time.Now}), newSection(robots.RFC9309, robots.RFC9309)
+	d.compare(t.Context(), s, [2]ask.Source{{File: file}, {File: changed}})
+	seen := map[*difference]int{}
+	for _, c := range s.crawlers {
+		seen[c.difference]++
+		if delayed := c.Name != "*" && c.Name != "late"; (len(c.declared) == 1) != delayed {
+			t.Errorf("%s: %d changes of delays", c.Name, len(c.declared))
+		}
+	}
+	if len(s.crawlers) != 503 || len(seen) != 3 {
+		t.Errorf("%d crawlers share %d differences, want 503 and 3", len(s.crawlers), len(seen))
+	}
+}

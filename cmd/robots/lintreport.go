@@ -26,9 +26,9 @@ func (l *linting) report(files []*linted) *report {
 		})
 	}
 	for _, f := range files {
-		lines := linesOf(f.checked)
+		f.starts = lineStarts(f.checked)
 		for i := range f.Diagnostics {
-			r.findings = append(r.findings, f.finding(&f.Diagnostics[i], &lines))
+			r.findings = append(r.findings, f.finding(&f.Diagnostics[i]))
 		}
 		if len(f.Diagnostics) == 0 {
 			r.findings = append(r.findings, Finding{File: f.name, Case: "no findings"})
@@ -38,20 +38,20 @@ func (l *linting) report(files []*linted) *report {
 	return r
 }
 
-func (f *linted) finding(d *lint.Diagnostic, lines *fileLines) Finding {
+func (f *linted) finding(d *lint.Diagnostic) Finding {
 	message := d.Message
 	if text := advice(d); text != "" {
 		message += ": " + text
 	}
 	found := Finding{
-		File: f.name, Region: lines.region(d.Span.Start, d.Span.End), Level: d.Severity.String(), Failed: d.Severity >= f.fail,
+		File: f.name, Region: f.region(d.Span.Start, d.Span.End), Level: d.Severity.String(), Failed: d.Severity >= f.fail,
 		ID: d.Check.ID, Case: d.Check.ID + " " + d.Check.Name,
 		Message: message + " (" + dialectsText(d.Dialects) + ")", Details: f.lineOf(d), Key: knownOf(f, d).fingerprint(), Dialects: d.Dialects,
 	}
 	if d.Fix != nil && d.Check.ID != "RT104" { // SARIF does not count the byte order mark, which RT104 removes
 		var edits []object
 		for _, e := range d.Fix.Edits {
-			edits = append(edits, object{"deletedRegion": lines.region(e.Start, e.End), "insertedContent": sarifText(e.Text)})
+			edits = append(edits, object{"deletedRegion": f.region(e.Start, e.End), "insertedContent": sarifText(e.Text)})
 		}
 		change := object{"artifactLocation": sarifFile(f.name), "replacements": edits}
 		found.Fix = object{"description": sarifText(cmp.Or(advice(d), d.Message)), "artifactChanges": []object{change}}
@@ -60,32 +60,27 @@ func (f *linted) finding(d *lint.Diagnostic, lines *fileLines) Finding {
 	return found
 }
 
-// fileLines has the offsets at which the lines of a file begin.
-type fileLines struct {
-	body   []byte
-	starts []int
-}
-
-func linesOf(body []byte) fileLines {
-	f := fileLines{body: body, starts: []int{0}}
+// lineStarts returns the offsets at which lines begin.
+func lineStarts(body []byte) []int {
+	starts := []int{0}
 	for i, c := range body {
 		if c == '\n' || c == '\r' && (i+1 == len(body) || body[i+1] != '\n') {
-			f.starts = append(f.starts, i+1)
+			starts = append(starts, i+1)
 		}
 	}
-	return f
+	return starts
 }
 
-// region converts offsets.
-func (f *fileLines) region(start, end int) (r Region) {
+// region converts offsets in the text of the findings.
+func (f *linted) region(start, end int) (r Region) {
 	r.StartLine, r.StartColumn = f.place(start)
 	r.EndLine, r.EndColumn = f.place(end)
 	return r
 }
 
-func (f *fileLines) place(offset int) (line, column int) {
+func (f *linted) place(offset int) (line, column int) {
 	line = sort.SearchInts(f.starts, offset+1)
-	start := f.body[f.starts[line-1]:offset]
+	start := f.checked[f.starts[line-1]:offset]
 	if line == 1 {
 		start = bytes.TrimPrefix(start, []byte("\uFEFF"))
 	}
