@@ -68,12 +68,11 @@ type batchRun struct {
 	*judgeFlags
 	live     *live // nil with -f
 	defaults batch.Defaults
-	rows     bool          // columns with tabs between, not JSON
-	headers  bool          // a line with the number of rows precedes each chunk
-	bodies   *batch.Bodies // of rows
-	left     int           // rows of the chunk at hand
-	jobs     sync.Pool     // of jobs whose memory is free
-	order    chan *job     // in input order
+	rows     bool      // columns with tabs between, not JSON
+	headers  bool      // a line with the number of rows precedes each chunk
+	left     int       // rows of the chunk at hand
+	jobs     sync.Pool // of jobs whose memory is free
+	order    chan *job // in input order
 	budget   *semaphore.Weighted
 	quit     chan struct{} // closed when the writer has ended
 	failed   error         // of the reader, set before it closes order
@@ -88,7 +87,6 @@ func runBatch(ctx context.Context, f *judgeFlags, headers bool) (int, error) {
 	b := &batchRun{
 		judgeFlags: f,
 		headers:    headers,
-		bodies:     batch.NewBodies(),
 		order:      make(chan *job, budgetUnits),
 		budget:     semaphore.NewWeighted(budgetUnits),
 		quit:       make(chan struct{}),
@@ -138,7 +136,7 @@ func (b *batchRun) open(ctx context.Context) error {
 	}
 	b.defaults = batch.Defaults{
 		Agents: list[0].Tokens, Dialect: list[0].Dialect, Auto: auto, MaxBytes: b.maxBytes, At: b.at, UserInitiated: b.userInitiated,
-		Heard: b.warnAgent,
+		Bodies: batch.NewBodies(), Heard: b.warnAgent,
 	}
 	if !b.given("file") {
 		b.live, err = newLive(b.command, &b.site, dialectsOf(list), b.maxBytes)
@@ -242,7 +240,6 @@ func (b *batchRun) readQuestion(q *request) {
 // answer answers the lines of a job. It passes answers to the writer before it waits for a site.
 func (b *batchRun) answer(ctx context.Context, j *job) {
 	a := batch.NewAnswerer(&b.defaults)
-	a.Bodies = b.bodies
 	out := j.answers
 	give := func() {
 		if len(out) > 0 {

@@ -18,7 +18,6 @@ import (
 // lines often have one file. It is not safe for concurrent use.
 type Answerer struct {
 	*Defaults
-	Bodies *Bodies // of rows; nil where there are none
 
 	given []byte // the agents of the defaults as JSON
 
@@ -74,7 +73,7 @@ func (a *Answerer) AppendRecord(dst []byte, q *Question, r *fetch.Record, now ti
 	}
 	dst, err := a.judge(dst, q, r, now)
 	if len(q.robots)+len(q.robotsB64)+len(q.agent) > maxRemembered {
-		*a = Answerer{Defaults: a.Defaults, Bodies: a.Bodies, given: a.given, last: a.last}
+		*a = Answerer{Defaults: a.Defaults, given: a.given, last: a.last}
 	}
 	if err != nil {
 		a.last = Last{}

@@ -51,6 +51,7 @@ type Defaults struct {
 	At            time.Time      // when to judge; zero: now
 	File          *robots.File   // nil: it is fetched from the site
 	UserInitiated bool           // a user started the fetches
+	Bodies        *Bodies        // of rows; nil where there are none
 
 	// Heard is called with each token of a line and its dialect, concurrently by all answerers; it
 	// can be nil.
