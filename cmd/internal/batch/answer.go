@@ -30,7 +30,15 @@ type Answerer struct {
 	rules *ask.RuleSet // made from
 	from  basis
 	agent []byte
+
+	heard map[heardAgent][]string
 }
+
+// A heardAgent is a member agent and a dialect, for which an answerer keeps the tokens.
+type heardAgent struct{ dialect, agent string }
+
+// mostHeard limits the number of members agent that an answerer keeps, and maxHeard their length.
+const mostHeard, maxHeard = 1000, 200
 
 // A basis is everything that rules are made from, except the agent.
 type basis struct {
@@ -166,14 +174,9 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 	if err != nil {
 		return dst, fail(BadURL, err)
 	}
-	tokens, err := a.tokensOf(q, d)
+	tokens, err := a.hear(q, d)
 	if err != nil {
 		return dst, err
-	}
-	if q.agent != nil && a.Heard != nil {
-		for _, t := range tokens {
-			a.Heard(t, d)
-		}
 	}
 	switch {
 	case !fetched: // its verdicts do not depend on the time
@@ -214,6 +217,30 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 	}
 	dst = append(dst, `,"url":`...)
 	return robots.AppendQuoted(dst, url), nil
+}
+
+// hear returns the tokens of a question, and reports and keeps those of a new member agent.
+func (a *Answerer) hear(q *Question, d robots.Dialect) ([]string, error) {
+	tokens, known := a.heard[heardAgent{d.Name, string(q.agent)}]
+	if known {
+		return tokens, nil
+	}
+	tokens, err := a.tokensOf(q, d)
+	if err != nil || q.agent == nil {
+		return tokens, err
+	}
+	if a.Heard != nil {
+		for _, t := range tokens {
+			a.Heard(t, d)
+		}
+	}
+	if a.heard == nil || len(a.heard) == mostHeard {
+		a.heard = map[heardAgent][]string{}
+	}
+	if len(q.agent) <= maxHeard {
+		a.heard[heardAgent{d.Name, string(q.agent)}] = tokens
+	}
+	return tokens, nil
 }
 
 // fileOf returns the file of a question: that of the defaults, or its own if the line before

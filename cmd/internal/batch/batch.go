@@ -53,7 +53,7 @@ type Defaults struct {
 	UserInitiated bool           // a user started the fetches
 	Bodies        *Bodies        // of rows; nil where there are none
 
-	// Heard is called with each token of a line and its dialect, concurrently by all answerers; it
+	// Heard is called with each new token and its dialect, concurrently by all answerers; it
 	// can be nil.
 	Heard func(token string, d robots.Dialect)
 }
