@@ -36,14 +36,20 @@ type siteReport struct {
 
 // A watchEvent is one change.
 type watchEvent struct {
-	Severity string     `json:"severity"`
-	Kind     string     `json:"kind"` // newly-blocked, newly-allowed, declared, layout, foreign, failing, not-fetched, recovered, missing, baseline
-	Crawlers []string   `json:"crawlers,omitempty"`
-	Dialect  string     `json:"dialect,omitempty"`
-	Path     string     `json:"path,omitempty"` // a shortest URL that changed
-	Old      jsonObject `json:"old,omitempty"`  // the rule behind a verdict, line 0 if no rule matches
-	New      jsonObject `json:"new,omitempty"`
-	Text     string     `json:"text"` // a clause for people
+	Severity string       `json:"severity"`
+	Kind     string       `json:"kind"` // newly-blocked, newly-allowed, declared, layout, foreign, failing, not-fetched, recovered, missing, baseline
+	Crawlers []string     `json:"crawlers,omitempty"`
+	Dialect  string       `json:"dialect,omitempty"`
+	Path     string       `json:"path,omitempty"` // a shortest URL that changed
+	Old      *watchedRule `json:"old,omitempty"`
+	New      *watchedRule `json:"new,omitempty"`
+	Text     string       `json:"text"` // a clause for people
+}
+
+// A watchedRule is the rule behind a verdict, line 0 if no rule matches.
+type watchedRule struct {
+	Line int    `json:"line"`
+	Rule string `json:"rule"`
 }
 
 func newReport(site robots.Origin, now time.Time) *siteReport {
@@ -215,9 +221,7 @@ func (r *siteReport) compare(before, after *robots.File, budget int) {
 }
 
 func changeEvent(kind string, names []string, c compare.Change) watchEvent {
-	rule := func(v robots.Verdict) jsonObject {
-		return jsonObject{{"line", v.Rule.Line()}, {"rule", v.Rule.String()}}
-	}
+	rule := func(v robots.Verdict) *watchedRule { return &watchedRule{v.Rule.Line(), v.Rule.String()} }
 	return watchEvent{Kind: kind, Crawlers: names, Dialect: c.New.Dialect, Path: c.Path, Old: rule(c.Old), New: rule(c.New),
 		Text: fmt.Sprintf("%s: %s (before: %s; now: %s)", strings.ReplaceAll(kind, "-", " "), c.Path, reasonOf(c.Old), reasonOf(c.New))}
 }
