@@ -52,7 +52,7 @@ func (c *crawlersCommand) judge(ctx context.Context, name string) (int, error) {
 		state = live.stateLine(r, s, factOf(s))
 	}
 	if slices.ContainsFunc(all, func(r row) bool { return r.Access == access.Unknown }) {
-		c.warn("%s", cmp.Or(state, "robots.txt is unavailable"))
+		c.warn("%s", state)
 		state = ""
 	}
 	c.print(all, state)

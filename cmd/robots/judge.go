@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
@@ -177,7 +178,7 @@ func (j *judge) chunk(ctx context.Context, targets []urlTarget, show func(*urlTa
 	for i := range targets {
 		if t := &targets[i]; t.err == nil {
 			j.read++
-			j.width = max(j.width, min(columns(t.url), maxURLColumn))
+			j.width = max(j.width, min(utf8.RuneCountInString(robots.Printable(t.url)), maxURLColumn))
 		}
 	}
 	for i := range targets {

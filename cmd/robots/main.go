@@ -170,7 +170,7 @@ func (s *streams) keep(err error) {
 	s.failed = cmp.Or(s.failed, err)
 }
 
-// complain writes one sentence on standard error. Joined errors have a line each.
+// complain writes one sentence on standard error.
 func (s *streams) complain(err error) {
 	fmt.Fprintf(s.err, "%s: %s\n", s.name, robots.Printable(strings.ReplaceAll(err.Error(), "\n", "; ")))
 }

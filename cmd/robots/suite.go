@@ -112,6 +112,7 @@ func (s *suite) subject(folder string) {
 		}
 	}
 	name, line := s.Robots.value, s.Robots.line
+	s.robots = name
 	switch {
 	case name != "" && s.Text != nil:
 		s.wrong(line, "both robots and text; remove one")
@@ -127,15 +128,12 @@ func (s *suite) subject(folder string) {
 		} else if s.site.IsZero() {
 			s.site = origin
 		}
-		s.robots = name
+	case name == "" && !s.site.IsZero():
+		s.robots = s.site.RobotsURL()
+	case name == "" && s.Site.value == "":
+		s.wrong(1, "no robots; name a file or a site, or write the lines below text: |")
 	case name != "" && !filepath.IsAbs(name):
 		s.robots = filepath.Join(folder, name)
-	case name != "":
-		s.robots = name
-	case !s.site.IsZero():
-		s.robots = s.site.RobotsURL()
-	case s.Site.value == "":
-		s.wrong(1, "no robots; name a file or a site, or write the lines below text: |")
 	}
 }
 

@@ -375,19 +375,15 @@ func (t *tester) writeText(all []*outcome) {
 		*assertion
 		text string
 	}
-	var failed []*outcome
 	dialects := map[key][]string{}
 	keyOf := func(o *outcome) key { return key{o.assertion, o.sentence("", t.budget)} }
 	for _, o := range all {
-		if o.OK {
-			continue
-		}
-		if k := keyOf(o); dialects[k] == nil {
-			failed = append(failed, o)
-		}
 		dialects[keyOf(o)] = append(dialects[keyOf(o)], o.Dialect)
 	}
-	for _, o := range failed {
+	for _, o := range all {
+		if o.OK || o.Dialect != dialects[keyOf(o)][0] {
+			continue
+		}
 		lead := t.palette.paint(red, "FAIL")
 		if o.undecided {
 			lead = t.palette.paint(yellow, "OPEN")

@@ -112,9 +112,6 @@ func someOf(names []string) string {
 	return listed(names, most)
 }
 
-// columns returns how many characters of s a terminal shows.
-func columns(s string) int { return utf8.RuneCountInString(robots.Printable(s)) }
-
 // fill pads with spaces to a width.
 func fill(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
