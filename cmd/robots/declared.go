@@ -45,11 +45,7 @@ func (s *section) declare(rules [2]*robots.Rules) (changes []*declaredChange) {
 // (D-44).
 func declarations(r *robots.Rules) map[robots.Field][]string {
 	values := map[robots.Field][]string{}
-	type pair struct {
-		field robots.Field
-		value string
-	}
-	seen, delays := map[pair]bool{}, r.Dialect().CrawlDelay == robots.HonorInherited
+	seen, delays := map[[2]string]bool{}, r.Dialect().CrawlDelay == robots.HonorInherited
 	for rec := range r.Records() {
 		value := rec.Value
 		delays = delays || rec.Field == robots.FieldCrawlDelay
@@ -61,7 +57,7 @@ func declarations(r *robots.Rules) map[robots.Field][]string {
 		case rec.Field == robots.FieldVisitTime:
 			value = rec.Window.String()
 		}
-		if p := (pair{rec.Field, value}); !seen[p] {
+		if p := [2]string{rec.Field.String(), value}; !seen[p] {
 			seen[p] = true
 			values[rec.Field] = append(values[rec.Field], value)
 		}

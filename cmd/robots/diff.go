@@ -234,14 +234,12 @@ func (d *differ) check() error {
 		return fmt.Errorf("unexpected argument %q after two files", clip(d.args[2]))
 	}
 	switch {
-	case d.dialect == ask.AutoDialect && d.given("dialects"):
-		d.dialects = []robots.Dialect{robots.RFC9309}
-	case d.dialect == ask.AutoDialect:
+	case d.dialect == ask.AutoDialect && !d.given("dialects"):
 		d.dialects = autoDialects
 	case d.dialect == ask.AllDialects:
 		d.dialects = robots.Dialects()
 	default:
-		one, err := ask.Dialect(d.dialect)
+		one, err := ask.DialectFor(d.dialect)
 		if err != nil {
 			return err
 		}

@@ -143,7 +143,7 @@ func (d *differ) writeJSON() {
 			}
 			j := append(jsonObject{{"schema", 1}, {"agent", c.Name}}, dialects...)
 			j = append(j, jsonObject{
-				{"result", c.shared.Result.String()}, {"newly_blocked", d.changes(c, blocked.Changes)}, {"newly_allowed", d.changes(c, allowed.Changes)},
+				{"result", c.shared.Result.String()}, {"newly_blocked", d.jsonChanges(c, blocked.Changes)}, {"newly_allowed", d.jsonChanges(c, allowed.Changes)},
 				{"complete", c.shared.complete()}, {"declared", append([]*declaredChange{}, c.declared...)}, {"steps", blocked.Steps + allowed.Steps},
 				{"notes", notes},
 			}...)
@@ -155,8 +155,8 @@ func (d *differ) writeJSON() {
 	}
 }
 
-// changes describes changes for a crawler in JSON.
-func (d *differ) changes(c *crawler, all []compare.Change) []jsonObject {
+// jsonChanges describes changes for a crawler in JSON.
+func (d *differ) jsonChanges(c *crawler, all []compare.Change) []jsonObject {
 	list := []jsonObject{}
 	shown, _ := d.shown(all)
 	for _, change := range shown {
