@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -332,10 +333,7 @@ func dialectsText(names []string) string {
 
 // explainCheck describes a check.
 func (l *linting) explainCheck() error {
-	c := lint.Find(l.explain)
-	if c == nil {
-		c = lint.Find(strings.ToUpper(l.explain))
-	}
+	c := cmp.Or(lint.Find(l.explain), lint.Find(strings.ToUpper(l.explain)))
 	if c == nil {
 		return fmt.Errorf("unknown check %q; docs/lint.md lists them", clip(l.explain))
 	}

@@ -91,8 +91,8 @@ func disagreements(list []siteSignal) (notes []robots.Note) {
 		if !s.known() {
 			continue
 		}
-		if s.Name != "" || s.field == "tdm-reservation" {
-			differ(s, key{s.field, s.Name, s.Path}, func(a, b *siteSignal) bool { return a.Value != b.Value })
+		if s.Name != "" || s.title == "tdm-reservation" {
+			differ(s, key{s.title, s.Name, s.Path}, func(a, b *siteSignal) bool { return a.Value != b.Value })
 		}
 		if m := meanings[s.Name]; m != "" {
 			differ(s, key{"", m, s.Path}, func(a, b *siteSignal) bool { return a.draft != b.draft && refuses(a.Value) != refuses(b.Value) })

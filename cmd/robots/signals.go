@@ -11,7 +11,6 @@ import (
 
 // A draft is the document that a field follows.
 type draft struct {
-	field  string // in lower case
 	title  string
 	source signalSource
 	values map[string]string // of each name, separated by spaces; those of "" are the field's own
@@ -26,14 +25,14 @@ type signalSource struct {
 // drafts has every signal that is reported. TDMRep and llms.txt define no field of robots.txt;
 // a note says so where sites write one.
 var drafts = []draft{
-	{"content-signal", "Content-Signal", signalSource{"draft-romm-aipref-contentsignals-00", "2025-10-01", "https://contentsignals.org/"},
+	{"Content-Signal", signalSource{"draft-romm-aipref-contentsignals-00", "2025-10-01", "https://contentsignals.org/"},
 		map[string]string{"search": "yes no", "ai-input": "yes no", "ai-train": "yes no", "use": "immediate reference full"}},
-	{"content-usage", "Content-Usage", signalSource{"draft-ietf-aipref-attach-05", "2026-08-19", "https://datatracker.ietf.org/doc/draft-ietf-aipref-attach/"},
+	{"Content-Usage", signalSource{"draft-ietf-aipref-attach-05", "2026-08-19", "https://datatracker.ietf.org/doc/draft-ietf-aipref-attach/"},
 		map[string]string{"train-ai": "y n", "search": "y n"}},
-	{"license", "License", signalSource{"RSL 1.0", "2025-12-10", "https://rslstandard.org/rsl"}, nil},
-	{"tdm-reservation", "tdm-reservation", tdmRep, map[string]string{"": "0 1"}},
-	{"tdm-policy", "tdm-policy", tdmRep, nil},
-	{"llms-txt", "LLMs-Txt", signalSource{"llms.txt", "2024-09-03", "https://llmstxt.org/"}, nil},
+	{"License", signalSource{"RSL 1.0", "2025-12-10", "https://rslstandard.org/rsl"}, nil},
+	{"tdm-reservation", tdmRep, map[string]string{"": "0 1"}},
+	{"tdm-policy", tdmRep, nil},
+	{"LLMs-Txt", signalSource{"llms.txt", "2024-09-03", "https://llmstxt.org/"}, nil},
 }
 
 var tdmRep = signalSource{"TDM Reservation Protocol", "2024-05-10", "https://www.w3.org/community/reports/tdmrep/CG-FINAL-tdmrep-20240510/"}
@@ -46,7 +45,7 @@ func draftOf(field string) *draft {
 	if slices.Contains(llmsNames, field) {
 		field = "llms-txt"
 	}
-	if i := slices.IndexFunc(drafts, func(d draft) bool { return d.field == field }); i >= 0 {
+	if i := slices.IndexFunc(drafts, func(d draft) bool { return strings.ToLower(d.title) == field }); i >= 0 {
 		return &drafts[i]
 	}
 	return nil
@@ -70,7 +69,7 @@ func (s siteSignal) known() bool { return s.has(s.Name, s.Value) }
 
 func (s siteSignal) MarshalJSON() ([]byte, error) {
 	return jsonObject{
-		{"field", s.field}, {"name", notEmpty(s.Name)}, {"value", s.Value}, {"path", notEmpty(s.Path)}, {"scope", s.scope}, {"line", s.Line},
+		{"field", strings.ToLower(s.title)}, {"name", notEmpty(s.Name)}, {"value", s.Value}, {"path", notEmpty(s.Path)}, {"scope", s.scope}, {"line", s.Line},
 		{"known", s.known()}, {"source", s.source},
 	}.MarshalJSON()
 }

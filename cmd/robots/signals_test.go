@@ -65,7 +65,7 @@ func TestSignalsHostile(t *testing.T) {
 // TestDrafts: each field is listed with a document and its date.
 func TestDrafts(t *testing.T) {
 	for _, d := range drafts {
-		if _, err := time.Parse(time.DateOnly, d.source.Date); err != nil || d.source.Document == "" || !strings.HasPrefix(d.source.URL, "https://") || d.field != strings.ToLower(d.title) {
+		if _, err := time.Parse(time.DateOnly, d.source.Date); err != nil || d.source.Document == "" || !strings.HasPrefix(d.source.URL, "https://") {
 			t.Errorf("%+v: %v", d, err)
 		}
 		if draftOf(d.title) == nil {
