@@ -213,7 +213,7 @@ func siteAnswer(s *fleet.Site, next *nextRequest, none string) (j jsonObject, te
 	}
 	switch {
 	case p.Held.Sub(now) > paceredis.Forever/2:
-		say("held", "until it is released")
+		say("held", "until released")
 	case p.Held.After(now):
 		say("held", "until %s", until(p.Held, now))
 	}
