@@ -198,19 +198,26 @@ func oneShotURL(files []file) *work {
 	}}
 }
 
+// parse parses every file and keeps all, as a cache does.
 func parse(files []file) *work {
 	n := len(files)
+	parsed, data := make([]*robots.File, n), make([]*robotstxt.RobotsData, n)
 	return &work{ops: n, bytes: byteCount(files), engines: []engine{
-		{ours, each(n, func(i, _ int) bool { return robots.Parse(files[i].body) != nil })},
-		{temoto, each(n, func(i, _ int) bool { return temotoParse(files[i].body) != nil })},
+		{ours, each(n, func(i, _ int) bool { parsed[i] = robots.Parse(files[i].body); return true })},
+		{temoto, each(n, func(i, _ int) bool { data[i] = temotoParse(files[i].body); return true })},
 	}}
 }
 
+// chooseRules does the same with the rules of a crawler.
 func chooseRules(files []file) *work {
 	n := len(files)
+	rules, groups := make([]*robots.Rules, n), make([]*robotstxt.Group, n)
 	return &work{ops: n, bytes: byteCount(files), engines: []engine{
-		{ours, each(n, func(i, _ int) bool { return robots.Parse(files[i].body).Rules(robots.RFC9309, files[i].agent) != nil })},
-		{temoto, each(n, func(i, _ int) bool { return temotoGroup(files[i].body, files[i].agent) != nil })},
+		{ours, each(n, func(i, _ int) bool {
+			rules[i] = robots.Parse(files[i].body).Rules(robots.RFC9309, files[i].agent)
+			return true
+		})},
+		{temoto, each(n, func(i, _ int) bool { groups[i] = temotoGroup(files[i].body, files[i].agent); return true })},
 	}}
 }
 
