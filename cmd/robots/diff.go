@@ -211,8 +211,9 @@ func (d *differ) diff(ctx context.Context) (int, error) {
 	if err := d.countURLs(); err != nil {
 		return exitBad, err
 	}
-	d.write()
-	return d.status(), nil
+	r := d.report()
+	d.write(r)
+	return r.status(), nil
 }
 
 // check checks the flags and arguments before anything is read.
@@ -484,9 +485,9 @@ func (d *differ) selects(kind string, severity lint.Severity) bool {
 }
 
 // status is the exit status: a failing change counts before an undecided one.
-func (d *differ) status() int {
+func (r *report) status() int {
 	status := exitAllowed
-	for _, f := range d.report().findings {
+	for _, f := range r.findings {
 		switch {
 		case f.Failed:
 			return exitDisallowed

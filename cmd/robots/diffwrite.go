@@ -15,14 +15,14 @@ import (
 )
 
 // write writes the result in the format of --format.
-func (d *differ) write() {
+func (d *differ) write(r *report) {
 	switch d.format {
 	case formatText:
 		d.writeText()
 	case formatJSON:
 		d.writeJSON()
 	default:
-		d.report().write(d.std, d.format)
+		r.write(d.std, d.format)
 	}
 }
 
