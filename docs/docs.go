@@ -1,7 +1,7 @@
 // Package docs holds pages of the documentation that a program shows.
 package docs
 
-import _ "embed" // for Clauses
+import _ "embed" // for the pages
 
 // Clauses is clauses.md, the statements behind every decision of the engine: a
 // heading "## " for each section, a heading "#### " with the id for each
@@ -9,3 +9,9 @@ import _ "embed" // for Clauses
 //
 //go:embed clauses.md
 var Clauses string
+
+// Commands is commands.md: a heading "## " for each command, then in blocks of code its usage, parts
+// of its description and, last, its examples.
+//
+//go:embed commands.md
+var Commands string

@@ -85,18 +85,8 @@ func (b *question) askOptions() (o bulk.AskOptions, err error) {
 func askCommand(std *streams, status *int) *cobra.Command {
 	b := &question{tableRun: tableRun{std: std}}
 	cmd := &cobra.Command{
-		Use:   "ask [flags] -o DIR SNAPSHOT | ask [flags] -",
-		Short: "Evaluate every capture of a snapshot for crawlers",
-		Long: `Ask makes the table verdicts: one row for each capture, crawler, dialect and path, with
-the verdict, the deciding line, and how much of the site the file leaves (all, part, none;
-undecided: the proof takes too many steps, or the file was truncated; unknown: the archive
-has no response of the site). No response is never an allow.
-
-With - it reads JSON Lines with url, robots and at from standard input and writes rows to
-standard output, for a pipe of Spark or Dask. docs/bulk.md lists the columns.`,
-		Example: `  robots-bulk ask -a GPTBot -o verdicts cc-2026-41
-  robots-bulk ask --agents ai.txt -d google,rfc9309 -o verdicts cc-2026-41
-  robots-bulk ask -a GPTBot - <robots.jsonl >verdicts.jsonl`,
+		Use:                   "ask",
+		Short:                 "Evaluate every capture of a snapshot for crawlers",
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if len(args) != 1 {
@@ -151,17 +141,8 @@ func joinCommand(std *streams, status *int) *cobra.Command {
 	var at string
 	var o bulk.JoinOptions
 	cmd := &cobra.Command{
-		Use:   "join [flags] -o DIR SNAPSHOT LIST...",
-		Short: "Evaluate lists of URLs as of their times",
-		Long: `Join makes the table joined: one row for each URL of the lists, crawler and dialect, with
-the verdict of the capture that was in force: the last one up to the time of the URL.
-Without one, access is unknown.
-
-A list is JSON Lines with url and at, CSV with these columns, CDXJ (each also compressed by
-gzip or zstd), or Parquet such as Common Crawl's columnar index. Lists are sorted by SURT
-key (com,example), as indexes are, and follow one another by name; --sort sorts them.`,
-		Example: `  robots-bulk join -a CCBot -o joined cc-2026-41 cdx-*.gz
-  robots-bulk join -a GPTBot --sort --at 2026-10-01T00:00:00Z -o joined cc-2026-41 urls.csv`,
+		Use:                   "join",
+		Short:                 "Evaluate lists of URLs as of their times",
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if len(args) < 2 {
@@ -189,13 +170,8 @@ key (com,example), as indexes are, and follow one another by name; --sort sorts 
 func diffCommand(std *streams, status *int) *cobra.Command {
 	b := &question{tableRun: tableRun{std: std}}
 	cmd := &cobra.Command{
-		Use:   "diff [flags] -o DIR SNAPSHOT SNAPSHOT",
-		Short: "Show which sites changed access between two snapshots",
-		Long: `Diff makes the table changes: one row for each site, crawler and dialect. It compares the
-rules of the last response in each snapshot over all URLs: same; changed, with a witness path
-and the deciding lines; appeared; gone; undecided if a snapshot has no response or the proof
-takes too many steps.`,
-		Example:               `  robots-bulk diff --agents ai.txt -o changes cc-2026-36 cc-2026-41`,
+		Use:                   "diff",
+		Short:                 "Show which sites changed access between two snapshots",
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if len(args) != 2 {

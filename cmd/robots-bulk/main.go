@@ -60,20 +60,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 // invalid usage and is printed on standard error.
 func newRoot(std *streams, status *int) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "robots-bulk COMMAND",
-		Short: "Make tables of robots.txt archives",
-		Long: `Robots-bulk makes tables of archived robots.txt files. Work is divided into shards; each
-makes one part of a table, which appears when it is complete. A run that was stopped in
-any way continues with the same command, and the same input gives the same bytes.
-
-A run uses all cores of its machine. On many machines each job of an array takes a share
-of the work (--shard); all jobs see the same output folder. A failed shard is listed in
-the folder errors, and the same command retries it.
-
-Exit status: 0 done; 1 some shards failed; 2 invalid usage, or the work cannot continue;
-3 not all shards are done yet; 130 interrupted.`,
-		Example: `  robots-bulk pack -o snap CC-MAIN-*.warc.gz
-  robots-bulk ask -a GPTBot -o verdicts snap`,
+		Use:                        "robots-bulk",
+		Short:                      "Make tables of robots.txt archives",
 		Version:                    fmt.Sprintf("%s\n%s %s/%s", bulk.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH),
 		DisableFlagsInUseLine:      true,
 		SilenceErrors:              true,
@@ -106,6 +94,7 @@ Exit status: 0 done; 1 some shards failed; 2 invalid usage, or the work cannot c
 		diffCommand(std, status),
 		statusCommand(std, status),
 	)
+	help.Describe(root)
 	return root
 }
 

@@ -26,21 +26,8 @@ type packing struct {
 func packCommand(std *streams, status *int) *cobra.Command {
 	b := &packing{tableRun: tableRun{std: std}}
 	cmd := &cobra.Command{
-		Use:   "pack [flags] -o DIR INPUT...",
-		Short: "Make a snapshot of archives",
-		Long: `Pack reads archives and makes a snapshot: the table captures, with the outcome of each
-request for a robots.txt, and the table bodies. Redirects are followed inside the
-archives, across all inputs; a redirect to a URL that was not archived has the outcome
-redirect-unresolved.
-
-An input is a WARC (plain, gzip or zstd), a WACZ, JSON Lines as in docs/batch.md, or a
-folder of these. With --files it can also be a robots.txt, or a folder, tar or zip of
-them, each named by its site: example.com, example.com.txt, http%3A%2F%2Fexample.com, or
-example.com/robots.txt, in a folder http or https if need be.
-
-On many machines, pack read and pack resolve are two array jobs.`,
-		Example: `  robots-bulk pack -o snap CC-MAIN-*.warc.gz
-  robots-bulk pack -o snap --paths local.paths.gz`,
+		Use:                   "pack",
+		Short:                 "Make a snapshot of archives",
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return b.start(cmd, args, status, func(ctx context.Context, inputs []bulk.Input, o bulk.RunOptions) error {
@@ -59,12 +46,8 @@ On many machines, pack read and pack resolve are two array jobs.`,
 func packReadCommand(std *streams, status *int) *cobra.Command {
 	b := &packing{tableRun: tableRun{std: std}}
 	cmd := &cobra.Command{
-		Use:   "read [flags] --shard I/N -o DIR INPUT...",
-		Short: "Read one share of the inputs (first array job)",
-		Long: `Pack read reads share I of N of the inputs and writes one file, a sorted run. All N jobs
-get the same inputs and the same output folder. A job that was killed is run again and
-writes the same bytes. When all have ended, start pack resolve.`,
-		Example:               "  robots-bulk pack read --shard auto/64 -o snap CC-MAIN-*.warc.gz",
+		Use:                   "read",
+		Short:                 "Read one share of the inputs (first array job)",
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if b.share == "" {
@@ -84,12 +67,8 @@ writes the same bytes. When all have ended, start pack resolve.`,
 func packResolveCommand(std *streams, status *int) *cobra.Command {
 	b := &packing{tableRun: tableRun{std: std}}
 	cmd := &cobra.Command{
-		Use:   "resolve [flags] --part J/P -o DIR",
-		Short: "Make one part of the snapshot (second array job)",
-		Long: `Pack resolve makes part J of P of a snapshot from the runs of pack read, which must all
-be there (else exit status 3). Parts are ranges of sites. A job that was killed is run
-again and writes the same bytes. The job that ends last removes the runs.`,
-		Example:               "  robots-bulk pack resolve --part auto/8 -o snap",
+		Use:                   "resolve",
+		Short:                 "Make one part of the snapshot (second array job)",
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if b.share == "" {

@@ -123,14 +123,8 @@ func statusCommand(std *streams, status *int) *cobra.Command {
 	var format string
 	var strict bool
 	cmd := &cobra.Command{
-		Use:   "status [flags] DIR",
-		Short: "Show the progress of a run",
-		Long: `Status compares the parts in a folder with its manifest, lists failed shards, counts
-input records that could not be read, and removes temporary files of a run that is done.
-
-Exit status: 0 all shards are done; 1 some failed, or with --strict some input could not
-be read; 3 not all shards are done yet.`,
-		Example:               "  robots-bulk status cc-2026-41",
+		Use:                   "status",
+		Short:                 "Show the progress of a run",
 		DisableFlagsInUseLine: true,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := checkFormat(format, "text", "json"); err != nil {

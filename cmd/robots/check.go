@@ -14,38 +14,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const judgedURLs = `Without -f, robots.txt is fetched once per site, and URLs are absolute; with -f
-they can be /path too. The argument - reads URLs from standard input, and checks
-them as they arrive; --urls reads a file. A list ends with counts on standard
-error. The dialect is the one documented for the crawler, else RFC 9309 (-d).`
-
-const judgedStatus = `Exit status: 0 all allowed, 1 some disallowed, 2 invalid usage or input (a line
-of a list that is not a URL is reported, and all others are checked), 3 undecided:
-robots.txt is unreachable, so do not crawl and retry later.`
-
 func checkCommand(std *streams) *cobra.Command {
 	f := newJudgeFlags(std)
 	inBatch, headers := false, false
-	cmd := &cobra.Command{
-		Use: "check [-a TOKEN[,TOKEN]]... [-f FILE] URL...",
-		Long: `Check whether a crawler may fetch each URL, and print the deciding line.
-
-` + judgedURLs + `
-
-With --batch it reads one JSON object per line from standard input, with the
-members url, robots (or robots_b64), agent, dialect, max_bytes, at,
-user_initiated and id, and answers each with one line (docs/batch.md). Flags give
-the defaults; the default dialect is rfc9309.
-
-` + judgedStatus,
-		Example: `  robots check -a Googlebot https://example.com/list?sort=price
-  robots check -f robots.txt -a Googlebot-Image,Googlebot /img/logo.png
-  robots check -f robots.txt -a Googlebot -a GPTBot /list?sort=price
-  robots check -f robots.txt -d all /list?sort=price
-  robots check --cache robots.cache - < urls.txt
-  robots check -f robots.txt --urls sitemap.xml --format json
-  robots check --batch < questions.jsonl > answers.jsonl`,
-	}
+	cmd := &cobra.Command{Use: "check"}
 	f.register(cmd, formatTSV)
 	cmd.Flags().BoolVar(&inBatch, "batch", false, "answer JSON Lines from standard input (with --format tsv: rows)")
 	cmd.Flags().BoolVar(&headers, "chunk-header", false, "with --batch --format tsv: the number of rows precedes each chunk")

@@ -49,14 +49,7 @@ var links = regexp.MustCompile(`\[([^]]*)\]\([^)]*\)`) //nolint:forbidigo // not
 func clauseCommand(std *streams) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
-		Use: "clause [ID...]",
-		Long: `Print the clause with an id such as D-09, which explain names for each step and
-warnings name in parentheses. Without an id it lists all clauses.
-
-Exit status: 0, or 2 for an unknown id.`,
-		Example: `  robots clause D-09
-  robots clause PREC-01 "SPEC 3.5" --format json
-  robots clause`,
+		Use: "clause",
 		ValidArgsFunction: func(*cobra.Command, []string, string) (ids []string, _ cobra.ShellCompDirective) {
 			for _, c := range clauses() {
 				ids = append(ids, c.ID)

@@ -35,27 +35,7 @@ type crawlersCommand struct {
 func newCrawlers(std *streams) *cobra.Command {
 	c := &crawlersCommand{command: newCommand(std), ruleFlags: ruleFlags{maxBytes: noLimit}}
 	cmd := &cobra.Command{
-		Use: "crawlers [FILE | URL | - | NAME]",
-		Long: `List which known crawlers have access to a site: all, part or none of it, and the
-line that decides. Each crawler is judged by its own product tokens in its own
-dialect, rfc9309 if that is not known. With --path it lists who may fetch one page.
-
-All, part and none are proved over all URLs; the rule is the one that blocks the
-shortest blocked URL. The table shows what the file states; a remark says which
-crawlers are known not to obey it.
-
-Without a robots.txt it lists the directory of crawlers; with the name of one, the
-facts about that crawler and their sources. Names that are no longer in use, that are
-mistakes, or that only old lists contain, are included with --all.
-
-Categories: ` + purposeList() + `
-
-Exit status: 0 whatever the verdicts, 2 invalid usage or input.`,
-		Example: `  robots crawlers https://example.com/ --purpose ai
-  robots crawlers robots.txt --purpose search,seo
-  robots crawlers robots.txt --path /images/logo.png --operator google
-  robots crawlers robots.txt --format csv > crawlers.csv
-  robots crawlers GPTBot`,
+		Use: "crawlers",
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return slices.Collect(crawlers.Names()), cobra.ShellCompDirectiveDefault
 		},
@@ -171,11 +151,6 @@ func purposeNames() []string {
 		names = append(names, string(p))
 	}
 	return names
-}
-
-func purposeList() string {
-	names := purposeNames()
-	return strings.Join(names[:8], ", ") + ",\n" + strings.Join(names[8:], ", ") + ",\nor " + anyAI + " for all of " + anyAI + "-*"
 }
 
 // choose returns the crawlers of some purposes and an operator, only those in use unless all,

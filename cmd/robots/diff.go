@@ -48,37 +48,7 @@ func newDiffer(std *streams) *differ {
 
 func diffCommand(std *streams) *cobra.Command {
 	d := newDiffer(std)
-	cmd := &cobra.Command{
-		Use: "diff [-a TOKEN]... [-d DIALECT] OLD NEW | --dialects FILE",
-		Long: `Compare two versions of a robots.txt over all URLs. For each crawler named in
-either file, and for *, diff proves that access is unchanged or prints a shortest
-URL that changed and the line responsible. Delays, sitemaps and signals are compared
-too. OLD and NEW are files, - for standard input, or URLs of sites.
-
-The proof covers every URL that a client can send, including escaped letters, invalid
-escapes and /../. Each crawler is compared in its own dialect, rfc9309 if that is not
-known, unless -d names one. A crawler named in a file is compared by that name alone. For one that
-falls back to the group of another name, use -a Googlebot-Image,Googlebot.
-
-With --dialects, one FILE is compared with itself as different engines read it:
---dialect (default rfc9309) against google, google-cpp, seznam, bing and yandex, over
-normalized URLs (RFC 3986 section 6.2.2), /robots.txt excluded.
-
-Severities: error (newly blocked for *, for a search crawler or for a crawler named
-with -a), warning (other changed URLs, delays, sitemaps, signals), note (a different
-group applies). --fail-on takes one, or newly-blocked or newly-allowed for the changes
-of one kind, whatever their severity.
-
-Exit status: 0 no change that --fail-on selects; 1 such a change; 2 invalid usage, a
-file that cannot be read or an unreachable site; 3 undecided within --budget. With
---dialect all, every dialect counts.`,
-		Example: `  robots diff robots.txt new.txt
-  git show origin/main:robots.txt | robots diff - robots.txt
-  robots diff --fail-on newly-blocked -d google https://example.com/ robots.txt
-  robots diff --urls access.log old.txt new.txt
-  robots diff --dialects robots.txt`,
-		RunE: d.run(d.diff),
-	}
+	cmd := &cobra.Command{Use: "diff", RunE: d.run(d.diff)}
 	f := cmd.Flags()
 	f.StringArrayVarP(&d.agents, "agent", "a", nil, "`TOKEN[,TOKEN]` product tokens of a crawler, most specific first (repeat for more; default * and all crawlers named)")
 	d.registerDialect(cmd, true)

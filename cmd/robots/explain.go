@@ -15,20 +15,7 @@ import (
 
 func explainCommand(std *streams) *cobra.Command {
 	f := newJudgeFlags(std)
-	cmd := &cobra.Command{
-		Use: "explain [-a TOKEN[,TOKEN]]... [-f FILE] URL...",
-		Long: `Explain the verdict of check on each URL step by step: the group that applies,
-each rule that matches and why it wins or loses, and lines that almost apply.
-Each step names the clause behind it (robots clause ID). Signals such as
-Content-Usage that apply to the URL follow; they change no verdict.
-
-` + judgedURLs + `
-
-` + judgedStatus,
-		Example: `  robots explain -a Googlebot https://example.com/list?sort=price
-  robots explain -f robots.txt -a Googlebot-Image,Googlebot /img/logo.png
-  robots explain -f robots.txt --format json https://example.com/list?sort=price`,
-	}
+	cmd := &cobra.Command{Use: "explain"}
 	f.register(cmd)
 	cmd.RunE = f.run(func(ctx context.Context) (int, error) {
 		j, urls, err := f.open(ctx)

@@ -24,19 +24,7 @@ func fetchCommand(std *streams) *cobra.Command {
 	c := newCommand(std)
 	var site siteFlags
 	body := false
-	cmd := &cobra.Command{
-		Use: "fetch URL",
-		Long: `Fetch the robots.txt of a site, and show every request with its timings, the
-outcome and what it means for crawlers, how long it is cached, and the headers
-that matter. The argument is any URL of the site, or - to read one from standard
-input. With --cache the answer is kept in that file; it is never read from there.
-
-Exit status: 0 the site answered, with a file or that it has none; 2 invalid
-usage, or interrupted; 3 it is unreachable, or the address guard refused it.`,
-		Example: `  robots fetch https://example.com/list?sort=price
-  robots fetch --body https://example.com/ > robots.txt
-  robots fetch --format json --timeout 5s https://example.com/`,
-	}
+	cmd := &cobra.Command{Use: "fetch"}
 	f := cmd.Flags()
 	f.BoolVar(&body, "body", false, "print only the file")
 	c.formatFlag(cmd)

@@ -33,7 +33,7 @@ type fleetCall struct {
 
 // A fleetVerb is a command of robots fleet.
 type fleetVerb struct {
-	use, short, long, example string
+	name, short string
 
 	changes bool                                   // the fleet, after a confirmation
 	flags   func(c *fleetCall, cmd *cobra.Command) // declares those of this command alone, nil for none
@@ -43,26 +43,13 @@ type fleetVerb struct {
 
 var fleetVerbs = []fleetVerb{
 	{
-		use:   "status --redis URL",
+		name:  "status",
 		short: "Show the workers and the servers of a fleet",
-		long: `Show the workers with their permits per second and heartbeats, those that died or
-are drained, and the servers with memory, keys and commands per second.
-
-Exit status: 0; 1 if a worker has died or a server is unreachable; 2 invalid usage,
-or no server answers.`,
-		example: "  robots fleet status --redis redis://redis.internal:6379",
-		do:      (*fleetCall).status,
+		do:    (*fleetCall).status,
 	},
 	{
-		use:   "show [-a TOKEN[,TOKEN]] [-d DIALECT] --redis URL {ORIGIN | ADDRESS}",
+		name:  "show",
 		short: "Show what a fleet knows of a site or an address",
-		long: `Show what the fleet knows of an origin: its robots.txt and whether a worker fetches
-it, its last request, permits, back-off and hold, and when the next request may start
-and why. Given an IP address, show the last starts there.
-
-Exit status: 0; 1 if nothing is known; 2 invalid usage, or its server does not answer.`,
-		example: `  robots fleet show --redis redis://redis.internal:6379 -a MyBot https://example.com
-  robots fleet show --redis redis://redis.internal:6379 192.0.2.7`,
 		flags: func(c *fleetCall, cmd *cobra.Command) {
 			c.crawler.register(cmd, false)
 			cmd.Flags().Lookup("agent").Usage = "`TOKEN[,TOKEN]` product tokens of the crawler, most specific first"
@@ -71,26 +58,15 @@ Exit status: 0; 1 if nothing is known; 2 invalid usage, or its server does not a
 		do:    (*fleetCall).show,
 	},
 	{
-		use:   "config [--yes] --redis URL [NAME=VALUE]...",
-		short: "Show or change the options that all workers share",
-		long: `Show the options that all workers of the fleet have in common, or change them: concurrency
-(permits per site), address-interval and fetch-interval (minimum interval between pages, and
-between robots.txt fetches, at an IP address; 0 for none) and lifetime (of a permit).
-Workers adopt a change at once; those started with another value stop.`,
-		example: `  robots fleet config --redis redis://redis.internal:6379
-  robots fleet config --redis redis://redis.internal:6379 --yes concurrency=2 address-interval=250ms`,
+		name:    "config",
+		short:   "Show or change the options that all workers share",
 		changes: true,
 		check:   (*fleetCall).configChanges,
 		do:      (*fleetCall).config,
 	},
 	{
-		use:   "hold [--for DURATION] [--yes] --redis URL {ORIGIN | HOST}... | --all",
-		short: "Stop requests to sites",
-		long: `Keep all workers of the fleet from starting requests for pages to an origin, to a host
-with all its schemes and ports, or to all sites, until it is released or the time ends.
-Requests in progress continue, and robots.txt is still fetched.`,
-		example: `  robots fleet hold --redis redis://redis.internal:6379 https://example.com
-  robots fleet hold --redis redis://redis.internal:6379 --for 2h --yes example.com`,
+		name:    "hold",
+		short:   "Stop requests to sites",
 		changes: true,
 		flags: func(c *fleetCall, cmd *cobra.Command) {
 			cmd.Flags().DurationVar(&c.hold, "for", 0, "`DURATION` length of the hold, such as 2h (default until released)")
@@ -100,19 +76,13 @@ Requests in progress continue, and robots.txt is still fetched.`,
 		do:    (*fleetCall).holdSites,
 	},
 	{
-		use:   "held --redis URL",
+		name:  "held",
 		short: "List what is held",
-		long: `List the held origins and hosts, and when each hold ends.
-
-Exit status: 0; 2 invalid usage, or no server answers.`,
-		example: "  robots fleet held --redis redis://redis.internal:6379",
-		do:      (*fleetCall).held,
+		do:    (*fleetCall).held,
 	},
 	{
-		use:     "release [--yes] --redis URL {ORIGIN | HOST}... | --all",
+		name:    "release",
 		short:   "End the hold of sites",
-		long:    `End robots fleet hold. The interval of the site and its Retry-After still apply.`,
-		example: "  robots fleet release --redis redis://redis.internal:6379 https://example.com",
 		changes: true,
 		flags: func(c *fleetCall, cmd *cobra.Command) {
 			cmd.Flags().BoolVar(&c.all, "all", false, "end every hold")
@@ -121,45 +91,29 @@ Exit status: 0; 2 invalid usage, or no server answers.`,
 		do:    (*fleetCall).release,
 	},
 	{
-		use:   "forget [--yes] --redis URL ORIGIN...",
-		short: "Delete the robots.txt and back-off of sites",
-		long: `Delete the fleet's copy of the robots.txt of an origin, with the last good copy, and its
-Retry-After and back-off. Workers that have the file in memory use it until it expires.
-The interval since the last request and a hold still apply.`,
-		example: "  robots fleet forget --redis redis://redis.internal:6379 https://example.com",
+		name:    "forget",
+		short:   "Delete the robots.txt and back-off of sites",
 		changes: true,
 		check:   (*fleetCall).origins,
 		do:      (*fleetCall).forget,
 	},
 	{
-		use:   "drain [--yes] --redis URL WORKER",
-		short: "Stop a worker from acquiring permits",
-		long: `Make a worker, named by its id in robots fleet status, acquire no more permits: until
-robots fleet resume its callers get an error and robots serve is not ready. Requests in
-progress continue.`,
-		example: "  robots fleet drain --redis redis://redis.internal:6379 5f0c2a91d3",
+		name:    "drain",
+		short:   "Stop a worker from acquiring permits",
 		changes: true,
 		check:   (*fleetCall).oneWorker,
 		do:      (*fleetCall).drain,
 	},
 	{
-		use:   "resume [--yes] --redis URL WORKER",
-		short: "End the drain of a worker",
-		long: `End robots fleet drain: the worker acquires permits again, and robots serve is ready
-again. A worker that is started again is never drained.`,
-		example: "  robots fleet resume --redis redis://redis.internal:6379 5f0c2a91d3",
+		name:    "resume",
+		short:   "End the drain of a worker",
 		changes: true,
 		check:   (*fleetCall).oneWorker,
 		do:      (*fleetCall).resume,
 	},
 	{
-		use:   "log [-n N] --redis URL",
+		name:  "log",
 		short: "Show what operators have changed",
-		long: `Show the last changes made with robots fleet: when, who, what. The fleet keeps the
-last 1000.
-
-Exit status: 0; 2 invalid usage, or no server answers.`,
-		example: "  robots fleet log --redis redis://redis.internal:6379 -n 100",
 		flags: func(c *fleetCall, cmd *cobra.Command) {
 			cmd.Flags().IntVarP(&c.last, "last", "n", 20, "`N` number of entries to show")
 		},
@@ -172,25 +126,14 @@ Exit status: 0; 2 invalid usage, or no server answers.`,
 		do: (*fleetCall).log,
 	},
 	{
-		use:   "doctor --redis URL",
+		name:  "doctor",
 		short: "Find problems with the Redis of a fleet",
-		long: `Check every server for what a fleet needs: reachability, rights of the user, version,
-options of the fleet, eviction, memory, persistence, replicas, clock and latency. It
-changes nothing.
-
-Exit status: 0 no problem; 1 problems found; 2 invalid usage.`,
-		example: `  robots fleet doctor --redis redis://redis.internal:6379
-  robots fleet doctor --redis rediss://robots@redis.internal:6379 --format json`,
 	},
 }
 
 func fleetCommand(std *streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "fleet",
-		Long: `Inspect and control the workers of a crawler that share Redis. With some servers of a
-cluster unreachable, each command does what it can with the others and names those that
-failed. The password of Redis comes from the environment: ` + passwordName + `, or
-from the file named by the same with ` + inFile + `.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return errors.New("no command given" + knownVerbs(cmd))
@@ -205,16 +148,10 @@ from the file named by the same with ` + inFile + `.`,
 }
 
 func (v *fleetVerb) command(c *fleetCall) *cobra.Command {
-	cmd := &cobra.Command{Use: v.use, Short: v.short, Long: v.long, Example: v.example}
+	cmd := &cobra.Command{Use: v.name, Short: v.short}
 	cmd.Flags().StringVar(&c.redis, "redis", "", "`URL` Redis of the fleet, such as rediss://user@host:6379?prefix=robots")
 	c.formatFlag(cmd)
 	if v.changes {
-		cmd.Long += `
-
-It needs a confirmation: an answer on a terminal, or --yes. The change is noted in
-robots fleet log.
-
-Exit status: 0 done; 2 invalid usage, or a change that failed.`
 		cmd.Flags().BoolVar(&c.yes, "yes", false, "change without a confirmation")
 	}
 	if v.flags != nil {

@@ -21,25 +21,7 @@ type formatting struct {
 
 func fmtCommand(std *streams) *cobra.Command {
 	f := &formatting{command: newCommand(std)}
-	cmd := &cobra.Command{
-		Use: "fmt [-l] [-w] [-d] {FILE | URL | -}...",
-		Long: `Print the robots.txt of a file or a site in a standard layout: usual case of field
-names, "Field: value", LF line ends, no surrounding spaces, at most one empty line in
-a row and one before a group. Comments, order, paths and misspellings stay, as does
-an empty line between User-agent lines, which Yandex interprets.
-
-fmt proves that all crawlers read the same rules, delays and sitemaps from the
-result, in all dialects. It rejects a file for which this fails, HTML and UTF-16, and
-then writes nothing.
-
-Exit status: 0 done; 1 -l or -d found a file to change; 2 invalid usage, or a file
-that is rejected or cannot be read or written.`,
-		Example: `  robots fmt robots.txt
-  robots fmt -w robots.txt
-  robots fmt -l -d public/robots.txt staging/robots.txt
-  robots fmt - < robots.txt`,
-		RunE: f.run(f.formatFiles),
-	}
+	cmd := &cobra.Command{Use: "fmt", RunE: f.run(f.formatFiles)}
 	cmd.Flags().BoolVarP(&f.list, "list", "l", false, "list files with a different layout instead of printing")
 	cmd.Flags().BoolVarP(&f.write, "write", "w", false, "write the files in place instead of printing")
 	cmd.Flags().BoolVarP(&f.diff, "diff", "d", false, "show what would change instead of printing")

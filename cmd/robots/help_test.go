@@ -8,12 +8,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/robotskit/robots/cmd/internal/help"
+	"github.com/robotskit/robots/crawlers"
+	"github.com/robotskit/robots/docs"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
 // TestHelp: the help of every command fits a terminal, shows at most twelve flags, and lists the
-// exit statuses.
+// exit statuses; docs/commands.md has no other command, and lists all categories of crawlers.
 func TestHelp(t *testing.T) {
 	const columns, description, shown = 100, 100, 12
 	var commands []*cobra.Command
@@ -27,6 +29,17 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	collect(newRoot(&streams{}, ""))
+	for heading := range strings.Lines(docs.Commands) {
+		path, isCommand := strings.CutPrefix(strings.TrimSpace(heading), "## robots ")
+		if _, rest, err := commands[0].Find(strings.Fields(path)); isCommand && (err != nil || len(rest) > 0) {
+			t.Errorf("docs/commands.md: robots %s is no command", path)
+		}
+	}
+	for _, purpose := range crawlers.Purposes() {
+		if !strings.Contains(docs.Commands, string(purpose)+",") {
+			t.Errorf("docs/commands.md: category %s is missing", purpose)
+		}
+	}
 	for _, c := range commands {
 		name := c.CommandPath()
 		flags := []string{"--help", "--help-all"}

@@ -55,31 +55,7 @@ type linted struct {
 
 func lintCommand(std *streams) *cobra.Command {
 	l := &linting{command: newCommand(std)}
-	cmd := &cobra.Command{
-		Use: "lint [--fix] [--diff] {FILE | URL | -}...",
-		Long: `Find mistakes in the robots.txt of files and sites: lines that crawlers misread, rules
-without any effect, groups that merge. Each finding lists the dialects that it applies
-to. --explain describes a check.
-
-A fix is safe if no verdict changes in any dialect, which lint proves. --fix makes
-the safe fixes in place; --fix=all also makes fixes that change verdicts, and lists
-them.
-
-To silence a check, write "# lint:ignore RT504 reason" at the end of the line or on
-the line above it, or "# lint:ignore-file RT309 reason" for the whole file. A file
-.robots-lint.yaml in the folder of the robots.txt or above can set checks:
-{RT504: off}, dialects: [google] and fail-on: error. --baseline hides the findings
-that --write-baseline has saved.
-
-Exit status: 0 no finding of the --fail-on severity or above; 1 findings; 2 invalid
-usage, or a file that cannot be read or written.`,
-		Example: `  robots lint robots.txt
-  robots lint --fix --diff robots.txt
-  robots lint --format sarif public/robots.txt > lint.sarif
-  robots lint --write-baseline --baseline lint.jsonl robots.txt
-  robots lint --explain RT307`,
-		RunE: l.run(l.lint),
-	}
+	cmd := &cobra.Command{Use: "lint", RunE: l.run(l.lint)}
 	f := cmd.Flags()
 	choiceFlag(cmd, &l.severity, "severity", lint.Warning.String(), "`SEVERITY` lowest severity shown: note, warning or error (formats other than text: note)", severities()...)
 	failOnFlag(cmd, &l.failOn, lint.Warning.String())

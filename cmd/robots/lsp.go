@@ -10,13 +10,6 @@ import (
 func lspCommand(std *streams) *cobra.Command {
 	return &cobra.Command{
 		Use: "lsp",
-		Long: `Start a language server for robots.txt on standard input and output, for editors that support the
-Language Server Protocol: findings of lint with their fixes, formatting, explanations of lines,
-completion of fields and crawlers, and jumps from a rule or crawler to its group. docs/editors.md
-shows how to set up VS Code, Neovim and Helix.
-
-Exit status: 0 after the client has disconnected; 2 for invalid usage or a broken connection.`,
-		Example: "  robots lsp",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := noArguments(args); err != nil {
 				return err

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/help"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/spf13/cobra"
 )
@@ -124,6 +125,7 @@ func newRoot(std *streams, only string) *cobra.Command {
 		cmd := v.make(std)
 		cmd.Short = v.short
 		root.AddCommand(cmd)
+		help.Describe(cmd)
 		helpFor(cmd)
 	}
 	list := verbList()

@@ -30,34 +30,7 @@ type pageCommand struct {
 
 func newPage(std *streams) *cobra.Command {
 	p := &pageCommand{judgeFlags: newJudgeFlags(std)}
-	cmd := &cobra.Command{
-		Use: "page [-a TOKEN[,TOKEN]]... [--html FILE] [--header LINE]... [URL...]",
-		Long: `Check whether a crawler may fetch a page, and whether the search engine can index it,
-follow its links and show a snippet: by robots.txt, and by the X-Robots-Tag headers and
-meta tags of the page. Contradictions come first: if robots.txt disallows a page, no
-crawler reads its noindex, and the address can be listed anyway.
-
-If the crawler may fetch the page, robots fetches it: each redirect is checked against
-the robots.txt of its site and keeps its crawl rate, within --timeout. From HTML the
-first 512 KiB are read; for other content types, only headers. The argument - reads
-URLs from standard input, one per line.
-
-With --html or --header, the page is yours and nothing is fetched. robots.txt is given
-with -f; without -f only the page is checked. A URL is needed only with -f and can be
-a /path.
-
-Rules are read as the engine of the dialect documents it: for Google and Bing the more
-restrictive of two rules counts, for Yandex the permissive one. With rfc9309, every
-rule counts that one of the engines documents.
-
-Exit status: 0 the page may be crawled and indexed; 1 it may not; 2 invalid usage or
-input, or interrupted; 3 undecided: robots.txt or the page is unreachable, retry later.`,
-		Example: `  robots page -a Googlebot https://example.com/list?sort=price
-  robots page --crawlers search https://example.com/
-  robots page --html page.html --header 'X-Robots-Tag: noai, nofollow'
-  robots page -f robots.txt --html page.html -a Googlebot /list?sort=price`,
-		RunE: p.run(p.check),
-	}
+	cmd := &cobra.Command{Use: "page", RunE: p.run(p.check)}
 	f := cmd.Flags()
 	p.crawlerFlags.register(cmd, true)
 	p.registerCategories(cmd)

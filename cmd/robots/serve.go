@@ -33,23 +33,6 @@ func serveCommand(std *streams) *cobra.Command {
 	var flags serveFlags
 	cmd := &cobra.Command{
 		Use: "serve",
-		Long: `Serve the HTTP API for crawlers in any language, and a web page for people: whether a
-crawler may fetch a URL, when, and why. By default the service listens on loopback and
-keeps records in one file. Several services on one Redis share records and crawl rates.
-
-Each flag is also an environment variable (ROBOTS_DRAIN_DELAY for --drain-delay) and a key
-of the file given with --config. The flag wins over the variable, and the variable over the
-file. Tokens come from --tokens-file or ROBOTS_TOKENS, the password of Redis from
-` + passwordName + `.
-
-SIGTERM, SIGHUP and an interrupt drain the service: it answers the requests that it has
-accepted. A second signal ends it at once.
-
-Exit status: 0 after a signal, with every accepted request answered; 2 otherwise.`,
-		Example: `  robots serve
-  robots serve --demo
-  robots serve --config /etc/robots/serve.yaml --print-config
-  robots serve --listen 0.0.0.0:8780 --public --host robots.example --tokens-file tokens`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := noArguments(args); err != nil {
 				return err

@@ -37,27 +37,7 @@ type showCommand struct {
 
 func newShow(std *streams) *cobra.Command {
 	s := &showCommand{command: newCommand(std), ruleFlags: ruleFlags{maxBytes: noLimit}}
-	cmd := &cobra.Command{
-		Use: "show [-a TOKEN[,TOKEN]]... [--only PART] {FILE | URL | -}...",
-		Long: `Show what a robots.txt states to a crawler besides its rules: its groups, the
-crawl rate over the day with the next permitted requests (Crawl-delay,
-Request-rate, Visit-time), its sitemaps, and signals on the use of content
-(Content-Signal, Content-Usage, License, TDMRep, llms.txt) with notes on values
-that contradict each other. Each argument is a file, - for standard input, or the
-URL of a site, whose robots.txt is fetched.
-
-A delay that the dialect ignores is listed and not followed; one that the
-standard leaves to the crawler is followed (--obey). With --only sitemaps it
-prints the URLs alone. With --redis the first request is that of the fleet.
-
-Exit status: 0 done, 2 invalid usage or input, 3 undecided: a robots.txt is
-unreachable and there is no earlier copy.`,
-		Example: `  robots show https://example.com/
-  robots show robots.txt -a SeznamBot --pages 1800
-  robots show robots.txt --only sitemaps
-  robots show robots.txt --only delays --at 2026-01-31T17:58:00Z --zone Europe/Prague
-  robots show - --only signals --format json < robots.txt`,
-	}
+	cmd := &cobra.Command{Use: "show"}
 	f := cmd.Flags()
 	s.crawlerFlags.register(cmd, false)
 	f.StringSliceVar(&s.only, "only", nil, "`PART` parts to show: "+strings.Join(showParts, ", "))

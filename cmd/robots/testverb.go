@@ -33,31 +33,7 @@ type tester struct {
 
 func testCommand(std *streams) *cobra.Command {
 	t := &tester{command: newCommand(std), ruleFlags: ruleFlags{maxBytes: noLimit}}
-	cmd := &cobra.Command{
-		Use: "test [--run RE] FILE.yaml...",
-		Long: `Check that a robots.txt allows and disallows what files of assertions list, and
-explain each difference:
-
-  version: 1
-  robots: public/robots.txt      # relative to this file, or a URL; or text: |
-  site: https://www.example.com  # of /paths; alone, its robots.txt is fetched
-  dialect: google                # or a list, or all; default that of the agent
-  tests:
-    - name: products stay open
-      agent: [Googlebot-Image, Googlebot]  # most specific first; default *
-      allow: [/products/1, {every: "/products/*"}]
-      disallow: [/cart, {url: /pay, line: 12}, {url: /x, rule: "Disallow: /x"}]
-      crawl_delay: 10            # seconds; null for none
-
-An assertion about every URL of a pattern is proved, /robots.txt excluded.
-
-Exit status: 0 all assertions hold; 1 some fail; 2 invalid usage or input (mistakes
-are reported with file and line, and nothing is tested), or an unreachable site;
-3 the others hold, but a proof exceeded --budget.`,
-		Example: `  robots test robots.test.yaml
-  robots test --run cart --format junit robots.test.yaml > report.xml`,
-		RunE: t.run(t.test),
-	}
+	cmd := &cobra.Command{Use: "test", RunE: t.run(t.test)}
 	f := cmd.Flags()
 	f.StringVar(&t.only, "run", "", "`RE` regular expression for the names of the tests to run")
 	budgetFlag(cmd, &t.budget)

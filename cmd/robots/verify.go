@@ -46,40 +46,7 @@ type verifyCall struct {
 
 func verifyCommand(std *streams) *cobra.Command {
 	c := &verifyCall{command: newCommand(std), fetched: map[string]*crawlers.Addresses{}}
-	cmd := &cobra.Command{
-		Use: "verify {ADDRESS... | --log FILE [-f FILE]}",
-		Long: `Verify that an address belongs to a crawler, by the methods that its operator
-documents (see robots crawlers NAME): forward-confirmed reverse DNS in the operator's
-domain, or a published list of addresses. --as checks one crawler; without it, all
-known crawlers are checked. The argument - reads addresses from standard input, one per
-line.
-
-With --log, count the requests of each crawler in an access log that are verified or
-faked. The log is in common or combined format, or has a JSON object on each line:
-Cloudflare Logpush (ClientIP, ClientRequestMethod, ClientRequestURI,
-ClientRequestUserAgent) or nginx (remote_addr, request or request_method and
-request_uri, http_user_agent). The format is detected line by line, and gzip too. The
-User-Agent header names the crawler; lines without one count if a list or DNS
-identifies the address. With -f, also list the requests that a robots.txt disallows,
-by line, as each crawler reads the file. Nothing from a log is stored, and only the
-addresses leave this machine, to a name server.
-
-DNS is queried for addresses given as arguments; for those of a log only with --dns or
---resolver. Lists are fetched only with --list URL or --fetch-lists. --offline uses no
-network. An address is verified if a list contains it or its name is confirmed, faked
-if every method that was used denies it, and unknown otherwise.
-
-In csv, a row with a line number counts the requests that this line disallows.
-
-Exit status: 0 all verified (log: nothing faked or disallowed); 1 some faked or
-disallowed; 2 invalid usage or input, or interrupted; 3 undecided: unknown (log: a name
-server or list was unavailable). 1 takes precedence over 3.`,
-		Example: `  robots verify 66.249.66.1 --as Googlebot
-  robots verify --list GPTBot=gptbot.json --offline - < addresses.txt
-  robots verify --log access.log.gz --dns --fetch-lists
-  robots verify --log access.log -f robots.txt --resolver 127.0.0.1`,
-		RunE: c.run(c.answer),
-	}
+	cmd := &cobra.Command{Use: "verify", RunE: c.run(c.answer)}
 	f := cmd.Flags()
 	f.StringVar(&c.as, "as", "", "`NAME` known crawler to verify the addresses for")
 	f.StringArrayVar(&c.logs, "log", nil, "`FILE` access log, - for standard input (repeat for more)")

@@ -47,27 +47,7 @@ type watcher struct {
 
 func watchCommand(std *streams) *cobra.Command {
 	w := &watcher{command: newCommand(std)}
-	cmd := &cobra.Command{
-		Use: "watch {--state FILE | --expect FILE} URL...",
-		Long: `Fetch the robots.txt of each site and report what changed since the last run, for every crawler
-named in either version and for *: URLs that are newly blocked or allowed, proved over all URLs,
-and delays, sitemaps and other declarations. The last version of each site is kept in --state.
-With --expect, the file of a site is compared with the one that was deployed instead.
-
-Severities: critical (newly blocked for * or a search crawler; unreachable twice in a row, so that
-crawlers treat the site as blocked), warning (other verdicts, delays, sitemaps), info (comments and
-layout, with a proof that no URL changes; first failure; first run). --fail-on has the severities of
-lint and diff: error is critical here, and note is info. With --expect the default is warning.
-
-Run it from cron or CI, or as a loop with --every. A --webhook gets each report with a change.
-
-Exit status: 0 nothing of the --fail-on severity or above; 1 such an event; 2 invalid usage,
-unreadable state, or a webhook that failed; 3 no such event found, but a proof exceeded --budget,
-robots.txt could not be requested or, with --expect, a site is unreachable.`,
-		Example: `  robots watch --state state.json https://example.com/
-  robots watch --state state.json --every 1h --webhook https://hooks.example/x https://example.com/
-  robots watch --expect public/robots.txt https://www.example.com/`,
-	}
+	cmd := &cobra.Command{Use: "watch"}
 	f := cmd.Flags()
 	f.StringVar(&w.state, "state", "", "`FILE` last version of each site")
 	f.StringVar(&w.expect, "expect", "", "`FILE` robots.txt to compare each site with")

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/robotskit/robots/docs"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -16,6 +17,32 @@ const Width = 100
 
 // maxFlagColumn is the widest column of flags.
 const maxFlagColumn = 32
+
+// Describe gives a command and those below it the usage, the description and the examples that docs/commands.md has for
+// them. The description is set as it stands there, without the marks of code.
+func Describe(cmd *cobra.Command) {
+	_, section, _ := strings.Cut(docs.Commands, "\n## "+cmd.CommandPath()+"\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	blocks := strings.Split(section, "```")
+	for i, text := range blocks {
+		_, code, _ := strings.Cut(strings.TrimSpace(text), "\n") // without its language
+		code = "  " + strings.ReplaceAll(code, "\n", "\n  ")
+		switch {
+		case i%2 == 0:
+			cmd.Long += strings.ReplaceAll(text, "`", "")
+		case i == 1:
+			cmd.Use = strings.TrimPrefix(code[2:], strings.TrimSuffix(cmd.CommandPath(), cmd.Name()))
+		case i == len(blocks)-2:
+			cmd.Example = code
+		default:
+			cmd.Long += code
+		}
+	}
+	cmd.Long = strings.TrimSpace(cmd.Long)
+	for _, sub := range cmd.Commands() {
+		Describe(sub)
+	}
+}
 
 // Usage writes how to use a command: its subcommands, examples and visible flags.
 func Usage(cmd *cobra.Command) error {
