@@ -70,10 +70,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	root := newRoot(std, verb)
 	root.SetArgs(append([]string{}, args...))
-	if len(args) == 0 || args[0] != cobra.ShellCompRequestCmd && args[0] != cobra.ShellCompNoDescRequestCmd {
-		strict(root) // cobra parses a line twice for completion
-	}
-	cmd, err := oneDash(root, args)
+	root.SetFlagErrorFunc(flagError)
+	cmd, err := strict(root, args)
 	if err == nil {
 		cmd, err = root.ExecuteContextC(ctx)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -14,64 +15,66 @@ import (
 // This file rejects command lines that cobra and pflag accept by mistake, and suggests
 // the likely spelling.
 
-// once is the value of a flag that can be given once. pflag silently uses the last of
-// several values, so one of two files or dialects would be ignored.
-type once struct {
-	pflag.Value
-	name  string
-	bare  bool // the flag is given without a value
-	given bool
-	text  string // the value given
-}
-
-// kinds describe an invalid value by the type of its flag. Other types return their own error.
-var kinds = map[string]string{
-	"int": "is not a whole number", "duration": "is not a time such as 2s or 1m30s", "bool": "is neither true nor false",
-	"size": "is not a size such as 64MiB or 16384",
-}
-
-func (o *once) Set(s string) error {
-	switch {
-	case o.given && o.bare:
-		return errors.New("--" + o.name + " is given twice")
-	case o.given:
-		return fmt.Errorf("--%s is given twice, as %q and %q: it takes one value", o.name, clip(o.text), clip(s))
+// strict returns an error, and its command, for flags that pflag would misread: of several
+// values it uses the last, 010 is 8, and -agent=Googlebot is -a with the value "gent=Googlebot",
+// another crawler.
+func strict(root *cobra.Command, args []string) (*cobra.Command, error) {
+	cmd, args, err := root.Find(args)
+	if err != nil {
+		return root, nil // unknown command: suggest reports it
 	}
-	o.given, o.text = true, s
-	if n, err := strconv.Atoi(s); o.Type() == "int" && err == nil {
-		s = strconv.Itoa(n) // pflag reads 010 as 8
-	} else if o.Type() == "int" {
-		s = "" // and 0x10 as 16
-	}
-	err := o.Value.Set(s)
-	if kind, ok := kinds[o.Type()]; ok && err != nil {
-		return fmt.Errorf("--%s %q %s", o.name, clip(o.text), kind)
-	}
-	return err
-}
-
-// strict makes a command and its subcommands reject a second value of a flag that is not
-// a list, and reports invalid flags in one sentence.
-func strict(cmd *cobra.Command) {
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if _, list := f.Value.(pflag.SliceValue); list {
-			return
+	first := map[*pflag.Flag]string{}
+	values := map[string]bool{}
+	var wrong error
+	// Its own errors return when cobra parses the flags.
+	_ = cmd.Flags().ParseAll(args, func(f *pflag.Flag, value string) error {
+		before, given := first[f]
+		first[f], values[value] = value, true
+		n, _ := strconv.Atoi(value)
+		_, list := f.Value.(pflag.SliceValue)
+		switch {
+		case wrong != nil:
+		case given && !list && f.NoOptDefVal != "":
+			wrong = errors.New("--" + f.Name + " is given twice")
+		case given && !list:
+			wrong = fmt.Errorf("--%s is given twice, as %q and %q: it takes one value", f.Name, clip(before), clip(value))
+		case f.Value.Type() == "int" && strconv.Itoa(n) != value:
+			wrong = invalidValue(f, value)
 		}
-		f.Value = &once{Value: f.Value, name: f.Name, bare: f.NoOptDefVal != ""}
-		if f.DefValue == "0s" {
-			f.DefValue = "" // pflag omits a zero duration only for its own type
-		}
+		return nil
 	})
-	cmd.SetFlagErrorFunc(flagError)
-	for _, c := range cmd.Commands() {
-		strict(c)
+	for _, arg := range args {
+		if arg == "--" {
+			break
+		}
+		name, oneDash := strings.CutPrefix(arg, "-")
+		name, _, _ = strings.Cut(name, "=")
+		if oneDash && !values[arg] && cmd.Flags().Lookup(name) != nil {
+			return cmd, fmt.Errorf("-%s has one dash: write --%s", name, name)
+		}
 	}
+	return cmd, wrong
 }
 
-func flagError(cmd *cobra.Command, err error) error {
-	if _, invalid := errors.AsType[*pflag.InvalidValueError](err); invalid {
-		return errors.Unwrap(err) // of once, which names the flag
+// invalidValue describes an invalid value by the type of its flag, nil for types that return
+// their own error.
+func invalidValue(f *pflag.Flag, value string) error {
+	kinds := map[string]string{
+		"int": "is not a whole number", "duration": "is not a time such as 2s or 1m30s", "bool": "is neither true nor false",
+		"size": "is not a size such as 64MiB or 16384",
 	}
+	if kind, ok := kinds[f.Value.Type()]; ok {
+		return fmt.Errorf("--%s %q %s", f.Name, clip(value), kind)
+	}
+	return nil
+}
+
+// flagError writes an error of pflag in one sentence.
+func flagError(cmd *cobra.Command, err error) error {
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return cmp.Or(invalidValue(invalid.GetFlag(), invalid.GetValue()), invalid.Unwrap())
+	}
+	dashed := func(name string) string { return strings.Repeat("-", min(2, len(name))) + name }
 	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		return errors.New(dashed(missing.GetSpecifiedName()) + " needs a value")
 	}
@@ -87,62 +90,19 @@ func flagError(cmd *cobra.Command, err error) error {
 	return err
 }
 
-// dashed returns the name of a flag with its dashes.
-func dashed(name string) string {
-	if len(name) == 1 {
-		return "-" + name
-	}
-	return "--" + name
-}
-
-// oneDash returns an error, and its command, if a long flag has one dash: pflag reads
-// -agent=Googlebot as -a with the value "gent=Googlebot", another crawler.
-func oneDash(root *cobra.Command, args []string) (*cobra.Command, error) {
-	cmd, args, err := root.Find(args)
-	if err != nil {
-		return root, nil // unknown command: suggest reports it
-	}
-	for i := 0; i < len(args) && args[i] != "--"; i++ {
-		name, isFlag := strings.CutPrefix(args[i], "-")
-		if !isFlag || name == "" {
-			continue
-		}
-		name, _, joined := strings.Cut(name, "=")
-		long, isLong := strings.CutPrefix(name, "-")
-		var f *pflag.Flag
-		switch {
-		case isLong:
-			f = cmd.Flags().Lookup(long)
-		case len(name) == 1:
-			f = cmd.Flags().ShorthandLookup(name)
-		case cmd.Flags().Lookup(name) != nil:
-			return cmd, fmt.Errorf("-%s has one dash: write --%s", name, name)
-		}
-		if f != nil && f.NoOptDefVal == "" && !joined {
-			i++ // its value
-		}
-	}
-	return cmd, nil
-}
-
 // suggest adds the likely command to the error for an unknown command.
 func suggest(root *cobra.Command, args []string, err error) error {
 	if _, _, unknown := root.Find(args); unknown == nil {
 		return err
 	}
-	for _, arg := range args {
-		if strings.HasPrefix(arg, "-") {
-			continue
-		}
-		switch {
-		case strings.HasPrefix(args[0], "-"):
-			return fmt.Errorf("no command before %s%s", clip(args[0]), knownVerbs(root))
-		case strings.Contains(arg, "://"):
-			return fmt.Errorf("unknown command %q; to check a URL, run robots check %s", clip(arg), clip(arg))
-		}
-		return unknownCommand(root, arg)
+	switch first := args[0]; {
+	case strings.HasPrefix(first, "-"):
+		return fmt.Errorf("no command before %s%s", clip(first), knownVerbs(root))
+	case strings.Contains(first, "://"):
+		return fmt.Errorf("unknown command %q; to check a URL, run robots check %s", clip(first), clip(first))
+	default:
+		return unknownCommand(root, first)
 	}
-	return err
 }
 
 // verbs returns the names of the visible subcommands.
