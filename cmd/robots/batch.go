@@ -141,7 +141,7 @@ func (b *batchRun) open(ctx context.Context) error {
 	if !b.given("file") {
 		b.live, err = newLive(b.command, &b.site, dialectsOf(list), b.maxBytes)
 	} else {
-		var named []ask.Source
+		var named []textFile
 		if named, b.live, err = b.named(ctx, &b.site, dialectsOf(list), b.maxBytes, b.file); err == nil {
 			b.defaults.File = named[0].File
 		}
@@ -259,11 +259,11 @@ func (b *batchRun) answer(ctx context.Context, j *job) {
 		case q.header != "":
 			out = append(out, q.header...)
 		case q.site != nil:
-			from, err := b.live.get(ctx, q.site, give)
+			record, err := b.live.get(ctx, q.site, give)
 			switch {
 			case err == nil:
-				b.live.hint(from.Record)
-				out = a.AppendRecord(out, &q.Question, from.Record, now)
+				b.live.hint(record)
+				out = a.AppendRecord(out, &q.Question, record, now)
 			case errors.Is(err, errInterrupted):
 				j.cut = true
 				return

@@ -38,7 +38,7 @@ func (c *crawlersCommand) judge(ctx context.Context, name string) (int, error) {
 	defer live.close()
 	p := access.NewProver(access.Steps)
 	var all []row
-	rules := j.rulesIn(named[0])
+	rules := j.rulesIn(named[0].Source)
 	for i, r := range rules {
 		s := p.Stand(r.Rules)
 		if path != nil {

@@ -162,11 +162,10 @@ func (d *differ) diff(ctx context.Context) (int, error) {
 	if d.dialectsOf != "" {
 		names = []string{d.dialectsOf}
 	}
-	sources, live, err := d.known(ctx, &d.site, d.dialects, noLimit, names...)
+	files, err := d.known(ctx, &d.site, d.dialects, names...)
 	if err != nil {
 		return exitBad, err
 	}
-	defer live.close()
 	d.name = names[len(names)-1]
 	for _, c := range d.chosen {
 		c.Dialect = d.dialects[0]
@@ -174,7 +173,7 @@ func (d *differ) diff(ctx context.Context) (int, error) {
 	}
 	for _, s := range d.pairs() {
 		d.sections = append(d.sections, s)
-		if d.compare(ctx, s, [2]ask.Source{sources[0], sources[len(sources)-1]}); ctx.Err() != nil {
+		if d.compare(ctx, s, [2]ask.Source{files[0].Source, files[len(files)-1].Source}); ctx.Err() != nil {
 			return exitBad, errInterrupted
 		}
 	}

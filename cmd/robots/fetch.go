@@ -61,7 +61,8 @@ func fetchCommand(std *streams) *cobra.Command {
 		case err != nil:
 			return exitBad, err
 		}
-		c.warnRecord(r, robots.RFC9309, noLimit)
+		text := siteFile(r)
+		c.parseFile(&text, robots.RFC9309, noLimit)
 		switch {
 		case c.format == formatJSON:
 			c.std.encode(recordMembers(url, r))

@@ -22,10 +22,15 @@ const maxFile = 64 << 20
 
 // A textFile is a file, standard input or the robots.txt of a site, named by the user.
 type textFile struct {
-	name   string // as given; of a site, the URL of its robots.txt
-	body   []byte
-	over   bool          // larger than maxFile, and truncated to that
-	record *fetch.Record // of a site, with the body
+	ask.Source        // of a robots.txt to judge by: the File, or the Record of a site
+	name       string // as given; of a site, the URL of its robots.txt
+	body       []byte
+	over       bool // larger than maxFile, and truncated to that
+}
+
+// siteFile returns the robots.txt of a site.
+func siteFile(r *fetch.Record) textFile {
+	return textFile{Source: ask.Source{Record: r}, name: r.Origin.RobotsURL(), body: r.Body}
 }
 
 // isURL reports whether the name of a robots.txt is the URL of a site.
@@ -56,8 +61,8 @@ func (f *textFile) title() string {
 }
 
 // getFiles reads files and standard input, and then fetches from sites concurrently, with the
-// returned client, which the caller closes.
-func (c *command) getFiles(ctx context.Context, flags *siteFlags, dialects []robots.Dialect, maxBytes int, names []string) (files []textFile, l *live, err error) {
+// returned client, which the caller closes. An error of check, which gets each file, is returned.
+func (c *command) getFiles(ctx context.Context, flags *siteFlags, dialects []robots.Dialect, maxBytes int, names []string, check func(*live, *textFile) error) (files []textFile, l *live, err error) {
 	if err := stdinOnce(names...); err != nil {
 		return nil, nil, err
 	}
@@ -72,7 +77,6 @@ func (c *command) getFiles(ctx context.Context, flags *siteFlags, dialects []rob
 	for i, name := range names {
 		if isURL(name) {
 			origins[i], err = siteOf(name)
-			files[i].name = origins[i].RobotsURL()
 		} else {
 			files[i], err = c.std.read(name)
 		}
@@ -80,16 +84,28 @@ func (c *command) getFiles(ctx context.Context, flags *siteFlags, dialects []rob
 			return nil, nil, err
 		}
 	}
-	if !fetched {
-		return files, nil, nil
+	if fetched {
+		if l, err = newLive(c, flags, dialects, maxBytes); err != nil {
+			return nil, nil, err
+		}
+		err = l.getAll(ctx, origins, files)
 	}
-	if l, err = newLive(c, flags, dialects, maxBytes); err != nil {
+	for i := 0; i < len(files) && err == nil; i++ {
+		err = check(l, &files[i])
+	}
+	if err != nil {
+		l.close()
 		return nil, nil, err
 	}
-	defer c.std.screen.Report(progressInterval, func() string { return l.progress.line(c.std.name) })()
+	return files, l, nil
+}
+
+// getAll gets the files of those origins that are not zero.
+func (l *live) getAll(ctx context.Context, origins []robots.Origin, files []textFile) error {
+	defer l.std.screen.Report(progressInterval, func() string { return l.progress.line(l.std.name) })()
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	sites := make([]*site, len(names))
+	sites := make([]*site, len(origins))
 	for i, o := range origins {
 		if !o.IsZero() {
 			sites[i] = l.start(ctx, o)
@@ -99,14 +115,13 @@ func (c *command) getFiles(ctx context.Context, flags *siteFlags, dialects []rob
 		if s == nil {
 			continue
 		}
-		from, err := l.get(ctx, s, func() {})
+		r, err := l.get(ctx, s, func() {})
 		if err != nil {
-			l.close()
-			return nil, nil, err
+			return err
 		}
-		files[i].record, files[i].body = from.Record, from.Record.Body
+		files[i] = siteFile(r)
 	}
-	return files, l, nil
+	return nil
 }
 
 // readFiles reads the files and sites of the arguments before any is processed. A file that is
@@ -115,69 +130,56 @@ func (c *command) readFiles(ctx context.Context, flags *siteFlags) ([]textFile, 
 	if len(c.args) == 0 {
 		return nil, errors.New("no file given: name one, - for standard input, or the URL of a site")
 	}
-	files, l, err := c.getFiles(ctx, flags, robots.Dialects(), noLimit, c.args)
-	if err != nil {
-		return nil, err
-	}
-	defer l.close()
-	for _, f := range files {
-		switch r := f.record; {
+	files, l, err := c.getFiles(ctx, flags, robots.Dialects(), noLimit, c.args, func(l *live, f *textFile) error {
+		switch r := f.Record; {
 		case f.over:
-			return nil, fmt.Errorf("cannot read %s: it is larger than 64 MiB", f.title())
+			return fmt.Errorf("cannot read %s: it is larger than 64 MiB", f.title())
 		case r == nil:
 		case r.Outcome == fetch.Success && r.Truncated:
 			c.warn("%s is truncated to %s by the fetch", f.name, count(len(r.Body), "byte"))
 		case r.Outcome == fetch.Success:
 		case r.Outcome.Good():
-			return nil, fmt.Errorf("%s: status %d, so the site has no robots.txt to read", f.name, r.Status)
+			return fmt.Errorf("%s: status %d, so the site has no robots.txt to read", f.name, r.Status)
 		default:
-			state := r.Rules(robots.RFC9309, l.began).State()
-			return nil, fmt.Errorf("cannot get %s", l.stateLine(r, state, state.Text()))
+			return l.unknown(r, r.Rules(robots.RFC9309, l.began))
 		}
-	}
-	return files, nil
+		return nil
+	})
+	l.close()
+	return files, err
 }
 
 // named returns the robots.txt of files, standard input and sites, to judge by, and warns about
 // oddities in them as read by the first dialect. The caller closes the client.
-func (c *command) named(ctx context.Context, flags *siteFlags, dialects []robots.Dialect, maxBytes int, names ...string) ([]ask.Source, *live, error) {
-	files, l, err := c.getFiles(ctx, flags, dialects, maxBytes, names)
-	if err != nil {
-		return nil, nil, err
-	}
-	sources := make([]ask.Source, len(files))
-	for i, f := range files {
-		r := f.record
-		if r == nil {
-			sources[i].File = c.parse(f, dialects[0], maxBytes)
-			continue
+func (c *command) named(ctx context.Context, flags *siteFlags, dialects []robots.Dialect, maxBytes int, names ...string) ([]textFile, *live, error) {
+	return c.getFiles(ctx, flags, dialects, maxBytes, names, func(_ *live, f *textFile) error {
+		if file := c.parseFile(f, dialects[0], maxBytes); f.Record == nil {
+			f.File = file
 		}
-		sources[i].Record = r
-		if !slices.ContainsFunc(files[:i], func(o textFile) bool { return o.name == f.name }) {
-			c.warnRecord(r, dialects[0], maxBytes)
-		}
-	}
-	return sources, l, nil
+		return nil
+	})
 }
 
 // known is named, and returns an error if the rules of a site are not known.
-func (c *command) known(ctx context.Context, flags *siteFlags, dialects []robots.Dialect, maxBytes int, names ...string) ([]ask.Source, *live, error) {
-	sources, l, err := c.named(ctx, flags, dialects, maxBytes, names...)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, s := range sources {
+func (c *command) known(ctx context.Context, flags *siteFlags, dialects []robots.Dialect, names ...string) ([]textFile, error) {
+	files, l, err := c.named(ctx, flags, dialects, noLimit, names...)
+	defer l.close()
+	for _, f := range files {
 		for _, d := range dialects {
-			if s.Record == nil {
+			if f.Record == nil {
 				continue
 			}
-			if rules := s.Record.Rules(d, l.began); !isKnown(rules) {
-				l.close()
-				return nil, nil, fmt.Errorf("cannot get %s", l.stateLine(s.Record, rules.State(), rules.State().Text()))
+			if rules := f.Record.Rules(d, l.began); !isKnown(rules) {
+				return nil, l.unknown(f.Record, rules)
 			}
 		}
 	}
-	return sources, l, nil
+	return files, err
+}
+
+// unknown is the error of a site whose rules are not known.
+func (l *live) unknown(r *fetch.Record, rules *robots.Rules) error {
+	return fmt.Errorf("cannot get %s", l.stateLine(r, rules.State(), rules.State().Text()))
 }
 
 // isKnown reports whether the rules of a site are known: it has a file, or none.
@@ -201,46 +203,37 @@ func (c *command) readRobots(name string) (*robots.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.parse(f, robots.RFC9309, noLimit), nil
+	return c.parseFile(&f, robots.RFC9309, noLimit), nil
 }
 
-// parse parses a file and warns about oddities in it.
-func (c *command) parse(text textFile, d robots.Dialect, maxBytes int) *robots.File {
-	if text.over {
-		c.warn("%s is larger than 64 MiB; the rest is not read", text.title())
+// parseFile parses a robots.txt and warns once about oddities in it. Truncation by --max-bytes is
+// intended.
+func (c *command) parseFile(text *textFile, d robots.Dialect, maxBytes int) *robots.File {
+	f, title, r := robots.Parse(text.body), text.title(), text.Record
+	if _, before := c.std.warned.LoadOrStore("oddities of "+title, true); before {
+		return f
 	}
-	f := robots.Parse(text.body)
-	c.warnFile(text.title(), f, d, maxBytes)
 	switch {
-	case len(text.body) == 0 && text.name == "-":
-		c.warn("%s is empty, so everything is allowed", text.title())
-	case isForeign(f):
-		c.warn("%s has no line of a robots.txt, so everything is allowed: is it the right file?", text.title())
+	case text.over:
+		c.warn("%s is larger than 64 MiB; the rest is not read", title)
+	case r != nil && r.Truncated:
+		title += " (truncated by the fetch)"
 	}
-	return f
-}
-
-// warnFile warns about oddities of a file as a whole. Truncation by --max-bytes is intended.
-func (c *command) warnFile(title string, f *robots.File, d robots.Dialect, maxBytes int) {
 	if maxBytes != noLimit {
 		d.MaxFileBytes = 0
 	}
 	for _, n := range f.Notes(d) {
-		text := robots.Printable(title + ": " + n.Text)
-		fmt.Fprintf(c.std.err, "%s: warning: %s (%s)\n", c.std.name, text, c.errPalette.link(n.Clause))
+		note := robots.Printable(title + ": " + n.Text)
+		fmt.Fprintf(c.std.err, "%s: warning: %s (%s)\n", c.std.name, note, c.errPalette.link(n.Clause))
 	}
-}
-
-// warnRecord is warnFile for a file that was fetched.
-func (c *command) warnRecord(r *fetch.Record, d robots.Dialect, maxBytes int) {
-	if r.Outcome != fetch.Success {
-		return
+	switch {
+	case r != nil:
+	case len(text.body) == 0 && text.name == "-":
+		c.warn("%s is empty, so everything is allowed", title)
+	case isForeign(f):
+		c.warn("%s has no line of a robots.txt, so everything is allowed: is it the right file?", title)
 	}
-	title := r.Origin.RobotsURL()
-	if r.Truncated {
-		title += " (truncated by the fetch)"
-	}
-	c.warnFile(title, robots.Parse(r.Body), d, maxBytes)
+	return f
 }
 
 // isForeign reports whether a file has text but no line of a field known in robots.txt.

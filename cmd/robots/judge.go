@@ -228,9 +228,9 @@ func (j *judge) await(ctx context.Context, t *urlTarget) error {
 	if !j.fetches || t.site == j.site {
 		return nil
 	}
-	from, err := j.live.get(ctx, t.site, func() { _ = j.std.out.Flush() }) // the last flush reports its error
+	r, err := j.live.get(ctx, t.site, func() { _ = j.std.out.Flush() }) // the last flush reports its error
 	if err == nil {
-		j.open(t.site, from)
+		j.open(t.site, ask.Source{Record: r})
 	}
 	return err
 }
@@ -239,7 +239,8 @@ func (j *judge) await(ctx context.Context, t *urlTarget) error {
 func (j *judge) open(s *site, from ask.Source) {
 	if rec := from.Record; rec != nil && !s.answered {
 		if j.fetches {
-			j.warnRecord(rec, j.crawlers[0].Dialect, j.maxBytes)
+			text := siteFile(rec)
+			j.parseFile(&text, j.crawlers[0].Dialect, j.maxBytes)
 		}
 		if j.format != formatText && j.live != nil {
 			j.live.hint(rec)

@@ -79,10 +79,10 @@ func (f *judgeFlags) open(ctx context.Context) (*judge, *urlReader, error) {
 	case j.fetches:
 		j.live, err = newLive(f.command, &f.site, dialectsOf(j.crawlers), f.maxBytes)
 	default:
-		var named []ask.Source
+		var named []textFile
 		if named, j.live, err = f.named(ctx, &f.site, dialectsOf(j.crawlers), f.maxBytes, f.file); err == nil {
 			file = named[0].File
-			j.open(new(site), named[0])
+			j.open(new(site), named[0].Source)
 		}
 	}
 	if err != nil {

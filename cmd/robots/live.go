@@ -19,7 +19,6 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cache/bolt"
-	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/fleet"
 	"github.com/robotskit/robots/pace"
@@ -416,24 +415,20 @@ func (l *live) start(ctx context.Context, origin robots.Origin) *site {
 
 // get returns the robots.txt of a site when it is ready, or errInterrupted if ctx ends before.
 // Before it waits it calls pause.
-func (l *live) get(ctx context.Context, s *site, pause func()) (from ask.Source, err error) {
+func (l *live) get(ctx context.Context, s *site, pause func()) (r *fetch.Record, err error) {
 	select {
 	case <-s.ready:
 	default:
 		pause()
-		select {
-		case <-s.ready:
-		case <-ctx.Done():
-			return from, errInterrupted
-		}
+		<-s.ready // soon, if ctx ends
 	}
 	if err = s.err; err == nil {
-		from.Record, err = l.cache.Get(ctx, s.origin)
+		r, err = l.cache.Get(ctx, s.origin)
 	}
 	if err != nil && ctx.Err() != nil {
 		err = errInterrupted
 	}
-	return from, err
+	return r, err
 }
 
 // factOf is the note on a state without its meaning, which differs by dialect.

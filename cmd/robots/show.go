@@ -80,8 +80,8 @@ func (s *showCommand) show(ctx context.Context) (int, error) {
 	status := exitAllowed
 	for i, from := range sources {
 		j := judge{command: s.command, ruleFlags: s.ruleFlags, crawlers: list}
-		for k, rules := range j.rulesIn(from) {
-			v := view{showCommand: s, live: live, name: s.args[i], from: from, crawler: list[k], rules: rules.Rules, first: i+k == 0}
+		for k, rules := range j.rulesIn(from.Source) {
+			v := view{showCommand: s, live: live, name: s.args[i], from: from.Source, crawler: list[k], rules: rules.Rules, first: i+k == 0}
 			known, err := v.write(ctx)
 			if err != nil {
 				return exitBad, err

@@ -147,15 +147,11 @@ func (t *tester) openAll(ctx context.Context) error {
 			names, named = append(names, s.robots), append(named, s)
 		}
 	}
-	sources, live, err := t.known(ctx, &t.site, dialects, noLimit, names...)
-	if err != nil {
-		return err
+	files, err := t.known(ctx, &t.site, dialects, names...)
+	for i, f := range files {
+		named[i].source = f.Source
 	}
-	defer live.close()
-	for i, s := range named {
-		s.source = sources[i]
-	}
-	return nil
+	return err
 }
 
 // runTest checks the assertions of a test in one dialect.

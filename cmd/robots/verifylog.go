@@ -179,12 +179,11 @@ func (c *verifyCall) robotsFile(ctx context.Context) (*robots.File, error) {
 	if !isURL(c.fileName) {
 		return c.readRobots(c.fileName)
 	}
-	sources, live, err := c.known(ctx, &c.site, robots.Dialects(), noLimit, c.fileName)
+	files, err := c.known(ctx, &c.site, robots.Dialects(), c.fileName)
 	if err != nil {
 		return nil, err
 	}
-	live.close()
-	return robots.Parse(sources[0].Record.Body), nil
+	return robots.Parse(files[0].body), nil
 }
 
 // progress describes the progress of a long log, else it is "".

@@ -138,21 +138,23 @@ func (w *watcher) round(ctx context.Context, sites []string, expected *robots.Fi
 	if err != nil {
 		return exitBad, err
 	}
-	files, live, err := w.getFiles(ctx, &w.site, robots.Dialects(), noLimit, sites)
+	files, live, err := w.getFiles(ctx, &w.site, robots.Dialects(), noLimit, sites, func(l *live, f *textFile) error {
+		l.hint(f.Record)
+		return nil
+	})
+	live.close()
 	if err != nil {
 		return exitBad, err
 	}
-	defer live.close()
 	var reports []*siteReport
 	status, versions := exitAllowed, map[string]*siteState{}
 	for _, f := range files {
-		r := newReport(f.record.Origin, w.std.now())
+		r := newReport(f.Record.Origin, w.std.now())
 		if expected != nil {
-			r.expect(expected, f.record, w.budget)
-		} else if next := r.observe(kept.Sites[r.Site], f.record, w.budget); next != nil {
+			r.expect(expected, f.Record, w.budget)
+		} else if next := r.observe(kept.Sites[r.Site], f.Record, w.budget); next != nil {
 			versions[r.Site] = next
 		}
-		live.hint(f.record)
 		status = worse(status, r.status(w.fail))
 		reports = append(reports, r)
 		w.print(r)
