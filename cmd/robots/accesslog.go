@@ -1,9 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -22,61 +22,59 @@ import (
 // maxLogLine limits a line of a log, in bytes: more than servers accept in a request.
 const maxLogLine = 64 << 10
 
-// A logLine has the fields of a line, still with the escapes that servers write for
-// quotes, backslashes and control bytes.
+// A logLine has the fields of a line as the client sent them.
 type logLine struct {
-	host      []byte
-	request   []byte
-	userAgent []byte // "-" if the request had none
+	host      string
+	request   string
+	userAgent string // "-" if the request had none
 	common    bool   // the format has no User-Agent
 }
 
 // parseLogLine parses a line and returns its problem, "" if it is valid. Fields after
 // those of the combined format are ignored.
-func parseLogLine(line []byte) (l logLine, problem string) {
-	if bytes.HasPrefix(line, []byte("{")) {
+func parseLogLine(line string) (l logLine, problem string) {
+	if strings.HasPrefix(line, "{") {
 		return parseJSONLogLine(line)
 	}
-	host, rest, ok := bytes.Cut(line, []byte(" "))
+	host, rest, ok := strings.Cut(line, " ")
 	switch {
 	case !ok:
 		return l, "only one word"
-	case len(host) == 0:
+	case host == "":
 		return l, "begins with a space"
 	}
 	l.host = host
 	// A user name can contain spaces and brackets, but no unescaped quote.
-	end := bytes.Index(rest, []byte(`] "`))
+	end := strings.Index(rest, `] "`)
 	if end < 0 {
 		return l, "no time and request"
 	}
-	begin := bytes.LastIndexByte(rest[:end], '[')
-	if _, err := time.Parse("02/Jan/2006:15:04:05 -0700", string(rest[begin+1:end])); begin < 0 || err != nil {
+	begin := strings.LastIndexByte(rest[:end], '[')
+	if _, err := time.Parse("02/Jan/2006:15:04:05 -0700", rest[begin+1:end]); begin < 0 || err != nil {
 		return l, "invalid time (expected [10/Oct/2026:13:55:36 +0000])"
 	}
 	if l.request, rest, ok = quoted(rest[end+len("] "):]); !ok {
 		return l, "unterminated request"
 	}
-	status, rest, _ := bytes.Cut(bytes.TrimPrefix(rest, []byte(" ")), []byte(" "))
-	size, rest, more := bytes.Cut(rest, []byte(" "))
+	status, rest, _ := strings.Cut(strings.TrimPrefix(rest, " "), " ")
+	size, rest, _ := strings.Cut(rest, " ")
 	if !isNumber(status) || !isNumber(size) {
 		return l, "no status and size after the request"
 	}
-	if !more || len(bytes.TrimSpace(rest)) == 0 {
-		l.common = true
+	if l.common = strings.TrimSpace(rest) == ""; l.common {
 		return l, ""
 	}
 	if _, rest, ok = quoted(rest); !ok {
 		return l, "unterminated Referer"
 	}
-	if l.userAgent, _, ok = quoted(bytes.TrimPrefix(rest, []byte(" "))); !ok {
+	if l.userAgent, _, ok = quoted(strings.TrimPrefix(rest, " ")); !ok {
 		return l, "missing or unterminated User-Agent"
 	}
 	return l, ""
 }
 
 // parseJSONLogLine parses a line of Cloudflare Logpush or nginx. Other fields are ignored.
-func parseJSONLogLine(line []byte) (l logLine, problem string) {
+func parseJSONLogLine(line string) (l logLine, problem string) {
 	var fields struct {
 		ClientIP, ClientRequestMethod, ClientRequestURI string
 		ClientRequestUserAgent                          *string
@@ -87,67 +85,55 @@ func parseJSONLogLine(line []byte) (l logLine, problem string) {
 		URI       string  `json:"request_uri"`
 		UserAgent *string `json:"http_user_agent"`
 	}
-	if err := json.Unmarshal(line, &fields); err != nil {
+	if err := json.Unmarshal([]byte(line), &fields); err != nil {
 		return l, "invalid JSON, or a field that is not a string"
 	}
-	host := cmp.Or(fields.ClientIP, fields.Address)
-	if host == "" {
+	if l.host = cmp.Or(fields.ClientIP, fields.Address); l.host == "" {
 		return l, "no ClientIP (Cloudflare) or remote_addr (nginx)"
 	}
-	request := fields.Request
-	if uri := cmp.Or(fields.ClientRequestURI, fields.URI); request == "" && uri != "" {
-		request = cmp.Or(fields.ClientRequestMethod, fields.Method, "GET") + " " + uri
+	l.request = fields.Request
+	if uri := cmp.Or(fields.ClientRequestURI, fields.URI); l.request == "" && uri != "" {
+		l.request = cmp.Or(fields.ClientRequestMethod, fields.Method, "GET") + " " + uri
 	}
-	escape := func(s string) []byte { return []byte(strings.ReplaceAll(s, `\`, `\\`)) }
-	l.host, l.request = []byte(host), escape(request)
-	if agent := cmp.Or(fields.ClientRequestUserAgent, fields.UserAgent); agent != nil {
-		l.userAgent = escape(cmp.Or(*agent, "-"))
-	} else {
-		l.common = true
+	agent := cmp.Or(fields.ClientRequestUserAgent, fields.UserAgent)
+	if l.common = agent == nil; !l.common {
+		l.userAgent = cmp.Or(*agent, "-")
 	}
 	return l, ""
 }
 
-// quoted returns the quoted string at the beginning of a text, and the rest.
-func quoted(text []byte) (in, rest []byte, ok bool) {
-	if len(text) == 0 || text[0] != '"' {
-		return nil, text, false
+// quoted returns the quoted string at the beginning of a text without its escapes, and the rest.
+func quoted(text string) (value, rest string, ok bool) {
+	if !strings.HasPrefix(text, `"`) {
+		return "", text, false
 	}
 	for i := 1; i < len(text); i++ {
 		switch text[i] {
 		case '\\':
 			i++
 		case '"':
-			return text[1:i], text[i+1:], true
+			return unescape(text[1:i]), text[i+1:], true
 		}
 	}
-	return nil, text, false
+	return "", text, false
 }
 
 // isNumber reports whether a field is a number or -.
-func isNumber(text []byte) bool {
-	_, err := strconv.ParseUint(string(text), 10, 64)
-	return err == nil || string(text) == "-"
+func isNumber(text string) bool {
+	_, err := strconv.ParseUint(text, 10, 64)
+	return err == nil || text == "-"
 }
 
-// unescape decodes the escapes of Apache (\" \\ \n \t \xhh) and nginx (\xHH), which are those of
-// Go. Other backslashes stay.
-func unescape(text []byte) string {
-	if bytes.IndexByte(text, '\\') < 0 {
-		return string(text)
-	}
-	var b strings.Builder
-	for s := string(text); s != ""; {
-		c, rest := rune(s[0]), s[1:]
-		if c == '\\' {
-			if value, wide, tail, err := strconv.UnquoteChar(s, '"'); err == nil && !wide {
-				c, rest = value, tail
-			}
-		}
-		b.WriteByte(byte(c))
-		s = rest
-	}
-	return b.String()
+// escapes are those of Apache (\" \\ \n \t \xhh) and nginx (\xHH), and others of Go.
+var escapes = regexp.MustCompile(`\\([abfnrtv"\\]|x[[:xdigit:]]{2}|[0-3][0-7]{2})`) //nolint:forbidigo // not a pattern of a rule
+
+// unescape decodes the escapes that servers write for quotes, backslashes and control bytes. Other
+// backslashes stay.
+func unescape(text string) string {
+	return escapes.ReplaceAllStringFunc(text, func(escape string) string {
+		value, _ := strconv.Unquote(`"` + escape + `"`) // which is valid
+		return value
+	})
 }
 
 // target returns the target of a request line, "" if it has none: clients send anything.

@@ -283,8 +283,8 @@ func (l *urlList) readCSV(first string, separator byte, column int, yield func(s
 // that of a JSON object, or what follows the method in the first quotes.
 func loggedURL(line string) string {
 	if strings.HasPrefix(line, "{") {
-		l, _ := parseJSONLogLine([]byte(line)) // no request in an invalid line
-		return target(unescape(l.request))
+		l, _ := parseJSONLogLine(line) // no request in an invalid line
+		return target(l.request)
 	}
 	_, request, _ := strings.Cut(line, `"`)
 	method, rest, _ := strings.Cut(request, " ")
@@ -292,7 +292,7 @@ func loggedURL(line string) string {
 	if !ok || method == "" || strings.Trim(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
 		return ""
 	}
-	if url = unescape([]byte(url)); strings.HasPrefix(url, "/") || strings.HasPrefix(url, "http://") || strings.HasPrefix(url, "https://") {
+	if url = unescape(url); strings.HasPrefix(url, "/") || strings.HasPrefix(url, "http://") || strings.HasPrefix(url, "https://") {
 		return url
 	}
 	return "" // OPTIONS *, CONNECT host:443

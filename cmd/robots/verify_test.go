@@ -73,14 +73,14 @@ func TestLogLine(t *testing.T) {
 		{"another field first", `192.0.2.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 0.001 "-" "MyBot"`, "", "", "", false, "unterminated Referer"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			l, why := parseLogLine([]byte(test.line))
+			l, why := parseLogLine(test.line)
 			if why != test.why {
 				t.Fatalf("why %q, want %q", why, test.why)
 			}
 			if why != "" {
 				return
 			}
-			if host, url, ua := string(l.host), target(unescape(l.request)), unescape(l.userAgent); host != test.host || url != test.target || ua != test.userAgent || l.common != test.common {
+			if host, url, ua := l.host, target(l.request), l.userAgent; host != test.host || url != test.target || ua != test.userAgent || l.common != test.common {
 				t.Errorf("got  %q %q %q common %t\nwant %q %q %q common %t", host, url, ua, l.common, test.host, test.target, test.userAgent, test.common)
 			}
 		})
@@ -109,17 +109,17 @@ func FuzzLogLine(f *testing.F) {
 			return b.String()
 		}
 		line := fmt.Sprintf(`192.0.2.1 - %s %s "%s" 200 5 "%s" "%s"`, escape(user), logTime, escape(request), escape(referer), escape(userAgent))
-		l, why := parseLogLine([]byte(line))
+		l, why := parseLogLine(line)
 		if why != "" {
 			t.Fatalf("%s: %s", line, why)
 		}
-		if got := unescape(l.request); got != request {
+		if got := l.request; got != request {
 			t.Errorf("%s: request %q, want %q", line, got, request)
 		}
-		if got := unescape(l.userAgent); got != userAgent {
+		if got := l.userAgent; got != userAgent {
 			t.Errorf("%s: User-Agent %q, want %q", line, got, userAgent)
 		}
-		_, _ = parseLogLine([]byte(request)) // anything else must not panic
+		_, _ = parseLogLine(request) // anything else must not panic
 		_ = target(request)
 	})
 }

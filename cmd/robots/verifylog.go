@@ -254,7 +254,7 @@ func (l *logReader) readLog(ctx context.Context, name string) error {
 
 // line counts a line of a log, and returns its problem if it is not one.
 func (l *logReader) line(ctx context.Context, text []byte) (problem string) {
-	line, problem := parseLogLine(text)
+	line, problem := parseLogLine(string(text))
 	if problem != "" {
 		return problem
 	}
@@ -265,14 +265,14 @@ func (l *logReader) line(ctx context.Context, text []byte) (problem string) {
 		if !l.identifies() {
 			return ""
 		}
-	} else if crawler = l.crawlerOf(line.userAgent); crawler == unnamed || l.call.claimed != nil && l.all[crawler].Name != l.call.claimed.Name {
+	} else if crawler = l.crawlerOf([]byte(line.userAgent)); crawler == unnamed || l.call.claimed != nil && l.all[crawler].Name != l.call.claimed.Name {
 		return ""
 	}
-	address, _ := parseAddress(string(line.host)) // the zero one for a name
+	address, _ := parseAddress(line.host) // the zero one for a name
 	v := visit{address: address, crawler: crawler}
 	l.visits[v]++
 	if crawler != unnamed && l.rules != nil {
-		if v.line = l.disallowedBy(crawler, line.request); v.line > 0 {
+		if v.line = l.disallowedBy(crawler, []byte(line.request)); v.line > 0 {
 			l.visits[v]++
 		}
 	}
@@ -295,7 +295,7 @@ func (l *logReader) crawlerOf(header []byte) int {
 		return i
 	}
 	i := unnamed
-	if e, ok := crawlers.Sender(unescape(header)); ok {
+	if e, ok := crawlers.Sender(string(header)); ok {
 		i = l.byName[e.Name]
 	}
 	if len(l.headers) >= maxHeaders {
@@ -319,7 +319,7 @@ func (l *logReader) visitorOf(crawler int) *visitor {
 // none does or the request has no readable target.
 func (l *logReader) disallowedBy(crawler int, request []byte) int {
 	rules := l.rules[crawler]
-	url := target(unescape(request))
+	url := target(string(request))
 	if url == "" {
 		l.unread++
 		return 0
