@@ -51,7 +51,7 @@ func fetchCommand(std *streams) *cobra.Command {
 		ctx, stop := interruptible(ctx)
 		defer stop()
 		get := l.cache.Refresh // whatever is kept
-		if !l.kept {
+		if l.store == nil {
 			get = l.client.Fetch // the cache would randomize the lifetime
 		}
 		r, err := get(ctx, origin)

@@ -48,7 +48,6 @@ type siteFlags struct {
 	redis         string
 	allowEviction bool
 	pages         bool // pages are requested too
-	limiter       *pace.Local
 	userAgent     string
 	timeout       time.Duration
 	proxy         string
@@ -137,59 +136,26 @@ type live struct {
 	options  fetch.Options // of the client
 	limiter  pace.Limiter  // of pages
 	cache    *cache.Cache
-	kept     bool         // for the next run: --cache or --redis is given
 	fleet    *fleet.Fleet // of --redis, nil without
-	store    cache.Store  // that of the fleet, the file of --cache, or nil
+	store    cache.Store  // for the next run: that of the fleet, the file of --cache, or nil
 	began    time.Time
-	private  bool // --allow-private
 	progress progress
 	std      *streams // of warnings
 }
 
-// options checks the flags before anything is opened, and returns how to fetch, with
-// the rates of addresses. A file is fetched up to the largest limit of the dialects, or to
-// maxBytes.
-func (s *siteFlags) options(dialects []robots.Dialect, maxBytes int) (o fetch.Options, paces pace.Options, err error) {
+// check returns what is wrong with the flags, and the proxy.
+func (s *siteFlags) check() (proxy func(*http.Request) (*url.URL, error), err error) {
 	switch {
 	case s.given("cache") && s.cache == "":
-		return o, paces, errors.New("the name after --cache is empty")
+		return nil, errors.New("the name after --cache is empty")
 	case s.given("user-agent") && strings.TrimSpace(s.userAgent) == "":
-		return o, paces, errors.New("--user-agent is empty: name the crawler and a contact")
+		return nil, errors.New("--user-agent is empty: name the crawler and a contact")
 	case s.given("cache") && s.redis != "":
-		return o, paces, errors.New("--cache and --redis exclude each other")
+		return nil, errors.New("--cache and --redis exclude each other")
 	case s.given("allow-eviction") && s.redis == "":
-		return o, paces, errors.New("--allow-eviction requires --redis")
+		return nil, errors.New("--allow-eviction requires --redis")
 	}
-	proxy, err := s.parseProxy()
-	if err != nil {
-		return o, paces, err
-	}
-	if paces, err = addressPaces(s.addressPaces); err == nil {
-		s.limiter, err = pace.NewLocal(paces)
-	}
-	if err != nil {
-		return o, paces, fmt.Errorf("--address-pace: %w", err)
-	}
-	o = fetch.Options{
-		UserAgent:   cmp.Or(s.userAgent, defaultUserAgent()),
-		Limits:      fetch.Limits{Total: cmp.Or(s.timeout, 30*time.Second)},
-		Guard:       fetch.Guard{AllowPrivate: s.allowPrivate},
-		Start:       s.limiter.StartFetch,
-		Proxy:       proxy,
-		Connections: maxConnections,
-		Probe:       s.probe,
-	}
-	for _, d := range dialects {
-		if maxBytes > 0 {
-			d.MaxFileBytes = maxBytes
-		}
-		o.Limits = o.Limits.For(d)
-	}
-	o.Limits.MaxBodyBytes = min(o.Limits.MaxBodyBytes, maxFile)
-	if _, err := fetch.New(o); err != nil {
-		return o, paces, fmt.Errorf("--user-agent: %w", err)
-	}
-	return o, paces, nil
+	return s.parseProxy()
 }
 
 // addressPaces reads the paces of addresses.
@@ -224,52 +190,69 @@ func (s *siteFlags) parseProxy() (func(*http.Request) (*url.URL, error), error) 
 	return http.ProxyURL(u), nil
 }
 
-// newLive checks the flags and opens the cache.
+// newLive checks the flags, and then opens the cache. A file is fetched up to the largest limit of
+// the dialects, or to maxBytes.
 func newLive(c *command, s *siteFlags, dialects []robots.Dialect, maxBytes int) (*live, error) {
-	options, paces, err := s.options(dialects, maxBytes)
+	proxy, err := s.check()
 	if err != nil {
 		return nil, err
 	}
-	l := &live{began: c.std.now().Truncate(time.Millisecond), private: s.allowPrivate, std: c.std, kept: s.cache != "" || s.redis != ""}
-	// The client ends each fetch in time; a wait for a busy address is not limited.
-	fetchLimit := 24 * time.Hour
-	l.limiter = s.limiter
+	l := &live{began: c.std.now().Truncate(time.Millisecond), std: c.std}
+	paces, err := addressPaces(s.addressPaces)
+	if err == nil {
+		l.limiter, err = pace.NewLocal(paces)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--address-pace: %w", err)
+	}
+	l.options = fetch.Options{
+		UserAgent: cmp.Or(s.userAgent, defaultUserAgent()),
+		Limits:    fetch.Limits{Total: cmp.Or(s.timeout, 30*time.Second)},
+		Guard:     fetch.Guard{AllowPrivate: s.allowPrivate},
+		Start: func(ctx context.Context, o robots.Origin, addr netip.Addr) error {
+			return l.limiter.StartFetch(ctx, o, addr)
+		},
+		Proxy:       proxy,
+		Connections: maxConnections,
+		Probe:       s.probe,
+	}
+	limits := &l.options.Limits
+	for _, d := range dialects {
+		if maxBytes > 0 {
+			d.MaxFileBytes = maxBytes
+		}
+		*limits = limits.For(d)
+	}
+	limits.MaxBodyBytes = min(limits.MaxBodyBytes, maxFile)
+	if l.client, err = fetch.New(l.options); err != nil {
+		return nil, fmt.Errorf("--user-agent: %w", err)
+	}
+	kept := cache.Options{
+		Fetcher:    l.client,
+		Memory:     aloneBytes,
+		FetchLimit: 24 * time.Hour, // the client ends each fetch in time; a wait for a busy address is not limited
+		UseToEnd:   true,           // a run is short, and gets each record twice
+		// A person would rather wait than get a stale answer.
+		StaleWait: limits.Total + 2*fetchMargin,
+		Observe:   l.observe,
+	}
 	switch {
 	case s.given("redis"):
-		if l.fleet, err = join("--redis", s.redis, fleet.Options{Pace: paces, AllowEviction: s.allowEviction,
-			RecordsOnly: !s.pages}); err != nil {
+		if l.fleet, err = join("--redis", s.redis, fleet.Options{Pace: paces, AllowEviction: s.allowEviction, RecordsOnly: !s.pages}); err != nil {
 			return nil, err
 		}
 		l.store, l.limiter = l.fleet.Store(), l.fleet.Limiter()
-		options.Start = l.limiter.StartFetch
-		fetchLimit = options.Limits.Total + fetchMargin // a lease lasts as long, if this process dies
+		kept.FetchLimit = limits.Total + fetchMargin // a lease lasts as long, if this process dies
 	case s.cache != "":
 		if l.store, err = bolt.Open(s.cache, bolt.Options{}); err != nil {
 			return nil, err
 		}
 	}
-	memory := int64(aloneBytes)
 	if l.store != nil {
-		memory = hotBytes
+		kept.Store, kept.Memory = l.store, hotBytes
 	}
-	l.options = options
-	if l.client, err = fetch.New(options); err == nil {
-		l.cache, err = cache.New(cache.Options{
-			Fetcher:    l.client,
-			Store:      l.store,
-			Memory:     memory,
-			FetchLimit: fetchLimit,
-			UseToEnd:   true, // a run is short, and gets each record twice
-			// A person would rather wait than get a stale answer.
-			StaleWait: options.Limits.Total + 2*fetchMargin,
-			Observe:   l.observe,
-		})
-	}
-	if err != nil {
-		l.close()
-		return nil, err
-	}
-	return l, nil
+	l.cache, err = cache.New(kept) // which fails only for a negative option
+	return l, err
 }
 
 // Environment variables with the passwords of --redis: others can see a flag, and the shell
@@ -379,7 +362,7 @@ func (l *live) hint(r *fetch.Record) {
 func (l *live) permit(r *fetch.Record) string {
 	text, _, _ := strings.Cut(r.Detail, ": ")
 	at, err := netip.ParseAddrPort(text)
-	if r.Cause != fetch.AddressRefused || l.private || err != nil || (fetch.Guard{AllowPrivate: true}).Check(at) != nil {
+	if r.Cause != fetch.AddressRefused || l.options.Guard.AllowPrivate || err != nil || (fetch.Guard{AllowPrivate: true}).Check(at) != nil {
 		return ""
 	}
 	return "--allow-private permits private and loopback addresses"
@@ -453,7 +436,7 @@ func (l *live) stateLine(r *fetch.Record, s *robots.State, note string) (line st
 		if h := l.permit(r); h != "" {
 			note += "; " + h
 		}
-		if r.Outcome == fetch.Unreachable && l.kept {
+		if r.Outcome == fetch.Unreachable && l.store != nil {
 			note += "; next try from " + stamp(r.NextTry)
 		}
 		return line + note

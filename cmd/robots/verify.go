@@ -281,15 +281,11 @@ func (c *verifyCall) fetchList(ctx context.Context, url string) *crawlers.Addres
 // get fetches a URL through the address guard.
 func (c *verifyCall) get(ctx context.Context, url string) ([]byte, error) {
 	if c.client == nil {
-		options, _, err := c.site.options(nil, noLimit)
+		l, err := newLive(c.command, &c.site, nil, noLimit)
 		if err != nil {
 			return nil, err
 		}
-		way, err := fetch.New(options)
-		if err != nil {
-			return nil, err
-		}
-		c.client = &http.Client{Transport: way.Transport(), Timeout: options.Limits.Total, CheckRedirect: func(r *http.Request, via []*http.Request) error {
+		c.client = &http.Client{Transport: l.client.Transport(), Timeout: l.options.Limits.Total, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 			switch {
 			case len(via) > 5:
 				return errors.New("more than 5 redirects")
