@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"os"
 	"os/user"
 	"time"
 
 	"github.com/robotskit/robots/fleet"
-	paceredis "github.com/robotskit/robots/pace/redis"
 	"github.com/spf13/cobra"
 )
 
@@ -23,13 +21,10 @@ type fleetCall struct {
 	all     bool          // every site
 	hold    time.Duration // 0 for a hold until released
 	last    int           // entries of the log
-
-	// What the arguments name.
-	targets []paceredis.Target
-	addr    netip.Addr
-	readers []Crawler
-	options []func(*paceredis.Config) // changes of them
 }
+
+// An action is what a command does in a fleet.
+type action func(ctx context.Context, op *fleet.Operator) (int, error)
 
 // A fleetVerb is a command of robots fleet.
 type fleetVerb struct {
@@ -37,15 +32,14 @@ type fleetVerb struct {
 
 	changes bool                                   // the fleet, after a confirmation
 	flags   func(c *fleetCall, cmd *cobra.Command) // declares those of this command alone, nil for none
-	check   func(c *fleetCall) error               // checks the arguments, nil if there are none
-	do      func(c *fleetCall, ctx context.Context, op *fleet.Operator) (int, error)
+	plan    func(c *fleetCall) (action, error)     // checks the arguments
 }
 
 var fleetVerbs = []fleetVerb{
 	{
 		name:  "status",
 		short: "Show the workers and the servers of a fleet",
-		do:    (*fleetCall).status,
+		plan:  func(c *fleetCall) (action, error) { return c.status, noArguments(c.args) },
 	},
 	{
 		name:  "show",
@@ -54,15 +48,13 @@ var fleetVerbs = []fleetVerb{
 			c.crawler.register(cmd, false)
 			cmd.Flags().Lookup("agent").Usage = "`TOKEN[,TOKEN]` product tokens of the crawler, most specific first"
 		},
-		check: (*fleetCall).oneSite,
-		do:    (*fleetCall).show,
+		plan: (*fleetCall).show,
 	},
 	{
 		name:    "config",
 		short:   "Show or change the options that all workers share",
 		changes: true,
-		check:   (*fleetCall).configChanges,
-		do:      (*fleetCall).config,
+		plan:    (*fleetCall).config,
 	},
 	{
 		name:    "hold",
@@ -72,13 +64,12 @@ var fleetVerbs = []fleetVerb{
 			cmd.Flags().DurationVar(&c.hold, "for", 0, "`DURATION` length of the hold, such as 2h (default until released)")
 			cmd.Flags().BoolVar(&c.all, "all", false, "hold every site")
 		},
-		check: (*fleetCall).sites,
-		do:    (*fleetCall).holdSites,
+		plan: (*fleetCall).holdSites,
 	},
 	{
 		name:  "held",
 		short: "List what is held",
-		do:    (*fleetCall).held,
+		plan:  func(c *fleetCall) (action, error) { return c.held, noArguments(c.args) },
 	},
 	{
 		name:    "release",
@@ -87,29 +78,25 @@ var fleetVerbs = []fleetVerb{
 		flags: func(c *fleetCall, cmd *cobra.Command) {
 			cmd.Flags().BoolVar(&c.all, "all", false, "end every hold")
 		},
-		check: (*fleetCall).sites,
-		do:    (*fleetCall).release,
+		plan: (*fleetCall).release,
 	},
 	{
 		name:    "forget",
 		short:   "Delete the robots.txt and back-off of sites",
 		changes: true,
-		check:   (*fleetCall).origins,
-		do:      (*fleetCall).forget,
+		plan:    (*fleetCall).forget,
 	},
 	{
 		name:    "drain",
 		short:   "Stop a worker from acquiring permits",
 		changes: true,
-		check:   (*fleetCall).oneWorker,
-		do:      (*fleetCall).drain,
+		plan:    (*fleetCall).drain,
 	},
 	{
 		name:    "resume",
 		short:   "End the drain of a worker",
 		changes: true,
-		check:   (*fleetCall).oneWorker,
-		do:      (*fleetCall).resume,
+		plan:    (*fleetCall).resume,
 	},
 	{
 		name:  "log",
@@ -117,17 +104,17 @@ var fleetVerbs = []fleetVerb{
 		flags: func(c *fleetCall, cmd *cobra.Command) {
 			cmd.Flags().IntVarP(&c.last, "last", "n", 20, "`N` number of entries to show")
 		},
-		check: func(c *fleetCall) error {
+		plan: func(c *fleetCall) (action, error) {
 			if c.last < 1 {
-				return fmt.Errorf("-n %d is not a number of entries, 1 or more", c.last)
+				return nil, fmt.Errorf("-n %d is not a number of entries, 1 or more", c.last)
 			}
-			return noArguments(c.args)
+			return c.log, noArguments(c.args)
 		},
-		do: (*fleetCall).log,
 	},
 	{
 		name:  "doctor",
 		short: "Find problems with the Redis of a fleet",
+		plan:  func(c *fleetCall) (action, error) { return nil, noArguments(c.args) }, // it needs no operator
 	},
 }
 
@@ -161,9 +148,13 @@ func (v *fleetVerb) command(c *fleetCall) *cobra.Command {
 		if !c.given("redis") {
 			return exitBad, errors.New("no fleet given: name its Redis with --redis URL")
 		}
+		do, err := v.plan(c)
+		if err != nil {
+			return exitBad, err
+		}
 		ctx, stop := interruptible(ctx)
 		defer stop()
-		code, err := v.run(ctx, c)
+		code, err := c.in(ctx, do)
 		if ctx.Err() != nil {
 			err = errInterrupted
 		}
@@ -172,20 +163,13 @@ func (v *fleetVerb) command(c *fleetCall) *cobra.Command {
 	return cmd
 }
 
-// run checks the arguments, connects to the fleet and does something there.
-func (v *fleetVerb) run(ctx context.Context, c *fleetCall) (int, error) {
-	check := v.check
-	if check == nil {
-		check = func(c *fleetCall) error { return noArguments(c.args) }
-	}
-	if err := check(c); err != nil {
-		return exitBad, err
-	}
+// in does something in the fleet, or examines its servers if do is nil.
+func (c *fleetCall) in(ctx context.Context, do action) (int, error) {
 	o, err := withPasswords("--redis", c.redis, fleet.Options{})
 	if err != nil {
 		return exitBad, err
 	}
-	if v.do == nil { // the doctor changes nothing
+	if do == nil {
 		found, err := fleet.Examine(ctx, c.redis, o)
 		if err != nil {
 			return exitBad, fmt.Errorf("--redis: %w", err)
@@ -197,7 +181,7 @@ func (v *fleetVerb) run(ctx context.Context, c *fleetCall) (int, error) {
 		return exitBad, fmt.Errorf("--redis: %w", err)
 	}
 	defer func() { _ = op.Close() }() // which has nothing to report
-	return v.do(c, ctx, op)
+	return do(ctx, op)
 }
 
 // whoAmI is the user that the log names.

@@ -95,43 +95,37 @@ func workerState(w paceredis.Worker, now time.Time, parts int) (state string) {
 	return state
 }
 
-// oneSite checks that the argument is an address or an origin, and the crawler that is shown.
-func (c *fleetCall) oneSite() (err error) {
+// show shows an address or an origin, the latter as a crawler sees it.
+func (c *fleetCall) show() (action, error) {
 	if len(c.args) != 1 {
-		return errors.New("one origin is needed, such as https://example.com")
+		return nil, errors.New("one origin is needed, such as https://example.com")
 	}
-	if c.addr, err = netip.ParseAddr(c.args[0]); err == nil {
-		return nil
+	if addr, err := netip.ParseAddr(c.args[0]); err == nil {
+		return func(ctx context.Context, op *fleet.Operator) (int, error) { return c.showAddress(ctx, op, addr) }, nil
 	}
 	origin, _, err := robots.ParseURL(c.args[0])
 	if err != nil {
-		return fmt.Errorf("%q is not an origin such as https://example.com: %w", clip(c.args[0]), err)
+		return nil, fmt.Errorf("%q is not an origin such as https://example.com: %w", clip(c.args[0]), err)
 	}
-	c.targets = []paceredis.Target{paceredis.Target(origin.String())}
-	if c.readers, _, err = c.crawler.crawlers(); err == nil && len(c.readers) > 1 {
+	readers, _, err := c.crawler.crawlers()
+	if err == nil && len(readers) > 1 {
 		err = errors.New("several crawlers given: -a names one, with fallbacks after commas")
 	}
-	return err
-}
-
-func (c *fleetCall) show(ctx context.Context, op *fleet.Operator) (int, error) {
-	if c.addr.IsValid() {
-		return c.showAddress(ctx, op)
-	}
-	s, err := op.Site(ctx, c.targets[0].Origin())
-	if err != nil {
-		return exitBad, err
-	}
-	next, none, err := nextOfSite(&s, c.readers[0])
-	if err != nil {
-		return exitBad, err
-	}
-	code := exitAllowed
-	if s.Record == nil && !s.Pace.Known {
-		code = exitDisallowed
-	}
-	c.answer(siteAnswer(&s, next, none))
-	return code, nil
+	return func(ctx context.Context, op *fleet.Operator) (int, error) {
+		s, err := op.Site(ctx, origin)
+		if err != nil {
+			return exitBad, err
+		}
+		next, none, err := nextOfSite(&s, readers[0])
+		if err != nil {
+			return exitBad, err
+		}
+		c.answer(siteAnswer(&s, next, none))
+		if s.Record == nil && !s.Pace.Known {
+			return exitDisallowed, nil
+		}
+		return exitAllowed, nil
+	}, err
 }
 
 // nextOfSite returns the next request to a site, or why there is none.
@@ -244,8 +238,8 @@ func siteAnswer(s *fleet.Site, next *nextRequest, none string) (j jsonObject, te
 	}, b.String()
 }
 
-func (c *fleetCall) showAddress(ctx context.Context, op *fleet.Operator) (int, error) {
-	a, err := op.Address(ctx, c.addr)
+func (c *fleetCall) showAddress(ctx context.Context, op *fleet.Operator, addr netip.Addr) (int, error) {
+	a, err := op.Address(ctx, addr)
 	if err != nil {
 		return exitBad, err
 	}
@@ -259,8 +253,8 @@ func (c *fleetCall) showAddress(ctx context.Context, op *fleet.Operator) (int, e
 		}
 		return "last start at " + stamp(at)
 	}
-	c.answer(jsonObject{{"schema", 1}, {"addr", c.addr}, {"at", a.At}, {"page", notEmpty(a.Page)}, {"fetch", notEmpty(a.Fetch)}},
-		fmt.Sprintf("%s\n  page        %s\n  robots.txt  %s\n", c.addr, last(a.Page), last(a.Fetch)))
+	c.answer(jsonObject{{"schema", 1}, {"addr", addr}, {"at", a.At}, {"page", notEmpty(a.Page)}, {"fetch", notEmpty(a.Fetch)}},
+		fmt.Sprintf("%s\n  page        %s\n  robots.txt  %s\n", addr, last(a.Page), last(a.Fetch)))
 	return code, nil
 }
 

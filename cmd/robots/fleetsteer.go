@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/fleet"
 	"github.com/robotskit/robots/internal/duration"
@@ -37,85 +38,80 @@ func (c *fleetCall) confirm(what string) error {
 	return nil
 }
 
-// change confirms a change (what, with %s for the subjects), makes it for each of them, and reports it.
-func (c *fleetCall) change(what string, subjects []string, do func(i int) (done string, err error)) (int, error) {
-	if err := c.confirm(fmt.Sprintf(what, strings.Join(subjects, ", "))); err != nil {
-		return exitBad, err
-	}
-	status := exitAllowed
-	for i, to := range subjects {
-		done, err := do(i)
-		switch {
-		case errors.Is(err, paceredis.ErrNotNoted):
-			c.warn("%v", err)
-		case err != nil && len(subjects) == 1:
+// change returns the action that confirms a change (what, with %s for the subjects), makes it for each of them, and reports it.
+func (c *fleetCall) change(what string, subjects []string, do func(ctx context.Context, op *fleet.Operator, i int) (done string, err error)) action {
+	return func(ctx context.Context, op *fleet.Operator) (int, error) {
+		if err := c.confirm(fmt.Sprintf(what, strings.Join(subjects, ", "))); err != nil {
 			return exitBad, err
-		case err != nil: // such as that of its server, while others are reachable
-			c.std.complain(fmt.Errorf("%s: %w", to, err))
-			status = exitBad
-			continue
 		}
-		c.answer(jsonObject{{"schema", 1}, {"to", to}, {"done", done}}, fmt.Sprintf("%s: %s\n", to, done))
+		status := exitAllowed
+		for i, to := range subjects {
+			done, err := do(ctx, op, i)
+			switch {
+			case errors.Is(err, paceredis.ErrNotNoted):
+				c.warn("%v", err)
+			case err != nil && len(subjects) == 1:
+				return exitBad, err
+			case err != nil: // such as that of its server, while others are reachable
+				c.std.complain(fmt.Errorf("%s: %w", to, err))
+				status = exitBad
+				continue
+			}
+			c.answer(jsonObject{{"schema", 1}, {"to", to}, {"done", done}}, fmt.Sprintf("%s: %s\n", to, done))
+		}
+		return status, nil
 	}
-	return status, nil
 }
 
-// sites checks that the arguments are origins and hosts, or that there is --all.
-func (c *fleetCall) sites() error {
+// sites returns the targets that the arguments or --all name, and their names in one form.
+func (c *fleetCall) sites() (targets []paceredis.Target, names []string, err error) {
 	switch {
 	case c.given("for") && c.hold <= 0:
-		return errors.New("--for must be more than 0")
+		return nil, nil, errors.New("--for must be more than 0")
 	case c.all && len(c.args) > 0:
-		return fmt.Errorf("unexpected argument %q: --all is every site", clip(c.args[0]))
+		return nil, nil, fmt.Errorf("unexpected argument %q: --all is every site", clip(c.args[0]))
 	case c.all:
-		c.targets = []paceredis.Target{paceredis.All}
-		return nil
+		return []paceredis.Target{paceredis.All}, []string{paceredis.All.String()}, nil
 	case len(c.args) == 0:
-		return errors.New("no site given; name origins such as https://example.com, hosts such as example.com, or --all")
+		return nil, nil, errors.New("no site given; name origins such as https://example.com, hosts such as example.com, or --all")
 	}
 	for _, arg := range c.args {
 		t, err := paceredis.ParseTarget(arg)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
-		c.targets = append(c.targets, t)
+		targets, names = append(targets, t), append(names, t.String())
 	}
-	return nil
+	return targets, names, nil
 }
 
-// targetNames are the targets in one form.
-func (c *fleetCall) targetNames() (names []string) {
-	for _, t := range c.targets {
-		names = append(names, t.String())
-	}
-	return names
-}
-
-func (c *fleetCall) holdSites(ctx context.Context, op *fleet.Operator) (int, error) {
+func (c *fleetCall) holdSites() (action, error) {
 	until, d := "until released", paceredis.Forever
 	if c.hold > 0 {
 		until, d = "for "+duration.Text(c.hold), c.hold
 	}
-	return c.change("hold %s "+until, c.targetNames(), func(i int) (string, error) {
-		return "held " + until, op.Hold(ctx, c.targets[i], d)
-	})
+	targets, names, err := c.sites()
+	return c.change("hold %s "+until, names, func(ctx context.Context, op *fleet.Operator, i int) (string, error) {
+		return "held " + until, op.Hold(ctx, targets[i], d)
+	}), err
 }
 
-func (c *fleetCall) release(ctx context.Context, op *fleet.Operator) (int, error) {
-	return c.change("release %s", c.targetNames(), func(i int) (string, error) {
-		held, err := op.Release(ctx, c.targets[i])
+func (c *fleetCall) release() (action, error) {
+	targets, names, err := c.sites()
+	return c.change("release %s", names, func(ctx context.Context, op *fleet.Operator, i int) (string, error) {
+		held, err := op.Release(ctx, targets[i])
 		done := "released"
 		if !held {
 			done = "was not held"
 		}
 		list, _ := op.Held(ctx) // what is known of it
 		for _, h := range list {
-			if overlap(c.targets[i], h.Target) {
+			if overlap(targets[i], h.Target) {
 				done += "; still held: " + h.Target.String()
 			}
 		}
 		return done, err
-	})
+	}), err
 }
 
 // overlap reports whether a hold of one target keeps requests to the other from starting.
@@ -124,25 +120,21 @@ func overlap(a, b paceredis.Target) bool {
 	return a == paceredis.All || b == paceredis.All || host(a) == host(b) && (a.Origin().IsZero() || b.Origin().IsZero())
 }
 
-// origins checks that the arguments are origins.
-func (c *fleetCall) origins() error {
+func (c *fleetCall) forget() (action, error) {
 	if len(c.args) == 0 {
-		return errors.New("no site given; name origins such as https://example.com")
+		return nil, errors.New("no site given; name origins such as https://example.com")
 	}
+	var origins []robots.Origin
 	for _, arg := range c.args {
 		t, err := paceredis.ParseTarget(arg)
 		if err != nil || t.Origin().IsZero() {
-			return fmt.Errorf("%q is not an origin such as https://example.com", clip(arg))
+			return nil, fmt.Errorf("%q is not an origin such as https://example.com", clip(arg))
 		}
-		c.targets = append(c.targets, t)
+		origins = append(origins, t.Origin())
 	}
-	return nil
-}
-
-func (c *fleetCall) forget(ctx context.Context, op *fleet.Operator) (int, error) {
-	return c.change("delete the robots.txt and back-off of %s", c.args, func(i int) (string, error) {
-		return "deleted", op.Forget(ctx, c.targets[i].Origin())
-	})
+	return c.change("delete the robots.txt and back-off of %s", c.args, func(ctx context.Context, op *fleet.Operator, i int) (string, error) {
+		return "deleted", op.Forget(ctx, origins[i])
+	}), nil
 }
 
 // oneWorker checks that the argument names one.
@@ -153,77 +145,80 @@ func (c *fleetCall) oneWorker() error {
 	return nil
 }
 
-func (c *fleetCall) drain(ctx context.Context, op *fleet.Operator) (int, error) {
-	return c.change("drain the worker %s", c.args, func(int) (string, error) {
-		return "acquires no more permits", op.Drain(ctx, c.args[0])
-	})
+func (c *fleetCall) drain() (action, error) {
+	return c.change("drain the worker %s", c.args, func(ctx context.Context, op *fleet.Operator, i int) (string, error) {
+		return "acquires no more permits", op.Drain(ctx, c.args[i])
+	}), c.oneWorker()
 }
 
-func (c *fleetCall) resume(ctx context.Context, op *fleet.Operator) (int, error) {
-	return c.change("resume the worker %s", c.args, func(int) (string, error) {
-		drained, err := op.Resume(ctx, c.args[0])
+func (c *fleetCall) resume() (action, error) {
+	return c.change("resume the worker %s", c.args, func(ctx context.Context, op *fleet.Operator, i int) (string, error) {
+		drained, err := op.Resume(ctx, c.args[i])
 		if !drained {
 			return "was not drained", err
 		}
 		return "acquires permits again", err
-	})
+	}), c.oneWorker()
 }
 
-// configChanges reads the arguments NAME=VALUE.
-func (c *fleetCall) configChanges() error {
+// config shows the options, or sets those of the arguments NAME=VALUE.
+func (c *fleetCall) config() (action, error) {
+	if len(c.args) == 0 {
+		return c.showConfig, nil
+	}
 	given := map[string]bool{}
 	for _, arg := range c.args {
-		change, err := configChange(arg)
-		if err != nil {
-			return err
+		if err := setOption(new(paceredis.Config), arg); err != nil {
+			return nil, err
 		}
 		name, _, _ := strings.Cut(arg, "=")
 		if given[name] {
-			return fmt.Errorf("%s is given twice", name)
+			return nil, fmt.Errorf("%s is given twice", name)
 		}
 		given[name] = true
-		c.options = append(c.options, change)
 	}
-	return nil
+	what := strings.Join(c.args, " ")
+	return c.change("set %s", []string{what}, func(ctx context.Context, op *fleet.Operator, _ int) (string, error) {
+		return "set", op.Configure(ctx, what, func(config *paceredis.Config) {
+			for _, arg := range c.args {
+				_ = setOption(config, arg) // it is valid
+			}
+		})
+	}), nil
 }
 
-func configChange(arg string) (func(*paceredis.Config), error) {
+// setOption sets an option by an argument NAME=VALUE.
+func setOption(c *paceredis.Config, arg string) error {
 	name, value, _ := strings.Cut(arg, "=")
 	if name == "concurrency" {
 		n, err := strconv.Atoi(value)
 		if err != nil || n < 1 {
-			return nil, fmt.Errorf("invalid %q; write a number, 1 or more", clip(arg))
+			return fmt.Errorf("invalid %q; write a number, 1 or more", clip(arg))
 		}
-		return func(c *paceredis.Config) { c.Concurrency = n }, nil
+		c.Concurrency = n
+		return nil
 	}
 	d, err := time.ParseDuration(value)
-	change := map[string]func(*paceredis.Config){
-		"address-interval": func(c *paceredis.Config) { c.AddressInterval = d },
-		"fetch-interval":   func(c *paceredis.Config) { c.FetchInterval = d },
-		"lifetime":         func(c *paceredis.Config) { c.Lifetime = d },
-	}[name]
-	switch {
-	case change == nil:
-		return nil, fmt.Errorf("unknown option %q (known: concurrency, address-interval, fetch-interval, lifetime)", clip(name))
-	case name == "lifetime" && (err != nil || d < time.Second || d > 12*time.Hour):
-		return nil, fmt.Errorf("invalid %q; write a duration, 1s to 12h", clip(arg))
-	case err != nil || d < 0:
-		return nil, fmt.Errorf("invalid %q; write a duration such as 500ms", clip(arg))
+	switch name {
+	case "address-interval":
+		c.AddressInterval = d
+	case "fetch-interval":
+		c.FetchInterval = d
+	case "lifetime":
+		c.Lifetime = d
+		if err != nil || d < time.Second || d > 12*time.Hour {
+			return fmt.Errorf("invalid %q; write a duration, 1s to 12h", clip(arg))
+		}
+	default:
+		return fmt.Errorf("unknown option %q (known: concurrency, address-interval, fetch-interval, lifetime)", clip(name))
 	}
-	return change, nil
+	if err != nil || d < 0 {
+		return fmt.Errorf("invalid %q; write a duration such as 500ms", clip(arg))
+	}
+	return nil
 }
 
-func (c *fleetCall) config(ctx context.Context, op *fleet.Operator) (int, error) {
-	if len(c.args) > 0 {
-		what := strings.Join(c.args, " ")
-		return c.change("set %s", []string{what}, func(int) (string, error) {
-			return "set", op.Configure(ctx, what, func(config *paceredis.Config) {
-				for _, change := range c.options {
-					change(config)
-				}
-			})
-		})
-	}
+func (c *fleetCall) showConfig(ctx context.Context, op *fleet.Operator) (int, error) {
 	config, err := op.Config(ctx)
 	if err = c.partly(err, config.Version > 0); err != nil {
 		return exitBad, err
