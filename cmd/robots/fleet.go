@@ -8,6 +8,7 @@ import (
 	"os/user"
 	"time"
 
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/fleet"
 	"github.com/spf13/cobra"
 )
@@ -123,7 +124,7 @@ func fleetCommand(std *streams) *cobra.Command {
 		Use: "fleet",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("no command given" + knownVerbs(cmd))
+				return errors.New("no command given" + ask.Hint("", verbs(cmd)))
 			}
 			return unknownCommand(cmd, args[0])
 		},

@@ -16,7 +16,6 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/lint"
-	"go.yaml.in/yaml/v3"
 )
 
 // configName is the file that lint searches for in the folder of a file and above.
@@ -61,40 +60,36 @@ func readConfig(path string) (lintConfig, error) {
 
 // parseConfig reads a configuration and returns its first mistake.
 func parseConfig(path string, text []byte) (lintConfig, error) {
-	var file struct {
-		Checks   map[string]yaml.Node
-		Dialects []yamlText
-		FailOn   yamlText `yaml:"fail-on"`
-	}
 	m, config := mistakes{file: path}, lintConfig{}
-	m.read(text, &file, "checks", "dialects", "fail-on")
+	top := m.read(text, "checks", "dialects", "fail-on")
 	config.Severities = map[string]lint.Severity{}
-	inOrder := func(a, b string) int { return file.Checks[a].Line - file.Checks[b].Line }
-	for _, id := range slices.SortedFunc(maps.Keys(file.Checks), inOrder) {
-		value, check := file.Checks[id], lint.Find(id)
-		severity, ok := lint.ParseSeverity(value.Value)
+	checks := m.fields(top["checks"])
+	inOrder := func(a, b string) int { return checks[a].Line - checks[b].Line }
+	for _, id := range slices.SortedFunc(maps.Keys(checks), inOrder) {
+		value, check := checks[id], lint.Find(id)
+		severity, ok := lint.ParseSeverity(m.text(value))
 		switch {
 		case check == nil:
-			m.wrong(value.Line, "unknown check %q", clip(id))
+			m.wrong(value, "unknown check %q", clip(id))
 		case !ok:
-			m.wrong(value.Line, "unknown severity %q (known: off, note, warning, error)", clip(value.Value))
+			m.wrong(value, "unknown severity %q (known: off, note, warning, error)", clip(value.Value))
 		default:
 			if _, twice := config.Severities[check.ID]; twice {
-				m.wrong(value.Line, "check %s is listed twice", check.ID)
+				m.wrong(value, "check %s is listed twice", check.ID)
 			}
 			config.Severities[check.ID] = severity
 		}
 	}
 	var dialects []robots.Dialect
-	for _, name := range file.Dialects {
+	for _, name := range entries(top["dialects"]) {
 		dialects = m.addDialect(dialects, name)
 	}
 	for _, d := range dialects {
 		config.Dialects = append(config.Dialects, d.Name)
 	}
-	if f, known := file.FailOn, append(severities(), failNever); f.value != "" {
-		if config.failOn = failLevel(f.value); !slices.Contains(known, f.value) {
-			m.wrong(f.line, "unknown fail-on %q (known: %s)", clip(f.value), strings.Join(known, ", "))
+	if n, known := top["fail-on"], append(severities(), failNever); !isNull(n) {
+		if config.failOn = failLevel(m.text(n)); !slices.Contains(known, n.Value) {
+			m.wrong(n, "unknown fail-on %q (known: %s)", clip(n.Value), strings.Join(known, ", "))
 		}
 	}
 	if len(m.list) > 0 {

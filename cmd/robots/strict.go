@@ -97,7 +97,7 @@ func suggest(root *cobra.Command, args []string, err error) error {
 	}
 	switch first := args[0]; {
 	case strings.HasPrefix(first, "-"):
-		return fmt.Errorf("no command before %s%s", clip(first), knownVerbs(root))
+		return fmt.Errorf("no command before %s%s", clip(first), ask.Hint("", verbs(root)))
 	case strings.Contains(first, "://"):
 		return fmt.Errorf("unknown command %q; to check a URL, run robots check %s", clip(first), clip(first))
 	default:
@@ -115,16 +115,9 @@ func verbs(cmd *cobra.Command) (names []string) {
 	return names
 }
 
-// knownVerbs lists the subcommands at the end of an error.
-func knownVerbs(cmd *cobra.Command) string { return " (known: " + strings.Join(verbs(cmd), ", ") + ")" }
-
 // unknownCommand returns the error for an unknown subcommand.
 func unknownCommand(cmd *cobra.Command, name string) error {
-	hint := knownVerbs(cmd)
-	if near := ask.Nearest(name, verbs(cmd)); near != "" {
-		hint = ", did you mean " + near + "?"
-	}
-	return fmt.Errorf("unknown command %q%s", clip(name), hint)
+	return fmt.Errorf("unknown command %q%s", clip(name), ask.Hint(name, verbs(cmd)))
 }
 
 func noArguments(args []string) error {

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -17,27 +17,16 @@ import (
 
 // A suite is a file of assertions.
 type suite struct {
-	Version int
-	Robots  yamlText
-	Text    *string
-	Site    yamlText
-	Dialect yamlList[yamlText]
-	Tests   []suiteTest
-
-	mistakes `yaml:"-"`
-	robots   string        // the file or site under test, unless Text is
-	site     robots.Origin // of URLs, zero if none is named
-	source   ask.Source
+	mistakes
+	robots string        // the file or site under test, unless the source is in the suite
+	site   robots.Origin // of URLs, zero if none is named
+	source ask.Source
+	tests  []*suiteTest
 }
 
 // A suiteTest has assertions for one crawler.
 type suiteTest struct {
-	Name     string
-	Agent    yamlList[yamlText]
-	Allow    yamlList[assertion]
-	Disallow yamlList[assertion]
-	Delay    yaml.Node `yaml:"crawl_delay"`
-
+	name     string
 	agents   []string
 	dialects []robots.Dialect
 	asserts  []*assertion
@@ -46,159 +35,163 @@ type suiteTest struct {
 // An assertion is about a URL, about every URL of a pattern or, without either, about the crawl
 // delay.
 type assertion struct {
-	URL, Every string
-	Line       *int   // of the rule that must decide
-	Rule       string // that must decide
+	at         int // line in the file
+	url, every string
+	allowed    bool
+	line       int      // of the rule that must decide, 0 for any
+	rule       string   // that must decide, "" for any
+	delay      *float64 // nil: none
 
-	at              int // line in the file
-	allowed         bool
-	directive, path string   // of Rule
-	delay           *float64 // nil: none
-}
-
-var suiteKeys = []string{"version", "robots", "text", "site", "dialect", "tests", "name", "agent", "allow", "disallow", "crawl_delay"}
-
-// UnmarshalYAML reads a URL, or a mapping with more.
-func (a *assertion) UnmarshalYAML(n *yaml.Node) error {
-	a.at = n.Line
-	if n.Kind != yaml.MappingNode {
-		return n.Decode(&a.URL)
-	}
-	known := []string{"url", "every", "line", "rule"}
-	for i := 0; i < len(n.Content); i += 2 { // KnownFields does not reach a Decode within
-		if key := n.Content[i]; !slices.Contains(known, key.Value) {
-			return yamlError(key, "%s", unknownKey(key.Value, known))
-		}
-	}
-	type plain assertion // without this method
-	return n.Decode((*plain)(a))
+	directive, path string // of rule
 }
 
 // parseSuite reads assertions; relative names in them are relative to folder.
 func parseSuite(title, folder string, body []byte) *suite {
 	s := &suite{mistakes: mistakes{file: title}}
-	if s.read(body, s, suiteKeys...); len(s.list) > 0 {
+	top := s.read(body, "version", "robots", "text", "site", "dialect", "tests")
+	if top == nil && len(s.list) > 0 {
 		return s
 	}
-	if s.Version != 1 {
-		s.wrong(1, "unsupported version %d; write version: 1", s.Version)
+	if version := s.text(top["version"]); version != "1" {
+		s.wrong(top["version"], "unsupported version %q; write version: 1", clip(version))
 	}
-	s.subject(folder)
+	s.subject(top, folder)
 	var dialects []robots.Dialect // none: that of each crawler
-	for _, name := range s.Dialect {
-		switch name.value {
+	for _, n := range entries(top["dialect"]) {
+		switch n.Value {
 		case ask.AutoDialect:
 		case ask.AllDialects:
 			dialects = append(dialects, robots.Dialects()...)
 		default:
-			dialects = s.addDialect(dialects, name)
+			dialects = s.addDialect(dialects, n)
 		}
 	}
-	if len(s.Tests) == 0 {
-		s.wrong(1, "no tests")
+	for i, n := range entries(top["tests"]) {
+		s.test(n, i+1, dialects)
 	}
-	for i := range s.Tests {
-		s.test(&s.Tests[i], i+1, dialects)
+	if len(s.tests) == 0 {
+		s.wrong(nil, "no tests")
 	}
 	return s
 }
 
 // subject sets what is under test.
-func (s *suite) subject(folder string) {
+func (s *suite) subject(top map[string]*yaml.Node, folder string) {
 	var err error
-	if s.Site.value != "" {
-		if s.site, err = siteOf(s.Site.value); err != nil {
-			s.wrong(s.Site.line, "site: %w", err)
+	if site := s.text(top["site"]); site != "" {
+		if s.site, err = siteOf(site); err != nil {
+			s.wrong(top["site"], "site: %w", err)
 		}
 	}
-	name, line := s.Robots.value, s.Robots.line
+	n, name := top["robots"], s.text(top["robots"])
+	if text := top["text"]; !isNull(text) {
+		s.source.File = robots.Parse([]byte(s.text(text)))
+		if name != "" {
+			s.wrong(n, "both robots and text; remove one")
+		}
+		return
+	}
 	s.robots = name
 	switch {
-	case name != "" && s.Text != nil:
-		s.wrong(line, "both robots and text; remove one")
-	case s.Text != nil:
 	case strings.Contains(name, "\n"):
-		s.wrong(line, "robots is a file or a site; write the lines of a robots.txt below text: |")
+		s.wrong(n, "robots is a file or a site; write the lines of a robots.txt below text: |")
 	case name == "-":
-		s.wrong(line, "robots cannot be standard input; name a file or a site")
+		s.wrong(n, "robots cannot be standard input; name a file or a site")
 	case isURL(name):
 		origin, err := siteOf(name)
 		if err != nil {
-			s.wrong(line, "robots: %w", err)
+			s.wrong(n, "robots: %w", err)
 		} else if s.site.IsZero() {
 			s.site = origin
 		}
 	case name == "" && !s.site.IsZero():
 		s.robots = s.site.RobotsURL()
-	case name == "" && s.Site.value == "":
-		s.wrong(1, "no robots; name a file or a site, or write the lines below text: |")
+	case name == "" && isNull(top["site"]):
+		s.wrong(nil, "no robots; name a file or a site, or write the lines below text: |")
 	case name != "" && !filepath.IsAbs(name):
 		s.robots = filepath.Join(folder, name)
 	}
 }
 
-// test completes a test, and notes what is wrong with it.
-func (s *suite) test(t *suiteTest, number int, dialects []robots.Dialect) {
-	if t.Name == "" {
-		t.Name = "test " + strconv.Itoa(number)
-	}
-	for _, a := range t.Agent {
-		t.agents = append(t.agents, a.value)
+// test adds a test.
+func (s *suite) test(n *yaml.Node, number int, dialects []robots.Dialect) {
+	f := s.fields(n, "name", "agent", "allow", "disallow", "crawl_delay")
+	t := &suiteTest{name: cmp.Or(s.text(f["name"]), "test "+strconv.Itoa(number)), dialects: dialects}
+	s.tests = append(s.tests, t)
+	for _, n := range entries(f["agent"]) {
+		agent := s.text(n)
+		switch {
+		case agent == "":
+			s.wrong(n, "empty agent")
+		case ask.Listed(agent) != nil && !(len(dialects) == 1 && dialects[0].RawTokens):
+			s.wrong(n, "agent %q is a list; write one name per entry, most specific first", clip(agent))
+		}
+		t.agents = append(t.agents, agent)
 	}
 	if len(t.agents) == 0 {
 		t.agents = []string{anyCrawler}
 	}
-	if t.dialects = dialects; len(dialects) == 0 {
+	if len(dialects) == 0 {
 		own, _ := ask.DialectFor(ask.AutoDialect, t.agents...) // never an error
 		t.dialects = []robots.Dialect{own}
 	}
-	for _, a := range t.Agent {
-		if ask.Listed(a.value) != nil && slices.ContainsFunc(t.dialects, func(d robots.Dialect) bool { return !d.RawTokens }) {
-			s.wrong(a.line, "agent %q is a list; write one name per entry, most specific first", clip(a.value))
+	for _, allowed := range []bool{true, false} {
+		for _, n := range entries(f[word(allowed)]) {
+			t.asserts = append(t.asserts, s.assertion(n, allowed, t.dialects))
 		}
 	}
-	for i, list := range [][]assertion{t.Allow, t.Disallow} {
-		for k := range list {
-			a := &list[k]
-			a.at, a.allowed = max(a.at, 1), i == 0
-			if err := s.check(a, t.dialects); err != nil {
-				s.wrong(a.at, "%w", err)
-			}
-			t.asserts = append(t.asserts, a)
-		}
-	}
-	if n := &t.Delay; !n.IsZero() {
+	if n := f["crawl_delay"]; n != nil {
 		a := &assertion{at: n.Line}
 		if err := n.Decode(&a.delay); err != nil || n.ShortTag() == "!!str" || a.delay != nil && !(*a.delay >= 0 && *a.delay <= math.MaxFloat64) {
-			s.wrong(n.Line, "invalid crawl_delay %q; write seconds, or null for none", clip(n.Value))
+			s.wrong(n, "invalid crawl_delay %q; write seconds, or null for none", clip(n.Value))
 		}
 		t.asserts = append(t.asserts, a)
 	}
 	if len(t.asserts) == 0 && len(s.list) == 0 {
-		s.wrong(1, "%s: no assertion; write allow, disallow or crawl_delay", t.Name)
+		s.wrong(n, "%s: no assertion; write allow, disallow or crawl_delay", t.name)
 	}
+}
+
+// assertion reads a URL, or a mapping with more.
+func (s *suite) assertion(n *yaml.Node, allowed bool, dialects []robots.Dialect) *assertion {
+	a, before := &assertion{at: n.Line, allowed: allowed}, len(s.list)
+	if n.Kind == yaml.MappingNode {
+		f := s.fields(n, "url", "every", "line", "rule")
+		a.url, a.every, a.rule = s.text(f["url"]), s.text(f["every"]), s.text(f["rule"])
+		if line := f["line"]; !isNull(line) {
+			if a.line, _ = strconv.Atoi(s.text(line)); a.line < 1 {
+				s.wrong(line, "invalid line %s", clip(line.Value))
+			}
+		}
+	} else {
+		a.url = s.text(n)
+	}
+	if len(s.list) == before {
+		if err := s.check(a, dialects); err != nil {
+			s.wrong(n, "%w", err)
+		}
+	}
+	return a
 }
 
 // check completes an assertion, and returns what is wrong with it.
 func (s *suite) check(a *assertion, dialects []robots.Dialect) error {
 	switch {
-	case (a.URL == "") == (a.Every == ""):
+	case (a.url == "") == (a.every == ""):
 		return errors.New("assertion without a subject; write a URL, or every with a pattern, not both")
-	case a.Every != "" && (a.Line != nil || a.Rule != ""):
-		return fmt.Errorf("every %q: several rules can decide; remove line and rule", clip(a.Every))
-	case a.Every != "":
-		return checkPattern(a.Every, dialects)
-	case a.Line != nil && *a.Line < 1:
-		return fmt.Errorf("invalid line %d", *a.Line)
+	case a.every != "" && (a.line > 0 || a.rule != ""):
+		return fmt.Errorf("every %q: several rules can decide; remove line and rule", clip(a.every))
+	case a.every != "":
+		return checkPattern(a.every, dialects)
 	}
-	if a.Rule != "" {
-		directive, path, colon := strings.Cut(a.Rule, ":")
+	if a.rule != "" {
+		directive, path, colon := strings.Cut(a.rule, ":")
 		a.directive, a.path = strings.ToLower(strings.TrimSpace(directive)), strings.TrimSpace(path)
 		if !colon || a.directive != "allow" && a.directive != "disallow" {
-			return fmt.Errorf("invalid rule %q; write Allow: /path or Disallow: /path", clip(a.Rule))
+			return fmt.Errorf("invalid rule %q; write Allow: /path or Disallow: /path", clip(a.rule))
 		}
 	}
-	return s.checkURL(a.URL, dialects)
+	return s.checkURL(a.url, dialects)
 }
 
 // checkURL checks a URL, and that it belongs to the site under test.

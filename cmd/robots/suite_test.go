@@ -36,11 +36,11 @@ func FuzzSuite(f *testing.F) {
 		if len(r.list) > 0 {
 			return
 		}
-		if len(r.Tests) == 0 || r.Text == nil && r.robots == "" {
+		if len(r.tests) == 0 || r.source.File == nil && r.robots == "" {
 			t.Errorf("%q is read as %+v", text, r)
 		}
-		for _, one := range r.Tests {
-			if len(one.asserts) == 0 || len(one.agents) == 0 || len(one.dialects) == 0 || one.Name == "" {
+		for _, one := range r.tests {
+			if len(one.asserts) == 0 || len(one.agents) == 0 || len(one.dialects) == 0 || one.name == "" {
 				t.Errorf("%q has a test without assertion: %+v", text, one)
 			}
 		}

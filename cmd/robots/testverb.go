@@ -79,12 +79,12 @@ func (t *tester) test(ctx context.Context) (int, error) {
 	}
 	var all []*outcome
 	for _, s := range t.suites {
-		for i := range s.Tests {
-			for _, d := range s.Tests[i].dialects {
+		for _, test := range s.tests {
+			for _, d := range test.dialects {
 				if ctx.Err() != nil {
 					return exitBad, errInterrupted
 				}
-				outcomes, err := t.runTest(s, &s.Tests[i], d)
+				outcomes, err := t.runTest(s, test, d)
 				if err != nil {
 					return exitBad, err
 				}
@@ -116,8 +116,8 @@ func (t *tester) readSuites() error {
 		}
 		s := parseSuite(title, filepath.Dir(name), body) // of -, the current folder
 		wrong = append(wrong, s.list...)
-		s.Tests = slices.DeleteFunc(s.Tests, func(one suiteTest) bool { return !chosen.MatchString(one.Name) }) //nolint:forbidigo // likewise
-		tests += len(s.Tests)
+		s.tests = slices.DeleteFunc(s.tests, func(one *suiteTest) bool { return !chosen.MatchString(one.name) }) //nolint:forbidigo // likewise
+		tests += len(s.tests)
 		t.suites = append(t.suites, s)
 	}
 	for i, err := range wrong {
@@ -138,12 +138,10 @@ func (t *tester) openAll(ctx context.Context) error {
 	var named []*suite
 	var dialects []robots.Dialect
 	for _, s := range t.suites {
-		for _, test := range s.Tests {
+		for _, test := range s.tests {
 			dialects = append(dialects, test.dialects...)
 		}
-		if s.Text != nil {
-			s.source = ask.Source{File: robots.Parse([]byte(*s.Text))}
-		} else if len(s.Tests) > 0 {
+		if s.source.File == nil && len(s.tests) > 0 {
 			names, named = append(names, s.robots), append(named, s)
 		}
 	}
@@ -160,13 +158,13 @@ func (t *tester) runTest(s *suite, test *suiteTest, d robots.Dialect) ([]*outcom
 	var all []*outcome
 	for _, a := range test.asserts {
 		o := &outcome{
-			Schema: 1, File: s.file, Line: a.at, Name: test.Name, Agent: test.agents, Dialect: d.Name,
-			URL: a.URL, Every: a.Every, CrawlDelay: a.URL == "" && a.Every == "", assertion: a,
+			Schema: 1, File: s.file, Line: a.at, Name: test.name, Agent: test.agents, Dialect: d.Name,
+			URL: a.url, Every: a.every, CrawlDelay: a.url == "" && a.every == "", assertion: a,
 		}
 		switch {
 		case o.CrawlDelay:
 			o.checkDelay(rules)
-		case a.URL != "":
+		case a.url != "":
 			o.checkURL(rules)
 		default:
 			if err := o.checkEvery(rules, t.budget); err != nil {
@@ -200,18 +198,18 @@ func (o *outcome) judge(rules *robots.Rules, path robots.Path) {
 
 func (o *outcome) checkURL(rules *robots.Rules) {
 	a := o.assertion
-	_, path, _ := ask.URL(rules.Dialect(), a.URL, false) // valid: parseSuite has checked it
+	_, path, _ := ask.URL(rules.Dialect(), a.url, false) // valid: parseSuite has checked it
 	v := rules.Match(path)
 	o.Want, o.Got, o.OK = word(a.allowed), word(v.Allowed), v.Allowed == a.allowed
-	if a.Line != nil {
-		o.Want += " by line " + strconv.Itoa(*a.Line)
-		o.OK = o.OK && v.Rule.Line() == *a.Line
+	if a.line > 0 {
+		o.Want += " by line " + strconv.Itoa(a.line)
+		o.OK = o.OK && v.Rule.Line() == a.line
 	}
-	if a.Rule != "" {
-		o.Want += " by " + a.Rule
+	if a.rule != "" {
+		o.Want += " by " + a.rule
 		o.OK = o.OK && !v.Rule.IsZero() && v.Rule.Directive() == a.directive && v.Rule.Path() == a.path
 	}
-	if (a.Line != nil || a.Rule != "") && !v.Rule.IsZero() {
+	if (a.line > 0 || a.rule != "") && !v.Rule.IsZero() {
 		o.Got += " by line " + strconv.Itoa(v.Rule.Line())
 	}
 	o.judge(rules, path)

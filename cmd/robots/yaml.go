@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/robotskit/robots"
@@ -21,106 +19,111 @@ type mistakes struct {
 	list []error
 }
 
-func (m *mistakes) wrong(line int, format string, args ...any) {
+// wrong adds a mistake at a node; nil is the file as a whole.
+func (m *mistakes) wrong(n *yaml.Node, format string, args ...any) {
+	line := 1
+	if n != nil {
+		line = n.Line
+	}
 	m.list = append(m.list, fmt.Errorf("%s:%d: %w", m.file, line, fmt.Errorf(format, args...)))
 }
 
-// read decodes a file with one document into v. Unknown and repeated keys are mistakes: a
-// misspelled one would be ignored silently. An empty file leaves v as it is.
-func (m *mistakes) read(body []byte, v any, keys ...string) {
+// read returns the fields of a file with one document, nil if it is empty or invalid.
+func (m *mistakes) read(body []byte, known ...string) map[string]*yaml.Node {
+	var document, second yaml.Node
 	d := yaml.NewDecoder(bytes.NewReader(body))
-	d.KnownFields(true)
-	err := d.Decode(v)
+	err := d.Decode(&document)
 	if err == nil {
-		var second yaml.Node
 		if err = d.Decode(&second); err == nil {
-			m.wrong(second.Line, "unexpected second document; write one document per file")
-			return
+			m.wrong(&second, "unexpected second document; write one document per file")
+			return nil
 		}
 	}
-	if errors.Is(err, io.EOF) {
-		return
+	if !errors.Is(err, io.EOF) {
+		at, text := yaml.Node{Line: 1}, strings.TrimPrefix(err.Error(), "yaml: ")
+		if _, failed := fmt.Sscanf(text, "line %d:", &at.Line); failed == nil {
+			_, text, _ = strings.Cut(text, ": ")
+		}
+		m.wrong(&at, "invalid YAML: %s", clip(text))
+		return nil
 	}
-	texts, syntax := []string{strings.TrimPrefix(err.Error(), "yaml: ")}, "invalid YAML: "
-	if several, ok := errors.AsType[*yaml.TypeError](err); ok {
-		texts, syntax = several.Errors, ""
+	if document.IsZero() {
+		return nil
 	}
-	for _, text := range texts {
-		line := 1
-		if m := yamlLine.FindStringSubmatch(text); m != nil {
-			line, _ = strconv.Atoi(m[1])
-			text = m[2]
+	resolve(&document)
+	return m.fields(document.Content[0], known...)
+}
+
+// resolve replaces the aliases below a node with the values they stand for.
+func resolve(n *yaml.Node) {
+	for i, value := range n.Content {
+		if value.Kind == yaml.AliasNode {
+			n.Content[i] = value.Alias
+		} else {
+			resolve(value)
 		}
-		if m := yamlUnknown.FindStringSubmatch(text); m != nil {
-			text = unknownKey(m[1], keys)
-		}
-		if m := yamlKind.FindStringSubmatch(text); m != nil {
-			text = "unexpected " + yamlKinds[m[1]] + m[2]
-		}
-		m.wrong(line, "%s%s", syntax, clip(text))
 	}
 }
 
+// fields returns the values of a mapping, nil if n is none. Repeated keys are mistakes, as are
+// unknown ones if any are known: a misspelled one would be ignored silently.
+func (m *mistakes) fields(n *yaml.Node, known ...string) map[string]*yaml.Node {
+	if isNull(n) {
+		return nil
+	}
+	if n.Kind != yaml.MappingNode {
+		m.wrong(n, "not a mapping")
+		return nil
+	}
+	values := map[string]*yaml.Node{}
+	for i := 0; i < len(n.Content); i += 2 {
+		switch key := n.Content[i]; {
+		case known != nil && !slices.Contains(known, key.Value):
+			m.wrong(key, "unknown key %q%s", clip(key.Value), ask.Hint(key.Value, known))
+		case values[key.Value] != nil:
+			m.wrong(key, "key %q is repeated", clip(key.Value))
+		default:
+			values[key.Value] = n.Content[i+1]
+		}
+	}
+	return values
+}
+
+// entries returns the entries of a list; a single value stands for a list of one.
+func entries(n *yaml.Node) []*yaml.Node {
+	switch {
+	case isNull(n):
+		return nil
+	case n.Kind == yaml.SequenceNode:
+		return n.Content
+	}
+	return []*yaml.Node{n}
+}
+
+// text returns a text, number or date as it is written, "" for none.
+func (m *mistakes) text(n *yaml.Node) string {
+	if isNull(n) {
+		return ""
+	}
+	if n.Kind != yaml.ScalarNode {
+		m.wrong(n, "not a single value")
+	}
+	return n.Value // "" for a list and a mapping
+}
+
+// isNull reports whether a value is absent or null.
+func isNull(n *yaml.Node) bool { return n == nil || n.ShortTag() == "!!null" }
+
 // addDialect adds a dialect by its name.
-func (m *mistakes) addDialect(all []robots.Dialect, name yamlText) []robots.Dialect {
-	d, err := ask.Dialect(name.value)
+func (m *mistakes) addDialect(all []robots.Dialect, name *yaml.Node) []robots.Dialect {
+	d, err := ask.Dialect(m.text(name))
 	switch {
 	case err != nil:
-		m.wrong(name.line, "%w", err)
+		m.wrong(name, "%w", err)
 	case slices.ContainsFunc(all, func(o robots.Dialect) bool { return o.Name == d.Name }):
-		m.wrong(name.line, "dialect %s is listed twice", d.Name)
+		m.wrong(name, "dialect %s is listed twice", d.Name)
 	default:
 		all = append(all, d)
 	}
 	return all
-}
-
-// The messages of the library that have a line, an unknown key, a value of a wrong kind.
-var (
-	yamlLine    = regexp.MustCompile(`(?s)^line (\d+): (.*)`)
-	yamlUnknown = regexp.MustCompile(`^field (.*) not found in type `)
-	yamlKind    = regexp.MustCompile("^cannot unmarshal !!([a-z]+)( `.*`)? into .*$")
-	yamlKinds   = map[string]string{"map": "mapping", "seq": "list", "str": "text", "int": "number", "float": "number", "bool": "boolean", "timestamp": "date", "binary": "binary data", "null": "null"}
-)
-
-func unknownKey(key string, known []string) string {
-	if near := ask.Nearest(key, known); near != "" {
-		return fmt.Sprintf("unknown key %q (did you mean %s?)", clip(key), near)
-	}
-	return fmt.Sprintf("unknown key %q (known: %s)", clip(key), strings.Join(known, ", "))
-}
-
-// yamlError returns a mistake at a node, as yaml collects them.
-func yamlError(n *yaml.Node, format string, args ...any) error {
-	return &yaml.TypeError{Errors: []string{"line " + strconv.Itoa(n.Line) + ": " + fmt.Sprintf(format, args...)}}
-}
-
-// yamlText is a text that is not empty, with its line.
-type yamlText struct {
-	value string
-	line  int
-}
-
-func (t *yamlText) UnmarshalYAML(n *yaml.Node) error {
-	t.line = n.Line
-	if err := n.Decode(&t.value); err != nil || t.value != "" {
-		return err
-	}
-	return yamlError(n, "empty value")
-}
-
-// yamlList is a list, or a single value that stands for a list of one.
-type yamlList[T any] []T
-
-func (l *yamlList[T]) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind == yaml.SequenceNode {
-		for _, entry := range n.Content {
-			if entry.ShortTag() == "!!null" { // which Decode leaves out
-				return yamlError(entry, "empty entry")
-			}
-		}
-		return n.Decode((*[]T)(l))
-	}
-	*l = make([]T, 1)
-	return n.Decode(&(*l)[0])
 }

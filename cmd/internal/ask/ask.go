@@ -23,13 +23,10 @@ const AutoDialect = "auto"
 // Dialect returns the dialect with a name, or an error that lists the known names.
 func Dialect(name string) (robots.Dialect, error) {
 	d, ok := robots.DialectByName(name)
-	if ok {
-		return d, nil
+	if !ok {
+		return d, fmt.Errorf("unknown dialect %q%s", Clip(name), Hint(name, DialectNames()))
 	}
-	if near := Nearest(name, DialectNames()); near != "" {
-		return d, fmt.Errorf("unknown dialect %q (did you mean %s?)", Clip(name), near)
-	}
-	return d, fmt.Errorf("unknown dialect %q (known: %s)", Clip(name), strings.Join(DialectNames(), ", "))
+	return d, nil
 }
 
 // DialectFor returns the dialect with a name; for AutoDialect, that of the crawler with these

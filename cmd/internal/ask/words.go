@@ -22,6 +22,14 @@ func Nearest(s string, names []string) string {
 	return best
 }
 
+// Hint ends a message about an unknown name: with the name that was probably meant, else with all.
+func Hint(unknown string, names []string) string {
+	if near := Nearest(unknown, names); near != "" {
+		return " (did you mean " + near + "?)"
+	}
+	return " (known: " + strings.Join(names, ", ") + ")"
+}
+
 // Edits returns how many letters must be added, dropped, changed or swapped with their
 // neighbors to turn a into b; for a long a, at least the difference in length.
 func Edits(a, b string) int {

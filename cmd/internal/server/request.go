@@ -102,10 +102,7 @@ func suggestion(name string, known []string) string {
 	if len(names) == 0 {
 		return " (there are no parameters)"
 	}
-	if meant := ask.Nearest(name, names); meant != "" {
-		return " (did you mean " + meant + "?)"
-	}
-	return " (known: " + strings.Join(names, ", ") + ")"
+	return ask.Hint(name, names)
 }
 
 // url returns a URL with at most Parts.URLBytes, which must be given.
