@@ -39,9 +39,7 @@ type verifyCall struct {
 	fetched  map[string]*crawlers.Addresses // by URL, nil if unavailable
 	client   *http.Client                   // nil until a list is fetched
 	failed   bool                           // a name server or list was unavailable
-
-	addresses []netip.Addr // not verified yet
-	status    int
+	status   int
 }
 
 func verifyCommand(std *streams) *cobra.Command {
@@ -335,14 +333,19 @@ func (c *verifyCall) answerAddresses(ctx context.Context) (int, error) {
 	if c.format == formatCSV {
 		c.std.writeCSV([]string{"address", "as", "result", "by", "name", "crawlers", "why"})
 	}
+	var addresses []netip.Addr
 	for _, arg := range c.args {
-		if a, err := parseAddress(arg); err == nil {
-			c.addresses = append(c.addresses, a)
-		} else if err := c.listed(ctx); err != nil { // it is -
+		a, err := parseAddress(arg)
+		if err == nil {
+			addresses = append(addresses, a)
+			continue
+		}
+		if err := c.listed(ctx, addresses); err != nil { // it is -
 			return exitBad, err
 		}
+		addresses = nil
 	}
-	if err := c.some(ctx); err != nil {
+	if err := c.some(ctx, addresses); err != nil {
 		return exitBad, err
 	}
 	return c.status, nil
@@ -354,8 +357,8 @@ func worse(a, b int) int {
 	return order[max(slices.Index(order, a), slices.Index(order, b))]
 }
 
-// listed verifies the addresses on standard input.
-func (c *verifyCall) listed(ctx context.Context) error {
+// listed verifies some addresses and those on standard input.
+func (c *verifyCall) listed(ctx context.Context, addresses []netip.Addr) error {
 	list, err := openURLs(c.std, "-")
 	if err != nil {
 		return err
@@ -374,24 +377,25 @@ func (c *verifyCall) listed(ctx context.Context) error {
 			c.std.complain(list.at(err))
 			c.status = worse(c.status, exitBad)
 		} else {
-			c.addresses = append(c.addresses, a)
+			addresses = append(addresses, a)
 		}
-		if list.Ready() && len(c.addresses) < chunkLines {
+		if list.Ready() && len(addresses) < chunkLines {
 			continue
 		}
-		if err := c.some(ctx); err != nil {
+		if err := c.some(ctx, addresses); err != nil {
 			return err
 		}
+		addresses = nil
 		if c.std.out.Flush() != nil {
 			return nil // the last flush reports the error
 		}
 	}
 }
 
-// some verifies the addresses read so far, and prints the results in order.
-func (c *verifyCall) some(ctx context.Context) error {
-	found := make([]crawlers.Identity, len(c.addresses))
-	each(len(found), func(i int) { found[i] = c.identify(ctx, c.addresses[i]) })
+// some verifies addresses, and prints the results in order.
+func (c *verifyCall) some(ctx context.Context, addresses []netip.Addr) error {
+	found := make([]crawlers.Identity, len(addresses))
+	each(len(found), func(i int) { found[i] = c.identify(ctx, addresses[i]) })
 	if ctx.Err() != nil {
 		return errInterrupted
 	}
@@ -402,9 +406,8 @@ func (c *verifyCall) some(ctx context.Context) error {
 		case crawlers.Unknown:
 			c.status = worse(c.status, exitUndecided)
 		}
-		c.print(c.addresses[i], id)
+		c.print(addresses[i], id)
 	}
-	c.addresses = c.addresses[:0]
 	return nil
 }
 

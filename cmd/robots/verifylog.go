@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"compress/gzip"
 	"context"
@@ -26,10 +25,6 @@ const (
 	// maxVisits limits what is counted before its addresses are verified: some 10 MB.
 	// An address that returns later is verified and counted again.
 	maxVisits = 1 << 16
-	// maxHeaders is how many User-Agent headers are kept with their crawler, and maxHeader how
-	// many bytes of a header are read.
-	maxHeaders = 2048
-	maxHeader  = 8 << 10
 	// maxImpostors limits the addresses that are listed per crawler.
 	maxImpostors = 5
 	// maxBadLines limits how many malformed lines of a log are reported.
@@ -38,53 +33,49 @@ const (
 	maxSample = 120
 )
 
-// unnamed stands for the crawler of a request without a User-Agent.
-const unnamed = -1
-
 // A visit is what requests have in common that are counted together.
 type visit struct {
 	address netip.Addr
-	crawler int // its index in the directory, or unnamed
-	line    int // of robots.txt, which disallows them; 0 counts all
+	by      *visitor // nil without a User-Agent
+	line    int      // of robots.txt, which disallows them; 0 counts all
 }
 
-// visitCounts are numbers of requests.
-type visitCounts struct {
-	Requests int `json:"requests"`
-	Verified int `json:"verified"`
-	Faked    int `json:"faked"`
-	Unknown  int `json:"unknown"`
+// countNames are the columns of numbers, in all formats.
+var countNames = []string{"requests", "verified", "faked", "unknown", "addresses"}
+
+// counts are the numbers of a crawler by the names of their columns.
+type counts map[string]int
+
+func (n counts) add(r crawlers.Result, requests int) {
+	n["requests"] += requests
+	n[string(r)] += requests
 }
 
-// of returns where the requests with a result are counted.
-func (n *visitCounts) of(r crawlers.Result) *int {
-	switch r {
-	case crawlers.Verified:
-		return &n.Verified
-	case crawlers.Faked:
-		return &n.Faked
+// cells formats the numbers with some names.
+func (n counts) cells(names []string, format func(int) string) (cells []string) {
+	for _, name := range names {
+		cells = append(cells, format(n[name]))
 	}
-	return &n.Unknown
+	return cells
 }
 
-func (n *visitCounts) add(r crawlers.Result, requests int) {
-	n.Requests += requests
-	*n.of(r) += requests
-}
-
-// String lists the counts that are not 0.
-func (n *visitCounts) String() string {
+// String lists the results that are not 0.
+func (n counts) String() string {
 	var parts []string
-	for _, word := range []crawlers.Result{crawlers.Verified, crawlers.Faked, crawlers.Unknown} {
-		if k := *n.of(word); k > 0 {
-			parts = append(parts, screen.Thousands(k)+" "+string(word))
+	for _, name := range countNames[1:4] {
+		if k := n[name]; k > 0 {
+			parts = append(parts, screen.Thousands(k)+" "+name)
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
-func (n *visitCounts) cells() []string {
-	return []string{strconv.Itoa(n.Requests), strconv.Itoa(n.Verified), strconv.Itoa(n.Faked), strconv.Itoa(n.Unknown)}
+// members are the numbers with some names, in JSON.
+func (n counts) members(names []string) (members jsonObject) {
+	for _, name := range names {
+		members = append(members, jsonMember{name, n[name]})
+	}
+	return members
 }
 
 // An impostor is an address that does not belong to the crawler it names.
@@ -96,82 +87,62 @@ type impostor struct {
 
 // A forbidden line of robots.txt was not obeyed.
 type forbidden struct {
-	Line int    `json:"line"`
-	Rule string `json:"rule"`
-	visitCounts
-	Sample string `json:"sample"` // the first request target
+	counts
+	line   int
+	rule   string
+	sample string // the first request target
 }
 
-// A visitor is the requests of a crawler, as they are written in JSON too.
+// A visitor is the requests of a crawler.
 type visitor struct {
-	Schema   int              `json:"schema"`
-	Name     string           `json:"name"`
-	Operator string           `json:"operator"`
-	Purpose  crawlers.Purpose `json:"purpose"`
-	visitCounts
-	Addresses int          `json:"addresses"`
-	Why       *string      `json:"why"` // the first reason of unknown
-	Fakes     []impostor   `json:"fakes"`
-	Forbidden []*forbidden `json:"forbidden"` // nil without -f
-
-	crawler crawlers.Crawler
-	advice  string
-	lines   map[int]*forbidden
+	crawlers.Crawler
+	counts
+	unknown crawlers.Identity // the first one that is unknown
+	fakes   []impostor
+	rules   *robots.Rules      // nil without -f
+	lines   map[int]*forbidden // by line
 }
 
 // A logReader reads access logs once, whatever their length.
 type logReader struct {
-	call     *verifyCall
-	all      []crawlers.Crawler
-	byName   map[string]int
-	rules    []*robots.Rules // of each crawler, nil without -f
-	headers  map[string]int  // the crawlers of User-Agent headers
-	visits   map[visit]int   // requests that are not verified yet
-	visitors map[int]*visitor
+	call       *verifyCall
+	file       *robots.File // of -f, nil without
+	identifies bool         // addresses without a User-Agent can be identified
+	visits     map[visit]int
+	visitors   map[string]*visitor // by name
 
-	lines, good, common, unread int // lines; valid ones; those without User-Agent; requests without a readable target
-	ipv4, round                 int // addresses, and those that end in .0
+	good, common, unread int // valid lines; those without User-Agent; requests without a readable target
+	ipv4, round          int // addresses, and those that end in .0
 
 	read, verified, verifying atomic.Int64 // lines and addresses, for the progress
 }
 
 // verifyLogs reads the logs and reports on them.
 func (c *verifyCall) verifyLogs(ctx context.Context) (int, error) {
-	l := &logReader{call: c, all: crawlers.All(), byName: map[string]int{}, headers: map[string]int{}, visits: map[visit]int{}, visitors: map[int]*visitor{}}
-	for i, e := range l.all {
-		l.byName[e.Name] = i
+	l := &logReader{
+		call: c, visits: map[visit]int{}, visitors: map[string]*visitor{},
+		identifies: c.verifier.Resolver != nil || len(c.verifier.Lists) > 0 || c.fetchLists,
 	}
 	if c.given("file") {
-		f, err := c.robotsFile(ctx)
-		if err != nil {
+		var err error
+		if l.file, err = c.robotsFile(ctx); err != nil {
 			return exitBad, err
 		}
-		l.rules = crawlers.Callers(l.all).Rules(f)
 	}
 	defer c.std.screen.Report(progressInterval, l.progress)()
 	done := make(chan error, 1)
 	go func() { done <- l.readAll(ctx) }() // which possibly waits for standard input
-	var err error
-	select {
-	case err = <-done:
-	case <-ctx.Done():
-	}
+	err, _, _ := receive(ctx, done, c.std.out.Flush)
 	if ctx.Err() != nil {
 		return exitBad, fmt.Errorf("%w: %s read", errInterrupted, count(int(l.read.Load()), "line"))
 	}
 	if l.print(); err != nil {
 		return exitBad, err
 	}
-	status := exitAllowed
 	if c.failed {
-		status = exitUndecided
+		c.status = worse(c.status, exitUndecided)
 	}
-	for _, v := range l.visitors {
-		if v.Faked > 0 || len(v.lines) > 0 {
-			status = exitDisallowed
-		}
-	}
-	return status, nil
+	return c.status, nil
 }
 
 // robotsFile returns the robots.txt of -f. That of a site which has none is empty.
@@ -192,7 +163,7 @@ func (l *logReader) progress() string {
 	line := l.call.std.name + ": " + count(int(read), "line") + " read"
 	switch {
 	case verifying > 0 && (read >= 100_000 || verifying >= maxLookups):
-		return line + fmt.Sprintf(", %s of %s addresses verified", screen.Thousands(int(l.verified.Load())), screen.Thousands(int(verifying)))
+		return line + fmt.Sprintf(", %s of %s addresses verified", screen.Thousands(l.verified.Load()), screen.Thousands(verifying))
 	case read >= 100_000:
 		return line
 	}
@@ -202,9 +173,7 @@ func (l *logReader) progress() string {
 // readAll reads all logs. A log with a read error counts as far as it was read.
 func (l *logReader) readAll(ctx context.Context) (failed error) {
 	for _, name := range l.call.logs {
-		if err := l.readLog(ctx, name); err != nil && failed == nil {
-			failed = err
-		}
+		failed = cmp.Or(failed, l.readLog(ctx, name))
 	}
 	l.verify(ctx)
 	return failed
@@ -228,7 +197,7 @@ func (l *logReader) readLog(ctx context.Context, name string) error {
 			problem = "longer than 64 KiB"
 		} else if err != nil {
 			break
-		} else if text := bytes.TrimSuffix(line, []byte("\r")); len(text) > 0 {
+		} else if text := strings.TrimSuffix(string(line), "\r"); text != "" {
 			problem = l.line(ctx, text)
 		}
 		l.read.Add(1)
@@ -242,37 +211,39 @@ func (l *logReader) readLog(ctx context.Context, name string) error {
 	if bad > maxBadLines {
 		l.call.warn("%s: %s of %s ignored", title, count(bad, "malformed line"), screen.Thousands(r.Number))
 	}
-	l.lines += r.Number
 	switch {
 	case ctx.Err() != nil || errors.Is(err, io.EOF):
 		return ctx.Err()
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader):
-		return fmt.Errorf("cannot read %s after line %d: damaged or truncated gzip", title, r.Number)
+		err = errors.New("damaged or truncated gzip")
 	}
 	return fmt.Errorf("cannot read %s after line %d: %w", title, r.Number, cause(err))
 }
 
 // line counts a line of a log, and returns its problem if it is not one.
-func (l *logReader) line(ctx context.Context, text []byte) (problem string) {
-	line, problem := parseLogLine(string(text))
+func (l *logReader) line(ctx context.Context, text string) (problem string) {
+	line, problem := parseLogLine(text)
 	if problem != "" {
 		return problem
 	}
 	l.good++
-	crawler := unnamed
+	var v visit
 	if line.common {
 		l.common++
-		if !l.identifies() {
+		if !l.identifies {
 			return ""
 		}
-	} else if crawler = l.crawlerOf([]byte(line.userAgent)); crawler == unnamed || l.call.claimed != nil && l.all[crawler].Name != l.call.claimed.Name {
-		return ""
+	} else {
+		e, ok := crawlers.Sender(line.userAgent)
+		if !ok || l.call.claimed != nil && e.Name != l.call.claimed.Name {
+			return ""
+		}
+		v.by = l.visitor(e)
 	}
-	address, _ := parseAddress(line.host) // the zero one for a name
-	v := visit{address: address, crawler: crawler}
+	v.address, _ = parseAddress(line.host) // the zero one for a name
 	l.visits[v]++
-	if crawler != unnamed && l.rules != nil {
-		if v.line = l.disallowedBy(crawler, []byte(line.request)); v.line > 0 {
+	if v.by != nil && v.by.rules != nil {
+		if v.line = l.disallowed(v.by, line.request); v.line > 0 {
 			l.visits[v]++
 		}
 	}
@@ -282,60 +253,34 @@ func (l *logReader) line(ctx context.Context, text []byte) (problem string) {
 	return ""
 }
 
-// identifies reports whether addresses without a User-Agent can be identified.
-func (l *logReader) identifies() bool {
-	c := l.call
-	return c.verifier.Resolver != nil || len(c.verifier.Lists) > 0 || c.fetchLists
-}
-
-// crawlerOf returns the crawler that a User-Agent header names, or unnamed.
-func (l *logReader) crawlerOf(header []byte) int {
-	header = header[:min(len(header), maxHeader)]
-	if i, ok := l.headers[string(header)]; ok {
-		return i
-	}
-	i := unnamed
-	if e, ok := crawlers.Sender(string(header)); ok {
-		i = l.byName[e.Name]
-	}
-	if len(l.headers) >= maxHeaders {
-		clear(l.headers)
-	}
-	l.headers[string(header)] = i
-	return i
-}
-
-func (l *logReader) visitorOf(crawler int) *visitor {
-	v := l.visitors[crawler]
+func (l *logReader) visitor(e crawlers.Crawler) *visitor {
+	v := l.visitors[e.Name]
 	if v == nil {
-		e := l.all[crawler]
-		v = &visitor{Schema: 1, Name: e.Name, Operator: e.Operator, Purpose: e.Purpose, Fakes: []impostor{}, crawler: e, lines: map[int]*forbidden{}}
-		l.visitors[crawler] = v
+		v = &visitor{Crawler: e, counts: counts{}, fakes: []impostor{}, lines: map[int]*forbidden{}}
+		if l.file != nil {
+			v.rules = l.file.Rules(e.ReadAs(), e.Tokens...)
+		}
+		l.visitors[e.Name] = v
 	}
 	return v
 }
 
-// disallowedBy returns the line of robots.txt that disallows a request to a crawler, 0 if
-// none does or the request has no readable target.
-func (l *logReader) disallowedBy(crawler int, request []byte) int {
-	rules := l.rules[crawler]
-	url := target(string(request))
-	if url == "" {
+// disallowed returns the line of robots.txt that disallows a request, 0 if none does or the
+// request has no readable target.
+func (l *logReader) disallowed(by *visitor, request string) int {
+	url := target(request)
+	_, path, err := ask.URL(by.rules.Dialect(), asURL(url), false)
+	if url == "" || err != nil {
 		l.unread++
 		return 0
 	}
-	_, path, err := ask.URL(rules.Dialect(), asURL(url), false)
-	if err != nil {
-		l.unread++
-		return 0
-	}
-	v := rules.Match(path)
+	v := by.rules.Match(path)
 	if v.Allowed {
 		return 0
 	}
-	line, visitor := v.Rule.Line(), l.visitorOf(crawler)
-	if visitor.lines[line] == nil {
-		visitor.lines[line] = &forbidden{Line: line, Rule: v.Rule.String(), Sample: strings.Clone(cutText(url, maxSample))}
+	line := v.Rule.Line()
+	if by.lines[line] == nil {
+		by.lines[line] = &forbidden{counts{}, line, v.Rule.String(), strings.Clone(cutText(url, maxSample))}
 	}
 	return line
 }
@@ -343,28 +288,26 @@ func (l *logReader) disallowedBy(crawler int, request []byte) int {
 // verify verifies the addresses of all visits, each once for all its crawlers, and counts
 // the visits for their crawlers.
 func (l *logReader) verify(ctx context.Context) {
-	seen, found := map[int]bool{}, map[netip.Addr]map[int]crawlers.Identity{}
-	for v := range l.visits {
-		if seen[v.crawler] = true; found[v.address] == nil {
-			found[v.address] = map[int]crawlers.Identity{}
-		}
-		found[v.address][v.crawler] = crawlers.Identity{}
-	}
 	l.call.wantLists(ctx, func(e crawlers.Crawler) bool {
-		return seen[l.byName[e.Name]] || seen[unnamed] && l.call.isCandidate(e)
+		return l.visitors[e.Name] != nil || l.common > 0 && l.call.isCandidate(e)
 	})
-	addresses := slices.SortedFunc(maps.Keys(found), netip.Addr.Compare)
+	visits := map[netip.Addr][]visit{}
+	for v := range l.visits {
+		visits[v.address] = append(visits[v.address], v)
+	}
+	addresses := slices.SortedFunc(maps.Keys(visits), netip.Addr.Compare)
+	found := make([][]crawlers.Identity, len(addresses))
 	l.verifying.Add(int64(len(addresses)))
 	each(len(addresses), func(i int) {
-		l.identify(ctx, addresses[i], found[addresses[i]])
+		found[i] = l.identify(ctx, visits[addresses[i]])
 		l.verified.Add(1)
 	})
 	if ctx.Err() != nil {
 		return
 	}
-	for _, a := range addresses {
-		for crawler, id := range found[a] {
-			l.count(a, crawler, id)
+	for i, a := range addresses {
+		for k, v := range visits[a] {
+			l.count(v, found[i][k])
 		}
 		if a.Is4() {
 			l.ipv4++
@@ -373,80 +316,94 @@ func (l *logReader) verify(ctx context.Context) {
 			}
 		}
 	}
-	for v, n := range l.visits {
-		if v.line > 0 {
-			l.visitors[v.crawler].lines[v.line].add(found[v.address][v.crawler].Result, n)
-		}
-	}
 	clear(l.visits)
 }
 
-// identify verifies an address for each crawler that its visits name, the keys of found.
-func (l *logReader) identify(ctx context.Context, address netip.Addr, found map[int]crawlers.Identity) {
+// identify verifies the address of some visits for the crawler that each names.
+func (l *logReader) identify(ctx context.Context, visits []visit) []crawlers.Identity {
 	var named []crawlers.Crawler
-	for crawler := range found {
-		if crawler == unnamed {
-			found[unnamed] = l.call.identify(ctx, address)
-		} else {
-			named = append(named, l.all[crawler])
+	for _, v := range visits {
+		if v.by != nil {
+			named = append(named, v.by.Crawler)
 		}
 	}
-	if len(named) > 0 {
-		for i, id := range l.call.verifier.Verify(ctx, address, named...) {
-			found[l.byName[named[i].Name]] = id
-		}
+	found := l.call.verifier.Verify(ctx, visits[0].address, named...)
+	if i := slices.IndexFunc(visits, func(v visit) bool { return v.by == nil }); i >= 0 {
+		found = slices.Insert(found, i, l.call.identify(ctx, visits[0].address))
 	}
+	return found
 }
 
-// count adds the visits from an address that name a crawler. A request without a User-Agent
-// claims nothing, so it counts only if its address is verified.
-func (l *logReader) count(address netip.Addr, crawler int, id crawlers.Identity) {
+// count counts a visit. A request without a User-Agent claims nothing, so it counts only if its
+// address is verified.
+func (l *logReader) count(v visit, id crawlers.Identity) {
 	l.call.failed = l.call.failed || id.Failed
-	requests := l.visits[visit{address: address, crawler: crawler}]
-	if crawler == unnamed {
+	requests := l.visits[v]
+	if v.line > 0 {
+		l.call.status = exitDisallowed
+		v.by.lines[v.line].add(id.Result, requests)
+		return
+	}
+	if v.by == nil {
 		if id.Result != crawlers.Verified {
 			return
 		}
-		crawler = l.byName[id.Crawlers[0].Name]
+		v.by = l.visitor(id.Crawlers[0])
 	}
-	v := l.visitorOf(crawler)
-	v.Addresses++
-	v.add(id.Result, requests)
+	v.by.counts["addresses"]++
+	v.by.add(id.Result, requests)
 	switch {
 	case id.Result == crawlers.Faked:
-		v.addImpostor(impostor{address.String(), requests, id.Why})
-	case id.Result == crawlers.Unknown && v.Why == nil:
-		v.Why, v.advice = &id.Why, l.call.advice(id)
+		l.call.status = exitDisallowed
+		v.by.addImpostor(impostor{v.address.String(), requests, id.Why})
+	case id.Result == crawlers.Unknown && v.by.unknown.Why == "":
+		v.by.unknown = id
 	}
 }
 
 // addImpostor keeps the impostors with most requests.
 func (v *visitor) addImpostor(f impostor) {
-	if i := slices.IndexFunc(v.Fakes, func(k impostor) bool { return k.Address == f.Address }); i >= 0 {
-		v.Fakes[i].Requests += f.Requests
+	if i := slices.IndexFunc(v.fakes, func(k impostor) bool { return k.Address == f.Address }); i >= 0 {
+		v.fakes[i].Requests += f.Requests
 	} else {
-		v.Fakes = append(v.Fakes, f)
+		v.fakes = append(v.fakes, f)
 	}
-	slices.SortStableFunc(v.Fakes, func(a, b impostor) int { return b.Requests - a.Requests })
-	v.Fakes = v.Fakes[:min(len(v.Fakes), maxImpostors)]
+	slices.SortStableFunc(v.fakes, func(a, b impostor) int { return b.Requests - a.Requests })
+	v.fakes = v.fakes[:min(len(v.fakes), maxImpostors)]
 }
 
-// print writes the report, crawlers and lines with most requests first.
+// forbidden returns the lines that were not obeyed, those with most requests first.
+func (v *visitor) forbidden() []*forbidden {
+	return slices.SortedFunc(maps.Values(v.lines), func(a, b *forbidden) int {
+		return cmp.Or(b.counts["requests"]-a.counts["requests"], a.line-b.line)
+	})
+}
+
+// members are the requests of a crawler in JSON.
+func (v *visitor) members() jsonObject {
+	var lines []jsonObject
+	if v.rules != nil {
+		lines = []jsonObject{}
+	}
+	for _, f := range v.forbidden() {
+		lines = append(lines, slices.Concat(jsonObject{{"line", f.line}, {"rule", f.rule}}, f.members(countNames[:4]), jsonObject{{"sample", f.sample}}))
+	}
+	return slices.Concat(
+		jsonObject{{"schema", 1}, {"name", v.Name}, {"operator", v.Operator}, {"purpose", v.Purpose}}, v.counts.members(countNames),
+		jsonObject{{"why", notEmpty(v.unknown.Why)}, {"fakes", v.fakes}, {"forbidden", lines}},
+	)
+}
+
+// print writes the report, crawlers with most requests first.
 func (l *logReader) print() {
 	l.warn()
 	list := slices.SortedFunc(maps.Values(l.visitors), func(a, b *visitor) int {
-		return cmp.Or(b.Requests-a.Requests, strings.Compare(a.Name, b.Name))
+		return cmp.Or(b.counts["requests"]-a.counts["requests"], strings.Compare(a.Name, b.Name))
 	})
-	for _, v := range list {
-		if l.rules != nil {
-			v.Forbidden = slices.AppendSeq([]*forbidden{}, maps.Values(v.lines))
-		}
-		slices.SortFunc(v.Forbidden, func(a, b *forbidden) int { return cmp.Or(b.Requests-a.Requests, a.Line-b.Line) })
-	}
 	switch l.call.format {
 	case formatJSON:
 		for _, v := range list {
-			l.call.std.encode(v)
+			l.call.std.encode(v.members())
 		}
 	case formatCSV:
 		l.call.std.writeCSV(l.rows(list)...)
@@ -458,10 +415,10 @@ func (l *logReader) print() {
 // warn warns of what the logs do not have.
 func (l *logReader) warn() {
 	switch {
-	case l.common > 0 && !l.identifies():
+	case l.common > 0 && !l.identifies:
 		l.call.warn("%s of %s without a User-Agent (common format) ignored; use the combined format, or identify crawlers with --list, --fetch-lists or --dns",
 			screen.Thousands(l.common), count(l.good, "line"))
-	case l.common > 0 && l.rules != nil:
+	case l.common > 0 && l.file != nil:
 		l.call.warn("%s of %s without a User-Agent (common format): not checked with -f", screen.Thousands(l.common), count(l.good, "line"))
 	}
 	if l.unread > 0 {
@@ -474,17 +431,17 @@ func (l *logReader) warn() {
 
 // rows returns the table for CSV.
 func (l *logReader) rows(list []*visitor) [][]string {
-	head := []string{"name", "operator", "purpose", "requests", "verified", "faked", "unknown", "addresses"}
+	head := append([]string{"name", "operator", "purpose"}, countNames...)
 	var empty []string
-	if l.rules != nil {
+	if l.file != nil {
 		head, empty = append(head, "line", "rule", "sample"), []string{"", "", ""}
 	}
 	rows := [][]string{head}
 	for _, v := range list {
 		who := []string{v.Name, v.Operator, string(v.Purpose)}
-		rows = append(rows, slices.Concat(who, v.cells(), []string{strconv.Itoa(v.Addresses)}, empty))
-		for _, f := range v.Forbidden {
-			rows = append(rows, slices.Concat(who, f.cells(), []string{"", strconv.Itoa(f.Line), robots.Printable(f.Rule), robots.Printable(f.Sample)}))
+		rows = append(rows, slices.Concat(who, v.cells(countNames, strconv.Itoa), empty))
+		for _, f := range v.forbidden() {
+			rows = append(rows, slices.Concat(who, f.cells(countNames[:4], strconv.Itoa), []string{"", strconv.Itoa(f.line), robots.Printable(f.rule), robots.Printable(f.sample)}))
 		}
 	}
 	return rows
@@ -495,36 +452,39 @@ func (l *logReader) printText(list []*visitor) {
 	w, p := l.call.std.out, l.call.palette
 	requests := 0
 	for _, v := range list {
-		requests += v.Requests
+		requests += v.counts["requests"]
 	}
 	title := (&textFile{name: l.call.logs[0]}).title()
 	if len(l.call.logs) > 1 {
 		title = count(len(l.call.logs), "log")
 	}
-	fmt.Fprintln(w, p.paint(bold, robots.Printable(title+": "+count(l.lines, "line")+", "+count(requests, "request")+" by "+count(len(list), "crawler"))))
+	title += ": " + count(int(l.read.Load()), "line") + ", " + count(requests, "request") + " by " + count(len(list), "crawler")
+	fmt.Fprintln(w, p.paint(bold, robots.Printable(title)))
 	if len(list) == 0 {
 		return
 	}
 	var impostors, disallowed [][]string
-	table := [][]string{{"  crawler", " requests", " verified", "    faked", "  unknown", "addresses", ""}}
+	head := []string{"  crawler"}
+	for _, name := range countNames {
+		head = append(head, fmt.Sprintf("%9s", name))
+	}
+	table := [][]string{append(head, "")}
 	for _, v := range list {
-		row := []string{"  " + v.Name}
-		for _, n := range []int{v.Requests, v.Verified, v.Faked, v.Unknown, v.Addresses} {
-			row = append(row, fmt.Sprintf("%9s", screen.Thousands(n)))
-		}
-		if v.Faked > 0 {
+		name := "  " + v.Name
+		row := append([]string{name}, v.cells(countNames, func(n int) string { return fmt.Sprintf("%9s", screen.Thousands(n)) })...)
+		if v.counts["faked"] > 0 {
 			row[3] = p.paint(red, row[3])
 		}
-		table = append(table, append(row, p.paint(faint, robots.Printable(orEmpty(v.Why)+v.advice))))
-		for _, f := range v.Fakes {
-			impostors = append(impostors, []string{row[0], fill(f.Address, 15), robots.Printable(count(f.Requests, "request") + ": " + f.Why)})
+		table = append(table, append(row, p.paint(faint, robots.Printable(v.unknown.Why+l.call.advice(v.unknown)))))
+		for _, f := range v.fakes {
+			impostors = append(impostors, []string{name, fill(f.Address, 15), robots.Printable(count(f.Requests, "request") + ": " + f.Why)})
 		}
-		for _, f := range v.Forbidden {
-			text := fmt.Sprintf("line %d: %s  %s (%s), such as %s", f.Line, f.Rule, count(f.Requests, "request"), &f.visitCounts, f.Sample)
-			if r := remark(v.crawler, false); r != "" {
+		for _, f := range v.forbidden() {
+			text := fmt.Sprintf("line %d: %s  %s (%s), such as %s", f.line, f.rule, count(f.counts["requests"], "request"), f.counts, f.sample)
+			if r := remark(v.Crawler, false); r != "" {
 				text += "  [" + r + "]"
 			}
-			disallowed = append(disallowed, []string{row[0], robots.Printable(text)})
+			disallowed = append(disallowed, []string{name, robots.Printable(text)})
 		}
 	}
 	align(w, table)
@@ -535,7 +495,7 @@ func (l *logReader) printText(list []*visitor) {
 	if file := robots.Printable((&textFile{name: l.call.fileName}).title()); len(disallowed) > 0 {
 		heading(w, p, "Fetched although disallowed by "+file)
 		align(w, disallowed)
-	} else if l.rules != nil {
+	} else if l.file != nil {
 		fmt.Fprintln(w, "\nNo request was disallowed by "+file)
 	}
 }
