@@ -56,7 +56,7 @@ Disallow: /print/
 		w.Header().Set("Location", sites.urls["blog"]+"/robots.txt")
 		w.WriteHeader(http.StatusMovedPermanently)
 	}},
-	{"outage", "503 for an hour: the last good copy stays in use", "/private/", "User-agent: *\nDisallow: /private/\n", func(w http.ResponseWriter, _ string, _ *demo) {
+	{"outage", "503 for an hour: the last good copy stays in use", "/private/", "", func(w http.ResponseWriter, _ string, _ *demo) {
 		w.Header().Set("Retry-After", "120")
 		http.Error(w, "Down for maintenance.", http.StatusServiceUnavailable)
 	}},
@@ -72,35 +72,35 @@ Disallow: /search
 	}},
 }
 
-// A demo is the sites while they run.
+// A demo is the sites while they run. The zero value has none.
 type demo struct {
+	sites   []web.Site        // that the page lists
 	urls    map[string]string // by name, without the last slash
 	allow   []netip.AddrPort  // which the guard permits
 	servers []*http.Server
 	folder  string // of the store, removed at the end
 }
 
-// startDemo starts the sites, each on its own port.
-func startDemo(ctx context.Context) (*demo, error) {
-	folder, err := os.MkdirTemp("", "robots-demo")
-	if err != nil {
-		return nil, err
+// start starts the sites, each on its own port.
+func (d *demo) start(ctx context.Context) (err error) {
+	if d.folder, err = os.MkdirTemp("", "robots-demo"); err != nil {
+		return err
 	}
-	d := &demo{urls: map[string]string{}, folder: folder}
+	d.urls = map[string]string{}
 	for _, s := range demoSites {
 		l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 		if err != nil {
-			d.close()
-			return nil, fmt.Errorf("cannot listen for --demo: %w", err)
+			return fmt.Errorf("cannot listen for --demo: %w", err)
 		}
 		at := l.Addr().(*net.TCPAddr).AddrPort()
 		d.allow = append(d.allow, at)
 		d.urls[s.name] = "http://" + at.String()
+		d.sites = append(d.sites, web.Site{Name: s.name, URL: d.urls[s.name] + s.path, See: s.see})
 		server := &http.Server{Handler: d.site(s), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
 		d.servers = append(d.servers, server)
 		go server.Serve(l) //nolint:errcheck // it returns when it is closed
 	}
-	return d, nil
+	return nil
 }
 
 // site serves one of them.
@@ -123,52 +123,29 @@ func (d *demo) site(s demoSite) http.Handler {
 
 // remember stores a record of the site in an outage: a good answer of yesterday, and a failure an hour ago.
 func (d *demo) remember(ctx context.Context, store cache.Store, now time.Time) error {
-	for _, s := range demoSites {
-		if s.name != "outage" {
-			continue
-		}
-		origin, _, err := robots.ParseURL(d.urls[s.name])
-		if err != nil {
-			return err
-		}
-		record := func(ago time.Duration, cause fetch.Cause, status int) *fetch.Record {
-			at := now.Add(-ago).Truncate(time.Millisecond)
-			return &fetch.Record{Origin: origin, URL: origin.RobotsURL(), Outcome: cause.Outcome(), Cause: cause, Status: status, Started: at.Add(-20 * time.Millisecond), Fetched: at}
-		}
-		good := record(25*time.Hour, fetch.OK, http.StatusOK)
-		good.Body, good.Expires = []byte(s.file), good.Fetched.Add(fetch.LifeCeiling)
-		failed := record(time.Hour, fetch.ServerError, http.StatusServiceUnavailable)
-		failed.RetryAfter = 2 * time.Minute
-		if err := store.Put(ctx, cache.Entry{Record: failed.After(good)}, demoKeep); err != nil {
-			return err
-		}
+	origin, _, err := robots.ParseURL(d.urls["outage"])
+	if err != nil {
+		return err
 	}
-	return nil
-}
-
-// sites are the sites that the page lists.
-func (d *demo) sites() []web.Site {
-	if d == nil {
-		return nil
+	record := func(ago time.Duration, cause fetch.Cause, status int) *fetch.Record {
+		at := now.Add(-ago).Truncate(time.Millisecond)
+		return &fetch.Record{Origin: origin, URL: origin.RobotsURL(), Outcome: cause.Outcome(), Cause: cause, Status: status, Started: at.Add(-20 * time.Millisecond), Fetched: at}
 	}
-	var list []web.Site
-	for _, s := range demoSites {
-		list = append(list, web.Site{Name: s.name, URL: d.urls[s.name] + s.path, See: s.see})
-	}
-	return list
+	good := record(25*time.Hour, fetch.OK, http.StatusOK)
+	good.Body, good.Expires = []byte("User-agent: *\nDisallow: /private/\n"), good.Fetched.Add(fetch.LifeCeiling)
+	failed := record(time.Hour, fetch.ServerError, http.StatusServiceUnavailable)
+	failed.RetryAfter = 2 * time.Minute
+	return store.Put(ctx, cache.Entry{Record: failed.After(good)}, demoKeep)
 }
 
 // print writes a curl line for each site, to a service at this address.
 func (d *demo) print(w io.Writer, addr string) {
-	for _, s := range demoSites {
-		fmt.Fprintf(w, "curl 'http://%s/v1/check?agent=MyBot&url=%s'  # %s: %s\n", addr, neturl.QueryEscape(d.urls[s.name]+s.path), s.name, s.see)
+	for _, s := range d.sites {
+		fmt.Fprintf(w, "curl 'http://%s/v1/check?agent=MyBot&url=%s'  # %s: %s\n", addr, neturl.QueryEscape(s.URL), s.Name, s.See)
 	}
 }
 
 func (d *demo) close() {
-	if d == nil {
-		return
-	}
 	for _, s := range d.servers {
 		_ = s.Close() // its error is that of a closed listener
 	}

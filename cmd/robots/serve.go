@@ -14,7 +14,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -27,6 +26,7 @@ import (
 	"github.com/robotskit/robots/fleet"
 	"github.com/robotskit/robots/pace"
 	"github.com/spf13/cobra"
+	"golang.org/x/time/rate"
 )
 
 func serveCommand(std *streams) *cobra.Command {
@@ -62,17 +62,16 @@ type service struct {
 	metrics *server.Metrics
 	api     *server.Service
 	fleet   *fleet.Fleet // nil without a Redis
-	store   cache.Store  // nil for memory alone
-	file    *bolt.Store  // the store, if that is a file
-	kept    keptPermits  // what is kept in it of permits
-	local   *pace.Local  // of whose permits
-	demo    *demo        // nil without --demo
-	failed  atomic.Int64 // when the store's last error was logged, in Unix seconds
+	local   *pace.Local  // the limiter without one
+	file    *bolt.Store  // nil without a file
+	store   cache.Store  // of the fleet or the file, nil for memory alone
+	demo    demo         // without sites unless there is --demo
+	failing rate.Sometimes
 }
 
 // serve runs a service until ctx ends.
 func serve(ctx context.Context, std *streams, c *server.Config) (err error) {
-	s := &service{config: c, now: std.now, log: slog.New(slog.NewJSONHandler(std.err, nil)), metrics: server.NewMetrics()}
+	s := &service{config: c, now: std.now, log: slog.New(slog.NewJSONHandler(std.err, nil)), metrics: server.NewMetrics(), failing: rate.Sometimes{Interval: time.Minute}}
 	gate, err := server.NewGate(c, s.log, s.metrics)
 	if err != nil {
 		return err
@@ -85,14 +84,16 @@ func serve(ctx context.Context, std *streams, c *server.Config) (err error) {
 		return err
 	}
 	return server.Run(ctx, gate, s.handler(), s.ready, func(at, admin net.Addr) {
-		list := []any{"open", "http://" + reachable(at) + "/", "store", s.storeName()}
+		store := c.Store
+		if s.fleet != nil {
+			store = "redis"
+		}
+		list := []any{"open", "http://" + reachable(at) + "/", "store", store}
 		if admin != nil {
 			list = append(list, "admin", "http://"+admin.String()+"/")
 		}
-		if s.demo != nil {
-			s.demo.print(std.out, reachable(at))
-			_ = std.out.Flush() // the last flush reports its error
-		}
+		s.demo.print(std.out, reachable(at))
+		_ = std.out.Flush() // the last flush reports its error
 		if c.Public && len(c.Hosts) == 0 {
 			s.log.Warn("requests get 421 unless their host is localhost or a loopback address; name other hosts with --host")
 		}
@@ -107,13 +108,6 @@ func reachable(at net.Addr) string {
 		return fmt.Sprintf("localhost:%d", a.Port())
 	}
 	return at.String()
-}
-
-func (s *service) storeName() string {
-	if s.fleet != nil {
-		return "redis"
-	}
-	return s.config.Store
 }
 
 // guardFor returns the guard of a service. For strangers it permits only the ports of http and https, for redirects too.
@@ -139,7 +133,7 @@ func (s *service) open(ctx context.Context) error {
 			Guard:       guardFor(c),
 			Connections: c.Fetches,
 		},
-		Cache:    cache.Options{Keep: c.Keep, KeepOnce: c.KeepOnce, FetchLimit: c.FetchTimeout + fetchMargin, Observe: s.Cache},
+		Cache:    cache.Options{Keep: c.Keep, KeepOnce: c.KeepOnce, FetchLimit: c.FetchTimeout + fetchMargin, Observe: s.observe},
 		Fetches:  c.Fetches,
 		FTP:      c.FTP,
 		URLBytes: int64(c.URLBytes),
@@ -148,7 +142,7 @@ func (s *service) open(ctx context.Context) error {
 		Now:      s.now,
 	}
 	if c.Demo { // the guard permits its sites, and nothing else of this machine
-		if s.demo, err = startDemo(ctx); err != nil {
+		if err := s.demo.start(ctx); err != nil {
 			return err
 		}
 		parts.Fetch.Guard.Allow = s.demo.allow
@@ -178,7 +172,7 @@ func (s *service) openFleet(ctx context.Context, parts *server.Parts, paces pace
 	c := s.config
 	var err error
 	if s.fleet, err = join("--store", c.Store, fleet.Options{
-		MaxMemoryBytes: int64(c.Memory), Pace: paces, AllowEviction: c.AllowEviction, Observe: s, Log: s.log,
+		MaxMemoryBytes: int64(c.Memory), Pace: paces, AllowEviction: c.AllowEviction, Observe: s.metrics, Log: s.log,
 	}); err != nil {
 		return err
 	}
@@ -191,43 +185,27 @@ func (s *service) openFleet(ctx context.Context, parts *server.Parts, paces pace
 }
 
 // openAlone makes a limiter of this process, and opens the file of the store if there is one.
-func (s *service) openAlone(ctx context.Context, parts *server.Parts, paces pace.Options) error {
+func (s *service) openAlone(ctx context.Context, parts *server.Parts, paces pace.Options) (err error) {
 	c := s.config
 	// As in a fleet (fleet.Options.MaxMemoryBytes).
 	paces.MaxBytes, parts.Cache.Memory = int(min(int64(c.Memory)/4, math.MaxInt)), int64(c.Memory)/2
-	paces.Observe = s.Pace
-	local, err := pace.NewLocal(paces)
-	if err != nil {
+	paces.Observe = s.metrics.Pace
+	if s.local, err = pace.NewLocal(paces); err != nil {
 		return err
 	}
-	parts.Limiter = local
+	parts.Limiter = s.local
 	if c.Store == "memory" {
 		return nil
 	}
-	if err := s.openFile(); err != nil {
-		return err
-	}
-	parts.Secret = s.resume(ctx, local)
-	return nil
-}
-
-// ownSites are servers of this machine that the guard lets through. Tests have some;
-// no setting gives any.
-var ownSites []netip.AddrPort
-
-// openFile opens the file of the store.
-func (s *service) openFile() error {
-	name := s.config.Store
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(c.Store), 0o700); err != nil {
 		return fmt.Errorf("cannot make the folder of the store: %w", err)
 	}
-	file, err := bolt.Open(name, bolt.Options{})
-	if err != nil {
+	if s.file, err = bolt.Open(c.Store, bolt.Options{}); err != nil {
 		return err
 	}
-	s.store, s.file = file, file
+	s.store, parts.Secret = s.file, s.resume(ctx)
 	s.metrics.StoreSize(func() (size int64) {
-		if info, err := os.Stat(name); err == nil {
+		if info, err := os.Stat(c.Store); err == nil {
 			size = info.Size()
 		}
 		return size
@@ -235,11 +213,15 @@ func (s *service) openFile() error {
 	return nil
 }
 
+// ownSites are servers of this machine that the guard lets through. Tests have some;
+// no setting gives any.
+var ownSites []netip.AddrPort
+
 // handler is what is behind the gates: the API, and the page for people.
 func (s *service) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", s.api.Handler())
-	people := web.Handler(web.Options{Sites: s.demo.sites()})
+	people := web.Handler(web.Options{Sites: s.demo.sites})
 	mux.Handle("/{$}", people)
 	mux.Handle("/page/", people)
 	mux.Handle("/favicon.ico", people)
@@ -251,11 +233,8 @@ func (s *service) ready(ctx context.Context) error {
 	if s.store == nil {
 		return nil
 	}
-	origin, _, err := robots.ParseURL("https://ready.invalid/")
-	if err != nil {
-		return err
-	}
-	_, err = s.store.Get(ctx, origin)
+	origin, _, _ := robots.ParseURL("https://ready.invalid/") // it is valid
+	_, err := s.store.Get(ctx, origin)
 	switch {
 	case s.fleet != nil && s.fleet.Drained():
 		return errors.New("an operator has drained this server, or its options differ from those of the fleet")
@@ -269,17 +248,11 @@ func (s *service) ready(ctx context.Context) error {
 	return nil
 }
 
-// Pace counts the events of the limiter. The fleet logs those that concern the whole server.
-func (s *service) Pace(e pace.Event) { s.metrics.Pace(e) }
-
-// Cache counts the events of the cache, and logs errors of the store, at most one per minute.
-func (s *service) Cache(e cache.Event) {
+// observe counts the events of the cache, and logs errors of the store, at most one per minute.
+func (s *service) observe(e cache.Event) {
 	s.metrics.Cache(e)
 	if e.Kind == cache.EventStoreFailed {
-		now := s.now().Unix()
-		if last := s.failed.Load(); now-last >= 60 && s.failed.CompareAndSwap(last, now) {
-			s.log.Warn("the store failed; continuing without it", "error", e.Err.Error())
-		}
+		s.failing.Do(func() { s.log.Warn("the store failed; continuing without it", "error", e.Err.Error()) })
 	}
 }
 
@@ -292,8 +265,8 @@ func (s *service) close() error {
 	switch {
 	case s.fleet != nil:
 		err = s.fleet.Close()
-	case s.store != nil:
-		err = errors.Join(s.keepPermits(), s.store.Close())
+	case s.file != nil:
+		err = errors.Join(s.file.Keep(context.Background(), permitsName, s.local.Snapshot()), s.file.Close())
 	}
 	s.demo.close()
 	if err != nil {
