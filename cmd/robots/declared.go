@@ -25,7 +25,7 @@ func (s *section) declare(rules [2]*robots.Rules) (changes []*declaredChange) {
 	fields := maps.Clone(a)
 	maps.Copy(fields, b)
 	for _, f := range slices.Sorted(maps.Keys(fields)) {
-		if slices.Equal(slices.Sorted(slices.Values(a[f])), slices.Sorted(slices.Values(b[f]))) {
+		if len(notIn(a[f], b[f]))+len(notIn(b[f], a[f])) == 0 {
 			continue
 		}
 		same := func(c *declaredChange) bool {
@@ -41,16 +41,27 @@ func (s *section) declare(rules [2]*robots.Rules) (changes []*declaredChange) {
 	return changes
 }
 
+// notIn returns the values that are not among others.
+func notIn(values, others []string) []string {
+	has := map[string]bool{}
+	for _, v := range others {
+		has[v] = true
+	}
+	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return has[v] })
+}
+
 // declarations returns the usable values of each field, each once. The largest delay counts
 // (D-44).
 func declarations(r *robots.Rules) map[robots.Field][]string {
 	values := map[robots.Field][]string{}
-	seen, delays := map[[2]string]bool{}, r.Dialect().CrawlDelay == robots.HonorInherited
+	seen, delay := map[[2]string]bool{}, -1.0
 	for rec := range r.Records() {
 		value := rec.Value
-		delays = delays || rec.Field == robots.FieldCrawlDelay
 		switch {
-		case !rec.Usable || value == "" || rec.Field == robots.FieldCrawlDelay:
+		case !rec.Usable:
+			continue
+		case rec.Field == robots.FieldCrawlDelay:
+			delay = max(delay, rec.Delay)
 			continue
 		case rec.Field == robots.FieldRequestRate:
 			value = rec.Rate.String()
@@ -62,10 +73,7 @@ func declarations(r *robots.Rules) map[robots.Field][]string {
 			values[rec.Field] = append(values[rec.Field], value)
 		}
 	}
-	if !delays {
-		return values
-	}
-	if delay, ok := r.CrawlDelay(); ok {
+	if delay >= 0 {
 		values[robots.FieldCrawlDelay] = []string{strconv.FormatFloat(delay, 'f', -1, 64)}
 	}
 	return values
@@ -87,17 +95,10 @@ func (l *declaredChange) texts(limit int) (texts []string) {
 	if l.crawlers != nil {
 		return []string{robots.Printable(title(l.Field) + " of " + nameList(l.crawlers) + ": " + l.change(limit))}
 	}
-	without := func(values, others []string) []string {
-		has := map[string]bool{}
-		for _, v := range others {
-			has[v] = true
-		}
-		return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return has[v] })
-	}
-	if removed := without(l.Old, l.New); len(removed) > 0 {
+	if removed := notIn(l.Old, l.New); len(removed) > 0 {
 		texts = append(texts, robots.Printable(title(l.Field)+" removed: "+listed(removed, limit)))
 	}
-	if added := without(l.New, l.Old); len(added) > 0 {
+	if added := notIn(l.New, l.Old); len(added) > 0 {
 		texts = append(texts, robots.Printable(title(l.Field)+" added: "+listed(added, limit)))
 	}
 	return texts

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
@@ -25,10 +26,9 @@ const (
 // A differ is one run of robots diff.
 type differ struct {
 	*command
-	ruleFlags
 	crawlerFlags
 	site       siteFlags
-	chosen     []Crawler // of --agent, without their dialects
+	chosen     []Crawler // of --agent
 	dialects   []robots.Dialect
 	dialectsOf string // the file of --dialects
 	urls       string // the file of --urls
@@ -42,12 +42,8 @@ type differ struct {
 	read     int // URLs of --urls
 }
 
-func newDiffer(std *streams) *differ {
-	return &differ{command: newCommand(std), ruleFlags: ruleFlags{maxBytes: noLimit}}
-}
-
 func diffCommand(std *streams) *cobra.Command {
-	d := newDiffer(std)
+	d := &differ{command: newCommand(std)}
 	cmd := &cobra.Command{Use: "diff", RunE: d.run(d.diff)}
 	f := cmd.Flags()
 	f.StringArrayVarP(&d.agents, "agent", "a", nil, "`TOKEN[,TOKEN]` product tokens of a crawler, most specific first (repeat for more; default * and all crawlers named)")
@@ -86,63 +82,292 @@ func helps(budget int) string {
 	return "try --budget " + strconv.Itoa(min(budget, (1<<31-1)/10)*10)
 }
 
-// A section is the comparison of all crawlers in one dialect, or in two.
-type section struct {
-	old, new robots.Dialect
-	dialects []string  // their names; empty if each crawler is compared in its own instead
-	sides    [2]string // words for the old and the new file
-	crawlers []*crawler
-	compared map[[2]string]*comparison
-	declared []*declaredChange // crawlers with equal changes share one
-}
-
-func newSection(before, after robots.Dialect) *section {
-	s := &section{old: before, new: after, dialects: []string{after.Name}, sides: [2]string{"old", "new"}}
-	if s.between() {
-		s.sides = [2]string{before.Name, after.Name}
-		s.dialects = s.sides[:]
+func (d *differ) diff(ctx context.Context) (int, error) {
+	names, err := d.check()
+	if err != nil {
+		return exitBad, err
 	}
-	return s
+	files, err := d.known(ctx, &d.site, d.dialects, names...)
+	if err != nil {
+		return exitBad, err
+	}
+	d.name = names[len(names)-1]
+	d.warnCrawlers(d.chosen, nil)
+	d.sections = d.pairs()
+	for _, s := range d.sections {
+		s.compare([2]ask.Source{files[0].Source, files[len(files)-1].Source}, d.std.now(), d.budget)
+	}
+	if err := d.countURLs(); err != nil {
+		return exitBad, err
+	}
+	r := d.report()
+	d.write(r)
+	return r.status(), nil
 }
 
-// auto reports whether each crawler is compared in its own dialect.
-func (s *section) auto() bool { return len(s.dialects) == 0 }
+// check checks the flags and arguments before anything is read, and returns the names of the
+// files.
+func (d *differ) check() (names []string, err error) {
+	switch names = d.args; {
+	case d.given("dialects") && len(names) > 0:
+		return nil, fmt.Errorf("unexpected argument %q: --dialects compares one file", clip(names[0]))
+	case d.given("dialects") && d.dialect == ask.AllDialects:
+		return nil, errors.New("--dialects compares one dialect with the others; name it with -d, or omit -d")
+	case d.given("dialects"):
+		names = []string{d.dialectsOf}
+	case len(names) < 2:
+		return nil, errors.New("two files needed; name the old and the new one, or one with --dialects FILE")
+	case len(names) > 2:
+		return nil, fmt.Errorf("unexpected argument %q after two files", clip(names[2]))
+	}
+	if err := stdinOnce(append(slices.Clone(names), d.urls)...); err != nil {
+		return nil, err
+	}
+	switch {
+	case d.dialect == ask.AutoDialect && !d.given("dialects"):
+		d.dialects = autoDialects
+	case d.dialect == ask.AllDialects:
+		d.dialects = robots.Dialects()
+	default:
+		one, err := ask.DialectFor(d.dialect)
+		if err != nil {
+			return nil, err
+		}
+		d.dialects = []robots.Dialect{one}
+	}
+	if !d.given("limit") && (d.format == formatText || d.format == formatMarkdown || d.format == formatGitHub) {
+		d.limit = 10
+	}
+	d.fail = failLevel(d.failOn)
+	d.chosen, err = d.parseAgents()
+	for i := range d.chosen {
+		d.chosen[i].Dialect = d.dialects[0] // for warnings
+	}
+	return names, err
+}
 
-// between reports whether one file is compared in two dialects.
-func (s *section) between() bool { return s.old.Name != s.new.Name }
+// autoDialects are the dialects that the directory has for crawlers.
+var autoDialects = []robots.Dialect{robots.RFC9309, robots.Google, robots.Bing, robots.Seznam, robots.Yandex}
 
-// A crawler is what changes for one crawler.
+// pairs returns the sections, without the comparison.
+func (d *differ) pairs() (list []*section) {
+	add := func(before, after robots.Dialect) {
+		list = append(list, &section{dialects: [2]robots.Dialect{before, after}, chosen: d.chosen})
+	}
+	switch {
+	case d.given("dialects"):
+		old := d.dialects[0]
+		for _, other := range []robots.Dialect{robots.Google, robots.GoogleCPP, robots.Seznam, robots.Bing, robots.Yandex, robots.RFC9309} {
+			if other.Name != old.Name {
+				add(old, other)
+			}
+		}
+	case d.dialect == ask.AutoDialect:
+		add(robots.Dialect{}, robots.Dialect{})
+	default:
+		for _, one := range d.dialects {
+			add(one, one)
+		}
+	}
+	return list
+}
+
+// A section compares two files for each crawler in one dialect or in its own, or one file as
+// two dialects read it.
+type section struct {
+	dialects    [2]robots.Dialect         // of the old and the new side, zero for the crawler's own
+	chosen      []Crawler                 // instead of * and all crawlers that the files name
+	names       []string                  // of the crawlers
+	crawlers    map[string]*crawler       // by name
+	comparisons map[[2]string]*comparison // by the rules of both sides
+	declared    []*declaredChange         // crawlers with equal changes share one
+}
+
+// A crawler is what changes for the crawlers that each file names in the same places.
 type crawler struct {
-	Crawler
-	dialects [2]robots.Dialect
-	*difference
-	note string // "" for none
-}
-
-// A difference is what changes for the crawlers that each file names in the same places.
-type difference struct {
-	rules     [2]*robots.Rules // of one of them
-	shared    *comparison      // by all crawlers with equal rules
-	elsewhere bool             // the lines of the rules are not those of the comparison
+	rules [2]*robots.Rules // of one of them
+	*comparison
+	elsewhere bool // the lines of the rules are not those of the comparison
 	declared  []*declaredChange
+	note      string // "" for none
 }
 
 // A comparison is what changes for crawlers whose rules are equal.
 type comparison struct {
-	rules [2]*robots.Rules // of one of them
 	compare.Result
-	rewritten bool        // only URLs differ that browsers rewrite before sending
-	important bool        // newly blocked URLs are errors: see isImportant
-	urls      [2]urlCount // newly blocked and newly allowed ones of --urls
+	first     [2]*robots.Rules // of one of them
+	lines     [2][]int         // of these rules
+	rewritten bool             // only URLs differ that browsers rewrite before sending
+	urls      [2]urlCount      // newly blocked and newly allowed ones of --urls
+}
+
+// auto reports whether each crawler is compared in its own dialect.
+func (s *section) auto() bool { return s.dialects[0].Name == "" }
+
+// between reports whether one file is compared in two dialects.
+func (s *section) between() bool { return s.dialects[0].Name != s.dialects[1].Name }
+
+// dialectNames returns the names of the dialects, none if each crawler is compared in its own.
+func (s *section) dialectNames() []string {
+	if s.auto() {
+		return []string{}
+	}
+	return slices.Compact([]string{s.dialects[0].Name, s.dialects[1].Name})
+}
+
+// sides returns words for the old and the new side.
+func (s *section) sides() []string {
+	if s.between() {
+		return s.dialectNames()
+	}
+	return []string{"old", "new"}
+}
+
+// dialectsOf returns the dialects in which a crawler is compared.
+func (s *section) dialectsOf(tokens ...string) [2]robots.Dialect {
+	if !s.auto() {
+		return s.dialects
+	}
+	own, _ := ask.DialectFor(ask.AutoDialect, tokens...) // never an error
+	return [2]robots.Dialect{own, own}
+}
+
+// compare compares a pair of files for every crawler, with a limit of steps for each proof.
+func (s *section) compare(pair [2]ask.Source, at time.Time, budget int) {
+	list := s.chosen
+	if len(list) == 0 {
+		list = s.named(pair, at)
+	}
+	var rules [2][]*robots.Rules
+	var places [2][]string
+	for side, from := range pair {
+		var all robots.Crawlers
+		for _, c := range list {
+			all.Add(s.dialectsOf(c.Tokens...)[side], c.Tokens...)
+		}
+		rules[side] = all.RulesBy(func(d robots.Dialect) *robots.Rules { return from.Obey(d, noLimit, at, nil) })
+		places[side] = placesOf(rules[side])
+	}
+	s.crawlers, s.comparisons = map[string]*crawler{}, map[[2]string]*comparison{}
+	made := map[string]*crawler{} // by their places
+	for i, k := range list {
+		if s.crawlers[k.Name] != nil {
+			continue
+		}
+		place := places[0][i] + places[1][i]
+		c := made[place]
+		if c == nil {
+			c = s.newCrawler([2]*robots.Rules{rules[0][i], rules[1][i]}, budget)
+			made[place] = c
+		}
+		s.names = append(s.names, k.Name)
+		s.crawlers[k.Name] = c
+		for _, change := range c.declared {
+			if !slices.Contains(ofFile, change.Field) {
+				change.crawlers = append(change.crawlers, k.Name)
+			}
+		}
+	}
+}
+
+// named returns * and every crawler that either file names, sorted.
+func (s *section) named(pair [2]ask.Source, at time.Time) []Crawler {
+	var names []string
+	for side, from := range pair {
+		dialects := s.dialects[side : side+1]
+		if s.auto() {
+			dialects = autoDialects
+		}
+		for _, d := range dialects {
+			for _, name := range from.Obey(d, noLimit, at, nil).File().Crawlers(d) {
+				if s.dialectsOf(name)[side].Name == d.Name {
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	slices.Sort(names)
+	var list []Crawler
+	for _, name := range append([]string{anyCrawler}, slices.Compact(names)...) {
+		list = append(list, Crawler{Name: name, Tokens: []string{name}})
+	}
+	return list
+}
+
+// placesOf names the blocks of user-agent lines that name each crawler of one file: crawlers named in the same
+// blocks have the same rules and records (D-08).
+func placesOf(crawlers []*robots.Rules) (places []string) {
+	blocks := map[string]map[int]int{} // by dialect
+	for _, r := range crawlers {
+		d, g := r.Dialect(), r.Group()
+		if blocks[d.Name] == nil {
+			blocks[d.Name] = blocksOf(r.File(), d)
+		}
+		var in []int
+		for _, line := range g.Lines() {
+			in = append(in, blocks[d.Name][line])
+		}
+		places = append(places, fmt.Sprintln(d.Name, g.Token() == anyCrawler, slices.Compact(in)))
+	}
+	return places
+}
+
+// blocksOf returns the lines of a file that name crawlers, each with the first of the block that it is in.
+func blocksOf(f *robots.File, d robots.Dialect) map[int]int {
+	blocks := map[int]int{}
+	first, group := 0, 0
+	for l := range f.Lines(d) {
+		switch {
+		case l.Field > robots.FieldUserAgent:
+			first = 0
+		case l.Field < robots.FieldUserAgent:
+		case first == 0 || l.Group != group:
+			first, group = l.Number, l.Group
+			fallthrough
+		default:
+			blocks[l.Number] = first
+		}
+	}
+	return blocks
+}
+
+// newCrawler compares the rules and records of a crawler.
+func (s *section) newCrawler(rules [2]*robots.Rules, budget int) *crawler {
+	var texts [2]string
+	var lines [2][]int
+	for side, r := range rules {
+		texts[side], lines[side] = textOf(r)
+	}
+	if s.comparisons[texts] == nil {
+		s.comparisons[texts] = s.compareRules(rules, budget)
+		s.comparisons[texts].lines = lines
+	}
+	c := &crawler{rules: rules, comparison: s.comparisons[texts], declared: s.declare(rules), note: groupNote(rules)}
+	c.elsewhere = !slices.EqualFunc(lines[:], c.lines[:], slices.Equal)
+	if s.between() {
+		c.note = robotsNote(rules)
+	}
+	return c
+}
+
+// textOf returns the dialect and the text of rules, which are the same for rules that decide alike, and their lines.
+func textOf(r *robots.Rules) (text string, lines []int) {
+	b := []byte(r.Dialect().Name)
+	for rule := range r.All() {
+		b = append(b, "\n"+rule.Directive()+":"+rule.Path()...)
+		lines = append(lines, rule.Line())
+	}
+	return string(b), lines
 }
 
 // compareRules compares the rules of a crawler over all URLs, or those of two dialects over
 // normalized URLs: on others, engines differ for nearly every rule.
-func (s *section) compareRules(rules [2]*robots.Rules, o compare.Options) *comparison {
+func (s *section) compareRules(rules [2]*robots.Rules, budget int) *comparison {
+	o := compare.Options{Steps: budget}
 	if s.between() {
-		o.URLs = compare.NormalURLs
+		o.URLs, o.SkipRobotsTxt = compare.NormalURLs, true
 	}
-	c := &comparison{rules: rules, Result: compare.Rules(rules[0], rules[1], o)}
+	c := &comparison{first: rules, Result: compare.Rules(rules[0], rules[1], o)}
 	sent := func(c compare.Change) bool { return c.Normal && !strings.Contains(c.Path, "'") }
 	if c.Differs() && !slices.ContainsFunc(slices.Concat(c.NewlyBlocked.Changes, c.NewlyAllowed.Changes), sent) {
 		o.URLs = compare.BrowserURLs
@@ -154,234 +379,8 @@ func (s *section) compareRules(rules [2]*robots.Rules, o compare.Options) *compa
 // complete reports whether everything is decided.
 func (c *comparison) complete() bool { return c.NewlyBlocked.Complete && c.NewlyAllowed.Complete }
 
-func (d *differ) diff(ctx context.Context) (int, error) {
-	if err := d.check(); err != nil {
-		return exitBad, err
-	}
-	names := d.args
-	if d.dialectsOf != "" {
-		names = []string{d.dialectsOf}
-	}
-	files, err := d.known(ctx, &d.site, d.dialects, names...)
-	if err != nil {
-		return exitBad, err
-	}
-	d.name = names[len(names)-1]
-	for _, c := range d.chosen {
-		c.Dialect = d.dialects[0]
-		d.warnCrawlers([]Crawler{c}, nil)
-	}
-	for _, s := range d.pairs() {
-		d.sections = append(d.sections, s)
-		if d.compare(ctx, s, [2]ask.Source{files[0].Source, files[len(files)-1].Source}); ctx.Err() != nil {
-			return exitBad, errInterrupted
-		}
-	}
-	if err := d.countURLs(); err != nil {
-		return exitBad, err
-	}
-	r := d.report()
-	d.write(r)
-	return r.status(), nil
-}
-
-// check checks the flags and arguments before anything is read.
-func (d *differ) check() error {
-	d.fail = failLevel(d.failOn)
-	switch {
-	case d.given("dialects") && len(d.args) > 0:
-		return fmt.Errorf("unexpected argument %q: --dialects compares one file", clip(d.args[0]))
-	case d.given("dialects") && d.dialectsOf == "", d.given("urls") && d.urls == "":
-		return errors.New("empty file name")
-	case d.given("dialects") && d.dialect == ask.AllDialects:
-		return errors.New("--dialects compares one dialect with the others; name it with -d, or omit -d")
-	case d.urls == "-" && (slices.Contains(d.args, "-") || d.dialectsOf == "-"):
-		return errors.New("standard input can be read only once")
-	case d.given("dialects"):
-	case len(d.args) < 2:
-		return errors.New("two files needed; name the old and the new one, or one with --dialects FILE")
-	case len(d.args) > 2:
-		return fmt.Errorf("unexpected argument %q after two files", clip(d.args[2]))
-	}
-	switch {
-	case d.dialect == ask.AutoDialect && !d.given("dialects"):
-		d.dialects = autoDialects
-	case d.dialect == ask.AllDialects:
-		d.dialects = robots.Dialects()
-	default:
-		one, err := ask.DialectFor(d.dialect)
-		if err != nil {
-			return err
-		}
-		d.dialects = []robots.Dialect{one}
-	}
-	if !d.given("limit") && (d.format == formatText || d.format == formatMarkdown || d.format == formatGitHub) {
-		d.limit = 10
-	}
-	var err error
-	d.chosen, err = d.parseAgents()
-	return err
-}
-
-// autoDialects are the dialects that the directory has for crawlers.
-var autoDialects = []robots.Dialect{robots.RFC9309, robots.Google, robots.Bing, robots.Seznam, robots.Yandex}
-
-// pairs returns the sections, without the comparison.
-func (d *differ) pairs() (list []*section) {
-	switch {
-	case d.dialectsOf != "":
-		old := d.dialects[0]
-		for _, other := range []robots.Dialect{robots.Google, robots.GoogleCPP, robots.Seznam, robots.Bing, robots.Yandex, robots.RFC9309} {
-			if other.Name != old.Name {
-				list = append(list, newSection(old, other))
-			}
-		}
-	case d.dialect == ask.AutoDialect:
-		list = []*section{newSection(robots.RFC9309, robots.RFC9309)}
-		list[0].dialects = nil
-	default:
-		for _, one := range d.dialects {
-			list = append(list, newSection(one, one))
-		}
-	}
-	return list
-}
-
-// compare compares a pair of files for every crawler, until the context ends.
-func (d *differ) compare(ctx context.Context, s *section, pair [2]ask.Source) {
-	rulesOf := func(side int) func(robots.Dialect) *robots.Rules {
-		return func(dialect robots.Dialect) *robots.Rules { return d.rules(pair[side], dialect, d.std.now(), nil) }
-	}
-	s.crawlers = d.compared(s, rulesOf)
-	var rules [2][]*robots.Rules
-	for side := range pair {
-		var all robots.Crawlers
-		for _, c := range s.crawlers {
-			all.Add(c.dialects[side], c.Tokens...)
-		}
-		rules[side] = all.RulesBy(rulesOf(side))
-	}
-	s.compared = map[[2]string]*comparison{} // by the rules of both sides
-	made := map[[2]string]*difference{}
-	places := [2]places{{}, {}}
-	for i, c := range s.crawlers {
-		if ctx.Err() != nil {
-			return
-		}
-		own := [2]*robots.Rules{rules[0][i], rules[1][i]}
-		place := [2]string{places[0].of(own[0]), places[1].of(own[1])}
-		if c.difference = made[place]; c.difference == nil {
-			text := [2]string{textOf(own[0]), textOf(own[1])}
-			if s.compared[text] == nil {
-				s.compared[text] = s.compareRules(own, compare.Options{Steps: d.budget, SkipRobotsTxt: s.between()})
-			}
-			c.difference = &difference{rules: own, shared: s.compared[text], declared: s.declare(own)}
-			for side, r := range c.shared.rules {
-				c.elsewhere = c.elsewhere || !slices.Equal(ruleLines(r), ruleLines(own[side]))
-			}
-			made[place] = c.difference
-		}
-		for _, change := range c.declared {
-			if !slices.Contains(ofFile, change.Field) {
-				change.crawlers = append(change.crawlers, c.Name)
-			}
-		}
-		c.shared.important = c.shared.important || len(d.chosen) > 0 || isImportant(c.Name)
-		if s.between() {
-			c.note = robotsNote(own)
-		} else {
-			c.note = groupNote(own)
-		}
-	}
-}
-
-// places are, by dialect, the numbers of the user-agent lines of a file, each with that of the first line of its block.
-type places map[string]map[int]int
-
-// of names the blocks that name a crawler: crawlers named in the same ones have the same rules and records (D-08).
-func (p places) of(r *robots.Rules) string {
-	d, g := r.Dialect(), r.Group()
-	firsts, known := p[d.Name]
-	if !known {
-		firsts = map[int]int{}
-		p[d.Name] = firsts
-		group, first, ended := 0, 0, true
-		for l := range r.File().Lines(d) {
-			switch l.Field {
-			case robots.FieldUserAgent:
-				if ended || l.Group != group {
-					group, first, ended = l.Group, l.Number, false
-				}
-				firsts[l.Number] = first
-			case robots.FieldNone, robots.FieldUnknown:
-			default:
-				ended = true
-			}
-		}
-	}
-	var blocks []int
-	for _, n := range g.Lines() {
-		blocks = append(blocks, firsts[n])
-	}
-	reason, _ := r.FallbackReason()
-	return fmt.Sprintln(d.Name, reason, g.Token() == "*", slices.Compact(blocks))
-}
-
-// compared returns the crawlers of --agent, else * and every crawler that either file names,
-// sorted.
-func (d *differ) compared(s *section, rulesOf func(side int) func(robots.Dialect) *robots.Rules) (list []*crawler) {
-	inDialects := func(c Crawler) *crawler {
-		if !s.auto() {
-			return &crawler{Crawler: c, dialects: [2]robots.Dialect{s.old, s.new}}
-		}
-		own, _ := ask.DialectFor(ask.AutoDialect, c.Tokens...) // never an error
-		return &crawler{Crawler: c, dialects: [2]robots.Dialect{own, own}}
-	}
-	for i, c := range d.chosen {
-		if !slices.ContainsFunc(d.chosen[:i], func(o Crawler) bool { return o.Name == c.Name }) {
-			list = append(list, inDialects(c))
-		}
-	}
-	if len(list) > 0 {
-		return list
-	}
-	for side, one := range []robots.Dialect{s.old, s.new} {
-		dialects := []robots.Dialect{one}
-		if s.auto() {
-			dialects = autoDialects
-		}
-		for _, dialect := range dialects {
-			for _, name := range rulesOf(side)(dialect).File().Crawlers(dialect) {
-				if c := inDialects(Crawler{Name: name, Tokens: []string{name}}); c.dialects[side].Name == dialect.Name {
-					list = append(list, c)
-				}
-			}
-		}
-	}
-	slices.SortFunc(list, func(a, b *crawler) int { return strings.Compare(a.Name, b.Name) })
-	list = slices.CompactFunc(list, func(a, b *crawler) bool { return a.Name == b.Name })
-	return append([]*crawler{inDialects(Crawler{Name: anyCrawler, Tokens: []string{anyCrawler}})}, list...)
-}
-
-// textOf is the same for rules that decide alike: the dialect and the lines of the rules.
-func textOf(r *robots.Rules) string {
-	reason, _ := r.FallbackReason()
-	var b strings.Builder
-	fmt.Fprintln(&b, r.Dialect().Name, reason)
-	for rule := range r.All() {
-		b.WriteString(rule.Directive() + ":" + rule.Path() + "\n") // a path has no line end
-	}
-	return b.String()
-}
-
-// ruleLines returns the lines of rules.
-func ruleLines(r *robots.Rules) []int {
-	var lines []int
-	for rule := range r.All() {
-		lines = append(lines, rule.Line())
-	}
-	return lines
-}
+// changes reports whether something changes in either direction.
+func (c *comparison) changes() bool { return !c.Same() || c.urls[0].n+c.urls[1].n > 0 }
 
 // robotsTxt is the path of every robots.txt.
 var robotsTxt = robots.RawPath("/robots.txt")
@@ -418,34 +417,61 @@ func groupNote(rules [2]*robots.Rules) string {
 	return groupNotes[kind]
 }
 
-// A directed is one of the two directions of a comparison.
-type directed struct {
-	id    string // newly-blocked or newly-allowed
-	name  string // in text
-	where compare.Direction
-	urls  urlCount
-
-	severity lint.Severity
-	fails    bool // --fail-on selects it
+// A group is crawlers of a section with the same result.
+type group struct {
+	*comparison
+	names     []string
+	dialects  []string
+	note      string
+	elsewhere bool   // some have their rules in other lines than the first
+	ways      [2]way // newly blocked, newly allowed
 }
 
-// found reports whether something changes in this direction.
-func (w directed) found() bool { return len(w.where.Changes)+w.urls.n > 0 }
+// A way is one of the two directions of a comparison.
+type way struct {
+	id   string // newly-blocked or newly-allowed
+	name string // in text
+	compare.Direction
+	urls     urlCount
+	severity lint.Severity
+}
 
-// directions returns both, what is newly blocked first.
-func (d *differ) directions(s *section, c *comparison) [2]directed {
-	blocked, allowed := "newly blocked", "newly allowed"
-	if s.between() {
-		blocked, allowed = "only "+s.new.Name+" blocks", "only "+s.old.Name+" blocks"
+// groups returns the crawlers by result: those without a change together, others by comparison.
+func (s *section) groups() (list []*group) {
+	type key struct {
+		*comparison
+		note string
 	}
-	severity := lint.Warning
-	if c.important {
-		severity = lint.Error
+	made := map[key]*group{}
+	for _, name := range s.names {
+		c := s.crawlers[name]
+		k := key{c.comparison, c.note}
+		if !c.changes() {
+			k.comparison = nil
+		}
+		g := made[k]
+		if g == nil {
+			blocked, allowed := "newly blocked", "newly allowed"
+			if s.between() {
+				blocked, allowed = "only "+s.dialects[1].Name+" blocks", "only "+s.dialects[0].Name+" blocks"
+			}
+			g = &group{comparison: c.comparison, note: c.note, dialects: s.dialectNames(), ways: [2]way{
+				{failBlocked, blocked, c.NewlyBlocked, c.urls[0], lint.Warning},
+				{failAllowed, allowed, c.NewlyAllowed, c.urls[1], lint.Warning},
+			}}
+			made[k] = g
+			list = append(list, g)
+		}
+		g.names = append(g.names, name)
+		if own := c.rules[1].Dialect().Name; !slices.Contains(g.dialects, own) {
+			g.dialects = append(g.dialects, own)
+		}
+		if len(s.chosen) > 0 || isImportant(name) {
+			g.ways[0].severity = lint.Error
+		}
+		g.elsewhere = g.elsewhere || c.elsewhere
 	}
-	return [2]directed{
-		{failBlocked, blocked, c.NewlyBlocked, c.urls[0], severity, d.selects(failBlocked, severity)},
-		{failAllowed, allowed, c.NewlyAllowed, c.urls[1], lint.Warning, d.selects(failAllowed, lint.Warning)},
-	}
+	return list
 }
 
 // selects reports whether --fail-on selects a change.
@@ -473,47 +499,6 @@ func (d *differ) shown(changes []compare.Change) ([]compare.Change, int) {
 		return changes, 0
 	}
 	return changes[:d.limit], len(changes) - d.limit
-}
-
-// A group is crawlers of a section with the same result.
-type group struct {
-	*comparison
-	names    []string
-	note     string
-	dialects []string
-	sameRow  bool // all have the line numbers of the first
-}
-
-// changes reports whether something changes in either direction.
-func (c *comparison) changes() bool { return !c.Same() || c.urls[0].n+c.urls[1].n > 0 }
-
-// groups returns the crawlers of a section by result: those without a change together,
-// others by comparison.
-func (s *section) groups() []*group {
-	type key struct {
-		shared *comparison
-		note   string
-	}
-	made := map[key]*group{}
-	var list []*group
-	for _, c := range s.crawlers {
-		k := key{c.shared, c.note}
-		if !c.shared.changes() {
-			k.shared = nil
-		}
-		g := made[k]
-		if g == nil {
-			g = &group{comparison: c.shared, note: c.note, dialects: append([]string{}, s.dialects...), sameRow: true}
-			made[k] = g
-			list = append(list, g)
-		}
-		g.names = append(g.names, c.Name)
-		if name := c.dialects[1].Name; s.auto() && !slices.Contains(g.dialects, name) {
-			g.dialects = append(g.dialects, name)
-		}
-		g.sameRow = g.sameRow && !c.elsewhere
-	}
-	return list
 }
 
 // result describes a comparison.

@@ -37,7 +37,7 @@ func (d *differ) writeText() {
 		if titles[text] == nil {
 			texts = append(texts, text)
 		}
-		titles[text] = append(titles[text], strings.Join(s.dialects, " → "))
+		titles[text] = append(titles[text], strings.Join(s.dialectNames(), " → "))
 	}
 	for i, text := range texts {
 		if i > 0 {
@@ -54,11 +54,11 @@ func (d *differ) writeText() {
 const nameColumn = 10
 
 func (d *differ) sectionText(w io.Writer, s *section) {
-	p, sides := d.palette, s.sides
+	p, sides := d.palette, s.sides()
 	for _, g := range s.groups() {
-		ways, style := d.directions(s, g.comparison), green
+		style := green
 		switch {
-		case slices.ContainsFunc(ways[:], func(w directed) bool { return w.fails && w.found() }):
+		case slices.ContainsFunc(g.ways[:], func(w way) bool { return len(w.Changes)+w.urls.n > 0 && d.selects(w.id, w.severity) }):
 			style = red
 		case !g.Same():
 			style = yellow
@@ -67,21 +67,21 @@ func (d *differ) sectionText(w io.Writer, s *section) {
 		if g.note != "" {
 			fmt.Fprintf(w, "  %s\n", g.note)
 		}
-		if !g.sameRow && g.Differs() {
+		if g.elsewhere && g.Differs() {
 			fmt.Fprintf(w, "  line numbers are those of %s; the others have the same rules elsewhere\n", robots.Printable(g.names[0]))
 		}
 		var rows [][]string
-		for _, way := range ways {
-			changes, rest := d.shown(way.where.Changes)
+		for _, w := range g.ways {
+			changes, rest := d.shown(w.Changes)
 			for _, c := range changes {
-				rows = append(rows, []string{"  " + way.name, robots.Printable(c.Path), sides[0] + " " + reasonOf(c.Old), sides[1] + " " + reasonOf(c.New) + notShortest(c)})
+				rows = append(rows, []string{"  " + w.name, robots.Printable(c.Path), sides[0] + " " + reasonOf(c.Old), sides[1] + " " + reasonOf(c.New) + notShortest(c)})
 			}
 			if rest > 0 {
-				rows = append(rows, []string{fmt.Sprintf("  and %d more %s (--limit)", rest, way.name)})
+				rows = append(rows, []string{fmt.Sprintf("  and %d more %s (--limit)", rest, w.name)})
 			}
 		}
 		align(w, rows)
-		if text := d.countText(s, g.comparison); text != "" {
+		if text := d.countText(g); text != "" {
 			fmt.Fprintf(w, "  %s\n", text)
 		}
 	}
@@ -113,15 +113,15 @@ func notShortest(c compare.Change) string {
 }
 
 // countText describes how many URLs of --urls change, "" without it.
-func (d *differ) countText(s *section, c *comparison) string {
+func (d *differ) countText(g *group) string {
 	if d.urls == "" {
 		return ""
 	}
 	text := "of " + count(d.read, "URL") + ":"
-	for i, way := range d.directions(s, c) {
-		text += []string{" ", ", "}[i] + screen.Thousands(way.urls.n) + " " + way.name
-		if way.urls.n > 0 {
-			text += " (first: " + robots.Printable(way.urls.first) + ")"
+	for i, w := range g.ways {
+		text += []string{" ", ", "}[i] + screen.Thousands(w.urls.n) + " " + w.name
+		if w.urls.n > 0 {
+			text += " (first: " + robots.Printable(w.urls.first) + ")"
 		}
 	}
 	return text
@@ -131,24 +131,23 @@ func (d *differ) countText(s *section, c *comparison) string {
 // rules.
 func (d *differ) writeJSON() {
 	for _, s := range d.sections {
-		for _, c := range s.crawlers {
-			blocked, allowed := &c.shared.NewlyBlocked, &c.shared.NewlyAllowed
-			dialects := jsonObject{{"dialect", c.dialects[1].Name}}
+		for _, name := range s.names {
+			c, notes := s.crawlers[name], []string{}
+			dialects := jsonObject{{"dialect", c.rules[1].Dialect().Name}}
 			if s.between() {
-				dialects = jsonObject{{"old_dialect", s.old.Name}, {"new_dialect", s.new.Name}}
+				dialects = jsonObject{{"old_dialect", s.dialects[0].Name}, {"new_dialect", s.dialects[1].Name}}
 			}
-			notes := []string{}
 			if c.note != "" {
 				notes = append(notes, c.note)
 			}
-			j := append(jsonObject{{"schema", 1}, {"agent", c.Name}}, dialects...)
+			j := append(jsonObject{{"schema", 1}, {"agent", name}}, dialects...)
 			j = append(j, jsonObject{
-				{"result", c.shared.Result.String()}, {"newly_blocked", d.jsonChanges(c, blocked.Changes)}, {"newly_allowed", d.jsonChanges(c, allowed.Changes)},
-				{"complete", c.shared.complete()}, {"declared", append([]*declaredChange{}, c.declared...)}, {"steps", blocked.Steps + allowed.Steps},
+				{"result", c.Result.String()}, {"newly_blocked", d.jsonChanges(c, c.NewlyBlocked)}, {"newly_allowed", d.jsonChanges(c, c.NewlyAllowed)},
+				{"complete", c.complete()}, {"declared", append([]*declaredChange{}, c.declared...)}, {"steps", c.NewlyBlocked.Steps + c.NewlyAllowed.Steps},
 				{"notes", notes},
 			}...)
 			if d.urls != "" {
-				j = append(j, jsonMember{"urls", jsonObject{{"read", d.read}, {"newly_blocked", c.shared.urls[0].n}, {"newly_allowed", c.shared.urls[1].n}}})
+				j = append(j, jsonMember{"urls", jsonObject{{"read", d.read}, {"newly_blocked", c.urls[0].n}, {"newly_allowed", c.urls[1].n}}})
 			}
 			d.std.encode(j)
 		}
@@ -156,9 +155,9 @@ func (d *differ) writeJSON() {
 }
 
 // jsonChanges describes changes for a crawler in JSON.
-func (d *differ) jsonChanges(c *crawler, all []compare.Change) []jsonObject {
+func (d *differ) jsonChanges(c *crawler, changes compare.Direction) []jsonObject {
 	list := []jsonObject{}
-	shown, _ := d.shown(all)
+	shown, _ := d.shown(changes.Changes)
 	for _, change := range shown {
 		path, _ := robots.ParsePath("https://example.com" + change.Path)
 		answer := func(r *robots.Rules) jsonObject {
@@ -186,52 +185,45 @@ func (d *differ) report() *report {
 		}
 		for _, line := range s.declared {
 			for _, text := range line.texts(d.limit) {
-				g := &group{names: []string{title(line.Field)}, dialects: append([]string{}, s.dialects...)}
-				r.findings = append(r.findings, d.finding(g, "declared", text, lint.Warning))
+				d.add(r, Finding{Case: title(line.Field), Dialects: s.dialectNames()}, "declared", text, lint.Warning)
 			}
 		}
 	}
-	changes := 0
-	for _, f := range r.findings {
-		if f.Level != "" {
-			changes++
-		}
-	}
-	if changes > 0 {
-		r.summary = count(changes, "finding")
+	if n := len(r.shown()); n > 0 {
+		r.summary = count(n, "finding")
 	}
 	return r
 }
 
 // addGroup adds the findings for crawlers with the same result.
 func (d *differ) addGroup(r *report, s *section, g *group) {
+	separator, sides := ", ", s.sides()
+	if s.between() {
+		separator = " → "
+	}
+	names := nameList(g.names)
+	who := names + " (" + strings.Join(g.dialects, separator) + ")"
 	add := func(id, message string, severity lint.Severity) *Finding {
-		r.findings = append(r.findings, d.finding(g, id, message, severity))
-		return &r.findings[len(r.findings)-1]
+		return d.add(r, Finding{Case: names, Dialects: g.dialects}, id, message, severity)
 	}
-	separator := " → "
-	if s.auto() {
-		separator = ", "
-	}
-	who := nameList(g.names) + " (" + strings.Join(g.dialects, separator) + ")"
-	for _, way := range d.directions(s, g.comparison) {
-		changes, rest := d.shown(way.where.Changes)
+	for _, w := range g.ways {
+		changes, rest := d.shown(w.Changes)
 		for _, c := range changes {
-			f := add(way.id, way.name+": "+c.Path+" for "+who+": "+s.sides[0]+" "+reasonOf(c.Old)+"; "+s.sides[1]+" "+reasonOf(c.New)+notShortest(c), way.severity)
+			f := add(w.id, w.name+": "+c.Path+" for "+who+": "+sides[0]+" "+reasonOf(c.Old)+"; "+sides[1]+" "+reasonOf(c.New)+notShortest(c), w.severity)
 			f.Case += ": " + c.Path
 			if !c.New.Rule.IsZero() {
 				f.Region.StartLine = c.New.Rule.Line()
 			}
 		}
 		if rest > 0 {
-			add(way.id, way.name+": and "+strconv.Itoa(rest)+" more for "+who, way.severity)
+			add(w.id, w.name+": and "+strconv.Itoa(rest)+" more for "+who, w.severity)
 		}
-		if !way.where.Complete {
-			f := add("undecided", "undecided for "+who+" whether more is "+way.name+"; "+helps(d.budget), lint.Warning)
-			f.Failed, f.Undecided = false, way.fails
+		if !w.Complete {
+			f := add("undecided", "undecided for "+who+" whether more is "+w.name+"; "+helps(d.budget), lint.Warning)
+			f.Failed, f.Undecided = false, d.selects(w.id, w.severity)
 		}
-		if way.urls.n > 0 {
-			add(way.id, way.name+" for "+who+": "+d.countText(s, g.comparison), way.severity)
+		if w.urls.n > 0 {
+			add(w.id, w.name+" for "+who+": "+d.countText(g), w.severity)
 		}
 	}
 	if g.note != "" {
@@ -243,9 +235,10 @@ func (d *differ) addGroup(r *report, s *section, g *group) {
 	}
 }
 
-func (d *differ) finding(g *group, id, message string, severity lint.Severity) Finding {
-	return Finding{
-		File: d.name, Level: severity.String(), Failed: d.selects(id, severity), ID: id, Case: nameList(g.names), Message: message,
-		Dialects: g.dialects,
-	}
+// add adds a finding about crawlers or a field.
+func (d *differ) add(r *report, about Finding, id, message string, severity lint.Severity) *Finding {
+	about.File, about.ID, about.Message = d.name, id, message
+	about.Level, about.Failed = severity.String(), d.selects(id, severity)
+	r.findings = append(r.findings, about)
+	return &r.findings[len(r.findings)-1]
 }

@@ -89,6 +89,11 @@ type report struct {
 	findings []Finding
 }
 
+// shown returns the findings other than checks that passed.
+func (r *report) shown() []Finding {
+	return slices.DeleteFunc(slices.Clone(r.findings), func(f Finding) bool { return f.Level == "" })
+}
+
 // write writes a report for a program that shows it.
 func (r *report) write(std *streams, format string) {
 	switch format {
@@ -107,10 +112,7 @@ func (r *report) write(std *streams, format string) {
 func (r *report) writeGitHub(w io.Writer) {
 	text := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
-	for _, f := range r.findings {
-		if f.Level == "" {
-			continue
-		}
+	for _, f := range r.shown() {
 		var properties []string
 		if f.File != "-" && !isURL(f.File) {
 			properties = append(properties, "file="+property.Replace(filepath.ToSlash(filepath.Clean(f.File))))
@@ -133,10 +135,7 @@ func (r *report) writeMarkdown(w io.Writer) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### %s: %s\n", r.command, r.summary)
 	head := "\n| | place | finding |\n| --- | --- | --- |\n"
-	for _, f := range r.findings {
-		if f.Level == "" {
-			continue
-		}
+	for _, f := range r.shown() {
 		row := fmt.Sprintf("%s| %s | %s | %s |\n", head, f.Level, mdCode(f.place()), mdCode(f.Message))
 		if b.Len()+len(row) > maxMarkdown {
 			fmt.Fprintf(&b, "\nTruncated to fit a comment: `%s` shows everything.\n", r.command)
@@ -267,10 +266,7 @@ func sarifFile(name string) object {
 func (r *report) sarif() jsonObject {
 	driver := object{"name": r.command, "informationUri": projectURL, "version": programVersion(), "rules": r.rules}
 	results := []object{}
-	for _, f := range r.findings {
-		if f.Level == "" {
-			continue
-		}
+	for _, f := range r.shown() {
 		place := object{"artifactLocation": sarifFile(f.File)}
 		if f.Region.StartLine > 0 {
 			place["region"] = f.Region

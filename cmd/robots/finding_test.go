@@ -242,24 +242,16 @@ func TestDiffSharesComparisons(t *testing.T) {
 	for i := range 500 {
 		fmt.Fprintf(&old, "User-agent: bot%c%c\nDisallow: /a\nAllow: /*b\n", 'a'+i%26, 'a'+i/26)
 	}
-	var steps, comparisons int
-	d := newDiffer(&streams{now: time.Now})
-	d.budget = compare.DefaultSteps
-	file := robots.Parse([]byte(old.String()))
-	changed := robots.Parse([]byte(strings.ReplaceAll(old.String(), "/a", "/aa")))
-	s := newSection(robots.RFC9309, robots.RFC9309)
-	d.compare(t.Context(), s, [2]ask.Source{{File: file}, {File: changed}})
-	seen := map[*comparison]bool{}
-	for _, c := range s.crawlers {
-		if !seen[c.shared] {
-			seen[c.shared] = true
-			comparisons++
-			steps += c.shared.NewlyBlocked.Steps
-		}
+	s := compareTexts(old.String(), strings.ReplaceAll(old.String(), "/a", "/aa"))
+	if len(s.names) != 501 || len(s.comparisons) != 2 {
+		t.Errorf("%d crawlers took %d comparisons, want 501 and 2", len(s.names), len(s.comparisons))
 	}
-	if len(s.crawlers) != 501 || comparisons != 2 {
-		t.Errorf("%d crawlers took %d comparisons of %d steps, want 501 and 2", len(s.crawlers), comparisons, steps)
-	}
+}
+
+func compareTexts(before, after string) *section {
+	s := &section{dialects: [2]robots.Dialect{robots.RFC9309, robots.RFC9309}}
+	s.compare([2]ask.Source{{File: robots.Parse([]byte(before))}, {File: robots.Parse([]byte(after))}}, time.Now(), compare.DefaultSteps)
+	return s
 }
 
 // TestDiffSharesGroups: crawlers that each file names in the same user-agent lines are compared once, and only those just above
@@ -270,18 +262,16 @@ func TestDiffSharesGroups(t *testing.T) {
 		fmt.Fprintf(&body, "User-agent: bot%c%c\n", 'a'+i%26, 'a'+i/26)
 	}
 	body.WriteString("# both files\nUser-agent: early\nCrawl-delay: 1\nUser-agent: late\nDisallow: /a\n")
-	file := robots.Parse([]byte(body.String()))
-	changed := robots.Parse([]byte(strings.ReplaceAll(body.String(), ": 1", ": 2")))
-	d, s := newDiffer(&streams{now: time.Now}), newSection(robots.RFC9309, robots.RFC9309)
-	d.compare(t.Context(), s, [2]ask.Source{{File: file}, {File: changed}})
-	seen := map[*difference]int{}
-	for _, c := range s.crawlers {
-		seen[c.difference]++
-		if delayed := c.Name != "*" && c.Name != "late"; (len(c.declared) == 1) != delayed {
-			t.Errorf("%s: %d changes of delays", c.Name, len(c.declared))
+	s := compareTexts(body.String(), strings.ReplaceAll(body.String(), ": 1", ": 2"))
+	seen := map[*crawler]bool{}
+	for _, name := range s.names {
+		c := s.crawlers[name]
+		seen[c] = true
+		if delayed := name != "*" && name != "late"; (len(c.declared) == 1) != delayed {
+			t.Errorf("%s: %d changes of delays", name, len(c.declared))
 		}
 	}
-	if len(s.crawlers) != 503 || len(seen) != 3 {
-		t.Errorf("%d crawlers share %d differences, want 503 and 3", len(s.crawlers), len(seen))
+	if len(s.names) != 503 || len(seen) != 3 {
+		t.Errorf("%d crawlers share %d comparisons, want 503 and 3", len(s.names), len(seen))
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -15,7 +16,7 @@ type urlCount struct {
 
 // countURLs checks the URLs of --urls against both sides of every comparison.
 func (d *differ) countURLs() error {
-	if d.urls == "" {
+	if !d.given("urls") {
 		return nil
 	}
 	list, err := openURLs(d.std, d.urls)
@@ -46,24 +47,23 @@ func (d *differ) countURLs() error {
 // countURL counts one URL, named as in its list, and reports whether it is one.
 func (d *differ) countURL(name, url string) bool {
 	for _, s := range d.sections {
-		_, before, err := ask.URL(s.old, url, false)
+		_, before, err := ask.URL(s.dialects[0], url, false)
 		if err != nil {
 			return false
 		}
-		_, after, _ := ask.URL(s.new, url, false) // the same but for the form
+		_, after, _ := ask.URL(s.dialects[1], url, false) // the same but for the form
 		if s.between() && after.String() == robotsTxt.String() {
 			continue
 		}
-		for _, c := range s.compared {
-			a, b := c.rules[0].Allowed(before), c.rules[1].Allowed(after)
+		for _, c := range s.comparisons {
 			n := &c.urls[0]
-			if b {
+			allowed := c.first[1].Allowed(after)
+			if allowed {
 				n = &c.urls[1]
 			}
-			if a != b {
-				if n.n++; n.n == 1 {
-					n.first = name
-				}
+			if allowed != c.first[0].Allowed(before) {
+				n.n++
+				n.first = cmp.Or(n.first, name)
 			}
 		}
 	}

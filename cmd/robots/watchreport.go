@@ -3,17 +3,14 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
-	"github.com/robotskit/robots/compare"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/lint"
 )
@@ -193,37 +190,28 @@ func (r *siteReport) expect(expected *robots.File, record *fetch.Record, budget 
 // compare reports what differs for * and for every crawler that either file names, each in the dialect that the directory has
 // for it. Crawlers with equal changes share their events.
 func (r *siteReport) compare(before, after *robots.File, budget int) {
-	d := newDiffer(&streams{now: func() time.Time { return r.Observed }})
-	d.budget = budget
-	s, same := &section{}, true
-	d.compare(context.Background(), s, [2]ask.Source{{File: before}, {File: after}})
+	s := &section{}
+	s.compare([2]ask.Source{{File: before}, {File: after}}, r.Observed, budget)
+	same := len(s.declared) == 0
+	rule := func(v robots.Verdict) *watchedRule { return &watchedRule{v.Rule.Line(), v.Rule.String()} }
 	for _, g := range s.groups() {
 		same = same && g.Same()
 		r.Undecided = r.Undecided || !g.Same() && !g.Differs()
-		severity := lint.Warning
-		if slices.ContainsFunc(g.names, isImportant) {
-			severity = lint.Error
-		}
-		for _, c := range g.NewlyBlocked.Changes {
-			r.addEvent(severity, changeEvent("newly-blocked", g.names, c))
-		}
-		for _, c := range g.NewlyAllowed.Changes {
-			r.addEvent(lint.Warning, changeEvent("newly-allowed", g.names, c))
+		for _, w := range g.ways {
+			for _, c := range w.Changes {
+				r.addEvent(w.severity, watchEvent{
+					Kind: w.id, Crawlers: g.names, Dialect: c.New.Dialect, Path: c.Path, Old: rule(c.Old), New: rule(c.New),
+					Text: fmt.Sprintf("%s: %s (before: %s; now: %s)", w.name, c.Path, reasonOf(c.Old), reasonOf(c.New)),
+				})
+			}
 		}
 	}
-	lines := s.declared
-	for _, l := range lines {
+	for _, l := range s.declared {
 		r.addEvent(lint.Warning, watchEvent{Kind: "declared", Crawlers: l.crawlers, Text: title(l.Field) + ": " + l.change(0)})
 	}
-	if same && len(lines) == 0 {
+	if same {
 		r.add(lint.Note, "layout", "the text changed, but no URL and no declaration for any crawler (proved)")
 	}
-}
-
-func changeEvent(kind string, names []string, c compare.Change) watchEvent {
-	rule := func(v robots.Verdict) *watchedRule { return &watchedRule{v.Rule.Line(), v.Rule.String()} }
-	return watchEvent{Kind: kind, Crawlers: names, Dialect: c.New.Dialect, Path: c.Path, Old: rule(c.Old), New: rule(c.New),
-		Text: fmt.Sprintf("%s: %s (before: %s; now: %s)", strings.ReplaceAll(kind, "-", " "), c.Path, reasonOf(c.Old), reasonOf(c.New))}
 }
 
 // text writes the report for people, with the site between two marks.
