@@ -1,11 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -34,35 +31,25 @@ func (s *serveFlags) register(cmd *cobra.Command) {
 	complete(cmd, "dialect", ask.DialectNames())
 }
 
-// load reads the settings, and returns the origin of each by its name.
-func (s *serveFlags) load() (map[string]string, error) {
-	return s.config.Load(s.set, os.LookupEnv, cmp.Or(s.file, os.Getenv("ROBOTS_CONFIG")))
-}
-
-// write prints the settings as a YAML file, with their origins in comments. Tokens are not printed, nor passwords in URLs.
-func (s *serveFlags) write(std *streams, origins map[string]string) (err error) {
+// write prints the settings as a YAML file, with the origin of each in a comment. Tokens are not printed, nor passwords in URLs.
+func (s *serveFlags) write(std *streams, origins map[string]string) {
 	s.set.VisitAll(func(f *pflag.Flag) {
 		var value any = f.Value.String()
-		if list, ok := f.Value.(pflag.SliceValue); ok {
-			value = append([]string{}, list.GetSlice()...)
-		}
-		switch {
-		case f.Name == "store":
-			value = withoutPassword(s.config.Store)
-		case f.Value.Type() == "duration":
+		switch f.Value.Type() {
+		case "stringArray":
+			value = append([]string{}, f.Value.(pflag.SliceValue).GetSlice()...)
+		case "duration":
 			d, _ := time.ParseDuration(f.Value.String())
 			value = server.TimeText(d)
-		case f.Value.Type() == "bool":
-			value = f.Value.String() == "true"
-		case f.Value.Type() == "int":
-			value, _ = strconv.Atoi(f.Value.String())
+		case "bool", "int":
+			value = json.RawMessage(f.Value.String())
 		}
-		text, failed := json.Marshal(value) // which is YAML too
-		if _, failed2 := fmt.Fprintf(std.out, "%s: %s  # %s\n", f.Name, text, origins[f.Name]); err == nil {
-			err = cmp.Or(failed, failed2)
+		if f.Name == "store" {
+			value = withoutPassword(s.config.Store)
 		}
+		text, _ := json.Marshal(value) // which is YAML too
+		fmt.Fprintf(std.out, "%s: %s  # %s\n", f.Name, text, origins[f.Name])
 	})
-	return err
 }
 
 // withoutPassword hides the password of a URL.

@@ -37,12 +37,13 @@ func serveCommand(std *streams) *cobra.Command {
 			if err := noArguments(args); err != nil {
 				return err
 			}
-			origins, err := flags.load()
+			origins, err := flags.config.Load(flags.set, os.LookupEnv, cmp.Or(flags.file, os.Getenv("ROBOTS_CONFIG")))
 			if err != nil {
 				return err
 			}
 			if flags.print {
-				return flags.write(std, origins)
+				flags.write(std, origins)
+				return nil
 			}
 			signal.Ignore(syscall.SIGPIPE)                            // else the end of whoever reads the log would be that of the service
 			ctx, stop := interruptible(cmd.Context(), syscall.SIGHUP) // which drains too, so that no request is lost
