@@ -41,19 +41,18 @@ func reading(value string, ds ...robots.Dialect) string {
 // maxAgentWarnings limits the warnings of a batch on values of agent.
 const maxAgentWarnings = 20
 
-// warnAgent warns once of a value of agent that is not a product token.
-func (b *batchRun) warnAgent(value string, d robots.Dialect) {
-	text := reading(value, d)
-	if text == "" || b.agentWarnings.Load() > maxAgentWarnings {
-		return
-	}
-	if _, before := b.std.warned.LoadOrStore(text, true); before {
-		return
-	}
-	switch n := b.agentWarnings.Add(1); {
-	case n <= maxAgentWarnings:
-		b.warn("agent %s", text)
-	case n == maxAgentWarnings+1:
-		b.warn("further agents are not product tokens either; they are not listed")
+// warnAgents returns a function that warns once of each value of agent that is not a product token.
+func (c *command) warnAgents() func(value string, d robots.Dialect) {
+	warned := map[string]bool{}
+	return func(value string, d robots.Dialect) {
+		text := reading(value, d)
+		if text == "" || warned[text] || len(warned) > maxAgentWarnings {
+			return
+		}
+		if warned[text] = true; len(warned) <= maxAgentWarnings {
+			c.warn("agent %s", text)
+		} else {
+			c.warn("further agents are not product tokens either; they are not listed")
+		}
 	}
 }

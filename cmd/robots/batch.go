@@ -5,101 +5,90 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
-	"syscall"
+	"time"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/batch"
 	"github.com/robotskit/robots/cmd/internal/lines"
-	"golang.org/x/sync/semaphore"
+	"github.com/robotskit/robots/fetch"
 )
 
-// A batch is a pipeline: a reader splits standard input into jobs and starts to fetch from
-// their sites, a goroutine answers each job, and a writer writes the answers in input order.
-// Memory is bounded: for questions by the budget of the reader, which limits the jobs too, for
-// answers by mostAhead, for files by maxConnections. cmd/internal/batch answers a line.
-const (
-	// budgetUnit is one unit of the budget in bytes. All units are a line of the greatest
-	// length, maxFile.
-	budgetUnit  = 1 << 20
-	budgetUnits = maxFile / budgetUnit
-	// mostAhead is how many bytes of answers are passed to the writer together. A job that
-	// waits for the writer has twice as many at most.
-	mostAhead = 256 << 10
-)
-
-// chunkBytes and chunkLines limit how many lines are passed on together: so many that passing
-// them on costs little, so few that all workers are busy.
-const (
-	chunkBytes = 64 << 10
-	chunkLines = 256
-)
-
-// A job is consecutive lines of a batch and their answers. Once they are written, its memory is
-// used for other lines.
-type job struct {
-	requests []request
-	bytes    int         // of the lines
-	text     []byte      // memory for the lines
-	free     []byte      // the rest of it
-	answers  []byte      // memory for answers
-	out      chan []byte // answers, some at a time, closed at the end
-	cut      bool        // some lines are not answered, as the run was interrupted
-}
-
-// units is the part of the budget that a job takes.
-func (j *job) units() int64 { return int64(min(1+j.bytes/budgetUnit, budgetUnits)) }
-
-// A request is one line of a job.
-type request struct {
-	line   []byte
-	err    error  // the line is too long
-	header string // of a chunk: its number of rows, and the line is not a question
+// A batchLine is a line of a batch.
+type batchLine struct {
 	batch.Question
-	site *site // of a line whose robots.txt is fetched
+	header string // of a chunk of rows: their number, and the line is not a question
 }
 
-// A batchRun is one run of check --batch.
+// A batchRun is one run of check --batch. Package batch reads and answers a line.
 type batchRun struct {
 	*judgeFlags
 	live     *live // nil with -f
 	defaults batch.Defaults
-	rows     bool      // columns with tabs between, not JSON
-	headers  bool      // a line with the number of rows precedes each chunk
-	left     int       // rows of the chunk at hand
-	jobs     sync.Pool // of jobs whose memory is free
-	order    chan *job // in input order
-	budget   *semaphore.Weighted
-	quit     chan struct{} // closed when the writer has ended
-	failed   error         // of the reader, set before it closes order
-
-	agentWarnings atomic.Int32
+	rows     bool // columns with tabs between, not JSON
+	headers  bool // a line with the number of rows precedes each chunk of them
+	left     int  // rows of the chunk at hand
 }
 
 // runBatch answers every line of standard input with one line of standard output
 // (docs/batch.md). It returns an error if the call is bad or standard input
 // cannot be read to its end.
 func runBatch(ctx context.Context, f *judgeFlags, headers bool) (int, error) {
-	b := &batchRun{
-		judgeFlags: f,
-		headers:    headers,
-		order:      make(chan *job, budgetUnits),
-		budget:     semaphore.NewWeighted(budgetUnits),
-		quit:       make(chan struct{}),
-	}
+	b := &batchRun{judgeFlags: f, headers: headers}
 	if err := b.open(ctx); err != nil {
 		return exitBad, err
 	}
 	defer b.live.close()
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	defer close(b.quit)
-	go b.read(ctx)
-	return b.write(ctx)
+	a := batch.NewAnswerer(&b.defaults)
+	in := lines.NewReader(b.std.in, maxFile)
+	for entries, ended := range readAhead(ctx, b.read(in), in.Ready, false, b.live, b.std) {
+		now := b.std.now()
+		for i := range entries {
+			if err := b.answer(ctx, a, &entries[i], now); err != nil {
+				return exitBad, err
+			}
+		}
+		switch {
+		case errors.Is(ended, io.EOF):
+			return exitAllowed, nil
+		case ended != nil:
+			return exitBad, ended
+		}
+	}
+	if ctx.Err() != nil {
+		return exitBad, errInterrupted
+	}
+	return exitAllowed, nil // the last flush reports why the output failed
+}
+
+// answer writes the answer to a line. Its only error is errInterrupted.
+func (b *batchRun) answer(ctx context.Context, a *batch.Answerer, e *entry[batchLine], now time.Time) error {
+	var record *fetch.Record
+	var failed error
+	if e.site != nil {
+		if record, failed = b.live.get(ctx, e.site); errors.Is(failed, errInterrupted) {
+			return failed
+		}
+	}
+	dst, q := b.std.out.AvailableBuffer(), &e.line.Question
+	switch {
+	case e.line.header != "":
+		dst = append(dst, e.line.header...)
+	case failed != nil:
+		dst = batch.AppendError(dst, q, batch.Pending, failed)
+	case record != nil:
+		b.live.hint(record)
+		dst = a.AppendRecord(dst, q, record, now)
+	default:
+		dst = a.Append(dst, q)
+	}
+	_, _ = b.std.out.Write(append(dst, '\n')) // the last flush reports its error
+	return nil
 }
 
 // open checks the flags of a batch, which are defaults of members.
@@ -136,7 +125,7 @@ func (b *batchRun) open(ctx context.Context) error {
 	}
 	b.defaults = batch.Defaults{
 		Agents: list[0].Tokens, Dialect: list[0].Dialect, Auto: auto, MaxBytes: b.maxBytes, At: b.at, UserInitiated: b.userInitiated,
-		Bodies: batch.NewBodies(), Heard: b.warnAgent,
+		Bodies: batch.NewBodies(), Heard: b.warnAgents(),
 	}
 	if !b.given("file") {
 		b.live, err = newLive(b.command, &b.site, dialectsOf(list), b.maxBytes)
@@ -153,195 +142,50 @@ func (b *batchRun) open(ctx context.Context) error {
 	return nil
 }
 
-// read splits standard input into jobs.
-func (b *batchRun) read(ctx context.Context) {
-	defer close(b.order)
-	r := lines.NewReader(b.std.in, maxFile)
-	var err error
-	for err == nil {
-		j, reused := b.jobs.Get().(*job)
-		if !reused {
-			j = &job{text: make([]byte, 0, 2*chunkBytes)}
-		}
-		j.bytes, j.free, j.out = 0, j.text, make(chan []byte, 1)
-		err = b.fill(ctx, r, j)
-		if len(j.requests) > 0 {
-			if b.budget.Acquire(ctx, j.units()) != nil {
+// read reads the lines.
+func (b *batchRun) read(in *lines.Reader) iter.Seq2[entry[batchLine], error] {
+	return func(yield func(entry[batchLine], error) bool) {
+		for {
+			if e, err := b.next(in); !yield(e, err) || err != nil {
 				return
 			}
-			b.order <- j // has room for all units of the budget
-			go b.answer(ctx, j)
-		}
-	}
-	if b.failed = err; errors.Is(err, io.EOF) {
-		b.failed = nil
-		if b.left > 0 {
-			b.failed = fmt.Errorf("standard input ended %s before the end of its chunk", count(b.left, "row"))
 		}
 	}
 }
 
-// fill reads at least one line into a job, and further lines that can be read without waiting.
-// An error comes with the lines before it. If robots.txt is fetched, it reads the questions too
-// and starts to fetch from each of their sites once, so that the sites of all jobs are fetched
-// concurrently.
-func (b *batchRun) fill(ctx context.Context, r *lines.Reader, j *job) error {
-	sites := map[robots.Origin]*site{}
-	for len(j.requests) == 0 || r.Ready() && j.bytes < chunkBytes && len(j.requests) < chunkLines {
-		line, err := r.Next(j.free)
-		if err != nil && !errors.Is(err, lines.ErrLong) {
-			if !errors.Is(err, io.EOF) {
-				err = fmt.Errorf("cannot read standard input: %w", cause(err))
-			}
-			return err
+// next reads a line.
+func (b *batchRun) next(in *lines.Reader) (e entry[batchLine], err error) {
+	line, err := in.Next(nil)
+	long := errors.Is(err, lines.ErrLong)
+	switch {
+	case errors.Is(err, io.EOF) && b.left > 0:
+		return e, fmt.Errorf("standard input ended %s before the end of its chunk", count(b.left, "row"))
+	case errors.Is(err, io.EOF):
+		return e, err
+	case err != nil && !long:
+		return e, fmt.Errorf("cannot read standard input: %w", cause(err))
+	case b.headers && b.left == 0:
+		n, err := strconv.ParseUint(strings.TrimSuffix(string(line), "\r"), 10, 31)
+		if err != nil {
+			return e, fmt.Errorf("%s is not the number of rows of a chunk, which --chunk-header expects before it", strconv.Quote(clip(string(line))))
 		}
-		q := request{line: line, err: err}
-		j.bytes += len(line)
-		j.free = line[len(line):]
-		if b.headers && b.left == 0 {
-			n, err := strconv.ParseUint(strings.TrimSuffix(string(line), "\r"), 10, 31)
-			if err != nil {
-				return fmt.Errorf("%s is not the number of rows of a chunk, which --chunk-header expects before it", strconv.Quote(clip(string(line))))
-			}
-			q.header, b.left = strconv.FormatUint(n, 10), int(n)
-			j.requests = append(j.requests, q)
-			continue
-		}
-		if b.headers {
-			b.left--
-		}
-		if b.live != nil {
-			b.readQuestion(&q)
-			if origin, fetched := b.defaults.Site(&q.Question); fetched {
-				if q.site = sites[origin]; q.site == nil {
-					q.site = b.live.start(ctx, origin)
-					sites[origin] = q.site
-				}
-			}
-		}
-		j.requests = append(j.requests, q)
+		e.line.header, b.left = strconv.FormatUint(n, 10), int(n)
+		return e, nil
+	case b.headers:
+		b.left--
 	}
-	return nil
-}
-
-// readQuestion reads the question in a line.
-func (b *batchRun) readQuestion(q *request) {
 	read, bad := batch.Read, batch.Bad
 	if b.rows {
 		read, bad = batch.ReadRow, batch.BadRow
 	}
-	if q.err != nil {
-		q.Question = bad(batch.TooLarge, errors.New("the line is longer than 64 MiB"))
+	e.bytes = len(line)
+	if long {
+		e.line.Question = bad(batch.TooLarge, errors.New("the line is longer than 64 MiB"))
 	} else {
-		q.Question = read(q.line)
+		e.line.Question = read(line)
 	}
-}
-
-// answer answers the lines of a job. It passes answers to the writer before it waits for a site.
-func (b *batchRun) answer(ctx context.Context, j *job) {
-	a := batch.NewAnswerer(&b.defaults)
-	out := j.answers
-	give := func() {
-		if len(out) > 0 {
-			select {
-			case j.out <- out:
-			case <-b.quit:
-			}
-			out = nil
-		}
+	if b.live != nil {
+		e.origin = b.defaults.Site(&e.line.Question)
 	}
-	defer close(j.out)
-	defer give()
-	now := b.std.now()
-	for i := range j.requests {
-		q := &j.requests[i]
-		switch {
-		case q.header != "":
-			out = append(out, q.header...)
-		case q.site != nil:
-			record, err := b.live.get(ctx, q.site, give)
-			switch {
-			case err == nil:
-				b.live.hint(record)
-				out = a.AppendRecord(out, &q.Question, record, now)
-			case errors.Is(err, errInterrupted):
-				j.cut = true
-				return
-			default:
-				out = batch.AppendError(out, &q.Question, batch.Pending, err)
-			}
-		default:
-			if b.live == nil {
-				b.readQuestion(q)
-			}
-			out = a.Append(out, &q.Question)
-		}
-		if out = append(out, '\n'); len(out) >= mostAhead {
-			give()
-		}
-	}
-}
-
-// write writes the answers in input order, and flushes them when the input pauses.
-func (b *batchRun) write(ctx context.Context) (int, error) {
-	for {
-		j, more, err := receive(ctx, b.order, b.std.out.Flush)
-		switch {
-		case err != nil:
-			return closedOutput(err)
-		case ctx.Err() != nil && !more:
-			return exitBad, errInterrupted
-		case !more && b.failed != nil:
-			return exitBad, b.failed
-		case !more:
-			return exitAllowed, nil
-		}
-		// A job can wait for a site; its earlier answers are written meanwhile.
-		for more := true; more; {
-			var out []byte
-			if out, more, err = receive(context.Background(), j.out, b.std.out.Flush); err == nil {
-				_, err = b.std.out.Write(out)
-			}
-			if err != nil {
-				return closedOutput(err)
-			}
-			if cap(out) > cap(j.answers) && cap(out) <= mostAhead {
-				j.answers = out[:0]
-			}
-		}
-		if j.cut {
-			return exitBad, errInterrupted
-		}
-		b.budget.Release(j.units())
-		clear(j.requests)
-		j.requests = j.requests[:0]
-		b.jobs.Put(j)
-	}
-}
-
-// receive receives from a channel. Before it waits it calls pause. When ctx ends, an empty
-// channel counts as closed.
-func receive[T any](ctx context.Context, from <-chan T, pause func() error) (v T, more bool, err error) {
-	select {
-	case v, more = <-from:
-		return v, more, nil
-	default:
-	}
-	if err := pause(); err != nil {
-		return v, false, err
-	}
-	select {
-	case v, more = <-from:
-	case <-ctx.Done():
-	}
-	return v, more, nil
-}
-
-// closedOutput is the status of a batch whose output fails. A closed pipe is not an error; the last
-// flush reports any other.
-func closedOutput(err error) (int, error) {
-	if errors.Is(err, syscall.EPIPE) {
-		return exitAllowed, nil
-	}
-	return exitBad, nil
+	return e, nil
 }

@@ -50,7 +50,9 @@ func (j *judge) writeExplanation(t *urlTarget) error {
 			reason = robots.Printable(j.crawlers[i].Name) + ": " + reason
 		}
 		fmt.Fprintf(w, "%s%s\n", stateIndent, reason)
-		j.writeState(stateIndent, (*robots.State).Text)
+		if i == 0 {
+			j.writeState(stateIndent, (*robots.State).Text)
+		}
 		printDerivation(w, j.palette, &e)
 		if list := signalsOf(rules.Rules, &path); len(list) > 0 {
 			heading(w, j.palette, "Signals")

@@ -94,7 +94,8 @@ func (c *command) oneURL() (string, error) {
 		return "", fmt.Errorf("unexpected argument %q: one site at a time", clip(c.args[1]))
 	}
 	url := ""
-	for text, err := range (&urlReader{std: c.std, args: c.args}).all() {
+	u := &urlReader{std: c.std, args: c.args}
+	for text, err := range u.all() {
 		if err == nil && url != "" {
 			err = errors.New("several URLs on standard input: use one site at a time")
 		}
@@ -103,7 +104,7 @@ func (c *command) oneURL() (string, error) {
 		}
 		url = text
 	}
-	return url, nil
+	return url, u.err
 }
 
 // printBody writes a file: its bytes, or for a terminal without control characters.

@@ -108,14 +108,15 @@ func (l *live) getAll(ctx context.Context, origins []robots.Origin, files []text
 	sites := make([]*site, len(origins))
 	for i, o := range origins {
 		if !o.IsZero() {
-			sites[i] = l.start(ctx, o)
+			sites[i] = newSite(o)
+			l.start(ctx, sites[i])
 		}
 	}
 	for i, s := range sites {
 		if s == nil {
 			continue
 		}
-		r, err := l.get(ctx, s, func() {})
+		r, err := l.get(ctx, s)
 		if err != nil {
 			return err
 		}

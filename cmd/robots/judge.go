@@ -5,8 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -27,16 +28,11 @@ type judge struct {
 	// The robots.txt of the last URL.
 	site     *site
 	from     ask.Source
-	shown    bool           // its state has been written
 	rules    []*ask.RuleSet // of each crawler
 	verdicts []robots.Verdict
-	width    int        // of the column of URLs
-	reading  sync.Mutex // held while a URL is read that is in no chunk
 
-	read, judged int                    // URLs, without lines that have none
-	counts       [exitUndecided + 1]int // of URLs by status
-	all          bool                   // no URL follows
-	failed       error                  // why not all are judged
+	judged int // URLs before the last one
+	width  int // of the column of URLs
 }
 
 // A urlTarget is a URL to judge.
@@ -44,7 +40,6 @@ type urlTarget struct {
 	url  string
 	raw  string // the URL for dialects that read it as it is
 	path robots.Path
-	site *site
 	err  error // why a line of a list is not a URL
 }
 
@@ -75,10 +70,6 @@ func (j *judge) parse(url string) (t urlTarget, origin robots.Origin, err error)
 	return t, origin, nil
 }
 
-// maxAhead limits how many chunks of URLs are read before they are judged: some thousand
-// URLs, so that a slow site delays few fetches.
-const maxAhead = 64
-
 // each calls show with each URL in order as soon as its robots.txt is there, and returns the
 // exit status of all: undecided before disallowed before allowed. A line of a list that is
 // not a URL is reported and makes the status exitBad. If ctx ends, the URLs whose robots.txt
@@ -89,148 +80,92 @@ func (j *judge) each(ctx context.Context, u *urlReader, show func(*urlTarget) er
 	}
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	lists := u.isList()
-	chunks := make(chan []urlTarget, maxAhead)
-	var failed error
-	go func() {
-		defer close(chunks)
-		failed = j.readURLs(ctx, u, chunks)
-	}()
-	for more := true; more; {
-		c, ok, err := receive(ctx, chunks, j.std.out.Flush)
-		if !ok && err == nil && ctx.Err() == nil {
-			j.all, j.failed = true, cmp.Or(j.failed, failed)
-		}
-		more = ok && j.chunk(ctx, c, show)
-	}
-	if ctx.Err() != nil {
-		j.reading.Lock() // waits for what is read already
-		for len(chunks) > 0 {
-			j.chunk(ctx, <-chunks, show) // those whose sites have answered
-		}
-		j.reading.Unlock()
-	}
-	status, err := j.end(ctx)
-	if lists && j.all && err == nil {
-		j.summary()
-	}
-	return status, err
-}
-
-// readURLs reads URLs in chunks, each as large as it can be without waiting for input, and begins to
-// fetch from their sites.
-func (j *judge) readURLs(ctx context.Context, u *urlReader, chunks chan []urlTarget) error {
-	var chunk []urlTarget
-	sites := map[robots.Origin]*site{}
-	send := func(failed error) error {
-		if len(chunk) == 0 {
-			return failed
-		}
-		defer j.reading.Unlock()
-		if len(chunks) == cap(chunks) {
-			select {
-			case chunks <- chunk:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		} else {
-			chunks <- chunk // what was read before an interrupt is judged
-		}
-		chunk = nil
-		return failed
-	}
-	for text, err := range u.all() {
-		if err != nil && !errors.As(err, new(lineError)) {
-			return send(err)
-		}
-		if len(chunk) == 0 {
-			j.reading.Lock()
-		}
-		t := urlTarget{err: err}
-		var origin robots.Origin
-		if err == nil {
-			url := u.list.asURL(text)
-			if j.fetches && url != text {
-				url = "/" + strings.TrimLeft(text, "/") // which names no site to fetch from
-			}
-			t, origin, err = j.parse(url)
-			t.url = text
-			if err != nil {
-				t.err = u.at(err)
-			} else if j.fetches {
-				if t.site = sites[origin]; t.site == nil {
-					t.site = j.live.start(ctx, origin)
-					sites[origin] = t.site
-				}
+	var read int                      // URLs, without lines that have none
+	var counts [exitUndecided + 1]int // of URLs by status, and of lines without one
+	var failed, ended error           // why not all URLs are judged, and why no further one is read
+all:
+	for entries, err := range readAhead(ctx, j.targets(u), u.ready, true, j.live, j.std) {
+		ended = err
+		for i := range entries {
+			if t := &entries[i].line; t.err == nil {
+				read++
+				j.width = max(j.width, min(utf8.RuneCountInString(robots.Printable(t.url)), maxURLColumn))
 			}
 		}
-		if chunk = append(chunk, t); len(chunk) == chunkLines || !u.ready() {
-			if err := send(nil); err != nil {
-				return err
+		for i := range entries {
+			t := &entries[i].line
+			if t.err != nil {
+				j.std.complain(t.err)
+				counts[exitBad]++
+				continue
+			}
+			if err := j.await(ctx, entries[i].site); err != nil {
+				failed = err
+				continue
+			}
+			status := j.judgeOne(t)
+			if err := show(t); err != nil {
+				failed = err
+				break all
+			}
+			j.site.answered = true
+			j.judged++
+			counts[status]++
+			if j.std.terminal {
+				_ = j.std.out.Flush() // the last flush reports its error
 			}
 		}
 	}
-	return send(nil)
-}
-
-// chunk judges some URLs, and reports whether more are wanted.
-func (j *judge) chunk(ctx context.Context, targets []urlTarget, show func(*urlTarget) error) bool {
-	for i := range targets {
-		if t := &targets[i]; t.err == nil {
-			j.read++
-			j.width = max(j.width, min(utf8.RuneCountInString(robots.Printable(t.url)), maxURLColumn))
-		}
+	if failed == nil && !errors.Is(ended, io.EOF) {
+		failed = ended
 	}
-	for i := range targets {
-		t := &targets[i]
-		if t.err != nil {
-			j.std.complain(t.err)
-			j.counts[exitBad]++
-			continue
-		}
-		if err := j.await(ctx, t); err != nil {
-			j.failed = err
-			continue
-		}
-		status := j.judgeOne(t)
-		if err := show(t); err != nil {
-			j.failed = err
-			return false
-		}
-		j.judged++
-		j.counts[status]++
-		if j.std.terminal {
-			_ = j.std.out.Flush() // the last flush reports its error
-		}
-	}
-	_, err := j.std.out.Write(nil)
-	return err == nil
-}
-
-// end returns the exit status, and an error if not all URLs are judged.
-func (j *judge) end(ctx context.Context) (int, error) {
 	switch {
-	case ctx.Err() != nil && (j.judged < j.read || !j.all || j.failed != nil):
-		return exitBad, fmt.Errorf("%w: %d of %d URLs are checked", errInterrupted, j.judged, j.read)
-	case j.failed != nil:
-		return exitBad, j.failed
+	case ctx.Err() != nil && (j.judged < read || ended == nil || failed != nil):
+		return exitBad, fmt.Errorf("%w: %d of %d URLs are checked", errInterrupted, j.judged, read)
+	case failed != nil:
+		return exitBad, failed
+	case ended != nil && u.isList():
+		j.summary(read, &counts)
 	}
 	for _, status := range []int{exitBad, exitUndecided, exitDisallowed} {
-		if j.counts[status] > 0 {
+		if counts[status] > 0 {
 			return status, nil
 		}
 	}
 	return exitAllowed, nil
 }
 
-// await waits for the robots.txt of a URL, and makes its rules.
-func (j *judge) await(ctx context.Context, t *urlTarget) error {
-	if !j.fetches || t.site == j.site {
+// targets reads the URLs.
+func (j *judge) targets(u *urlReader) iter.Seq2[entry[urlTarget], error] {
+	return func(yield func(entry[urlTarget], error) bool) {
+		for text, err := range u.all() {
+			e := entry[urlTarget]{line: urlTarget{err: err}, bytes: len(text)}
+			if err == nil {
+				url := u.list.asURL(text)
+				if j.fetches && url != text {
+					url = "/" + strings.TrimLeft(text, "/") // which names no site to fetch from
+				}
+				if e.line, e.origin, err = j.parse(url); err != nil {
+					e.line.err = u.at(err)
+				}
+				e.line.url = text
+			}
+			if !yield(e, nil) {
+				return
+			}
+		}
+		yield(entry[urlTarget]{}, cmp.Or(u.err, io.EOF))
+	}
+}
+
+// await waits for a site that the next URL needs, and makes its rules.
+func (j *judge) await(ctx context.Context, s *site) error {
+	if s == nil || s == j.site {
 		return nil
 	}
-	r, err := j.live.get(ctx, t.site, func() { _ = j.std.out.Flush() }) // the last flush reports its error
+	r, err := j.live.get(ctx, s)
 	if err == nil {
-		j.open(t.site, ask.Source{Record: r})
+		j.open(s, ask.Source{Record: r})
 	}
 	return err
 }
@@ -246,8 +181,7 @@ func (j *judge) open(s *site, from ask.Source) {
 			j.live.hint(rec)
 		}
 	}
-	j.site, j.from, j.rules, j.shown = s, from, j.rulesIn(from), s.answered
-	s.answered = true
+	j.site, j.from, j.rules = s, from, j.rulesIn(from)
 }
 
 // judgeOne sets the verdicts on a URL, and returns its status.
@@ -264,20 +198,20 @@ func (j *judge) judgeOne(t *urlTarget) (status int) {
 }
 
 // summary writes the counts of a list on standard error.
-func (j *judge) summary() {
+func (j *judge) summary(read int, counts *[exitUndecided + 1]int) {
 	var parts []string
 	for _, p := range []struct {
 		status int
 		word   string
 	}{{exitAllowed, "allowed"}, {exitDisallowed, "disallowed"}, {exitUndecided, "undecided"}} {
-		if n := j.counts[p.status]; n > 0 {
+		if n := counts[p.status]; n > 0 {
 			parts = append(parts, screen.Thousands(n)+" "+p.word)
 		}
 	}
-	if n := j.counts[exitBad]; n > 0 {
+	if n := counts[exitBad]; n > 0 {
 		parts = append(parts, count(n, "line")+" without a URL")
 	}
-	j.std.complain(errors.New(count(j.read, "URL") + ": " + strings.Join(parts, ", ")))
+	j.std.complain(errors.New(count(read, "URL") + ": " + strings.Join(parts, ", ")))
 }
 
 // ruleFlags are the flags that change what the rules of a file are.
@@ -306,10 +240,9 @@ func (j *judge) rulesIn(from ask.Source) (all []*ask.RuleSet) {
 
 // stateOf returns what is known of the robots.txt of the last URL, once for each site.
 func (j *judge) stateOf(note func(*robots.State) string) string {
-	if j.from.Record == nil || j.shown {
+	if j.from.Record == nil || j.site.answered {
 		return ""
 	}
-	j.shown = true
 	s := j.rules[0].State()
 	return j.live.stateLine(j.from.Record, s, note(s))
 }

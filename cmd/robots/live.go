@@ -371,39 +371,39 @@ func (l *live) permit(r *fetch.Record) string {
 // A site is a robots.txt that a run needs.
 type site struct {
 	origin robots.Origin
-	ready  chan struct{} // closed when the cache has it, or err is set
+	ready  chan struct{} // closed some time after start, when the cache has it, or err is set
 	err    error
 
 	answered bool // a URL of it has been answered
 }
 
+func newSite(origin robots.Origin) *site { return &site{origin: origin, ready: make(chan struct{})} }
+
 // start gets the robots.txt of a site into the cache, and does not wait for it.
-func (l *live) start(ctx context.Context, origin robots.Origin) *site {
-	s := &site{origin: origin, ready: make(chan struct{})}
+func (l *live) start(ctx context.Context, s *site) {
 	l.progress.begun.Add(1)
 	go func() {
 		defer close(s.ready)
 		late := time.AfterFunc(l.options.Limits.Total+fetchMargin, func() { //nolint:forbidigo // it is said to people
-			l.std.warnOnce("late", "%s is not fetched yet: its address is busy, or the Redis of --redis does not permit it; interrupt to stop waiting", origin.RobotsURL())
+			l.std.warnOnce("late", "%s is not fetched yet: its address is busy, or the Redis of --redis does not permit it; interrupt to stop waiting", s.origin.RobotsURL())
 		})
 		defer late.Stop()
 		var r *fetch.Record
-		if r, s.err = l.cache.Get(ctx, origin); s.err != nil || !r.Outcome.Good() {
+		if r, s.err = l.cache.Get(ctx, s.origin); s.err != nil || !r.Outcome.Good() {
 			l.progress.failed.Add(1)
 		}
 		l.progress.done.Add(1)
 	}()
-	return s
 }
 
 // get returns the robots.txt of a site when it is ready, or errInterrupted if ctx ends before.
-// Before it waits it calls pause.
-func (l *live) get(ctx context.Context, s *site, pause func()) (r *fetch.Record, err error) {
+// Before it waits it flushes the output.
+func (l *live) get(ctx context.Context, s *site) (r *fetch.Record, err error) {
 	select {
 	case <-s.ready:
 	default:
-		pause()
-		<-s.ready // soon, if ctx ends
+		_ = l.std.out.Flush() // the last flush reports its error
+		<-s.ready             // soon, if ctx ends
 	}
 	if err = s.err; err == nil {
 		r, err = l.cache.Get(ctx, s.origin)

@@ -228,7 +228,9 @@ func TestSlowDisk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, l.start(t.Context(), origin))
+		s := newSite(origin)
+		l.start(t.Context(), s)
+		all = append(all, s)
 	}
 	for _, s := range all {
 		<-s.ready
@@ -291,7 +293,8 @@ func TestLate(t *testing.T) {
 	said, out := io.Pipe()
 	l := &live{cache: c, std: &streams{err: out, name: "robots check"}}
 	origin, _, _ := robots.ParseURL("https://site.example/")
-	s := l.start(t.Context(), origin)
+	s := newSite(origin)
+	l.start(t.Context(), s)
 	line, err := bufio.NewReader(said).ReadString('\n')
 	if err != nil || !strings.HasPrefix(line, "robots check: warning: https://site.example/robots.txt is not fetched yet: ") {
 		t.Errorf("%q, %v", line, err)

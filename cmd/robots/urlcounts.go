@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 
 	"github.com/robotskit/robots/cmd/internal/ask"
@@ -26,9 +25,6 @@ func (d *differ) countURLs() error {
 	defer list.close()
 	var skipped, firstSkipped int
 	for url, err := range list.all() {
-		if err != nil && !errors.As(err, new(lineError)) {
-			return err
-		}
 		if err == nil && d.countURL(url, list.asURL(url)) {
 			d.read++
 		} else if skipped++; skipped == 1 {
@@ -36,6 +32,8 @@ func (d *differ) countURLs() error {
 		}
 	}
 	switch {
+	case list.err != nil:
+		return list.err
 	case d.read == 0:
 		return fmt.Errorf("%s: no URLs; --urls takes a list, CSV, a sitemap or an access log", list.title)
 	case skipped > 0:

@@ -23,6 +23,7 @@ type urlReader struct {
 	args []string
 	urls string
 	list *urlList // the current one
+	err  error    // why it ended early
 }
 
 // newURLReader checks that there is a URL, and that standard input is read once. Robots
@@ -45,7 +46,7 @@ func stdinOnce(names ...string) error {
 // isList reports whether URLs come from a list.
 func (u *urlReader) isList() bool { return u.urls != "" || slices.Contains(u.args, "-") }
 
-// all are the URLs: a lineError for a line without one; another error is the last.
+// all yields the URLs, and an error for each line without one.
 func (u *urlReader) all() iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for _, arg := range u.args {
@@ -61,24 +62,21 @@ func (u *urlReader) all() iter.Seq2[string, error] {
 
 // listed yields the URLs of a list, and reports whether more are wanted.
 func (u *urlReader) listed(name string, yield func(string, error) bool) bool {
-	list, err := openURLs(u.std, name)
-	if err != nil {
-		yield("", err)
+	if u.list, u.err = openURLs(u.std, name); u.err != nil {
 		return false
 	}
-	defer list.close()
-	u.list = list
+	defer u.list.close()
 	found := false
-	for url, err := range list.all() {
-		found = true
-		if !yield(url, err) || err != nil && !errors.As(err, new(lineError)) {
+	for url, err := range u.list.all() {
+		if found = true; !yield(url, err) {
 			return false
 		}
 	}
-	if u.list = nil; !found {
-		yield("", fmt.Errorf("%s has no URL", list.title))
+	if u.err = u.list.err; u.err == nil && !found {
+		u.err = fmt.Errorf("%s has no URL", u.list.title)
 	}
-	return found
+	u.list = nil
+	return u.err == nil
 }
 
 // ready reports whether the next URL is there without waiting for input.
@@ -91,11 +89,6 @@ func (u *urlReader) at(err error) error {
 	}
 	return u.list.at(err)
 }
-
-// A lineError is about one line of a list. The other lines are read.
-type lineError struct{ error }
-
-func (e lineError) Unwrap() error { return e.error }
 
 const (
 	// maxURL is the longest line of a list of URLs, in bytes.
@@ -114,8 +107,9 @@ type urlList struct {
 	file  io.Closer
 	std   *streams
 	name  string
-	depth int  // of sitemap indexes
-	log   bool // it is an access log
+	depth int   // of sitemap indexes
+	log   bool  // it is an access log
+	err   error // why it ended early
 }
 
 // openURLs opens a list; "-" is standard input.
@@ -147,19 +141,14 @@ func asURL(target string) string {
 func (l *urlList) close() { _ = l.file.Close() }
 
 func (l *urlList) at(err error) error {
-	return lineError{fmt.Errorf("line %d of %s: %w", l.line, l.title, err)}
+	return fmt.Errorf("line %d of %s: %w", l.line, l.title, err)
 }
 
-// all are the URLs: a lineError for a line without one; another error is the last.
+// all yields the URLs, and an error for each line without one.
 func (l *urlList) all() iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		ended := false
-		err := l.read(func(url string, err error) bool {
-			ended = !yield(url, err)
-			return !ended
-		})
-		if !ended && err != nil && !errors.Is(err, io.EOF) {
-			yield("", fmt.Errorf("cannot read %s: %w", l.title, cause(err)))
+		if err := l.read(yield); err != nil && !errors.Is(err, io.EOF) {
+			l.err = fmt.Errorf("cannot read %s: %w", l.title, cause(err))
 		}
 	}
 }
@@ -346,14 +335,17 @@ func (l *urlList) readSitemap(yield func(string, error) bool) error {
 		if err != nil {
 			return err
 		}
+		wanted := true
 		for url, err := range child.all() {
 			l.line = child.line
-			if !yield(url, err) {
-				child.close()
-				return nil
+			if wanted = yield(url, err); !wanted {
+				break
 			}
 		}
 		child.close()
+		if l.err = child.err; l.err != nil || !wanted {
+			return nil
+		}
 	}
 }
 

@@ -132,7 +132,11 @@ func (c *verifyCall) verifyLogs(ctx context.Context) (int, error) {
 	defer c.std.screen.Report(progressInterval, l.progress)()
 	done := make(chan error, 1)
 	go func() { done <- l.readAll(ctx) }() // which possibly waits for standard input
-	err, _, _ := receive(ctx, done, c.std.out.Flush)
+	var err error
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+	}
 	if ctx.Err() != nil {
 		return exitBad, fmt.Errorf("%w: %s read", errInterrupted, count(int(l.read.Load()), "line"))
 	}

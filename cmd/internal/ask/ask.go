@@ -61,7 +61,7 @@ func Time(s string) (time.Time, error) {
 
 // URL returns the path of a URL as the dialect reads it: in google-cpp any string is valid
 // (C-17). If robots.txt is fetched, the URL must be absolute in every dialect, and its site is
-// returned.
+// returned; it is zero with an error.
 func URL(d robots.Dialect, url string, fetched bool) (site robots.Origin, path robots.Path, err error) {
 	raw := d.Escapes == robots.EscapesRaw
 	switch {
@@ -70,7 +70,7 @@ func URL(d robots.Dialect, url string, fetched bool) (site robots.Origin, path r
 	case fetched:
 		site, path, err = robots.ParseURL(url)
 		if err == nil && !slices.Contains([]string{"http", "https", "ftp"}, site.Scheme()) {
-			err = fmt.Errorf("URL %s: robots.txt is fetched over http, https and ftp, not %s", strconv.Quote(Clip(url)), Clip(site.Scheme()))
+			return robots.Origin{}, path, fmt.Errorf("URL %s: robots.txt is fetched over http, https and ftp, not %s", strconv.Quote(Clip(url)), Clip(site.Scheme()))
 		}
 	case !raw:
 		path, err = robots.ParsePath(url)

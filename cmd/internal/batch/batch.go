@@ -53,20 +53,18 @@ type Defaults struct {
 	UserInitiated bool           // a user started the fetches
 	Bodies        *Bodies        // of rows; nil where there are none
 
-	// Heard is called with each new token and its dialect, concurrently by all answerers; it
-	// can be nil.
+	// Heard is called with each new token and its dialect; it can be nil.
 	Heard func(token string, d robots.Dialect)
 }
 
 // Site returns the site whose robots.txt a question needs: neither the line nor the defaults
-// have a file. For all other lines, invalid ones included, it returns false.
-func (d *Defaults) Site(q *Question) (site robots.Origin, fetched bool) {
-	if q.bad != nil || q.url == nil || !d.fetches(q) {
-		return site, false
+// have a file. For all other lines, invalid ones included, it is zero.
+func (d *Defaults) Site(q *Question) (site robots.Origin) {
+	if q.bad == nil && q.url != nil && d.fetches(q) {
+		text, _ := q.string(q.url)
+		site, _, _ = ask.URL(robots.RFC9309, text, true)
 	}
-	text, _ := q.string(q.url)
-	site, _, err := ask.URL(robots.RFC9309, text, true)
-	return site, err == nil
+	return site
 }
 
 func (d *Defaults) fetches(q *Question) bool {

@@ -240,8 +240,8 @@ func (b *lines) answer(dst []byte, list [][]byte, separator string) []byte {
 	missing := map[robots.Origin]*site{}
 	for i, line := range list {
 		questions[i] = batch.Read(line)
-		origin, fetched := b.defaults.Site(&questions[i])
-		if !fetched {
+		origin := b.defaults.Site(&questions[i])
+		if origin.IsZero() {
 			continue
 		}
 		at := sites[origin]
