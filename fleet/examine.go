@@ -47,10 +47,6 @@ func Examine(ctx context.Context, url string, o Options) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	if prefix, err = script.Prefix(prefix); err != nil {
-		return nil, err
-	}
-	o.complete(&option)
 	client, err := dial(ctx, option)
 	switch {
 	case ctx.Err() != nil:

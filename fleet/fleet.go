@@ -76,20 +76,19 @@ func Open(ctx context.Context, url string, o Options) (*Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.complete(&option)
 	client, err := connect(ctx, option)
 	if err != nil {
 		return nil, err
 	}
-	f := &Fleet{client: client, observer: o.Observe}
-	if err := f.setUp(ctx, serverName(option), prefix, o); err != nil {
+	f := &Fleet{client: client, prefix: prefix, memory: cmp.Or(o.MaxMemoryBytes, memoryDefault) / 2, observer: o.Observe}
+	if err := f.setUp(ctx, serverName(option), o); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
 
 // setUp checks the server, whose name is for errors, and makes store and limiter.
-func (f *Fleet) setUp(ctx context.Context, server, prefix string, o Options) error {
+func (f *Fleet) setUp(ctx context.Context, server string, o Options) error {
 	all := nodes(ctx, f.client)
 	for _, n := range all {
 		version, policy := n.tooOld(), n.evicts()
@@ -100,22 +99,15 @@ func (f *Fleet) setUp(ctx context.Context, server, prefix string, o Options) err
 			return fmt.Errorf("Redis at %s has maxmemory-policy %s and might drop the state of sites; a fleet needs noeviction", n.addr, policy)
 		}
 	}
-	prefix, err := script.Prefix(prefix)
+	err := rights(ctx, f.client, all, f.prefix)
 	if err != nil {
-		return err
-	}
-	f.prefix = prefix
-	if err := rights(ctx, f.client, all, prefix); err != nil {
 		return fmt.Errorf("%s: %w", server, err)
 	}
-	if f.shared, err = cacheredis.New(f.client, cacheredis.Options{Prefix: prefix}); err != nil {
+	if f.shared, err = cacheredis.New(f.client, cacheredis.Options{Prefix: f.prefix}); err != nil {
 		return err
 	}
-	if f.limiter, err = paceredis.New(f.client, o.limiter(prefix)); err != nil {
-		return err
-	}
-	f.memory = cmp.Or(o.MaxMemoryBytes, memoryDefault) / 2
-	return nil
+	f.limiter, err = paceredis.New(f.client, o.limiter(f.prefix))
+	return err
 }
 
 // MinMemoryBytes is the least that Options.MaxMemoryBytes can be, except 0.
@@ -129,7 +121,7 @@ func (o Options) limiter(prefix string) paceredis.Options {
 	return paceredis.Options{Options: o.Pace, Prefix: prefix, Name: o.Name, RecordsOnly: o.RecordsOnly}
 }
 
-// check reads a URL and checks the options with it. No error repeats a password.
+// check checks the options and returns those of a client, with the prefix of keys. No error repeats a password.
 func (o Options) check(s string) (option rueidis.ClientOption, prefix string, err error) {
 	option, err = rueidis.ParseURL(s)
 	u, unread := url.Parse(s) //nolint:forbidigo // not the URL of a site
@@ -154,8 +146,9 @@ func (o Options) check(s string) (option rueidis.ClientOption, prefix string, er
 	if o.MaxMemoryBytes != 0 && o.MaxMemoryBytes < MinMemoryBytes {
 		return option, "", fmt.Errorf("fleet.Options.MaxMemoryBytes is %d: the least is %d, or 0 for the default", o.MaxMemoryBytes, int64(MinMemoryBytes))
 	}
-	prefix = cmp.Or(o.Prefix, u.Query().Get("prefix"))
-	return option, prefix, o.limiter(prefix).Check()
+	prefix, err = script.Prefix(cmp.Or(o.Prefix, u.Query().Get("prefix")))
+	o.complete(&option)
+	return option, prefix, cmp.Or(err, o.limiter(prefix).Check())
 }
 
 // complete sets what is not in the URL.

@@ -28,7 +28,6 @@ func Operate(ctx context.Context, url, who string, o Options) (*Operator, error)
 	if err != nil {
 		return nil, err
 	}
-	o.complete(&option)
 	client, err := connect(ctx, option)
 	if err != nil {
 		return nil, err
