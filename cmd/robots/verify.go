@@ -34,16 +34,21 @@ type verifyCall struct {
 	offline    bool
 	resolver   string
 
-	claimed  *crawlers.Crawler // of --as, nil without
-	verifier crawlers.Verifier
-	fetched  map[string]*crawlers.Addresses // by URL, nil if unavailable
-	client   *http.Client                   // nil until a list is fetched
-	failed   bool                           // a name server or list was unavailable
-	status   int
+	claimed   crawlers.Crawler // of --as, without a name if none
+	sources   []listSource     // of --list
+	addresses []netip.Addr     // of the arguments, the zero one for -
+	verifier  crawlers.Verifier
+	read      map[string]*crawlers.Addresses // by file or URL, nil if unavailable
+	live      *live                          // nil if nothing is fetched
+	failed    bool                           // a name server or list was unavailable
+	status    int
 }
 
+// A listSource is a file or URL with addresses of a crawler.
+type listSource struct{ crawler, from string }
+
 func verifyCommand(std *streams) *cobra.Command {
-	c := &verifyCall{command: newCommand(std), fetched: map[string]*crawlers.Addresses{}}
+	c := &verifyCall{command: newCommand(std), read: map[string]*crawlers.Addresses{}}
 	cmd := &cobra.Command{Use: "verify", RunE: c.run(c.answer)}
 	f := cmd.Flags()
 	f.StringVar(&c.as, "as", "", "`NAME` known crawler to verify the addresses for")
@@ -63,20 +68,25 @@ func verifyCommand(std *streams) *cobra.Command {
 
 // answer verifies addresses or logs.
 func (c *verifyCall) answer(ctx context.Context) (int, error) {
-	if err := c.check(); err != nil {
+	fetches := c.fetchLists || isURL(c.fileName) || slices.ContainsFunc(c.lists, isURL)
+	err := c.check(fetches)
+	if err != nil {
 		return exitBad, err
 	}
-	for _, arg := range c.args {
-		if _, err := parseAddress(arg); err != nil && arg != "-" {
+	if fetches {
+		if c.live, err = newLive(c.command, &c.site, nil, noLimit); err != nil {
 			return exitBad, err
 		}
+		defer c.live.close()
 	}
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	c.verifier.Timeout = c.site.timeout
 	c.verifier.Lists = map[string]*crawlers.Addresses{}
-	if err := c.openLists(ctx); err != nil {
-		return exitBad, err
+	for _, of := range c.sources {
+		if err := c.addList(ctx, of); err != nil {
+			return exitBad, err
+		}
 	}
 	if !c.offline && (len(c.logs) == 0 || c.dns || c.resolver != "") {
 		r, err := newResolver(c.resolver)
@@ -92,20 +102,29 @@ func (c *verifyCall) answer(ctx context.Context) (int, error) {
 }
 
 // check checks the flags and arguments before anything is opened.
-func (c *verifyCall) check() error {
+func (c *verifyCall) check(fetches bool) error {
 	if c.given("as") {
-		e, err := knownCrawler(c.as)
-		if err != nil {
+		var err error
+		if c.claimed, err = knownCrawler(c.as); err != nil {
 			return fmt.Errorf("--as: %w", err)
 		}
-		c.claimed = &e
 	}
-	names, remote := append(slices.Concat(c.args, c.logs), c.fileName), c.fetchLists || isURL(c.fileName)
-	for _, l := range c.lists {
-		_, from, _ := strings.Cut(l, "=")
-		names, remote = append(names, from), remote || isURL(from)
+	inputs := append(slices.Concat(c.args, c.logs), c.fileName)
+	for _, text := range c.lists {
+		names, from, ok := strings.Cut(text, "=")
+		if !ok || names == "" || from == "" {
+			return fmt.Errorf("invalid --list %q; write NAME=FILE, such as GPTBot=gptbot.json", clip(text))
+		}
+		for name := range strings.SplitSeq(names, ",") {
+			e, err := knownCrawler(name)
+			if err != nil {
+				return fmt.Errorf("--list: %w", err)
+			}
+			c.sources = append(c.sources, listSource{e.Name, from})
+		}
+		inputs = append(inputs, from)
 	}
-	if err := stdinOnce(names...); err != nil {
+	if err := stdinOnce(inputs...); err != nil {
 		return err
 	}
 	switch {
@@ -117,12 +136,21 @@ func (c *verifyCall) check() error {
 		return errors.New("-f needs --log")
 	case len(c.logs) == 0 && c.dns:
 		return errors.New("--dns needs --log; DNS is queried for addresses given as arguments anyway")
-	case c.offline && (c.dns || c.resolver != "" || remote):
+	case c.offline && (c.dns || c.resolver != "" || fetches):
 		return errors.New("--offline excludes --dns, --resolver, --fetch-lists, and lists and a robots.txt by URL")
 	case c.given("resolver") && c.resolver == "":
 		return errors.New("--resolver: empty address")
-	case !remote:
-		return c.site.unused("without --fetch-lists or a URL of a list or site")
+	case !fetches:
+		if err := c.site.unused("without --fetch-lists or a URL of a list or site"); err != nil {
+			return err
+		}
+	}
+	for _, arg := range c.args {
+		a, err := parseAddress(arg)
+		if err != nil && arg != "-" {
+			return err
+		}
+		c.addresses = append(c.addresses, a)
 	}
 	return nil
 }
@@ -170,42 +198,41 @@ func newResolver(server string) (*net.Resolver, error) {
 // maxList limits a list that is fetched, in bytes.
 const maxList = 16 << 20
 
-// openLists reads the lists of --list. A file that is not a list is an error, an
+// addList reads a list once, and adds it for a crawler. A file that is not a list is an error, an
 // unavailable URL a warning.
-func (c *verifyCall) openLists(ctx context.Context) error {
-	for _, text := range c.lists {
-		names, from, ok := strings.Cut(text, "=")
-		if !ok || names == "" || from == "" {
-			return fmt.Errorf("invalid --list %q; write NAME=FILE, such as GPTBot=gptbot.json", clip(text))
+func (c *verifyCall) addList(ctx context.Context, of listSource) (err error) {
+	list, read := c.read[of.from]
+	if !read {
+		var body []byte
+		title, remote := of.from, isURL(of.from)
+		if remote {
+			body, err = c.live.getList(ctx, of.from)
+		} else if body, title, err = c.readNamed(of.from); err != nil {
+			return err
 		}
-		var of []string
-		for name := range strings.SplitSeq(names, ",") {
-			e, err := knownCrawler(name)
-			if err != nil {
-				return fmt.Errorf("--list: %w", err)
-			}
-			of = append(of, e.Name)
+		if err == nil {
+			list, err = crawlers.ReadAddresses(body)
 		}
-		var list *crawlers.Addresses
-		if isURL(from) {
-			list = c.fetchList(ctx, from)
-		} else {
-			body, title, err := c.readNamed(from)
-			if err == nil {
-				if list, err = crawlers.ReadAddresses(body); err != nil {
-					err = fmt.Errorf("%s: not a list of addresses: %w", title, err)
-				}
-			}
-			if err != nil {
-				return err
-			}
+		switch {
+		case err == nil:
 			c.warnList(title, list)
-		}
-		for _, name := range of {
-			if list != nil {
-				c.verifier.Lists[name] = list
+		case remote:
+			c.failed = true
+			hint := ""
+			if refused, ok := errors.AsType[*fetch.RefusedError](err); ok && !c.site.allowPrivate && (fetch.Guard{AllowPrivate: true}).Check(refused.Address) == nil {
+				hint = "; --allow-private permits private and loopback addresses"
 			}
+			if op, ok := errors.AsType[*net.OpError](err); ok { // its text repeats the address
+				err = op.Err
+			}
+			c.warn("cannot fetch the list %s: %w%s", title, err, hint)
+		default:
+			return fmt.Errorf("%s: not a list of addresses: %w", title, err)
 		}
+		c.read[of.from] = list
+	}
+	if list != nil {
+		c.verifier.Lists[of.crawler] = list
 	}
 	return nil
 }
@@ -223,7 +250,7 @@ func (c *verifyCall) warnList(title string, list *crawlers.Addresses) {
 
 // isCandidate reports whether an address that names no crawler can be that of e.
 func (c *verifyCall) isCandidate(e crawlers.Crawler) bool {
-	if c.claimed != nil {
+	if c.claimed.Name != "" {
 		return e.Name == c.claimed.Name
 	}
 	return e.Status == crawlers.Used
@@ -231,8 +258,8 @@ func (c *verifyCall) isCandidate(e crawlers.Crawler) bool {
 
 // identify verifies an address that names no crawler.
 func (c *verifyCall) identify(ctx context.Context, address netip.Addr) crawlers.Identity {
-	if c.claimed != nil {
-		return c.verifier.Verify(ctx, address, *c.claimed)[0]
+	if c.claimed.Name != "" {
+		return c.verifier.Verify(ctx, address, c.claimed)[0]
 	}
 	return c.verifier.Identify(ctx, address)
 }
@@ -240,67 +267,33 @@ func (c *verifyCall) identify(ctx context.Context, address netip.Addr) crawlers.
 // wantLists fetches the lists of wanted crawlers for --fetch-lists.
 func (c *verifyCall) wantLists(ctx context.Context, wanted func(crawlers.Crawler) bool) {
 	for _, e := range crawlers.All() {
-		if !c.fetchLists || e.Addresses == crawlers.Unknown || c.verifier.Lists[e.Name] != nil || !wanted(e) {
-			continue
-		}
-		if addresses := c.fetchList(ctx, e.Addresses); addresses != nil {
-			c.verifier.Lists[e.Name] = addresses
+		if c.fetchLists && e.Addresses != crawlers.Unknown && c.verifier.Lists[e.Name] == nil && wanted(e) {
+			_ = c.addList(ctx, listSource{e.Name, e.Addresses}) // an unavailable URL is no error
 		}
 	}
 }
 
-// fetchList fetches a list once. If it is unavailable, it warns and returns nil.
-func (c *verifyCall) fetchList(ctx context.Context, url string) *crawlers.Addresses {
-	list, known := c.fetched[url]
-	if known {
-		return list
-	}
-	body, err := c.get(ctx, url)
-	if err == nil {
-		list, err = crawlers.ReadAddresses(body)
-	}
-	c.fetched[url] = list
-	if err == nil {
-		c.warnList(url, list)
-		return list
-	}
-	c.failed = true
-	hint := ""
-	if refused, ok := errors.AsType[*fetch.RefusedError](err); ok && !c.site.allowPrivate && (fetch.Guard{AllowPrivate: true}).Check(refused.Address) == nil {
-		hint = "; --allow-private permits private and loopback addresses"
-	}
-	if op, ok := errors.AsType[*net.OpError](err); ok { // its text repeats the address
-		err = op.Err
-	}
-	c.warn("cannot fetch the list %s: %w%s", url, err, hint)
-	return nil
-}
-
-// get fetches a URL through the address guard.
-func (c *verifyCall) get(ctx context.Context, url string) ([]byte, error) {
-	if c.client == nil {
-		l, err := newLive(c.command, &c.site, nil, noLimit)
-		if err != nil {
-			return nil, err
+// getList gets a list through the address guard.
+func (l *live) getList(ctx context.Context, url string) ([]byte, error) {
+	transport := l.client.Transport()
+	defer transport.CloseIdleConnections()
+	client := http.Client{Transport: transport, Timeout: l.options.Limits.Total, CheckRedirect: func(r *http.Request, via []*http.Request) error {
+		switch {
+		case len(via) > 5:
+			return errors.New("more than 5 redirects")
+		case via[0].URL.Scheme == "https" && r.URL.Scheme != "https":
+			return errors.New("insecure redirect from https to " + r.URL.Scheme)
 		}
-		c.client = &http.Client{Transport: l.client.Transport(), Timeout: l.options.Limits.Total, CheckRedirect: func(r *http.Request, via []*http.Request) error {
-			switch {
-			case len(via) > 5:
-				return errors.New("more than 5 redirects")
-			case via[0].URL.Scheme == "https" && r.URL.Scheme != "https":
-				return errors.New("insecure redirect from https to " + r.URL.Scheme)
-			}
-			return nil
-		}}
-	}
+		return nil
+	}}
 	req, err := http.NewRequestWithContext(fetch.WithDials(ctx, 16, nil), http.MethodGet, url, nil)
 	if err != nil {
 		return nil, errors.New("invalid URL")
 	}
-	req.Header.Set("User-Agent", cmp.Or(c.site.userAgent, defaultUserAgent()))
-	resp, err := c.client.Do(req)
+	req.Header.Set("User-Agent", l.options.UserAgent)
+	resp, err := client.Do(req)
 	if err != nil {
-		return nil, cause(err)
+		return nil, err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
@@ -334,13 +327,12 @@ func (c *verifyCall) answerAddresses(ctx context.Context) (int, error) {
 		c.std.writeCSV([]string{"address", "as", "result", "by", "name", "crawlers", "why"})
 	}
 	var addresses []netip.Addr
-	for _, arg := range c.args {
-		a, err := parseAddress(arg)
-		if err == nil {
+	for _, a := range c.addresses {
+		if a.IsValid() {
 			addresses = append(addresses, a)
 			continue
 		}
-		if err := c.listed(ctx, addresses); err != nil { // it is -
+		if err := c.listed(ctx, addresses); err != nil {
 			return exitBad, err
 		}
 		addresses = nil
@@ -412,10 +404,7 @@ func (c *verifyCall) some(ctx context.Context, addresses []netip.Addr) error {
 }
 
 func (c *verifyCall) print(a netip.Addr, id crawlers.Identity) {
-	as := ""
-	if c.claimed != nil {
-		as = c.claimed.Name
-	}
+	as := c.claimed.Name
 	names := []string{}
 	for _, e := range id.Crawlers {
 		names = append(names, e.Name)
@@ -432,16 +421,12 @@ func (c *verifyCall) print(a netip.Addr, id crawlers.Identity) {
 		c.std.writeCSV([]string{a.String(), as, string(id.Result), id.By, robots.Printable(id.Name), strings.Join(names, " "), robots.Printable(id.Why)})
 		return
 	}
+	style := map[crawlers.Result]string{crawlers.Verified: green, crawlers.Faked: red}
 	who := ""
 	if len(names) > 0 {
 		who = someOf(names) + ": "
 	}
-	fmt.Fprintf(c.std.out, "%s  %s  %s\n", fill(a.String(), len("255.255.255.255")), c.resultWord(id.Result), robots.Printable(who+id.Why+c.advice(id)))
-}
-
-func (c *verifyCall) resultWord(r crawlers.Result) string {
-	style := map[crawlers.Result]string{crawlers.Verified: green, crawlers.Faked: red}
-	return c.palette.paint(cmp.Or(style[r], yellow), fmt.Sprintf("%-8s", string(r)))
+	fmt.Fprintf(c.std.out, "%s  %s  %s\n", fill(a.String(), len("255.255.255.255")), c.palette.paint(cmp.Or(style[id.Result], yellow), fill(string(id.Result), len(crawlers.Verified))), robots.Printable(who+id.Why+c.advice(id)))
 }
 
 // advice names the flag that would help, "" if none would.
@@ -449,7 +434,7 @@ func (c *verifyCall) advice(id crawlers.Identity) string {
 	if id.Result != crawlers.Unknown || id.Failed {
 		return ""
 	}
-	names, listed := c.claimed == nil, c.claimed == nil
+	names, listed := true, true
 	if len(id.Crawlers) > 0 {
 		names, listed = id.Crawlers[0].ReverseDNS != crawlers.Unknown, id.Crawlers[0].Addresses != crawlers.Unknown
 	}

@@ -239,7 +239,7 @@ func (l *logReader) line(ctx context.Context, text string) (problem string) {
 		}
 	} else {
 		e, ok := crawlers.Sender(line.userAgent)
-		if !ok || l.call.claimed != nil && e.Name != l.call.claimed.Name {
+		if !ok || l.call.claimed.Name != "" && !l.call.isCandidate(e) {
 			return ""
 		}
 		v.by = l.visitor(e)
