@@ -26,6 +26,7 @@ type suite struct {
 
 // A suiteTest has assertions for one crawler.
 type suiteTest struct {
+	file     string
 	name     string
 	agents   []string
 	dialects []robots.Dialect
@@ -35,6 +36,7 @@ type suiteTest struct {
 // An assertion is about a URL, about every URL of a pattern or, without either, about the crawl
 // delay.
 type assertion struct {
+	test       *suiteTest
 	at         int // line in the file
 	url, every string
 	allowed    bool
@@ -116,7 +118,7 @@ func (s *suite) subject(top map[string]*yaml.Node, folder string) {
 // test adds a test.
 func (s *suite) test(n *yaml.Node, number int, dialects []robots.Dialect) {
 	f := s.fields(n, "name", "agent", "allow", "disallow", "crawl_delay")
-	t := &suiteTest{name: cmp.Or(s.text(f["name"]), "test "+strconv.Itoa(number)), dialects: dialects}
+	t := &suiteTest{file: s.file, name: cmp.Or(s.text(f["name"]), "test "+strconv.Itoa(number)), dialects: dialects}
 	s.tests = append(s.tests, t)
 	for _, n := range entries(f["agent"]) {
 		agent := s.text(n)
@@ -137,11 +139,11 @@ func (s *suite) test(n *yaml.Node, number int, dialects []robots.Dialect) {
 	}
 	for _, allowed := range []bool{true, false} {
 		for _, n := range entries(f[word(allowed)]) {
-			t.asserts = append(t.asserts, s.assertion(n, allowed, t.dialects))
+			t.asserts = append(t.asserts, s.assertion(n, t, allowed))
 		}
 	}
 	if n := f["crawl_delay"]; n != nil {
-		a := &assertion{at: n.Line}
+		a := &assertion{test: t, at: n.Line}
 		if err := n.Decode(&a.delay); err != nil || n.ShortTag() == "!!str" || a.delay != nil && !(*a.delay >= 0 && *a.delay <= math.MaxFloat64) {
 			s.wrong(n, "invalid crawl_delay %q; write seconds, or null for none", clip(n.Value))
 		}
@@ -153,8 +155,8 @@ func (s *suite) test(n *yaml.Node, number int, dialects []robots.Dialect) {
 }
 
 // assertion reads a URL, or a mapping with more.
-func (s *suite) assertion(n *yaml.Node, allowed bool, dialects []robots.Dialect) *assertion {
-	a, before := &assertion{at: n.Line, allowed: allowed}, len(s.list)
+func (s *suite) assertion(n *yaml.Node, t *suiteTest, allowed bool) *assertion {
+	a, before := &assertion{test: t, at: n.Line, allowed: allowed}, len(s.list)
 	if n.Kind == yaml.MappingNode {
 		f := s.fields(n, "url", "every", "line", "rule")
 		a.url, a.every, a.rule = s.text(f["url"]), s.text(f["every"]), s.text(f["rule"])
@@ -167,7 +169,7 @@ func (s *suite) assertion(n *yaml.Node, allowed bool, dialects []robots.Dialect)
 		a.url = s.text(n)
 	}
 	if len(s.list) == before {
-		if err := s.check(a, dialects); err != nil {
+		if err := s.check(a, t.dialects); err != nil {
 			s.wrong(n, "%w", err)
 		}
 	}

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,28 +41,19 @@ func testCommand(std *streams) *cobra.Command {
 	return cmd
 }
 
-// An outcome is the result of an assertion in one dialect, and a line of --format json: one of
-// url, every and crawl_delay names the subject.
+// An outcome is the result of an assertion in one dialect.
 type outcome struct {
-	Schema     int          `json:"schema"`
-	File       string       `json:"file"`
-	Line       int          `json:"line"`
-	Name       string       `json:"name"`
-	Agent      []string     `json:"agent"`
-	Dialect    string       `json:"dialect"`
-	URL        string       `json:"url,omitempty"`
-	Every      string       `json:"every,omitempty"`
-	CrawlDelay bool         `json:"crawl_delay,omitempty"`
-	Want       string       `json:"want"`
-	Got        string       `json:"got"`
-	OK         bool         `json:"ok"`
-	Rule       *shapes.Rule `json:"rule"`
-	Witness    *string      `json:"witness"` // a URL for which every does not hold
-
-	assertion *assertion
+	*assertion
+	dialect   string
+	about     string     // its subject in a sentence
+	subject   jsonMember // and in JSON
+	want, got string
+	ok        bool
 	undecided bool
-	reason    string // of the verdict on the URL, or on the witness
-	why       string // the derivation of the verdict
+	by        robots.Rule // that decides the URL, or the witness
+	reason    string      // why the assertion fails
+	witness   string      // a URL for which every does not hold
+	why       string      // the derivation of the verdict, likewise
 }
 
 func (t *tester) test(ctx context.Context) (int, error) {
@@ -84,7 +73,7 @@ func (t *tester) test(ctx context.Context) (int, error) {
 				if ctx.Err() != nil {
 					return exitBad, errInterrupted
 				}
-				outcomes, err := t.runTest(s, test, d)
+				outcomes, err := t.runTest(s.source, test, d)
 				if err != nil {
 					return exitBad, err
 				}
@@ -153,23 +142,23 @@ func (t *tester) openAll(ctx context.Context) error {
 }
 
 // runTest checks the assertions of a test in one dialect.
-func (t *tester) runTest(s *suite, test *suiteTest, d robots.Dialect) ([]*outcome, error) {
-	rules := t.rules(s.source, d, t.std.now(), test.agents)
-	var all []*outcome
+func (t *tester) runTest(source ask.Source, test *suiteTest, d robots.Dialect) (all []*outcome, err error) {
+	rules := t.rules(source, d, t.std.now(), test.agents)
 	for _, a := range test.asserts {
-		o := &outcome{
-			Schema: 1, File: s.file, Line: a.at, Name: test.name, Agent: test.agents, Dialect: d.Name,
-			URL: a.url, Every: a.every, CrawlDelay: a.url == "" && a.every == "", assertion: a,
-		}
+		o := &outcome{assertion: a, dialect: d.Name}
 		switch {
-		case o.CrawlDelay:
-			o.checkDelay(rules)
 		case a.url != "":
+			o.about, o.subject = a.url, jsonMember{"url", a.url}
 			o.checkURL(rules)
+		case a.every != "":
+			o.about, o.subject = "every "+a.every, jsonMember{"every", a.every}
+			err = o.checkEvery(rules, t.budget)
 		default:
-			if err := o.checkEvery(rules, t.budget); err != nil {
-				return nil, fmt.Errorf("%s:%d: %w", s.file, a.at, err)
-			}
+			o.about, o.subject = "crawl_delay", jsonMember{"crawl_delay", true}
+			o.checkDelay(rules)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", test.file, a.at, err)
 		}
 		all = append(all, o)
 	}
@@ -187,90 +176,78 @@ func word(allowed bool) string {
 // judge sets the verdict on a path, and if the assertion fails its derivation.
 func (o *outcome) judge(rules *robots.Rules, path robots.Path) {
 	v := rules.Match(path)
-	o.Rule, o.reason = shapes.NewRule(v.Rule), reasonOf(v)
-	if !o.OK {
+	o.by = v.Rule
+	if !o.ok {
+		o.reason = reasonOf(v)
 		e := lint.Explain(rules, path)
-		var b bytes.Buffer
+		var b strings.Builder
 		printDerivation(&b, palette{}, &e)
 		o.why = b.String()
 	}
 }
 
 func (o *outcome) checkURL(rules *robots.Rules) {
-	a := o.assertion
-	_, path, _ := ask.URL(rules.Dialect(), a.url, false) // valid: parseSuite has checked it
+	_, path, _ := ask.URL(rules.Dialect(), o.url, false) // valid: parseSuite has checked it
 	v := rules.Match(path)
-	o.Want, o.Got, o.OK = word(a.allowed), word(v.Allowed), v.Allowed == a.allowed
-	if a.line > 0 {
-		o.Want += " by line " + strconv.Itoa(a.line)
-		o.OK = o.OK && v.Rule.Line() == a.line
+	o.want, o.got, o.ok = word(o.allowed), word(v.Allowed), v.Allowed == o.allowed
+	if o.line > 0 {
+		o.want += " by line " + strconv.Itoa(o.line)
+		o.ok = o.ok && v.Rule.Line() == o.line
 	}
-	if a.rule != "" {
-		o.Want += " by " + a.rule
-		o.OK = o.OK && !v.Rule.IsZero() && v.Rule.Directive() == a.directive && v.Rule.Path() == a.path
+	if o.rule != "" {
+		o.want += " by " + o.rule
+		o.ok = o.ok && !v.Rule.IsZero() && v.Rule.Directive() == o.directive && v.Rule.Path() == o.path
 	}
-	if (a.line > 0 || a.rule != "") && !v.Rule.IsZero() {
-		o.Got += " by line " + strconv.Itoa(v.Rule.Line())
+	if (o.line > 0 || o.rule != "") && !v.Rule.IsZero() {
+		o.got += " by line " + strconv.Itoa(v.Rule.Line())
 	}
 	o.judge(rules, path)
 }
 
 func (o *outcome) checkEvery(rules *robots.Rules, budget int) error {
-	steps, allowed := compare.Options{Steps: budget}, o.assertion.allowed
-	o.Want = word(allowed)
-	claim, err := compare.Every(rules, o.Every, allowed, steps)
+	steps := compare.Options{Steps: budget}
+	o.want = word(o.allowed)
+	claim, err := compare.Every(rules, o.every, o.allowed, steps)
 	switch {
 	case err != nil:
 		return err
 	case claim.Path != "":
-		o.Got, o.Witness = word(!allowed), &claim.Path
+		o.got, o.witness = word(!o.allowed), claim.Path
 		_, path, _ := ask.URL(rules.Dialect(), "https://example.com"+claim.Path, false)
 		o.judge(rules, path)
 	case !claim.Complete:
-		o.Got, o.undecided = "undecided", true
+		o.got, o.undecided, o.reason = "undecided", true, helps(budget)
 	default:
 		// If no URL matches the pattern, both it and its opposite hold.
-		opposite, err := compare.Every(rules, o.Every, !allowed, steps)
+		opposite, err := compare.Every(rules, o.every, !o.allowed, steps)
 		if err == nil && opposite.Holds {
-			err = fmt.Errorf("pattern %q: matches no URL", clip(o.Every))
+			err = fmt.Errorf("pattern %q: matches no URL", clip(o.every))
 		}
-		o.Got, o.OK = o.Want, err == nil
+		o.got, o.ok = o.want, err == nil
 		return err
 	}
 	return nil
 }
 
 func (o *outcome) checkDelay(rules *robots.Rules) {
-	o.Want, o.Got = "none", "none"
-	if d := o.assertion.delay; d != nil {
-		o.Want = strconv.FormatFloat(*d, 'f', -1, 64)
+	o.want, o.got = "none", "none"
+	if o.delay != nil {
+		o.want = strconv.FormatFloat(*o.delay, 'f', -1, 64)
 	}
 	if seconds, ok := rules.CrawlDelay(); ok {
-		o.Got = strconv.FormatFloat(seconds, 'f', -1, 64)
+		o.got = strconv.FormatFloat(seconds, 'f', -1, 64)
 	}
-	o.OK = o.Want == o.Got
-}
-
-// about names the subject of an assertion.
-func (o *outcome) about() string {
-	if o.Every != "" {
-		return "every " + o.Every
-	}
-	return cmp.Or(o.URL, "crawl_delay")
+	o.ok = o.want == o.got
 }
 
 // sentence compares what is wanted with the result, in some dialects.
-func (o *outcome) sentence(dialects string, budget int) string {
-	s := o.Agent[0] + " " + o.about() + ": want " + o.Want
-	switch {
-	case o.undecided:
-		return s + ", undecided (" + dialects + "), " + helps(budget)
-	case o.OK:
-		return s + " (" + dialects + ")"
+func (o *outcome) sentence(dialects string) string {
+	s := o.test.agents[0] + " " + o.about + ": want " + o.want
+	if !o.ok {
+		s += ", got " + o.got
 	}
-	s += ", got " + o.Got
-	if o.Witness != nil {
-		s += " for " + *o.Witness
+	if o.witness != "" {
+		s += " for " + o.witness
 	}
 	s += " (" + dialects + ")"
 	if o.reason != "" {
@@ -287,7 +264,10 @@ func (t *tester) write(all []*outcome, summary string) {
 		return
 	case formatJSON:
 		for _, o := range all {
-			t.std.encode(o)
+			t.std.encode(jsonObject{
+				{"schema", 1}, {"file", o.test.file}, {"line", o.at}, {"name", o.test.name}, {"agent", o.test.agents}, {"dialect", o.dialect},
+				o.subject, {"want", o.want}, {"got", o.got}, {"ok", o.ok}, {"rule", shapes.NewRule(o.by)}, {"witness", notEmpty(o.witness)},
+			})
 		}
 		return
 	}
@@ -296,18 +276,18 @@ func (t *tester) write(all []*outcome, summary string) {
 		{"id": "undecided", "shortDescription": sarifText("A proof exceeded its budget.")},
 	}}
 	for _, o := range all {
-		claim := o.Want + " " + o.about()
-		if o.CrawlDelay {
-			claim = "crawl_delay " + o.Want
+		claim := o.want + " " + o.about
+		if o.url == "" && o.every == "" {
+			claim = "crawl_delay " + o.want
 		}
 		f := Finding{
-			File: o.File, Region: Region{StartLine: o.Line}, ID: "assertion", Case: o.Name + ": " + claim,
-			Message: o.Name + ": " + o.sentence(o.Dialect, t.budget), Details: o.why, Dialects: []string{o.Dialect}, Undecided: o.undecided,
+			File: o.test.file, Region: Region{StartLine: o.at}, ID: "assertion", Case: o.test.name + ": " + claim,
+			Message: o.test.name + ": " + o.sentence(o.dialect), Details: o.why, Dialects: []string{o.dialect}, Undecided: o.undecided,
 		}
 		switch {
 		case o.undecided:
 			f.ID, f.Level = "undecided", "warning"
-		case !o.OK:
+		case !o.ok:
 			f.Level, f.Failed = "error", true
 		}
 		r.findings = append(r.findings, f)
@@ -321,7 +301,7 @@ func summary(all []*outcome) (text string, status int) {
 	for _, o := range all {
 		if o.undecided {
 			undecided++
-		} else if !o.OK {
+		} else if !o.ok {
 			failed++
 		}
 	}
@@ -346,20 +326,20 @@ func (t *tester) writeText(all []*outcome) {
 		text string
 	}
 	dialects := map[key][]string{}
-	keyOf := func(o *outcome) key { return key{o.assertion, o.sentence("", t.budget)} }
+	keyOf := func(o *outcome) key { return key{o.assertion, o.sentence("")} }
 	for _, o := range all {
-		dialects[keyOf(o)] = append(dialects[keyOf(o)], o.Dialect)
+		dialects[keyOf(o)] = append(dialects[keyOf(o)], o.dialect)
 	}
 	for _, o := range all {
-		if o.OK || o.Dialect != dialects[keyOf(o)][0] {
+		if o.ok || o.dialect != dialects[keyOf(o)][0] {
 			continue
 		}
 		lead := t.palette.paint(red, "FAIL")
 		if o.undecided {
 			lead = t.palette.paint(yellow, "OPEN")
 		}
-		sentence := o.sentence(strings.Join(dialects[keyOf(o)], ", "), t.budget)
-		fmt.Fprintf(t.std.out, "%s %s:%d: %s\n     %s\n", lead, robots.Printable(o.File), o.Line, robots.Printable(o.Name), robots.Printable(sentence))
+		sentence := o.sentence(strings.Join(dialects[keyOf(o)], ", "))
+		fmt.Fprintf(t.std.out, "%s %s:%d: %s\n     %s\n", lead, robots.Printable(o.test.file), o.at, robots.Printable(o.test.name), robots.Printable(sentence))
 		for line := range strings.Lines(o.why) {
 			fmt.Fprint(t.std.out, strings.TrimRight("     "+line, " \n")+"\n")
 		}
