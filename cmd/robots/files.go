@@ -73,10 +73,12 @@ func (c *command) getFiles(ctx context.Context, flags *siteFlags, dialects []rob
 		}
 	}
 	files = make([]textFile, len(names))
-	origins := make([]robots.Origin, len(names)) // zero for a file
+	sites := make([]*site, len(names)) // nil for a file
 	for i, name := range names {
 		if isURL(name) {
-			origins[i], err = siteOf(name)
+			var origin robots.Origin
+			origin, err = siteOf(name)
+			sites[i] = newSite(origin)
 		} else {
 			files[i], err = c.std.read(name)
 		}
@@ -88,41 +90,32 @@ func (c *command) getFiles(ctx context.Context, flags *siteFlags, dialects []rob
 		if l, err = newLive(c, flags, dialects, maxBytes); err != nil {
 			return nil, nil, err
 		}
-		err = l.getAll(ctx, origins, files)
+		defer c.std.screen.Report(progressInterval, func() string { return l.progress.line(c.std.name) })()
+		var stop context.CancelFunc
+		ctx, stop = interruptible(ctx)
+		defer stop()
 	}
-	for i := 0; i < len(files) && err == nil; i++ {
-		err = check(l, &files[i])
-	}
-	if err != nil {
-		l.close()
-		return nil, nil, err
-	}
-	return files, l, nil
-}
-
-// getAll gets the files of those origins that are not zero.
-func (l *live) getAll(ctx context.Context, origins []robots.Origin, files []textFile) error {
-	defer l.std.screen.Report(progressInterval, func() string { return l.progress.line(l.std.name) })()
-	ctx, stop := interruptible(ctx)
-	defer stop()
-	sites := make([]*site, len(origins))
-	for i, o := range origins {
-		if !o.IsZero() {
-			sites[i] = newSite(o)
-			l.start(ctx, sites[i])
+	for _, s := range sites {
+		if s != nil {
+			l.start(ctx, s)
 		}
 	}
 	for i, s := range sites {
-		if s == nil {
-			continue
+		if s != nil {
+			var r *fetch.Record
+			if r, err = l.get(ctx, s); err == nil {
+				files[i] = siteFile(r)
+			}
 		}
-		r, err := l.get(ctx, s)
+		if err == nil {
+			err = check(l, &files[i])
+		}
 		if err != nil {
-			return err
+			l.close()
+			return nil, nil, err
 		}
-		files[i] = siteFile(r)
 	}
-	return nil
+	return files, l, nil
 }
 
 // readFiles reads the files and sites of the arguments before any is processed. A file that is

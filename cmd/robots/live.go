@@ -205,9 +205,13 @@ func newLive(c *command, s *siteFlags, dialects []robots.Dialect, maxBytes int) 
 	if err != nil {
 		return nil, fmt.Errorf("--address-pace: %w", err)
 	}
+	if maxBytes > 0 {
+		dialects = []robots.Dialect{{MaxFileBytes: min(maxBytes, maxFile)}}
+	}
+	total := cmp.Or(s.timeout, 30*time.Second)
 	l.options = fetch.Options{
 		UserAgent: cmp.Or(s.userAgent, defaultUserAgent()),
-		Limits:    fetch.Limits{Total: cmp.Or(s.timeout, 30*time.Second)},
+		Limits:    fetch.Limits{Total: total}.For(dialects...),
 		Guard:     fetch.Guard{AllowPrivate: s.allowPrivate},
 		Start: func(ctx context.Context, o robots.Origin, addr netip.Addr) error {
 			return l.limiter.StartFetch(ctx, o, addr)
@@ -216,14 +220,6 @@ func newLive(c *command, s *siteFlags, dialects []robots.Dialect, maxBytes int) 
 		Connections: maxConnections,
 		Probe:       s.probe,
 	}
-	limits := &l.options.Limits
-	for _, d := range dialects {
-		if maxBytes > 0 {
-			d.MaxFileBytes = maxBytes
-		}
-		*limits = limits.For(d)
-	}
-	limits.MaxBodyBytes = min(limits.MaxBodyBytes, maxFile)
 	if l.client, err = fetch.New(l.options); err != nil {
 		return nil, fmt.Errorf("--user-agent: %w", err)
 	}
@@ -233,7 +229,7 @@ func newLive(c *command, s *siteFlags, dialects []robots.Dialect, maxBytes int) 
 		FetchLimit: 24 * time.Hour, // the client ends each fetch in time; a wait for a busy address is not limited
 		UseToEnd:   true,           // a run is short, and gets each record twice
 		// A person would rather wait than get a stale answer.
-		StaleWait: limits.Total + 2*fetchMargin,
+		StaleWait: total + 2*fetchMargin,
 		Observe:   l.observe,
 	}
 	switch {
@@ -242,7 +238,7 @@ func newLive(c *command, s *siteFlags, dialects []robots.Dialect, maxBytes int) 
 			return nil, err
 		}
 		l.store, l.limiter = l.fleet.Store(), l.fleet.Limiter()
-		kept.FetchLimit = limits.Total + fetchMargin // a lease lasts as long, if this process dies
+		kept.FetchLimit = total + fetchMargin // a lease lasts as long, if this process dies
 	case s.cache != "":
 		if l.store, err = bolt.Open(s.cache, bolt.Options{}); err != nil {
 			return nil, err
