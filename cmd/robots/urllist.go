@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/xml"
 	"errors"
@@ -22,6 +23,7 @@ type urlReader struct {
 	std  *streams
 	args []string
 	urls string
+	item string   // what each line of a list is, "" for a list of URLs in any form
 	list *urlList // the current one
 	err  error    // why it ended early
 }
@@ -66,6 +68,7 @@ func (u *urlReader) listed(name string, yield func(string, error) bool) bool {
 		return false
 	}
 	defer u.list.close()
+	u.list.plain = u.item != ""
 	found := false
 	for url, err := range u.list.all() {
 		if found = true; !yield(url, err) {
@@ -73,7 +76,7 @@ func (u *urlReader) listed(name string, yield func(string, error) bool) bool {
 		}
 	}
 	if u.err = u.list.err; u.err == nil && !found {
-		u.err = fmt.Errorf("%s has no URL", u.list.title)
+		u.err = fmt.Errorf("%s has no %s", u.list.title, cmp.Or(u.item, "URL"))
 	}
 	u.list = nil
 	return u.err == nil
@@ -109,6 +112,7 @@ type urlList struct {
 	name  string
 	depth int   // of sitemap indexes
 	log   bool  // it is an access log
+	plain bool  // the lines are not URLs
 	err   error // why it ended early
 }
 
@@ -159,12 +163,13 @@ func (l *urlList) read(yield func(string, error) bool) error {
 	if err := l.Unzip(); err != nil {
 		return err
 	}
-	if l.isXML() {
+	if !l.plain && l.isXML() {
 		return l.readSitemap(yield)
 	}
 	first, err := l.text()
 	separator, column := csvColumns(first)
 	switch {
+	case l.plain:
 	case column >= 0 || separator != 0 && (first[0] == '"' || strings.EqualFold(filepath.Ext(l.name), ".csv")):
 		return l.readCSV(first, separator, column, yield)
 	case loggedURL(first) != "":

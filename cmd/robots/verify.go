@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"net/http"
 	"net/netip"
@@ -14,7 +15,6 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/cmd/internal/lines"
 	"github.com/robotskit/robots/crawlers"
 	"github.com/robotskit/robots/fetch"
 	"github.com/spf13/cobra"
@@ -146,11 +146,9 @@ func (c *verifyCall) check(fetches bool) error {
 		}
 	}
 	for _, arg := range c.args {
-		a, err := parseAddress(arg)
-		if err != nil && arg != "-" {
+		if _, err := parseAddress(arg); err != nil && arg != "-" {
 			return err
 		}
-		c.addresses = append(c.addresses, a)
 	}
 	return nil
 }
@@ -319,6 +317,30 @@ func each(n int, fn func(i int)) {
 	_ = all.Wait() // there are no errors
 }
 
+// A claim is an address to verify, or why a line has none.
+type claim struct {
+	address netip.Addr
+	err     error
+}
+
+// claims reads the addresses.
+func claims(u *urlReader) iter.Seq2[entry[claim], error] {
+	return func(yield func(entry[claim], error) bool) {
+		for text, err := range u.all() {
+			e := entry[claim]{line: claim{err: err}, bytes: len(text)}
+			if err == nil {
+				if e.line.address, err = parseAddress(text); err != nil {
+					e.line.err = u.at(err)
+				}
+			}
+			if !yield(e, nil) {
+				return
+			}
+		}
+		yield(entry[claim]{}, cmp.Or(u.err, io.EOF))
+	}
+}
+
 // answerAddresses verifies the addresses of the command line, and those on standard input as they
 // arrive.
 func (c *verifyCall) answerAddresses(ctx context.Context) (int, error) {
@@ -326,21 +348,31 @@ func (c *verifyCall) answerAddresses(ctx context.Context) (int, error) {
 	if c.format == formatCSV {
 		c.std.writeCSV([]string{"address", "as", "result", "by", "name", "crawlers", "why"})
 	}
-	var addresses []netip.Addr
-	for _, a := range c.addresses {
-		if a.IsValid() {
-			addresses = append(addresses, a)
-			continue
+	u := &urlReader{std: c.std, args: c.args, item: "address"}
+	var ended error
+	for entries, err := range readAhead(ctx, claims(u), u.ready, true, nil, c.std) {
+		found := make([]crawlers.Identity, len(entries))
+		each(len(found), func(i int) { found[i] = c.identify(ctx, entries[i].line.address) })
+		if ctx.Err() != nil {
+			break
 		}
-		if err := c.listed(ctx, addresses); err != nil {
-			return exitBad, err
+		for i, id := range found {
+			if claim := entries[i].line; claim.err != nil {
+				c.std.complain(claim.err)
+				c.status = worse(c.status, exitBad)
+			} else {
+				c.print(claim.address, id)
+			}
 		}
-		addresses = nil
+		ended = err
 	}
-	if err := c.some(ctx, addresses); err != nil {
-		return exitBad, err
+	switch {
+	case ctx.Err() != nil:
+		return exitBad, errInterrupted
+	case ended != nil && !errors.Is(ended, io.EOF):
+		return exitBad, ended
 	}
-	return c.status, nil
+	return c.status, nil // the last flush reports why the output failed
 }
 
 // worse returns the status that takes precedence: 2 before 1 before 3.
@@ -349,61 +381,14 @@ func worse(a, b int) int {
 	return order[max(slices.Index(order, a), slices.Index(order, b))]
 }
 
-// listed verifies some addresses and those on standard input.
-func (c *verifyCall) listed(ctx context.Context, addresses []netip.Addr) error {
-	list, err := openURLs(c.std, "-")
-	if err != nil {
-		return err
-	}
-	for first := true; ; first = false {
-		text, err := list.text()
-		switch {
-		case errors.Is(err, io.EOF) && first:
-			return errors.New("standard input: no addresses")
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil && !errors.Is(err, lines.ErrLong):
-			return fmt.Errorf("cannot read standard input: %w", cause(err))
-		}
-		if a, err := parseAddress(strings.TrimSpace(text)); err != nil {
-			c.std.complain(list.at(err))
-			c.status = worse(c.status, exitBad)
-		} else {
-			addresses = append(addresses, a)
-		}
-		if list.Ready() && len(addresses) < chunkLines {
-			continue
-		}
-		if err := c.some(ctx, addresses); err != nil {
-			return err
-		}
-		addresses = nil
-		if c.std.out.Flush() != nil {
-			return nil // the last flush reports the error
-		}
-	}
-}
-
-// some verifies addresses, and prints the results in order.
-func (c *verifyCall) some(ctx context.Context, addresses []netip.Addr) error {
-	found := make([]crawlers.Identity, len(addresses))
-	each(len(found), func(i int) { found[i] = c.identify(ctx, addresses[i]) })
-	if ctx.Err() != nil {
-		return errInterrupted
-	}
-	for i, id := range found {
-		switch id.Result {
-		case crawlers.Faked:
-			c.status = worse(c.status, exitDisallowed)
-		case crawlers.Unknown:
-			c.status = worse(c.status, exitUndecided)
-		}
-		c.print(addresses[i], id)
-	}
-	return nil
-}
-
+// print writes the result for an address, which can change the exit status.
 func (c *verifyCall) print(a netip.Addr, id crawlers.Identity) {
+	switch id.Result {
+	case crawlers.Faked:
+		c.status = worse(c.status, exitDisallowed)
+	case crawlers.Unknown:
+		c.status = worse(c.status, exitUndecided)
+	}
 	as := c.claimed.Name
 	names := []string{}
 	for _, e := range id.Crawlers {

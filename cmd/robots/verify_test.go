@@ -274,21 +274,23 @@ func TestLogHostile(t *testing.T) {
 	}
 }
 
-// TestLogInterrupted: a run that is interrupted while it waits for input reports it.
-func TestLogInterrupted(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	in, more := io.Pipe()
-	defer more.Close()
-	log := io.MultiReader(&madeLog{lines: 10}, readerFunc(func(p []byte) (int, error) {
-		cancel()
-		return in.Read(p)
-	}))
-	var out, errs bytes.Buffer
-	if status := run(ctx, []string{"verify", "--log", "-"}, log, &out, &errs); status != exitBad || out.Len() > 0 {
-		t.Errorf("status %d, %s", status, &out)
-	}
-	if !strings.HasPrefix(errs.String(), "robots verify: interrupted: ") {
-		t.Error(errs.String())
+// TestVerifyInterrupted: a run that is interrupted while it waits for input reports it.
+func TestVerifyInterrupted(t *testing.T) {
+	for _, args := range [][]string{{"verify", "--log", "-"}, {"verify", "-"}} {
+		ctx, cancel := context.WithCancel(t.Context())
+		in, more := io.Pipe()
+		defer more.Close()
+		log := io.MultiReader(strings.NewReader("\n\n"), readerFunc(func(p []byte) (int, error) {
+			cancel()
+			return in.Read(p)
+		}))
+		var out, errs bytes.Buffer
+		if status := run(ctx, args, log, &out, &errs); status != exitBad || out.Len() > 0 {
+			t.Errorf("%s: status %d, %s", args, status, &out)
+		}
+		if !strings.HasPrefix(errs.String(), "robots verify: interrupted") {
+			t.Errorf("%s: %s", args, &errs)
+		}
 	}
 }
 
