@@ -116,10 +116,7 @@ func (c *fleetCall) show() (action, error) {
 		if err != nil {
 			return exitBad, err
 		}
-		next, none, err := nextOfSite(&s, readers[0])
-		if err != nil {
-			return exitBad, err
-		}
+		next, none := nextOfSite(&s, readers[0])
 		c.answer(siteAnswer(&s, next, none))
 		if s.Record == nil && !s.Pace.Known {
 			return exitDisallowed, nil
@@ -129,25 +126,22 @@ func (c *fleetCall) show() (action, error) {
 }
 
 // nextOfSite returns the next request to a site, or why there is none.
-func nextOfSite(s *fleet.Site, crawler Crawler) (next *nextRequest, none string, err error) {
+func nextOfSite(s *fleet.Site, crawler Crawler) (next *nextRequest, none string) {
 	if s.Record == nil {
-		return nil, "unknown without a robots.txt", nil
+		return nil, "unknown without a robots.txt"
 	}
 	rules := s.Record.Rules(crawler.Dialect, s.Pace.At, crawler.Tokens...)
 	if _, without := rules.FallbackReason(); without && !rules.Allowed(robots.RawPath("/")) {
-		return nil, "none while robots.txt is unavailable: the site counts as disallowed", nil
+		return nil, "none while robots.txt is unavailable: the site counts as disallowed"
 	}
-	schedule, err := pace.NewSchedule(rules, pace.Policy{})
-	if err != nil {
-		return nil, "", err
-	}
+	schedule, _ := pace.NewSchedule(rules, pace.Policy{}) // a policy without limits is valid
 	found := nextOf(schedule, s.Pace.At, s.Pace.State)
 	for i := range found.Reasons {
 		if r := &found.Reasons[i]; r.Cause == pace.CauseRetryAfter && r.Until.Equal(s.Pace.Held) {
 			r.Cause = pace.CauseHeld
 		}
 	}
-	return &found, "", nil
+	return &found, ""
 }
 
 // until writes a time and how far off it is.

@@ -65,7 +65,7 @@ func (s *siteFlags) register(cmd *cobra.Command) {
 	f.StringVar(&s.redis, "redis", "", "`URL` Redis that a fleet shares, such as rediss://user@host:6379?prefix=robots")
 	f.BoolVar(&s.allowEviction, "allow-eviction", false, "accept a Redis that evicts keys when its memory is full")
 	s.agentFlag(f)
-	s.timeoutFlag(f, "`DURATION` timeout per robots.txt fetch, redirects included (default 30s)")
+	f.DurationVar(&s.timeout, "timeout", 30*time.Second, "`DURATION` timeout per robots.txt fetch, redirects included")
 	s.requestFlags(f)
 	f.StringArrayVar(&s.addressPaces, "address-pace", nil, "`PREFIX=RATE` rate limit per IP address, such as 104.16.0.0/13=50/s (repeat for more; default 10/s)")
 	cmd.Flags().AddFlagSet(f)
@@ -82,17 +82,6 @@ func (s *siteFlags) registerWay(cmd *cobra.Command) {
 
 func (s *siteFlags) agentFlag(f *pflag.FlagSet) {
 	f.StringVar(&s.userAgent, "user-agent", "", "`HEADER` User-Agent of requests (default "+strconv.Quote(defaultUserAgent())+")")
-}
-
-func (s *siteFlags) timeoutFlag(f *pflag.FlagSet, usage string) {
-	f.Func("timeout", usage, func(text string) error {
-		d, err := time.ParseDuration(text)
-		if err != nil || d <= 0 {
-			return fmt.Errorf("--timeout %q is not a time such as 10s or 1m30s", clip(text))
-		}
-		s.timeout = min(d, 24*time.Hour)
-		return nil
-	})
 }
 
 func (s *siteFlags) requestFlags(f *pflag.FlagSet) {
@@ -143,6 +132,8 @@ type live struct {
 	std      *streams // of warnings
 }
 
+var errTimeout = errors.New("--timeout must be more than 0")
+
 // check returns what is wrong with the flags, and the proxy.
 func (s *siteFlags) check() (proxy func(*http.Request) (*url.URL, error), err error) {
 	switch {
@@ -150,6 +141,8 @@ func (s *siteFlags) check() (proxy func(*http.Request) (*url.URL, error), err er
 		return nil, errors.New("the name after --cache is empty")
 	case s.given("user-agent") && strings.TrimSpace(s.userAgent) == "":
 		return nil, errors.New("--user-agent is empty: name the crawler and a contact")
+	case s.given("timeout") && s.timeout <= 0:
+		return nil, errTimeout
 	case s.given("cache") && s.redis != "":
 		return nil, errors.New("--cache and --redis exclude each other")
 	case s.given("allow-eviction") && s.redis == "":

@@ -59,7 +59,7 @@ func verifyCommand(std *streams) *cobra.Command {
 	f.StringArrayVar(&c.lists, "list", nil, "`NAME[,NAME]=FILE` file or URL of address lists: JSON, or an address or prefix per line")
 	f.BoolVar(&c.fetchLists, "fetch-lists", false, "fetch the published lists of the crawlers in question")
 	f.BoolVar(&c.offline, "offline", false, "use no network, only files given with --list")
-	c.site.timeoutFlag(f, "`DURATION` timeout per address (default 10s) and per list (default 30s)")
+	f.DurationVar(&c.site.timeout, "timeout", 0, "`DURATION` timeout per address (default 10s) and per list (default 30s)")
 	c.site.registerWay(cmd)
 	c.formatFlag(cmd, formatCSV)
 	c.colorFlag(cmd)
@@ -128,6 +128,8 @@ func (c *verifyCall) check(fetches bool) error {
 		return err
 	}
 	switch {
+	case c.given("timeout") && c.site.timeout <= 0:
+		return errTimeout
 	case len(c.args) == 0 && len(c.logs) == 0:
 		return errors.New("no addresses; name one, - to read them from standard input, or a log with --log FILE")
 	case len(c.args) > 0 && len(c.logs) > 0:
