@@ -56,7 +56,7 @@ func (j *judge) writeExplanation(t *urlTarget) error {
 		printDerivation(w, j.palette, &e)
 		if list := signalsOf(rules.Rules, &path); len(list) > 0 {
 			heading(w, j.palette, "Signals")
-			printSignals(w, j.palette, list)
+			align(w, signalRows(j.palette, list))
 		}
 	}
 	return nil

@@ -31,7 +31,6 @@ type showCommand struct {
 	site   siteFlags
 	only   []string
 	pages  int
-	obey   string
 	policy pace.Policy
 }
 
@@ -47,7 +46,7 @@ func newShow(std *streams) *cobra.Command {
 	f.StringVar(&s.policy.Zone, "zone", "UTC", "`NAME` time zone of Visit-time and Request-rate, such as Europe/Prague")
 	f.DurationVar(&s.policy.Floor, "floor", 0, "`DURATION` minimum interval between requests, such as 2s")
 	f.DurationVar(&s.policy.Ceiling, "ceiling", 0, "`DURATION` maximum interval between requests, whatever the site declares, such as 1m")
-	choiceFlag(cmd, &s.obey, "obey", waysToObey[0], "`WHICH` delays to follow: unless-ignored (by the dialect), honoured (by it), declared (all)", waysToObey...)
+	choiceFlag(cmd, (*string)(&s.policy.Obey), "obey", waysToObey[0], "`WHICH` delays to follow: unless-ignored (by the dialect), honoured (by it), declared (all)", waysToObey...)
 	s.site.register(cmd)
 	s.site.pages = true
 	registerMaxBytes(cmd, &s.maxBytes)
@@ -79,9 +78,9 @@ func (s *showCommand) show(ctx context.Context) (int, error) {
 	s.warnCrawlers(list, file)
 	status := exitAllowed
 	for i, from := range sources {
-		j := judge{command: s.command, ruleFlags: s.ruleFlags, crawlers: list}
-		for k, rules := range j.rulesIn(from.Source) {
-			v := view{showCommand: s, live: live, name: s.args[i], from: from.Source, crawler: list[k], rules: rules.Rules, first: i+k == 0}
+		for k, c := range list {
+			rules := s.rules(from.Source, c.Dialect, s.std.now(), c.Tokens)
+			v := view{showCommand: s, live: live, name: s.args[i], from: from.Source, crawler: c, rules: rules, first: i+k == 0}
 			known, err := v.write(ctx)
 			if err != nil {
 				return exitBad, err
@@ -107,7 +106,6 @@ func (s *showCommand) check() error {
 	if s.pages < 0 {
 		return fmt.Errorf("--pages %d is not a number of pages, 0 or more", s.pages)
 	}
-	s.policy.Obey = pace.Obey(s.obey)
 	return s.policy.Check()
 }
 
@@ -156,40 +154,40 @@ func (v *view) write(ctx context.Context) (known bool, err error) {
 			v.warn("%s", state)
 		}
 	}
-	part := func(name, title string, n int, value any) {
+	part := func(name, title string, value any, rows [][]string) {
 		j = append(j, jsonMember{name, value})
-		if heading(w, p, title); n == 0 {
+		if heading(w, p, title); len(rows) == 0 {
 			fmt.Fprintln(w, "  none")
-		}
-	}
-	if v.shows(partGroups) {
-		groups := v.groups()
-		part("groups", "Groups", len(groups), groups)
-		var rows [][]string
-		for _, g := range groups {
-			rows = append(rows, []string{"  " + robots.Printable(g.Token), count(g.Rules, "rule") + ", " + lineList(g.Lines)})
 		}
 		align(w, rows)
 	}
+	if v.shows(partGroups) {
+		groups, rows := []jsonObject{}, [][]string{}
+		for _, r := range v.groups() {
+			g := r.Group()
+			groups = append(groups, append(groupMembers(g), jsonMember{"rules", r.Len()}))
+			rows = append(rows, []string{"  " + robots.Printable(g.Token()), count(r.Len(), "rule") + ", " + lineList(g.Lines())})
+		}
+		part(partGroups, "Groups", groups, rows)
+	}
 	if known && v.shows(partDelays) {
-		s, err := v.schedule(ctx)
+		delays, err := v.delays(ctx, w)
 		if err != nil {
 			return known, err
 		}
-		j = append(j, jsonMember{"delays", s.json()})
-		s.write(w, p)
+		j = append(j, jsonMember{"delays", delays})
 	}
+	sitemaps := append([]string{}, v.rules.Sitemaps()...)
 	if v.shows(partSitemaps) {
-		sitemaps := append([]string{}, v.rules.Sitemaps()...)
-		part("sitemaps", "Sitemaps", len(sitemaps), sitemaps)
+		var rows [][]string
 		for _, s := range sitemaps {
-			fmt.Fprintln(w, "  "+robots.Printable(s))
+			rows = append(rows, []string{"  " + robots.Printable(s)})
 		}
+		part(partSitemaps, "Sitemaps", sitemaps, rows)
 	}
 	if v.shows(partSignals) {
 		signals, notes := v.signals()
-		part("signals", "Signals", len(signals), signals)
-		printSignals(w, p, signals)
+		part(partSignals, "Signals", signals, signalRows(p, signals))
 		j = append(j, jsonMember{"notes", jsonNotes(notes)})
 		printNotes(w, p, notes)
 	}
@@ -206,7 +204,7 @@ func (v *view) write(ctx context.Context) (known bool, err error) {
 	case v.format == formatJSON:
 		v.std.encode(j)
 	case known && slices.Equal(v.only, []string{partSitemaps}):
-		for _, s := range v.rules.Sitemaps() { // as written, except that a terminal gets no control characters
+		for _, s := range sitemaps { // as written, except that a terminal gets no control characters
 			if v.std.terminal {
 				s = robots.Printable(s)
 			}
@@ -218,34 +216,20 @@ func (v *view) write(ctx context.Context) (known bool, err error) {
 	return known, nil
 }
 
-// A groupCount has the groups for one name.
-type groupCount struct {
-	Token string `json:"token"`
-	Lines []int  `json:"lines"`
-	Rules int    `json:"rules"`
-}
-
-// groups returns the names in the file with their groups, in file order.
-func (v *view) groups() []groupCount {
-	list := []groupCount{}
-	f := v.rules.File()
-	if f == nil {
-		return list
-	}
+// groups returns the rules of each group, in file order.
+func (v *view) groups() []*robots.Rules {
 	d := v.rules.Dialect()
 	var all robots.Crawlers
-	for _, name := range append(f.Crawlers(d), anyCrawler) {
+	for _, name := range append(v.rules.File().Crawlers(d), anyCrawler) {
 		all.Add(d, name)
 	}
-	listed := map[string]bool{}
-	for _, r := range all.RulesBy(func(d robots.Dialect) *robots.Rules { return v.ruleFlags.rules(v.from, d, v.std.now(), nil) }) {
-		if g := r.Group(); !g.IsZero() && !listed[g.Token()] {
-			listed[g.Token()] = true
-			list = append(list, groupCount{g.Token(), g.Lines(), r.Len()})
-		}
-	}
-	slices.SortStableFunc(list, func(a, b groupCount) int { return a.Lines[0] - b.Lines[0] })
-	return list
+	list := all.RulesBy(func(d robots.Dialect) *robots.Rules { return v.showCommand.rules(v.from, d, v.std.now(), nil) })
+	list = slices.DeleteFunc(list, func(r *robots.Rules) bool { return r.Group().IsZero() })
+	line := func(r *robots.Rules) int { return r.Group().Lines()[0] }
+	slices.SortStableFunc(list, func(a, b *robots.Rules) int { return line(a) - line(b) })
+	return slices.CompactFunc(list, func(a, b *robots.Rules) bool { // names without a group have that of *
+		return line(a) == line(b) && a.Group().Token() == b.Group().Token()
+	})
 }
 
 // maxNotes limits the notes, as those of an explanation are.

@@ -1,9 +1,11 @@
 package main
 
-import "github.com/robotskit/robots"
+import (
+	"fmt"
+	"slices"
 
-// meanings maps names that both drafts have to what they mean.
-var meanings = map[string]string{"ai-train": "training", "train-ai": "training", "search": "search"}
+	"github.com/robotskit/robots"
+)
 
 // twins maps names and values of one draft to what the other has for them.
 var twins = map[string]string{"ai-train": "train-ai", "train-ai": "ai-train", "yes": "y", "no": "n", "y": "yes", "n": "no"}
@@ -11,29 +13,32 @@ var twins = map[string]string{"ai-train": "train-ai", "train-ai": "ai-train", "y
 // refuses reports whether a value means no, in either draft.
 func refuses(value string) bool { return value == "no" || value == "n" }
 
+// note returns a note without control characters of the file.
+func note(line int, clause, format string, args ...any) robots.Note {
+	return robots.Note{Line: line, Clause: clause, Text: robots.Printable(fmt.Sprintf(format, args...))}
+}
+
 // remarks returns notes on lines that do not apply to the crawler, or that their document does
 // not define.
 func remarks(rules *robots.Rules) (notes []robots.Note) {
 	add := func(line int, clause, format string, args ...any) {
 		notes = append(notes, note(line, clause, format, args...))
 	}
-	for _, field := range contentFields {
-		d := draftOf(field.String())
-		hold, replaced := recordsOf(rules, field)
-		for _, rec := range replaced {
-			add(rec.Line, "D-40", "the crawler's group has its own %s, so this one does not apply to it", d.title)
+	hold, replaced := recordsOf(rules)
+	for _, rec := range replaced {
+		add(rec.Line, "D-40", "the crawler's group has its own %s, so this one does not apply to it", draftOf(rec.Field.String()).title)
+	}
+	undefined := map[*draft][]string{}
+	for _, rec := range hold {
+		d := draftOf(rec.Field.String())
+		if !rec.Usable {
+			add(rec.Line, "SPEC 3.8", "%s %s is not used: %s", d.title, clip(rec.Value), rec.Problem)
 		}
-		undefined := map[string]bool{}
-		for _, rec := range hold {
-			if !rec.Usable {
-				add(rec.Line, "SPEC 3.8", "%s %s is not used: %s", d.title, clip(rec.Value), rec.Problem)
-			}
-			for _, p := range rec.Preferences {
-				said := p.Name + "=" + p.Value
-				if !d.has(p.Name, p.Value) && !undefined[said] && len(undefined) < maxUndefined {
-					undefined[said] = true
-					add(p.Line, "SPEC 3.8", "%s has no %s%s", d.source.Document, clip(said), d.suggestion(p.Name, p.Value))
-				}
+		for _, p := range rec.Preferences {
+			said := p.Name + "=" + p.Value
+			if !d.has(p.Name, p.Value) && len(undefined[d]) < maxUndefined && !slices.Contains(undefined[d], said) {
+				undefined[d] = append(undefined[d], said)
+				add(p.Line, "SPEC 3.8", "%s has no %s%s", d.source.Document, clip(said), d.suggestion(p.Name, p.Value))
 			}
 		}
 	}
@@ -42,18 +47,12 @@ func remarks(rules *robots.Rules) (notes []robots.Note) {
 			add(l.Number, "GROUP-03", "Content-Usage precedes the first user-agent line, so it applies to no crawler")
 		}
 	}
-	said := map[string]bool{} // documents
+	said := map[signalSource]bool{}
 	for l := range rules.Unknown() {
-		d := draftOf(rules.File().Text(l.Name))
-		if d == nil || said[d.source.Document] {
-			continue
+		if d := draftOf(rules.File().Text(l.Name)); d != nil && !said[d.source] {
+			said[d.source] = true
+			add(l.Number, "SPEC 3.8", "%s", d.source.noField)
 		}
-		said[d.source.Document] = true
-		where := "its proposal defines no field of robots.txt; llms.txt is not fetched"
-		if d.source == tdmRep {
-			where = "this protocol uses a header, /.well-known/tdmrep.json and the page, and defines no field of robots.txt; none of them is fetched"
-		}
-		add(l.Number, "SPEC 3.8", "%s", where)
 	}
 	return notes
 }
@@ -78,25 +77,24 @@ func (d *draft) suggestion(name, value string) string {
 func disagreements(list []siteSignal) (notes []robots.Note) {
 	type key struct{ field, name, path string }
 	seen := map[key]*siteSignal{}
-	differ := func(s *siteSignal, k key, differs func(a, b *siteSignal) bool) {
+	differ := func(s *siteSignal, k key, differs func(first *siteSignal) bool) {
 		first := seen[k]
 		if first == nil {
 			seen[k] = s
-		} else if differs(first, s) {
+		} else if differs(first) {
 			notes = append(notes, note(s.Line, "SPEC 3.8", "%s is %s, but %s in line %d is %s", s.title, s.text(), first.title, first.Line, first.text()))
 		}
 	}
 	for i := range list {
 		s := &list[i]
-		if !s.known() {
+		if s.values == nil || !s.known() {
 			continue
 		}
-		if s.Name != "" || s.title == "tdm-reservation" {
-			differ(s, key{s.title, s.Name, s.Path}, func(a, b *siteSignal) bool { return a.Value != b.Value })
-		}
-		if m := meanings[s.Name]; m != "" {
-			differ(s, key{"", m, s.Path}, func(a, b *siteSignal) bool { return a.draft != b.draft && refuses(a.Value) != refuses(b.Value) })
-		}
+		differ(s, key{s.title, s.Name, s.Path}, func(first *siteSignal) bool { return first.Value != s.Value })
+		// A name of both drafts means the same in both.
+		differ(s, key{"", max(s.Name, twins[s.Name]), s.Path}, func(first *siteSignal) bool {
+			return first.draft != s.draft && refuses(first.Value) != refuses(s.Value)
+		})
 	}
 	return notes
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -13,29 +11,31 @@ import (
 type draft struct {
 	title  string
 	source signalSource
-	values map[string]string // of each name, separated by spaces; those of "" are the field's own
+	values map[string]string // of each name, separated by spaces; those of "" are the field's own; nil for any
 }
 
 type signalSource struct {
 	Document string `json:"document"`
 	Date     string `json:"date"` // of the version that was read
 	URL      string `json:"url"`
+	// noField is why a line is of no effect, if the document defines no field of robots.txt.
+	noField string
 }
 
-// drafts has every signal that is reported. TDMRep and llms.txt define no field of robots.txt;
-// a note says so where sites write one.
+// drafts has every signal that is reported.
 var drafts = []draft{
-	{"Content-Signal", signalSource{"draft-romm-aipref-contentsignals-00", "2025-10-01", "https://contentsignals.org/"},
+	{"Content-Signal", signalSource{Document: "draft-romm-aipref-contentsignals-00", Date: "2025-10-01", URL: "https://contentsignals.org/"},
 		map[string]string{"search": "yes no", "ai-input": "yes no", "ai-train": "yes no", "use": "immediate reference full"}},
-	{"Content-Usage", signalSource{"draft-ietf-aipref-attach-05", "2026-08-19", "https://datatracker.ietf.org/doc/draft-ietf-aipref-attach/"},
+	{"Content-Usage", signalSource{Document: "draft-ietf-aipref-attach-05", Date: "2026-08-19", URL: "https://datatracker.ietf.org/doc/draft-ietf-aipref-attach/"},
 		map[string]string{"train-ai": "y n", "search": "y n"}},
-	{"License", signalSource{"RSL 1.0", "2025-12-10", "https://rslstandard.org/rsl"}, nil},
+	{"License", signalSource{Document: "RSL 1.0", Date: "2025-12-10", URL: "https://rslstandard.org/rsl"}, nil},
 	{"tdm-reservation", tdmRep, map[string]string{"": "0 1"}},
 	{"tdm-policy", tdmRep, nil},
-	{"LLMs-Txt", signalSource{"llms.txt", "2024-09-03", "https://llmstxt.org/"}, nil},
+	{"LLMs-Txt", signalSource{"llms.txt", "2024-09-03", "https://llmstxt.org/", "its proposal defines no field of robots.txt; llms.txt is not fetched"}, nil},
 }
 
-var tdmRep = signalSource{"TDM Reservation Protocol", "2024-05-10", "https://www.w3.org/community/reports/tdmrep/CG-FINAL-tdmrep-20240510/"}
+var tdmRep = signalSource{"TDM Reservation Protocol", "2024-05-10", "https://www.w3.org/community/reports/tdmrep/CG-FINAL-tdmrep-20240510/",
+	"this protocol uses a header, /.well-known/tdmrep.json and the page, and defines no field of robots.txt; none of them is fetched"}
 
 // llmsNames are the names under which files point to an llms.txt, in lower case.
 var llmsNames = []string{"llms-txt", "llms.txt", "llms", "llm-txt", "llms-full-txt", "llms-txt-full", "llms-full", "llms-full.txt"}
@@ -83,20 +83,23 @@ func (s *siteSignal) text() string {
 	return strings.TrimPrefix(s.Path+" "+text, " ")
 }
 
-// recordsOf returns the records of a field that apply to the crawler: those of its group, or, if
-// it has none, those of the file, which a group otherwise replaces (D-40).
-func recordsOf(rules *robots.Rules, field robots.Field) (hold, replaced []robots.Record) {
+// recordsOf returns the records with a draft that apply to the crawler: of each field those of its
+// group, or, if it has none, those of the file, which a group otherwise replaces (D-40).
+func recordsOf(rules *robots.Rules) (hold, replaced []robots.Record) {
+	own := map[robots.Field]bool{}
+	var all []robots.Record
 	for rec := range rules.Records() {
-		switch {
-		case rec.Field != field:
-		case rec.Group || !rec.Usable:
-			hold = append(hold, rec)
-		default:
-			replaced = append(replaced, rec)
+		if draftOf(rec.Field.String()) != nil {
+			all = append(all, rec)
+			own[rec.Field] = own[rec.Field] || rec.Group && rec.Usable
 		}
 	}
-	if !slices.ContainsFunc(hold, func(rec robots.Record) bool { return rec.Usable }) {
-		hold, replaced = append(replaced, hold...), nil
+	for _, rec := range all {
+		if own[rec.Field] && rec.Usable && !rec.Group {
+			replaced = append(replaced, rec)
+		} else {
+			hold = append(hold, rec)
+		}
 	}
 	return hold, replaced
 }
@@ -104,31 +107,24 @@ func recordsOf(rules *robots.Rules, field robots.Field) (hold, replaced []robots
 // signalsOf returns the signals that apply to the crawler, for one path or for all, in file
 // order.
 func signalsOf(rules *robots.Rules, path *robots.Path) (list []siteSignal) {
-	for _, field := range contentFields {
-		d := draftOf(field.String())
-		var stated []robots.Preference // for the path
-		if path != nil && field == robots.FieldContentUsage {
-			stated = rules.ContentUsage(*path)
-		} else if path != nil {
-			stated = rules.ContentSignals(*path)
-		}
-		applies := map[robots.Preference]bool{}
-		for _, p := range stated {
+	applies := map[robots.Preference]bool{}
+	if path != nil {
+		for _, p := range append(rules.ContentUsage(*path), rules.ContentSignals(*path)...) {
 			applies[p] = true
 		}
-		hold, _ := recordsOf(rules, field)
-		for _, rec := range hold {
-			scope := "file"
-			if rec.Group {
-				scope = "group"
-			}
-			if rec.Usable && field == robots.FieldLicense {
-				list = append(list, siteSignal{robots.Preference{Value: rec.Value, Line: rec.Line}, d, scope})
-			}
-			for _, p := range rec.Preferences {
-				if path == nil || applies[p] {
-					list = append(list, siteSignal{p, d, scope})
-				}
+	}
+	hold, _ := recordsOf(rules)
+	for _, rec := range hold {
+		d, scope := draftOf(rec.Field.String()), "file"
+		if rec.Group {
+			scope = "group"
+		}
+		if rec.Usable && d.values == nil {
+			list = append(list, siteSignal{robots.Preference{Value: rec.Value, Line: rec.Line}, d, scope})
+		}
+		for _, p := range rec.Preferences {
+			if path == nil || applies[p] {
+				list = append(list, siteSignal{p, d, scope})
 			}
 		}
 	}
@@ -141,18 +137,10 @@ func signalsOf(rules *robots.Rules, path *robots.Path) (list []siteSignal) {
 	return list
 }
 
-var contentFields = []robots.Field{robots.FieldContentSignal, robots.FieldContentUsage, robots.FieldLicense}
-
-// note returns a note without control characters of the file.
-func note(line int, clause, format string, args ...any) robots.Note {
-	return robots.Note{Line: line, Clause: clause, Text: robots.Printable(fmt.Sprintf(format, args...))}
-}
-
-// printSignals writes a line for each value.
-func printSignals(w io.Writer, colors palette, list []siteSignal) {
-	var rows [][]string
+// signalRows returns the columns of each value.
+func signalRows(colors palette, list []siteSignal) (rows [][]string) {
 	for _, s := range list {
 		rows = append(rows, []string{"  " + lineList([]int{s.Line}), s.title, robots.Printable(s.text()), s.scope, colors.paint(faint, s.source.Document+", "+s.source.Date)})
 	}
-	align(w, rows)
+	return rows
 }
