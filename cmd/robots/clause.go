@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/robotskit/robots/cmd/internal/help"
@@ -47,63 +49,54 @@ func clauses() (list []clause) {
 var links = regexp.MustCompile(`\[([^]]*)\]\([^)]*\)`) //nolint:forbidigo // not a pattern of a rule
 
 func clauseCommand(std *streams) *cobra.Command {
-	var format string
+	c := newCommand(std)
 	cmd := &cobra.Command{
-		Use: "clause",
+		Use:  "clause",
+		RunE: c.run(c.clauses),
 		ValidArgsFunction: func(*cobra.Command, []string, string) (ids []string, _ cobra.ShellCompDirective) {
 			for _, c := range clauses() {
 				ids = append(ids, c.ID)
 			}
 			return ids, cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
-			return printClauses(std, args, format)
-		},
 	}
-	formatFlag(cmd, &format)
+	c.formatFlag(cmd)
 	return cmd
 }
 
-// printClauses prints the clauses with these ids; without ids, the beginning of all.
-func printClauses(std *streams, ids []string, format string) error {
+// clauses prints the clauses with the ids of the arguments; without, the beginning of all.
+func (c *command) clauses(context.Context) (int, error) {
 	all := clauses()
-	chosen := all
-	if len(ids) > 0 {
-		chosen = nil
+	var chosen []clause
+	for _, id := range c.args {
+		i := slices.IndexFunc(all, func(one clause) bool { return strings.EqualFold(one.ID, id) })
+		if i < 0 {
+			return exitBad, fmt.Errorf("unknown clause %q; robots clause lists them", clip(id))
+		}
+		chosen = append(chosen, all[i])
 	}
-	for _, id := range ids {
-		before := len(chosen)
-		for _, c := range all {
-			if strings.EqualFold(c.ID, id) {
-				chosen = append(chosen, c)
-			}
-		}
-		if len(chosen) == before {
-			return fmt.Errorf("unknown clause %q; robots clause lists them", clip(id))
-		}
+	if len(c.args) == 0 {
+		chosen = all
 	}
 	section := ""
-	for _, c := range chosen {
+	for i, one := range chosen {
 		switch {
-		case format == formatJSON:
-			std.encode(c)
-		case len(ids) == 0:
-			if c.Section != section {
-				if section != "" {
-					fmt.Fprintln(std.out)
-				}
-				section = c.Section
-				fmt.Fprintln(std.out, section)
+		case c.format == formatJSON:
+			c.std.encode(one)
+		case len(c.args) > 0:
+			if one.Source != "" {
+				one.Statement += " (" + one.Source + ")"
 			}
-			fmt.Fprintf(std.out, "  %s  %s\n", fill(c.ID, 8), beginning(c.Statement))
+			help.Wrap(c.std.out, one.ID+"  ", one.Statement)
 		default:
-			if c.Source != "" {
-				c.Statement += " (" + c.Source + ")"
+			if one.Section != section {
+				section = one.Section
+				fmt.Fprint(c.std.out, strings.Repeat("\n", min(i, 1)), section, "\n")
 			}
-			help.Wrap(std.out, c.ID+"  ", c.Statement)
+			fmt.Fprintf(c.std.out, "  %s  %s\n", fill(one.ID, 8), beginning(one.Statement))
 		}
 	}
-	return nil
+	return exitAllowed, nil
 }
 
 // beginning returns the words of a clause that fit its line.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/robotskit/robots/cmd/internal/ask"
@@ -17,8 +18,6 @@ type command struct {
 	format  string
 	color   string
 	palette palette // of standard output
-
-	errPalette palette
 }
 
 func newCommand(std *streams) *command {
@@ -29,7 +28,7 @@ func newCommand(std *streams) *command {
 func (c *command) run(verb func(context.Context) (int, error)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) (err error) {
 		c.cmd, c.std.name, c.args = cmd, cmd.CommandPath(), args
-		c.palette, c.errPalette = newPalette(c.color, c.std.terminal), newPalette(c.color, c.std.screen.Terminal)
+		c.palette = newPalette(c.color, c.std.terminal)
 		c.std.status, err = verb(cmd.Context())
 		return err
 	}
@@ -40,7 +39,15 @@ func (c *command) warn(format string, args ...any) { c.std.warn(format, args...)
 // given reports whether a flag was given.
 func (c *command) given(flag string) bool { return c.cmd.Flags().Changed(flag) }
 
-func (c *command) formatFlag(cmd *cobra.Command, more ...string) { formatFlag(cmd, &c.format, more...) }
+// formatFlag declares --format. Of a verb that has more formats than text and json, more names
+// them.
+func (c *command) formatFlag(cmd *cobra.Command, more ...string) {
+	usage := "`FORMAT` text, or json (one object per line)"
+	if len(more) > 0 {
+		usage = "`FORMAT` text, json, " + strings.Join(more, ", ")
+	}
+	choiceFlag(cmd, &c.format, "format", formatText, usage, append([]string{formatText, formatJSON}, more...)...)
+}
 
 func (c *command) colorFlag(cmd *cobra.Command) {
 	choiceFlag(cmd, &c.color, "color", colorAuto, "`WHEN` color of text: auto, always or never", colorAuto, colorAlways, colorNever)

@@ -239,10 +239,8 @@ func (c *crawlersCommand) summary(title string, all []row) string {
 		text += "; the file does not name it"
 	case n == len(all):
 		text += "; the file names none of them"
-	case n == 1:
-		text += "; " + unnamed[0] + " is not named"
 	default:
-		text += "; " + someOf(unnamed) + " are not named"
+		text += "; not named: " + listed(unnamed, 3)
 	}
 	return text
 }

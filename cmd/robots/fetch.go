@@ -210,7 +210,7 @@ func timings(h *fetch.Hop) string {
 		title string
 		took  time.Duration
 	}{{"DNS", h.DNS}, {"connecting", h.Connect}, {"TLS", h.TLS}, {"headers", h.Header}, {"body", h.Body}} {
-		if phase.took >= 50*time.Microsecond {
+		if phase.took >= time.Millisecond {
 			phases = append(phases, phase.title+" "+took(phase.took))
 		}
 	}
@@ -229,7 +229,7 @@ func timings(h *fetch.Hop) string {
 
 // details calls add with names and values of further facts.
 func details(r *fetch.Record, add func(name, value string)) {
-	add("fetched at", stamp(r.Started)+", took "+took(max(r.Took(), time.Millisecond)))
+	add("fetched at", stamp(r.Started)+", took "+took(r.Took()))
 	if r.URL != r.Origin.RobotsURL() {
 		add("final URL", r.URL)
 	}

@@ -218,7 +218,7 @@ func (c *command) parseFile(text *textFile, d robots.Dialect, maxBytes int) *rob
 	}
 	for _, n := range f.Notes(d) {
 		note := robots.Printable(title + ": " + n.Text)
-		fmt.Fprintf(c.std.err, "%s: warning: %s (%s)\n", c.std.name, note, c.errPalette.link(n.Clause))
+		fmt.Fprintf(c.std.err, "%s: warning: %s (%s)\n", c.std.name, note, newPalette(c.color, c.std.screen.Terminal).link(n.Clause))
 	}
 	switch {
 	case r != nil:

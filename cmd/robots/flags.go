@@ -67,16 +67,6 @@ func choiceFlag(cmd *cobra.Command, value *string, name, standard, usage string,
 	complete(cmd, name, known)
 }
 
-// formatFlag declares --format. Of a verb that has more formats than text and json, more names
-// them.
-func formatFlag(cmd *cobra.Command, format *string, more ...string) {
-	usage := "`FORMAT` text, or json (one object per line)"
-	if len(more) > 0 {
-		usage = "`FORMAT` text, json, " + strings.Join(more, ", ")
-	}
-	choiceFlag(cmd, format, "format", formatText, usage, append([]string{formatText, formatJSON}, more...)...)
-}
-
 // complete lets the shell complete a flag from a closed list.
 func complete(cmd *cobra.Command, flag string, values []string) {
 	// The only errors are an unknown flag and a flag that is completed twice.

@@ -84,7 +84,7 @@ func workerState(w paceredis.Worker, now time.Time, parts int) (state string) {
 	case w.Gone:
 		state = "away since " + stamp(w.Beat) + ": its permits have expired"
 	default:
-		state = "heartbeat " + took(max(now.Sub(w.Beat), time.Millisecond)) + " ago"
+		state = "heartbeat " + took(now.Sub(w.Beat)) + " ago"
 	}
 	if w.Away > 0 && !w.Gone {
 		state += fmt.Sprintf(", %d of %d parts of the state unreachable", w.Away, parts)

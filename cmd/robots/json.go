@@ -68,14 +68,6 @@ func notEmpty[T comparable](v T) *T {
 	return &v
 }
 
-// orEmpty is the opposite of notEmpty.
-func orEmpty(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
-
 // answer writes an answer: v as a line of JSON, or the text.
 func (c *command) answer(v any, text string) {
 	if c.format == formatJSON {

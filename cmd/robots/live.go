@@ -433,7 +433,7 @@ func (l *live) stateLine(r *fetch.Record, s *robots.State, note string) (line st
 	if r.Fetched.Before(l.began) {
 		line += "kept since " + stamp(r.Fetched)
 	} else {
-		line += "fetched in " + took(max(r.Took(), time.Millisecond))
+		line += "fetched in " + took(r.Took())
 	}
 	line += ", status " + strconv.Itoa(r.Status)
 	if n := r.Redirects(); n > 0 {

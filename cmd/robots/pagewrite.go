@@ -138,7 +138,7 @@ func (p *pageCommand) writeContradictions(list []pageVerdict) {
 	}
 	for _, text := range texts {
 		if len(list) > 1 {
-			text += " (" + someOf(names[text]) + ")"
+			text += " (" + listed(names[text], 3) + ")"
 		}
 		help.Wrap(p.std.out, "  "+p.palette.paint(yellow, "contradiction")+": ", robots.Printable(text))
 	}

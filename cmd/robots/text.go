@@ -12,6 +12,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/screen"
+	"github.com/robotskit/robots/internal/duration"
 )
 
 // This file writes text for people: colors, columns, wrapped lines, numbers, times.
@@ -103,15 +104,6 @@ func lineList(lines []int) string {
 	return "line " + listed(numbers, 5)
 }
 
-// someOf joins names for a sentence.
-func someOf(names []string) string {
-	const most = 3
-	if last := len(names) - 1; last > 0 && last <= most {
-		return strings.Join(names[:last], ", ") + " and " + names[last]
-	}
-	return listed(names, most)
-}
-
 // fill pads with spaces to a width.
 func fill(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
@@ -124,18 +116,9 @@ func heading(w io.Writer, colors palette, s string) {
 // stamp formats a time as --at accepts it.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// took formats a duration that was measured: 0.4 ms, 84 ms, 3.2 s.
+// took formats a duration that was measured, at least 1 ms.
 func took(d time.Duration) string {
-	unit, n, digits := " ms", float64(d)/float64(time.Millisecond), 0
-	switch {
-	case d < 50*time.Microsecond:
-		return "under 0.1 ms"
-	case d >= time.Second:
-		unit, n, digits = " s", d.Seconds(), 1
-	case d < 10*time.Millisecond && d%time.Millisecond != 0:
-		digits = 1
-	}
-	return strconv.FormatFloat(n, 'f', digits, 64) + unit
+	return duration.Text(max(d.Round(time.Millisecond), time.Millisecond))
 }
 
 // count formats a number of things: 1 byte, 2 bytes, 12,345 bytes.

@@ -411,7 +411,7 @@ func (c *verifyCall) print(a netip.Addr, id crawlers.Identity) {
 	style := map[crawlers.Result]string{crawlers.Verified: green, crawlers.Faked: red}
 	who := ""
 	if len(names) > 0 {
-		who = someOf(names) + ": "
+		who = listed(names, 3) + ": "
 	}
 	fmt.Fprintf(c.std.out, "%s  %s  %s\n", fill(a.String(), len("255.255.255.255")), c.palette.paint(cmp.Or(style[id.Result], yellow), fill(string(id.Result), len(crawlers.Verified))), robots.Printable(who+id.Why+c.advice(id)))
 }
