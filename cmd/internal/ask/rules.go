@@ -17,25 +17,13 @@ type Source struct {
 }
 
 // Obey returns the rules of a crawler at a time, with maxBytes instead of the dialect's size
-// limit. A limit of 0 in a Dialect means none, so 0 bytes are an empty file.
+// limit. A limit of 0 in a Dialect means none; the single byte read instead holds no rule.
 func (s Source) Obey(d robots.Dialect, maxBytes int, at time.Time, tokens []string) *robots.Rules {
-	if maxBytes > 0 {
-		d.MaxFileBytes = maxBytes
+	if maxBytes != NoLimit {
+		d.MaxFileBytes = max(maxBytes, 1)
 	}
-	switch {
-	case s.Record != nil && maxBytes == 0:
-		empty := *s.Record
-		empty.Body, empty.Truncated = nil, false
-		if empty.LastGood != nil {
-			good := *empty.LastGood
-			good.Body, good.Truncated = nil, false
-			empty.LastGood = &good
-		}
-		return empty.Rules(d, at, tokens...)
-	case s.Record != nil:
+	if s.Record != nil {
 		return s.Record.Rules(d, at, tokens...)
-	case maxBytes == 0:
-		return robots.Parse(nil).Rules(d, tokens...)
 	}
 	return s.File.Rules(d, tokens...)
 }
@@ -43,22 +31,16 @@ func (s Source) Obey(d robots.Dialect, maxBytes int, at time.Time, tokens []stri
 // A RuleSet is rules with the part of their JSON answers that is the same for all URLs.
 type RuleSet struct {
 	*robots.Rules
-	common []byte // the part of an answer that no path changes; kept from the second answer on
-	once   bool   // there was a first answer
+	common []byte // kept from the first answer on
 }
 
 // AppendVerdict appends the members of the answer with a verdict of these rules, as
 // robots.Rules.AppendJSON does.
 func (r *RuleSet) AppendVerdict(dst []byte, v robots.Verdict) []byte {
-	dst = append(v.AppendDecisionJSON(dst), ',')
-	if !r.once {
-		r.once = true // often the only one in a batch
-		return r.AppendCommonJSON(dst)
-	}
 	if r.common == nil {
 		r.common = r.AppendCommonJSON(nil)
 	}
-	return append(dst, r.common...)
+	return append(append(v.AppendDecisionJSON(dst), ','), r.common...)
 }
 
 // AppendStrings appends a list of strings in JSON.
