@@ -24,103 +24,14 @@ type fleetCall struct {
 	last    int           // entries of the log
 }
 
-// An action is what a command does in a fleet.
+// An action is what a command does in a fleet; nil examines it.
 type action func(ctx context.Context, op *fleet.Operator) (int, error)
 
-// A fleetVerb is a command of robots fleet.
-type fleetVerb struct {
-	name, short string
-
-	changes bool                                   // the fleet, after a confirmation
-	flags   func(c *fleetCall, cmd *cobra.Command) // declares those of this command alone, nil for none
-	plan    func(c *fleetCall) (action, error)     // checks the arguments
-}
-
-var fleetVerbs = []fleetVerb{
-	{
-		name:  "status",
-		short: "Show the workers and the servers of a fleet",
-		plan:  func(c *fleetCall) (action, error) { return c.status, noArguments(c.args) },
-	},
-	{
-		name:  "show",
-		short: "Show what a fleet knows of a site or an address",
-		flags: func(c *fleetCall, cmd *cobra.Command) {
-			c.crawler.register(cmd, false)
-			cmd.Flags().Lookup("agent").Usage = "`TOKEN[,TOKEN]` product tokens of the crawler, most specific first"
-		},
-		plan: (*fleetCall).show,
-	},
-	{
-		name:    "config",
-		short:   "Show or change the options that all workers share",
-		changes: true,
-		plan:    (*fleetCall).config,
-	},
-	{
-		name:    "hold",
-		short:   "Stop requests to sites",
-		changes: true,
-		flags: func(c *fleetCall, cmd *cobra.Command) {
-			cmd.Flags().DurationVar(&c.hold, "for", 0, "`DURATION` length of the hold, such as 2h (default until released)")
-			cmd.Flags().BoolVar(&c.all, "all", false, "hold every site")
-		},
-		plan: (*fleetCall).holdSites,
-	},
-	{
-		name:  "held",
-		short: "List what is held",
-		plan:  func(c *fleetCall) (action, error) { return c.held, noArguments(c.args) },
-	},
-	{
-		name:    "release",
-		short:   "End the hold of sites",
-		changes: true,
-		flags: func(c *fleetCall, cmd *cobra.Command) {
-			cmd.Flags().BoolVar(&c.all, "all", false, "end every hold")
-		},
-		plan: (*fleetCall).release,
-	},
-	{
-		name:    "forget",
-		short:   "Delete the robots.txt and back-off of sites",
-		changes: true,
-		plan:    (*fleetCall).forget,
-	},
-	{
-		name:    "drain",
-		short:   "Stop a worker from acquiring permits",
-		changes: true,
-		plan:    (*fleetCall).drain,
-	},
-	{
-		name:    "resume",
-		short:   "End the drain of a worker",
-		changes: true,
-		plan:    (*fleetCall).resume,
-	},
-	{
-		name:  "log",
-		short: "Show what operators have changed",
-		flags: func(c *fleetCall, cmd *cobra.Command) {
-			cmd.Flags().IntVarP(&c.last, "last", "n", 20, "`N` number of entries to show")
-		},
-		plan: func(c *fleetCall) (action, error) {
-			if c.last < 1 {
-				return nil, fmt.Errorf("-n %d is not a number of entries, 1 or more", c.last)
-			}
-			return c.log, noArguments(c.args)
-		},
-	},
-	{
-		name:  "doctor",
-		short: "Find problems with the Redis of a fleet",
-		plan:  func(c *fleetCall) (action, error) { return nil, noArguments(c.args) }, // it needs no operator
-	},
-}
+// A plan checks the arguments of a command and returns its action.
+type plan func(c *fleetCall) (action, error)
 
 func fleetCommand(std *streams) *cobra.Command {
-	cmd := &cobra.Command{
+	all := &cobra.Command{
 		Use: "fleet",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -129,42 +40,71 @@ func fleetCommand(std *streams) *cobra.Command {
 			return unknownCommand(cmd, args[0])
 		},
 	}
-	for _, v := range fleetVerbs {
-		cmd.AddCommand(v.command(&fleetCall{command: newCommand(std)}))
+	look := func(name, short string, p plan) (*fleetCall, *cobra.Command) {
+		c := &fleetCall{command: newCommand(std)}
+		cmd := &cobra.Command{Use: name, Short: short, RunE: c.run(func(ctx context.Context) (int, error) { return c.follow(ctx, p) })}
+		cmd.Flags().StringVar(&c.redis, "redis", "", "`URL` Redis of the fleet, such as rediss://user@host:6379?prefix=robots")
+		c.formatFlag(cmd)
+		all.AddCommand(cmd)
+		return c, cmd
 	}
-	return cmd
-}
-
-func (v *fleetVerb) command(c *fleetCall) *cobra.Command {
-	cmd := &cobra.Command{Use: v.name, Short: v.short}
-	cmd.Flags().StringVar(&c.redis, "redis", "", "`URL` Redis of the fleet, such as rediss://user@host:6379?prefix=robots")
-	c.formatFlag(cmd)
-	if v.changes {
+	change := func(name, short string, p plan) (*fleetCall, *cobra.Command) {
+		c, cmd := look(name, short, p)
 		cmd.Flags().BoolVar(&c.yes, "yes", false, "change without a confirmation")
+		return c, cmd
 	}
-	if v.flags != nil {
-		v.flags(c, cmd)
-	}
-	cmd.RunE = c.run(func(ctx context.Context) (int, error) {
-		if !c.given("redis") {
-			return exitBad, errors.New("no fleet given: name its Redis with --redis URL")
+	look("status", "Show the workers and the servers of a fleet", func(c *fleetCall) (action, error) { return c.status, noArguments(c.args) })
+
+	c, cmd := look("show", "Show what a fleet knows of a site or an address", (*fleetCall).show)
+	c.crawler.register(cmd, false)
+	cmd.Flags().Lookup("agent").Usage = "`TOKEN[,TOKEN]` product tokens of the crawler, most specific first"
+
+	change("config", "Show or change the options that all workers share", (*fleetCall).config)
+
+	c, cmd = change("hold", "Stop requests to sites", (*fleetCall).holdSites)
+	cmd.Flags().DurationVar(&c.hold, "for", 0, "`DURATION` length of the hold, such as 2h (default until released)")
+	cmd.Flags().BoolVar(&c.all, "all", false, "hold every site")
+
+	look("held", "List what is held", func(c *fleetCall) (action, error) { return c.held, noArguments(c.args) })
+
+	c, cmd = change("release", "End the hold of sites", (*fleetCall).release)
+	cmd.Flags().BoolVar(&c.all, "all", false, "end every hold")
+
+	change("forget", "Delete the robots.txt and back-off of sites", (*fleetCall).forget)
+	change("drain", "Stop a worker from acquiring permits", (*fleetCall).drain)
+	change("resume", "End the drain of a worker", (*fleetCall).resume)
+
+	c, cmd = look("log", "Show what operators have changed", func(c *fleetCall) (action, error) {
+		if c.last < 1 {
+			return nil, fmt.Errorf("-n %d is not a number of entries, 1 or more", c.last)
 		}
-		do, err := v.plan(c)
-		if err != nil {
-			return exitBad, err
-		}
-		ctx, stop := interruptible(ctx)
-		defer stop()
-		code, err := c.in(ctx, do)
-		if ctx.Err() != nil {
-			err = errInterrupted
-		}
-		return code, err
+		return c.log, noArguments(c.args)
 	})
-	return cmd
+	cmd.Flags().IntVarP(&c.last, "last", "n", 20, "`N` number of entries to show")
+
+	look("doctor", "Find problems with the Redis of a fleet", func(c *fleetCall) (action, error) { return nil, noArguments(c.args) })
+	return all
 }
 
-// in does something in the fleet, or examines its servers if do is nil.
+// follow checks the arguments, and then does what they say.
+func (c *fleetCall) follow(ctx context.Context, p plan) (int, error) {
+	if !c.given("redis") {
+		return exitBad, errors.New("no fleet given: name its Redis with --redis URL")
+	}
+	do, err := p(c)
+	if err != nil {
+		return exitBad, err
+	}
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	code, err := c.in(ctx, do)
+	if ctx.Err() != nil {
+		err = errInterrupted
+	}
+	return code, err
+}
+
+// in connects to the fleet and does something there.
 func (c *fleetCall) in(ctx context.Context, do action) (int, error) {
 	o, err := withPasswords("--redis", c.redis, fleet.Options{})
 	if err != nil {
