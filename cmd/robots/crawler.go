@@ -52,7 +52,7 @@ func (f *crawlerFlags) registerDialect(cmd *cobra.Command, all bool) {
 
 func (f *crawlerFlags) registerCategories(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&f.categories, "crawlers", nil, "`CATEGORY` also judge for all known crawlers of these categories, such as search,ai")
-	complete(cmd, "crawlers", append([]string{anyAI}, purposeNames()...))
+	complete(cmd, "crawlers", categories())
 }
 
 // parseAgents returns the crawlers of --agent, without their dialects.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/robotskit/robots/cmd/internal/ask"
@@ -20,8 +21,8 @@ import (
 // A crawlersCommand is one run of crawlers.
 type crawlersCommand struct {
 	*command
-	ruleFlags
 	site     siteFlags
+	at       time.Time // zero for now
 	file     string
 	purposes []string
 	operator string
@@ -33,7 +34,7 @@ type crawlersCommand struct {
 }
 
 func newCrawlers(std *streams) *cobra.Command {
-	c := &crawlersCommand{command: newCommand(std), ruleFlags: ruleFlags{maxBytes: noLimit}}
+	c := &crawlersCommand{command: newCommand(std)}
 	cmd := &cobra.Command{
 		Use: "crawlers",
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -43,7 +44,7 @@ func newCrawlers(std *streams) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringSliceVar(&c.purposes, "purpose", nil, "`CATEGORY` categories of the crawlers to list, separated by commas (see above)")
-	complete(cmd, "purpose", append([]string{anyAI}, purposeNames()...))
+	complete(cmd, "purpose", categories())
 	f.StringVar(&c.operator, "operator", "", "`NAME` operator of the crawlers to list, or a word of its name")
 	f.StringVar(&c.path, "path", "", "`PATH` path or URL of a page, to list which crawlers may fetch it")
 	f.BoolVar(&c.all, "all", false, "include crawlers that are not in use")
@@ -64,9 +65,17 @@ func (c *crawlersCommand) answer(ctx context.Context) (int, error) {
 		return exitBad, err
 	}
 	name, entry := c.file, false
-	if len(c.args) == 1 {
-		if name, entry, err = c.argument(c.args[0]); err != nil {
-			return exitBad, err
+	for _, arg := range c.args {
+		e, known := crawlers.Find(arg)
+		switch {
+		case isRobots(arg) && c.given("file"):
+			return exitBad, fmt.Errorf("unexpected argument %q: the robots.txt is given with -f", clip(arg))
+		case isRobots(arg):
+			name = arg
+		case known:
+			c.list, c.omitted, entry = []crawlers.Crawler{e}, 0, true
+		default:
+			return exitBad, fmt.Errorf("%q is not a file, a URL or a known crawler%s", clip(arg), didYouMean(arg))
 		}
 	}
 	switch {
@@ -82,31 +91,25 @@ func (c *crawlersCommand) answer(ctx context.Context) (int, error) {
 		c.printEntry(c.list[0])
 		return exitAllowed, nil
 	}
-	all := make([]row, len(c.list))
-	for i, e := range c.list {
-		all[i].Crawler = e
+	var all []row
+	for _, e := range c.list {
+		all = append(all, row{Crawler: e})
 	}
 	c.print(all, "")
 	return exitAllowed, nil
 }
 
-// argument returns the name of the robots.txt that an argument is, or reports that it is the
-// name of a crawler.
-func (c *crawlersCommand) argument(arg string) (name string, isCrawler bool, err error) {
-	info, _ := os.Stat(arg)
+// isRobots reports whether an argument names a robots.txt: standard input, a file or a URL, which
+// a User-Agent header only contains.
+func isRobots(arg string) bool {
+	_, err := os.Stat(arg)
 	scheme, _, url := strings.Cut(arg, "://")
-	url = url && !strings.ContainsAny(scheme, " /") // as in a header with a URL
-	if arg == "-" || info != nil || url {
-		if c.given("file") {
-			return "", false, fmt.Errorf("unexpected argument %q: the robots.txt is given with -f", clip(arg))
-		}
-		return arg, false, nil
-	}
-	if e, ok := crawlers.Find(arg); ok {
-		c.list, c.omitted = []crawlers.Crawler{e}, 0
-		return c.file, true, nil
-	}
-	return "", false, fmt.Errorf("%q is not a file, a URL or a known crawler%s", clip(arg), cmp.Or(suggestion(arg, crawlers.Names()), "; robots crawlers lists them"))
+	return arg == "-" || err == nil || url && !strings.ContainsAny(scheme, " /")
+}
+
+// didYouMean ends a message on the name of an unknown crawler.
+func didYouMean(name string) string {
+	return cmp.Or(suggestion(name, crawlers.Names()), "; robots crawlers lists them")
 }
 
 // suggestion suggests the crawler in use among some names that has one other letter. It returns
@@ -145,8 +148,9 @@ func idle(e crawlers.Crawler) bool {
 // anyAI stands for the three categories of AI crawlers.
 const anyAI = "ai"
 
-func purposeNames() []string {
-	var names []string
+// categories are the names of all purposes, after anyAI.
+func categories() []string {
+	names := []string{anyAI}
 	for _, p := range crawlers.Purposes() {
 		names = append(names, string(p))
 	}
@@ -156,25 +160,20 @@ func purposeNames() []string {
 // choose returns the crawlers of some purposes and an operator, only those in use unless all,
 // and how many it omits.
 func choose(purposes []string, operator string, all bool) (list []crawlers.Crawler, omitted int, err error) {
-	wanted := map[crawlers.Purpose]bool{}
+	wanted, known := map[string]bool{}, categories()
 	for _, name := range purposes {
-		p := crawlers.Purpose(strings.ToLower(strings.TrimSpace(name)))
-		switch {
-		case p == anyAI:
-			for _, q := range crawlers.Purposes() {
-				wanted[q] = wanted[q] || q.IsAI()
-			}
-		case slices.Contains(crawlers.Purposes(), p):
-			wanted[p] = true
-		default:
-			return nil, 0, fmt.Errorf("unknown category %q (known: %s, and %s for all of ai-*)", clip(name), strings.Join(purposeNames(), ", "), anyAI)
+		purpose := strings.ToLower(strings.TrimSpace(name))
+		if !slices.Contains(known, purpose) {
+			return nil, 0, fmt.Errorf("unknown category %q (known: %s, and %s for all of ai-*)", clip(name), strings.Join(known[1:], ", "), anyAI)
 		}
+		wanted[purpose] = true
 	}
 	var operators []string
 	for _, e := range crawlers.All() {
 		operators = append(operators, append(strings.Fields(words(e.Operator)), strings.ToLower(e.Operator))...)
 		switch {
-		case len(wanted) > 0 && !wanted[e.Purpose] || !strings.Contains(words(e.Operator), words(operator)):
+		case len(wanted) > 0 && !wanted[string(e.Purpose)] && !(wanted[anyAI] && e.Purpose.IsAI()):
+		case !strings.Contains(words(e.Operator), words(operator)):
 		case all || !idle(e):
 			list = append(list, e)
 		default:
@@ -207,40 +206,33 @@ var titles = map[crawlers.Purpose]string{
 	crawlers.SEO: "SEO", crawlers.Unknown: "unclassified",
 }
 
-// statusRemarks and obeysRemarks say in a table what printEntry says in sentences.
-var (
-	statusRemarks = map[crawlers.Status]string{
-		crawlers.OptOut: "opt-out, sends no requests", crawlers.Token: "applies to other crawlers",
-		crawlers.Former: "no longer in use", crawlers.Mistake: "not the name of a crawler",
-	}
-	obeysRemarks = map[crawlers.Obeys]string{
-		crawlers.ObeysNo: "does not obey", crawlers.ObeysNamed: "ignores the group of *",
-		crawlers.UserInitiated: "user-initiated, might not obey", crawlers.ObeysYes: "obeys",
-	}
-)
+// crawlerWords are the words for a status or obedience: a remark in a table, and a fact, "" if the
+// value is one.
+var crawlerWords = map[any][2]string{
+	crawlers.OptOut:        {"opt-out, sends no requests", "sends no requests: it controls the use of pages that others fetch"},
+	crawlers.Token:         {"applies to other crawlers", "sends no requests: it applies to crawlers with other names"},
+	crawlers.Former:        {"no longer in use", "no longer in use"},
+	crawlers.Mistake:       {"not the name of a crawler", "no crawler looks for this name"},
+	crawlers.ObeysNo:       {"does not obey"},
+	crawlers.ObeysNamed:    {"ignores the group of *", "only a group that names it, not that of *"},
+	crawlers.UserInitiated: {"user-initiated, might not obey", "might not, as a user starts its fetches"},
+	crawlers.ObeysYes:      {"obeys"},
+}
 
 // remark returns whether a crawler sends requests and obeys robots.txt. Without all, it
 // leaves out that a crawler obeys.
 func remark(e crawlers.Crawler, all bool) string {
-	remarks := []string{statusRemarks[e.Status], obeysRemarks[e.Obeys]}
+	obeys := crawlerWords[e.Obeys][0]
 	if !all && e.Obeys == crawlers.ObeysYes {
-		remarks[1] = ""
+		obeys = ""
 	}
-	return strings.Join(slices.DeleteFunc(remarks, func(s string) bool { return s == "" }), "; ")
+	return strings.Trim(crawlerWords[e.Status][0]+"; "+obeys, "; ")
 }
 
 // printEntry writes the facts about one crawler.
 func (c *crawlersCommand) printEntry(e crawlers.Crawler) {
 	w := c.std.out
 	fmt.Fprintln(w, c.palette.paint(bold, e.Name))
-	status := map[crawlers.Status]string{
-		crawlers.OptOut: "sends no requests: it controls the use of pages that others fetch",
-		crawlers.Token:  "sends no requests: it applies to crawlers with other names",
-		crawlers.Former: "no longer in use", crawlers.Mistake: "no crawler looks for this name",
-	}
-	obeys := map[crawlers.Obeys]string{
-		crawlers.ObeysNamed: "only a group that names it, not that of *", crawlers.UserInitiated: "might not, as a user starts its fetches",
-	}
 	dialect, rival := e.Dialect, ""
 	if dialect == crawlers.Unknown {
 		dialect += ", judged by " + e.ReadAs().Name
@@ -249,9 +241,9 @@ func (c *crawlersCommand) printEntry(e crawlers.Crawler) {
 		rival = "obeys the group of " + e.Rival + ", a crawler of another operator"
 	}
 	for _, fact := range [][2]string{
-		{"operator", e.Operator}, {"purpose", string(e.Purpose)}, {"status", cmp.Or(status[e.Status], string(e.Status))},
+		{"operator", e.Operator}, {"purpose", string(e.Purpose)}, {"status", cmp.Or(crawlerWords[e.Status][1], string(e.Status))},
 		{"tokens", strings.Join(e.Tokens, ", else ")}, {"rival", rival}, {"spellings", strings.Join(e.Spellings, ", ")},
-		{"Google reads", e.GoogleReads}, {"obeys", cmp.Or(obeys[e.Obeys], string(e.Obeys))}, {"dialect", dialect},
+		{"Google reads", e.GoogleReads}, {"obeys", cmp.Or(crawlerWords[e.Obeys][1], string(e.Obeys))}, {"dialect", dialect},
 		{"Crawl-delay", e.CrawlDelay}, {"Request-rate", e.RequestRate}, {"reverse DNS", e.ReverseDNS}, {"addresses", e.Addresses}, {"note", e.Note},
 	} {
 		if fact[1] != "" {

@@ -14,41 +14,44 @@ import (
 	"github.com/robotskit/robots/crawlers"
 )
 
-// A row is a crawler of the directory, with its access if there is a robots.txt. With a path,
+// A row is a crawler of the directory, with its access if there is a robots.txt. With --path,
 // the verdict of the access is that of the path.
 type row struct {
 	crawlers.Crawler
 	*access.Standing
+	onPath string // the verdict on --path, "" without
 }
 
 // judge writes the access of each crawler by a robots.txt.
 func (c *crawlersCommand) judge(ctx context.Context, name string) (int, error) {
-	j := judge{command: c.command, ruleFlags: c.ruleFlags}
-	for _, e := range c.list {
-		j.crawlers = append(j.crawlers, Crawler{Name: e.Name, Tokens: e.Tokens, Dialect: e.ReadAs(), listed: true})
-	}
-	path, err := c.parsePath(name, &j)
+	path, err := c.parsePath(name)
 	if err != nil {
 		return exitBad, err
 	}
-	named, live, err := c.named(ctx, &c.site, dialectsOf(j.crawlers), noLimit, name)
+	var dialects []robots.Dialect
+	for _, e := range c.list {
+		dialects = append(dialects, e.ReadAs())
+	}
+	files, live, err := c.named(ctx, &c.site, dialects, noLimit, name)
 	if err != nil {
 		return exitBad, err
 	}
 	defer live.close()
-	p := access.NewProver(access.Steps)
+	at, p := cmp.Or(c.at, c.std.now()), access.NewProver(access.Steps)
 	var all []row
-	rules := j.rulesIn(named[0].Source)
-	for i, r := range rules {
-		s := p.Stand(r.Rules)
-		if path != nil {
-			s.Verdict, s.Others = r.Match(path.pathFor(j.crawlers[i].Dialect)), 0
+	for i, e := range c.list {
+		rules := files[0].Obey(dialects[i], noLimit, at, e.Tokens)
+		s := p.Stand(rules)
+		r := row{Crawler: e, Standing: &s}
+		if c.given("path") {
+			s.Verdict, s.Others = rules.Match(path), 0
+			r.onPath = s.Verdict.Word()
 		}
-		all = append(all, row{c.list[i], &s})
+		all = append(all, r)
 	}
 	state := ""
-	if r := named[0].Record; r != nil {
-		s := rules[0].State()
+	if r := files[0].Record; r != nil {
+		s := r.Rules(dialects[0], at).State()
 		state = live.stateLine(r, s, factOf(s))
 	}
 	if slices.ContainsFunc(all, func(r row) bool { return r.Access == access.Unknown }) {
@@ -59,23 +62,21 @@ func (c *crawlersCommand) judge(ctx context.Context, name string) (int, error) {
 	return exitAllowed, nil
 }
 
-// parsePath returns the URL of --path, nil without one. It must be on the site that is
-// fetched.
-func (c *crawlersCommand) parsePath(name string, j *judge) (*urlTarget, error) {
+// parsePath returns the path of --path, which must be on the site that is fetched.
+func (c *crawlersCommand) parsePath(name string) (path robots.Path, err error) {
 	if !c.given("path") {
-		return nil, nil
+		return path, nil
 	}
 	if isURL(name) && !strings.HasPrefix(c.path, "/") {
 		origin, _, err := robots.ParseURL(c.path)
 		if site, _, _ := robots.ParseURL(name); err == nil && origin != site {
-			return nil, fmt.Errorf("--path %s is not a page of %s", strconv.Quote(clip(c.path)), site)
+			return path, fmt.Errorf("--path %s is not a page of %s", strconv.Quote(clip(c.path)), site)
 		}
 	}
-	t, _, err := j.parse(c.path)
-	if err != nil {
-		return nil, fmt.Errorf("--path: %w", err)
+	if path, err = robots.ParsePath(c.path); err != nil {
+		err = fmt.Errorf("--path: %w", err)
 	}
-	return &t, nil
+	return path, err
 }
 
 // print writes the crawlers in the format of --format, and in text the state of the robots.txt.
@@ -83,11 +84,11 @@ func (c *crawlersCommand) print(all []row, state string) {
 	switch c.format {
 	case formatJSON:
 		for _, r := range all {
-			c.std.encode(c.members(r))
+			c.std.encode(r.members())
 		}
 		return
 	case formatCSV:
-		c.std.writeCSV(c.cells(all)...)
+		c.std.writeCSV(cells(all)...)
 		return
 	}
 	for from, to := 0, 0; from < len(all); from = to {
@@ -110,7 +111,7 @@ func (c *crawlersCommand) print(all []row, state string) {
 
 // members are the facts of the directory, with the access if there is a robots.txt, else with the
 // other facts.
-func (c *crawlersCommand) members(r row) jsonObject {
+func (r row) members() jsonObject {
 	j := jsonObject{
 		{"schema", 1}, {"name", r.Name}, {"tokens", r.Tokens}, {"operator", r.Operator},
 		{"purpose", r.Purpose}, {"dialect", r.Dialect}, {"obeys", r.Obeys}, {"sources", r.Sources},
@@ -123,21 +124,13 @@ func (c *crawlersCommand) members(r row) jsonObject {
 		}...)
 	}
 	return append(j, jsonObject{
-		{"access", r.Access}, {"verdict", notEmpty(c.verdict(r))},
+		{"access", r.Access}, {"verdict", notEmpty(r.onPath)},
 		{"rule", shapes.NewRule(r.Verdict.Rule)}, {"group", groupMembers(r.Verdict.Group)},
 	}...)
 }
 
-// verdict is the verdict on the path, "" without one.
-func (c *crawlersCommand) verdict(r row) string {
-	if c.given("path") {
-		return r.Verdict.Word()
-	}
-	return ""
-}
-
 // cells are the rows in CSV, with a head.
-func (c *crawlersCommand) cells(all []row) [][]string {
+func cells(all []row) [][]string {
 	head := []string{"name", "tokens", "operator", "purpose", "dialect", "obeys"}
 	if all[0].Standing == nil {
 		head = append(head, "status")
@@ -148,14 +141,15 @@ func (c *crawlersCommand) cells(all []row) [][]string {
 	for _, r := range all {
 		line := []string{r.Name, strings.Join(r.Tokens, " > "), r.Operator, string(r.Purpose), r.Dialect, string(r.Obeys)}
 		if r.Standing == nil {
-			cells = append(cells, append(line, string(r.Status)))
-			continue
+			line = append(line, string(r.Status))
+		} else {
+			v, number := r.Verdict, ""
+			if !v.Rule.IsZero() {
+				number = strconv.Itoa(v.Rule.Line())
+			}
+			line = append(line, string(r.Access), r.onPath, number, v.Rule.String(), v.Group.Token())
 		}
-		v, number := r.Verdict, ""
-		if !v.Rule.IsZero() {
-			number = strconv.Itoa(v.Rule.Line())
-		}
-		cells = append(cells, append(line, string(r.Access), c.verdict(r), number, v.Rule.String(), v.Group.Token()))
+		cells = append(cells, line)
 	}
 	return cells
 }
@@ -174,7 +168,7 @@ func (c *crawlersCommand) table(title string, all []row) {
 		switch {
 		case r.Standing == nil:
 			line = append(line, c.palette.paint(faint, remark(r.Crawler, true)))
-		case c.given("path"):
+		case r.onPath != "":
 			line = append(line, c.palette.verdict(r.Verdict), c.why(r))
 		default:
 			line = append(line, c.accessWord(r.Access), c.why(r))
@@ -186,14 +180,9 @@ func (c *crawlersCommand) table(title string, all []row) {
 
 // accessWord is the access in the column of the table.
 func (c *crawlersCommand) accessWord(a access.Access) string {
-	word, style := string(a), yellow
-	switch a {
-	case access.All:
-		style = green
-	case access.None:
-		word, style = "nothing", red
-	}
-	return c.palette.paint(style, fill(word, len(access.Undecided)))
+	style := map[access.Access]string{access.All: green, access.None: red}[a]
+	word := strings.Replace(string(a), string(access.None), "nothing", 1)
+	return c.palette.paint(cmp.Or(style, yellow), fill(word, len(access.Undecided)))
 }
 
 // why names the rule and the group, and adds remarks on the crawler.
@@ -227,11 +216,11 @@ func (c *crawlersCommand) summary(title string, all []row) string {
 			unnamed = append(unnamed, r.Name)
 		}
 	}
-	group, text := count(len(all), title+" crawler"), ""
+	text := count(len(all), title+" crawler")
 	if c.given("path") {
-		text = fmt.Sprintf("%d of %s may not fetch %s", disallowed, group, c.path)
+		text = fmt.Sprintf("%d of %s may not fetch %s", disallowed, text, c.path)
 	} else {
-		text = shares(len(all), counts, group)
+		text = shares(len(all), counts, text)
 	}
 	switch n := len(unnamed); {
 	case n == 0 || all[0].NoFile:
@@ -247,7 +236,7 @@ func (c *crawlersCommand) summary(title string, all []row) string {
 
 // shares returns how many of n crawlers of a group have which access.
 func shares(n int, counts map[access.Access]int, group string) string {
-	text := ""
+	var parts []string
 	for _, share := range []struct {
 		access    access.Access
 		one, many string
@@ -256,21 +245,23 @@ func shares(n int, counts map[access.Access]int, group string) string {
 		{access.All, "has access to all", "have access to all"}, {access.Undecided, "is undecided", "are undecided"},
 		{access.Unknown, "has unknown access, as robots.txt is unreachable", "have unknown access, as robots.txt is unreachable"},
 	} {
-		k, words := counts[share.access], share.many
+		k, who, has := counts[share.access], "", share.many
 		if k == 1 {
-			words = share.one
+			has = share.one
 		}
 		switch {
 		case k == 0:
+			continue
 		case k == n && n > 1:
-			return "all " + group + " " + words
+			who = "all " + group
 		case k == n:
-			return group + " " + words
-		case text == "":
-			text = strconv.Itoa(k) + " of " + group + " " + words
+			who = group
+		case len(parts) == 0:
+			who = strconv.Itoa(k) + " of " + group
 		default:
-			text += ", " + strconv.Itoa(k) + " " + words
+			who = strconv.Itoa(k)
 		}
+		parts = append(parts, who+" "+has)
 	}
-	return text
+	return strings.Join(parts, ", ")
 }

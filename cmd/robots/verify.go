@@ -159,7 +159,7 @@ func (c *verifyCall) check(fetches bool) error {
 func knownCrawler(name string) (crawlers.Crawler, error) {
 	e, ok := crawlers.Find(name)
 	if !ok {
-		return e, fmt.Errorf("unknown crawler %q%s", clip(name), cmp.Or(suggestion(name, crawlers.Names()), "; robots crawlers lists them"))
+		return e, fmt.Errorf("unknown crawler %q%s", clip(name), didYouMean(name))
 	}
 	return e, nil
 }
