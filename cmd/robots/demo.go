@@ -27,7 +27,7 @@ type demoSite struct {
 	name, see string // a word, and what the site demonstrates
 	path      string // of a URL that demonstrates it
 	file      string
-	answer    func(w http.ResponseWriter, file string, sites *demo)
+	answer    func(w http.ResponseWriter, sites *demo) // instead of the file, unless nil
 }
 
 var demoSites = []demoSite{
@@ -52,11 +52,11 @@ Crawl-delay: 10
 User-agent: Googlebot
 Disallow: /print/
 `, nil},
-	{"redirect", "a redirect to the robots.txt of another site", "/drafts/today", "", func(w http.ResponseWriter, _ string, sites *demo) {
+	{"redirect", "a redirect to the robots.txt of another site", "/drafts/today", "", func(w http.ResponseWriter, sites *demo) {
 		w.Header().Set("Location", sites.urls["blog"]+"/robots.txt")
 		w.WriteHeader(http.StatusMovedPermanently)
 	}},
-	{"outage", "503 for an hour: the last good copy stays in use", "/private/", "", func(w http.ResponseWriter, _ string, _ *demo) {
+	{"outage", "503 for an hour: the last good copy stays in use", "/private/", "", func(w http.ResponseWriter, _ *demo) {
 		w.Header().Set("Retry-After", "120")
 		http.Error(w, "Down for maintenance.", http.StatusServiceUnavailable)
 	}},
@@ -66,10 +66,7 @@ Request-rate: 1/1m 1800-2200
 Request-rate: 10/1m
 Disallow: /search
 `, nil},
-	{"html", "an HTML page instead of a robots.txt allows everything", "/private/", "<!doctype html>\n<title>Not found</title>\n<p>There is no Disallow: /private/ line here.\n", func(w http.ResponseWriter, file string, _ *demo) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		fmt.Fprint(w, file)
-	}},
+	{"html", "an HTML page instead of a robots.txt allows everything", "/private/", "<!doctype html>\n<title>Not found</title>\n<p>There is no Disallow: /private/ line here.\n", nil},
 }
 
 // A demo is the sites while they run. The zero value has none.
@@ -103,19 +100,17 @@ func (d *demo) start(ctx context.Context) (err error) {
 	return nil
 }
 
-// site serves one of them.
+// site serves one of them. The type of an answer is that of its first bytes.
 func (d *demo) site(s demoSite) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /robots.txt", func(w http.ResponseWriter, _ *http.Request) {
 		if s.answer != nil {
-			s.answer(w, s.file, d)
+			s.answer(w, d)
 			return
 		}
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		fmt.Fprint(w, strings.ReplaceAll(s.file, "Sitemap: /", "Sitemap: "+d.urls[s.name]+"/"))
 	})
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		fmt.Fprintf(w, "<!doctype html>\n<title>%s</title>\n<p>%s of the demo: %s. See <a href=\"/robots.txt\">/robots.txt</a>.\n", s.name, html.EscapeString(r.URL.Path), html.EscapeString(s.see))
 	})
 	return mux
