@@ -33,9 +33,8 @@ type differ struct {
 	dialectsOf string // the file of --dialects
 	urls       string // the file of --urls
 	failOn     string
-	fail       lint.Severity // of --fail-on, above all of them if it names a kind
-	budget     int           // steps per direction
-	limit      int           // changes shown per crawler and direction, 0 for all
+	budget     int // steps per direction
+	limit      int // changes shown per crawler and direction, 0 for all
 
 	name     string // of the new file, as given
 	sections []*section
@@ -138,7 +137,6 @@ func (d *differ) check() (names []string, err error) {
 	if !d.given("limit") && (d.format == formatText || d.format == formatMarkdown || d.format == formatGitHub) {
 		d.limit = 10
 	}
-	d.fail = failLevel(d.failOn)
 	d.chosen, err = d.parseAgents()
 	for i := range d.chosen {
 		d.chosen[i].Dialect = d.dialects[0] // for warnings
@@ -215,12 +213,27 @@ func (s *section) dialectNames() []string {
 	return slices.Compact([]string{s.dialects[0].Name, s.dialects[1].Name})
 }
 
-// sides returns words for the old and the new side.
-func (s *section) sides() []string {
+// reasons describes why a URL is allowed on one side and blocked on the other.
+func (s *section) reasons(c compare.Change) (before, after string) {
+	before, after = "old", "new"
 	if s.between() {
-		return s.dialectNames()
+		before, after = s.dialects[0].Name, s.dialects[1].Name
 	}
-	return []string{"old", "new"}
+	before += " " + reasonOf(c.Old)
+	after += " " + reasonOf(c.New)
+	if !c.Shortest {
+		after += " (possibly not the shortest)"
+	}
+	return before, after
+}
+
+// who names the crawlers of a group and their dialects.
+func (s *section) who(g *group) string {
+	separator := ", "
+	if s.between() {
+		separator = " → "
+	}
+	return nameList(g.names) + " (" + strings.Join(g.dialects, separator) + ")"
 }
 
 // dialectsOf returns the dialects in which a crawler is compared.
@@ -476,7 +489,7 @@ func (s *section) groups() (list []*group) {
 
 // selects reports whether --fail-on selects a change.
 func (d *differ) selects(kind string, severity lint.Severity) bool {
-	return kind == d.failOn || severity >= d.fail
+	return kind == d.failOn || severity >= failLevel(d.failOn)
 }
 
 // status is the exit status: a failing change counts before an undecided one.

@@ -54,7 +54,6 @@ func (d *differ) writeText() {
 const nameColumn = 10
 
 func (d *differ) sectionText(w io.Writer, s *section) {
-	p, sides := d.palette, s.sides()
 	for _, g := range s.groups() {
 		style := green
 		switch {
@@ -63,7 +62,11 @@ func (d *differ) sectionText(w io.Writer, s *section) {
 		case !g.Same():
 			style = yellow
 		}
-		fmt.Fprintf(w, "%s  %s\n", fill(s.who(g), nameColumn), p.paint(style, d.result(g.comparison)))
+		who := nameList(g.names)
+		if s.auto() && !slices.Equal(g.dialects, []string{robots.RFC9309.Name}) {
+			who = s.who(g)
+		}
+		fmt.Fprintf(w, "%s  %s\n", fill(who, nameColumn), d.palette.paint(style, d.result(g.comparison)))
 		if g.note != "" {
 			fmt.Fprintf(w, "  %s\n", g.note)
 		}
@@ -71,13 +74,14 @@ func (d *differ) sectionText(w io.Writer, s *section) {
 			fmt.Fprintf(w, "  line numbers are those of %s; the others have the same rules elsewhere\n", robots.Printable(g.names[0]))
 		}
 		var rows [][]string
-		for _, w := range g.ways {
-			changes, rest := d.shown(w.Changes)
+		for _, way := range g.ways {
+			changes, rest := d.shown(way.Changes)
 			for _, c := range changes {
-				rows = append(rows, []string{"  " + w.name, robots.Printable(c.Path), sides[0] + " " + reasonOf(c.Old), sides[1] + " " + reasonOf(c.New) + notShortest(c)})
+				before, after := s.reasons(c)
+				rows = append(rows, []string{"  " + way.name, robots.Printable(c.Path), before, after})
 			}
 			if rest > 0 {
-				rows = append(rows, []string{fmt.Sprintf("  and %d more %s (--limit)", rest, w.name)})
+				rows = append(rows, []string{fmt.Sprintf("  and %d more %s (--limit)", rest, way.name)})
 			}
 		}
 		align(w, rows)
@@ -94,37 +98,20 @@ func (d *differ) sectionText(w io.Writer, s *section) {
 	}
 }
 
-// who names the crawlers of a group, with their dialects unless all are rfc9309 or the
-// section has one.
-func (s *section) who(g *group) string {
-	text := nameList(g.names)
-	if s.auto() && !slices.Equal(g.dialects, []string{robots.RFC9309.Name}) {
-		text += " (" + strings.Join(g.dialects, ", ") + ")"
-	}
-	return text
-}
-
-// notShortest marks a URL that is possibly not the shortest.
-func notShortest(c compare.Change) string {
-	if c.Shortest {
-		return ""
-	}
-	return " (possibly not the shortest)"
-}
-
 // countText describes how many URLs of --urls change, "" without it.
 func (d *differ) countText(g *group) string {
 	if d.urls == "" {
 		return ""
 	}
-	text := "of " + count(d.read, "URL") + ":"
-	for i, w := range g.ways {
-		text += []string{" ", ", "}[i] + screen.Thousands(w.urls.n) + " " + w.name
+	var counts []string
+	for _, w := range g.ways {
+		text := screen.Thousands(w.urls.n) + " " + w.name
 		if w.urls.n > 0 {
 			text += " (first: " + robots.Printable(w.urls.first) + ")"
 		}
+		counts = append(counts, text)
 	}
-	return text
+	return "of " + count(d.read, "URL") + ": " + strings.Join(counts, ", ")
 }
 
 // writeJSON writes a line for each crawler and dialect, with the line numbers of its own
@@ -197,19 +184,15 @@ func (d *differ) report() *report {
 
 // addGroup adds the findings for crawlers with the same result.
 func (d *differ) addGroup(r *report, s *section, g *group) {
-	separator, sides := ", ", s.sides()
-	if s.between() {
-		separator = " → "
-	}
-	names := nameList(g.names)
-	who := names + " (" + strings.Join(g.dialects, separator) + ")"
+	who := s.who(g)
 	add := func(id, message string, severity lint.Severity) *Finding {
-		return d.add(r, Finding{Case: names, Dialects: g.dialects}, id, message, severity)
+		return d.add(r, Finding{Case: nameList(g.names), Dialects: g.dialects}, id, message, severity)
 	}
 	for _, w := range g.ways {
 		changes, rest := d.shown(w.Changes)
 		for _, c := range changes {
-			f := add(w.id, w.name+": "+c.Path+" for "+who+": "+sides[0]+" "+reasonOf(c.Old)+"; "+sides[1]+" "+reasonOf(c.New)+notShortest(c), w.severity)
+			before, after := s.reasons(c)
+			f := add(w.id, w.name+": "+c.Path+" for "+who+": "+before+"; "+after, w.severity)
 			f.Case += ": " + c.Path
 			if !c.New.Rule.IsZero() {
 				f.Region.StartLine = c.New.Rule.Line()

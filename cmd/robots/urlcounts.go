@@ -46,11 +46,11 @@ func (d *differ) countURLs() error {
 func (d *differ) countURL(name, url string) bool {
 	for _, s := range d.sections {
 		_, before, err := ask.URL(s.dialects[0], url, false)
-		if err != nil {
+		_, after, failed := ask.URL(s.dialects[1], url, false) // the same but for the form
+		switch {
+		case err != nil || failed != nil:
 			return false
-		}
-		_, after, _ := ask.URL(s.dialects[1], url, false) // the same but for the form
-		if s.between() && after.String() == robotsTxt.String() {
+		case s.between() && after.String() == robotsTxt.String():
 			continue
 		}
 		for _, c := range s.comparisons {
