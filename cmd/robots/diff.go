@@ -137,9 +137,12 @@ func (d *differ) check() (names []string, err error) {
 	if !d.given("limit") && (d.format == formatText || d.format == formatMarkdown || d.format == formatGitHub) {
 		d.limit = 10
 	}
-	d.chosen, err = d.parseAgents()
-	for i := range d.chosen {
-		d.chosen[i].Dialect = d.dialects[0] // for warnings
+	chosen, err := d.parseAgents()
+	for _, c := range chosen {
+		c.Dialect = d.dialects[0] // for warnings
+		if !slices.ContainsFunc(d.chosen, func(o Crawler) bool { return o.Name == c.Name }) {
+			d.chosen = append(d.chosen, c)
+		}
 	}
 	return names, err
 }
@@ -173,30 +176,39 @@ func (d *differ) pairs() (list []*section) {
 // A section compares two files for each crawler in one dialect or in its own, or one file as
 // two dialects read it.
 type section struct {
-	dialects    [2]robots.Dialect         // of the old and the new side, zero for the crawler's own
-	chosen      []Crawler                 // instead of * and all crawlers that the files name
-	names       []string                  // of the crawlers
-	crawlers    map[string]*crawler       // by name
+	dialects    [2]robots.Dialect // of the old and the new side, zero for the crawler's own
+	chosen      []Crawler         // instead of * and all crawlers that the files name
+	crawlers    []crawler
 	comparisons map[[2]string]*comparison // by the rules of both sides
 	declared    []*declaredChange         // crawlers with equal changes share one
 }
 
-// A crawler is what changes for the crawlers that each file names in the same places.
+// A crawler is what changes for one crawler.
 type crawler struct {
-	rules [2]*robots.Rules // of one of them
-	*comparison
-	elsewhere bool // the lines of the rules are not those of the comparison
+	name      string
+	rules     [2]*robots.Rules // of the first crawler that each file names in the same places
+	elsewhere bool             // the lines of the rules are not those of the comparison
 	declared  []*declaredChange
 	note      string // "" for none
+	*comparison
 }
 
 // A comparison is what changes for crawlers whose rules are equal.
 type comparison struct {
 	compare.Result
-	first     [2]*robots.Rules // of one of them
-	lines     [2][]int         // of these rules
+	ways      [2]way           // newly blocked, newly allowed
 	rewritten bool             // only URLs differ that browsers rewrite before sending
-	urls      [2]urlCount      // newly blocked and newly allowed ones of --urls
+	first     [2]*robots.Rules // of one of the crawlers
+	lines     [2][]int         // of these rules
+}
+
+// A way is one of the two directions of a comparison.
+type way struct {
+	id   string // newly-blocked or newly-allowed
+	name string // in text
+	*compare.Direction
+	urls     int    // of --urls
+	firstURL string // of these
 }
 
 // auto reports whether each crawler is compared in its own dialect.
@@ -261,20 +273,17 @@ func (s *section) compare(pair [2]ask.Source, at time.Time, budget int) {
 		rules[side] = all.RulesBy(func(d robots.Dialect) *robots.Rules { return from.Obey(d, noLimit, at, nil) })
 		places[side] = placesOf(rules[side])
 	}
-	s.crawlers, s.comparisons = map[string]*crawler{}, map[[2]string]*comparison{}
-	made := map[string]*crawler{} // by their places
+	s.comparisons = map[[2]string]*comparison{}
+	made := map[string]crawler{} // by their places
 	for i, k := range list {
-		if s.crawlers[k.Name] != nil {
-			continue
-		}
 		place := places[0][i] + places[1][i]
-		c := made[place]
-		if c == nil {
+		c, ok := made[place]
+		if !ok {
 			c = s.newCrawler([2]*robots.Rules{rules[0][i], rules[1][i]}, budget)
 			made[place] = c
 		}
-		s.names = append(s.names, k.Name)
-		s.crawlers[k.Name] = c
+		c.name = k.Name
+		s.crawlers = append(s.crawlers, c)
 		for _, change := range c.declared {
 			if !slices.Contains(ofFile, change.Field) {
 				change.crawlers = append(change.crawlers, k.Name)
@@ -307,45 +316,39 @@ func (s *section) named(pair [2]ask.Source, at time.Time) []Crawler {
 	return list
 }
 
-// placesOf names the blocks of user-agent lines that name each crawler of one file: crawlers named in the same
-// blocks have the same rules and records (D-08).
+// placesOf names the blocks of user-agent lines that name each crawler of one file: crawlers
+// named in the same blocks have the same rules and records (D-08).
 func placesOf(crawlers []*robots.Rules) (places []string) {
-	blocks := map[string]map[int]int{} // by dialect
+	ends := map[string][]int{} // by dialect
 	for _, r := range crawlers {
 		d, g := r.Dialect(), r.Group()
-		if blocks[d.Name] == nil {
-			blocks[d.Name] = blocksOf(r.File(), d)
+		if ends[d.Name] == nil {
+			ends[d.Name] = separators(r.File(), d)
 		}
-		var in []int
+		var blocks []int
 		for _, line := range g.Lines() {
-			in = append(in, blocks[d.Name][line])
+			block, _ := slices.BinarySearch(ends[d.Name], line+1) // the number of separators before
+			blocks = append(blocks, block)
 		}
-		places = append(places, fmt.Sprintln(d.Name, g.Token() == anyCrawler, slices.Compact(in)))
+		places = append(places, fmt.Sprintln(d.Name, g.Token() == anyCrawler, slices.Compact(blocks)))
 	}
 	return places
 }
 
-// blocksOf returns the lines of a file that name crawlers, each with the first of the block that it is in.
-func blocksOf(f *robots.File, d robots.Dialect) map[int]int {
-	blocks := map[int]int{}
-	first, group := 0, 0
+// separators returns the lines of a file that end a block of user-agent lines or begin a group.
+func separators(f *robots.File, d robots.Dialect) (lines []int) {
+	group := -1
 	for l := range f.Lines(d) {
-		switch {
-		case l.Field > robots.FieldUserAgent:
-			first = 0
-		case l.Field < robots.FieldUserAgent:
-		case first == 0 || l.Group != group:
-			first, group = l.Number, l.Group
-			fallthrough
-		default:
-			blocks[l.Number] = first
+		if l.Field > robots.FieldUserAgent || l.Field == robots.FieldUserAgent && l.Group > group {
+			group = max(group, l.Group)
+			lines = append(lines, l.Number)
 		}
 	}
-	return blocks
+	return lines
 }
 
 // newCrawler compares the rules and records of a crawler.
-func (s *section) newCrawler(rules [2]*robots.Rules, budget int) *crawler {
+func (s *section) newCrawler(rules [2]*robots.Rules, budget int) crawler {
 	var texts [2]string
 	var lines [2][]int
 	for side, r := range rules {
@@ -355,7 +358,7 @@ func (s *section) newCrawler(rules [2]*robots.Rules, budget int) *crawler {
 		s.comparisons[texts] = s.compareRules(rules, budget)
 		s.comparisons[texts].lines = lines
 	}
-	c := &crawler{rules: rules, comparison: s.comparisons[texts], declared: s.declare(rules), note: groupNote(rules)}
+	c := crawler{rules: rules, comparison: s.comparisons[texts], declared: s.declare(rules), note: groupNote(rules)}
 	c.elsewhere = !slices.EqualFunc(lines[:], c.lines[:], slices.Equal)
 	if s.between() {
 		c.note = robotsNote(rules)
@@ -381,6 +384,10 @@ func (s *section) compareRules(rules [2]*robots.Rules, budget int) *comparison {
 		o.URLs, o.SkipRobotsTxt = compare.NormalURLs, true
 	}
 	c := &comparison{first: rules, Result: compare.Rules(rules[0], rules[1], o)}
+	c.ways = [2]way{{id: failBlocked, name: "newly blocked", Direction: &c.NewlyBlocked}, {id: failAllowed, name: "newly allowed", Direction: &c.NewlyAllowed}}
+	if s.between() {
+		c.ways[0].name, c.ways[1].name = "only "+s.dialects[1].Name+" blocks", "only "+s.dialects[0].Name+" blocks"
+	}
 	sent := func(c compare.Change) bool { return c.Normal && !strings.Contains(c.Path, "'") }
 	if c.Differs() && !slices.ContainsFunc(slices.Concat(c.NewlyBlocked.Changes, c.NewlyAllowed.Changes), sent) {
 		o.URLs = compare.BrowserURLs
@@ -393,7 +400,7 @@ func (s *section) compareRules(rules [2]*robots.Rules, budget int) *comparison {
 func (c *comparison) complete() bool { return c.NewlyBlocked.Complete && c.NewlyAllowed.Complete }
 
 // changes reports whether something changes in either direction.
-func (c *comparison) changes() bool { return !c.Same() || c.urls[0].n+c.urls[1].n > 0 }
+func (c *comparison) changes() bool { return !c.Same() || c.ways[0].urls+c.ways[1].urls > 0 }
 
 // robotsTxt is the path of every robots.txt.
 var robotsTxt = robots.RawPath("/robots.txt")
@@ -436,17 +443,8 @@ type group struct {
 	names     []string
 	dialects  []string
 	note      string
-	elsewhere bool   // some have their rules in other lines than the first
-	ways      [2]way // newly blocked, newly allowed
-}
-
-// A way is one of the two directions of a comparison.
-type way struct {
-	id   string // newly-blocked or newly-allowed
-	name string // in text
-	compare.Direction
-	urls     urlCount
-	severity lint.Severity
+	elsewhere bool // some have their rules in other lines than the first
+	important bool // newly blocked URLs are errors
 }
 
 // groups returns the crawlers by result: those without a change together, others by comparison.
@@ -456,35 +454,33 @@ func (s *section) groups() (list []*group) {
 		note string
 	}
 	made := map[key]*group{}
-	for _, name := range s.names {
-		c := s.crawlers[name]
+	for _, c := range s.crawlers {
 		k := key{c.comparison, c.note}
 		if !c.changes() {
 			k.comparison = nil
 		}
 		g := made[k]
 		if g == nil {
-			blocked, allowed := "newly blocked", "newly allowed"
-			if s.between() {
-				blocked, allowed = "only "+s.dialects[1].Name+" blocks", "only "+s.dialects[0].Name+" blocks"
-			}
-			g = &group{comparison: c.comparison, note: c.note, dialects: s.dialectNames(), ways: [2]way{
-				{failBlocked, blocked, c.NewlyBlocked, c.urls[0], lint.Warning},
-				{failAllowed, allowed, c.NewlyAllowed, c.urls[1], lint.Warning},
-			}}
+			g = &group{comparison: c.comparison, note: c.note, dialects: s.dialectNames()}
 			made[k] = g
 			list = append(list, g)
 		}
-		g.names = append(g.names, name)
+		g.names = append(g.names, c.name)
 		if own := c.rules[1].Dialect().Name; !slices.Contains(g.dialects, own) {
 			g.dialects = append(g.dialects, own)
 		}
-		if len(s.chosen) > 0 || isImportant(name) {
-			g.ways[0].severity = lint.Error
-		}
 		g.elsewhere = g.elsewhere || c.elsewhere
+		g.important = g.important || len(s.chosen) > 0 || isImportant(c.name)
 	}
 	return list
+}
+
+// severity returns the severity of changes in one direction.
+func (g *group) severity(w way) lint.Severity {
+	if g.important && w.id == failBlocked {
+		return lint.Error
+	}
+	return lint.Warning
 }
 
 // selects reports whether --fail-on selects a change.

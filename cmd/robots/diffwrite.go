@@ -57,7 +57,7 @@ func (d *differ) sectionText(w io.Writer, s *section) {
 	for _, g := range s.groups() {
 		style := green
 		switch {
-		case slices.ContainsFunc(g.ways[:], func(w way) bool { return len(w.Changes)+w.urls.n > 0 && d.selects(w.id, w.severity) }):
+		case slices.ContainsFunc(g.ways[:], func(w way) bool { return len(w.Changes)+w.urls > 0 && d.selects(w.id, g.severity(w)) }):
 			style = red
 		case !g.Same():
 			style = yellow
@@ -105,9 +105,9 @@ func (d *differ) countText(g *group) string {
 	}
 	var counts []string
 	for _, w := range g.ways {
-		text := screen.Thousands(w.urls.n) + " " + w.name
-		if w.urls.n > 0 {
-			text += " (first: " + robots.Printable(w.urls.first) + ")"
+		text := screen.Thousands(w.urls) + " " + w.name
+		if w.urls > 0 {
+			text += " (first: " + robots.Printable(w.firstURL) + ")"
 		}
 		counts = append(counts, text)
 	}
@@ -118,8 +118,8 @@ func (d *differ) countText(g *group) string {
 // rules.
 func (d *differ) writeJSON() {
 	for _, s := range d.sections {
-		for _, name := range s.names {
-			c, notes := s.crawlers[name], []string{}
+		for _, c := range s.crawlers {
+			notes := []string{}
 			dialects := jsonObject{{"dialect", c.rules[1].Dialect().Name}}
 			if s.between() {
 				dialects = jsonObject{{"old_dialect", s.dialects[0].Name}, {"new_dialect", s.dialects[1].Name}}
@@ -127,14 +127,14 @@ func (d *differ) writeJSON() {
 			if c.note != "" {
 				notes = append(notes, c.note)
 			}
-			j := append(jsonObject{{"schema", 1}, {"agent", name}}, dialects...)
+			j := append(jsonObject{{"schema", 1}, {"agent", c.name}}, dialects...)
 			j = append(j, jsonObject{
-				{"result", c.Result.String()}, {"newly_blocked", d.jsonChanges(c, c.NewlyBlocked)}, {"newly_allowed", d.jsonChanges(c, c.NewlyAllowed)},
+				{"result", c.Result.String()}, {"newly_blocked", d.jsonChanges(c.rules, c.NewlyBlocked)}, {"newly_allowed", d.jsonChanges(c.rules, c.NewlyAllowed)},
 				{"complete", c.complete()}, {"declared", append([]*declaredChange{}, c.declared...)}, {"steps", c.NewlyBlocked.Steps + c.NewlyAllowed.Steps},
 				{"notes", notes},
 			}...)
 			if d.urls != "" {
-				j = append(j, jsonMember{"urls", jsonObject{{"read", d.read}, {"newly_blocked", c.urls[0].n}, {"newly_allowed", c.urls[1].n}}})
+				j = append(j, jsonMember{"urls", jsonObject{{"read", d.read}, {"newly_blocked", c.ways[0].urls}, {"newly_allowed", c.ways[1].urls}}})
 			}
 			d.std.encode(j)
 		}
@@ -142,7 +142,7 @@ func (d *differ) writeJSON() {
 }
 
 // jsonChanges describes changes for a crawler in JSON.
-func (d *differ) jsonChanges(c *crawler, changes compare.Direction) []jsonObject {
+func (d *differ) jsonChanges(rules [2]*robots.Rules, changes compare.Direction) []jsonObject {
 	list := []jsonObject{}
 	shown, _ := d.shown(changes.Changes)
 	for _, change := range shown {
@@ -151,7 +151,7 @@ func (d *differ) jsonChanges(c *crawler, changes compare.Direction) []jsonObject
 			v := r.Match(path)
 			return jsonObject{{"allowed", v.Allowed}, {"rule", shapes.NewRule(v.Rule)}}
 		}
-		list = append(list, jsonObject{{"path", change.Path}, {"shortest", change.Shortest}, {"old", answer(c.rules[0])}, {"new", answer(c.rules[1])}})
+		list = append(list, jsonObject{{"path", change.Path}, {"shortest", change.Shortest}, {"old", answer(rules[0])}, {"new", answer(rules[1])}})
 	}
 	return list
 }
@@ -189,24 +189,25 @@ func (d *differ) addGroup(r *report, s *section, g *group) {
 		return d.add(r, Finding{Case: nameList(g.names), Dialects: g.dialects}, id, message, severity)
 	}
 	for _, w := range g.ways {
+		severity := g.severity(w)
 		changes, rest := d.shown(w.Changes)
 		for _, c := range changes {
 			before, after := s.reasons(c)
-			f := add(w.id, w.name+": "+c.Path+" for "+who+": "+before+"; "+after, w.severity)
+			f := add(w.id, w.name+": "+c.Path+" for "+who+": "+before+"; "+after, severity)
 			f.Case += ": " + c.Path
 			if !c.New.Rule.IsZero() {
 				f.Region.StartLine = c.New.Rule.Line()
 			}
 		}
 		if rest > 0 {
-			add(w.id, w.name+": and "+strconv.Itoa(rest)+" more for "+who, w.severity)
+			add(w.id, w.name+": and "+strconv.Itoa(rest)+" more for "+who, severity)
 		}
 		if !w.Complete {
 			f := add("undecided", "undecided for "+who+" whether more is "+w.name+"; "+helps(d.budget), lint.Warning)
-			f.Failed, f.Undecided = false, d.selects(w.id, w.severity)
+			f.Failed, f.Undecided = false, d.selects(w.id, severity)
 		}
-		if w.urls.n > 0 {
-			add(w.id, w.name+" for "+who+": "+d.countText(g), w.severity)
+		if w.urls > 0 {
+			add(w.id, w.name+" for "+who+": "+d.countText(g), severity)
 		}
 	}
 	if g.note != "" {

@@ -236,8 +236,8 @@ func TestDiffSharesComparisons(t *testing.T) {
 		fmt.Fprintf(&old, "User-agent: bot%c%c\nDisallow: /a\nAllow: /*b\n", 'a'+i%26, 'a'+i/26)
 	}
 	s := compareTexts(old.String(), strings.ReplaceAll(old.String(), "/a", "/aa"))
-	if len(s.names) != 501 || len(s.comparisons) != 2 {
-		t.Errorf("%d crawlers took %d comparisons, want 501 and 2", len(s.names), len(s.comparisons))
+	if len(s.crawlers) != 501 || len(s.comparisons) != 2 {
+		t.Errorf("%d crawlers took %d comparisons, want 501 and 2", len(s.crawlers), len(s.comparisons))
 	}
 }
 
@@ -256,15 +256,14 @@ func TestDiffSharesGroups(t *testing.T) {
 	}
 	body.WriteString("# both files\nUser-agent: early\nCrawl-delay: 1\nUser-agent: late\nDisallow: /a\n")
 	s := compareTexts(body.String(), strings.ReplaceAll(body.String(), ": 1", ": 2"))
-	seen := map[*crawler]bool{}
-	for _, name := range s.names {
-		c := s.crawlers[name]
-		seen[c] = true
-		if delayed := name != "*" && name != "late"; (len(c.declared) == 1) != delayed {
-			t.Errorf("%s: %d changes of delays", name, len(c.declared))
+	seen := map[*robots.Rules]bool{}
+	for _, c := range s.crawlers {
+		seen[c.rules[0]] = true
+		if delayed := c.name != "*" && c.name != "late"; (len(c.declared) == 1) != delayed {
+			t.Errorf("%s: %d changes of delays", c.name, len(c.declared))
 		}
 	}
-	if len(s.names) != 503 || len(seen) != 3 {
-		t.Errorf("%d crawlers share %d comparisons, want 503 and 3", len(s.names), len(seen))
+	if len(s.crawlers) != 503 || len(seen) != 3 {
+		t.Errorf("%d crawlers share %d comparisons, want 503 and 3", len(s.crawlers), len(seen))
 	}
 }

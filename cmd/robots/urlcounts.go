@@ -7,12 +7,6 @@ import (
 	"github.com/robotskit/robots/cmd/internal/ask"
 )
 
-// A urlCount is the number of URLs that change in one direction, with the first.
-type urlCount struct {
-	n     int
-	first string
-}
-
 // countURLs checks the URLs of --urls against both sides of every comparison.
 func (d *differ) countURLs() error {
 	if !d.given("urls") {
@@ -54,14 +48,14 @@ func (d *differ) countURL(name, url string) bool {
 			continue
 		}
 		for _, c := range s.comparisons {
-			n := &c.urls[0]
+			w := &c.ways[0]
 			allowed := c.first[1].Allowed(after)
 			if allowed {
-				n = &c.urls[1]
+				w = &c.ways[1]
 			}
 			if allowed != c.first[0].Allowed(before) {
-				n.n++
-				n.first = cmp.Or(n.first, name)
+				w.urls++
+				w.firstURL = cmp.Or(w.firstURL, name)
 			}
 		}
 	}

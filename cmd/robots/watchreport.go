@@ -199,7 +199,7 @@ func (r *siteReport) compare(before, after *robots.File, budget int) {
 		r.Undecided = r.Undecided || !g.Same() && !g.Differs()
 		for _, w := range g.ways {
 			for _, c := range w.Changes {
-				r.addEvent(w.severity, watchEvent{
+				r.addEvent(g.severity(w), watchEvent{
 					Kind: w.id, Crawlers: g.names, Dialect: c.New.Dialect, Path: c.Path, Old: rule(c.Old), New: rule(c.New),
 					Text: fmt.Sprintf("%s: %s (before: %s; now: %s)", w.name, c.Path, reasonOf(c.Old), reasonOf(c.New)),
 				})
