@@ -64,12 +64,12 @@ func watchCommand(std *streams) *cobra.Command {
 }
 
 func (w *watcher) watch(ctx context.Context) (int, error) {
-	sites, err := w.check()
-	if err != nil {
+	if err := w.check(); err != nil {
 		return exitBad, err
 	}
 	var expected *robots.File
 	if w.expect != "" {
+		var err error
 		if expected, err = w.readRobots(w.expect); err != nil {
 			return exitBad, err
 		}
@@ -77,7 +77,7 @@ func (w *watcher) watch(ctx context.Context) (int, error) {
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	for first := true; ; first = false {
-		status, err := w.round(ctx, sites, expected)
+		status, err := w.round(ctx, expected)
 		switch {
 		case w.every == 0, err != nil && (first || ctx.Err() != nil):
 			return status, err
@@ -95,50 +95,43 @@ func (w *watcher) watch(ctx context.Context) (int, error) {
 	}
 }
 
-// check checks the flags, and returns the URL of each robots.txt.
-func (w *watcher) check() (sites []string, err error) {
+// check checks the flags and arguments.
+func (w *watcher) check() error {
 	w.fail = failLevel(w.failOn)
 	if w.expect != "" && !w.given("fail-on") {
 		w.fail = lint.Warning
 	}
 	switch {
 	case len(w.args) == 0:
-		return nil, errors.New("no site given; name the URL of each")
+		return errors.New("no site given; name the URL of each")
 	case w.state != "" && w.expect != "":
-		return nil, errors.New("--state and --expect exclude each other")
+		return errors.New("--state and --expect exclude each other")
 	case w.state == "" && w.expect == "":
-		return nil, errors.New("add --state FILE, to compare with the last version, or --expect FILE")
+		return errors.New("add --state FILE, to compare with the last version, or --expect FILE")
 	case w.expect != "" && w.every != 0:
-		return nil, errors.New("--every repeats a comparison with --state, not with --expect")
+		return errors.New("--every repeats a comparison with --state, not with --expect")
 	case w.every < 0 || w.every > 0 && w.every < time.Second:
-		return nil, fmt.Errorf("--every %s is too short; the least is 1s", w.every)
+		return fmt.Errorf("--every %s is too short; the least is 1s", w.every)
 	}
 	if u, err := url.Parse(w.webhook); w.given("webhook") && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") { //nolint:forbidigo // not the URL of a site
-		return nil, fmt.Errorf("--webhook %q: not an http or https URL", clip(w.webhook))
+		return fmt.Errorf("--webhook %q: not an http or https URL", clip(w.webhook))
 	}
 	for _, arg := range w.args {
 		if !isURL(arg) {
-			return nil, fmt.Errorf("%q is not the URL of a site, such as https://example.com/", clip(arg))
-		}
-		o, err := siteOf(arg)
-		if err != nil {
-			return nil, err
-		}
-		if !slices.Contains(sites, o.RobotsURL()) {
-			sites = append(sites, o.RobotsURL())
+			return fmt.Errorf("%q is not the URL of a site, such as https://example.com/", clip(arg))
 		}
 	}
-	return sites, nil
+	return nil
 }
 
 // round fetches every site once and reports what changed. The state is written after the webhook has accepted the reports, so
 // that no change is lost.
-func (w *watcher) round(ctx context.Context, sites []string, expected *robots.File) (int, error) {
+func (w *watcher) round(ctx context.Context, expected *robots.File) (int, error) {
 	kept, err := readState(w.state)
 	if err != nil {
 		return exitBad, err
 	}
-	files, live, err := w.getFiles(ctx, &w.site, robots.Dialects(), noLimit, sites, func(l *live, f *textFile) error {
+	files, live, err := w.getFiles(ctx, &w.site, robots.Dialects(), noLimit, w.args, func(l *live, f *textFile) error {
 		l.hint(f.Record)
 		return nil
 	})
@@ -147,13 +140,13 @@ func (w *watcher) round(ctx context.Context, sites []string, expected *robots.Fi
 		return exitBad, err
 	}
 	var reports []*siteReport
-	status, versions := exitAllowed, map[string]*siteState{}
+	status, versions := exitAllowed, map[string]siteState{}
 	for _, f := range files {
 		r := newReport(f.Record.Origin, w.std.now())
 		if expected != nil {
 			r.expect(expected, f.Record, w.budget)
-		} else if next := r.observe(kept.Sites[r.Site], f.Record, w.budget); next != nil {
-			versions[r.Site] = next
+		} else {
+			versions[r.Site] = r.observe(kept[r.Site], f.Record, w.budget)
 		}
 		status = worse(status, r.status(w.fail))
 		reports = append(reports, r)
@@ -162,42 +155,40 @@ func (w *watcher) round(ctx context.Context, sites []string, expected *robots.Fi
 	if err := w.notify(ctx, reports); err != nil {
 		return exitBad, err
 	}
-	if w.state != "" {
-		// Another run with other sites can have written the file meanwhile.
-		if kept, err = readState(w.state); err != nil {
-			return exitBad, err
-		}
-		maps.Copy(kept.Sites, versions)
-		text, err := json.MarshalIndent(kept, "", " ")
-		if err == nil {
-			err = replaceFile(w.state, append(text, '\n'))
-		}
-		if err != nil {
-			return exitBad, err
-		}
+	if w.state == "" {
+		return status, nil
+	}
+	// Another run with other sites can have written the file meanwhile.
+	if kept, err = readState(w.state); err != nil {
+		return exitBad, err
+	}
+	maps.Copy(kept, versions)
+	text, _ := json.MarshalIndent(watchState{1, kept}, "", " ") // never an error
+	if err := replaceFile(w.state, append(text, '\n')); err != nil {
+		return exitBad, err
 	}
 	return status, nil
 }
 
 // A watchState is what --state holds.
 type watchState struct {
-	Schema int                   `json:"schema"`
-	Sites  map[string]*siteState `json:"sites"`
+	Schema int                  `json:"schema"`
+	Sites  map[string]siteState `json:"sites"`
 }
 
-func readState(name string) (*watchState, error) {
-	state := &watchState{Schema: 1}
+// readState returns the sites of --state, none if there is no such file.
+func readState(name string) (map[string]siteState, error) {
+	state := watchState{1, map[string]siteState{}}
 	text, err := os.ReadFile(name)
-	if err == nil && (json.Unmarshal(text, state) != nil || state.Schema != 1) {
+	switch {
+	case name == "" || errors.Is(err, os.ErrNotExist):
+		return state.Sites, nil
+	case err != nil:
+		return nil, fmt.Errorf("cannot read --state: %w", err)
+	case json.Unmarshal(text, &state) != nil || state.Schema != 1 || state.Sites == nil:
 		return nil, fmt.Errorf("--state %s is not a state of robots watch; name another file", name)
 	}
-	if err != nil && name != "" && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("cannot read --state: %w", err)
-	}
-	if state.Sites == nil {
-		state.Sites = map[string]*siteState{}
-	}
-	return state, nil
+	return state.Sites, nil
 }
 
 // print writes a report.
@@ -234,12 +225,10 @@ func (w *watcher) notify(ctx context.Context, reports []*siteReport) error {
 		}
 		message = map[string]any{"text": text.String()}
 	}
-	body, err := json.Marshal(message)
-	if err != nil {
-		return err
-	}
+	body, _ := json.Marshal(message) // never an error
 	for try := 1; ; try++ {
-		if err = w.post(ctx, body); err == nil {
+		err := w.post(ctx, body)
+		if err == nil {
 			return nil
 		}
 		if try == webhookTries {

@@ -111,7 +111,7 @@ func TestWatchTogether(t *testing.T) {
 		t.Errorf("exit status %d", status)
 	}
 	kept, err := readState(state)
-	if err != nil || len(kept.Sites) != 2 {
-		t.Errorf("%v: %d sites in the state, want both", err, len(kept.Sites))
+	if err != nil || len(kept) != 2 {
+		t.Errorf("%v: %d sites in the state, want both", err, len(kept))
 	}
 }

@@ -23,9 +23,9 @@ type siteReport struct {
 	Schema    int          `json:"schema"`
 	Site      string       `json:"site"`
 	Observed  time.Time    `json:"observed"`
-	Since     *time.Time   `json:"since,omitempty"` // when the version before was seen first
-	Severity  string       `json:"severity"`        // of the most severe event, "" for no change
-	Undecided bool         `json:"undecided"`       // a proof exceeded the budget, or there is nothing to compare with
+	Since     time.Time    `json:"since,omitzero"` // when the version before was seen first
+	Severity  string       `json:"severity"`       // of the most severe event, "" for no change
+	Undecided bool         `json:"undecided"`      // a proof exceeded the budget, or there is nothing to compare with
 	Events    []watchEvent `json:"events"`
 
 	severity lint.Severity
@@ -75,29 +75,25 @@ func (r *siteReport) status(fail lint.Severity) int {
 	return exitAllowed
 }
 
-// A siteState is the last version of one site, and its failures since.
+// A siteState is the last version of one site, and its failures since. The zero value is a site
+// that was never fetched.
 type siteState struct {
-	Changed      time.Time  `json:"changed"` // when the version was seen first
-	Missing      bool       `json:"missing,omitempty"`
-	Text         string     `json:"robots,omitempty"`
-	Bytes        []byte     `json:"robots_b64,omitempty"` // a file that is not valid UTF-8
-	Failures     int        `json:"failures,omitempty"`
-	FailingSince *time.Time `json:"failing_since,omitempty"`
+	Changed      time.Time `json:"changed,omitzero"` // when the version was seen first, zero for no version
+	Missing      bool      `json:"missing,omitempty"`
+	Text         string    `json:"robots,omitempty"`
+	Bytes        []byte    `json:"robots_b64,omitempty"` // a file that is not valid UTF-8, without Text
+	Failures     int       `json:"failures,omitempty"`
+	FailingSince time.Time `json:"failing_since,omitzero"`
 }
 
-func (s *siteState) body() []byte {
-	if s.Bytes != nil {
-		return s.Bytes
-	}
-	return []byte(s.Text)
-}
+func (s *siteState) body() []byte { return append([]byte(s.Text), s.Bytes...) }
 
 // observe compares a record with the last version of the site, and returns the version to keep.
-func (r *siteReport) observe(last *siteState, record *fetch.Record, budget int) *siteState {
+func (r *siteReport) observe(last siteState, record *fetch.Record, budget int) siteState {
 	if !record.Outcome.Good() {
 		return r.failing(last, record)
 	}
-	next := &siteState{Changed: r.Observed, Missing: record.Outcome == fetch.Unavailable}
+	next := siteState{Changed: r.Observed, Missing: record.Outcome == fetch.Unavailable}
 	version := fmt.Sprintf("%d bytes", len(record.Body))
 	switch {
 	case next.Missing:
@@ -107,21 +103,21 @@ func (r *siteReport) observe(last *siteState, record *fetch.Record, budget int) 
 	default:
 		next.Bytes = record.Body
 	}
-	if last == nil || last.Changed.IsZero() {
+	if last.Changed.IsZero() {
 		r.add(lint.Note, "baseline", "first version: %s", version)
 		r.foreign(next.body())
 		return next
 	}
-	r.Since = &last.Changed
+	r.Since = last.Changed
 	if last.Failures > 0 {
 		r.add(lint.Note, "recovered", "reachable again, after failing since %s", last.FailingSince.Format(time.RFC3339))
 	}
-	switch same := bytes.Equal(last.body(), next.body()); {
+	switch {
 	case last.Missing && !next.Missing:
 		r.add(lint.Note, "missing", "robots.txt exists now")
 	case next.Missing && !last.Missing:
 		r.add(lint.Warning, "missing", "robots.txt is missing (status %d), so every URL is allowed", record.Status)
-	case same:
+	case bytes.Equal(last.body(), next.body()):
 		next.Changed = last.Changed
 		return next
 	}
@@ -139,7 +135,7 @@ func (r *siteReport) foreign(body []byte) {
 
 // failing notes a failure. One alone is often an accident; the second in a row is critical. A failure on this side says
 // nothing about the site (D-55).
-func (r *siteReport) failing(last *siteState, record *fetch.Record) *siteState {
+func (r *siteReport) failing(last siteState, record *fetch.Record) siteState {
 	// Without the copy of an earlier fetch.
 	rules := func(d robots.Dialect) *robots.Rules {
 		return (ask.Source{Record: record}).Obey(d, 0, r.Observed, []string{anyCrawler})
@@ -150,17 +146,11 @@ func (r *siteReport) failing(last *siteState, record *fetch.Record) *siteState {
 		r.add(lint.Note, "not-fetched", "robots.txt was not fetched: %s", fact)
 		return last
 	}
-	next := &siteState{}
-	if last != nil {
-		*next = *last
-	}
-	next.Failures++
-	if next.FailingSince == nil {
-		next.FailingSince = &r.Observed
-	}
-	if next.Failures == 1 {
+	last.Failures++
+	if last.Failures == 1 {
+		last.FailingSince = r.Observed
 		r.add(lint.Note, "failing", "unreachable: %s", fact)
-		return next
+		return last
 	}
 	var blocking []string
 	for _, d := range autoDialects {
@@ -169,8 +159,8 @@ func (r *siteReport) failing(last *siteState, record *fetch.Record) *siteState {
 		}
 	}
 	r.add(lint.Error, "failing", "unreachable: %s; failing since %s (%d observations); without a copy, crawlers treat the site as blocked (%s)",
-		fact, next.FailingSince.Format(time.RFC3339), next.Failures, strings.Join(blocking, ", "))
-	return next
+		fact, last.FailingSince.Format(time.RFC3339), last.Failures, strings.Join(blocking, ", "))
+	return last
 }
 
 // expect compares the file of a site with the expected one.
@@ -178,7 +168,7 @@ func (r *siteReport) expect(expected *robots.File, record *fetch.Record, budget 
 	switch {
 	case !record.Outcome.Good():
 		r.Undecided = true
-		r.failing(nil, record)
+		r.failing(siteState{}, record)
 	case record.Outcome == fetch.Unavailable:
 		r.add(lint.Error, "missing", "the site has no robots.txt (status %d)", record.Status)
 	case !bytes.Equal(expected.Bytes(), record.Body):
@@ -217,7 +207,7 @@ func (r *siteReport) compare(before, after *robots.File, budget int) {
 // text writes the report for people, with the site between two marks.
 func (r *siteReport) text(out io.Writer, mark string) {
 	fmt.Fprintf(out, "%s%s%s: %s, observed %s", mark, robots.Printable(r.Site), mark, cmp.Or(r.Severity, "unchanged"), r.Observed.Format(time.RFC3339))
-	if r.Since != nil && r.Severity != "" {
+	if !r.Since.IsZero() && r.Severity != "" {
 		fmt.Fprintf(out, "; previous version of %s", r.Since.Format(time.RFC3339))
 	}
 	fmt.Fprintln(out)
