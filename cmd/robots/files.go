@@ -237,8 +237,7 @@ func isForeign(f *robots.File) bool {
 		if line.Field > robots.FieldUnknown {
 			return false
 		}
-		text = text || line.Field == robots.FieldUnknown ||
-			strings.TrimSpace(strings.TrimSuffix(f.Text(line.Span), f.Text(line.Comment))) != ""
+		text = text || strings.TrimSpace(strings.TrimSuffix(f.Text(line.Span), f.Text(line.Comment))) != ""
 	}
 	return text
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -26,12 +25,11 @@ func (c *fleetCall) confirm(what string) error {
 	if c.yes {
 		return nil
 	}
-	in, _ := c.std.in.(*os.File)
-	if in == nil || !screen.IsTerminal(in) {
+	if !screen.IsTerminal(c.std.in) {
 		return errors.New("nothing was changed: there is no terminal for a confirmation; use --yes")
 	}
 	fmt.Fprintf(c.std.err, "%s: %s, for all workers? [y/N] ", c.std.name, what)
-	line, _ := bufio.NewReader(in).ReadString('\n') // no answer is no
+	line, _ := bufio.NewReader(c.std.in).ReadString('\n') // no answer is no
 	if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
 		return errors.New("nothing was changed")
 	}

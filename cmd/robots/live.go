@@ -43,7 +43,7 @@ var fetchMargin = 10 * time.Second
 
 // siteFlags are the flags of the verbs that fetch from sites.
 type siteFlags struct {
-	set           *pflag.FlagSet // these
+	set           pflag.FlagSet // these
 	cache         string
 	redis         string
 	allowEviction bool
@@ -58,9 +58,7 @@ type siteFlags struct {
 
 // register declares the flags that fetching verbs share.
 func (s *siteFlags) register(cmd *cobra.Command) {
-	f := pflag.NewFlagSet("", pflag.ContinueOnError)
-	f.SortFlags = false
-	s.set = f
+	f := &s.set
 	f.StringVar(&s.cache, "cache", "", "`FILE` file that keeps each robots.txt until it expires")
 	f.StringVar(&s.redis, "redis", "", "`URL` Redis that a fleet shares, such as rediss://user@host:6379?prefix=robots")
 	f.BoolVar(&s.allowEviction, "allow-eviction", false, "accept a Redis that evicts keys when its memory is full")
@@ -73,11 +71,9 @@ func (s *siteFlags) register(cmd *cobra.Command) {
 
 // registerWay declares the flags of a verb that fetches other files than robots.txt.
 func (s *siteFlags) registerWay(cmd *cobra.Command) {
-	s.set = pflag.NewFlagSet("", pflag.ContinueOnError)
-	s.set.SortFlags = false
-	s.agentFlag(s.set)
-	s.requestFlags(s.set)
-	cmd.Flags().AddFlagSet(s.set)
+	s.agentFlag(&s.set)
+	s.requestFlags(&s.set)
+	cmd.Flags().AddFlagSet(&s.set)
 }
 
 func (s *siteFlags) agentFlag(f *pflag.FlagSet) {
@@ -92,7 +88,7 @@ func (s *siteFlags) requestFlags(f *pflag.FlagSet) {
 // registerProbe declares --probe.
 func (s *siteFlags) registerProbe(cmd *cobra.Command) {
 	s.set.BoolVar(&s.probe, "probe", false, "after a 5xx, test if missing pages give 5xx (a 404 in "+strings.Join(probing(), ", ")+")")
-	cmd.Flags().AddFlagSet(s.set)
+	cmd.Flags().AddFlagSet(&s.set)
 }
 
 // probing returns the names of the dialects that use the result of a probe.
@@ -107,7 +103,7 @@ func probing() []string {
 }
 
 // given reports whether a flag was given.
-func (s *siteFlags) given(name string) bool { return s.set != nil && s.set.Changed(name) }
+func (s *siteFlags) given(name string) bool { return s.set.Changed(name) }
 
 // unused returns an error if one of these flags is given and nothing is fetched.
 func (s *siteFlags) unused(when string) (err error) {
