@@ -77,7 +77,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	std.name = cmd.CommandPath()
 	if err != nil {
-		std.complain(suggest(root, args, err))
+		std.complain(err)
 		std.status = exitBad
 	}
 	std.keep(std.out.Flush())
@@ -96,13 +96,17 @@ func newRoot(std *streams, only string) *cobra.Command {
 	var showVersion bool
 	var versionFormat string
 	root := &cobra.Command{
-		Use:                        "robots",
-		Short:                      "Check, explain and test robots.txt rules",
-		Long:                       "Check, explain and test robots.txt rules.\n\nExit status: 0 done or all allowed, 1 some disallowed or found, 2 invalid usage\nor input, 3 undecided.",
-		SilenceErrors:              true,
-		SilenceUsage:               true,
-		DisableSuggestions:         true, // suggest says it in one sentence
-		SuggestionsMinimumDistance: 2,
+		Use:           "robots",
+		Short:         "Check, explain and test robots.txt rules",
+		Long:          "Check, explain and test robots.txt rules.\n\nExit status: 0 done or all allowed, 1 some disallowed or found, 2 invalid usage\nor input, 3 undecided.",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(cmd, args[0])
+			}
+			return nil
+		},
 		RunE: func(*cobra.Command, []string) error {
 			if showVersion {
 				version(std, versionFormat)
@@ -154,9 +158,9 @@ func helpCommand() *cobra.Command {
 		Use:   "help [COMMAND]",
 		Short: "Show the help of a command",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			about, _, err := cmd.Root().Find(args)
-			if err != nil {
-				return err
+			about, rest, _ := cmd.Root().Find(args)
+			if len(rest) > 0 && about.HasSubCommands() {
+				return unknownCommand(about, rest[0])
 			}
 			about.InitDefaultHelpFlag()
 			return about.Help()

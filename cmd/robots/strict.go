@@ -19,10 +19,7 @@ import (
 // values it uses the last, 010 is 8, and -agent=Googlebot is -a with the value "gent=Googlebot",
 // another crawler.
 func strict(root *cobra.Command, args []string) (*cobra.Command, error) {
-	cmd, args, err := root.Find(args)
-	if err != nil {
-		return root, nil // unknown command: suggest reports it
-	}
+	cmd, args, _ := root.Find(args) // no error, as root checks its arguments
 	first := map[*pflag.Flag]string{}
 	values := map[string]bool{}
 	var wrong error
@@ -69,40 +66,26 @@ func invalidValue(f *pflag.Flag, value string) error {
 	return nil
 }
 
-// flagError writes an error of pflag in one sentence.
+// flagError adds to an error of pflag what to do.
 func flagError(cmd *cobra.Command, err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return cmp.Or(invalidValue(invalid.GetFlag(), invalid.GetValue()), invalid.Unwrap())
 	}
-	dashed := func(name string) string { return strings.Repeat("-", min(2, len(name))) + name }
-	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
-		return errors.New(dashed(missing.GetSpecifiedName()) + " needs a value")
-	}
-	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
-		err = errors.New("unknown flag: " + dashed(clip(unknown.GetSpecifiedName())))
-		var names []string
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if near := ask.Nearest(unknown.GetSpecifiedName(), names); near != "" {
-			return fmt.Errorf("%w, did you mean --%s?", err, near)
-		}
-		return fmt.Errorf("%w; %s --help lists them", err, cmd.CommandPath())
-	}
-	return err
-}
-
-// suggest adds the likely command to the error for an unknown command.
-func suggest(root *cobra.Command, args []string, err error) error {
-	if _, _, unknown := root.Find(args); unknown == nil {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	switch before := cmd.Flags().Args(); {
+	case !ok:
 		return err
+	case !cmd.HasParent() && len(before) > 0:
+		return unknownCommand(cmd, before[0])
+	case !cmd.HasParent():
+		return fmt.Errorf("%w; no command given%s", err, ask.Hint("", verbs(cmd)))
 	}
-	switch first := args[0]; {
-	case strings.HasPrefix(first, "-"):
-		return fmt.Errorf("no command before %s%s", clip(first), ask.Hint("", verbs(root)))
-	case strings.Contains(first, "://"):
-		return fmt.Errorf("unknown command %q; to check a URL, run robots check %s", clip(first), clip(first))
-	default:
-		return unknownCommand(root, first)
+	if near := ask.Nearest(unknown.GetSpecifiedName(), names); near != "" {
+		return fmt.Errorf("%w (did you mean --%s?)", err, near)
 	}
+	return fmt.Errorf("%w; %s --help lists them", err, cmd.CommandPath())
 }
 
 // verbs returns the names of the visible subcommands.
@@ -117,6 +100,9 @@ func verbs(cmd *cobra.Command) (names []string) {
 
 // unknownCommand returns the error for an unknown subcommand.
 func unknownCommand(cmd *cobra.Command, name string) error {
+	if isURL(name) {
+		return fmt.Errorf("unknown command %q; to check a URL, run robots check %s", clip(name), clip(name))
+	}
 	return fmt.Errorf("unknown command %q%s", clip(name), ask.Hint(name, verbs(cmd)))
 }
 
