@@ -31,10 +31,9 @@ const (
 	// memory. It is several times what fetch allows per address, so that an unresponsive
 	// address delays no other.
 	maxConnections = 64
-	// hotBytes is the memory for records in front of a store, and aloneBytes without one: what
-	// does not fit is fetched again.
-	hotBytes   = 32 << 20
-	aloneBytes = 96 << 20
+	// cacheBytes is the memory for records. What does not fit is read from the store again, or
+	// fetched again without one.
+	cacheBytes = 96 << 20
 )
 
 // fetchMargin is added to --timeout before the cache gives a fetch up, so that the fetch reports
@@ -214,7 +213,7 @@ func newLive(c *command, s *siteFlags, dialects []robots.Dialect, maxBytes int) 
 	}
 	kept := cache.Options{
 		Fetcher:    l.client,
-		Memory:     aloneBytes,
+		Memory:     cacheBytes,
 		FetchLimit: 24 * time.Hour, // the client ends each fetch in time; a wait for a busy address is not limited
 		UseToEnd:   true,           // a run is short, and gets each record twice
 		// A person would rather wait than get a stale answer.
@@ -233,9 +232,7 @@ func newLive(c *command, s *siteFlags, dialects []robots.Dialect, maxBytes int) 
 			return nil, err
 		}
 	}
-	if l.store != nil {
-		kept.Store, kept.Memory = l.store, hotBytes
-	}
+	kept.Store = l.store
 	l.cache, err = cache.New(kept) // which fails only for a negative option
 	return l, err
 }

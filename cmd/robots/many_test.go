@@ -110,7 +110,7 @@ func traced(stderr string) (said string, heap int) {
 // failures included, and memory is bounded.
 func TestManyLargeFiles(t *testing.T) {
 	// In MiB: the cached records, and a body with its read buffer for each connection.
-	const rounds, most = 2, aloneBytes>>20 + maxConnections
+	const rounds, most = 2, cacheBytes>>20 + maxConnections
 	sites := campaign.Size(50, 200, 300)
 	list := func(l *large) string {
 		var in strings.Builder
@@ -217,7 +217,7 @@ func TestSlowDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.close()
-	if l.cache, err = cache.New(cache.Options{Fetcher: l.client, Store: disk, Memory: hotBytes}); err != nil {
+	if l.cache, err = cache.New(cache.Options{Fetcher: l.client, Store: disk, Memory: cacheBytes}); err != nil {
 		t.Fatal(err)
 	}
 	var most atomic.Int64
