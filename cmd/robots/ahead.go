@@ -21,6 +21,7 @@ const (
 // An entry is a line of a list or a batch that is read ahead.
 type entry[T any] struct {
 	line   T
+	err    error         // why it has none
 	bytes  int           // of its text
 	origin robots.Origin // whose robots.txt it needs, zero if none is fetched
 	site   *site         // of the origin, set by readAhead

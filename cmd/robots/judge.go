@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -40,7 +39,6 @@ type urlTarget struct {
 	url  string
 	raw  string // the URL for dialects that read it as it is
 	path robots.Path
-	err  error // why a line of a list is not a URL
 }
 
 // pathFor returns the path of a URL as a dialect reads it.
@@ -78,24 +76,33 @@ func (j *judge) each(ctx context.Context, u *urlReader, show func(*urlTarget) er
 	if j.fetches {
 		defer j.std.screen.Report(progressInterval, func() string { return j.live.progress.line(j.std.name) })()
 	}
+	parse := func(text string) (t urlTarget, origin robots.Origin, err error) {
+		url := u.list.asURL(text)
+		if j.fetches && url != text {
+			url = "/" + strings.TrimLeft(text, "/") // which names no site to fetch from
+		}
+		t, origin, err = j.parse(url)
+		t.url = text
+		return t, origin, err
+	}
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	var read int                      // URLs, without lines that have none
 	var counts [exitUndecided + 1]int // of URLs by status, and of lines without one
 	var failed, ended error           // why not all URLs are judged, and why no further one is read
 all:
-	for entries, err := range readAhead(ctx, j.targets(u), u.ready, true, j.live, j.std) {
+	for entries, err := range readAhead(ctx, parsed(u, parse), u.ready, true, j.live, j.std) {
 		ended = err
 		for i := range entries {
-			if t := &entries[i].line; t.err == nil {
+			if t := &entries[i].line; entries[i].err == nil {
 				read++
 				j.width = max(j.width, min(utf8.RuneCountInString(robots.Printable(t.url)), maxURLColumn))
 			}
 		}
 		for i := range entries {
 			t := &entries[i].line
-			if t.err != nil {
-				j.std.complain(t.err)
+			if entries[i].err != nil {
+				j.std.complain(entries[i].err)
 				counts[exitBad]++
 				continue
 			}
@@ -133,29 +140,6 @@ all:
 		}
 	}
 	return exitAllowed, nil
-}
-
-// targets reads the URLs.
-func (j *judge) targets(u *urlReader) iter.Seq2[entry[urlTarget], error] {
-	return func(yield func(entry[urlTarget], error) bool) {
-		for text, err := range u.all() {
-			e := entry[urlTarget]{line: urlTarget{err: err}, bytes: len(text)}
-			if err == nil {
-				url := u.list.asURL(text)
-				if j.fetches && url != text {
-					url = "/" + strings.TrimLeft(text, "/") // which names no site to fetch from
-				}
-				if e.line, e.origin, err = j.parse(url); err != nil {
-					e.line.err = u.at(err)
-				}
-				e.line.url = text
-			}
-			if !yield(e, nil) {
-				return
-			}
-		}
-		yield(entry[urlTarget]{}, cmp.Or(u.err, io.EOF))
-	}
 }
 
 // await waits for a site that the next URL needs, and makes its rules.

@@ -93,6 +93,24 @@ func (u *urlReader) at(err error) error {
 	return u.list.at(err)
 }
 
+// parsed parses the URLs of a reader, to read them ahead.
+func parsed[T any](u *urlReader, parse func(text string) (T, robots.Origin, error)) iter.Seq2[entry[T], error] {
+	return func(yield func(entry[T], error) bool) {
+		for text, err := range u.all() {
+			e := entry[T]{err: err, bytes: len(text)}
+			if err == nil {
+				if e.line, e.origin, err = parse(text); err != nil {
+					e.err = u.at(err)
+				}
+			}
+			if !yield(e, nil) {
+				return
+			}
+		}
+		yield(entry[T]{}, cmp.Or(u.err, io.EOF))
+	}
+}
+
 const (
 	// maxURL is the longest line of a list of URLs, in bytes.
 	maxURL = 1 << 20

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"net"
 	"net/http"
 	"net/netip"
@@ -319,30 +318,6 @@ func each(n int, fn func(i int)) {
 	_ = all.Wait() // there are no errors
 }
 
-// A claim is an address to verify, or why a line has none.
-type claim struct {
-	address netip.Addr
-	err     error
-}
-
-// claims reads the addresses.
-func claims(u *urlReader) iter.Seq2[entry[claim], error] {
-	return func(yield func(entry[claim], error) bool) {
-		for text, err := range u.all() {
-			e := entry[claim]{line: claim{err: err}, bytes: len(text)}
-			if err == nil {
-				if e.line.address, err = parseAddress(text); err != nil {
-					e.line.err = u.at(err)
-				}
-			}
-			if !yield(e, nil) {
-				return
-			}
-		}
-		yield(entry[claim]{}, cmp.Or(u.err, io.EOF))
-	}
-}
-
 // answerAddresses verifies the addresses of the command line, and those on standard input as they
 // arrive.
 func (c *verifyCall) answerAddresses(ctx context.Context) (int, error) {
@@ -351,19 +326,23 @@ func (c *verifyCall) answerAddresses(ctx context.Context) (int, error) {
 		c.std.writeCSV([]string{"address", "as", "result", "by", "name", "crawlers", "why"})
 	}
 	u := &urlReader{std: c.std, args: c.args, item: "address"}
+	parse := func(text string) (a netip.Addr, none robots.Origin, err error) {
+		a, err = parseAddress(text)
+		return a, none, err
+	}
 	var ended error
-	for entries, err := range readAhead(ctx, claims(u), u.ready, true, nil, c.std) {
+	for entries, err := range readAhead(ctx, parsed(u, parse), u.ready, true, nil, c.std) {
 		found := make([]crawlers.Identity, len(entries))
-		each(len(found), func(i int) { found[i] = c.identify(ctx, entries[i].line.address) })
+		each(len(found), func(i int) { found[i] = c.identify(ctx, entries[i].line) })
 		if ctx.Err() != nil {
 			break
 		}
 		for i, id := range found {
-			if claim := entries[i].line; claim.err != nil {
-				c.std.complain(claim.err)
+			if e := entries[i]; e.err != nil {
+				c.std.complain(e.err)
 				c.status = worse(c.status, exitBad)
 			} else {
-				c.print(claim.address, id)
+				c.print(e.line, id)
 			}
 		}
 		ended = err
