@@ -83,7 +83,9 @@ func checkLines(t *testing.T, body []byte) {
 			// tokens in it.
 			r := newRules(f, &d, []string{name})
 			r.limit, r.counts = f.limit(r.dialect)
-			new(scratch).collect(r, r.given)
+			s := new(scratch)
+			s.collect(r, r.given)
+			s.rank(r)
 			for field, span := range r.walk() {
 				if field == FieldUserAgent || isRule(field, span) {
 					got = append(got, f.lineNumber(span.Start))

@@ -95,9 +95,7 @@ func (r *Rules) members() (own, inherited []Span) {
 	if delay || r.dialect.CrawlDelay != HonorInherited || r.agent.star {
 		return own, nil
 	}
-	star := *r
-	star.agent = agent{star: true, token: "*", found: true}
-	for field, span := range star.walk() {
+	for field, span := range r.file.Rules(*r.dialect, "*").walk() {
 		if field == FieldCrawlDelay {
 			inherited = append(inherited, span)
 		}

@@ -100,18 +100,6 @@ type agent struct {
 	found bool
 }
 
-// named reports whether the value of a user-agent line names the agent.
-func (r *Rules) named(value string) bool {
-	d := r.dialect
-	if r.agent.star {
-		return d.namesAll(value)
-	}
-	if d.MergeTokens { // C-11
-		return slices.ContainsFunc(d.tokensOf(r.given), func(token string) bool { return d.names(value, token) })
-	}
-	return d.names(value, r.agent.token)
-}
-
 // Rules returns the rules for the crawler with these product tokens, most specific first:
 // those of the first token that has a group (AGENT-04, D-04), in GoogleCPP of all tokens
 // (C-11), or else of '*'. Without a group everything is allowed (AGENT-09). Except in
@@ -376,10 +364,11 @@ func (r *Rules) walk() iter.Seq2[Field, Span] {
 	return func(yield func(Field, Span) bool) {
 		r := r.made()
 		d, f := r.dialect, r.file
-		active := false // the crawler is named in the group at hand
-		block := false  // and in the last block of its user-agent lines
-		record := false // another record has come after that block
-		ruled := false  // the run of user-agent lines has ended by a rule
+		names := r.lines // the next user-agent lines that name the crawler
+		active := false  // the crawler is named in the group at hand
+		block := false   // and in the last block of its user-agent lines
+		record := false  // another record has come after that block
+		ruled := false   // the run of user-agent lines has ended by a rule
 		var run agentRun
 		for _, l := range f.lines {
 			if int(l.val) > r.limit {
@@ -397,10 +386,10 @@ func (r *Rules) walk() iter.Seq2[Field, Span] {
 				}
 				block = block && !record
 				ruled, record = false, false
-				if !r.named(view(f.body[start:end])) {
+				if len(names) == 0 || names[0] != uint32(start) {
 					continue
 				}
-				active, block = true, true
+				names, active, block = names[1:], true, true
 			case FieldAllow, FieldDisallow:
 				ruled = true
 			case FieldCleanParam, FieldHost:
