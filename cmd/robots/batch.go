@@ -108,15 +108,11 @@ func (b *batchRun) open(ctx context.Context) error {
 		return errors.New("--batch reads standard input, not --urls")
 	case b.given("format") && b.format == formatText:
 		return errors.New("--batch answers in JSON, or in rows with --format tsv")
-	}
-	if b.rows = b.format == formatTSV; b.rows {
-		b.format = formatJSON
-	}
-	if b.headers && !b.rows {
+	case b.headers && b.format != formatTSV:
 		return errors.New("--chunk-header requires --batch --format tsv")
 	}
-	auto := b.dialect == ask.AutoDialect && b.given("dialect")
-	if b.dialect == ask.AutoDialect && !auto {
+	b.rows = b.format == formatTSV
+	if !b.given("dialect") {
 		b.dialect = robots.RFC9309.Name
 	}
 	list, _, err := b.crawlers()
@@ -124,22 +120,12 @@ func (b *batchRun) open(ctx context.Context) error {
 		return err
 	}
 	b.defaults = batch.Defaults{
-		Agents: list[0].Tokens, Dialect: list[0].Dialect, Auto: auto, MaxBytes: b.maxBytes, At: b.at, UserInitiated: b.userInitiated,
-		Bodies: batch.NewBodies(), Heard: b.warnAgents(),
+		Agents: list[0].Tokens, Dialect: list[0].Dialect, Auto: b.dialect == ask.AutoDialect, MaxBytes: b.maxBytes, At: b.at, UserInitiated: b.userInitiated,
+		Heard: b.warnAgents(),
 	}
-	if !b.given("file") {
-		b.live, err = newLive(b.command, &b.site, dialectsOf(list), b.maxBytes)
-	} else {
-		var named []textFile
-		if named, b.live, err = b.named(ctx, &b.site, dialectsOf(list), b.maxBytes, b.file); err == nil {
-			b.defaults.File = named[0].File
-		}
-	}
-	if err != nil {
-		return err
-	}
-	b.warnCrawlers(list, b.defaults.File)
-	return nil
+	from, l, err := b.source(ctx, list)
+	b.defaults.File, b.live = from.File, l
+	return err
 }
 
 // read reads the lines.

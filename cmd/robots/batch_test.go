@@ -85,8 +85,8 @@ func TestOutputFails(t *testing.T) {
 	}
 }
 
-// TestBatchOrder sends lines whose cost differs widely, so that workers finish out of order, and
-// compares every answer with the engine.
+// TestBatchOrder sends lines whose cost differs widely, and compares every answer with the
+// engine.
 func TestBatchOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	long := "User-agent: *\n" + strings.Repeat("Disallow: /x*y\n", 20_000)

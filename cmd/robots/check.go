@@ -58,8 +58,9 @@ const stateIndent = "           "
 
 // writeState writes the state of the robots.txt, once for each site.
 func (j *judge) writeState(indent string, note func(*robots.State) string) {
-	if state := j.stateOf(note); state != "" {
-		fmt.Fprintf(j.std.out, "%s%s\n", indent, j.palette.paint(faint, robots.Printable(state)))
+	if j.from.Record != nil && !j.site.answered {
+		s := j.rules[0].State()
+		fmt.Fprintf(j.std.out, "%s%s\n", indent, j.palette.paint(faint, robots.Printable(j.live.stateLine(j.from.Record, s, note(s)))))
 	}
 }
 

@@ -157,11 +157,9 @@ func (j *judge) await(ctx context.Context, s *site) error {
 // open makes the rules in the robots.txt of a site, and warns once about it.
 func (j *judge) open(s *site, from ask.Source) {
 	if rec := from.Record; rec != nil && !s.answered {
-		if j.fetches {
-			text := siteFile(rec)
-			j.parseFile(&text, j.crawlers[0].Dialect, j.maxBytes)
-		}
-		if j.format != formatText && j.live != nil {
+		text := siteFile(rec)
+		j.parseFile(&text, j.crawlers[0].Dialect, j.maxBytes)
+		if j.format != formatText {
 			j.live.hint(rec)
 		}
 	}
@@ -220,15 +218,6 @@ func (j *judge) rulesIn(from ask.Source) (all []*ask.RuleSet) {
 		all = append(all, &ask.RuleSet{Rules: j.ruleFlags.rules(from, c.Dialect, j.std.now(), c.Tokens)})
 	}
 	return all
-}
-
-// stateOf returns what is known of the robots.txt of the last URL, once for each site.
-func (j *judge) stateOf(note func(*robots.State) string) string {
-	if j.from.Record == nil || j.site.answered {
-		return ""
-	}
-	s := j.rules[0].State()
-	return j.live.stateLine(j.from.Record, s, note(s))
 }
 
 // statusOf returns the exit status of a verdict.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -60,8 +61,10 @@ func (f *judgeFlags) open(ctx context.Context) (*judge, *urlReader, error) {
 	if j.crawlers, j.decisive, err = f.crawlers(); err != nil {
 		return nil, nil, err
 	}
-	u, err := newURLReader(f.std, f.args, f.urls, f.file)
-	if err != nil {
+	if len(f.args) == 0 && f.urls == "" {
+		return nil, nil, errors.New("no URL given: name at least one, - to read a list from standard input, or --urls FILE")
+	}
+	if err := stdinOnce(append(slices.Clone(f.args), f.urls, f.file)...); err != nil {
 		return nil, nil, err
 	}
 	for _, arg := range f.args {
@@ -72,25 +75,36 @@ func (f *judgeFlags) open(ctx context.Context) (*judge, *urlReader, error) {
 			return nil, nil, err
 		}
 	}
-	var file *robots.File
-	switch {
-	case f.noRobots:
-		j.open(new(site), ask.Source{File: robots.Parse(nil)})
-	case j.fetches:
-		j.live, err = newLive(f.command, &f.site, dialectsOf(j.crawlers), f.maxBytes)
-	default:
-		var named []textFile
-		if named, j.live, err = f.named(ctx, &f.site, dialectsOf(j.crawlers), f.maxBytes, f.file); err == nil {
-			file = named[0].File
-			j.open(new(site), named[0].Source)
-		}
-	}
-	if err != nil {
+	var from ask.Source
+	if from, j.live, err = f.source(ctx, j.crawlers); err != nil {
 		return nil, nil, err
 	}
-	f.warnCrawlers(j.crawlers, file)
+	if f.noRobots {
+		from.File = robots.Parse(nil)
+	}
+	if !j.fetches {
+		j.open(new(site), from)
+	}
 	f.site.warnProbe(f.command, j.crawlers)
-	return j, u, nil
+	return j, &urlReader{std: f.std, args: f.args, urls: f.urls}, nil
+}
+
+// source returns the robots.txt of -f, or else the client that fetches from the sites of URLs, which
+// the caller closes. It warns about what the crawlers are named.
+func (f *judgeFlags) source(ctx context.Context, list []Crawler) (from ask.Source, l *live, err error) {
+	switch {
+	case f.given("file"):
+		var named []textFile
+		if named, l, err = f.named(ctx, &f.site, dialectsOf(list), f.maxBytes, f.file); err == nil {
+			from = named[0].Source
+		}
+	case !f.noRobots:
+		l, err = newLive(f.command, &f.site, dialectsOf(list), f.maxBytes)
+	}
+	if err == nil {
+		f.warnCrawlers(list, from.File)
+	}
+	return from, l, err
 }
 
 // warnProbe warns if no crawler's dialect uses the result of --probe.

@@ -28,15 +28,6 @@ type urlReader struct {
 	err  error    // why it ended early
 }
 
-// newURLReader checks that there is a URL, and that standard input is read once. Robots
-// names the robots.txt, "" if it is fetched.
-func newURLReader(std *streams, args []string, urls, robots string) (*urlReader, error) {
-	if len(args) == 0 && urls == "" {
-		return nil, errors.New("no URL given: name at least one, - to read a list from standard input, or --urls FILE")
-	}
-	return &urlReader{std: std, args: args, urls: urls}, stdinOnce(append(slices.Clone(args), urls, robots)...)
-}
-
 // stdinOnce returns an error if several names are that of standard input.
 func stdinOnce(names ...string) error {
 	if i := slices.Index(names, "-"); i >= 0 && slices.Contains(names[i+1:], "-") {
@@ -85,14 +76,6 @@ func (u *urlReader) listed(name string, yield func(string, error) bool) bool {
 // ready reports whether the next URL is there without waiting for input.
 func (u *urlReader) ready() bool { return u.list == nil || u.list.Ready() }
 
-// at adds the line of the last URL to an error.
-func (u *urlReader) at(err error) error {
-	if u.list == nil {
-		return err
-	}
-	return u.list.at(err)
-}
-
 // parsed parses the URLs of a reader, to read them ahead.
 func parsed[T any](u *urlReader, parse func(text string) (T, robots.Origin, error)) iter.Seq2[entry[T], error] {
 	return func(yield func(entry[T], error) bool) {
@@ -100,7 +83,7 @@ func parsed[T any](u *urlReader, parse func(text string) (T, robots.Origin, erro
 			e := entry[T]{err: err, bytes: len(text)}
 			if err == nil {
 				if e.line, e.origin, err = parse(text); err != nil {
-					e.err = u.at(err)
+					e.err = u.list.at(err)
 				}
 			}
 			if !yield(e, nil) {
@@ -162,7 +145,11 @@ func asURL(target string) string {
 
 func (l *urlList) close() { _ = l.file.Close() }
 
+// at adds the line of the last URL to an error; without a list it has none.
 func (l *urlList) at(err error) error {
+	if l == nil {
+		return err
+	}
 	return fmt.Errorf("line %d of %s: %w", l.line, l.title, err)
 }
 

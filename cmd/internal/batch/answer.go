@@ -21,29 +21,24 @@ type Answerer struct {
 
 	given []byte // the agents of the defaults as JSON
 
-	last Last // answer
+	bodies *bodies // of rows, nil without
+	last   Last    // answer
 
 	robots, robotsB64 []byte       // the members of the last line that has one of them
 	body              []byte       // the file
 	file              *robots.File // parsed, once it is used again
 
-	rules *ask.RuleSet // made from
-	from  basis
-	agent []byte
+	dialect string   // of the last line
+	agent   []byte   // its member
+	tokens  []string // its tokens, nil for none
 
-	heard map[heardAgent][]string
+	rules *ask.RuleSet // in the last dialect for its agent, nil for none; made from
+	from  basis
 }
 
-// A heardAgent is a member agent and a dialect, for which an answerer keeps the tokens.
-type heardAgent struct{ dialect, agent string }
-
-// mostHeard limits the number of members agent that an answerer keeps, and maxHeard their length.
-const mostHeard, maxHeard = 1000, 200
-
-// A basis is everything that rules are made from, except the agent.
+// A basis is everything that rules are made from, except the dialect and the agent.
 type basis struct {
 	ask.Source
-	dialect  string
 	maxBytes int
 	at       time.Time // of a record
 	user     bool      // user-initiated
@@ -81,7 +76,7 @@ func (a *Answerer) AppendRecord(dst []byte, q *Question, r *fetch.Record, now ti
 	}
 	dst, err := a.judge(dst, q, r, now)
 	if len(q.robots)+len(q.robotsB64)+len(q.agent) > maxRemembered {
-		*a = Answerer{Defaults: a.Defaults, given: a.given, last: a.last}
+		*a = Answerer{Defaults: a.Defaults, given: a.given, bodies: a.bodies, last: a.last}
 	}
 	if err != nil {
 		a.last = Last{}
@@ -150,7 +145,7 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 	if err != nil {
 		return dst, err
 	}
-	from := basis{dialect: d.Name}
+	var from basis
 	if from.maxBytes, err = a.limitOf(q); err != nil {
 		return dst, err
 	}
@@ -174,9 +169,16 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 	if err != nil {
 		return dst, fail(BadURL, err)
 	}
-	tokens, err := a.hear(q, d)
-	if err != nil {
-		return dst, err
+	if a.tokens == nil || a.dialect != d.Name || !bytes.Equal(a.agent, q.agent) {
+		if a.tokens, err = a.tokensOf(q, d); err != nil {
+			return dst, err
+		}
+		a.rules, a.dialect, a.agent = nil, d.Name, append(a.agent[:0], q.agent...)
+		if a.Heard != nil && q.agent != nil {
+			for _, t := range a.tokens {
+				a.Heard(t, d)
+			}
+		}
 	}
 	switch {
 	case !fetched: // its verdicts do not depend on the time
@@ -193,16 +195,16 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 			d.MaxFileBytes = from.maxBytes
 		}
 		start := len(dst)
-		dst = robots.AppendJSON(dst, a.body, d, path, tokens...)
+		dst = robots.AppendJSON(dst, a.body, d, path, a.tokens...)
 		a.last = Last{Answered: true, Allowed: bytes.HasPrefix(dst[start:], []byte(`"allowed":true`))}
 	} else {
 		if once {
 			a.file = robots.Parse(a.body)
 			from.File = a.file
 		}
-		if a.rules == nil || a.from != from || !bytes.Equal(a.agent, q.agent) {
-			a.from, a.agent = from, append(a.agent[:0], q.agent...)
-			rules := from.Obey(d, from.maxBytes, at, tokens)
+		if a.rules == nil || a.from != from {
+			a.from = from
+			rules := from.Obey(d, from.maxBytes, at, a.tokens)
 			if from.user {
 				rules = rules.UserInitiated()
 			}
@@ -219,36 +221,15 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 	return robots.AppendQuoted(dst, url), nil
 }
 
-// hear returns the tokens of a question, and reports and keeps those of a new member agent.
-func (a *Answerer) hear(q *Question, d robots.Dialect) ([]string, error) {
-	tokens, known := a.heard[heardAgent{d.Name, string(q.agent)}]
-	if known {
-		return tokens, nil
-	}
-	tokens, err := a.tokensOf(q, d)
-	if err != nil || q.agent == nil {
-		return tokens, err
-	}
-	if a.Heard != nil {
-		for _, t := range tokens {
-			a.Heard(t, d)
-		}
-	}
-	if a.heard == nil || len(a.heard) == mostHeard {
-		a.heard = map[heardAgent][]string{}
-	}
-	if len(q.agent) <= maxHeard {
-		a.heard[heardAgent{d.Name, string(q.agent)}] = tokens
-	}
-	return tokens, nil
-}
-
 // fileOf returns the file of a question: that of the defaults, or its own if the line before
 // had it too. Of a new one it keeps the body and returns nil.
 func (a *Answerer) fileOf(q *Question) (_ *robots.File, err error) {
 	switch {
 	case q.row && q.robotsB64 != nil:
-		return a.Bodies.file(q.robotsB64)
+		if a.bodies == nil {
+			a.bodies = newBodies()
+		}
+		return a.bodies.file(q.robotsB64)
 	case q.robots == nil && q.robotsB64 == nil:
 		return a.File, nil // as fetches is false
 	case a.body != nil && bytes.Equal(a.robots, q.robots) && bytes.Equal(a.robotsB64, q.robotsB64):

@@ -51,9 +51,9 @@ type Defaults struct {
 	At            time.Time      // when to judge; zero: now
 	File          *robots.File   // nil: it is fetched from the site
 	UserInitiated bool           // a user started the fetches
-	Bodies        *Bodies        // of rows; nil where there are none
 
-	// Heard is called with each new token and its dialect; it can be nil.
+	// Heard is called with the tokens of a member agent and their dialect where it differs from the line before; it can
+	// be nil.
 	Heard func(token string, d robots.Dialect)
 }
 

@@ -8,9 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 
-	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"github.com/robotskit/robots"
 )
 
@@ -99,11 +98,10 @@ func appendRowError(dst []byte, err error) []byte {
 	return appendEscaped(append(dst, null+"\t"+null+"\t"+null+"\t"...), err.Error())
 }
 
-// Bodies caches the parsed files of rows by a hash of their base64. It is safe for concurrent
-// use.
-type Bodies struct {
-	known *lru.Cache[[sha256.Size]byte, *robots.File]
-	bytes atomic.Int64
+// bodies caches the parsed files of rows by a hash of their base64.
+type bodies struct {
+	known *simplelru.LRU[[sha256.Size]byte, *robots.File]
+	bytes int
 }
 
 // Limits of the cache, in files and in bytes.
@@ -112,15 +110,14 @@ const (
 	mostBodyBytes = 32 << 20
 )
 
-// NewBodies returns an empty cache.
-func NewBodies() *Bodies {
-	b := &Bodies{}
-	b.known, _ = lru.NewWithEvict(mostBodies, func(_ [sha256.Size]byte, f *robots.File) { b.bytes.Add(-int64(len(f.Bytes()))) }) // the size is valid
+func newBodies() *bodies {
+	b := &bodies{}
+	b.known, _ = simplelru.NewLRU(mostBodies, func(_ [sha256.Size]byte, f *robots.File) { b.bytes -= len(f.Bytes()) }) // the size is valid
 	return b
 }
 
 // file returns the file of a row.
-func (b *Bodies) file(text []byte) (*robots.File, error) {
+func (b *bodies) file(text []byte) (*robots.File, error) {
 	key := sha256.Sum256(text)
 	if file, ok := b.known.Get(key); ok {
 		return file, nil
@@ -133,10 +130,9 @@ func (b *Bodies) file(text []byte) (*robots.File, error) {
 	if len(raw) > maxRemembered {
 		return file, nil
 	}
-	if known, _ := b.known.ContainsOrAdd(key, file); !known {
-		for n := b.bytes.Add(int64(len(raw))); n > mostBodyBytes; n = b.bytes.Load() {
-			b.known.RemoveOldest()
-		}
+	b.known.Add(key, file)
+	for b.bytes += len(raw); b.bytes > mostBodyBytes; {
+		b.known.RemoveOldest()
 	}
 	return file, nil
 }

@@ -16,7 +16,6 @@ import (
 func TestRows(t *testing.T) {
 	defaults := &Defaults{Agents: []string{"Given"}, Dialect: robots.RFC9309, MaxBytes: ask.NoLimit, File: robots.Parse([]byte("User-agent: *\nDisallow: /of-the-call\n"))}
 	lines, rows := NewAnswerer(defaults), NewAnswerer(defaults)
-	rows.Bodies = NewBodies()
 	bodies := []string{"", thirteen, "User-agent: a\nDisallow: /a\nUser-agent: b\nDisallow: /\n", "User-agent: given\nDisallow: /\n", "\xff\x00", "Disallow: /" + strings.Repeat("x", maxRemembered+10)}
 	agents := []string{"", "a", "b", "a,b", "Mozilla/5.0 (compatible; A/1)", "Googlebot-Image Googlebot", "tab\t(and\\n\n"}
 	dialects := []string{"", "google", "google-cpp", "bing", "all", "nobody"}
@@ -106,7 +105,7 @@ func TestEscapes(t *testing.T) {
 
 // TestBodies: the last thousand files are cached, within a limit of bytes.
 func TestBodies(t *testing.T) {
-	b := NewBodies()
+	b := newBodies()
 	ask := func(text string) *robots.File {
 		f, err := b.file([]byte(base64.StdEncoding.EncodeToString([]byte(text))))
 		if err != nil || string(f.Bytes()) != text {
@@ -130,7 +129,7 @@ func TestBodies(t *testing.T) {
 	for i := range 40 {
 		ask(strings.Repeat(fmt.Sprint(i%10), maxRemembered-i))
 	}
-	if held := b.bytes.Load(); held > mostBodyBytes || held < mostBodyBytes/2 {
+	if held := b.bytes; held > mostBodyBytes || held < mostBodyBytes/2 {
 		t.Errorf("%d bytes are remembered", held)
 	}
 }
