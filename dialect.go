@@ -104,7 +104,8 @@ type Dialect struct {
 	// Redirects is the number of redirects that must be followed. After more the file
 	// counts as missing (REDIR-01, REDIR-02, D-24); a fetch that followed fewer failed.
 	Redirects int
-	// Lifetime is the lifetime of a response that does not specify one (CACHE-01).
+	// Lifetime is the lifetime of a response that does not specify one (CACHE-01). Package fetch
+	// uses that of RFC9309, as a record serves all dialects.
 	Lifetime time.Duration
 }
 
@@ -142,7 +143,7 @@ const (
 	HonorReported  Honor = iota // left to the crawler
 	HonorIgnored                // ignored, as the engine documents
 	HonorObeyed                 // followed
-	HonorInherited              // followed; a group without one inherits that of '*' (SPEC 3.6)
+	HonorInherited              // followed; a group without a Crawl-delay inherits that of '*' (SPEC 3.6)
 )
 
 // Outage is what an engine does while robots.txt is unreachable. Ages count from the

@@ -6,7 +6,7 @@ import (
 )
 
 // AllowAll returns rules that allow everything without a file, such as for a missing
-// robots.txt (ReasonUnavailable).
+// robots.txt (ReasonUnavailable). The reason is one of those without a rule, and says why.
 func AllowAll(d Dialect, reason Reason, tokens ...string) *Rules {
 	return wholeRules(d, outcome{allowed: true, reason: reason}, tokens)
 }

@@ -75,6 +75,17 @@ func TestASCIIHost(t *testing.T) {
 	}
 }
 
+// TestParseErrorHidesPassword: errors are logged.
+func TestParseErrorHidesPassword(t *testing.T) {
+	for url, quoted := range map[string]string{
+		"http://user:a:b@c@d.123/x@y": `"http://user:***@d.123/x@y"`, "http://user@d.123": `"http://user@d.123"`, "//:p@d.123?q": `"//:***@d.123?q"`, "x:y@z": `"x:y@z"`,
+	} {
+		if _, _, err := ParseURL(url); err == nil || !strings.Contains(err.Error(), quoted) {
+			t.Errorf("ParseURL(%q): %v, want an error that quotes %s", url, err, quoted)
+		}
+	}
+}
+
 // TestParseHosts: browsers end the host at a backslash, so nothing after it may be read as the host;
 // bytes that are not UTF-8 are not a host, and neither is U+FFFD, or all of them would be one
 // origin (D-36).

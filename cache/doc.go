@@ -34,8 +34,8 @@
 // and never before the site's Retry-After, up to a day. How long a dialect uses the old copy
 // is in robots.Dialect.Outage.
 //
-// A failure on our own side, such as a missing network or a refusal by the Guard, does not
-// affect what is known of the site (fetch.Cause.OwnSide, D-55). If another process stored that
+// A failure on our own side, such as a missing network or a refusal by the Guard, begins no
+// outage: an earlier file stays in use (fetch.Cause.OwnSide, D-55). If another process stored that
 // its Guard refused an address, this process tries for itself.
 //
 // # Clocks

@@ -140,7 +140,7 @@ func (d Direction) None() bool { return d.Complete && len(d.Changes) == 0 }
 
 // A Change is a URL with different verdicts.
 type Change struct {
-	Path     string // path and query of the URL
+	Path     string // path and query of the URL; to parse it, put a scheme and host before it
 	Old, New robots.Verdict
 	Shortest bool // there is no shorter example for the deciding rule
 	Normal   bool // the URL is one of NormalURLs

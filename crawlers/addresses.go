@@ -37,7 +37,7 @@ const (
 // ReadAddresses reads a published list: JSON, in which members count whose name contains
 // address, prefix or IP, as in {"prefixes": [{"ipv4Prefix": ...}]}, or text with one address
 // or prefix per line, in which anything after a comma, space or # is ignored (RFC 8805).
-// Invalid lines are Problems. The error says that the text is not a list: it has no address,
+// Invalid lines are Problems, as are prefixes shorter than /8 (IPv6: /16). The error says that the text is not a list: it has no address,
 // or is incomplete JSON.
 func ReadAddresses(text []byte) (*Addresses, error) {
 	a := &Addresses{prefixes: map[netip.Prefix]bool{}, lengths: map[int]bool{}}

@@ -55,7 +55,7 @@ type Crawler struct {
 	// does not name it, or "".
 	Rival string `json:"rival,omitempty"`
 	// GoogleReads is the first token as Google's dialects read it, if they truncate it at the
-	// first character other than letters, '_' and '-'.
+	// first character other than letters, '_' and '-'; "nobody" if nothing is left of it.
 	GoogleReads string `json:"google_reads,omitempty"`
 	Note        string `json:"note,omitempty"`
 	// Sources are the documents, the most informative first.

@@ -80,7 +80,7 @@ type Limits struct {
 	LeastRate int64
 	Grace     time.Duration
 
-	MaxBodyBytes   int64 // decoded file: 512,000
+	MaxBodyBytes   int64 // decoded file: 512,000; up to 1,024 bytes more are kept
 	MaxRawBytes    int64 // body as transferred, framing included: 1 MiB, or 2*MaxBodyBytes if that is more
 	MaxHeaderBytes int64 // all headers of a hop, or FTP replies: 64 KiB
 

@@ -16,7 +16,8 @@
 //   - Unavailable: the site has none (4xx), so everything is allowed.
 //   - Unreachable: the server or the network failed, so nothing is allowed until the outage
 //     has lasted long enough to mean something else.
-//   - Refused: the Guard refused the address, so nothing was sent and nothing is allowed.
+//   - Refused: the Guard refused the address, so nothing was sent there. An earlier file stays in
+//     use; without one everything is disallowed.
 //
 // A failure is a value with a Cause, and only Policy decides what it permits. Up to five
 // redirects are followed, to any host; the rules found there apply to the requested origin.

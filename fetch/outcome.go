@@ -15,8 +15,8 @@ const (
 	Success             // a complete 2xx response, or one up to the size limit: its body decides
 	Unavailable         // there is no robots.txt: 4xx except 429, too many redirects, FTP 550
 	Unreachable         // the server or the network failed, or the response was invalid
-	// Refused means that the Guard refused the address and nothing was sent. It says nothing
-	// about the site, so it never permits anything (D-25).
+	// Refused means that the Guard refused an address, to which nothing was sent. It says nothing
+	// about the site: an earlier file stays in use, and without one everything is disallowed (D-25, D-55).
 	Refused
 )
 
@@ -199,7 +199,8 @@ func (c Cause) Network() bool {
 }
 
 // OwnSide reports whether the cause is on the crawler's own side (D-55). Such a failure
-// neither begins an outage nor counts in one, and earlier responses stay valid.
+// neither begins an outage nor counts in one: an earlier file stays in use at any age, and without
+// one (after a 404, say) everything is disallowed once that answer has expired.
 func (c Cause) OwnSide() bool { return ownSide[c.entry()] }
 
 // Causes returns all causes of a fetch.

@@ -31,8 +31,8 @@ const (
 	// DisallowAtOnce disallows, whatever copy is held and without an end (RFC 9309 section
 	// 2.3.1.4 to the letter, D-21).
 	DisallowAtOnce
-	// AllowOnFailure uses the last good copy, and without one allows; only a refusal by the
-	// Guard still disallows. It is for archives that would rather record too much. Crawlers
+	// AllowOnFailure uses the last good copy, and without one allows, except after a refusal by
+	// the Guard. It is for archives that would rather record too much. Crawlers
 	// must not use it.
 	AllowOnFailure
 )

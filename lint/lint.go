@@ -103,8 +103,8 @@ type Edit struct {
 	Text       string
 }
 
-// Apply returns the file with the edits applied. Of two overlapping edits only the first
-// is applied.
+// Apply returns the file with the edits applied, which must be those of fixes for this file. Of
+// two overlapping edits only the first is applied.
 func Apply(body []byte, edits []Edit) []byte {
 	edits = slices.Clone(edits)
 	slices.SortStableFunc(edits, func(a, b Edit) int { return cmp.Compare(a.Start, b.Start) })
@@ -133,7 +133,8 @@ func Find(id string) *Check {
 type Options struct {
 	// Severities overrides the severity of checks, by id.
 	Severities map[string]Severity
-	// Dialects are the names of the dialects in which to look for mistakes, none for all.
+	// Dialects are the names of the dialects in which to look for mistakes. Unknown names are
+	// ignored, and without a known one these are all dialects.
 	// Safe fixes are always proved in all dialects.
 	Dialects []string
 	// MaxSteps limits all proofs for one file, in steps of package compare; 0 means

@@ -38,10 +38,7 @@ type pass struct {
 func newPass(f *robots.File, o Options) *pass {
 	p := &pass{options: o, byLine: map[int][]*Diagnostic{}, removes: map[*Fix]robots.Line{}, keys: map[*robots.Rules]string{}}
 	p.file, p.body, p.newline, p.kind = f, f.Bytes(), newline(f.Bytes()), kind(f)
-	p.perCheck, p.steps = map[*Check]int{}, o.MaxSteps
-	if p.steps <= 0 {
-		p.steps = DefaultMaxSteps
-	}
+	p.perCheck, p.steps = map[*Check]int{}, cmp.Or(max(o.MaxSteps, 0), DefaultMaxSteps)
 	p.budgeted = p.steps
 	if p.kind != "" {
 		f = robots.Parse(nil) // its lines have no meaning
@@ -50,9 +47,12 @@ func newPass(f *robots.File, o Options) *pass {
 	for _, d := range robots.Dialects() {
 		v := newView(f, d, len(p.lines))
 		p.all = append(p.all, v)
-		if len(o.Dialects) == 0 || slices.Contains(o.Dialects, d.Name) {
+		if slices.Contains(o.Dialects, d.Name) {
 			p.views = append(p.views, v)
 		}
+	}
+	if len(p.views) == 0 {
+		p.views = p.all
 	}
 	return p
 }

@@ -127,7 +127,7 @@ func latest(a, b time.Time) time.Time {
 // never requested.
 type State struct {
 	Last      time.Time // end of the last response, or start of a request in progress; zero for none
-	BackOff   uint16    // factor of the interval during a back-off, 0 for none
+	BackOff   uint16    // factor of the interval (of a second if that is longer) during a back-off, 0 for none
 	NotBefore time.Time // from a Retry-After, zero for none
 	Address   time.Time // first start that the IP address permits, zero for now
 	// Busy is set if no further request can be sent now: the start is at least an interval

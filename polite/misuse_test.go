@@ -111,10 +111,11 @@ func TestUnusable(t *testing.T) {
 		client, limiter := counted(t)
 		body := &sent{Reader: strings.NewReader("x")}
 		req := (&http.Request{Method: http.MethodPost, URL: page(), Header: http.Header{}, Body: body}).WithContext(t.Context())
+		req.URL.User = url.UserPassword("user", "s3cret")
 		row.change(req)
 		_, err := client.Transport.RoundTrip(req)
-		if err == nil || !strings.Contains(err.Error(), row.want) {
-			t.Errorf("%s: got %v, want an error with %q", row.name, err, row.want)
+		if err == nil || !strings.Contains(err.Error(), row.want) || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s: got %v, want an error with %q and no password", row.name, err, row.want)
 		}
 		if !body.closed || limiter.acquired != 0 {
 			t.Errorf("%s: body closed: %v, permits: %d", row.name, body.closed, limiter.acquired)

@@ -182,7 +182,7 @@ func Client(name string, o ...Options) *http.Client {
 // A DisallowedError reports that a request was not sent because robots.txt disallows it or is
 // unreachable.
 type DisallowedError struct {
-	URL     string
+	URL     string // without a password
 	Verdict robots.Verdict
 }
 
@@ -215,8 +215,8 @@ func (t *Transport) Verdict(ctx context.Context, url string) (robots.Verdict, er
 	return rules.Match(path), nil
 }
 
-// NotBefore returns when a request to a URL could start, and why, as a refused permit. It
-// acquires nothing.
+// NotBefore returns when a request to a URL could start by the crawl rate, and why, as a refused
+// permit. It acquires nothing, and does not say whether robots.txt allows the URL.
 func (t *Transport) NotBefore(ctx context.Context, url string) (pace.Permit, error) {
 	origin, _, err := t.sites.parse(url)
 	if err != nil {
@@ -316,7 +316,7 @@ func (t *Transport) judged(req *http.Request) (r request, err error) {
 // allowed returns an error if the rules disallow the request.
 func (r *request) allowed(by *robots.Rules) error {
 	if v := by.Match(r.path); !v.Allowed {
-		return &DisallowedError{URL: r.req.URL.String(), Verdict: v}
+		return &DisallowedError{URL: r.req.URL.Redacted(), Verdict: v}
 	}
 	return nil
 }

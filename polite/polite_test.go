@@ -67,9 +67,9 @@ func TestDisallowedIsNotSent(t *testing.T) {
 	}
 	client, transport := newClient(t, local())
 	for _, path := range []string{"/private", "/private/x?y", "/away"} {
-		err := get(client, s.URL+path)
+		err := get(client, strings.Replace(s.URL, "//", "//user:s3cret@", 1)+path)
 		var disallowed *DisallowedError
-		if !errors.As(err, &disallowed) || disallowed.Verdict.Rule.Line() != 2 || disallowed.Undecided() {
+		if !errors.As(err, &disallowed) || disallowed.Verdict.Rule.Line() != 2 || disallowed.Undecided() || strings.Contains(err.Error()+disallowed.URL, "s3cret") {
 			t.Errorf("%s: got %v, want a DisallowedError by line 2", path, err)
 		}
 	}

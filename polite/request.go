@@ -19,9 +19,10 @@ import (
 // Host as the name, robots.ParseURL reads the whole URL: they must name the same site, as
 // otherwise the wrong robots.txt would be checked.
 func target(req *http.Request) (robots.Origin, robots.Path, error) {
-	u := req.URL
+	u := *req.URL
+	u.User = nil // an error must not contain a password
 	if u.Opaque != "" {
-		return robots.Origin{}, robots.Path{}, fmt.Errorf("URL %q has an Opaque part, which hides the host and path: set Host and Path", u.Redacted())
+		return robots.Origin{}, robots.Path{}, fmt.Errorf("URL %q has an Opaque part, which hides the host and path: set Host and Path", &u)
 	}
 	origin, path, err := robots.ParseURL(u.String())
 	if err != nil {
@@ -30,7 +31,7 @@ func target(req *http.Request) (robots.Origin, robots.Path, error) {
 	host := cmp.Or(req.Host, u.Host)
 	if !strings.EqualFold(u.Scheme, origin.Scheme()) || !names(origin, u.Host) || !names(origin, host) {
 		return robots.Origin{}, robots.Path{}, fmt.Errorf(
-			"URL %q has the Host %q of another site than %s: use the URL of the site to request", u.Redacted(), host, origin)
+			"URL %q has the Host %q of another site than %s: use the URL of the site to request", &u, host, origin)
 	}
 	return origin, path, nil
 }

@@ -19,13 +19,13 @@ type Engine func(body []byte, dialect string, agents []string, url string) (Answ
 type Options struct {
 	// Cases replaces the cases of this package.
 	Cases []*Case
-	// Dialects are the tested dialects, nil for all.
+	// Dialects are the tested dialects, nil for all. An unknown name fails.
 	Dialects []string
 	// TwoValued skips the cells "undefined", for engines that return only allow and disallow.
 	TwoValued bool
-	// Known lists intended disagreements with their reasons, by Verdict.ID or by a case's name
+	// Known lists intended disagreements with their reasons, by Case.ID or by a case's name
 	// for all its cells. A listed disagreement does not fail; an entry without a disagreement
-	// does.
+	// or of an unknown case does.
 	Known map[string]string
 
 	// Facts returns the text of a fact (see Kind); nil skips the sections delays, rates,
@@ -37,7 +37,7 @@ type Options struct {
 }
 
 // ID returns the key of a cell in Options.Known: case, dialect, agents and URL, such as
-// "agent-case/rfc9309 GooseBot /x".
+// "agent-case/rfc9309 googlebot /a".
 func (c *Case) ID(v Verdict) string {
 	return c.Name + "/" + v.Dialect + " " + strings.Join(v.Agents, ">") + " " + shorten(v.URL)
 }
@@ -56,11 +56,20 @@ func Run(t *testing.T, engine Engine, o Options) {
 	if o.Dialects == nil {
 		o.Dialects = DialectNames()
 	}
+	for _, name := range o.Dialects {
+		if !slices.Contains(DialectNames(), name) {
+			t.Errorf("unknown dialect %q", name)
+		}
+	}
 	r := runner{engine: engine, o: o, asked: map[string]bool{}, used: map[string]bool{}}
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) { r.run(t, c) })
 	}
 	for id, reason := range o.Known {
+		name, _, _ := strings.Cut(id, "/")
+		if !slices.ContainsFunc(cases, func(c *Case) bool { return c.Name == name }) {
+			t.Errorf("%s: unknown case (was: %s)", id, reason)
+		}
 		// A filter of go test can exclude the cell.
 		if r.asked[id] && !r.used[id] {
 			t.Errorf("%s: no disagreement any more (was: %s)", id, reason)
@@ -126,29 +135,41 @@ func (r *runner) verdict(t *testing.T, c *Case, v Verdict) {
 		r.agreed++
 		return
 	}
-	for _, key := range []string{id, c.Name} {
-		if reason, ok := r.o.Known[key]; ok {
-			r.used[key] = true
-			r.known++
-			t.Logf("known disagreement: %s\ngot:  %s\nwant: %s", reason, got, v.Want)
-			return
-		}
+	if r.isKnown(t, got, v.Want, id, c.Name) {
+		return
 	}
 	t.Fatalf("%s.txtar:%d\n%s\ndialect %s, agents %q, URL %q\ngot:  %s%s\nwant: %s",
 		c.Name, v.Line, listing(c.Robots), v.Dialect, v.Agents, shorten(v.URL), got, withError(err), v.Want)
 }
 
+// isKnown reports whether a disagreement is listed under one of the keys.
+func (r *runner) isKnown(t *testing.T, got, want any, keys ...string) bool {
+	for _, key := range keys {
+		if reason, ok := r.o.Known[key]; ok {
+			r.used[key] = true
+			r.known++
+			t.Logf("known disagreement: %s\ngot:  %s\nwant: %s", reason, got, want)
+			return true
+		}
+	}
+	return false
+}
+
 func (r *runner) fact(t *testing.T, c *Case, f Fact) {
+	r.asked[c.Name] = true
 	got, err := r.o.Facts(f.Kind, c.Robots, f.Dialect, f.Agents)
 	if errors.Is(err, errors.ErrUnsupported) {
 		r.skipped++
 		t.Skip(err)
 	}
-	if err != nil || got != f.Want {
+	if err == nil && got == f.Want {
+		r.agreed++
+		return
+	}
+	if !r.isKnown(t, got, f.Want, c.Name) {
 		t.Fatalf("%s.txtar:%d\n%s\ndialect %s, agents %q, %s\ngot:  %s%s\nwant: %s",
 			c.Name, f.Line, listing(c.Robots), f.Dialect, f.Agents, f.Kind, got, withError(err), f.Want)
 	}
-	r.agreed++
 }
 
 func withError(err error) string {

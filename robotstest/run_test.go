@@ -1,6 +1,8 @@
 package robotstest
 
 import (
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -39,18 +41,36 @@ func named(t *testing.T, names ...string) []*Case {
 	return cases
 }
 
-// TestKnown: a known difference does not fail, by cell or by case.
+func never([]byte, string, []string, string) (Answer, error) { return Boolean(false), nil }
+
+// TestKnown: a known difference does not fail, by cell or by case, of a verdict or of a fact.
 func TestKnown(t *testing.T) {
-	never := func([]byte, string, []string, string) (Answer, error) { return Boolean(false), nil }
 	Run(t, never, Options{
-		Cases:    named(t, "match-path-case", "match-dollar-root"),
+		Cases:    named(t, "match-path-case", "match-dollar-root", "delay-largest"),
 		Dialects: []string{"rfc9309"},
+		Facts:    func(Kind, []byte, string, []string) (string, error) { return "unlike any", nil },
 		Known: map[string]string{
 			"match-path-case/rfc9309 GooseBot /fish": "it forbids everything",
 			"match-path-case/rfc9309 GooseBot /FISH": "it forbids everything",
 			"match-dollar-root":                      "it forbids everything",
+			"delay-largest":                          "it knows no delays",
 		},
 	})
+}
+
+// TestMistakes: names of dialects and cases that do not exist fail.
+func TestMistakes(t *testing.T) {
+	const name = "ROBOTSTEST_MISTAKES"
+	if os.Getenv(name) != "" {
+		Run(t, never, Options{Dialects: []string{"rfc-9309"}, Known: map[string]string{"no-such-case": "none"}})
+		return
+	}
+	run := exec.Command(os.Args[0], "-test.run=^TestMistakes$")
+	run.Env = append(os.Environ(), name+"=1")
+	out, err := run.CombinedOutput()
+	if text := string(out); err == nil || !strings.Contains(text, `unknown dialect "rfc-9309"`) || !strings.Contains(text, "no-such-case: unknown case") {
+		t.Errorf("%v\n%s", err, out)
+	}
 }
 
 func TestListing(t *testing.T) {

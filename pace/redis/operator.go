@@ -325,8 +325,8 @@ const Forever = 10 * 365 * 24 * time.Hour
 // maxHeld limits what is held, as each heartbeat passes it on.
 const maxHeld = 1000
 
-// Hold keeps all workers from starting requests for pages to a target for a time, at most
-// Forever, or until Release. It replaces an earlier Hold of the target. Requests in progress
+// Hold keeps all workers from starting requests for pages to a target for a time, from a second
+// to Forever, or until Release. It replaces an earlier Hold of the target. Requests in progress
 // continue, and robots.txt is still fetched.
 func (o *Operator) Hold(ctx context.Context, t Target, d time.Duration) error {
 	d = min(max(d, time.Second), Forever)
@@ -410,7 +410,7 @@ func (o *Operator) note(ctx context.Context, what string) error {
 	return errors.Join(failed...)
 }
 
-// Log returns the last n entries of the log, the latest first.
+// Log returns the last n entries of the log, at least one, the latest first.
 func (o *Operator) Log(ctx context.Context, n int) (list []LogEntry, err error) {
 	last := strconv.Itoa(min(max(n, 1), maxLog) - 1)
 	logs, err := o.eachPart(ctx, func(part int) rueidis.Completed {

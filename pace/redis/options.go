@@ -205,7 +205,7 @@ type Target string
 const All Target = ""
 
 // ParseTarget reads an origin such as https://example.com, or a host such as example.com for
-// all its schemes and ports.
+// all its schemes and ports. With an error there is no target: the zero value is All.
 func ParseTarget(s string) (t Target, err error) {
 	wrong := func(what string) error {
 		return fmt.Errorf("%.200q %s: give an origin such as https://example.com, or a host", s, what)
