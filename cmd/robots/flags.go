@@ -43,27 +43,17 @@ func registerMaxBytes(cmd *cobra.Command, n *int) {
 // judgedAt is the usage of --at for verbs that give verdicts.
 const judgedAt = "`TIME` time to judge at, such as 2026-01-31T18:00:00Z (only outages depend on it)"
 
-// A choice is the value of a flag from a closed list.
-type choice struct {
-	value *string
-	name  string
-	known []string
-}
-
-func (c choice) String() string { return *c.value }
-func (c choice) Type() string   { return "string" }
-func (c choice) Set(s string) error {
-	if !slices.Contains(c.known, s) {
-		return fmt.Errorf("unknown --%s %q (known: %s)", c.name, clip(s), strings.Join(c.known, ", "))
-	}
-	*c.value = s
-	return nil
-}
-
 // choiceFlag declares a flag with a value from a closed list, which the shell completes.
 func choiceFlag(cmd *cobra.Command, value *string, name, standard, usage string, known ...string) {
 	*value = standard
-	cmd.Flags().Var(choice{value, name, known}, name, usage)
+	cmd.Flags().Func(name, usage, func(s string) error {
+		if !slices.Contains(known, s) {
+			return fmt.Errorf("unknown --%s %q (known: %s)", name, clip(s), strings.Join(known, ", "))
+		}
+		*value = s
+		return nil
+	})
+	cmd.Flags().Lookup(name).DefValue = standard // for the help
 	complete(cmd, name, known)
 }
 

@@ -331,29 +331,19 @@ func (l *linting) explainCheck() error {
 	return nil
 }
 
-// jsonFinding is a line of --format json.
-type jsonFinding struct {
-	Schema int    `json:"schema"`
-	File   string `json:"file"`
-	shapes.Finding
-	Dialects []string `json:"dialects"`
-	Fix      *jsonFix `json:"fix"`
-}
-
-type jsonFix struct {
-	Safe  bool          `json:"safe"`
-	Edits []shapes.Edit `json:"edits"`
-}
-
 func (l *linting) printJSON(files []*linted) {
 	for _, f := range files {
 		for i := range f.Diagnostics {
 			d := &f.Diagnostics[i]
-			j := jsonFinding{Schema: 1, File: f.name, Finding: shapes.NewFinding(d), Dialects: d.Dialects}
+			var fix jsonObject
 			if d.Fix != nil {
-				j.Fix = &jsonFix{Safe: d.Fix.Safe, Edits: shapes.NewEdits(d.Fix)}
+				fix = jsonObject{{"safe", d.Fix.Safe}, {"edits", shapes.NewEdits(d.Fix)}}
 			}
-			l.std.encode(j)
+			l.std.encode(jsonObject{
+				{"schema", 1}, {"file", f.name}, {"line", d.Line}, {"column", d.Column}, {"end_line", d.EndLine}, {"end_column", d.EndColumn},
+				{"id", d.Check.ID}, {"name", d.Check.Name}, {"severity", d.Severity.String()}, {"message", d.Message},
+				{"dialects", d.Dialects}, {"fix", fix},
+			})
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/robotskit/robots/cmd/internal/shapes"
 	"github.com/robotskit/robots/lint"
 )
 
@@ -102,9 +103,13 @@ func TestSARIF(t *testing.T) {
 			t.Fatalf("%s: status %d", format, status)
 		}
 	}
-	var findings []jsonFinding
+	type finding struct {
+		ID, Severity, Message string
+		Fix                   *shapes.Fix
+	}
+	var findings []finding
 	for d := json.NewDecoder(&plain); d.More(); {
-		var f jsonFinding
+		var f finding
 		if err := d.Decode(&f); err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +160,7 @@ func TestSARIF(t *testing.T) {
 		fixes++
 		var edits []lint.Edit
 		for _, e := range f.Fix.Edits {
-			edits = append(edits, lint.Edit{Start: e.Start, End: e.End, Text: e.Text})
+			edits = append(edits, lint.Edit(e))
 		}
 		var replaced []lint.Edit
 		for _, e := range result.Fixes[0].ArtifactChanges[0].Replacements {

@@ -88,10 +88,17 @@ type Findings struct {
 
 // A Finding is a mistake.
 type Finding struct {
-	shapes.Finding
-	Advice   string      `json:"advice"`
-	Dialects []string    `json:"dialects"`
-	Fix      *shapes.Fix `json:"fix"`
+	Line      int         `json:"line"`
+	Column    int         `json:"column"`
+	EndLine   int         `json:"end_line"`
+	EndColumn int         `json:"end_column"`
+	ID        string      `json:"id"`
+	Name      string      `json:"name"`
+	Severity  string      `json:"severity"`
+	Message   string      `json:"message"`
+	Advice    string      `json:"advice"`
+	Dialects  []string    `json:"dialects"`
+	Fix       *shapes.Fix `json:"fix"`
 }
 
 // lint answers POST /v1/lint.
@@ -115,7 +122,10 @@ func (s *Service) lint(r *request) *answer {
 	j := &Findings{Findings: []Finding{}, Undecided: found.Undecided, Dropped: found.Dropped}
 	for i := range found.Diagnostics {
 		d := &found.Diagnostics[i]
-		j.Findings = append(j.Findings, Finding{shapes.NewFinding(d), d.Advice, append([]string{}, d.Dialects...), shapes.NewFix(d.Fix)})
+		j.Findings = append(j.Findings, Finding{
+			d.Line, d.Column, d.EndLine, d.EndColumn, d.Check.ID, d.Check.Name, d.Severity.String(), d.Message, d.Advice,
+			append([]string{}, d.Dialects...), shapes.NewFix(d.Fix),
+		})
 	}
 	return answerWith(j)
 }

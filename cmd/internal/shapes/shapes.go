@@ -1,5 +1,5 @@
 // Package shapes has the parts of JSON answers that the program and its service have in
-// common: the deciding rule, the derivation of a verdict, a finding and the edits of its fix. Their members are
+// common: the deciding rule, the derivation of a verdict, the fix of a finding. Their members are
 // a contract (openapi.yaml describes them).
 package shapes
 
@@ -83,23 +83,6 @@ func NewNotes(notes []robots.Note) []Note {
 	return all
 }
 
-// A Finding is a mistake in a file, without the dialects and the fix, which end its answers.
-type Finding struct {
-	Line      int    `json:"line"`
-	Column    int    `json:"column"`
-	EndLine   int    `json:"end_line"`
-	EndColumn int    `json:"end_column"`
-	ID        string `json:"id"`
-	Name      string `json:"name"`
-	Severity  string `json:"severity"`
-	Message   string `json:"message"`
-}
-
-// NewFinding returns what a finding of lint has in common.
-func NewFinding(d *lint.Diagnostic) Finding {
-	return Finding{d.Line, d.Column, d.EndLine, d.EndColumn, d.Check.ID, d.Check.Name, d.Severity.String(), d.Message}
-}
-
 // A Fix changes a file.
 type Fix struct {
 	Safe   bool   `json:"safe"`
@@ -126,7 +109,7 @@ type Edit struct {
 func NewEdits(f *lint.Fix) []Edit {
 	edits := []Edit{}
 	for _, e := range f.Edits {
-		edits = append(edits, Edit{Start: e.Start, End: e.End, Text: e.Text})
+		edits = append(edits, Edit(e))
 	}
 	return edits
 }
