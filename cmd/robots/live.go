@@ -298,9 +298,7 @@ func (l *live) close() {
 	if l == nil {
 		return
 	}
-	if l.cache != nil {
-		_ = l.cache.Close() // it has nothing to report
-	}
+	_ = l.cache.Close() // it has nothing to report
 	if l.fleet != nil {
 		if err := l.fleet.Close(); err != nil {
 			l.std.warn("cannot leave the fleet of --redis: %w", cause(err))

@@ -56,12 +56,12 @@ type Config struct {
 	Demo                    bool
 
 	bounds []func() error
+	where  map[string]string // the origin of each setting in messages, by its name
 }
 
 // Flags returns flags for the fields of c, which they set to their defaults.
 func (c *Config) Flags() *pflag.FlagSet {
-	f := pflag.NewFlagSet("", pflag.ContinueOnError)
-	f.SortFlags = false
+	f := new(pflag.FlagSet)
 	number := func(p *int, name string, value, least, most int, usage string) {
 		f.IntVar(p, name, value, usage)
 		bound(c, p, name, least, most, strconv.Itoa)
@@ -135,9 +135,10 @@ func envName(flag string) string {
 // empty. It checks c and returns the origin of each setting by its name: flag, a variable, FILE:LINE, demo or default. The error
 // names the origin.
 func (c *Config) Load(f *pflag.FlagSet, env func(string) (string, bool), file string) (map[string]string, error) {
-	origins, where := map[string]string{}, map[string]string{}
+	origins := map[string]string{}
+	c.where = map[string]string{}
 	set := func(flag *pflag.Flag, origin, place string, values ...string) error {
-		origins[flag.Name], where[flag.Name] = origin, place
+		origins[flag.Name], c.where[flag.Name] = origin, place
 		for _, value := range values {
 			if err := flag.Value.Set(value); err != nil {
 				return fmt.Errorf("%s: invalid value %q; write %s", place, ask.Clip(value), kinds[flag.Value.Type()])
@@ -172,17 +173,16 @@ func (c *Config) Load(f *pflag.FlagSet, env func(string) (string, bool), file st
 		return nil, err
 	}
 	if c.Tokens, _ = env("ROBOTS_TOKENS"); c.Tokens != "" {
-		where["tokens"] = "ROBOTS_TOKENS"
+		c.where["tokens"] = "ROBOTS_TOKENS"
 	}
 	if c.Demo {
 		if origins["store"] != "default" {
-			return nil, fmt.Errorf("%s cannot be used with --demo, which stores nothing", where["store"])
+			return nil, fmt.Errorf("%s cannot be used with --demo, which stores nothing", c.where["store"])
 		}
 		c.Store, origins["store"] = "memory", "demo"
 	}
-	if err := c.Check(); err != nil {
-		wrong := err.(*settingError) //nolint:errorlint // Check makes no others
-		return nil, fmt.Errorf("%s %s", where[wrong.name], wrong.text)
+	if err := c.check(); err != nil {
+		return nil, err
 	}
 	return origins, nil
 }
@@ -302,51 +302,42 @@ func (s Size) String() string {
 	return strconv.FormatInt(int64(s), 10)
 }
 
-// A settingError is the error of one setting.
-type settingError struct{ name, text string }
-
-func (e *settingError) Error() string { return e.name + " " + e.text }
-
-// Check returns what is wrong with the configuration, in one sentence.
-func (c *Config) Check() error {
-	for _, check := range []func() error{c.checkAddresses, c.checkCallers, c.checkStore, c.checkBounds} {
-		if err := check(); err != nil {
-			return err
-		}
-	}
-	return nil
+// check returns what is wrong with the configuration, in one sentence.
+func (c *Config) check() error {
+	return cmp.Or(c.checkAddresses(), c.checkCallers(), c.checkStore(), c.checkBounds())
 }
 
-func bad(name, format string, args ...any) error {
-	return &settingError{name, fmt.Sprintf(format, args...)}
+// bad is the error of a setting.
+func (c *Config) bad(name, format string, args ...any) error {
+	return fmt.Errorf("%s %s", c.where[name], fmt.Sprintf(format, args...))
 }
 
 func (c *Config) checkAddresses() error {
 	listen, err := netip.ParseAddrPort(c.Listen)
 	if err != nil {
-		return bad("listen", "%q is not an IP address and a port such as 127.0.0.1:8780", ask.Clip(c.Listen))
+		return c.bad("listen", "%q is not an IP address and a port such as 127.0.0.1:8780", ask.Clip(c.Listen))
 	}
 	if c.Admin != "none" {
 		admin, err := netip.ParseAddrPort(c.Admin)
 		switch {
 		case err != nil:
-			return bad("admin", "%q is not an IP address and a port such as 127.0.0.1:8781, or none", ask.Clip(c.Admin))
+			return c.bad("admin", "%q is not an IP address and a port such as 127.0.0.1:8781, or none", ask.Clip(c.Admin))
 		case admin == listen && admin.Port() != 0:
-			return bad("admin", "is the address of --listen; use another one")
+			return c.bad("admin", "is the address of --listen; use another one")
 		case !admin.Addr().IsLoopback() && !c.Public:
-			return bad("admin", "%s can be reached by other machines, and shows profiles of the process; use a loopback address, or add --public", admin)
+			return c.bad("admin", "%s can be reached by other machines, and shows profiles of the process; use a loopback address, or add --public", admin)
 		}
 	}
 	switch {
 	case listen.Addr().IsLoopback():
 	case !c.Public:
-		return bad("listen", "%s can be reached by other machines; add --public to allow it", listen)
+		return c.bad("listen", "%s can be reached by other machines; add --public to allow it", listen)
 	case c.Tokens == "" && c.TokensFile == "" && !c.Anonymous:
-		return bad("listen", "%s can be reached by other machines; name a file of tokens with --tokens-file, or add --anonymous to answer any client", listen)
+		return c.bad("listen", "%s can be reached by other machines; name a file of tokens with --tokens-file, or add --anonymous to answer any client", listen)
 	}
 	for _, h := range c.Hosts {
 		if name, _ := hostOf(h); name != strings.ToLower(h) || name == "" || strings.ContainsAny(h, "*/@? ") {
-			return bad("host", "%q is not a name as in Host, without a port, such as robots.example", ask.Clip(h))
+			return c.bad("host", "%q is not a name as in Host, without a port, such as robots.example", ask.Clip(h))
 		}
 	}
 	return nil
@@ -356,16 +347,16 @@ func (c *Config) checkCallers() error {
 	for _, o := range c.CORS {
 		origin, path, err := robots.ParseURL(o)
 		if err != nil || path.String() != "/" || origin.String() != o {
-			return bad("cors", "%q is not an origin such as https://tools.example", ask.Clip(o))
+			return c.bad("cors", "%q is not an origin such as https://tools.example", ask.Clip(o))
 		}
 	}
 	for _, p := range c.TrustedProxies {
 		if _, err := parsePrefix(p); err != nil {
-			return bad("trusted-proxy", "%q is not an address or a prefix such as 10.0.0.0/8", ask.Clip(p))
+			return c.bad("trusted-proxy", "%q is not an address or a prefix such as 10.0.0.0/8", ask.Clip(p))
 		}
 	}
 	if c.Tokens != "" && c.TokensFile != "" {
-		return bad("tokens", "and tokens-file are both given; use one of them")
+		return c.bad("tokens", "and tokens-file are both given; use one of them")
 	}
 	return nil
 }
@@ -374,25 +365,25 @@ func (c *Config) checkStore() error { // and fetching
 	redis := c.Shared()
 	switch {
 	case c.Store == "":
-		return bad("store", "is empty; name a file, a redis:// URL, or memory")
+		return c.bad("store", "is empty; name a file, a redis:// URL, or memory")
 	case strings.Contains(c.Store, "://") && !redis:
-		return bad("store", "has an unknown scheme (known: %s)", strings.Join(fleet.Schemes(), ", "))
+		return c.bad("store", "has an unknown scheme (known: %s)", strings.Join(fleet.Schemes(), ", "))
 	case redis && c.Memory < fleet.MinMemoryBytes:
-		return bad("memory", "%s is too small; with Redis the minimum is %s", c.Memory, Size(fleet.MinMemoryBytes))
+		return c.bad("memory", "%s is too small; with Redis the minimum is %s", c.Memory, Size(fleet.MinMemoryBytes))
 	case c.KeepOnce > c.Keep:
-		return bad("keep-once", "%s is more than keep, %s", TimeText(c.KeepOnce), TimeText(c.Keep))
+		return c.bad("keep-once", "%s is more than keep, %s", TimeText(c.KeepOnce), TimeText(c.Keep))
 	case c.AllowEviction && !redis:
-		return bad("allow-eviction", "requires a Redis as --store")
+		return c.bad("allow-eviction", "requires a Redis as --store")
 	case c.RedisOptional && !redis:
-		return bad("redis-optional", "requires a Redis as --store")
+		return c.bad("redis-optional", "requires a Redis as --store")
 	}
 	for _, text := range c.AddressPaces {
 		if err := new(pace.AddressPace).Set(text); err != nil {
-			return bad("address-pace", "%q: %s", ask.Clip(text), err)
+			return c.bad("address-pace", "%q: %s", ask.Clip(text), err)
 		}
 	}
 	if _, err := ask.DialectFor(c.Dialect); err != nil {
-		return bad("dialect", "%q is unknown (known: %s, %s)", ask.Clip(c.Dialect), ask.AutoDialect, strings.Join(ask.DialectNames(), ", "))
+		return c.bad("dialect", "%q is unknown (known: %s, %s)", ask.Clip(c.Dialect), ask.AutoDialect, strings.Join(ask.DialectNames(), ", "))
 	}
 	return nil
 }
@@ -407,7 +398,7 @@ func (c *Config) Shared() bool {
 func bound[T cmp.Ordered](c *Config, p *T, name string, least, most T, text func(T) string) {
 	c.bounds = append(c.bounds, func() error {
 		if *p < least || *p > most {
-			return bad(name, "%s is out of range, %s to %s", text(*p), text(least), text(most))
+			return c.bad(name, "%s is out of range, %s to %s", text(*p), text(least), text(most))
 		}
 		return nil
 	})
@@ -420,7 +411,7 @@ func (c *Config) checkBounds() error {
 		}
 	}
 	if c.URLBytes > c.HeaderBytes {
-		return bad("url-size", "%s is more than header-size, %s, which includes the URL", c.URLBytes, c.HeaderBytes)
+		return c.bad("url-size", "%s is more than header-size, %s, which includes the URL", c.URLBytes, c.HeaderBytes)
 	}
 	return nil
 }
