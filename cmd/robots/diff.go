@@ -92,9 +92,8 @@ func (d *differ) diff(ctx context.Context) (int, error) {
 	}
 	d.name = names[len(names)-1]
 	d.warnCrawlers(d.chosen, nil)
-	d.sections = d.pairs()
 	for _, s := range d.sections {
-		s.compare([2]ask.Source{files[0].Source, files[len(files)-1].Source}, d.std.now(), d.budget)
+		s.compare([2]ask.Source{files[0].Source, files[len(files)-1].Source}, d.chosen, d.std.now(), d.budget)
 	}
 	if err := d.countURLs(); err != nil {
 		return exitBad, err
@@ -122,20 +121,41 @@ func (d *differ) check() (names []string, err error) {
 	if err := stdinOnce(append(slices.Clone(names), d.urls)...); err != nil {
 		return nil, err
 	}
-	switch {
-	case d.dialect == ask.AutoDialect && !d.given("dialects"):
-		d.dialects = autoDialects
-	case d.dialect == ask.AllDialects:
-		d.dialects = robots.Dialects()
-	default:
-		one, err := ask.DialectFor(d.dialect)
-		if err != nil {
-			return nil, err
-		}
-		d.dialects = []robots.Dialect{one}
-	}
 	if !d.given("limit") && (d.format == formatText || d.format == formatMarkdown || d.format == formatGitHub) {
 		d.limit = 10
+	}
+	return names, d.choose()
+}
+
+// autoDialects are the dialects that the directory has for crawlers.
+var autoDialects = []robots.Dialect{robots.RFC9309, robots.Google, robots.Bing, robots.Seznam, robots.Yandex}
+
+// choose sets the sections, the dialects and the crawlers.
+func (d *differ) choose() error {
+	add := func(before, after robots.Dialect) {
+		d.sections = append(d.sections, &section{dialects: [2]robots.Dialect{before, after}})
+	}
+	one, err := ask.DialectFor(d.dialect)
+	d.dialects = []robots.Dialect{one}
+	switch {
+	case d.dialect == ask.AllDialects:
+		d.dialects = robots.Dialects()
+		for _, each := range d.dialects {
+			add(each, each)
+		}
+	case err != nil:
+		return err
+	case d.given("dialects"):
+		for _, other := range []robots.Dialect{robots.Google, robots.GoogleCPP, robots.Seznam, robots.Bing, robots.Yandex, robots.RFC9309} {
+			if other.Name != one.Name {
+				add(one, other)
+			}
+		}
+	case d.dialect == ask.AutoDialect:
+		d.dialects = autoDialects
+		add(robots.Dialect{}, robots.Dialect{})
+	default:
+		add(one, one)
 	}
 	chosen, err := d.parseAgents()
 	for _, c := range chosen {
@@ -144,40 +164,13 @@ func (d *differ) check() (names []string, err error) {
 			d.chosen = append(d.chosen, c)
 		}
 	}
-	return names, err
-}
-
-// autoDialects are the dialects that the directory has for crawlers.
-var autoDialects = []robots.Dialect{robots.RFC9309, robots.Google, robots.Bing, robots.Seznam, robots.Yandex}
-
-// pairs returns the sections, without the comparison.
-func (d *differ) pairs() (list []*section) {
-	add := func(before, after robots.Dialect) {
-		list = append(list, &section{dialects: [2]robots.Dialect{before, after}, chosen: d.chosen})
-	}
-	switch {
-	case d.given("dialects"):
-		old := d.dialects[0]
-		for _, other := range []robots.Dialect{robots.Google, robots.GoogleCPP, robots.Seznam, robots.Bing, robots.Yandex, robots.RFC9309} {
-			if other.Name != old.Name {
-				add(old, other)
-			}
-		}
-	case d.dialect == ask.AutoDialect:
-		add(robots.Dialect{}, robots.Dialect{})
-	default:
-		for _, one := range d.dialects {
-			add(one, one)
-		}
-	}
-	return list
+	return err
 }
 
 // A section compares two files for each crawler in one dialect or in its own, or one file as
 // two dialects read it.
 type section struct {
 	dialects    [2]robots.Dialect // of the old and the new side, zero for the crawler's own
-	chosen      []Crawler         // instead of * and all crawlers that the files name
 	crawlers    []crawler
 	comparisons map[[2]string]*comparison // by the rules of both sides
 	declared    []*declaredChange         // crawlers with equal changes share one
@@ -186,6 +179,7 @@ type section struct {
 // A crawler is what changes for one crawler.
 type crawler struct {
 	name      string
+	important bool             // newly blocked URLs are errors
 	rules     [2]*robots.Rules // of the first crawler that each file names in the same places
 	elsewhere bool             // the lines of the rules are not those of the comparison
 	declared  []*declaredChange
@@ -257,9 +251,10 @@ func (s *section) dialectsOf(tokens ...string) [2]robots.Dialect {
 	return [2]robots.Dialect{own, own}
 }
 
-// compare compares a pair of files for every crawler, with a limit of steps for each proof.
-func (s *section) compare(pair [2]ask.Source, at time.Time, budget int) {
-	list := s.chosen
+// compare compares a pair of files for the chosen crawlers, or else * and all crawlers that they
+// name, with a limit of steps for each proof.
+func (s *section) compare(pair [2]ask.Source, chosen []Crawler, at time.Time, budget int) {
+	list := chosen
 	if len(list) == 0 {
 		list = s.named(pair, at)
 	}
@@ -282,7 +277,7 @@ func (s *section) compare(pair [2]ask.Source, at time.Time, budget int) {
 			c = s.newCrawler([2]*robots.Rules{rules[0][i], rules[1][i]}, budget)
 			made[place] = c
 		}
-		c.name = k.Name
+		c.name, c.important = k.Name, len(chosen) > 0 || isImportant(k.Name)
 		s.crawlers = append(s.crawlers, c)
 		for _, change := range c.declared {
 			if !slices.Contains(ofFile, change.Field) {
@@ -444,7 +439,7 @@ type group struct {
 	dialects  []string
 	note      string
 	elsewhere bool // some have their rules in other lines than the first
-	important bool // newly blocked URLs are errors
+	important bool // one is important
 }
 
 // groups returns the crawlers by result: those without a change together, others by comparison.
@@ -470,7 +465,7 @@ func (s *section) groups() (list []*group) {
 			g.dialects = append(g.dialects, own)
 		}
 		g.elsewhere = g.elsewhere || c.elsewhere
-		g.important = g.important || len(s.chosen) > 0 || isImportant(c.name)
+		g.important = g.important || c.important
 	}
 	return list
 }

@@ -195,9 +195,7 @@ func (d *differ) addGroup(r *report, s *section, g *group) {
 			before, after := s.reasons(c)
 			f := add(w.id, w.name+": "+c.Path+" for "+who+": "+before+"; "+after, severity)
 			f.Case += ": " + c.Path
-			if !c.New.Rule.IsZero() {
-				f.Region.StartLine = c.New.Rule.Line()
-			}
+			f.Region.StartLine = c.New.Rule.Line()
 		}
 		if rest > 0 {
 			add(w.id, w.name+": and "+strconv.Itoa(rest)+" more for "+who, severity)

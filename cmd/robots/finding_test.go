@@ -243,7 +243,7 @@ func TestDiffSharesComparisons(t *testing.T) {
 
 func compareTexts(before, after string) *section {
 	s := &section{dialects: [2]robots.Dialect{robots.RFC9309, robots.RFC9309}}
-	s.compare([2]ask.Source{{File: robots.Parse([]byte(before))}, {File: robots.Parse([]byte(after))}}, time.Now(), compare.DefaultSteps)
+	s.compare([2]ask.Source{{File: robots.Parse([]byte(before))}, {File: robots.Parse([]byte(after))}}, nil, time.Now(), compare.DefaultSteps)
 	return s
 }
 

@@ -67,17 +67,10 @@ func (w *watcher) watch(ctx context.Context) (int, error) {
 	if err := w.check(); err != nil {
 		return exitBad, err
 	}
-	var expected *robots.File
-	if w.expect != "" {
-		var err error
-		if expected, err = w.readRobots(w.expect); err != nil {
-			return exitBad, err
-		}
-	}
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	for first := true; ; first = false {
-		status, err := w.round(ctx, expected)
+		status, err := w.round(ctx)
 		switch {
 		case w.every == 0, err != nil && (first || ctx.Err() != nil):
 			return status, err
@@ -126,8 +119,15 @@ func (w *watcher) check() error {
 
 // round fetches every site once and reports what changed. The state is written after the webhook has accepted the reports, so
 // that no change is lost.
-func (w *watcher) round(ctx context.Context, expected *robots.File) (int, error) {
-	kept, err := readState(w.state)
+func (w *watcher) round(ctx context.Context) (int, error) {
+	var kept map[string]siteState
+	var expected *robots.File
+	var err error
+	if w.state != "" {
+		kept, err = readState(w.state)
+	} else {
+		expected, err = w.readRobots(w.expect)
+	}
 	if err != nil {
 		return exitBad, err
 	}
@@ -143,10 +143,10 @@ func (w *watcher) round(ctx context.Context, expected *robots.File) (int, error)
 	status, versions := exitAllowed, map[string]siteState{}
 	for _, f := range files {
 		r := newReport(f.Record.Origin, w.std.now())
-		if expected != nil {
-			r.expect(expected, f.Record, w.budget)
-		} else {
+		if w.state != "" {
 			versions[r.Site] = r.observe(kept[r.Site], f.Record, w.budget)
+		} else {
+			r.expect(expected, f.Record, w.budget)
 		}
 		status = worse(status, r.status(w.fail))
 		reports = append(reports, r)
@@ -181,7 +181,7 @@ func readState(name string) (map[string]siteState, error) {
 	state := watchState{1, map[string]siteState{}}
 	text, err := os.ReadFile(name)
 	switch {
-	case name == "" || errors.Is(err, os.ErrNotExist):
+	case errors.Is(err, os.ErrNotExist):
 		return state.Sites, nil
 	case err != nil:
 		return nil, fmt.Errorf("cannot read --state: %w", err)

@@ -181,7 +181,7 @@ func (r *siteReport) expect(expected *robots.File, record *fetch.Record, budget 
 // for it. Crawlers with equal changes share their events.
 func (r *siteReport) compare(before, after *robots.File, budget int) {
 	s := &section{}
-	s.compare([2]ask.Source{{File: before}, {File: after}}, r.Observed, budget)
+	s.compare([2]ask.Source{{File: before}, {File: after}}, nil, r.Observed, budget)
 	same := len(s.declared) == 0
 	rule := func(v robots.Verdict) *watchedRule { return &watchedRule{v.Rule.Line(), v.Rule.String()} }
 	for _, g := range s.groups() {
