@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/lint"
 )
 
@@ -80,11 +80,11 @@ func parseConfig(path string, text []byte) (lintConfig, error) {
 			config.Severities[check.ID] = severity
 		}
 	}
-	var dialects []robots.Dialect
-	for _, name := range entries(top["dialects"]) {
-		dialects = m.addDialect(dialects, name)
-	}
-	for _, d := range dialects {
+	for _, n := range entries(top["dialects"]) {
+		d, err := ask.Dialect(m.text(n))
+		if err != nil {
+			m.wrong(n, "%w", err)
+		}
 		config.Dialects = append(config.Dialects, d.Name)
 	}
 	if n, known := top["fail-on"], append(severities(), failNever); !isNull(n) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -60,12 +61,18 @@ func parseSuite(title, folder string, body []byte) *suite {
 	s.subject(top, folder)
 	var dialects []robots.Dialect // none: that of each crawler
 	for _, n := range entries(top["dialect"]) {
-		switch n.Value {
-		case ask.AutoDialect:
-		case ask.AllDialects:
+		name := s.text(n)
+		d, err := ask.Dialect(name)
+		switch {
+		case name == ask.AutoDialect:
+		case name == ask.AllDialects:
 			dialects = append(dialects, robots.Dialects()...)
+		case err != nil:
+			s.wrong(n, "%w", err)
+		case slices.ContainsFunc(dialects, func(o robots.Dialect) bool { return o.Name == name }):
+			s.wrong(n, "dialect %s is listed twice", name)
 		default:
-			dialects = s.addDialect(dialects, n)
+			dialects = append(dialects, d)
 		}
 	}
 	for i, n := range entries(top["tests"]) {
@@ -203,16 +210,13 @@ func (s *suite) checkURL(text string, dialects []robots.Dialect) error {
 			return err
 		}
 	}
-	full := text
-	switch {
-	case s.site.IsZero():
-		return nil
-	case strings.HasPrefix(text, "//"):
-		full = s.site.Scheme() + ":" + text
-	case strings.HasPrefix(text, "/"):
+	if strings.HasPrefix(text, "//") {
+		text = s.site.Scheme() + ":" + text
+	}
+	if s.site.IsZero() || strings.HasPrefix(text, "/") {
 		return nil
 	}
-	origin, _, err := robots.ParseURL(full)
+	origin, _, err := robots.ParseURL(text)
 	if err == nil && origin != s.site {
 		err = fmt.Errorf("URL %q: not on %s", clip(text), s.site)
 	}

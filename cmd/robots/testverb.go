@@ -60,8 +60,11 @@ func (t *tester) test(ctx context.Context) (int, error) {
 	if len(t.args) == 0 {
 		return exitBad, errors.New("no file of assertions; name at least one, such as robots.test.yaml")
 	}
-	if err := t.readSuites(); err != nil {
-		return exitBad, err
+	if wrong := t.readSuites(); len(wrong) > 0 {
+		for _, err := range wrong {
+			t.std.complain(err)
+		}
+		return exitBad, nil
 	}
 	if err := t.openAll(ctx); err != nil {
 		return exitBad, err
@@ -87,15 +90,14 @@ func (t *tester) test(ctx context.Context) (int, error) {
 }
 
 // readSuites reads all files, reports every mistake in them, and selects the tests of --run.
-func (t *tester) readSuites() error {
+func (t *tester) readSuites() (wrong []error) {
 	chosen, err := regexp.Compile(t.only) //nolint:forbidigo // the user's choice of tests
 	if err != nil {
-		return fmt.Errorf("--run %q: %w", clip(t.only), err)
+		return []error{fmt.Errorf("--run %q: %w", clip(t.only), err)}
 	}
 	if err := stdinOnce(t.args...); err != nil {
-		return err
+		return []error{err}
 	}
-	var wrong []error
 	tests := 0
 	for _, name := range t.args {
 		body, title, err := t.readNamed(name)
@@ -109,16 +111,10 @@ func (t *tester) readSuites() error {
 		tests += len(s.tests)
 		t.suites = append(t.suites, s)
 	}
-	for i, err := range wrong {
-		if i == len(wrong)-1 {
-			return err
-		}
-		t.std.complain(err)
+	if tests == 0 && len(wrong) == 0 {
+		wrong = append(wrong, fmt.Errorf("--run %q matches no test", clip(t.only)))
 	}
-	if tests == 0 {
-		return fmt.Errorf("--run %q matches no test", clip(t.only))
-	}
-	return nil
+	return wrong
 }
 
 // openAll reads the robots.txt of every suite that has a test to run.

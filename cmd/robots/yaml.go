@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"go.yaml.in/yaml/v3"
 )
@@ -113,17 +112,3 @@ func (m *mistakes) text(n *yaml.Node) string {
 
 // isNull reports whether a value is absent or null.
 func isNull(n *yaml.Node) bool { return n == nil || n.ShortTag() == "!!null" }
-
-// addDialect adds a dialect by its name.
-func (m *mistakes) addDialect(all []robots.Dialect, name *yaml.Node) []robots.Dialect {
-	d, err := ask.Dialect(m.text(name))
-	switch {
-	case err != nil:
-		m.wrong(name, "%w", err)
-	case slices.ContainsFunc(all, func(o robots.Dialect) bool { return o.Name == d.Name }):
-		m.wrong(name, "dialect %s is listed twice", d.Name)
-	default:
-		all = append(all, d)
-	}
-	return all
-}
