@@ -101,8 +101,8 @@ type Dialect struct {
 	// Outage is what the engine does while robots.txt is unreachable (HTTP-04 to
 	// HTTP-08, D-21, D-22, D-42).
 	Outage Outage
-	// Redirects is the number of redirects that must be followed. After more the file
-	// counts as missing (REDIR-01, REDIR-02, D-24); a fetch that followed fewer failed.
+	// Redirects is the number of redirects that a fetch must follow (REDIR-01, REDIR-02, D-24):
+	// one that gave up after fewer failed, after as many or more the file counts as missing.
 	Redirects int
 	// Lifetime is the lifetime of a response that does not specify one (CACHE-01). Package fetch
 	// uses that of RFC9309, as a record serves all dialects.

@@ -282,7 +282,7 @@ func checks() []Check {
 		{
 			ID: "RT404", Name: "trailing-star", Severity: Off, Clause: "MATCH-04",
 			What:   "A path ends with *.",
-			Why:    "A rule matches every URL that starts with its path, so the * adds none. It makes the rule one byte longer.",
+			Why:    "A rule matches every URL that starts with its path, so the * adds none. In all dialects but yandex it makes the rule one byte longer.",
 			Before: "User-agent: *\nDisallow: /a*\n",
 			path:   trailingStar,
 		},

@@ -29,7 +29,7 @@ type Policy struct {
 	Obey Obey
 	// Floor is the shortest interval: a faster declared rate gets this one. 0 for none.
 	Floor time.Duration
-	// Ceiling is the longest interval, even if a site declares a longer one. 0 for none, which
+	// Ceiling is the longest interval without a back-off, even if a site declares more. 0 for none, which
 	// is polite: a site that declares one page per hour gets that.
 	Ceiling time.Duration
 	// Default is the interval where no declared value applies, outside the windows of rates
