@@ -111,10 +111,11 @@ type urlList struct {
 	file  io.Closer
 	std   *streams
 	name  string
-	depth int   // of sitemap indexes
-	log   bool  // it is an access log
-	plain bool  // the lines are not URLs
-	err   error // why it ended early
+	depth int      // of sitemap indexes
+	child *urlList // the sitemap of an index that is read at present
+	log   bool     // it is an access log
+	plain bool     // the lines are not URLs
+	err   error    // why it ended early
 }
 
 // openURLs opens a list; "-" is standard input.
@@ -147,8 +148,11 @@ func (l *urlList) close() { _ = l.file.Close() }
 
 // at adds the line of the last URL to an error; without a list it has none.
 func (l *urlList) at(err error) error {
-	if l == nil {
+	switch {
+	case l == nil:
 		return err
+	case l.child != nil:
+		return l.child.at(err)
 	}
 	return fmt.Errorf("line %d of %s: %w", l.line, l.title, err)
 }
@@ -341,21 +345,20 @@ func (l *urlList) readSitemap(yield func(string, error) bool) error {
 			}
 			continue
 		}
-		child, err := l.sitemap(url)
-		if err != nil {
+		if l.child, err = l.sitemap(url); err != nil {
 			return err
 		}
-		wanted := true
-		for url, err := range child.all() {
-			l.line = child.line
-			if wanted = yield(url, err); !wanted {
-				break
+		for url, err := range l.child.all() {
+			if !yield(url, err) {
+				l.child.close()
+				return nil
 			}
 		}
-		child.close()
-		if l.err = child.err; l.err != nil || !wanted {
+		l.child.close()
+		if l.err = l.child.err; l.err != nil {
 			return nil
 		}
+		l.child = nil
 	}
 }
 
