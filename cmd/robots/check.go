@@ -28,29 +28,21 @@ func checkCommand(std *streams) *cobra.Command {
 		if f.format == formatTSV || headers {
 			return exitBad, errors.New("--format tsv and --chunk-header require --batch")
 		}
-		j, urls, err := f.open(ctx)
-		if err != nil {
-			return exitBad, err
-		}
-		defer j.live.close()
-		write := j.writeLine
-		switch {
-		case f.format == formatJSON:
-			write = j.writeJSON
-		case len(j.crawlers) > 1:
-			write = j.tableWriter()
-		}
-		return j.each(ctx, urls, write)
+		return f.write(ctx, (*judge).writeVerdicts, (*judge).writeJSON)
 	})
 	return cmd
 }
 
-// writeLine writes the verdict on a URL for one crawler.
-func (j *judge) writeLine(t *urlTarget) error {
+// writeVerdicts writes the verdict on a URL as a line for one crawler, or a table with a row for each
+// crawler or each dialect.
+func (j *judge) writeVerdicts(t *urlTarget) {
+	if len(j.crawlers) > 1 {
+		j.writeTable(t)
+		return
+	}
 	v := j.verdicts[0]
 	fmt.Fprintf(j.std.out, "%s  %s  %s\n", j.palette.verdict(v), fill(robots.Printable(t.url), j.width), because(j.palette, v, true))
 	j.writeState(stateIndent, (*robots.State).Text)
-	return nil
 }
 
 // stateIndent aligns the state of a robots.txt with the URL above it.
@@ -66,14 +58,13 @@ func (j *judge) writeState(indent string, note func(*robots.State) string) {
 
 // writeJSON writes an object for each crawler: the members of a batch answer without its id,
 // after the version of this format.
-func (j *judge) writeJSON(t *urlTarget) error {
+func (j *judge) writeJSON(t *urlTarget) {
 	for i, rules := range j.rules {
 		dst := append(j.std.out.AvailableBuffer(), `{"schema":1,`...)
 		dst = append(rules.AppendVerdict(dst, j.verdicts[i]), `,"url":`...)
 		dst = append(robots.AppendQuoted(dst, t.url), `,"agent":`...)
 		_, _ = j.std.out.Write(append(appendAgent(dst, rules, j.crawlers[i]), "}\n"...))
 	}
-	return nil
 }
 
 // appendAgent appends the tokens of a crawler as the dialect reads them, as a JSON list; a
@@ -85,36 +76,29 @@ func appendAgent(dst []byte, r *ask.RuleSet, c Crawler) []byte {
 	return ask.AppendStrings(dst, c.Tokens)
 }
 
-// tableWriter returns a function that writes a table of the verdicts on a URL: a row for each
-// crawler, or for each dialect.
-func (j *judge) tableWriter() func(*urlTarget) error {
-	first := true
-	return func(t *urlTarget) error {
-		if !first {
-			fmt.Fprintln(j.std.out)
-		}
-		first = false
-		fmt.Fprintln(j.std.out, j.palette.paint(bold, robots.Printable(t.url)))
-		var rows [][]string
-		for i, v := range j.verdicts {
-			why := because(j.palette, v, false)
-			if j.decisive >= 0 {
-				if s := v.State; s != nil && s.Note != "" {
-					why += "  " + j.palette.paint(faint, "("+robots.Printable(s.Note)+")")
-				}
-				rows = append(rows, []string{"  " + v.Dialect, j.palette.verdict(v), why})
-				continue
-			}
-			name := j.crawlers[i].Name
-			if e, ok := crawlers.Find(name); ok && remark(e, false) != "" {
-				why += "  " + j.palette.paint(yellow, "["+remark(e, false)+"]")
-			}
-			rows = append(rows, []string{"  " + robots.Printable(name), v.Dialect, j.palette.verdict(v), why})
-		}
-		align(j.std.out, rows)
-		j.writeState("  ", factOf)
-		return nil
+func (j *judge) writeTable(t *urlTarget) {
+	if j.judged > 0 {
+		fmt.Fprintln(j.std.out)
 	}
+	fmt.Fprintln(j.std.out, j.palette.paint(bold, robots.Printable(t.url)))
+	var rows [][]string
+	for i, v := range j.verdicts {
+		why := because(j.palette, v, false)
+		if j.decisive >= 0 {
+			if s := v.State; s != nil && s.Note != "" {
+				why += "  " + j.palette.paint(faint, "("+robots.Printable(s.Note)+")")
+			}
+			rows = append(rows, []string{"  " + v.Dialect, j.palette.verdict(v), why})
+			continue
+		}
+		name := j.crawlers[i].Name
+		if e, ok := crawlers.Find(name); ok && remark(e, false) != "" {
+			why += "  " + j.palette.paint(yellow, "["+remark(e, false)+"]")
+		}
+		rows = append(rows, []string{"  " + robots.Printable(name), v.Dialect, j.palette.verdict(v), why})
+	}
+	align(j.std.out, rows)
+	j.writeState("  ", factOf)
 }
 
 // because returns in one line why a verdict is what it is: the reason, the group and, if asked
@@ -147,10 +131,8 @@ func reasonOf(v robots.Verdict) string {
 	if !v.Rule.IsZero() {
 		reason = "line " + strconv.Itoa(v.Rule.Line()) + ": " + v.Rule.String()
 	}
-	if v.Undefined && v.Allowed {
-		return v.Dialect + " defines no verdict; by length allow, " + reason
-	} else if v.Undefined {
-		return v.Dialect + " defines no verdict; by length disallow, " + reason
+	if v.Undefined {
+		return v.Dialect + " defines no verdict; by length " + v.Rule.Directive() + ", " + reason
 	}
 	return reason
 }

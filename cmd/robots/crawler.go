@@ -33,12 +33,8 @@ type crawlerFlags struct {
 
 // register declares the flags. With all, --dialect can be "all".
 func (f *crawlerFlags) register(cmd *cobra.Command, all bool) {
-	f.registerAgent(cmd)
-	f.registerDialect(cmd, all)
-}
-
-func (f *crawlerFlags) registerAgent(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVarP(&f.agents, "agent", "a", nil, "`TOKEN[,TOKEN]` product tokens of one crawler, most specific first (repeat for several crawlers)")
+	f.registerDialect(cmd, all)
 }
 
 func (f *crawlerFlags) registerDialect(cmd *cobra.Command, all bool) {
@@ -125,15 +121,11 @@ func dialectsOf(list []Crawler) (all []robots.Dialect) {
 func (c *command) warnCrawlers(list []Crawler, file *robots.File) {
 	dialects, names := dialectsOf(list), crawlers.Names()
 	if file != nil {
-		names = func(yield func(string) bool) {
-			for _, d := range dialects {
-				for _, name := range file.Crawlers(d) {
-					if !yield(name) {
-						return
-					}
-				}
-			}
+		var named []string
+		for _, d := range dialects {
+			named = append(named, file.Crawlers(d)...)
 		}
+		names = slices.Values(named)
 	}
 	for _, crawler := range list {
 		for _, token := range crawler.Tokens {

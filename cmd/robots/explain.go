@@ -18,22 +18,13 @@ func explainCommand(std *streams) *cobra.Command {
 	cmd := &cobra.Command{Use: "explain"}
 	f.register(cmd)
 	cmd.RunE = f.run(func(ctx context.Context) (int, error) {
-		j, urls, err := f.open(ctx)
-		if err != nil {
-			return exitBad, err
-		}
-		defer j.live.close()
-		write := j.writeExplanation
-		if f.format == formatJSON {
-			write = j.writeExplanationJSON
-		}
-		return j.each(ctx, urls, write)
+		return f.write(ctx, (*judge).writeExplanation, (*judge).writeExplanationJSON)
 	})
 	return cmd
 }
 
 // writeExplanation writes how the verdicts on a URL are derived.
-func (j *judge) writeExplanation(t *urlTarget) error {
+func (j *judge) writeExplanation(t *urlTarget) {
 	w := j.std.out
 	for i, rules := range j.rules {
 		path := t.pathFor(j.crawlers[i].Dialect)
@@ -59,7 +50,6 @@ func (j *judge) writeExplanation(t *urlTarget) error {
 			align(w, signalRows(j.palette, list))
 		}
 	}
-	return nil
 }
 
 // printDerivation writes how a verdict came to be.
@@ -119,7 +109,7 @@ type jsonDerivation struct {
 
 // writeExplanationJSON writes an object for each crawler: the members of check, then the
 // derivation.
-func (j *judge) writeExplanationJSON(t *urlTarget) error {
+func (j *judge) writeExplanationJSON(t *urlTarget) {
 	for i, rules := range j.rules {
 		path := t.pathFor(j.crawlers[i].Dialect)
 		e := lint.Explain(rules.Rules, path)
@@ -127,16 +117,13 @@ func (j *judge) writeExplanationJSON(t *urlTarget) error {
 		d := jsonDerivation{shapes.NewDerivation(&e), append([]siteSignal{}, list...)}
 		d.Notes = jsonNotes(&e)
 		var derivation bytes.Buffer
-		if err := encode(&derivation, d); err != nil {
-			return err
-		}
+		_ = encode(&derivation, d) // only a value without JSON is an error
 		dst := robots.AppendQuoted([]byte(`{"schema":1,"url":`), t.url)
 		dst = rules.AppendVerdict(append(dst, ','), e.Verdict)
 		dst = appendAgent(append(dst, `,"agent":`...), rules, j.crawlers[i])
 		_, _ = j.std.out.Write(append(dst, ','))
 		_, _ = j.std.out.Write(derivation.Bytes()[1:]) // its members, without the brace before them
 	}
-	return nil
 }
 
 // jsonNotes returns the notes, with one on how many are left out.

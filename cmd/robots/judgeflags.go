@@ -52,6 +52,22 @@ func (f *ruleFlags) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.userInitiated, "user-initiated", false, "judge fetches that a user started, to which robots.txt does not apply")
 }
 
+// write writes each URL with its verdicts as text or JSON, and returns the exit status.
+func (f *judgeFlags) write(ctx context.Context, text, json func(*judge, *urlTarget)) (int, error) {
+	j, urls, err := f.open(ctx)
+	if err != nil {
+		return exitBad, err
+	}
+	defer j.live.close()
+	if f.format == formatJSON {
+		text = json
+	}
+	return j.each(ctx, urls, func(t *urlTarget) error {
+		text(j, t)
+		return nil
+	})
+}
+
 // open checks the flags, opens the source of robots.txt and returns what reads the URLs. A
 // mistake in the flags or arguments is found before anything is fetched or answered. The
 // caller closes the judge.
