@@ -358,6 +358,7 @@ func TestOutlook(t *testing.T) {
 		{"too many requests", allow, 429, "noindex", "yes allowed; unknown failing; unknown failing; unknown failing"},
 		{"failure", allow, 503, "", "yes allowed; unknown failing; unknown failing; unknown failing"},
 		{"redirect", allow, 301, "", "yes allowed; no redirects; no redirects; no redirects"},
+		{"not modified", allow, 304, "", "yes allowed; unknown unread; unknown unread; unknown unread"},
 		{"no status", allow, 999, "", "yes allowed; unknown failing; unknown failing; unknown failing"},
 		{"disallowed", shut, -1, "", "no disallowed; address disallowed; no disallowed; no disallowed"},
 		{"disallowed, says nothing", shut, 200, "index", "no disallowed; address disallowed; no disallowed; no disallowed"},

@@ -279,7 +279,7 @@ func (p *Page) Outlook(verdict *robots.Verdict, at time.Time, e Engine, tokens .
 	default:
 		o.Crawl = Answer{Is: Yes, Reason: Allowed}
 	}
-	if p == nil {
+	if p == nil || p.Status == 304 { // the content of an earlier response, which is not here
 		all(Unsure, Unread)
 		return o
 	}
