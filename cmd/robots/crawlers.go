@@ -121,23 +121,21 @@ func suggestion(name string, names iter.Seq[string]) string {
 	}
 	near := ""
 	for other := range names {
-		switch n := len(other) - len(name); {
-		case n < -1 || n > 1:
-		case strings.EqualFold(other, name):
+		if strings.EqualFold(other, name) {
 			return ""
-		case near == "" && ask.Edits(strings.ToLower(name), strings.ToLower(other)) == 1:
+		}
+		if n := len(other) - len(name); near == "" && -1 <= n && n <= 1 && ask.Edits(strings.ToLower(name), strings.ToLower(other)) == 1 {
 			if e, known := crawlers.Find(other); known && !idle(e) {
 				near = e.Name
 			}
 		}
 	}
-	if near == "" {
-		return ""
+	if near != "" {
+		if _, known := crawlers.Find(name); !known { // by a spelling
+			return "; did you mean " + near + "?"
+		}
 	}
-	if _, known := crawlers.Find(name); known { // by a spelling
-		return ""
-	}
-	return "; did you mean " + near + "?"
+	return ""
 }
 
 // idle reports whether an entry is included only with --all.
@@ -200,11 +198,8 @@ func words(name string) string {
 	return text
 }
 
-// titles are the headings of purposes whose name is not one.
-var titles = map[crawlers.Purpose]string{
-	crawlers.AITraining: "AI training", crawlers.AISearch: "AI search", crawlers.AIUser: "AI user",
-	crawlers.SEO: "SEO", crawlers.Unknown: "unclassified",
-}
+// titles makes headings of the names of purposes.
+var titles = strings.NewReplacer("ai-", "AI ", "seo", "SEO", crawlers.Unknown, "unclassified")
 
 // crawlerWords are the words for a status or obedience: a remark in a table, and a fact, "" if the
 // value is one.

@@ -99,7 +99,7 @@ func (c *crawlersCommand) print(all []row, state string) {
 		if from > 0 {
 			fmt.Fprintln(c.std.out)
 		}
-		c.table(cmp.Or(titles[purpose], string(purpose)), all[from:to])
+		c.table(titles.Replace(string(purpose)), all[from:to])
 	}
 	if c.omitted > 0 {
 		fmt.Fprintf(c.std.out, "\n%s\n", c.palette.paint(faint, "Omitted: "+count(c.omitted, "crawler")+" not in use (--all includes them)"))

@@ -80,8 +80,7 @@ func (c *verifyCall) answer(ctx context.Context) (int, error) {
 	}
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	c.verifier.Timeout = c.site.timeout
-	c.verifier.Lists = map[string]*crawlers.Addresses{}
+	c.verifier = crawlers.Verifier{Timeout: c.site.timeout, Lists: map[string]*crawlers.Addresses{}}
 	for _, of := range c.sources {
 		if err := c.addList(ctx, of); err != nil {
 			return exitBad, err

@@ -40,16 +40,14 @@ type visit struct {
 	line    int      // of robots.txt, which disallows them; 0 counts all
 }
 
-// countNames are the columns of numbers, in all formats.
-var countNames = []string{"requests", "verified", "faked", "unknown", "addresses"}
+// countNames are the columns of numbers, in all formats. A line of robots.txt has no addresses.
+var (
+	countNames = []string{"requests", "verified", "faked", "unknown", "addresses"}
+	lineCounts = countNames[:4]
+)
 
-// counts are the numbers of a crawler by the names of their columns.
+// counts are numbers by the names of their columns.
 type counts map[string]int
-
-func (n counts) add(r crawlers.Result, requests int) {
-	n["requests"] += requests
-	n[string(r)] += requests
-}
 
 // cells formats the numbers with some names.
 func (n counts) cells(names []string, format func(int) string) (cells []string) {
@@ -62,7 +60,7 @@ func (n counts) cells(names []string, format func(int) string) (cells []string) 
 // String lists the results that are not 0.
 func (n counts) String() string {
 	var parts []string
-	for _, name := range countNames[1:4] {
+	for _, name := range lineCounts[1:] {
 		if k := n[name]; k > 0 {
 			parts = append(parts, screen.Thousands(k)+" "+name)
 		}
@@ -85,23 +83,25 @@ type impostor struct {
 	Why      string `json:"why"`
 }
 
-// A forbidden line of robots.txt was not obeyed.
-type forbidden struct {
+// A tally is all requests of a crawler, or those that a line of robots.txt disallows.
+type tally struct {
 	counts
-	line   int
+	line   int // 0 for all
 	rule   string
 	sample string // the first request target
 }
 
-// A visitor is the requests of a crawler.
+// A visitor is a crawler with its requests.
 type visitor struct {
 	crawlers.Crawler
-	counts
+	rules   *robots.Rules // nil without -f
+	lines   map[int]*tally
 	unknown crawlers.Identity // the first one that is unknown
 	fakes   []impostor
-	rules   *robots.Rules      // nil without -f
-	lines   map[int]*forbidden // by line
 }
+
+// all are the requests of the crawler.
+func (v *visitor) all() counts { return v.lines[0].counts }
 
 // A logReader reads access logs once, whatever their length.
 type logReader struct {
@@ -164,14 +164,14 @@ func (c *verifyCall) robotsFile(ctx context.Context) (*robots.File, error) {
 // progress describes the progress of a long log, else it is "".
 func (l *logReader) progress() string {
 	read, verifying := l.read.Load(), l.verifying.Load()
-	line := l.call.std.name + ": " + count(int(read), "line") + " read"
-	switch {
-	case verifying > 0 && (read >= 100_000 || verifying >= maxLookups):
-		return line + fmt.Sprintf(", %s of %s addresses verified", screen.Thousands(l.verified.Load()), screen.Thousands(verifying))
-	case read >= 100_000:
-		return line
+	if read < 100_000 && verifying < maxLookups {
+		return ""
 	}
-	return ""
+	line := l.call.std.name + ": " + count(int(read), "line") + " read"
+	if verifying > 0 {
+		line += fmt.Sprintf(", %s of %s addresses verified", screen.Thousands(l.verified.Load()), screen.Thousands(verifying))
+	}
+	return line
 }
 
 // readAll reads all logs. A log with a read error counts as far as it was read.
@@ -260,7 +260,7 @@ func (l *logReader) line(ctx context.Context, text string) (problem string) {
 func (l *logReader) visitor(e crawlers.Crawler) *visitor {
 	v := l.visitors[e.Name]
 	if v == nil {
-		v = &visitor{Crawler: e, counts: counts{}, fakes: []impostor{}, lines: map[int]*forbidden{}}
+		v = &visitor{Crawler: e, lines: map[int]*tally{0: {counts: counts{}}}, fakes: []impostor{}}
 		if l.file != nil {
 			v.rules = l.file.Rules(e.ReadAs(), e.Tokens...)
 		}
@@ -284,7 +284,7 @@ func (l *logReader) disallowed(by *visitor, request string) int {
 	}
 	line := v.Rule.Line()
 	if by.lines[line] == nil {
-		by.lines[line] = &forbidden{counts{}, line, v.Rule.String(), strings.Clone(cutText(url, maxSample))}
+		by.lines[line] = &tally{counts{}, line, v.Rule.String(), strings.Clone(cutText(url, maxSample))}
 	}
 	return line
 }
@@ -342,24 +342,23 @@ func (l *logReader) identify(ctx context.Context, visits []visit) []crawlers.Ide
 // address is verified.
 func (l *logReader) count(v visit, id crawlers.Identity) {
 	l.call.failed = l.call.failed || id.Failed
-	requests := l.visits[v]
-	if v.line > 0 {
-		l.call.status = exitDisallowed
-		v.by.lines[v.line].add(id.Result, requests)
-		return
-	}
+	n := l.visits[v]
 	if v.by == nil {
 		if id.Result != crawlers.Verified {
 			return
 		}
 		v.by = l.visitor(id.Crawlers[0])
 	}
-	v.by.counts["addresses"]++
-	v.by.add(id.Result, requests)
+	counts := v.by.lines[v.line].counts
+	counts["requests"] += n
+	counts[string(id.Result)] += n
+	counts["addresses"]++
 	switch {
+	case v.line > 0:
+		l.call.status = exitDisallowed
 	case id.Result == crawlers.Faked:
 		l.call.status = exitDisallowed
-		v.by.addImpostor(impostor{v.address.String(), requests, id.Why})
+		v.by.addImpostor(impostor{v.address.String(), n, id.Why})
 	case id.Result == crawlers.Unknown && v.by.unknown.Why == "":
 		v.by.unknown = id
 	}
@@ -376,9 +375,9 @@ func (v *visitor) addImpostor(f impostor) {
 	v.fakes = v.fakes[:min(len(v.fakes), maxImpostors)]
 }
 
-// forbidden returns the lines that were not obeyed, those with most requests first.
-func (v *visitor) forbidden() []*forbidden {
-	return slices.SortedFunc(maps.Values(v.lines), func(a, b *forbidden) int {
+// sorted returns all requests, and then the lines that were not obeyed, those with most requests first.
+func (v *visitor) sorted() []*tally {
+	return slices.SortedFunc(maps.Values(v.lines), func(a, b *tally) int {
 		return cmp.Or(b.counts["requests"]-a.counts["requests"], a.line-b.line)
 	})
 }
@@ -389,11 +388,11 @@ func (v *visitor) members() jsonObject {
 	if v.rules != nil {
 		lines = []jsonObject{}
 	}
-	for _, f := range v.forbidden() {
-		lines = append(lines, slices.Concat(jsonObject{{"line", f.line}, {"rule", f.rule}}, f.members(countNames[:4]), jsonObject{{"sample", f.sample}}))
+	for _, n := range v.sorted()[1:] {
+		lines = append(lines, slices.Concat(jsonObject{{"line", n.line}, {"rule", n.rule}}, n.members(lineCounts), jsonObject{{"sample", n.sample}}))
 	}
 	return slices.Concat(
-		jsonObject{{"schema", 1}, {"name", v.Name}, {"operator", v.Operator}, {"purpose", v.Purpose}}, v.counts.members(countNames),
+		jsonObject{{"schema", 1}, {"name", v.Name}, {"operator", v.Operator}, {"purpose", v.Purpose}}, v.all().members(countNames),
 		jsonObject{{"why", notEmpty(v.unknown.Why)}, {"fakes", v.fakes}, {"forbidden", lines}},
 	)
 }
@@ -402,7 +401,7 @@ func (v *visitor) members() jsonObject {
 func (l *logReader) print() {
 	l.warn()
 	list := slices.SortedFunc(maps.Values(l.visitors), func(a, b *visitor) int {
-		return cmp.Or(b.counts["requests"]-a.counts["requests"], strings.Compare(a.Name, b.Name))
+		return cmp.Or(b.all()["requests"]-a.all()["requests"], strings.Compare(a.Name, b.Name))
 	})
 	switch l.call.format {
 	case formatJSON:
@@ -443,9 +442,9 @@ func (l *logReader) rows(list []*visitor) [][]string {
 	rows := [][]string{head}
 	for _, v := range list {
 		who := []string{v.Name, v.Operator, string(v.Purpose)}
-		rows = append(rows, slices.Concat(who, v.cells(countNames, strconv.Itoa), empty))
-		for _, f := range v.forbidden() {
-			rows = append(rows, slices.Concat(who, f.cells(countNames[:4], strconv.Itoa), []string{"", strconv.Itoa(f.line), robots.Printable(f.rule), robots.Printable(f.sample)}))
+		rows = append(rows, slices.Concat(who, v.all().cells(countNames, strconv.Itoa), empty))
+		for _, n := range v.sorted()[1:] {
+			rows = append(rows, slices.Concat(who, n.cells(lineCounts, strconv.Itoa), []string{"", strconv.Itoa(n.line), robots.Printable(n.rule), robots.Printable(n.sample)}))
 		}
 	}
 	return rows
@@ -454,15 +453,15 @@ func (l *logReader) rows(list []*visitor) [][]string {
 // printText writes the report for people.
 func (l *logReader) printText(list []*visitor) {
 	w, p := l.call.std.out, l.call.palette
-	requests := 0
+	total := 0
 	for _, v := range list {
-		requests += v.counts["requests"]
+		total += v.all()["requests"]
 	}
 	title := (&textFile{name: l.call.logs[0]}).title()
 	if len(l.call.logs) > 1 {
 		title = count(len(l.call.logs), "log")
 	}
-	title += ": " + count(int(l.read.Load()), "line") + ", " + count(requests, "request") + " by " + count(len(list), "crawler")
+	title += ": " + count(int(l.read.Load()), "line") + ", " + count(total, "request") + " by " + count(len(list), "crawler")
 	fmt.Fprintln(w, p.paint(bold, robots.Printable(title)))
 	if len(list) == 0 {
 		return
@@ -475,16 +474,16 @@ func (l *logReader) printText(list []*visitor) {
 	table := [][]string{append(head, "")}
 	for _, v := range list {
 		name := "  " + v.Name
-		row := append([]string{name}, v.cells(countNames, func(n int) string { return fmt.Sprintf("%9s", screen.Thousands(n)) })...)
-		if v.counts["faked"] > 0 {
+		row := append([]string{name}, v.all().cells(countNames, func(n int) string { return fmt.Sprintf("%9s", screen.Thousands(n)) })...)
+		if v.all()["faked"] > 0 {
 			row[3] = p.paint(red, row[3])
 		}
 		table = append(table, append(row, p.paint(faint, robots.Printable(v.unknown.Why+l.call.advice(v.unknown)))))
 		for _, f := range v.fakes {
 			impostors = append(impostors, []string{name, fill(f.Address, 15), robots.Printable(count(f.Requests, "request") + ": " + f.Why)})
 		}
-		for _, f := range v.forbidden() {
-			text := fmt.Sprintf("line %d: %s  %s (%s), such as %s", f.line, f.rule, count(f.counts["requests"], "request"), f.counts, f.sample)
+		for _, n := range v.sorted()[1:] {
+			text := fmt.Sprintf("line %d: %s  %s (%s), such as %s", n.line, n.rule, count(n.counts["requests"], "request"), n.counts, n.sample)
 			if r := remark(v.Crawler, false); r != "" {
 				text += "  [" + r + "]"
 			}
