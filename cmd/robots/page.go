@@ -10,10 +10,8 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/crawlers"
 	"github.com/robotskit/robots/indexing"
-	"github.com/robotskit/robots/polite"
 	"github.com/spf13/cobra"
 )
 
@@ -50,10 +48,10 @@ func newPage(std *streams) *cobra.Command {
 // A pageVerdict is the result for one crawler.
 type pageVerdict struct {
 	Crawler
-	known     bool     // in the directory
-	tokens    []string // without that of a rival, whose meta tags it is not known to read
-	verdict   robots.Verdict
-	blockedAt string // the redirect that is blocked, "" for the page itself
+	entry     string          // its name in the directory, "" for an unknown crawler
+	tokens    []string        // without that of a rival, whose meta tags it is not known to read
+	verdict   *robots.Verdict // nil without a robots.txt
+	blockedAt string          // the redirect that is blocked, "" for the page itself
 	outlook   indexing.Outlook
 	ifRead    *indexing.Outlook // of a page that is known and may not be read
 }
@@ -77,9 +75,9 @@ func (p *pageCommand) check(ctx context.Context) (int, error) {
 		return err
 	})
 	if all == exitBad {
-		return exitBad, err
+		status = exitBad
 	}
-	return status, nil
+	return status, err
 }
 
 // readPage reads the page of --html and --header.
@@ -133,44 +131,49 @@ func (p *pageCommand) readPage() (err error) {
 }
 
 // results returns the crawlers with their verdicts on the current URL.
-func (p *pageCommand) results() []pageVerdict {
-	list := make([]pageVerdict, len(p.j.crawlers))
+func (p *pageCommand) results() (list []pageVerdict) {
 	for i, c := range p.j.crawlers {
-		e, known := crawlers.Find(c.Name)
-		if known = known && strings.EqualFold(e.Name, c.Name); known {
-			c.Name = e.Name
+		r := pageVerdict{Crawler: c, tokens: c.Tokens}
+		if !p.noRobots {
+			r.verdict = new(p.j.verdicts[i])
 		}
-		list[i] = pageVerdict{Crawler: c, known: known, verdict: p.j.verdicts[i], tokens: c.Tokens}
-		if known && e.Rival != "" {
-			list[i].tokens = slices.DeleteFunc(slices.Clone(c.Tokens), func(t string) bool { return strings.EqualFold(t, e.Rival) })
+		if e, ok := crawlers.Find(c.Name); ok && strings.EqualFold(e.Name, c.Name) {
+			r.Name, r.entry = e.Name, e.Name
+			r.tokens = slices.DeleteFunc(slices.Clone(c.Tokens), func(t string) bool { return strings.EqualFold(t, e.Rival) })
 		}
+		list = append(list, r)
 	}
 	return list
 }
 
 // checkURL checks one page, and returns its status.
 func (p *pageCommand) checkURL(ctx context.Context, t *urlTarget) (status int, err error) {
-	list := p.results()
-	got := fetchedPage{page: p.local, urls: []string{t.url}}
+	list, got := p.results(), fetchedPage{page: p.local}
+	if p.noURL {
+		t.url = ""
+	}
 	if p.local == nil {
-		if got, err = p.fetchFor(ctx, t.url, list); err != nil {
-			return exitBad, err
+		_ = p.std.out.Flush() // show earlier results during the wait; the last flush reports its error
+		got = p.fetch(ctx, t.url, list)
+		if ctx.Err() != nil {
+			return exitBad, errInterrupted
 		}
 	}
 	at := cmp.Or(p.at, p.std.now())
 	for i := range list {
 		r := &list[i]
-		verdict := &r.verdict
-		if p.noRobots {
-			verdict = nil
-		}
 		engine := indexing.EngineOf(r.Dialect)
-		r.outlook = got.page.Outlook(verdict, at, engine, r.tokens...)
+		r.outlook = got.page.Outlook(r.verdict, at, engine, r.tokens...)
 		if got.page != nil && r.outlook.Crawl.Is == indexing.No {
-			o := got.page.Outlook(nil, at, engine, r.tokens...)
-			r.ifRead = &o
+			r.ifRead = new(got.page.Outlook(nil, at, engine, r.tokens...))
 		}
-		status = max(status, statusOfOutlook(&r.outlook))
+		switch r.outlook.Index.Is {
+		case indexing.Yes:
+		case indexing.Unsure:
+			status = max(status, exitUndecided)
+		default:
+			status = max(status, exitDisallowed)
+		}
 	}
 	if p.format == formatJSON {
 		p.writePageJSON(t, &got, list)
@@ -178,69 +181,4 @@ func (p *pageCommand) checkURL(ctx context.Context, t *urlTarget) (status int, e
 		p.writePage(t, &got, list)
 	}
 	return status, nil
-}
-
-// fetchFor fetches a page for the first crawler that may fetch it and all its redirects.
-func (p *pageCommand) fetchFor(ctx context.Context, url string, list []pageVerdict) (got fetchedPage, err error) {
-	got.urls = []string{url}
-	_ = p.std.out.Flush() // show earlier results during the wait; the last flush reports its error
-	for i := range list {
-		if !list[i].verdict.Allowed {
-			continue
-		}
-		got = p.j.live.fetchPage(ctx, url, list[i].Crawler)
-		if err := p.checkRedirects(ctx, &got, list); err != nil {
-			return got, err
-		}
-		if _, disallowed := errors.AsType[*polite.DisallowedError](got.err); !disallowed {
-			break
-		}
-	}
-	if ctx.Err() != nil {
-		return got, errInterrupted
-	}
-	return got, nil
-}
-
-// checkRedirects judges the redirects of a page for all crawlers: the first that blocks a
-// crawler gives its verdict.
-func (p *pageCommand) checkRedirects(ctx context.Context, f *fetchedPage, list []pageVerdict) error {
-	for _, address := range f.urls[1:] {
-		t, origin, err := p.j.parse(address)
-		if err != nil {
-			if f.err == nil {
-				f.err = err
-			}
-			return nil
-		}
-		r, err := p.j.live.cache.Get(ctx, origin)
-		if err != nil {
-			return err
-		}
-		for i, rules := range p.j.rulesIn(ask.Source{Record: r}) {
-			one := &list[i]
-			if !one.verdict.Allowed {
-				continue
-			}
-			if v := rules.Match(t.pathFor(one.Dialect)); !v.Allowed {
-				one.verdict, one.blockedAt = v, address
-			}
-		}
-	}
-	return nil
-}
-
-// statusOfOutlook returns the exit status of a result.
-func statusOfOutlook(o *indexing.Outlook) int {
-	switch {
-	case o.Crawl.Reason == indexing.Undecided:
-		return exitUndecided
-	case o.Crawl.Is == indexing.No:
-		return exitDisallowed
-	case o.Index.Is == indexing.Unsure:
-		return exitUndecided
-	case o.Index.Is != indexing.Yes:
-		return exitDisallowed
-	}
-	return exitAllowed
 }

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/url"
 
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/indexing"
 	"github.com/robotskit/robots/polite"
 )
@@ -14,66 +14,94 @@ import (
 // maxRedirects limits the redirects of a page that are followed, as Google does.
 const maxRedirects = 10
 
-// A fetchedPage is the outcome of fetching a page.
+// ownToken is the product token of the program.
+const ownToken = "robotskit"
+
+// A fetchedPage is a page and the outcome of fetching it.
 type fetchedPage struct {
 	page *indexing.Page // nil if it is unavailable
-	urls []string       // requested, redirects included
+	urls []string       // requested, redirects included; none if the page was not fetched
 	kind string         // Content-Type
 	size int            // bytes of the body that were read
 	err  error          // why the page is unavailable or truncated
 }
 
-// fetchPage fetches a page for a crawler that may fetch it. Every request is checked
-// against the robots.txt of its site and keeps the crawl rate. At most indexing.MaxBytes
-// of HTML are read, and no other content.
-func (l *live) fetchPage(ctx context.Context, address string, c Crawler) (f fetchedPage) {
-	f.urls = []string{address}
-	name, tokens := c.Tokens[0], c.Tokens
+// fetch fetches a page for the first crawler that may fetch it and all its redirects. A redirect
+// that blocks a crawler becomes its verdict.
+func (p *pageCommand) fetch(ctx context.Context, address string, list []pageVerdict) (f fetchedPage) {
+	for i := range list {
+		if !list[i].verdict.Allowed {
+			continue
+		}
+		f = fetchedPage{urls: []string{address}}
+		f.err = p.fetchAs(ctx, list[i].Crawler, &f, func(next string) error {
+			f.urls = append(f.urls, next)
+			return p.judgeRedirect(ctx, next, list)
+		})
+		if _, disallowed := errors.AsType[*polite.DisallowedError](f.err); !disallowed {
+			break
+		}
+	}
+	return f
+}
+
+// judgeRedirect judges a redirect for all crawlers that may fetch the page so far.
+func (p *pageCommand) judgeRedirect(ctx context.Context, address string, list []pageVerdict) error {
+	t, origin, err := p.j.parse(address)
+	if err != nil {
+		return err
+	}
+	r, err := p.j.live.cache.Get(ctx, origin)
+	if err != nil {
+		return err
+	}
+	for i, rules := range p.j.rulesIn(ask.Source{Record: r}) {
+		if v := rules.Match(t.pathFor(list[i].Dialect)); list[i].verdict.Allowed && !v.Allowed {
+			list[i].verdict, list[i].blockedAt = &v, address
+		}
+	}
+	return nil
+}
+
+// fetchAs fetches a page as a crawler. Every request is checked against the robots.txt of its
+// site and keeps the crawl rate. At most indexing.MaxBytes of HTML are read, and no other content.
+func (p *pageCommand) fetchAs(ctx context.Context, c Crawler, f *fetchedPage, redirected func(string) error) error {
+	name, others, l := c.Tokens[0], c.Tokens[1:], p.j.live
 	if name == anyCrawler || name == "" {
-		name, tokens = ownToken, tokens[:1]
+		name, others = ownToken, nil
 	}
 	t, err := polite.New(name, polite.Options{
-		Tokens: tokens[1:], UserAgent: l.options.UserAgent, Dialect: c.Dialect, Fetch: l.options, Cache: l.cache, Limiter: l.limiter,
+		Tokens: others, UserAgent: l.options.UserAgent, Dialect: c.Dialect, Fetch: l.options, Cache: l.cache, Limiter: l.limiter,
 	})
 	if err != nil {
-		f.err = err
-		return f
+		return err
 	}
 	defer t.CloseIdleConnections()
 	ctx, cancel := context.WithTimeout(ctx, l.options.Limits.Total)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, f.urls[0], nil)
 	if err != nil {
-		f.err = err
-		return f
+		return err
 	}
 	client := http.Client{Transport: t, CheckRedirect: func(next *http.Request, via []*http.Request) error {
 		if len(via) > maxRedirects {
 			return http.ErrUseLastResponse
 		}
-		f.urls = append(f.urls, next.URL.String())
-		return nil
+		return redirected(next.URL.String())
 	}}
 	resp, err := client.Do(req)
 	if err != nil {
-		if wrapped, ok := errors.AsType[*url.Error](err); ok {
-			err = wrapped.Err // without the address
-		}
-		f.err = err
-		return f
+		return errors.Unwrap(err) // without the address
 	}
 	defer resp.Body.Close()
 	f.kind = resp.Header.Get("Content-Type")
 	var body []byte
 	if resp.StatusCode/100 == 2 && indexing.IsHTML(resp.Header) {
-		body, f.err = io.ReadAll(io.LimitReader(resp.Body, indexing.MaxBytes+1))
+		body, err = io.ReadAll(io.LimitReader(resp.Body, indexing.MaxBytes+1))
 		f.size = min(len(body), indexing.MaxBytes)
 	}
 	f.page = indexing.Parse(resp.Header, body)
 	f.page.Status = resp.StatusCode
-	f.page.Cut = f.page.Cut || f.err != nil
-	return f
+	f.page.Cut = f.page.Cut || err != nil
+	return err
 }
-
-// ownToken is the product token of the program.
-const ownToken = "robotskit"

@@ -22,26 +22,44 @@ func placeOf(d indexing.Directive) string {
 }
 
 // cite returns a directive with its place.
-func cite(d indexing.Directive) string { return clip(d.String()) + " (" + placeOf(d) + ")" }
+func cite(d indexing.Directive) string {
+	return robots.Printable(clip(d.String())) + " (" + placeOf(d) + ")"
+}
 
-// contradictions describes the contradictions for a crawler, the worst first.
-func (r *pageVerdict) contradictions() (list []string) {
-	d := &r.outlook.Directives
-	if h := r.outlook.Hidden; !h.IsZero() {
+// A use is what an engine can do with a page that it has fetched.
+type use struct {
+	what string
+	indexing.Answer
+}
+
+// usesOf returns the answers besides that on the crawl.
+func usesOf(o *indexing.Outlook) []use {
+	return []use{{"index", o.Index}, {"follow", o.Follow}, {"snippet", o.Snippet}}
+}
+
+// A contradiction is a directive that robots.txt hides, or one that counts against another.
+type contradiction struct {
+	kind        string
+	rule, other indexing.Directive
+	text        string
+}
+
+// contradictions returns the contradictions for a crawler, the worst first.
+func contradictions(o *indexing.Outlook) (list []contradiction) {
+	d := &o.Directives
+	if h := o.Hidden; !h.IsZero() {
 		text := "robots.txt disallows the page, so no crawler reads its " + cite(h)
 		if by := d.By(indexing.NoIndex); !by.IsZero() {
 			text += "; its address can be listed anyway; allow the page so that noindex is read"
 		}
-		list = append(list, text)
+		list = append(list, contradiction{"hidden", h, indexing.Directive{}, text})
 	}
 	for _, pair := range d.Opposed {
 		text := cite(pair[0]) + " against " + cite(pair[1]) + ": the first counts"
 		if d.Engine != indexing.AnyEngine {
 			text += " for " + d.Engine.Title()
 		}
-		if !slices.Contains(list, text) {
-			list = append(list, text)
-		}
+		list = append(list, contradiction{"opposed", pair[0], pair[1], text})
 	}
 	return list
 }
@@ -64,10 +82,10 @@ func reasonFor(a indexing.Answer) string {
 
 // crawlReason explains whether the page may be fetched.
 func (p *pageCommand) crawlReason(r *pageVerdict) string {
-	if p.noRobots {
+	if r.verdict == nil {
 		return r.outlook.Crawl.Reason.Sentence() + "; the page is assumed to be allowed"
 	}
-	text := because(p.palette, r.verdict, false)
+	text := because(p.palette, *r.verdict, false)
 	if r.blockedAt != "" {
 		text = "redirects to " + robots.Printable(r.blockedAt) + ": " + text
 	}
@@ -80,9 +98,9 @@ func (p *pageCommand) mainReason(r *pageVerdict) string {
 	if o.Crawl.Is == indexing.No || o.Crawl.Reason == indexing.Undecided {
 		return p.crawlReason(r)
 	}
-	for _, a := range []indexing.Answer{o.Index, o.Follow, o.Snippet} {
-		if a.Is != indexing.Yes {
-			return reasonFor(a)
+	for _, u := range usesOf(o) {
+		if u.Is != indexing.Yes {
+			return reasonFor(u.Answer)
 		}
 	}
 	if o.Index.Rule.IsZero() && o.Snippet.Reason == indexing.Limited {
@@ -97,10 +115,7 @@ func (p *pageCommand) writePage(t *urlTarget, got *fetchedPage, list []pageVerdi
 	if p.j.judged > 0 {
 		fmt.Fprintln(w)
 	}
-	title := "The page"
-	if !p.noURL {
-		title = robots.Printable(t.url)
-	}
+	title := cmp.Or(robots.Printable(t.url), "The page")
 	one := len(list) == 1
 	if one && list[0].Name != anyCrawler {
 		title += ", for " + robots.Printable(list[0].Name) + ", in " + list[0].Dialect.Name
@@ -128,19 +143,22 @@ func (p *pageCommand) writeContradictions(list []pageVerdict) {
 	names := map[string][]string{}
 	blocked := p.local == nil
 	for i := range list {
-		for _, text := range list[i].contradictions() {
-			if names[text] == nil {
-				texts = append(texts, text)
+		r := &list[i]
+		// A none against an all contradicts it twice.
+		same := func(a, b contradiction) bool { return a.text == b.text }
+		for _, c := range slices.CompactFunc(contradictions(&r.outlook), same) {
+			if names[c.text] == nil {
+				texts = append(texts, c.text)
 			}
-			names[text] = append(names[text], list[i].Name)
+			names[c.text] = append(names[c.text], r.Name)
 		}
-		blocked = blocked && list[i].outlook.Crawl.Is == indexing.No
+		blocked = blocked && r.outlook.Crawl.Is == indexing.No
 	}
 	for _, text := range texts {
 		if len(list) > 1 {
-			text += " (" + listed(names[text], 3) + ")"
+			text += " (" + robots.Printable(listed(names[text], 3)) + ")"
 		}
-		help.Wrap(p.std.out, "  "+p.palette.paint(yellow, "contradiction")+": ", robots.Printable(text))
+		help.Wrap(p.std.out, "  "+p.palette.paint(yellow, "contradiction")+": ", text)
 	}
 	if blocked {
 		help.Wrap(p.std.out, "  note: ", "the page may not be fetched, so a noindex on it is unknown, and no crawler would read it")
@@ -155,24 +173,22 @@ func (p *pageCommand) answerWord(a indexing.Answer) string {
 
 // writeOutlook writes the result for one crawler, a line for each answer.
 func (p *pageCommand) writeOutlook(r *pageVerdict) {
-	o := &r.outlook
-	fmt.Fprintf(p.std.out, "  crawl    %s  %s\n", p.answerWord(o.Crawl), p.crawlReason(r))
-	var unread []string
-	for i, a := range []indexing.Answer{o.Index, o.Follow, o.Snippet} {
-		what := []string{"index", "follow", "snippet"}[i]
-		fmt.Fprintf(p.std.out, "  %-7s  %s  %s\n", what, p.answerWord(a), robots.Printable(reasonFor(a)))
-		if r.ifRead != nil {
-			b := []indexing.Answer{r.ifRead.Index, r.ifRead.Follow, r.ifRead.Snippet}[i]
-			text := what + " " + b.Is.String()
-			if !b.Rule.IsZero() {
-				text += ", " + cite(b.Rule)
-			}
-			unread = append(unread, text)
+	fmt.Fprintf(p.std.out, "  crawl    %s  %s\n", p.answerWord(r.outlook.Crawl), p.crawlReason(r))
+	for _, u := range usesOf(&r.outlook) {
+		fmt.Fprintf(p.std.out, "  %-7s  %s  %s\n", u.what, p.answerWord(u.Answer), reasonFor(u.Answer))
+	}
+	if r.ifRead == nil {
+		return
+	}
+	var texts []string
+	for _, u := range usesOf(r.ifRead) {
+		text := u.what + " " + u.Is.String()
+		if !u.Rule.IsZero() {
+			text += ", " + cite(u.Rule)
 		}
+		texts = append(texts, text)
 	}
-	if r.ifRead != nil {
-		help.Wrap(p.std.out, "  if allowed: ", robots.Printable(strings.Join(unread, "; ")))
-	}
+	help.Wrap(p.std.out, "  if allowed: ", strings.Join(texts, "; "))
 }
 
 // writeOutlooks writes a row for each crawler.
@@ -180,11 +196,11 @@ func (p *pageCommand) writeOutlooks(list []pageVerdict) {
 	var rows [][]string
 	for i := range list {
 		r := &list[i]
-		o := &r.outlook
-		rows = append(rows, []string{
-			"  " + robots.Printable(r.Name), r.Dialect.Name, "crawl " + p.answerWord(o.Crawl), "index " + p.answerWord(o.Index),
-			"follow " + p.answerWord(o.Follow), "snippet " + p.answerWord(o.Snippet), p.mainReason(r),
-		})
+		row := []string{"  " + robots.Printable(r.Name), r.Dialect.Name, "crawl " + p.answerWord(r.outlook.Crawl)}
+		for _, u := range usesOf(&r.outlook) {
+			row = append(row, u.what+" "+p.answerWord(u.Answer))
+		}
+		rows = append(rows, append(row, p.mainReason(r)))
 	}
 	align(p.std.out, rows)
 }
@@ -209,16 +225,13 @@ func (p *pageCommand) writeDirectives(page *indexing.Page, list []pageVerdict) {
 func effectOf(i int, list []pageVerdict) string {
 	first := &list[0].outlook.Directives
 	r := first.Readings[i]
-	counts, same := 0, true
+	effects := map[indexing.Effect]int{}
 	for k := range list {
-		effect := list[k].outlook.Directives.Readings[i].Effect
-		same = same && effect == r.Effect
-		if effect == indexing.Counts {
-			counts++
-		}
+		effects[list[k].outlook.Directives.Readings[i].Effect]++
 	}
+	counts := effects[indexing.Counts]
 	switch {
-	case !same || counts > 1:
+	case len(effects) > 1 || counts > 1:
 		return "counts for " + strconv.Itoa(counts) + " of " + strconv.Itoa(len(list))
 	case r.Effect == indexing.Meaningless:
 		return r.Problem.Sentence()
@@ -230,11 +243,11 @@ func effectOf(i int, list []pageVerdict) string {
 
 // state describes the fetch of a page, "" if it was not fetched.
 func (f *fetchedPage) state() string {
-	var parts []string
-	switch {
-	case f.page == nil && f.err == nil, f.page != nil && f.page.Status == 0:
+	if len(f.urls) == 0 {
 		return ""
-	case f.page != nil:
+	}
+	var parts []string
+	if f.page != nil {
 		parts = append(parts, "status "+strconv.Itoa(f.page.Status))
 	}
 	if n := len(f.urls) - 1; n > 0 {
@@ -255,6 +268,24 @@ func (f *fetchedPage) state() string {
 	return "page: " + strings.Join(parts, ", ")
 }
 
+// json describes the outcome of fetching a page, null if it was not fetched.
+func (f *fetchedPage) json() jsonObject {
+	if len(f.urls) == 0 {
+		return nil
+	}
+	var page indexing.Page
+	if f.page != nil {
+		page = *f.page
+	}
+	failure := ""
+	if f.err != nil {
+		failure = f.err.Error()
+	}
+	return jsonObject{
+		{"status", notEmpty(page.Status)}, {"urls", f.urls}, {"type", notEmpty(f.kind)}, {"bytes", f.size}, {"cut", page.Cut}, {"error", notEmpty(failure)},
+	}
+}
+
 // directiveMembers describes a directive in JSON, null for none: with the number of its
 // X-Robots-Tag line in header, or of its HTML line.
 func directiveMembers(d indexing.Directive) jsonObject {
@@ -270,78 +301,43 @@ func pageAnswer(a indexing.Answer) jsonObject {
 	return jsonObject{{"answer", a.Is}, {"reason", a.Reason}, {"rule", directiveMembers(a.Rule)}}
 }
 
-// useMembers describes the answers besides that on the crawl, null for no outlook.
-func useMembers(o *indexing.Outlook) jsonObject {
-	if o == nil {
-		return nil
+// useMembers describes the answers besides that on the crawl.
+func useMembers(o *indexing.Outlook) (j jsonObject) {
+	for _, u := range usesOf(o) {
+		j = append(j, jsonMember{u.what, pageAnswer(u.Answer)})
 	}
-	return jsonObject{{"index", pageAnswer(o.Index)}, {"follow", pageAnswer(o.Follow)}, {"snippet", pageAnswer(o.Snippet)}}
-}
-
-// json describes the outcome of fetching a page, null if none was fetched.
-func (f *fetchedPage) json() jsonObject {
-	if f.page == nil && f.err == nil {
-		return nil
-	}
-	var status *int
-	if f.page != nil {
-		status = &f.page.Status
-	}
-	var failure *string
-	if f.err != nil {
-		failure = new(f.err.Error())
-	}
-	return jsonObject{
-		{"status", status}, {"urls", f.urls}, {"type", notEmpty(f.kind)}, {"bytes", f.size}, {"cut", f.page != nil && f.page.Cut}, {"error", failure},
-	}
+	return j
 }
 
 // writePageJSON writes a line for each crawler.
 func (p *pageCommand) writePageJSON(t *urlTarget, got *fetchedPage, list []pageVerdict) {
 	for i := range list {
-		w := &list[i]
-		o := &w.outlook
-		var url, name *string
-		if !p.noURL {
-			url = &t.url
-		}
-		if w.known {
-			name = &w.Name
-		}
-		var verdict *robots.Verdict
-		if !p.noRobots {
-			verdict = &w.verdict
-		}
-		var page jsonObject
-		if p.local == nil {
-			page = got.json()
-		}
-		contradictions, rules := []jsonObject{}, []jsonObject{}
-		contradict := func(kind string, rule, other indexing.Directive) {
-			contradictions = append(contradictions, jsonObject{{"kind", kind}, {"rule", directiveMembers(rule)}, {"other", directiveMembers(other)}})
-		}
-		if !o.Hidden.IsZero() {
-			contradict("hidden", o.Hidden, indexing.Directive{})
-		}
-		for _, pair := range o.Directives.Opposed {
-			contradict("opposed", pair[0], pair[1])
+		r := &list[i]
+		o := &r.outlook
+		contradicting, rules := []jsonObject{}, []jsonObject{}
+		for _, c := range contradictions(o) {
+			contradicting = append(contradicting, jsonObject{{"kind", c.kind}, {"rule", directiveMembers(c.rule)}, {"other", directiveMembers(c.other)}})
 		}
 		for _, r := range o.Directives.Readings {
 			rules = append(rules, append(directiveMembers(r.Directive), jsonObject{{"effect", r.Effect}, {"problem", notEmpty(r.Problem)}}...))
 		}
+		var ifRead jsonObject
+		if r.ifRead != nil {
+			ifRead = useMembers(r.ifRead)
+		}
 		line := jsonObject{
-			{"schema", 1}, {"url", url}, {"name", name}, {"agent", w.tokens}, {"dialect", w.Dialect.Name}, {"engine", o.Directives.Engine},
-			{"crawl", pageAnswer(o.Crawl)},
+			{"schema", 1}, {"url", notEmpty(t.url)}, {"name", notEmpty(r.entry)}, {"agent", r.tokens}, {"dialect", r.Dialect.Name},
+			{"engine", o.Directives.Engine}, {"crawl", pageAnswer(o.Crawl)},
 		}
 		line = append(line, useMembers(o)...)
 		line = append(line, jsonObject{
-			{"if_read", useMembers(w.ifRead)}, {"contradictions", contradictions}, {"rules", rules}, {"verdict", verdict}, {"page", page},
+			{"if_read", ifRead}, {"contradictions", contradicting}, {"rules", rules}, {"verdict", r.verdict}, {"page", got.json()},
 		}...)
 		if p.local != nil && p.local.Cut {
 			line = append(line, jsonMember{"truncated", true}) // later rules of a page given with --html are unknown
 		}
-		if r := p.j.from.Record; r != nil {
-			line = append(line, stateMembers(r, p.j.rules[0].State().Text())...)
+		if record := p.j.from.Record; record != nil {
+			line = append(line, stateMembers(record, p.j.rules[0].State().Text())...)
 		}
 		p.std.encode(line)
 	}
