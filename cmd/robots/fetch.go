@@ -6,8 +6,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -63,18 +63,17 @@ func fetchCommand(std *streams) *cobra.Command {
 		}
 		text := siteFile(r)
 		c.parseFile(&text, robots.RFC9309, noLimit)
-		switch {
-		case c.format == formatJSON:
-			c.std.encode(recordMembers(url, r))
-			l.hint(r)
-		case body:
+		if body {
 			printBody(c.std, r)
 			if r.Outcome != fetch.Success {
 				s := r.Rules(robots.RFC9309, c.std.now()).State()
 				c.std.complain(errors.New(l.stateLine(r, s, s.Text())))
 			}
-		default:
-			l.printRecord(c.std.out, c.palette, r, c.std.now(), site.probe)
+		} else {
+			c.answer(l.report(c, url, r, site.probe))
+			if c.format == formatJSON {
+				l.hint(r)
+			}
 		}
 		if r.Outcome.Good() {
 			return exitAllowed, nil
@@ -118,46 +117,49 @@ func printBody(std *streams, r *fetch.Record) {
 	}
 }
 
-// printRecord writes the outcome of a fetch, and of its probe if there was one.
-func (l *live) printRecord(w io.Writer, colors palette, r *fetch.Record, now time.Time, probed bool) {
-	style := green
+// report describes the fetch of a URL's robots.txt, in JSON and for people. Times are RFC 3339;
+// members that do not apply are absent.
+func (l *live) report(c *command, url string, r *fetch.Record, probed bool) (j jsonObject, text string) {
+	w, style := &strings.Builder{}, green
 	if !r.Outcome.Good() {
 		style = red
 	}
-	fmt.Fprintf(w, "%s  %s\n", colors.paint(style, r.Outcome.String()), colors.paint(bold, r.Origin.RobotsURL()))
-	why, means := l.meaning(r, now)
+	fmt.Fprintf(w, "%s  %s\n", c.palette.paint(style, r.Outcome.String()), c.palette.paint(bold, r.Origin.RobotsURL()))
+	why, means := l.meaning(r, c.std.now())
 	help.Wrap(w, "  ", why)
 	help.Wrap(w, "  ", means)
-	heading(w, colors, "Requests")
-	for i, h := range r.Hops {
+	heading(w, c.palette, "Requests")
+	hops := []jsonObject{}
+	for i := range r.Hops {
+		hop, answer, timings := describeHop(&r.Hops[i])
+		hops = append(hops, hop)
 		lead := fmt.Sprintf("  %*d  ", len(strconv.Itoa(len(r.Hops))), i+1)
 		indent := strings.Repeat(" ", len(lead))
-		answer := "no answer"
-		if h.Status != 0 || h.Location != "" {
-			answer = "status " + strconv.Itoa(h.Status)
-		}
-		if h.Location != "" {
-			answer += ", redirects to " + robots.Printable(h.Location)
-		}
-		fmt.Fprintf(w, "%s%s\n%s%s\n%s%s\n", lead, robots.Printable(h.URL), indent, answer, indent, colors.paint(faint, timings(&h)))
+		fmt.Fprintf(w, "%s%s\n%s%s\n%s%s\n", lead, robots.Printable(r.Hops[i].URL), indent, answer, indent, c.palette.paint(faint, timings))
 	}
-	heading(w, colors, "Details")
+	heading(w, c.palette, "Details")
+	j = jsonObject{
+		{"schema", 1}, {"url", url}, {"robots_url", r.Origin.RobotsURL()},
+		{"outcome", r.Outcome.String()}, {"cause", r.Cause.String()}, {"detail", r.Detail},
+		{"status", r.Status}, {"final_url", r.URL}, {"redirects", r.Redirects()},
+		{"started", stamp(r.Started)}, {"fetched", stamp(r.Fetched)}, {"took_ms", millis(r.Took())},
+	}
 	detail := func(name, value string) { fmt.Fprintf(w, "  %-11s  %s\n", name, robots.Printable(value)) }
-	details(r, detail)
+	j = append(j, describe(r, detail)...)
 	if probed && r.MissingIs5xx {
 		detail("probe", "the home page works and a page that cannot exist is answered 5xx: this 5xx counts as 404 in "+strings.Join(probing(), " and "))
 	} else if probed && r.Cause == fetch.ServerError {
 		detail("probe", "no effect: the 5xx is a failure in every dialect")
 	}
-	if len(r.Header) == 0 {
-		return
+	headers := map[string]string{}
+	maps.Copy(headers, r.Header)
+	if len(headers) > 0 {
+		heading(w, c.palette, "Headers that matter")
 	}
-	heading(w, colors, "Headers that matter")
-	for _, name := range fetch.HeaderNames() {
-		if v, ok := r.Header[name]; ok {
-			fmt.Fprintf(w, "  %s: %s\n", name, robots.Printable(v))
-		}
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		fmt.Fprintf(w, "  %s: %s\n", name, robots.Printable(headers[name]))
 	}
+	return append(j, jsonObject{{"headers", headers}, {"hops", hops}}...), w.String()
 }
 
 // meaning returns the cause of an outcome, and its effect on crawlers.
@@ -203,133 +205,107 @@ func (l *live) meaning(r *fetch.Record, now time.Time) (why, means string) {
 	return why, means
 }
 
-// timings returns how long the phases of a request took, and its address.
-func timings(h *fetch.Hop) string {
-	var phases []string
-	for _, phase := range []struct {
-		title string
-		took  time.Duration
-	}{{"DNS", h.DNS}, {"connecting", h.Connect}, {"TLS", h.TLS}, {"headers", h.Header}, {"body", h.Body}} {
-		if phase.took >= time.Millisecond {
-			phases = append(phases, phase.title+" "+took(phase.took))
-		}
-	}
-	s := took(h.Took())
-	if len(phases) > 0 {
-		s += ": " + strings.Join(phases, ", ")
-	}
-	if h.Address != "" {
-		s += " (" + h.Address + ")"
-	}
-	if h.Via != "" {
-		s += " via " + h.Via
-	}
-	return s
-}
-
-// details calls add with names and values of further facts.
-func details(r *fetch.Record, add func(name, value string)) {
-	add("fetched at", stamp(r.Started)+", took "+took(r.Took()))
-	if r.URL != r.Origin.RobotsURL() {
-		add("final URL", r.URL)
-	}
-	if r.Outcome == fetch.Success {
-		size := count(len(r.Body), "byte")
-		if r.Truncated {
-			size += ", truncated"
-		}
-		if n := len(r.Hops); n > 0 && r.Hops[n-1].Received > 0 {
-			size += ", " + count(int(r.Hops[n-1].Received), "byte") + " received with headers"
-		}
-		add("size", size)
-		add("SHA-256", fmt.Sprintf("%x", sha256.Sum256(r.Body)))
-	}
-	switch {
-	case r.Outcome.Good():
-		stated := "the site states none"
-		if r.StatedBy != "" {
-			stated = r.StatedBy + " is " + duration.Text(r.StatedLife)
-		}
-		add("fresh until", stamp(r.Expires)+" ("+duration.Text(r.Expires.Sub(r.Fetched))+"; "+stated+")")
-	case r.Outcome == fetch.Unreachable:
-		again := stamp(r.NextTry)
-		if r.RetryAfter > 0 {
-			again += " (Retry-After " + duration.Text(r.RetryAfter) + ")"
-		}
-		add("next try", again)
-		if !r.FailingSince.IsZero() && r.FailingSince.Before(r.Fetched) {
-			add("failing", "since "+stamp(r.FailingSince)+", "+count(r.Failures, "attempt"))
-		}
-		if r.LastGood != nil {
-			add("last answer", stamp(r.LastGood.Fetched)+", status "+strconv.Itoa(r.LastGood.Status))
-		}
-	}
-}
-
-// recordMembers describes the fetch of a URL's robots.txt. Times are RFC 3339; members that do
-// not apply are absent.
-func recordMembers(url string, r *fetch.Record) jsonObject {
-	j := jsonObject{
-		{"schema", 1}, {"url", url}, {"robots_url", r.Origin.RobotsURL()},
-		{"outcome", r.Outcome.String()}, {"cause", r.Cause.String()}, {"detail", r.Detail},
-		{"status", r.Status}, {"final_url", r.URL}, {"redirects", r.Redirects()},
-	}
-	add := func(name string, value any) { j = append(j, jsonMember{name, value}) }
-	addTime := func(name string, t time.Time) {
-		if !t.IsZero() {
-			add(name, stamp(t))
-		}
-	}
-	addTime("started", r.Started)
-	addTime("fetched", r.Fetched)
-	add("took_ms", millis(r.Took()))
-	if r.Outcome.Good() {
-		addTime("expires", r.Expires)
-		if r.StatedBy != "" {
-			add("stated_by", r.StatedBy)
-			add("stated_seconds", int64(r.StatedLife/time.Second))
-		}
-	} else {
-		if r.RetryAfter > 0 {
-			add("retry_after_seconds", int64(r.RetryAfter/time.Second))
-		}
-		addTime("failing_since", r.FailingSince)
-		add("failures", r.Failures)
-		addTime("next_try", r.NextTry)
-		if r.LastGood != nil {
-			addTime("last_good", r.LastGood.Fetched)
-		}
-		if r.MissingIs5xx {
-			add("missing_is_5xx", true)
-		}
-	}
-	if r.Outcome == fetch.Success {
-		add("size", len(r.Body))
-		add("truncated", r.Truncated)
-		add("sha256", fmt.Sprintf("%x", sha256.Sum256(r.Body)))
-	}
-	headers, hops := map[string]string{}, []jsonObject{}
-	maps.Copy(headers, r.Header)
-	for _, h := range r.Hops {
-		hops = append(hops, hopMembers(&h))
-	}
-	add("headers", headers)
-	add("hops", hops)
-	return j
-}
-
-func hopMembers(h *fetch.Hop) jsonObject {
-	j := jsonObject{{"url", h.URL}, {"address", h.Address}}
+// describeHop describes a request in JSON, and for people what was answered and how long its
+// phases took.
+func describeHop(h *fetch.Hop) (j jsonObject, answer, timings string) {
+	j = jsonObject{{"url", h.URL}, {"address", h.Address}}
 	if h.Protocol != "" {
 		j = append(j, jsonMember{"protocol", h.Protocol})
 	}
 	if h.Via != "" {
 		j = append(j, jsonMember{"via", h.Via})
 	}
-	return append(j, jsonObject{
-		{"status", h.Status}, {"location", h.Location}, {"received", h.Received}, {"dns_ms", millis(h.DNS)},
-		{"connect_ms", millis(h.Connect)}, {"tls_ms", millis(h.TLS)}, {"header_ms", millis(h.Header)}, {"body_ms", millis(h.Body)},
-	}...)
+	j = append(j, jsonObject{{"status", h.Status}, {"location", h.Location}, {"received", h.Received}}...)
+	var phases []string
+	for _, phase := range []struct {
+		member, title string
+		took          time.Duration
+	}{
+		{"dns_ms", "DNS", h.DNS}, {"connect_ms", "connecting", h.Connect}, {"tls_ms", "TLS", h.TLS}, {"header_ms", "headers", h.Header}, {"body_ms", "body", h.Body},
+	} {
+		j = append(j, jsonMember{phase.member, millis(phase.took)})
+		if phase.took >= time.Millisecond {
+			phases = append(phases, phase.title+" "+took(phase.took))
+		}
+	}
+	timings = took(h.Took())
+	if len(phases) > 0 {
+		timings += ": " + strings.Join(phases, ", ")
+	}
+	if h.Address != "" {
+		timings += " (" + h.Address + ")"
+	}
+	if h.Via != "" {
+		timings += " via " + h.Via
+	}
+	answer = "no answer"
+	if h.Status != 0 || h.Location != "" {
+		answer = "status " + strconv.Itoa(h.Status)
+	}
+	if h.Location != "" {
+		answer += ", redirects to " + robots.Printable(h.Location)
+	}
+	return j, answer, timings
+}
+
+// describe describes the file, its lifetime and an outage in JSON, and calls detail with names and
+// values for people.
+func describe(r *fetch.Record, detail func(name, value string)) (j jsonObject) {
+	add := func(name string, value any) { j = append(j, jsonMember{name, value}) }
+	detail("fetched at", stamp(r.Started)+", took "+took(r.Took()))
+	if r.URL != r.Origin.RobotsURL() {
+		detail("final URL", r.URL)
+	}
+	var file jsonObject
+	if r.Outcome == fetch.Success {
+		sum, size := fmt.Sprintf("%x", sha256.Sum256(r.Body)), count(len(r.Body), "byte")
+		if r.Truncated {
+			size += ", truncated"
+		}
+		if n := len(r.Hops); n > 0 && r.Hops[n-1].Received > 0 {
+			size += ", " + count(int(r.Hops[n-1].Received), "byte") + " received with headers"
+		}
+		detail("size", size)
+		detail("SHA-256", sum)
+		file = jsonObject{{"size", len(r.Body)}, {"truncated", r.Truncated}, {"sha256", sum}}
+	}
+	if r.Outcome.Good() {
+		add("expires", stamp(r.Expires))
+		stated := "the site states none"
+		if r.StatedBy != "" {
+			stated = r.StatedBy + " is " + duration.Text(r.StatedLife)
+			add("stated_by", r.StatedBy)
+			add("stated_seconds", int64(r.StatedLife/time.Second))
+		}
+		detail("fresh until", stamp(r.Expires)+" ("+duration.Text(r.Expires.Sub(r.Fetched))+"; "+stated+")")
+		return append(j, file...)
+	}
+	again := stamp(r.NextTry)
+	if r.RetryAfter > 0 {
+		again += " (Retry-After " + duration.Text(r.RetryAfter) + ")"
+		add("retry_after_seconds", int64(r.RetryAfter/time.Second))
+	}
+	if !r.FailingSince.IsZero() {
+		add("failing_since", stamp(r.FailingSince))
+	}
+	add("failures", r.Failures)
+	add("next_try", stamp(r.NextTry))
+	if r.LastGood != nil {
+		add("last_good", stamp(r.LastGood.Fetched))
+	}
+	if r.MissingIs5xx {
+		add("missing_is_5xx", true)
+	}
+	if r.Outcome == fetch.Unreachable {
+		detail("next try", again)
+		if !r.FailingSince.IsZero() && r.FailingSince.Before(r.Fetched) {
+			detail("failing", "since "+stamp(r.FailingSince)+", "+count(r.Failures, "attempt"))
+		}
+		if r.LastGood != nil {
+			detail("last answer", stamp(r.LastGood.Fetched)+", status "+strconv.Itoa(r.LastGood.Status))
+		}
+	}
+	return j
 }
 
 // millis is a duration in milliseconds, as exact as it was measured.
