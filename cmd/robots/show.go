@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/pace"
 	"github.com/spf13/cobra"
 )
@@ -66,26 +65,24 @@ func (s *showCommand) show(ctx context.Context) (int, error) {
 	}
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	sources, live, err := s.named(ctx, &s.site, dialectsOf(list), s.maxBytes, s.args...)
+	files, live, err := s.named(ctx, &s.site, dialectsOf(list), s.maxBytes, s.args...)
 	if err != nil {
 		return exitBad, err
 	}
 	defer live.close()
-	var file *robots.File
-	if len(sources) == 1 {
-		file = sources[0].File
+	var only *robots.File
+	if len(files) == 1 {
+		only = files[0].File
 	}
-	s.warnCrawlers(list, file)
+	s.warnCrawlers(list, only)
 	status := exitAllowed
-	for i, from := range sources {
+	for i, f := range files {
+		f.name = s.args[i] // as given, for a site too
 		for k, c := range list {
-			rules := s.rules(from.Source, c.Dialect, s.std.now(), c.Tokens)
-			v := view{showCommand: s, live: live, name: s.args[i], from: from.Source, crawler: c, rules: rules, first: i+k == 0}
-			known, err := v.write(ctx)
-			if err != nil {
-				return exitBad, err
-			}
-			if !known {
+			rules := s.rules(f.Source, c.Dialect, s.std.now(), c.Tokens)
+			v := view{showCommand: s, textFile: f, live: live, crawler: c, rules: rules, first: i+k == 0}
+			v.write(ctx)
+			if !isKnown(rules) {
 				status = exitUndecided
 			}
 		}
@@ -119,19 +116,16 @@ func (s *showCommand) shows(part string) bool {
 // A view is a robots.txt as one crawler reads it.
 type view struct {
 	*showCommand
+	textFile
 	live    *live // nil if nothing is fetched
-	name    string
-	from    ask.Source
 	crawler Crawler
 	rules   *robots.Rules
 	first   bool // of the run
 }
 
-// write writes the parts, and reports whether the rules of the site are known. The text says nothing else of a site whose
-// rules are not.
-func (v *view) write(ctx context.Context) (known bool, err error) {
-	known = isKnown(v.rules)
-	group, dialect, agent := v.rules.Group(), v.rules.Dialect().Name, v.rules.Tokens()
+// write writes the parts. The text says nothing else of a site whose rules are not known.
+func (v *view) write(ctx context.Context) {
+	known, group, dialect, agent := isKnown(v.rules), v.rules.Group(), v.rules.Dialect().Name, v.rules.Tokens()
 	if len(agent) == 0 { // a name without a product token
 		agent = v.crawler.Tokens
 	}
@@ -144,14 +138,13 @@ func (v *view) write(ctx context.Context) (known bool, err error) {
 	if !group.IsZero() {
 		place = "group " + group.Token() + ", " + lineList(group.Lines())
 	}
-	title := robots.Printable((&textFile{name: v.name}).title())
-	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, title), p.paint(faint, "("+robots.Printable(v.crawler.Name+", "+dialect+", "+place)+")"))
-	if r := v.from.Record; r != nil {
-		state := v.live.stateLine(r, v.rules.State(), v.rules.State().Text())
-		if _, fallback := v.rules.FallbackReason(); !fallback && state != "" {
-			fmt.Fprintln(w, p.paint(faint, robots.Printable(state)))
-		} else if state != "" {
+	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, robots.Printable(v.title())), p.paint(faint, "("+robots.Printable(v.crawler.Name+", "+dialect+", "+place)+")"))
+	if v.Record != nil {
+		state := v.live.stateLine(v.Record, v.rules.State(), v.rules.State().Text())
+		if _, fallback := v.rules.FallbackReason(); fallback {
 			v.warn("%s", state)
+		} else {
+			fmt.Fprintln(w, p.paint(faint, robots.Printable(state)))
 		}
 	}
 	part := func(name, title string, value any, rows [][]string) {
@@ -171,11 +164,7 @@ func (v *view) write(ctx context.Context) (known bool, err error) {
 		part(partGroups, "Groups", groups, rows)
 	}
 	if known && v.shows(partDelays) {
-		delays, err := v.delays(ctx, w)
-		if err != nil {
-			return known, err
-		}
-		j = append(j, jsonMember{"delays", delays})
+		j = append(j, jsonMember{"delays", v.delays(ctx, w)})
 	}
 	sitemaps := append([]string{}, v.rules.Sitemaps()...)
 	if v.shows(partSitemaps) {
@@ -186,15 +175,18 @@ func (v *view) write(ctx context.Context) (known bool, err error) {
 		part(partSitemaps, "Sitemaps", sitemaps, rows)
 	}
 	if v.shows(partSignals) {
-		signals, notes := v.signals()
+		signals := append([]siteSignal{}, signalsOf(v.rules, nil)...)
+		notes := append(remarks(v.rules), disagreements(signals)...)
+		slices.SortStableFunc(notes, func(a, b robots.Note) int { return a.Line - b.Line })
+		shown := min(len(notes), maxNotes)
+		noted := &robots.Explanation{Notes: notes[:shown], Dropped: len(notes) - shown}
 		part(partSignals, "Signals", signals, signalRows(p, signals))
-		j = append(j, jsonMember{"notes", jsonNotes(notes)})
-		printNotes(w, p, notes)
+		j = append(j, jsonMember{"notes", jsonNotes(noted)})
+		printNotes(w, p, noted)
 	}
-	if v.from.File != nil {
+	if r := v.Record; r == nil {
 		j = append(j, jsonMember{"file", v.name})
-	}
-	if r := v.from.Record; r != nil {
+	} else {
 		j = append(j, stateMembers(r, v.rules.State().Text())...)
 		if !known && !r.NextTry.IsZero() {
 			j = append(j, jsonMember{"next_try", stamp(r.NextTry)})
@@ -213,8 +205,10 @@ func (v *view) write(ctx context.Context) (known bool, err error) {
 	case known:
 		_, _ = v.std.out.WriteString(w.String())
 	}
-	return known, nil
 }
+
+// maxNotes limits the notes, as those of an explanation are.
+const maxNotes = 50
 
 // groups returns the rules of each group, in file order.
 func (v *view) groups() []*robots.Rules {
@@ -223,23 +217,11 @@ func (v *view) groups() []*robots.Rules {
 	for _, name := range append(v.rules.File().Crawlers(d), anyCrawler) {
 		all.Add(d, name)
 	}
-	list := all.RulesBy(func(d robots.Dialect) *robots.Rules { return v.showCommand.rules(v.from, d, v.std.now(), nil) })
+	list := all.RulesBy(func(d robots.Dialect) *robots.Rules { return v.showCommand.rules(v.Source, d, v.std.now(), nil) })
 	list = slices.DeleteFunc(list, func(r *robots.Rules) bool { return r.Group().IsZero() })
 	line := func(r *robots.Rules) int { return r.Group().Lines()[0] }
 	slices.SortStableFunc(list, func(a, b *robots.Rules) int { return line(a) - line(b) })
 	return slices.CompactFunc(list, func(a, b *robots.Rules) bool { // names without a group have that of *
 		return line(a) == line(b) && a.Group().Token() == b.Group().Token()
 	})
-}
-
-// maxNotes limits the notes, as those of an explanation are.
-const maxNotes = 50
-
-// signals returns the signals that apply to the crawler, with notes.
-func (v *view) signals() ([]siteSignal, *robots.Explanation) {
-	list := append([]siteSignal{}, signalsOf(v.rules, nil)...)
-	notes := append(remarks(v.rules), disagreements(list)...)
-	slices.SortStableFunc(notes, func(a, b robots.Note) int { return a.Line - b.Line })
-	shown := min(len(notes), maxNotes)
-	return list, &robots.Explanation{Notes: notes[:shown], Dropped: len(notes) - shown}
 }

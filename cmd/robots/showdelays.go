@@ -46,15 +46,12 @@ const clock = "2006-01-02 15:04:05"
 
 // delays writes when requests of the crawler may start and how long a crawl takes, and returns the
 // same in JSON. Durations are in seconds; a time is RFC 3339 in the zone of the schedule.
-func (v *view) delays(ctx context.Context, w io.Writer) (jsonObject, error) {
-	s, err := pace.NewSchedule(v.rules, v.policy)
-	if err != nil {
-		return nil, err
-	}
+func (v *view) delays(ctx context.Context, w io.Writer) jsonObject {
+	s, _ := pace.NewSchedule(v.rules, v.policy) // no error: the policy has been checked
 	from, who := cmp.Or(v.at, v.std.now()), "a request may start"
 	var next []nextRequest
-	if v.live != nil && v.live.fleet != nil && v.at.IsZero() && v.from.Record != nil {
-		list, err := v.live.fleet.Limiter().Try(ctx, []pace.Request{{Origin: v.from.Record.Origin, Schedule: s}}, 0)
+	if v.live != nil && v.live.fleet != nil && v.at.IsZero() && v.Record != nil {
+		list, err := v.live.fleet.Limiter().Try(ctx, []pace.Request{{Origin: v.Record.Origin, Schedule: s}}, 0)
 		if err == nil {
 			interval, _ := s.At(list[0].NotBefore)
 			next = []nextRequest{{list[0].NotBefore, interval, list[0].Reasons}}
@@ -102,7 +99,7 @@ func (v *view) delays(ctx context.Context, w io.Writer) (jsonObject, error) {
 	return jsonObject{
 		{"obey", s.Policy().Obey}, {"zone", s.Zone().String()}, {"at", from.Format(time.RFC3339Nano)}, {"next", starts}, {"day", day},
 		{"declared", declared}, {"dropped", s.Dropped()}, {"pages", v.pages}, {"seconds", seconds},
-	}, nil
+	}
 }
 
 // one says an interval as short as it can be said: "one every 30 s".
