@@ -22,8 +22,9 @@ type pageCommand struct {
 	html    string
 	headers []string
 
-	local *indexing.Page // of --html and --header, nil if the page is fetched
-	noURL bool
+	local  *indexing.Page // of --html and --header, nil if the page is fetched
+	noURL  bool
+	status int // the worst so far
 }
 
 func newPage(std *streams) *cobra.Command {
@@ -53,7 +54,8 @@ type pageVerdict struct {
 	verdict   *robots.Verdict // nil without a robots.txt
 	blockedAt string          // the redirect that is blocked, "" for the page itself
 	outlook   indexing.Outlook
-	ifRead    *indexing.Outlook // of a page that is known and may not be read
+	answers   []pageAnswer // of the outlook
+	ifRead    []pageAnswer // if the crawler could fetch the page, without that on the crawl; nil if it can, or the page is unknown
 }
 
 func (p *pageCommand) check(ctx context.Context) (int, error) {
@@ -68,14 +70,9 @@ func (p *pageCommand) check(ctx context.Context) (int, error) {
 	defer p.j.live.close()
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	status := exitAllowed
-	all, err := p.j.each(ctx, urls, func(t *urlTarget) error {
-		s, err := p.checkURL(ctx, t)
-		status = max(status, s)
-		return err
-	})
-	if all == exitBad {
-		status = exitBad
+	status, err := p.j.each(ctx, urls, func(t *urlTarget) error { return p.checkURL(ctx, t) })
+	if status != exitBad { // which is that of the verdicts
+		status = p.status
 	}
 	return status, err
 }
@@ -146,8 +143,8 @@ func (p *pageCommand) results() (list []pageVerdict) {
 	return list
 }
 
-// checkURL checks one page, and returns its status.
-func (p *pageCommand) checkURL(ctx context.Context, t *urlTarget) (status int, err error) {
+// checkURL checks one page.
+func (p *pageCommand) checkURL(ctx context.Context, t *urlTarget) error {
 	list, got := p.results(), fetchedPage{page: p.local}
 	if p.noURL {
 		t.url = ""
@@ -156,7 +153,7 @@ func (p *pageCommand) checkURL(ctx context.Context, t *urlTarget) (status int, e
 		_ = p.std.out.Flush() // show earlier results during the wait; the last flush reports its error
 		got = p.fetch(ctx, t.url, list)
 		if ctx.Err() != nil {
-			return exitBad, errInterrupted
+			return errInterrupted
 		}
 	}
 	at := cmp.Or(p.at, p.std.now())
@@ -164,15 +161,16 @@ func (p *pageCommand) checkURL(ctx context.Context, t *urlTarget) (status int, e
 		r := &list[i]
 		engine := indexing.EngineOf(r.Dialect)
 		r.outlook = got.page.Outlook(r.verdict, at, engine, r.tokens...)
+		r.answers = p.answers(r, r.outlook)
 		if got.page != nil && r.outlook.Crawl.Is == indexing.No {
-			r.ifRead = new(got.page.Outlook(nil, at, engine, r.tokens...))
+			r.ifRead = p.answers(r, got.page.Outlook(nil, at, engine, r.tokens...))[1:]
 		}
 		switch r.outlook.Index.Is {
 		case indexing.Yes:
 		case indexing.Unsure:
-			status = max(status, exitUndecided)
+			p.status = max(p.status, exitUndecided)
 		default:
-			status = max(status, exitDisallowed)
+			p.status = max(p.status, exitDisallowed)
 		}
 	}
 	if p.format == formatJSON {
@@ -180,5 +178,5 @@ func (p *pageCommand) checkURL(ctx context.Context, t *urlTarget) (status int, e
 	} else {
 		p.writePage(t, &got, list)
 	}
-	return status, nil
+	return nil
 }

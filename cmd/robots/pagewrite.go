@@ -26,15 +26,26 @@ func cite(d indexing.Directive) string {
 	return robots.Printable(clip(d.String())) + " (" + placeOf(d) + ")"
 }
 
-// A use is what an engine can do with a page that it has fetched.
-type use struct {
+// A pageAnswer is whether a crawler may fetch a page, or its engine can index it, follow its links
+// or show a snippet.
+type pageAnswer struct {
 	what string
 	indexing.Answer
+	why string // for people
 }
 
-// usesOf returns the answers besides that on the crawl.
-func usesOf(o *indexing.Outlook) []use {
-	return []use{{"index", o.Index}, {"follow", o.Follow}, {"snippet", o.Snippet}}
+// answers returns the answers of an outlook, that on the crawl first.
+func (p *pageCommand) answers(r *pageVerdict, o indexing.Outlook) []pageAnswer {
+	why := o.Crawl.Reason.Sentence() + "; the page is assumed to be allowed"
+	if r.verdict != nil {
+		why = because(p.palette, *r.verdict, false)
+	}
+	if r.blockedAt != "" {
+		why = "redirects to " + robots.Printable(r.blockedAt) + ": " + why
+	}
+	return []pageAnswer{
+		{"crawl", o.Crawl, why}, {"index", o.Index, reasonFor(o.Index)}, {"follow", o.Follow, reasonFor(o.Follow)}, {"snippet", o.Snippet, reasonFor(o.Snippet)},
+	}
 }
 
 // A contradiction is a directive that robots.txt hides, or one that counts against another.
@@ -80,33 +91,19 @@ func reasonFor(a indexing.Answer) string {
 	return text
 }
 
-// crawlReason explains whether the page may be fetched.
-func (p *pageCommand) crawlReason(r *pageVerdict) string {
-	if r.verdict == nil {
-		return r.outlook.Crawl.Reason.Sentence() + "; the page is assumed to be allowed"
-	}
-	text := because(p.palette, *r.verdict, false)
-	if r.blockedAt != "" {
-		text = "redirects to " + robots.Printable(r.blockedAt) + ": " + text
-	}
-	return text
-}
-
-// mainReason explains the first answer that is not yes, or that on the index.
-func (p *pageCommand) mainReason(r *pageVerdict) string {
-	o := &r.outlook
-	if o.Crawl.Is == indexing.No || o.Crawl.Reason == indexing.Undecided {
-		return p.crawlReason(r)
-	}
-	for _, u := range usesOf(o) {
-		if u.Is != indexing.Yes {
-			return reasonFor(u.Answer)
+// mainReason explains the first answer that is not yes, or else the first that a directive limits.
+func (r *pageVerdict) mainReason() string {
+	for _, a := range r.answers {
+		if a.Is != indexing.Yes && a.Reason != indexing.NotAsked {
+			return a.why
 		}
 	}
-	if o.Index.Rule.IsZero() && o.Snippet.Reason == indexing.Limited {
-		return reasonFor(o.Snippet)
+	for _, a := range r.answers {
+		if !a.Rule.IsZero() {
+			return a.why
+		}
 	}
-	return reasonFor(o.Index)
+	return reasonFor(r.outlook.Index)
 }
 
 // writePage writes the result as text.
@@ -166,29 +163,27 @@ func (p *pageCommand) writeContradictions(list []pageVerdict) {
 }
 
 // answerWord colors an answer and pads it to the longest.
-func (p *pageCommand) answerWord(a indexing.Answer) string {
+func (p *pageCommand) answerWord(a pageAnswer) string {
 	style := map[indexing.Word]string{indexing.Yes: green, indexing.No: red}[a.Is]
 	return p.palette.paint(cmp.Or(style, yellow), fill(a.Is.String(), len("unknown")))
 }
 
 // writeOutlook writes the result for one crawler, a line for each answer.
 func (p *pageCommand) writeOutlook(r *pageVerdict) {
-	fmt.Fprintf(p.std.out, "  crawl    %s  %s\n", p.answerWord(r.outlook.Crawl), p.crawlReason(r))
-	for _, u := range usesOf(&r.outlook) {
-		fmt.Fprintf(p.std.out, "  %-7s  %s  %s\n", u.what, p.answerWord(u.Answer), reasonFor(u.Answer))
+	for _, a := range r.answers {
+		fmt.Fprintf(p.std.out, "  %-7s  %s  %s\n", a.what, p.answerWord(a), a.why)
 	}
-	if r.ifRead == nil {
-		return
-	}
-	var texts []string
-	for _, u := range usesOf(r.ifRead) {
-		text := u.what + " " + u.Is.String()
-		if !u.Rule.IsZero() {
-			text += ", " + cite(u.Rule)
+	var ifRead []string
+	for _, a := range r.ifRead {
+		text := a.what + " " + a.Is.String()
+		if !a.Rule.IsZero() {
+			text += ", " + cite(a.Rule)
 		}
-		texts = append(texts, text)
+		ifRead = append(ifRead, text)
 	}
-	help.Wrap(p.std.out, "  if allowed: ", strings.Join(texts, "; "))
+	if ifRead != nil {
+		help.Wrap(p.std.out, "  if allowed: ", strings.Join(ifRead, "; "))
+	}
 }
 
 // writeOutlooks writes a row for each crawler.
@@ -196,11 +191,11 @@ func (p *pageCommand) writeOutlooks(list []pageVerdict) {
 	var rows [][]string
 	for i := range list {
 		r := &list[i]
-		row := []string{"  " + robots.Printable(r.Name), r.Dialect.Name, "crawl " + p.answerWord(r.outlook.Crawl)}
-		for _, u := range usesOf(&r.outlook) {
-			row = append(row, u.what+" "+p.answerWord(u.Answer))
+		row := []string{"  " + robots.Printable(r.Name), r.Dialect.Name}
+		for _, a := range r.answers {
+			row = append(row, a.what+" "+p.answerWord(a))
 		}
-		rows = append(rows, append(row, p.mainReason(r)))
+		rows = append(rows, append(row, r.mainReason()))
 	}
 	align(p.std.out, rows)
 }
@@ -297,14 +292,10 @@ func directiveMembers(d indexing.Directive) jsonObject {
 	}
 }
 
-func pageAnswer(a indexing.Answer) jsonObject {
-	return jsonObject{{"answer", a.Is}, {"reason", a.Reason}, {"rule", directiveMembers(a.Rule)}}
-}
-
-// useMembers describes the answers besides that on the crawl.
-func useMembers(o *indexing.Outlook) (j jsonObject) {
-	for _, u := range usesOf(o) {
-		j = append(j, jsonMember{u.what, pageAnswer(u.Answer)})
+// answersJSON describes answers, nil for none.
+func answersJSON(list []pageAnswer) (j jsonObject) {
+	for _, a := range list {
+		j = append(j, jsonMember{a.what, jsonObject{{"answer", a.Is}, {"reason", a.Reason}, {"rule", directiveMembers(a.Rule)}}})
 	}
 	return j
 }
@@ -321,17 +312,13 @@ func (p *pageCommand) writePageJSON(t *urlTarget, got *fetchedPage, list []pageV
 		for _, r := range o.Directives.Readings {
 			rules = append(rules, append(directiveMembers(r.Directive), jsonObject{{"effect", r.Effect}, {"problem", notEmpty(r.Problem)}}...))
 		}
-		var ifRead jsonObject
-		if r.ifRead != nil {
-			ifRead = useMembers(r.ifRead)
-		}
 		line := jsonObject{
 			{"schema", 1}, {"url", notEmpty(t.url)}, {"name", notEmpty(r.entry)}, {"agent", r.tokens}, {"dialect", r.Dialect.Name},
-			{"engine", o.Directives.Engine}, {"crawl", pageAnswer(o.Crawl)},
+			{"engine", o.Directives.Engine},
 		}
-		line = append(line, useMembers(o)...)
+		line = append(line, answersJSON(r.answers)...)
 		line = append(line, jsonObject{
-			{"if_read", ifRead}, {"contradictions", contradicting}, {"rules", rules}, {"verdict", r.verdict}, {"page", got.json()},
+			{"if_read", answersJSON(r.ifRead)}, {"contradictions", contradicting}, {"rules", rules}, {"verdict", r.verdict}, {"page", got.json()},
 		}...)
 		if p.local != nil && p.local.Cut {
 			line = append(line, jsonMember{"truncated", true}) // later rules of a page given with --html are unknown
