@@ -117,11 +117,10 @@ func printBody(std *streams, r *fetch.Record) {
 	}
 }
 
-// report describes the fetch of a URL's robots.txt, in JSON and for people. Times are RFC 3339;
-// members that do not apply are absent.
+// report describes the fetch of a URL's robots.txt, in JSON and for people. Times are RFC 3339.
 func (l *live) report(c *command, url string, r *fetch.Record, probed bool) (j jsonObject, text string) {
-	w, style := &strings.Builder{}, green
-	if !r.Outcome.Good() {
+	w, good, style := &strings.Builder{}, r.Outcome.Good(), green
+	if !good {
 		style = red
 	}
 	fmt.Fprintf(w, "%s  %s\n", c.palette.paint(style, r.Outcome.String()), c.palette.paint(bold, r.Origin.RobotsURL()))
@@ -138,14 +137,9 @@ func (l *live) report(c *command, url string, r *fetch.Record, probed bool) (j j
 		fmt.Fprintf(w, "%s%s\n%s%s\n%s%s\n", lead, robots.Printable(r.Hops[i].URL), indent, answer, indent, c.palette.paint(faint, timings))
 	}
 	heading(w, c.palette, "Details")
-	j = jsonObject{
-		{"schema", 1}, {"url", url}, {"robots_url", r.Origin.RobotsURL()},
-		{"outcome", r.Outcome.String()}, {"cause", r.Cause.String()}, {"detail", r.Detail},
-		{"status", r.Status}, {"final_url", r.URL}, {"redirects", r.Redirects()},
-		{"started", stamp(r.Started)}, {"fetched", stamp(r.Fetched)}, {"took_ms", millis(r.Took())},
-	}
+	sum := fmt.Sprintf("%x", sha256.Sum256(r.Body))
 	detail := func(name, value string) { fmt.Fprintf(w, "  %-11s  %s\n", name, robots.Printable(value)) }
-	j = append(j, describe(r, detail)...)
+	details(r, sum, detail)
 	if probed && r.MissingIs5xx {
 		detail("probe", "the home page works and a page that cannot exist is answered 5xx: this 5xx counts as 404 in "+strings.Join(probing(), " and "))
 	} else if probed && r.Cause == fetch.ServerError {
@@ -159,7 +153,24 @@ func (l *live) report(c *command, url string, r *fetch.Record, probed bool) (j j
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		fmt.Fprintf(w, "  %s: %s\n", name, robots.Printable(headers[name]))
 	}
-	return append(j, jsonObject{{"headers", headers}, {"hops", hops}}...), w.String()
+	stated, file := good && r.StatedBy != "", r.Outcome == fetch.Success
+	var last fetch.Copy
+	if r.LastGood != nil {
+		last = *r.LastGood
+	}
+	return jsonObject{
+		{"schema", 1}, {"url", url}, {"robots_url", r.Origin.RobotsURL()},
+		{"outcome", r.Outcome.String()}, {"cause", r.Cause.String()}, {"detail", r.Detail},
+		{"status", r.Status}, {"final_url", r.URL}, {"redirects", r.Redirects()},
+		{"started", stamp(r.Started)}, {"fetched", stamp(r.Fetched)}, {"took_ms", millis(r.Took())},
+		{"expires", onlyIf(good, stamp(r.Expires))}, {"stated_by", onlyIf(stated, r.StatedBy)}, {"stated_seconds", onlyIf(stated, int64(r.StatedLife/time.Second))},
+		{"retry_after_seconds", onlyIf(!good && r.RetryAfter > 0, int64(r.RetryAfter/time.Second))},
+		{"failing_since", onlyIf(!r.FailingSince.IsZero(), stamp(r.FailingSince))}, {"failures", onlyIf(!good, r.Failures)},
+		{"next_try", onlyIf(!good, stamp(r.NextTry))}, {"last_good", onlyIf(r.LastGood != nil, stamp(last.Fetched))},
+		{"missing_is_5xx", onlyIf(r.MissingIs5xx, true)},
+		{"size", onlyIf(file, len(r.Body))}, {"truncated", onlyIf(file, r.Truncated)}, {"sha256", onlyIf(file, sum)},
+		{"headers", headers}, {"hops", hops},
+	}, w.String()
 }
 
 // meaning returns the cause of an outcome, and its effect on crawlers.
@@ -208,14 +219,10 @@ func (l *live) meaning(r *fetch.Record, now time.Time) (why, means string) {
 // describeHop describes a request in JSON, and for people what was answered and how long its
 // phases took.
 func describeHop(h *fetch.Hop) (j jsonObject, answer, timings string) {
-	j = jsonObject{{"url", h.URL}, {"address", h.Address}}
-	if h.Protocol != "" {
-		j = append(j, jsonMember{"protocol", h.Protocol})
+	j = jsonObject{
+		{"url", h.URL}, {"address", h.Address}, {"protocol", onlyIf(h.Protocol != "", h.Protocol)}, {"via", onlyIf(h.Via != "", h.Via)},
+		{"status", h.Status}, {"location", h.Location}, {"received", h.Received},
 	}
-	if h.Via != "" {
-		j = append(j, jsonMember{"via", h.Via})
-	}
-	j = append(j, jsonObject{{"status", h.Status}, {"location", h.Location}, {"received", h.Received}}...)
 	var phases []string
 	for _, phase := range []struct {
 		member, title string
@@ -248,64 +255,43 @@ func describeHop(h *fetch.Hop) (j jsonObject, answer, timings string) {
 	return j, answer, timings
 }
 
-// describe describes the file, its lifetime and an outage in JSON, and calls detail with names and
-// values for people.
-func describe(r *fetch.Record, detail func(name, value string)) (j jsonObject) {
-	add := func(name string, value any) { j = append(j, jsonMember{name, value}) }
-	detail("fetched at", stamp(r.Started)+", took "+took(r.Took()))
+// details calls add with names and values of further facts.
+func details(r *fetch.Record, sum string, add func(name, value string)) {
+	add("fetched at", stamp(r.Started)+", took "+took(r.Took()))
 	if r.URL != r.Origin.RobotsURL() {
-		detail("final URL", r.URL)
+		add("final URL", r.URL)
 	}
-	var file jsonObject
 	if r.Outcome == fetch.Success {
-		sum, size := fmt.Sprintf("%x", sha256.Sum256(r.Body)), count(len(r.Body), "byte")
+		size := count(len(r.Body), "byte")
 		if r.Truncated {
 			size += ", truncated"
 		}
 		if n := len(r.Hops); n > 0 && r.Hops[n-1].Received > 0 {
 			size += ", " + count(int(r.Hops[n-1].Received), "byte") + " received with headers"
 		}
-		detail("size", size)
-		detail("SHA-256", sum)
-		file = jsonObject{{"size", len(r.Body)}, {"truncated", r.Truncated}, {"sha256", sum}}
+		add("size", size)
+		add("SHA-256", sum)
 	}
-	if r.Outcome.Good() {
-		add("expires", stamp(r.Expires))
+	switch {
+	case r.Outcome.Good():
 		stated := "the site states none"
 		if r.StatedBy != "" {
 			stated = r.StatedBy + " is " + duration.Text(r.StatedLife)
-			add("stated_by", r.StatedBy)
-			add("stated_seconds", int64(r.StatedLife/time.Second))
 		}
-		detail("fresh until", stamp(r.Expires)+" ("+duration.Text(r.Expires.Sub(r.Fetched))+"; "+stated+")")
-		return append(j, file...)
-	}
-	again := stamp(r.NextTry)
-	if r.RetryAfter > 0 {
-		again += " (Retry-After " + duration.Text(r.RetryAfter) + ")"
-		add("retry_after_seconds", int64(r.RetryAfter/time.Second))
-	}
-	if !r.FailingSince.IsZero() {
-		add("failing_since", stamp(r.FailingSince))
-	}
-	add("failures", r.Failures)
-	add("next_try", stamp(r.NextTry))
-	if r.LastGood != nil {
-		add("last_good", stamp(r.LastGood.Fetched))
-	}
-	if r.MissingIs5xx {
-		add("missing_is_5xx", true)
-	}
-	if r.Outcome == fetch.Unreachable {
-		detail("next try", again)
+		add("fresh until", stamp(r.Expires)+" ("+duration.Text(r.Expires.Sub(r.Fetched))+"; "+stated+")")
+	case r.Outcome == fetch.Unreachable:
+		again := stamp(r.NextTry)
+		if r.RetryAfter > 0 {
+			again += " (Retry-After " + duration.Text(r.RetryAfter) + ")"
+		}
+		add("next try", again)
 		if !r.FailingSince.IsZero() && r.FailingSince.Before(r.Fetched) {
-			detail("failing", "since "+stamp(r.FailingSince)+", "+count(r.Failures, "attempt"))
+			add("failing", "since "+stamp(r.FailingSince)+", "+count(r.Failures, "attempt"))
 		}
 		if r.LastGood != nil {
-			detail("last answer", stamp(r.LastGood.Fetched)+", status "+strconv.Itoa(r.LastGood.Status))
+			add("last answer", stamp(r.LastGood.Fetched)+", status "+strconv.Itoa(r.LastGood.Status))
 		}
 	}
-	return j
 }
 
 // millis is a duration in milliseconds, as exact as it was measured.

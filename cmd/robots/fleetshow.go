@@ -159,12 +159,9 @@ func siteAnswer(s *fleet.Site, next *nextRequest, none string) (j jsonObject, te
 	if r := s.Record; r == nil {
 		say("record", "none")
 	} else {
-		record = jsonObject{{"outcome", r.Outcome.String()}, {"status", r.Status}, {"cause", r.Cause.String()}, {"bytes", len(r.Body)}, {"fetched", r.Fetched}}
-		if !r.Expires.IsZero() {
-			record = append(record, jsonMember{"expires", r.Expires})
-		}
-		if !r.NextTry.IsZero() {
-			record = append(record, jsonMember{"next_try", r.NextTry})
+		record = jsonObject{
+			{"outcome", r.Outcome.String()}, {"status", r.Status}, {"cause", r.Cause.String()}, {"bytes", len(r.Body)}, {"fetched", r.Fetched},
+			{"expires", onlyIf(!r.Expires.IsZero(), r.Expires)}, {"next_try", onlyIf(!r.NextTry.IsZero(), r.NextTry)},
 		}
 		text := fmt.Sprintf("fetched %s: %s, status %d, %s", stamp(r.Fetched), r.Outcome, r.Status, count(len(r.Body), "byte"))
 		if r.Outcome.Good() {

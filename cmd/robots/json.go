@@ -37,8 +37,11 @@ func (m jsonObject) MarshalJSON() ([]byte, error) {
 	}
 	var b bytes.Buffer
 	b.WriteByte('{')
-	for i, one := range m {
-		if i > 0 {
+	for _, one := range m {
+		if one.value == (absent{}) {
+			continue
+		}
+		if b.Len() > 1 {
 			b.WriteByte(',')
 		}
 		fmt.Fprintf(&b, "%q:", one.name)
@@ -48,6 +51,17 @@ func (m jsonObject) MarshalJSON() ([]byte, error) {
 	}
 	b.WriteByte('}')
 	return b.Bytes(), nil
+}
+
+// absent is the value of a member that is left out.
+type absent struct{}
+
+// onlyIf returns v as the value of a member that is left out unless ok.
+func onlyIf(ok bool, v any) any {
+	if !ok {
+		return absent{}
+	}
+	return v
 }
 
 // encode writes a value as one line of JSON.

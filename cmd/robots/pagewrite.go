@@ -319,10 +319,8 @@ func (p *pageCommand) writePageJSON(t *urlTarget, got *fetchedPage, list []pageV
 		line = append(line, answersJSON(r.answers)...)
 		line = append(line, jsonObject{
 			{"if_read", answersJSON(r.ifRead)}, {"contradictions", contradicting}, {"rules", rules}, {"verdict", r.verdict}, {"page", got.json()},
+			{"truncated", onlyIf(p.local != nil && p.local.Cut, true)}, // later rules of a page given with --html are unknown
 		}...)
-		if p.local != nil && p.local.Cut {
-			line = append(line, jsonMember{"truncated", true}) // later rules of a page given with --html are unknown
-		}
 		if record := p.j.from.Record; record != nil {
 			line = append(line, stateMembers(record, p.j.rules[0].State().Text())...)
 		}

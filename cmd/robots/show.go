@@ -188,9 +188,7 @@ func (v *view) write(ctx context.Context) {
 		j = append(j, jsonMember{"file", v.name})
 	} else {
 		j = append(j, stateMembers(r, v.rules.State().Text())...)
-		if !known && !r.NextTry.IsZero() {
-			j = append(j, jsonMember{"next_try", stamp(r.NextTry)})
-		}
+		j = append(j, jsonMember{"next_try", onlyIf(!known && !r.NextTry.IsZero(), stamp(r.NextTry))})
 	}
 	switch {
 	case v.format == formatJSON:
