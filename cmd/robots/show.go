@@ -176,7 +176,7 @@ func (v *view) write(ctx context.Context) {
 	}
 	if v.shows(partSignals) {
 		signals := append([]siteSignal{}, signalsOf(v.rules, nil)...)
-		notes := append(remarks(v.rules), disagreements(signals)...)
+		notes := append(remarks(v.rules, signals), disagreements(signals)...)
 		slices.SortStableFunc(notes, func(a, b robots.Note) int { return a.Line - b.Line })
 		shown := min(len(notes), maxNotes)
 		noted := &robots.Explanation{Notes: notes[:shown], Dropped: len(notes) - shown}

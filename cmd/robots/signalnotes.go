@@ -18,28 +18,17 @@ func note(line int, clause, format string, args ...any) robots.Note {
 	return robots.Note{Line: line, Clause: clause, Text: robots.Printable(fmt.Sprintf(format, args...))}
 }
 
-// remarks returns notes on lines that do not apply to the crawler, or that their document does
-// not define.
-func remarks(rules *robots.Rules) (notes []robots.Note) {
+// remarks returns notes on lines that do not apply to the crawler, and on signals that their
+// document does not define.
+func remarks(rules *robots.Rules, list []siteSignal) (notes []robots.Note) {
 	add := func(line int, clause, format string, args ...any) {
 		notes = append(notes, note(line, clause, format, args...))
 	}
-	hold, replaced := recordsOf(rules)
-	for _, rec := range replaced {
-		add(rec.Line, "D-40", "the crawler's group has its own %s, so this one does not apply to it", draftOf(rec.Field.String()).title)
-	}
-	undefined := map[*draft][]string{}
-	for _, rec := range hold {
-		d := draftOf(rec.Field.String())
-		if !rec.Usable {
-			add(rec.Line, "SPEC 3.8", "%s %s is not used: %s", d.title, clip(rec.Value), rec.Problem)
-		}
-		for _, p := range rec.Preferences {
-			said := p.Name + "=" + p.Value
-			if !d.has(p.Name, p.Value) && len(undefined[d]) < maxUndefined && !slices.Contains(undefined[d], said) {
-				undefined[d] = append(undefined[d], said)
-				add(p.Line, "SPEC 3.8", "%s has no %s%s", d.source.Document, clip(said), d.suggestion(p.Name, p.Value))
-			}
+	for rec, applies := range recordsOf(rules) {
+		if title := draftOf(rec.Field.String()).title; !applies {
+			add(rec.Line, "D-40", "the crawler's group has its own %s, so this one does not apply to it", title)
+		} else if !rec.Usable {
+			add(rec.Line, "SPEC 3.8", "%s %s is not used: %s", title, clip(rec.Value), rec.Problem)
 		}
 	}
 	for l := range rules.File().Lines(rules.Dialect()) {
@@ -47,11 +36,16 @@ func remarks(rules *robots.Rules) (notes []robots.Note) {
 			add(l.Number, "GROUP-03", "Content-Usage precedes the first user-agent line, so it applies to no crawler")
 		}
 	}
-	said := map[signalSource]bool{}
-	for l := range rules.Unknown() {
-		if d := draftOf(rules.File().Text(l.Name)); d != nil && !said[d.source] {
-			said[d.source] = true
-			add(l.Number, "SPEC 3.8", "%s", d.source.noField)
+	said := map[string][]string{} // of each document
+	for _, s := range list {
+		text := s.source.noField
+		if text == "" && s.Name != "" && !s.known() {
+			text = s.source.Document + " has no " + clip(s.Name+"="+s.Value) + s.suggestion(s.Name, s.Value)
+		}
+		before := said[s.source.Document]
+		if text != "" && len(before) < maxUndefined && !slices.Contains(before, text) {
+			said[s.source.Document] = append(before, text)
+			add(s.Line, "SPEC 3.8", "%s", text)
 		}
 	}
 	return notes

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
@@ -83,38 +84,35 @@ func (s *siteSignal) text() string {
 	return strings.TrimPrefix(s.Path+" "+text, " ")
 }
 
-// recordsOf returns the records with a draft that apply to the crawler: of each field those of its
-// group, or, if it has none, those of the file, which a group otherwise replaces (D-40).
-func recordsOf(rules *robots.Rules) (hold, replaced []robots.Record) {
+// recordsOf returns the records with a draft in file order, and whether they apply to the crawler:
+// those of its group do, or, if a field has none there, those of the file (D-40).
+func recordsOf(rules *robots.Rules) iter.Seq2[robots.Record, bool] {
 	own := map[robots.Field]bool{}
-	var all []robots.Record
 	for rec := range rules.Records() {
-		if draftOf(rec.Field.String()) != nil {
-			all = append(all, rec)
-			own[rec.Field] = own[rec.Field] || rec.Group && rec.Usable
+		own[rec.Field] = own[rec.Field] || rec.Group && rec.Usable
+	}
+	return func(yield func(robots.Record, bool) bool) {
+		for rec := range rules.Records() {
+			if draftOf(rec.Field.String()) != nil && !yield(rec, rec.Group || !rec.Usable || !own[rec.Field]) {
+				return
+			}
 		}
 	}
-	for _, rec := range all {
-		if own[rec.Field] && rec.Usable && !rec.Group {
-			replaced = append(replaced, rec)
-		} else {
-			hold = append(hold, rec)
-		}
-	}
-	return hold, replaced
 }
 
 // signalsOf returns the signals that apply to the crawler, for one path or for all, in file
 // order.
 func signalsOf(rules *robots.Rules, path *robots.Path) (list []siteSignal) {
-	applies := map[robots.Preference]bool{}
+	stated := map[robots.Preference]bool{}
 	if path != nil {
 		for _, p := range append(rules.ContentUsage(*path), rules.ContentSignals(*path)...) {
-			applies[p] = true
+			stated[p] = true
 		}
 	}
-	hold, _ := recordsOf(rules)
-	for _, rec := range hold {
+	for rec, applies := range recordsOf(rules) {
+		if !applies {
+			continue
+		}
 		d, scope := draftOf(rec.Field.String()), "file"
 		if rec.Group {
 			scope = "group"
@@ -123,7 +121,7 @@ func signalsOf(rules *robots.Rules, path *robots.Path) (list []siteSignal) {
 			list = append(list, siteSignal{robots.Preference{Value: rec.Value, Line: rec.Line}, d, scope})
 		}
 		for _, p := range rec.Preferences {
-			if path == nil || applies[p] {
+			if path == nil || stated[p] {
 				list = append(list, siteSignal{p, d, scope})
 			}
 		}
