@@ -125,7 +125,7 @@ func (p *pageCommand) writePage(t *urlTarget, got *fetchedPage, list []pageVerdi
 		p.writeOutlooks(list)
 	}
 	p.j.writeState("  ", factOf)
-	if state := got.state(); state != "" {
+	if _, state := got.describe(); state != "" {
 		fmt.Fprintf(w, "  %s\n", p.palette.paint(faint, robots.Printable(state)))
 	}
 	if got.page != nil {
@@ -236,49 +236,39 @@ func effectOf(i int, list []pageVerdict) string {
 	return r.Effect.Sentence()
 }
 
-// state describes the fetch of a page, "" if it was not fetched.
-func (f *fetchedPage) state() string {
+// describe describes the fetch of a page in JSON and for people, null and "" if it was not fetched.
+func (f *fetchedPage) describe() (j jsonObject, text string) {
 	if len(f.urls) == 0 {
-		return ""
+		return nil, ""
 	}
+	var page indexing.Page
 	var parts []string
+	failure := ""
+	if f.err != nil {
+		failure = f.err.Error()
+	}
 	if f.page != nil {
-		parts = append(parts, "status "+strconv.Itoa(f.page.Status))
+		page = *f.page
+		parts = append(parts, "status "+strconv.Itoa(page.Status))
 	}
 	if n := len(f.urls) - 1; n > 0 {
 		parts = append(parts, "redirected to "+clip(f.urls[n]))
 	}
 	switch {
 	case f.page == nil:
-		parts = append(parts, "unavailable: "+f.err.Error())
-	case f.page.Status/100 != 2:
+		parts = append(parts, "unavailable: "+failure)
+	case page.Status/100 != 2:
 	case !indexing.IsHTML(http.Header{"Content-Type": {f.kind}}):
 		parts = append(parts, "not HTML, only headers read: "+clip(f.kind))
 	default:
 		parts = append(parts, count(f.size, "byte")+" of HTML read")
 		if f.err != nil {
-			parts = append(parts, "truncated: "+f.err.Error())
+			parts = append(parts, "truncated: "+failure)
 		}
-	}
-	return "page: " + strings.Join(parts, ", ")
-}
-
-// json describes the outcome of fetching a page, null if it was not fetched.
-func (f *fetchedPage) json() jsonObject {
-	if len(f.urls) == 0 {
-		return nil
-	}
-	var page indexing.Page
-	if f.page != nil {
-		page = *f.page
-	}
-	failure := ""
-	if f.err != nil {
-		failure = f.err.Error()
 	}
 	return jsonObject{
 		{"status", notEmpty(page.Status)}, {"urls", f.urls}, {"type", notEmpty(f.kind)}, {"bytes", f.size}, {"cut", page.Cut}, {"error", notEmpty(failure)},
-	}
+	}, "page: " + strings.Join(parts, ", ")
 }
 
 // directiveMembers describes a directive in JSON, null for none: with the number of its
@@ -302,6 +292,7 @@ func answersJSON(list []pageAnswer) (j jsonObject) {
 
 // writePageJSON writes a line for each crawler.
 func (p *pageCommand) writePageJSON(t *urlTarget, got *fetchedPage, list []pageVerdict) {
+	page, _ := got.describe()
 	for i := range list {
 		r := &list[i]
 		o := &r.outlook
@@ -318,7 +309,7 @@ func (p *pageCommand) writePageJSON(t *urlTarget, got *fetchedPage, list []pageV
 		}
 		line = append(line, answersJSON(r.answers)...)
 		line = append(line, jsonObject{
-			{"if_read", answersJSON(r.ifRead)}, {"contradictions", contradicting}, {"rules", rules}, {"verdict", r.verdict}, {"page", got.json()},
+			{"if_read", answersJSON(r.ifRead)}, {"contradictions", contradicting}, {"rules", rules}, {"verdict", r.verdict}, {"page", page},
 			{"truncated", onlyIf(p.local != nil && p.local.Cut, true)}, // later rules of a page given with --html are unknown
 		}...)
 		if record := p.j.from.Record; record != nil {
