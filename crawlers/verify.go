@@ -75,6 +75,7 @@ func (v *Verifier) Verify(ctx context.Context, address netip.Addr, as ...Crawler
 	all := make([]Identity, len(as))
 	for i, c := range as {
 		all[i] = q.verify(c)
+		all[i].Crawlers = []Crawler{c}
 	}
 	return all
 }
@@ -86,7 +87,7 @@ func (v *Verifier) Identify(ctx context.Context, address netip.Addr) Identity {
 	q := v.ask(ctx, address)
 	defer q.cancel()
 	if !q.possible() {
-		return Identity{Result: Unknown, Why: noAddress}
+		return unknown(noAddress)
 	}
 	var found []Crawler
 	domains := []string{}
@@ -102,12 +103,11 @@ func (v *Verifier) Identify(ctx context.Context, address netip.Addr) Identity {
 	if len(found) > 0 {
 		return Identity{Result: Verified, Crawlers: found, By: ByList, Why: "it is in " + listOf(found[0], v.Lists[found[0].Name])}
 	}
-	if v.Resolver == nil {
-		why := "it is in no given list, and DNS was not queried"
-		if len(v.Lists) == 0 {
-			why = "no list was given, and DNS was not queried"
-		}
-		return Identity{Result: Unknown, Why: why}
+	switch {
+	case v.Resolver == nil && len(v.Lists) == 0:
+		return unknown("no list was given, and DNS was not queried")
+	case v.Resolver == nil:
+		return unknown("it is in no given list, and DNS was not queried")
 	}
 	slices.Sort(domains)
 	id := q.dns(slices.Compact(domains))
@@ -115,7 +115,7 @@ func (v *Verifier) Identify(ctx context.Context, address netip.Addr) Identity {
 	case id.Result == Unknown:
 		return id
 	case id.Name == "":
-		return Identity{Result: Unknown, Why: id.Why + "; crawlers without names are identified by their lists"}
+		return unknown(id.Why + "; crawlers without names are identified by their lists")
 	}
 	for _, c := range read().all {
 		if c.Status == Used && inDomains(id.Name, c.domains()) {
@@ -165,33 +165,30 @@ func (q *questions) possible() bool { return q.address.IsValid() && q.address.Zo
 
 const noAddress = "it is not an address on the internet"
 
+func unknown(why string) Identity { return Identity{Result: Unknown, Why: why} }
+
+// verify returns the identity of a crawler that the address claims to be.
 func (q *questions) verify(c Crawler) Identity {
-	unknown := func(why string) Identity { return Identity{Result: Unknown, Crawlers: []Crawler{c}, Why: why} }
 	list, domains := q.Lists[c.Name], c.domains()
-	byName := len(domains) > 0
-	if !q.possible() {
+	switch {
+	case !q.possible():
 		return unknown(noAddress)
-	}
-	if list != nil && list.Contains(q.address) {
-		return Identity{Result: Verified, Crawlers: []Crawler{c}, By: ByList, Why: "it is in " + listOf(c, list)}
-	}
-	if byName && q.Resolver != nil {
+	case list != nil && list.Contains(q.address):
+		return Identity{Result: Verified, By: ByList, Why: "it is in " + listOf(c, list)}
+	case len(domains) > 0 && q.Resolver != nil:
 		id := q.dns(domains)
-		id.Crawlers = []Crawler{c}
 		if list != nil && list.Bad == 0 && id.Result == Faked {
 			id.Why += ", and it is not in " + listOf(c, list)
 		}
 		return id
-	}
-	switch {
 	case list != nil && list.Bad > 0:
 		return unknown("it is not in " + listOf(c, list) + ", which has invalid lines")
 	case list != nil:
-		return Identity{Result: Faked, Crawlers: []Crawler{c}, By: ByList, Why: "it is not in " + listOf(c, list)}
-	case !byName && c.Addresses == Unknown:
-		return unknown("the directory has no way to verify " + c.Name)
-	case byName:
+		return Identity{Result: Faked, By: ByList, Why: "it is not in " + listOf(c, list)}
+	case len(domains) > 0:
 		return unknown("DNS was not queried")
+	case c.Addresses == Unknown:
+		return unknown("the directory has no way to verify " + c.Name)
 	}
 	return unknown("its operator publishes a list, which was not given: " + c.Addresses)
 }
