@@ -45,7 +45,8 @@ func (r *Rules) Records() iter.Seq[Record] {
 			if int(l.val) > r.limit {
 				return
 			}
-			if !l.ambiguous && (l.field == FieldAllow || l.field == FieldDisallow) {
+			if !l.ambiguous && l.field <= FieldDisallow {
+				groups = groups || l.field == FieldUserAgent
 				continue // most lines
 			}
 			field, start, end := r.file.read(l, r.dialect)

@@ -374,6 +374,9 @@ func (r *Rules) walk() iter.Seq2[Field, Span] {
 			if int(l.val) > r.limit {
 				break
 			}
+			if !active && !l.ambiguous && (len(names) == 0 || l.val < names[0]) {
+				continue // most lines are in other groups
+			}
 			field, start, end := f.read(l, d)
 			begins := run.begins(f, d, field, start)
 			switch field {
