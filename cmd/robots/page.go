@@ -55,7 +55,7 @@ type pageVerdict struct {
 	blockedAt string          // the redirect that is blocked, "" for the page itself
 	outlook   indexing.Outlook
 	answers   []pageAnswer // of the outlook
-	ifRead    []pageAnswer // if the crawler could fetch the page, without that on the crawl; nil if it can, or the page is unknown
+	ifRead    []pageAnswer // without that on the crawl, as if the crawler could read the page; nil if it can, or the page is unknown
 }
 
 func (p *pageCommand) check(ctx context.Context) (int, error) {
@@ -67,14 +67,13 @@ func (p *pageCommand) check(ctx context.Context) (int, error) {
 		return exitBad, err
 	}
 	p.j = j
-	defer p.j.live.close()
+	defer j.live.close()
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	status, err := p.j.each(ctx, urls, func(t *urlTarget) error { return p.checkURL(ctx, t) })
-	if status != exitBad { // which is that of the verdicts
-		status = p.status
+	if status, err := j.each(ctx, urls, func(t *urlTarget) error { return p.checkURL(ctx, t) }); status == exitBad {
+		return status, err
 	}
-	return status, err
+	return p.status, nil // of the pages; the other is that of robots.txt alone
 }
 
 // readPage reads the page of --html and --header.

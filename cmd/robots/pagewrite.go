@@ -141,7 +141,7 @@ func (p *pageCommand) writeContradictions(list []pageVerdict) {
 	blocked := p.local == nil
 	for i := range list {
 		r := &list[i]
-		// A none against an all contradicts it twice.
+		// A none against an all is two contradictions with one text.
 		same := func(a, b contradiction) bool { return a.text == b.text }
 		for _, c := range slices.CompactFunc(contradictions(&r.outlook), same) {
 			if names[c.text] == nil {
