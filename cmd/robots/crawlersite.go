@@ -32,7 +32,7 @@ func (c *crawlersCommand) judge(ctx context.Context, name string) (int, error) {
 	for _, e := range c.list {
 		dialects = append(dialects, e.ReadAs())
 	}
-	files, live, err := c.named(ctx, &c.site, dialects, noLimit, name)
+	files, live, err := c.named(ctx, &c.site, dialects, 0, name)
 	if err != nil {
 		return exitBad, err
 	}
@@ -40,7 +40,7 @@ func (c *crawlersCommand) judge(ctx context.Context, name string) (int, error) {
 	at, p := cmp.Or(c.at, c.std.now()), access.NewProver(access.Steps)
 	var all []row
 	for i, e := range c.list {
-		rules := files[0].Obey(dialects[i], noLimit, at, e.Tokens)
+		rules := files[0].Obey(dialects[i], 0, at, e.Tokens)
 		s := p.Stand(rules)
 		r := row{Crawler: e, Standing: &s}
 		if c.given("path") {

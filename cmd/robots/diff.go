@@ -265,7 +265,7 @@ func (s *section) compare(pair [2]ask.Source, chosen []Crawler, at time.Time, bu
 		for _, c := range list {
 			all.Add(s.dialectsOf(c.Tokens...)[side], c.Tokens...)
 		}
-		rules[side] = all.RulesBy(func(d robots.Dialect) *robots.Rules { return from.Obey(d, noLimit, at, nil) })
+		rules[side] = all.RulesBy(func(d robots.Dialect) *robots.Rules { return from.Obey(d, 0, at, nil) })
 		places[side] = placesOf(rules[side])
 	}
 	s.comparisons = map[[2]string]*comparison{}
@@ -296,7 +296,7 @@ func (s *section) named(pair [2]ask.Source, at time.Time) []Crawler {
 			dialects = autoDialects
 		}
 		for _, d := range dialects {
-			for _, name := range from.Obey(d, noLimit, at, nil).File().Crawlers(d) {
+			for _, name := range from.Obey(d, 0, at, nil).File().Crawlers(d) {
 				if s.dialectsOf(name)[side].Name == d.Name {
 					names = append(names, name)
 				}

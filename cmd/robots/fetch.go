@@ -43,7 +43,7 @@ func fetchCommand(std *streams) *cobra.Command {
 		if err != nil {
 			return exitBad, err
 		}
-		l, err := newLive(c, &site, nil, noLimit)
+		l, err := newLive(c, &site, nil, 0)
 		if err != nil {
 			return exitBad, err
 		}
@@ -62,7 +62,7 @@ func fetchCommand(std *streams) *cobra.Command {
 			return exitBad, err
 		}
 		text := siteFile(r)
-		c.parseFile(&text, robots.RFC9309, noLimit)
+		c.parseFile(&text, robots.RFC9309, 0)
 		if body {
 			printBody(c.std, r)
 			if r.Outcome != fetch.Success {

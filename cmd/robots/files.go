@@ -124,7 +124,7 @@ func (c *command) readFiles(ctx context.Context, flags *siteFlags) ([]textFile, 
 	if len(c.args) == 0 {
 		return nil, errors.New("no file given: name one, - for standard input, or the URL of a site")
 	}
-	files, l, err := c.getFiles(ctx, flags, robots.Dialects(), noLimit, c.args, func(l *live, f *textFile) error {
+	files, l, err := c.getFiles(ctx, flags, robots.Dialects(), 0, c.args, func(l *live, f *textFile) error {
 		switch r := f.Record; {
 		case f.over:
 			return fmt.Errorf("cannot read %s: it is larger than 64 MiB", f.title())
@@ -156,7 +156,7 @@ func (c *command) named(ctx context.Context, flags *siteFlags, dialects []robots
 
 // known is named, and returns an error if the rules of a site are not known.
 func (c *command) known(ctx context.Context, flags *siteFlags, dialects []robots.Dialect, names ...string) ([]textFile, error) {
-	files, l, err := c.named(ctx, flags, dialects, noLimit, names...)
+	files, l, err := c.named(ctx, flags, dialects, 0, names...)
 	defer l.close()
 	for _, f := range files {
 		for _, d := range dialects {
@@ -197,7 +197,7 @@ func (c *command) readRobots(name string) (*robots.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.parseFile(&f, robots.RFC9309, noLimit), nil
+	return c.parseFile(&f, robots.RFC9309, 0), nil
 }
 
 // parseFile parses a robots.txt and warns once about oddities in it. Truncation by --max-bytes is
@@ -213,7 +213,7 @@ func (c *command) parseFile(text *textFile, d robots.Dialect, maxBytes int) *rob
 	case r != nil && r.Truncated:
 		title += " (truncated by the fetch)"
 	}
-	if maxBytes != noLimit {
+	if maxBytes > 0 {
 		d.MaxFileBytes = 0
 	}
 	for _, n := range f.Notes(d) {

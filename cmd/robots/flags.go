@@ -24,9 +24,6 @@ const (
 	formatJSON     = "json"
 )
 
-// Shorter names for package ask.
-const noLimit = ask.NoLimit
-
 var clip = ask.Clip
 
 func registerMaxBytes(cmd *cobra.Command, n *int) {
@@ -35,7 +32,7 @@ func registerMaxBytes(cmd *cobra.Command, n *int) {
 		if err != nil && !errors.Is(err, strconv.ErrRange) { // a number out of range is the largest
 			return fmt.Errorf("--max-bytes %s is not a number of bytes, 0 or more", strconv.Quote(clip(s)))
 		}
-		*n = int(size)
+		*n = ask.SizeLimit(int(size))
 		return nil
 	})
 }

@@ -198,7 +198,7 @@ func (j *judge) summary(read int, counts *[exitUndecided + 1]int) {
 
 // ruleFlags are the flags that change what the rules of a file are.
 type ruleFlags struct {
-	maxBytes      int       // noLimit without --max-bytes
+	maxBytes      int       // 0: those of the dialects
 	at            time.Time // zero for now
 	userInitiated bool
 }

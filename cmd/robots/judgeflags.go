@@ -25,7 +25,7 @@ type judgeFlags struct {
 }
 
 func newJudgeFlags(std *streams) *judgeFlags {
-	return &judgeFlags{command: newCommand(std), ruleFlags: ruleFlags{maxBytes: noLimit}}
+	return &judgeFlags{command: newCommand(std)}
 }
 
 func (f *judgeFlags) register(cmd *cobra.Command, formats ...string) {

@@ -212,7 +212,7 @@ func TestSlowDisk(t *testing.T) {
 	disk := &slowDisk{Store: file, full: make(chan struct{})}
 	defer disk.Close()
 	large := newLarge(t, sites)
-	l, err := newLive(newCommand(&streams{err: io.Discard, now: time.Now}), &siteFlags{allowPrivate: true}, nil, noLimit)
+	l, err := newLive(newCommand(&streams{err: io.Discard, now: time.Now}), &siteFlags{allowPrivate: true}, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ type showCommand struct {
 }
 
 func newShow(std *streams) *cobra.Command {
-	s := &showCommand{command: newCommand(std), ruleFlags: ruleFlags{maxBytes: noLimit}}
+	s := &showCommand{command: newCommand(std)}
 	cmd := &cobra.Command{Use: "show"}
 	f := cmd.Flags()
 	s.crawlerFlags.register(cmd, false)

@@ -30,7 +30,7 @@ type tester struct {
 }
 
 func testCommand(std *streams) *cobra.Command {
-	t := &tester{command: newCommand(std), ruleFlags: ruleFlags{maxBytes: noLimit}}
+	t := &tester{command: newCommand(std)}
 	cmd := &cobra.Command{Use: "test", RunE: t.run(t.test)}
 	f := cmd.Flags()
 	f.StringVar(&t.only, "run", "", "`RE` regular expression for the names of the tests to run")

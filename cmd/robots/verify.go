@@ -73,7 +73,7 @@ func (c *verifyCall) answer(ctx context.Context) (int, error) {
 		return exitBad, err
 	}
 	if fetches {
-		if c.live, err = newLive(c.command, &c.site, nil, noLimit); err != nil {
+		if c.live, err = newLive(c.command, &c.site, nil, 0); err != nil {
 			return exitBad, err
 		}
 		defer c.live.close()

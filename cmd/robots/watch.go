@@ -131,7 +131,7 @@ func (w *watcher) round(ctx context.Context) (int, error) {
 	if err != nil {
 		return exitBad, err
 	}
-	files, live, err := w.getFiles(ctx, &w.site, robots.Dialects(), noLimit, w.args, func(l *live, f *textFile) error {
+	files, live, err := w.getFiles(ctx, &w.site, robots.Dialects(), 0, w.args, func(l *live, f *textFile) error {
 		l.hint(f.Record)
 		return nil
 	})

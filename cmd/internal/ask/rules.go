@@ -7,20 +7,21 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// NoLimit is the number of bytes that leaves the dialect's own limit.
-const NoLimit = -1
-
 // A Source is where rules come from: a file, or the outcome of a fetch.
 type Source struct {
 	File   *robots.File
 	Record *fetch.Record
 }
 
+// SizeLimit returns a size limit of n bytes, as Obey takes it: for 0 bytes it is 1, as no rule is
+// that short.
+func SizeLimit(n int) int { return max(n, 1) }
+
 // Obey returns the rules of a crawler at a time, with maxBytes instead of the dialect's size
-// limit. A limit of 0 in a Dialect means none; the single byte read instead holds no rule.
+// limit; 0 leaves that.
 func (s Source) Obey(d robots.Dialect, maxBytes int, at time.Time, tokens []string) *robots.Rules {
-	if maxBytes != NoLimit {
-		d.MaxFileBytes = max(maxBytes, 1)
+	if maxBytes > 0 {
+		d.MaxFileBytes = maxBytes
 	}
 	if s.Record != nil {
 		return s.Record.Rules(d, at, tokens...)

@@ -190,7 +190,7 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 	default:
 		from.Record, from.at = r, at
 	}
-	if once := from.File == nil && !fetched; once && from.maxBytes != 0 && !from.user {
+	if once := from.File == nil && !fetched; once && !from.user {
 		if from.maxBytes > 0 {
 			d.MaxFileBytes = from.maxBytes
 		}

@@ -47,7 +47,7 @@ type Defaults struct {
 	Agents        []string       // tokens of the crawler, most specific first; none: the group of * applies
 	Dialect       robots.Dialect // not the zero value
 	Auto          bool           // the dialect documented for the line's agent, else RFC 9309, instead of Dialect
-	MaxBytes      int            // size limit of the file; ask.NoLimit: that of the dialect
+	MaxBytes      int            // size limit of the file; 0: that of the dialect
 	At            time.Time      // when to judge; zero: now
 	File          *robots.File   // nil: it is fetched from the site
 	UserInitiated bool           // a user started the fetches

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/cmd/internal/ask"
 )
 
 // thirteen is a typical file of a shop.
@@ -24,7 +23,7 @@ func TestAllocations(t *testing.T) {
 	for i := range texts {
 		texts[i], _ = json.Marshal(map[string]any{"id": i, "url": fmt.Sprintf("/a/%d?sort=", i), "robots": fmt.Sprint(thirteen, "Disallow: /", i), "agent": fmt.Sprint("Bot", 'A'+i%3)})
 	}
-	a := NewAnswerer(&Defaults{Dialect: robots.RFC9309, MaxBytes: ask.NoLimit})
+	a := NewAnswerer(&Defaults{Dialect: robots.RFC9309})
 	dst := make([]byte, 0, 1024)
 	answer := func() {
 		for i := range texts {
@@ -43,7 +42,7 @@ func TestAllocations(t *testing.T) {
 // TestRemembers compares an answerer that has answered many lines with a new one: what it keeps
 // changes no answer.
 func TestRemembers(t *testing.T) {
-	defaults := &Defaults{Dialect: robots.RFC9309, MaxBytes: ask.NoLimit, File: robots.Parse([]byte("User-agent: *\nDisallow: /of-the-call\n"))}
+	defaults := &Defaults{Dialect: robots.RFC9309, File: robots.Parse([]byte("User-agent: *\nDisallow: /of-the-call\n"))}
 	kept := NewAnswerer(defaults)
 	quoted := func(s string) string { return string(robots.AppendQuoted(nil, s)) }
 	members := [][]string{

@@ -191,7 +191,7 @@ func (d *Defaults) dialectOf(q *Question) (robots.Dialect, error) {
 	return ask.Dialect(name)
 }
 
-// limitOf returns the size limit of the file, ask.NoLimit for that of the dialect.
+// limitOf returns the size limit of the file, 0 for that of the dialect.
 func (d *Defaults) limitOf(q *Question) (int, error) {
 	if q.maxBytes == nil {
 		return d.MaxBytes, nil
@@ -200,7 +200,7 @@ func (d *Defaults) limitOf(q *Question) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("max_bytes %w", err)
 	}
-	return n, nil
+	return ask.SizeLimit(n), nil
 }
 
 // tokensOf returns the tokens of a question, or those of the defaults.

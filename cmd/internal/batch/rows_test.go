@@ -9,12 +9,11 @@ import (
 	"testing"
 
 	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/cmd/internal/ask"
 )
 
 // TestRows: a row has the same answer as the corresponding line of JSON.
 func TestRows(t *testing.T) {
-	defaults := &Defaults{Agents: []string{"Given"}, Dialect: robots.RFC9309, MaxBytes: ask.NoLimit, File: robots.Parse([]byte("User-agent: *\nDisallow: /of-the-call\n"))}
+	defaults := &Defaults{Agents: []string{"Given"}, Dialect: robots.RFC9309, File: robots.Parse([]byte("User-agent: *\nDisallow: /of-the-call\n"))}
 	lines, rows := NewAnswerer(defaults), NewAnswerer(defaults)
 	bodies := []string{"", thirteen, "User-agent: a\nDisallow: /a\nUser-agent: b\nDisallow: /\n", "User-agent: given\nDisallow: /\n", "\xff\x00", "Disallow: /" + strings.Repeat("x", maxRemembered+10)}
 	agents := []string{"", "a", "b", "a,b", "Mozilla/5.0 (compatible; A/1)", "Googlebot-Image Googlebot", "tab\t(and\\n\n"}

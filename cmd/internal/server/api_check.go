@@ -207,11 +207,11 @@ func (b *lines) readDefaults(text []byte) {
 	}
 	b.defaults = batch.Defaults{
 		Agents: in.Agent, Dialect: b.crawler("body.defaults.", in.Dialect, in.Agent), Auto: cmp.Or(in.Dialect, b.s.parts.Dialect) == ask.AutoDialect,
-		MaxBytes: ask.NoLimit, UserInitiated: in.UserInitiated,
+		UserInitiated: in.UserInitiated,
 	}
 	b.wait = b.duration("body.defaults.wait", in.Wait, b.wait, 0, mostWait)
 	if in.MaxBytes != nil {
-		if b.defaults.MaxBytes = *in.MaxBytes; *in.MaxBytes < 0 {
+		if b.defaults.MaxBytes = ask.SizeLimit(*in.MaxBytes); *in.MaxBytes < 0 {
 			b.fail(wrong(BadParameter, "body.defaults.max_bytes", strconv.Itoa(*in.MaxBytes), "must be a number of bytes, 0 or more"))
 		}
 	}
