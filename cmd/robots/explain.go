@@ -113,8 +113,7 @@ func (j *judge) writeExplanationJSON(t *urlTarget) {
 	for i, rules := range j.rules {
 		path := t.pathFor(j.crawlers[i].Dialect)
 		e := lint.Explain(rules.Rules, path)
-		list := signalsOf(rules.Rules, &path)
-		d := jsonDerivation{shapes.NewDerivation(&e), append([]siteSignal{}, list...)}
+		d := jsonDerivation{shapes.NewDerivation(&e), signalsOf(rules.Rules, &path)}
 		d.Notes = jsonNotes(&e)
 		var derivation bytes.Buffer
 		_ = encode(&derivation, d) // only a value without JSON is an error

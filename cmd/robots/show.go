@@ -175,7 +175,7 @@ func (v *view) write(ctx context.Context) {
 		part(partSitemaps, "Sitemaps", sitemaps, rows)
 	}
 	if v.shows(partSignals) {
-		signals := append([]siteSignal{}, signalsOf(v.rules, nil)...)
+		signals := signalsOf(v.rules, nil)
 		notes := append(remarks(v.rules, signals), disagreements(signals)...)
 		slices.SortStableFunc(notes, func(a, b robots.Note) int { return a.Line - b.Line })
 		shown := min(len(notes), maxNotes)

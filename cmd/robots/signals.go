@@ -101,9 +101,9 @@ func recordsOf(rules *robots.Rules) iter.Seq2[robots.Record, bool] {
 }
 
 // signalsOf returns the signals that apply to the crawler, for one path or for all, in file
-// order.
-func signalsOf(rules *robots.Rules, path *robots.Path) (list []siteSignal) {
-	stated := map[robots.Preference]bool{}
+// order; not nil.
+func signalsOf(rules *robots.Rules, path *robots.Path) []siteSignal {
+	list, stated := []siteSignal{}, map[robots.Preference]bool{}
 	if path != nil {
 		for _, p := range append(rules.ContentUsage(*path), rules.ContentSignals(*path)...) {
 			stated[p] = true
