@@ -70,9 +70,9 @@ func (j *judge) parse(url string) (t urlTarget, origin robots.Origin, err error)
 
 // each calls show with each URL in order as soon as its robots.txt is there, and returns the
 // exit status of all: undecided before disallowed before allowed. A line of a list that is
-// not a URL is reported and makes the status exitBad. If ctx ends, the URLs whose robots.txt
-// is there are shown. An error of show ends it.
-func (j *judge) each(ctx context.Context, u *urlReader, show func(*urlTarget) error) (int, error) {
+// not a URL is reported and makes the status exitBad. If ctx or the run is interrupted, the URLs
+// whose robots.txt is there are shown. An error of show ends it.
+func (j *judge) each(ctx context.Context, u *urlReader, show func(context.Context, *urlTarget) error) (int, error) {
 	if j.fetches {
 		defer j.std.screen.Report(progressInterval, func() string { return j.live.progress.line(j.std.name) })()
 	}
@@ -111,16 +111,13 @@ all:
 				continue
 			}
 			status := j.judgeOne(t)
-			if err := show(t); err != nil {
+			if err := show(ctx, t); err != nil {
 				failed = err
 				break all
 			}
 			j.site.answered = true
 			j.judged++
 			counts[status]++
-			if j.std.terminal {
-				_ = j.std.out.Flush() // the last flush reports its error
-			}
 		}
 	}
 	if failed == nil && !errors.Is(ended, io.EOF) {

@@ -62,7 +62,7 @@ func (f *judgeFlags) write(ctx context.Context, text, json func(*judge, *urlTarg
 	if f.format == formatJSON {
 		text = json
 	}
-	return j.each(ctx, urls, func(t *urlTarget) error {
+	return j.each(ctx, urls, func(_ context.Context, t *urlTarget) error {
 		text(j, t)
 		return nil
 	})

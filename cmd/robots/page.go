@@ -68,9 +68,7 @@ func (p *pageCommand) check(ctx context.Context) (int, error) {
 	}
 	p.j = j
 	defer j.live.close()
-	ctx, stop := interruptible(ctx)
-	defer stop()
-	if status, err := j.each(ctx, urls, func(t *urlTarget) error { return p.checkURL(ctx, t) }); status == exitBad {
+	if status, err := j.each(ctx, urls, p.checkURL); status == exitBad {
 		return status, err
 	}
 	return p.status, nil // of the pages; the other is that of robots.txt alone
