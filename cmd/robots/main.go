@@ -101,19 +101,17 @@ func newRoot(std *streams, only string) *cobra.Command {
 		Long:          "Check, explain and test robots.txt rules.\n\nExit status: 0 done or all allowed, 1 some disallowed or found, 2 invalid usage\nor input, 3 undecided.",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) > 0:
 				return unknownCommand(cmd, args[0])
-			}
-			return nil
-		},
-		RunE: func(*cobra.Command, []string) error {
-			if showVersion {
+			case showVersion:
 				version(std, versionFormat)
-				return nil
+			default:
+				std.status = exitBad
+				rootHelp(std.err)
 			}
-			std.status = exitBad
-			rootHelp(std.err)
 			return nil
 		},
 	}
@@ -141,13 +139,9 @@ func newRoot(std *streams, only string) *cobra.Command {
 	}
 	root.SetHelpCommand(helpCommand())
 	root.InitDefaultCompletionCmd()
-	for _, cmd := range root.Commands() {
-		if cmd.Name() == "completion" {
-			// Without this an unknown shell prints the help and succeeds.
-			cmd.RunE = func(*cobra.Command, []string) error {
-				return errors.New("no shell given (known: bash, zsh, fish, powershell)")
-			}
-		}
+	completion, _, _ := root.Find([]string{"completion"})
+	completion.RunE = func(*cobra.Command, []string) error { // without this, help and success for an unknown shell
+		return errors.New("no shell given (known: bash, zsh, fish, powershell)")
 	}
 	return root
 }

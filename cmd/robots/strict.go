@@ -19,7 +19,7 @@ import (
 // values it uses the last, 010 is 8, and -agent=Googlebot is -a with the value "gent=Googlebot",
 // another crawler.
 func strict(root *cobra.Command, args []string) (*cobra.Command, error) {
-	cmd, args, _ := root.Find(args) // no error, as root checks its arguments
+	cmd, args, _ := root.Find(args) // no error, as root reports unknown commands
 	first := map[*pflag.Flag]string{}
 	values := map[string]bool{}
 	var wrong error

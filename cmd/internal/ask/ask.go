@@ -96,20 +96,18 @@ func Tokens(value string) ([]string, error) {
 	return parts, nil
 }
 
-// Listed returns the first names of a value that is a list with commas, else nil.
-func Listed(value string) []string {
-	parts := atCommas(value)
-	if len(parts) == 1 {
+// Listed returns the first names of a value that is a list with commas, examples if one is
+// empty, and nil for a single name.
+func Listed(value string) (names []string) {
+	all, err := Tokens(value)
+	switch {
+	case err != nil:
+		return []string{"Googlebot", "Bingbot"}
+	case len(all) == 1:
 		return nil
 	}
-	var names []string
-	for _, name := range parts {
-		if name = strings.TrimSpace(name); name != "" && len(names) < 3 {
-			names = append(names, Clip(name))
-		}
-	}
-	if len(names) < 2 {
-		return []string{"Googlebot", "Bingbot"}
+	for _, name := range all[:min(3, len(all))] {
+		names = append(names, Clip(name))
 	}
 	return names
 }
