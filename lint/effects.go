@@ -75,9 +75,11 @@ func (p *pass) effects(r *robots.Rules, known map[string][]compare.Effect) ([]co
 		return effects, ok
 	}
 	effects = compare.Effects(r, compare.Options{Steps: max(1, min(p.steps/16, compare.DefaultSteps))})
+	for _, e := range effects {
+		p.steps -= e.Steps
+	}
 	for i := range effects {
 		e := &effects[i]
-		p.steps -= e.Steps
 		if e.Use == compare.NeverDecides && !p.isDenied(r, e.Rule) {
 			e.Use = compare.NoEffect // heavier rules say the same
 		}
@@ -90,12 +92,10 @@ func (p *pass) effects(r *robots.Rules, known map[string][]compare.Effect) ([]co
 // isDenied reports whether it is proved that a URL that one of the rules matches has the opposite
 // verdict.
 func (p *pass) isDenied(r *robots.Rules, rule robots.Rule) bool {
-	if !p.spend(1) {
+	if !p.spend(16 * r.Len()) { // the rules are read again
 		return false
 	}
-	o := p.budget()
-	o.Steps = max(1, o.Steps/16)
-	c, err := compare.Every(r, rule.Path(), rule.Allows(), o)
+	c, err := compare.Every(r, rule.Path(), rule.Allows(), compare.Options{Steps: max(1, p.budget().Steps/16)})
 	p.steps -= c.Steps
 	p.undecided = p.undecided || !c.Complete && c.Path == ""
 	return err == nil && c.Path != ""

@@ -54,6 +54,9 @@ func TestHostile(t *testing.T) {
 			if time.Since(start) > bound {
 				t.Errorf("%s of %d bytes took %v", name, size, took)
 			}
+			if r.Steps > o.MaxSteps*3/2 {
+				t.Errorf("%s of %d bytes took %d steps, the limit is %d", name, size, r.Steps, o.MaxSteps)
+			}
 			for _, c := range Checks {
 				n := 0
 				for _, d := range r.Diagnostics {

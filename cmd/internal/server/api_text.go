@@ -118,7 +118,7 @@ func (s *Service) lint(r *request) *answer {
 	if r.problem != nil {
 		return nil
 	}
-	found := lint.File(file, lint.Options{Dialects: in.Dialects})
+	found := lint.File(file, lint.Options{Dialects: in.Dialects, MaxSteps: lintSteps})
 	j := &Findings{Findings: []Finding{}, Undecided: found.Undecided, Dropped: found.Dropped}
 	for i := range found.Diagnostics {
 		d := &found.Diagnostics[i]
@@ -155,13 +155,14 @@ type ChangeOfURL struct {
 	New      *shapes.Rule `json:"new"`
 }
 
-// Limits of a diff: crawlers of a request, and steps of all its proofs together, of about
-// twenty nanoseconds each.
+// Limits of a request: crawlers, dialects, and steps of all proofs together, of about twenty
+// nanoseconds each. Lint also reads a file in each dialect, and has fewer.
 const (
 	mostCrawlers = 1000
 	mostNamed    = 100 // crawlers in the request
 	mostDialects = 20
 	diffSteps    = 20 * compare.DefaultSteps
+	lintSteps    = lint.DefaultMaxSteps / 2
 )
 
 // diff answers POST /v1/diff.
