@@ -140,17 +140,16 @@ func (c *verifyCall) check(fetches bool) error {
 		return errors.New("--offline excludes --dns, --resolver, --fetch-lists, and lists and a robots.txt by URL")
 	case c.given("resolver") && c.resolver == "":
 		return errors.New("--resolver: empty address")
-	case !fetches:
-		if err := c.site.unused("without --fetch-lists or a URL of a list or site"); err != nil {
-			return err
-		}
 	}
 	for _, arg := range c.args {
 		if _, err := parseAddress(arg); err != nil && arg != "-" {
 			return err
 		}
 	}
-	return nil
+	if fetches {
+		return nil
+	}
+	return c.site.unused("without --fetch-lists or a URL of a list or site")
 }
 
 // knownCrawler returns a crawler of the directory.
@@ -369,7 +368,6 @@ func (c *verifyCall) print(a netip.Addr, id crawlers.Identity) {
 	case crawlers.Unknown:
 		c.status = worse(c.status, exitUndecided)
 	}
-	as := c.claimed.Name
 	names := []string{}
 	for _, e := range id.Crawlers {
 		names = append(names, e.Name)
@@ -377,13 +375,13 @@ func (c *verifyCall) print(a netip.Addr, id crawlers.Identity) {
 	switch c.format {
 	case formatJSON:
 		c.std.encode(jsonObject{
-			{"schema", 1}, {"address", a.String()}, {"as", notEmpty(as)}, {"result", id.Result},
+			{"schema", 1}, {"address", a.String()}, {"as", notEmpty(c.claimed.Name)}, {"result", id.Result},
 			{"by", notEmpty(id.By)}, {"name", notEmpty(id.Name)}, {"crawlers", names}, {"why", id.Why},
 		})
 		return
 	case formatCSV:
 		// Names are chosen by the owners of addresses.
-		c.std.writeCSV([]string{a.String(), as, string(id.Result), id.By, robots.Printable(id.Name), strings.Join(names, " "), robots.Printable(id.Why)})
+		c.std.writeCSV([]string{a.String(), c.claimed.Name, string(id.Result), id.By, robots.Printable(id.Name), strings.Join(names, " "), robots.Printable(id.Why)})
 		return
 	}
 	style := map[crawlers.Result]string{crawlers.Verified: green, crawlers.Faked: red}

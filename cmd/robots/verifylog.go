@@ -131,7 +131,14 @@ func (c *verifyCall) verifyLogs(ctx context.Context) (int, error) {
 	}
 	defer c.std.screen.Report(progressInterval, l.progress)()
 	done := make(chan error, 1)
-	go func() { done <- l.readAll(ctx) }() // which possibly waits for standard input
+	go func() { // which possibly waits for standard input
+		var failed error
+		for _, name := range c.logs {
+			failed = cmp.Or(failed, l.readLog(ctx, name))
+		}
+		l.verify(ctx)
+		done <- failed
+	}()
 	var err error
 	select {
 	case err = <-done:
@@ -174,15 +181,7 @@ func (l *logReader) progress() string {
 	return line
 }
 
-// readAll reads all logs. A log with a read error counts as far as it was read.
-func (l *logReader) readAll(ctx context.Context) (failed error) {
-	for _, name := range l.call.logs {
-		failed = cmp.Or(failed, l.readLog(ctx, name))
-	}
-	l.verify(ctx)
-	return failed
-}
-
+// readLog reads a log. With a read error it counts as far as it was read.
 func (l *logReader) readLog(ctx context.Context, name string) error {
 	from, title, err := l.call.std.open(name)
 	if err != nil {
