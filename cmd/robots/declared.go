@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,19 +21,18 @@ type declaredChange struct {
 // and repeated values make no difference.
 func (s *section) declare(rules [2]*robots.Rules) (changes []*declaredChange) {
 	a, b := declarations(rules[0]), declarations(rules[1])
-	fields := maps.Clone(a)
-	maps.Copy(fields, b)
-	for _, f := range slices.Sorted(maps.Keys(fields)) {
+	for f := range a {
 		if len(notIn(a[f], b[f]))+len(notIn(b[f], a[f])) == 0 {
 			continue
 		}
+		field := robots.Field(f).String()
 		same := func(c *declaredChange) bool {
-			return c.Field == f.String() && slices.Equal(c.Old, a[f]) && slices.Equal(c.New, b[f])
+			return c.Field == field && slices.Equal(c.Old, a[f]) && slices.Equal(c.New, b[f])
 		}
 		i := slices.IndexFunc(s.declared, same)
 		if i < 0 {
 			i = len(s.declared)
-			s.declared = append(s.declared, &declaredChange{Field: f.String(), Old: append([]string{}, a[f]...), New: append([]string{}, b[f]...)})
+			s.declared = append(s.declared, &declaredChange{Field: field, Old: append([]string{}, a[f]...), New: append([]string{}, b[f]...)})
 		}
 		changes = append(changes, s.declared[i])
 	}
@@ -50,10 +48,8 @@ func notIn(values, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return has[v] })
 }
 
-// declarations returns the usable values of each field, each once. The largest delay counts
-// (D-44).
-func declarations(r *robots.Rules) map[robots.Field][]string {
-	values := map[robots.Field][]string{}
+// declarations returns the usable values by field, each once. The largest delay counts (D-44).
+func declarations(r *robots.Rules) (values [robots.FieldLicense + 1][]string) {
 	seen, delay := map[[2]string]bool{}, -1.0
 	for rec := range r.Records() {
 		value := rec.Value

@@ -119,15 +119,15 @@ func (d *differ) countText(g *group) string {
 func (d *differ) writeJSON() {
 	for _, s := range d.sections {
 		for _, c := range s.crawlers {
-			notes := []string{}
-			dialects := jsonObject{{"dialect", c.rules[1].Dialect().Name}}
+			j, notes := jsonObject{{"schema", 1}, {"agent", c.name}}, []string{}
 			if s.between() {
-				dialects = jsonObject{{"old_dialect", s.dialects[0].Name}, {"new_dialect", s.dialects[1].Name}}
+				j = append(j, jsonMember{"old_dialect", s.dialects[0].Name}, jsonMember{"new_dialect", s.dialects[1].Name})
+			} else {
+				j = append(j, jsonMember{"dialect", c.rules[1].Dialect().Name})
 			}
 			if c.note != "" {
 				notes = append(notes, c.note)
 			}
-			j := append(jsonObject{{"schema", 1}, {"agent", c.name}}, dialects...)
 			j = append(j, jsonObject{
 				{"result", c.Result.String()}, {"newly_blocked", d.jsonChanges(c.rules, c.NewlyBlocked)}, {"newly_allowed", d.jsonChanges(c.rules, c.NewlyAllowed)},
 				{"complete", c.complete()}, {"declared", append([]*declaredChange{}, c.declared...)}, {"steps", c.NewlyBlocked.Steps + c.NewlyAllowed.Steps},

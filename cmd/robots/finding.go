@@ -163,15 +163,11 @@ func mdCode(s string) string {
 	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "") + "..."
 	}
-	longest, run := 0, 0
-	for _, c := range s {
-		if run++; c != '`' {
-			run = 0
-		}
-		longest = max(longest, run)
+	fence, pad := "`", ""
+	for strings.Contains(s, fence) {
+		fence, pad = fence+"`", " "
 	}
-	fence, pad := strings.Repeat("`", longest+1), ""
-	if longest > 0 || s == "" || s[0] == ' ' {
+	if s == "" || s[0] == ' ' {
 		pad = " "
 	}
 	return fence + pad + strings.ReplaceAll(s, "|", `\|`) + pad + fence

@@ -142,7 +142,7 @@ func (w *watcher) round(ctx context.Context) (int, error) {
 	var reports []*siteReport
 	status, versions := exitAllowed, map[string]siteState{}
 	for _, f := range files {
-		r := newReport(f.Record.Origin, w.std.now())
+		r := &siteReport{Schema: 1, Site: f.Record.Origin.String(), Observed: w.std.now().UTC().Truncate(time.Second), Events: []watchEvent{}}
 		if w.state != "" {
 			versions[r.Site] = r.observe(kept[r.Site], f.Record, w.budget)
 		} else {

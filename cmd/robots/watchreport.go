@@ -49,10 +49,6 @@ type watchedRule struct {
 	Rule string `json:"rule"`
 }
 
-func newReport(site robots.Origin, now time.Time) *siteReport {
-	return &siteReport{Schema: 1, Site: site.String(), Observed: now.UTC().Truncate(time.Second), Events: []watchEvent{}}
-}
-
 func (r *siteReport) addEvent(severity lint.Severity, e watchEvent) {
 	e.Severity = severityWords[severity]
 	if severity > r.severity {
