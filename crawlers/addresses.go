@@ -95,8 +95,11 @@ func (a *Addresses) readText(text []byte) {
 func (a *Addresses) readJSON(text []byte) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
-	var open []string // the open members; an array has the member that it is the value of
-	var objects []bool
+	type value struct {
+		member string // that it is the value of
+		object bool
+	}
+	var open []value        // objects and arrays
 	number, counted := 1, 0 // the line of the decoder, and the offset up to which lines are counted
 	member, isName := "", false
 	for {
@@ -115,13 +118,11 @@ func (a *Addresses) readJSON(text []byte) error {
 		counted = at
 		switch token := token.(type) {
 		case json.Delim:
-			switch token {
-			case '{', '[':
-				open, objects = append(open, member), append(objects, token == '{')
-				isName = token == '{'
-				continue
+			if token == '{' || token == '[' {
+				open = append(open, value{member, token == '{'})
+			} else {
+				member, open = open[len(open)-1].member, open[:len(open)-1]
 			}
-			member, open, objects = open[len(open)-1], open[:len(open)-1], objects[:len(objects)-1]
 		case string:
 			if isName {
 				member, isName = token, false
@@ -136,7 +137,7 @@ func (a *Addresses) readJSON(text []byte) error {
 				a.add(number, strings.TrimSpace(token))
 			}
 		}
-		isName = len(objects) > 0 && objects[len(objects)-1]
+		isName = len(open) > 0 && open[len(open)-1].object
 	}
 }
 
