@@ -87,8 +87,10 @@ func helpFor(cmd *cobra.Command) {
 		rare := slices.Contains(rareFlags, f.Name) && !strings.Contains(cmd.Use, "--"+f.Name+" ")
 		f.Hidden = f.Hidden || rare || limited && !slices.Contains(common, f.Name)
 	})
-	f := cmd.Flags().VarPF(&helpAll{cmd}, "help-all", "", "show all flags")
-	f.NoOptDefVal = "true"
+	cmd.Flags().BoolFunc("help-all", "show all flags", func(string) error {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = false })
+		return cmd.Flags().Set("help", "true")
+	})
 	cmd.DisableFlagsInUseLine, cmd.Flags().SortFlags = true, false
 	cmd.SetUsageFunc(help.Usage)
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
@@ -99,14 +101,3 @@ func helpFor(cmd *cobra.Command) {
 		helpFor(sub)
 	}
 }
-
-// helpAll is the flag --help-all: --help with all flags.
-type helpAll struct{ cmd *cobra.Command }
-
-func (h *helpAll) Set(string) error {
-	h.cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = false })
-	return h.cmd.Flags().Set("help", "true")
-}
-func (h *helpAll) String() string   { return "" }
-func (h *helpAll) Type() string     { return "" }
-func (h *helpAll) IsBoolFlag() bool { return true }

@@ -63,7 +63,7 @@ func TestManual(t *testing.T) {
 			placeholder, usage := help.FlagText(f)
 			said[c] += " " + usage
 			f.Usage = markdown(usage)
-			if f.Value.Type() != "string" && f.NoOptDefVal == "" {
+			if kind := f.Value.Type(); kind != "string" && f.NoOptDefVal == "" && (kind != "func" || f.DefValue == "") {
 				f.DefValue = placeholder // which the generator prints where it has a default
 			}
 		})
