@@ -160,7 +160,7 @@ func TestSARIF(t *testing.T) {
 		fixes++
 		var edits []lint.Edit
 		for _, e := range f.Fix.Edits {
-			edits = append(edits, lint.Edit(e))
+			edits = append(edits, lint.Edit{Start: e.Start, End: e.End, Text: e.Text})
 		}
 		var replaced []lint.Edit
 		for _, e := range result.Fixes[0].ArtifactChanges[0].Replacements {

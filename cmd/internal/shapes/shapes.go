@@ -100,16 +100,21 @@ func NewFix(f *lint.Fix) *Fix {
 
 // An Edit replaces bytes of a file.
 type Edit struct {
-	Start int    `json:"start"`
-	End   int    `json:"end"`
-	Text  string `json:"text"`
+	Start   int    `json:"start"`
+	End     int    `json:"end"`
+	Text    string `json:"text"`
+	TextB64 string `json:"text_b64,omitempty"`
 }
 
 // NewEdits returns the edits of a fix.
 func NewEdits(f *lint.Fix) []Edit {
 	edits := []Edit{}
 	for _, e := range f.Edits {
-		edits = append(edits, Edit(e))
+		edit := Edit{Start: e.Start, End: e.End, Text: e.Text}
+		if !utf8.ValidString(e.Text) {
+			edit.TextB64 = base64.StdEncoding.EncodeToString([]byte(e.Text))
+		}
+		edits = append(edits, edit)
 	}
 	return edits
 }
