@@ -1,6 +1,7 @@
 package page
 
 import (
+	"encoding/base64"
 	"slices"
 	"strings"
 	"testing"
@@ -103,9 +104,9 @@ func TestFindings(t *testing.T) {
 	if safe == 0 || len(list) < 2 {
 		t.Errorf("%d findings, %d with a fix that is proved: %v", len(list), safe, list)
 	}
-	fixed := ask(t, "fix", file)["text"].(string)
-	if strings.Contains(fixed, "/a/b") || !strings.Contains(fixed, "Disalow: /c") {
-		t.Errorf("fixed to %q: want the rule gone that has no effect, and the misspelt one left alone", fixed)
+	body, err := base64.StdEncoding.DecodeString(ask(t, "fix", file+"# \xe9\n")["body"].(string))
+	if fixed := string(body); err != nil || !strings.HasSuffix(fixed, "# \xe9\n") || strings.Contains(fixed, "/a/b") || !strings.Contains(fixed, "Disalow: /c") {
+		t.Errorf("fixed to %q: want the rule gone that has no effect, and the misspelt one and the bytes of the comment left alone", body)
 	}
 }
 

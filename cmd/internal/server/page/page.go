@@ -28,7 +28,7 @@ const (
 //	matrix   body crawlers urls      a verdict for each crawler and URL
 //	explain  body crawler url        the steps of one verdict
 //	lint     body                    mistakes, with fixes
-//	fix      body                    the file after all safe fixes
+//	fix      body                    the file after all safe fixes, in base64
 //	diff     before after crawlers   changes for each crawler, over all URLs
 //	rates    body crawler seconds    the crawl rate on the day of a Unix time, in UTC
 //	decides  body crawlers           rules that never decide

@@ -33,10 +33,10 @@ func findings(args []string) (any, error) {
 	return object{"undecided": r.Undecided, "dropped": r.Dropped + max(0, len(r.Diagnostics)-most), "findings": all}, nil
 }
 
-// fix returns the file after all safe fixes.
+// fix returns the file after all safe fixes, in base64 because it can have any bytes.
 func fix(args []string) (any, error) {
 	fixed, _, _ := lint.ApplyFixes([]byte(args[0]), lint.Options{MaxSteps: lintSteps}, false)
-	return object{"text": string(fixed)}, nil
+	return object{"body": fixed}, nil
 }
 
 // diff compares two files for each crawler over all URLs. Crawlers that only a file names follow

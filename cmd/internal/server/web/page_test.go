@@ -123,6 +123,24 @@ func TestFindings(t *testing.T) {
 	if got := eval[string](b, `new TextDecoder().decode(page.snapshot().file)`); got != "# \U0001F600 caf\u00e9\nUser-agent: *\nDisallow: /a\n" {
 		t.Errorf("fixed to %q", got)
 	}
+
+	// Fixes keep bytes that are not UTF-8, and do not add lines to a file with other line ends.
+	latin1 := func() string {
+		return eval[string](b, `Array.from(page.snapshot().file, (c) => String.fromCharCode(c)).join('')`)
+	}
+	for _, button := range []string{"Apply all safe fixes", "Change", "Fix"} {
+		b.do(`page.restore({ ...page.snapshot(), file: Uint8Array.from('User-agent: *\r\nDisallow: https://shop.example/caf\xe9\r\nDisallow: /a\r\nDisallow: /a\r\n', (c) => c.charCodeAt(0)) })`)
+		b.wait(`page.state.findings.file === page.state.file && [...document.querySelectorAll('#lint button')].some((e) => e.innerText === '` + button + `')`)
+		b.do(`[...document.querySelectorAll('#lint button')].find((e) => e.innerText === '` + button + `').click()`)
+		b.wait(`!page.state.bytes`)
+		want := "User-agent: *\nDisallow: https://shop.example/caf\u00e9\nDisallow: /a\n"
+		if button == "Change" {
+			want = "User-agent: *\nDisallow: /caf\u00e9\nDisallow: /a\nDisallow: /a\n"
+		}
+		if got := latin1(); got != want {
+			t.Errorf("%s: fixed to %q, want %q", button, got, want)
+		}
+	}
 }
 
 // TestAllDialects: one column becomes eight, those of the engine, whose names the scripts have.
@@ -321,7 +339,7 @@ func TestFragments(t *testing.T) {
 			const plain = (s) => JSON.stringify({ ...s, file: [...s.file], before: s.before && [...s.before] });
 			const fragment = await page.link.write(state);
 			const back = await page.link.read(fragment, dialects).catch((e) => e);
-			if (back instanceof Error || plain(back) !== plain(state)) { return String(back) + ' of ' + plain(state) }
+			if (back instanceof Error || plain(back) !== plain(state) || String(page.encode(page.decode(bytes))) !== String(bytes)) { return String(back) + ' of ' + plain(state) }
 		}
 		return '';
 	})()`, n))
@@ -651,8 +669,8 @@ func TestUnits(t *testing.T) {
 	t.Parallel()
 	b := usual(t)
 	wrong := eval[string](b, `(() => {
-		const bytes = (s) => new TextEncoder().encode(s).length;
-		for (const text of ['abc', 'caf\u00e9/\u20ac', '\u{1F600}x\u{1F600}', '\ud83dx', 'x\ude00y\ud83d', '\ufeffa']) {
+		const bytes = (s) => page.encode(s).length;
+		for (const text of ['abc', 'caf\u00e9/\u20ac', '\u{1F600}x\u{1F600}', '\ud83dx', 'x\ude00y\ud83d', '\ufeffa', page.decode(Uint8Array.of(0xe9, 0x61, 0xe2, 0x82, 0xc3, 0xa9, 0xff))]) {
 			for (let i = 0; i <= text.length; i++) {
 				const split = i > 0 && i < text.length && bytes(text.slice(0, i)) + bytes(text.slice(i)) !== bytes(text);
 				if (!split && page.units(text, bytes(text.slice(0, i))) !== i) return JSON.stringify(text) + ' ' + i;

@@ -143,12 +143,12 @@ const counts = StateField.define({
   },
 });
 
-// units converts a byte offset in a line to UTF-16 units. A lone surrogate is encoded as U+FFFD, three bytes.
+// units converts a byte offset in a line to UTF-16 units. A single surrogate is one byte (text.js) or U+FFFD, three bytes.
 export function units(text, bytes) {
   let at = 0;
   while (at < text.length && bytes > 0) {
     const c = text.charCodeAt(at);
-    if (c < 0x80) {
+    if (c < 0x80 || c >= 0xdc80 && c < 0xdd00) {
       bytes -= 1;
     } else if (c < 0x800) {
       bytes -= 2;
@@ -201,7 +201,8 @@ function createCodeMirror(textarea, nonce, { onChange, onLine, onPaste, onLeave 
       view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text }, annotations: [program.of(true), Transaction.addToHistory.of(undoable)], selection: { anchor: 0 }, scrollIntoView: true });
     },
     // edit replaces what differs, so that the cursor stays.
-    edit(text) {
+    edit(edited) {
+      const text = edited.replace(/\r\n?/g, '\n'); // as CodeMirror has line ends
       const old = view.state.doc.toString();
       const most = Math.min(old.length, text.length);
       let start = 0;

@@ -1,10 +1,10 @@
 // Questions to the engine: WebAssembly in a worker or, without it, the server. Both use the same function.
 
+import { concat, encode } from './text.js';
+
 // Waiting questions are asked in this order. Only the newest of each kind waits, and one question runs at a time, so that
 // typing never waits for old questions.
 const order = ['dialects', 'matrix', 'parse', 'explain', 'hover', 'rates', 'outlook', 'diff', 'lint', 'decides', 'fix'];
-
-const encoder = new TextEncoder();
 
 // createEngine returns ask(kind, args, done): args is called when the question is sent, done with its answer. onMode gets
 // loading, wasm, server or failed. If the server must not be used and the engine does not start, every answer is an error.
@@ -42,14 +42,12 @@ export function createEngine(wasm, onMode, mayAskServer) {
       return;
     }
     ask = async (verb, args) => {
-      const parts = [verb, ...args].map((a) => (typeof a === 'string' ? encoder.encode(a) : a));
-      const body = new Uint8Array(parts.reduce((n, p) => n + 4 + p.length, 0));
-      let at = 0;
-      for (const part of parts) {
-        new DataView(body.buffer).setUint32(at, part.length);
-        body.set(part, at + 4);
-        at += 4 + part.length;
-      }
+      const body = concat([verb, ...args].flatMap((a) => {
+        const part = typeof a === 'string' ? encode(a) : a;
+        const size = new Uint8Array(4);
+        new DataView(size.buffer).setUint32(0, part.length);
+        return [size, part];
+      }));
       let response;
       try {
         response = await fetch('page/ask', { method: 'POST', headers: { 'Content-Type': 'application/octet-stream' }, body });

@@ -2,6 +2,8 @@
 // JSON with the members t text, or o its bytes in base64, u URLs, c crawlers as
 // [dialect, tokens...], b the text before.
 
+import { concat } from './text.js';
+
 export const noteAbove = 2000; // characters; longer links are cut by mail programs
 export const mostLink = 32 << 10;
 const mostInflated = 1 << 20; // bytes that are read
@@ -14,7 +16,7 @@ function base64(bytes) {
   return btoa(s);
 }
 
-function fromBase64(text) {
+export function fromBase64(text) {
   return Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
 }
 
@@ -38,7 +40,7 @@ async function through(stream, bytes, most) {
     parts.push(value);
   }
   await written;
-  return new Uint8Array(await new Blob(parts).arrayBuffer());
+  return concat(parts);
 }
 
 // portable returns a state as it is written to links and files.

@@ -6,13 +6,12 @@ import { because, copies, createMatrix, element, words } from './matrix.js';
 import * as link from './link.js';
 import { panels } from './panels.js';
 import { readURLs } from './lists.js';
+import { concat, decode, encode } from './text.js';
 import shop from '../../../../../examples/shop.txt';
 import blog from '../../../../../examples/blog.txt';
 import tricky from '../../../../../examples/tricky.txt';
 
 const $ = (id) => document.getElementById(id);
-const encoder = new TextEncoder();
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 const dialects = ['rfc9309', 'google', 'google-cpp', 'google-2019', 'google-legacy', 'seznam', 'bing', 'yandex'];
 const all = 'all'; // instead of a dialect: one column becomes eight
@@ -90,7 +89,7 @@ function file() {
   if (state.bytes) {
     return state.bytes;
   }
-  state.encoded ||= encoder.encode(editor.text());
+  state.encoded ||= encode(editor.text());
   return state.encoded;
 }
 
@@ -98,7 +97,7 @@ const text = () => editor.text();
 
 function setFile(bytes, undoable) {
   remember();
-  editor.replace(decoder.decode(bytes), undoable);
+  editor.replace(decode(bytes), undoable);
   state.bytes = bytes;
   state.pristine = false;
   $('record').hidden = true;
@@ -133,7 +132,7 @@ const editor = createEditor($('text'), nonce, {
       return false;
     }
     event.preventDefault();
-    setFile(encoder.encode(text), true);
+    setFile(encode(text), true);
     return true;
   },
   onLeave() {
@@ -150,7 +149,7 @@ async function openFile(blob) {
   const bytes = new Uint8Array(await blob.arrayBuffer());
   if (blob.name?.endsWith('.robots.json')) {
     try {
-      restore(link.restored(JSON.parse(decoder.decode(bytes)), [...dialects, all]));
+      restore(link.restored(JSON.parse(decode(bytes)), [...dialects, all]));
     } catch {
       message('The file was not saved by this page.');
     }
@@ -523,7 +522,7 @@ addEventListener('visibilitychange', () => document.visibilityState === 'hidden'
 
 function compareWith(bytes) {
   state.before = bytes;
-  $('before').value = bytes ? decoder.decode(bytes) : '';
+  $('before').value = bytes ? decode(bytes) : '';
   drawComparing();
   askDiff();
 }
@@ -552,11 +551,11 @@ $('version').addEventListener('change', () => {
     localStorage.removeItem('robots-versions');
     drawComparing();
   } else if (choice) {
-    compareWith(encoder.encode(versions()[choice].text));
+    compareWith(encode(versions()[choice].text));
   }
 });
 $('before').addEventListener('input', () => {
-  state.before = encoder.encode($('before').value);
+  state.before = encode($('before').value);
   askDiff();
 });
 $('stop').addEventListener('click', () => compareWith(null));
@@ -578,16 +577,16 @@ function fix(finding) {
   const parts = [];
   let at = 0;
   for (const e of [...finding.fix.edits].sort((a, b) => a.start - b.start)) {
-    parts.push(bytes.subarray(at, e.start), encoder.encode(e.text));
+    parts.push(bytes.subarray(at, e.start), e.text_b64 ? link.fromBase64(e.text_b64) : encode(e.text));
     at = e.end;
   }
   parts.push(bytes.subarray(at));
-  new Blob(parts).arrayBuffer().then((b) => editor.edit(decoder.decode(b)));
+  editor.edit(decode(concat(parts)));
   say('Fixed line ' + finding.line);
 }
 
 function fixAll() {
-  prove('fix', () => [file()], withFile((answer) => editor.edit(answer.text)));
+  prove('fix', () => [file()], withFile((answer) => editor.edit(decode(link.fromBase64(answer.body)))));
 }
 
 const show = panels({
@@ -776,7 +775,7 @@ $('upload').addEventListener('change', () => {
 });
 $('paste').addEventListener('click', async () => {
   try {
-    setFile(encoder.encode(await navigator.clipboard.readText()), true);
+    setFile(encode(await navigator.clipboard.readText()), true);
   } catch {
     message('This browser does not let the page read the clipboard: paste into the text with Ctrl+V.');
     editor.focus();
@@ -801,7 +800,7 @@ document.addEventListener('drop', (event) => {
     if (dropped) {
       openFile(dropped);
     } else {
-      setFile(encoder.encode(text), true);
+      setFile(encode(text), true);
     }
   }
 }, true);
@@ -927,7 +926,7 @@ async function fetchSite() {
       throw new Error(record.detail || 'the server responds with status ' + answer.status);
     }
     const body = await fetch(query + '&body=1');
-    const bytes = body.ok ? new Uint8Array(await body.arrayBuffer()) : encoder.encode(replacement(record, parsed.host));
+    const bytes = body.ok ? new Uint8Array(await body.arrayBuffer()) : encode(replacement(record, parsed.host));
     state.live = { host: parsed.host, bytes };
     const path = parsed.pathname + parsed.search;
     if (path !== '/' && path !== '/robots.txt') {
@@ -960,7 +959,7 @@ function useExample(key, undoable) {
   const e = examples[key];
   state.crawlers = e.crawlers.map(([dialect, ...tokens]) => ({ dialect, tokens }));
   setURLs(e.urls);
-  setFile(encoder.encode(e.text), undoable);
+  setFile(encode(e.text), undoable);
   state.pristine = true;
 }
 
@@ -969,7 +968,7 @@ function restore(saved) {
   state.before = saved.before;
   setURLs(saved.urls);
   setFile(saved.file, false);
-  $('before').value = state.before ? decoder.decode(state.before) : '';
+  $('before').value = state.before ? decode(state.before) : '';
   if (state.before) {
     openTab('changes');
   }
@@ -1007,4 +1006,4 @@ engine.ask('dialects', () => [], (answer) => {
 
 // For the tests of the page.
 const busy = () => Boolean(slow) || engine.busy() || Boolean(prover?.busy());
-globalThis.page = { copies, matrix, units, snapshot, link, restore, busy, state, readURLs, setURLs, changed, curl, insert: (t) => editor.edit(t + text()) };
+globalThis.page = { copies, decode, encode, matrix, units, snapshot, link, restore, busy, state, readURLs, setURLs, changed, curl, insert: (t) => editor.edit(t + text()) };
