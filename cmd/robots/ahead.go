@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"io"
 	"iter"
 
 	"github.com/robotskit/robots"
@@ -38,9 +40,10 @@ type chunk[T any] struct {
 func (c *chunk[T]) units() int64 { return int64(min(1+c.bytes/chunkBytes, maxAhead)) }
 
 // readAhead reads entries up to an error, which is io.EOF at the end of the input, and yields them in
-// chunks, each as large as it can be while the next entry is ready. The sites of a chunk are fetched
-// while those before it are processed, each once in a chunk or, with once, in the run. Before it waits
-// for input it flushes the output. It ends early with ctx, without the error, or if the output fails.
+// chunks, each as large as it can be while the next entry is ready, the last with any other error. The
+// sites of a chunk are fetched while those before it are processed, each once in a chunk or, with once, in
+// the run. Before it waits for input it flushes the output. If ctx ends, it yields what has been read, and
+// errInterrupted. If the output fails, it ends without an error.
 func readAhead[T any](ctx context.Context, entries iter.Seq2[entry[T], error], ready func() bool, once bool, l *live, std *streams) iter.Seq2[[]entry[T], error] {
 	return func(yield func([]entry[T], error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -77,19 +80,26 @@ func readAhead[T any](ctx context.Context, entries iter.Seq2[entry[T], error], r
 				}
 			}
 		}()
-		for c := (chunk[T]{}); c.err == nil; {
-			if _, err := std.out.Write(nil); err != nil || len(chunks) == 0 && std.out.Flush() != nil {
+		for {
+			_, err := std.out.Write(nil)
+			if std.keep(err); len(chunks) == 0 {
+				std.keep(std.out.Flush())
+			}
+			if std.failed != nil {
 				return
 			}
+			c := chunk[T]{err: errInterrupted}
 			select {
 			case c = <-chunks:
 			case <-ctx.Done():
-				if len(chunks) == 0 {
-					return
+				if len(chunks) > 0 {
+					c = <-chunks
 				}
-				c = <-chunks
 			}
-			if !yield(c.entries, c.err) {
+			if err = c.err; errors.Is(err, io.EOF) {
+				err = nil
+			}
+			if !yield(c.entries, err) || c.err != nil {
 				return
 			}
 			budget.Release(c.units())

@@ -46,22 +46,16 @@ func runBatch(ctx context.Context, f *judgeFlags, headers bool) (int, error) {
 	defer stop()
 	a := batch.NewAnswerer(&b.defaults)
 	in := lines.NewReader(b.std.in, maxFile)
-	for entries, ended := range readAhead(ctx, b.read(in), in.Ready, false, b.live, b.std) {
+	for entries, err := range readAhead(ctx, b.read(in), in.Ready, false, b.live, b.std) {
 		now := b.std.now()
 		for i := range entries {
 			if err := b.answer(ctx, a, &entries[i], now); err != nil {
 				return exitBad, err
 			}
 		}
-		switch {
-		case errors.Is(ended, io.EOF):
-			return exitAllowed, nil
-		case ended != nil:
-			return exitBad, ended
+		if err != nil {
+			return exitBad, err
 		}
-	}
-	if ctx.Err() != nil {
-		return exitBad, errInterrupted
 	}
 	return exitAllowed, nil // the last flush reports why the output failed
 }

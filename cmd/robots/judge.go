@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -89,10 +88,9 @@ func (j *judge) each(ctx context.Context, u *urlReader, show func(context.Contex
 	defer stop()
 	var read int                      // URLs, without lines that have none
 	var counts [exitUndecided + 1]int // of URLs by status, and of lines without one
-	var failed, ended error           // why not all URLs are judged, and why no further one is read
+	var failed error                  // why not all URLs are judged
 all:
 	for entries, err := range readAhead(ctx, parsed(u, parse), u.ready, true, j.live, j.std) {
-		ended = err
 		for i := range entries {
 			if t := &entries[i].line; entries[i].err == nil {
 				read++
@@ -119,16 +117,14 @@ all:
 			j.judged++
 			counts[status]++
 		}
-	}
-	if failed == nil && !errors.Is(ended, io.EOF) {
-		failed = ended
+		failed = cmp.Or(failed, err)
 	}
 	switch {
-	case ctx.Err() != nil && (j.judged < read || ended == nil || failed != nil):
+	case ctx.Err() != nil:
 		return exitBad, fmt.Errorf("%w: %d of %d URLs are checked", errInterrupted, j.judged, read)
 	case failed != nil:
 		return exitBad, failed
-	case ended != nil && u.isList():
+	case j.std.failed == nil && u.isList():
 		j.summary(read, &counts)
 	}
 	for _, status := range []int{exitBad, exitUndecided, exitDisallowed} {

@@ -328,12 +328,11 @@ func (c *verifyCall) answerAddresses(ctx context.Context) (int, error) {
 		a, err = parseAddress(text)
 		return a, none, err
 	}
-	var ended error
 	for entries, err := range readAhead(ctx, parsed(u, parse), u.ready, true, nil, c.std) {
 		found := make([]crawlers.Identity, len(entries))
 		each(len(found), func(i int) { found[i] = c.identify(ctx, entries[i].line) })
 		if ctx.Err() != nil {
-			break
+			return exitBad, errInterrupted
 		}
 		for i, id := range found {
 			if e := entries[i]; e.err != nil {
@@ -343,13 +342,9 @@ func (c *verifyCall) answerAddresses(ctx context.Context) (int, error) {
 				c.print(e.line, id)
 			}
 		}
-		ended = err
-	}
-	switch {
-	case ctx.Err() != nil:
-		return exitBad, errInterrupted
-	case ended != nil && !errors.Is(ended, io.EOF):
-		return exitBad, ended
+		if err != nil {
+			return exitBad, err
+		}
 	}
 	return c.status, nil // the last flush reports why the output failed
 }
