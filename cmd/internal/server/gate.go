@@ -31,8 +31,8 @@ import (
 const (
 	// mostHeld limits the bodies of concurrent requests and responses, in bytes.
 	mostHeld = 256 << 20
-	// mostWork limits the work of a request, without waits.
-	mostWork = time.Second
+	// MostWork limits the work of a request, without waits.
+	MostWork = time.Second
 	// stuckAfter is how long requests can wait, with none being served, until the service is
 	// not ready.
 	stuckAfter = 10 * time.Second
@@ -348,10 +348,15 @@ func (v *exchange) worked() time.Duration { return time.Since(v.began) - v.idle 
 // overworked returns a problem if a request has exceeded its work limit. Handlers call it
 // between questions.
 func (v *exchange) overworked() *Problem {
-	if v.placed && v.worked() > mostWork {
-		return NewProblem(TooLarge, "the request takes more than "+mostWork.String()+" of work, the limit; send fewer or smaller files and URLs at a time")
+	if v.placed && v.worked() > MostWork {
+		return Overworked()
 	}
 	return nil
+}
+
+// Overworked returns the problem of a request that exceeds MostWork.
+func Overworked() *Problem {
+	return NewProblem(TooLarge, "the request takes more than "+MostWork.String()+" of work, the limit; send fewer or smaller files and URLs at a time")
 }
 
 // wait calls f, which waits for a site or a permit, and releases the request's place

@@ -483,7 +483,7 @@ func TestRate(t *testing.T) {
 	s := run(t, local(t, "client-rate=1", "client-burst=100", "host=x.example"), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := exchangeOf(r.Context())
 		if r.URL.Path == "/work" {
-			v.began = v.began.Add(-2 * mostWork)
+			v.began = v.began.Add(-2 * MostWork)
 		}
 		if p := cmp.Or(v.overworked(), v.charge(60)); p != nil {
 			p.Write(w, r)

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"context"
 	"encoding/base64"
 	"slices"
 	"strings"
@@ -161,7 +162,8 @@ func TestDialects(t *testing.T) {
 	}
 }
 
-// TestWrongQuestions: the answer to any question is JSON, and an invalid one gets a sentence.
+// TestWrongQuestions: the answer to any question is JSON, and one that is invalid or takes too
+// long gets a sentence.
 func TestWrongQuestions(t *testing.T) {
 	for _, q := range [][]string{
 		{""}, {"nonsense"}, {"parse"}, {"parse", "a", "b"}, {"matrix", "", "x\ty", ""}, {"matrix", "", strings.Repeat("google\ta\n", MaxCrawlers+1), "/"},
@@ -170,6 +172,13 @@ func TestWrongQuestions(t *testing.T) {
 	} {
 		if m := ask(t, q[0], q[1:]...); m["error"] == nil || len(m) != 1 {
 			t.Errorf("%.60q: %v, want one member, error", q, m)
+		}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for verb, args := range map[string][]string{"matrix": {shop, "google\ta", "/"}, "diff": {shop, "", ""}, "decides": {shop, "google\ta"}} {
+		if got := AskContext(ended, verb, args...); got != `{"error":"context canceled"}` {
+			t.Errorf("%s after its context has ended: %s", verb, got)
 		}
 	}
 	ugly := "\xEF\xBB\xBF\x00User-agent: \xff<b>\"\u2028*\r\nDisallow: /\xff\"</script>\r"

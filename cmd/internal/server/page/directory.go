@@ -1,6 +1,7 @@
 package page
 
 import (
+	"context"
 	"strings"
 
 	"github.com/robotskit/robots"
@@ -16,7 +17,7 @@ func known(name string) crawler {
 }
 
 // dialects returns the names of the dialects, and the crawlers of the directory.
-func dialects([]string) (any, error) {
+func dialects(context.Context, []string) (any, error) {
 	names, entries := []string{}, []object{}
 	for _, d := range robots.Dialects() {
 		names = append(names, d.Name)

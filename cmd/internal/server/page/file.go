@@ -1,6 +1,7 @@
 package page
 
 import (
+	"context"
 	"maps"
 	"strconv"
 	"strings"
@@ -40,7 +41,7 @@ const (
 const maxNamed = 1000
 
 // parse returns the kind of each line, notes, named crawlers and sitemaps.
-func parse(args []string) (any, error) {
+func parse(_ context.Context, args []string) (any, error) {
 	f := robots.Parse([]byte(args[0]))
 	rfc := robots.RFC9309
 	lenient := map[int]bool{}
@@ -110,7 +111,7 @@ type row struct {
 }
 
 // matrix returns the verdict for each crawler and URL.
-func matrix(args []string) (any, error) {
+func matrix(ctx context.Context, args []string) (any, error) {
 	f := robots.Parse([]byte(args[0]))
 	crawlers, err := readCrawlers(args[1])
 	if err != nil {
@@ -125,6 +126,9 @@ func matrix(args []string) (any, error) {
 	shared := map[string][]*robots.Rules{} // rules of all engines by tokens
 	columns := []object{}
 	for i, c := range crawlers {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		rules[i] = c.rules(f)
 		key := strings.Join(c.tokens, "\n")
 		if shared[key] == nil {
@@ -138,6 +142,9 @@ func matrix(args []string) (any, error) {
 	}
 	rows := make([]row, len(urls))
 	for n, url := range urls {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		r := &rows[n]
 		r.URL, r.Cells = url, make([]cell, len(crawlers))
 		plain, err := robots.ParsePath(url)
@@ -171,7 +178,7 @@ func differing(v robots.Verdict, others []*robots.Rules, p robots.Path) (names [
 }
 
 // explain returns the steps of one verdict, and the verdicts in the other dialects.
-func explain(args []string) (any, error) {
+func explain(_ context.Context, args []string) (any, error) {
 	f := robots.Parse([]byte(args[0]))
 	c, err := readCrawler(args[1])
 	if err != nil {

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"context"
 	"strings"
 	"time"
 
@@ -9,7 +10,7 @@ import (
 )
 
 // outlook combines the verdict for a URL with the directives in pasted headers and HTML.
-func outlook(args []string) (any, error) {
+func outlook(_ context.Context, args []string) (any, error) {
 	c, err := readCrawler(args[1])
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@
 package page
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -39,7 +40,12 @@ const (
 // separated by tabs. The answer is a JSON object; its only member is error, a sentence, if the
 // question is invalid. Ask is safe for concurrent use.
 func Ask(verb string, args ...string) string {
-	answer, err := answerTo(verb, args)
+	return AskContext(context.Background(), verb, args...)
+}
+
+// AskContext is Ask until ctx ends. The error of the answer is then that of ctx.
+func AskContext(ctx context.Context, verb string, args ...string) string {
+	answer, err := answerTo(ctx, verb, args)
 	if err != nil {
 		answer = object{"error": err.Error()}
 	}
@@ -53,7 +59,7 @@ func Ask(verb string, args ...string) string {
 // An object is a JSON object.
 type object map[string]any
 
-func answerTo(verb string, args []string) (any, error) {
+func answerTo(ctx context.Context, verb string, args []string) (any, error) {
 	v, ok := verbs[verb]
 	switch {
 	case !ok:
@@ -61,12 +67,12 @@ func answerTo(verb string, args []string) (any, error) {
 	case len(args) != v.args:
 		return nil, errors.New("the verb " + verb + " takes " + strconv.Itoa(v.args) + " arguments, not " + strconv.Itoa(len(args)))
 	}
-	return v.answer(args)
+	return v.answer(ctx, args)
 }
 
 var verbs = map[string]struct {
 	args   int
-	answer func(args []string) (any, error)
+	answer func(ctx context.Context, args []string) (any, error)
 }{
 	"parse":    {1, parse},
 	"matrix":   {3, matrix},

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -19,7 +20,7 @@ const (
 )
 
 // findings returns the mistakes in a file.
-func findings(args []string) (any, error) {
+func findings(_ context.Context, args []string) (any, error) {
 	r := lint.File(robots.Parse([]byte(args[0])), lint.Options{MaxSteps: lintSteps})
 	const most = 500
 	all := []object{}
@@ -34,14 +35,14 @@ func findings(args []string) (any, error) {
 }
 
 // fix returns the file after all safe fixes, in base64 because it can have any bytes.
-func fix(args []string) (any, error) {
+func fix(_ context.Context, args []string) (any, error) {
 	fixed, _, _ := lint.ApplyFixes([]byte(args[0]), lint.Options{MaxSteps: lintSteps}, false)
 	return object{"body": fixed}, nil
 }
 
 // diff compares two files for each crawler over all URLs. Crawlers that only a file names follow
 // those of the question.
-func diff(args []string) (any, error) {
+func diff(ctx context.Context, args []string) (any, error) {
 	before, after := robots.Parse([]byte(args[0])), robots.Parse([]byte(args[1]))
 	crawlers, err := readCrawlers(args[2])
 	if err != nil {
@@ -66,6 +67,9 @@ func diff(args []string) (any, error) {
 	}
 	all := []object{}
 	for _, c := range crawlers {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		r := compare.Rules(c.rules(before), c.rules(after), compare.Options{Steps: diffSteps})
 		all = append(all, object{
 			"dialect": c.dialect.Name, "tokens": list(c.tokens), "result": r.String(), "complete": r.NewlyBlocked.Complete && r.NewlyAllowed.Complete,
@@ -94,7 +98,7 @@ func changesOf(d compare.Direction) object {
 
 // decides returns the lines of rules that are proved never to decide for any of the crawlers. A
 // rule outside their groups is not among them.
-func decides(args []string) (any, error) {
+func decides(ctx context.Context, args []string) (any, error) {
 	f := robots.Parse([]byte(args[0]))
 	crawlers, err := readCrawlers(args[1])
 	if err != nil {
@@ -104,6 +108,9 @@ func decides(args []string) (any, error) {
 	use := map[int]compare.Use{} // of a line, for the crawler that needs it most
 	complete := true
 	for _, c := range crawlers {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		r := c.rules(f)
 		key := c.dialect.Name + ":" + r.Group().Token()
 		if seen[key] {

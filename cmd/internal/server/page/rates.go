@@ -1,6 +1,7 @@
 package page
 
 import (
+	"context"
 	"errors"
 	"strconv"
 	"time"
@@ -14,7 +15,7 @@ import (
 const ratePages = 1800
 
 // rates returns the crawl rate of a day in UTC, hour by hour, and how long a crawl takes.
-func rates(args []string) (any, error) {
+func rates(_ context.Context, args []string) (any, error) {
 	c, err := readCrawler(args[1])
 	if err != nil {
 		return nil, err

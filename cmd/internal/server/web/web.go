@@ -10,6 +10,7 @@ package web
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"embed"
@@ -219,10 +220,16 @@ func serveAsk(w http.ResponseWriter, r *http.Request) {
 		server.NewProblem(server.BadParameter, "the body must be the verb and its arguments, each after its length in four bytes").Write(w, r)
 		return
 	}
+	ctx, cancel := context.WithTimeout(r.Context(), server.MostWork)
+	defer cancel()
+	answer := page.AskContext(ctx, parts[0], parts[1:]...)
+	if ctx.Err() != nil {
+		server.Overworked().Write(w, r)
+		return
+	}
 	secure(w.Header(), rand.Text())
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	answer := page.Ask(parts[0], parts[1:]...)
 	w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
 	_, _ = io.WriteString(w, answer)
 }

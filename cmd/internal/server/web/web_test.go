@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/binary"
 	"net/http"
 	"net/http/httptest"
@@ -61,6 +62,14 @@ func TestAsk(t *testing.T) {
 		if w.Code != c.status || w.Header().Get("Content-Type") != "application/problem+json" {
 			t.Errorf("%s: status %d, %s, want %d", name, w.Code, w.Header().Get("Content-Type"), c.status)
 		}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := httptest.NewRequestWithContext(ended, "POST", "/page/ask", bytes.NewReader(question("parse", file)))
+	r.Header.Set("Content-Type", octets)
+	w = httptest.NewRecorder()
+	if h.ServeHTTP(w, r); w.Code != 413 {
+		t.Errorf("status %d of a question that takes too long", w.Code)
 	}
 	for _, path := range []string{"/", "/page/page.js"} {
 		if w := get(h, "POST", path, nil); w.Code != 405 || w.Header().Get("Allow") == "" {
