@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/yamlfile"
 	"github.com/robotskit/robots/lint"
 )
 
@@ -58,44 +59,41 @@ func readConfig(path string) (lintConfig, error) {
 	return parseConfig(path, text)
 }
 
-// parseConfig reads a configuration and returns its first mistake.
+// parseConfig reads a configuration and returns its mistakes.
 func parseConfig(path string, text []byte) (lintConfig, error) {
-	m, config := mistakes{file: path}, lintConfig{}
-	top := m.read(text, "checks", "dialects", "fail-on")
+	m, config := yamlfile.File{Name: path}, lintConfig{}
+	top := m.Read(text, "checks", "dialects", "fail-on")
 	config.Severities = map[string]lint.Severity{}
-	checks := m.fields(top["checks"])
+	checks := m.Fields(top["checks"])
 	inOrder := func(a, b string) int { return checks[a].Line - checks[b].Line }
 	for _, id := range slices.SortedFunc(maps.Keys(checks), inOrder) {
 		value, check := checks[id], lint.Find(id)
-		severity, ok := lint.ParseSeverity(m.text(value))
+		severity, ok := lint.ParseSeverity(m.Text(value))
 		switch {
 		case check == nil:
-			m.wrong(value, "unknown check %q", clip(id))
+			m.Wrong(value, "unknown check %q", clip(id))
 		case !ok:
-			m.wrong(value, "unknown severity %q (known: off, note, warning, error)", clip(value.Value))
+			m.Wrong(value, "unknown severity %q (known: off, note, warning, error)", clip(value.Value))
 		default:
 			if _, twice := config.Severities[check.ID]; twice {
-				m.wrong(value, "check %s is listed twice", check.ID)
+				m.Wrong(value, "check %s is listed twice", check.ID)
 			}
 			config.Severities[check.ID] = severity
 		}
 	}
-	for _, n := range entries(top["dialects"]) {
-		d, err := ask.Dialect(m.text(n))
+	for _, n := range yamlfile.Entries(top["dialects"]) {
+		d, err := ask.Dialect(m.Text(n))
 		if err != nil {
-			m.wrong(n, "%w", err)
+			m.Wrong(n, "%w", err)
 		}
 		config.Dialects = append(config.Dialects, d.Name)
 	}
-	if n, known := top["fail-on"], append(severities(), failNever); !isNull(n) {
-		if config.failOn = failLevel(m.text(n)); !slices.Contains(known, n.Value) {
-			m.wrong(n, "unknown fail-on %q (known: %s)", clip(n.Value), strings.Join(known, ", "))
+	if n, known := top["fail-on"], append(severities(), failNever); !yamlfile.IsNull(n) {
+		if config.failOn = failLevel(m.Text(n)); !slices.Contains(known, n.Value) {
+			m.Wrong(n, "unknown fail-on %q (known: %s)", clip(n.Value), strings.Join(known, ", "))
 		}
 	}
-	if len(m.list) > 0 {
-		return config, m.list[0]
-	}
-	return config, nil
+	return config, errors.Join(m.Mistakes...)
 }
 
 // A known finding is a line of a baseline: a check and the text of the line. It has no

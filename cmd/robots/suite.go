@@ -12,13 +12,14 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/yamlfile"
 	"github.com/robotskit/robots/compare"
 	"go.yaml.in/yaml/v3"
 )
 
 // A suite is a file of assertions.
 type suite struct {
-	mistakes
+	yamlfile.File
 	robots string        // the file or site under test, unless the source is in the suite
 	site   robots.Origin // of URLs, zero if none is named
 	source ask.Source
@@ -50,36 +51,36 @@ type assertion struct {
 
 // parseSuite reads assertions; relative names in them are relative to folder.
 func parseSuite(title, folder string, body []byte) *suite {
-	s := &suite{mistakes: mistakes{file: title}}
-	top := s.read(body, "version", "robots", "text", "site", "dialect", "tests")
-	if top == nil && len(s.list) > 0 {
+	s := &suite{File: yamlfile.File{Name: title}}
+	top := s.Read(body, "version", "robots", "text", "site", "dialect", "tests")
+	if top == nil && len(s.Mistakes) > 0 {
 		return s
 	}
-	if version := s.text(top["version"]); version != "1" {
-		s.wrong(top["version"], "unsupported version %q; write version: 1", clip(version))
+	if version := s.Text(top["version"]); version != "1" {
+		s.Wrong(top["version"], "unsupported version %q; write version: 1", clip(version))
 	}
 	s.subject(top, folder)
 	var dialects []robots.Dialect // none: that of each crawler
-	for _, n := range entries(top["dialect"]) {
-		name := s.text(n)
+	for _, n := range yamlfile.Entries(top["dialect"]) {
+		name := s.Text(n)
 		d, err := ask.Dialect(name)
 		switch {
 		case name == ask.AutoDialect:
 		case name == ask.AllDialects:
 			dialects = append(dialects, robots.Dialects()...)
 		case err != nil:
-			s.wrong(n, "%w", err)
+			s.Wrong(n, "%w", err)
 		case slices.ContainsFunc(dialects, func(o robots.Dialect) bool { return o.Name == name }):
-			s.wrong(n, "dialect %s is listed twice", name)
+			s.Wrong(n, "dialect %s is listed twice", name)
 		default:
 			dialects = append(dialects, d)
 		}
 	}
-	for i, n := range entries(top["tests"]) {
+	for i, n := range yamlfile.Entries(top["tests"]) {
 		s.test(n, i+1, dialects)
 	}
 	if len(s.tests) == 0 {
-		s.wrong(nil, "no tests")
+		s.Wrong(nil, "no tests")
 	}
 	return s
 }
@@ -87,36 +88,36 @@ func parseSuite(title, folder string, body []byte) *suite {
 // subject sets what is under test.
 func (s *suite) subject(top map[string]*yaml.Node, folder string) {
 	var err error
-	if site := s.text(top["site"]); site != "" {
+	if site := s.Text(top["site"]); site != "" {
 		if s.site, err = siteOf(site); err != nil {
-			s.wrong(top["site"], "site: %w", err)
+			s.Wrong(top["site"], "site: %w", err)
 		}
 	}
-	n, name := top["robots"], s.text(top["robots"])
-	if text := top["text"]; !isNull(text) {
-		s.source.File = robots.Parse([]byte(s.text(text)))
+	n, name := top["robots"], s.Text(top["robots"])
+	if text := top["text"]; !yamlfile.IsNull(text) {
+		s.source.File = robots.Parse([]byte(s.Text(text)))
 		if name != "" {
-			s.wrong(n, "both robots and text; remove one")
+			s.Wrong(n, "both robots and text; remove one")
 		}
 		return
 	}
 	s.robots = name
 	switch {
 	case strings.Contains(name, "\n"):
-		s.wrong(n, "robots is a file or a site; write the lines of a robots.txt below text: |")
+		s.Wrong(n, "robots is a file or a site; write the lines of a robots.txt below text: |")
 	case name == "-":
-		s.wrong(n, "robots cannot be standard input; name a file or a site")
+		s.Wrong(n, "robots cannot be standard input; name a file or a site")
 	case isURL(name):
 		origin, err := siteOf(name)
 		if err != nil {
-			s.wrong(n, "robots: %w", err)
+			s.Wrong(n, "robots: %w", err)
 		} else if s.site.IsZero() {
 			s.site = origin
 		}
 	case name == "" && !s.site.IsZero():
 		s.robots = s.site.RobotsURL()
-	case name == "" && isNull(top["site"]):
-		s.wrong(nil, "no robots; name a file or a site, or write the lines below text: |")
+	case name == "" && yamlfile.IsNull(top["site"]):
+		s.Wrong(nil, "no robots; name a file or a site, or write the lines below text: |")
 	case name != "" && !filepath.IsAbs(name):
 		s.robots = filepath.Join(folder, name)
 	}
@@ -124,16 +125,16 @@ func (s *suite) subject(top map[string]*yaml.Node, folder string) {
 
 // test adds a test.
 func (s *suite) test(n *yaml.Node, number int, dialects []robots.Dialect) {
-	f := s.fields(n, "name", "agent", "allow", "disallow", "crawl_delay")
-	t := &suiteTest{file: s.file, name: cmp.Or(s.text(f["name"]), "test "+strconv.Itoa(number)), dialects: dialects}
+	f := s.Fields(n, "name", "agent", "allow", "disallow", "crawl_delay")
+	t := &suiteTest{file: s.Name, name: cmp.Or(s.Text(f["name"]), "test "+strconv.Itoa(number)), dialects: dialects}
 	s.tests = append(s.tests, t)
-	for _, n := range entries(f["agent"]) {
-		agent := s.text(n)
+	for _, n := range yamlfile.Entries(f["agent"]) {
+		agent := s.Text(n)
 		switch {
 		case agent == "":
-			s.wrong(n, "empty agent")
+			s.Wrong(n, "empty agent")
 		case ask.Listed(agent) != nil && !(len(dialects) == 1 && dialects[0].RawTokens):
-			s.wrong(n, "agent %q is a list; write one name per entry, most specific first", clip(agent))
+			s.Wrong(n, "agent %q is a list; write one name per entry, most specific first", clip(agent))
 		}
 		t.agents = append(t.agents, agent)
 	}
@@ -145,39 +146,39 @@ func (s *suite) test(n *yaml.Node, number int, dialects []robots.Dialect) {
 		t.dialects = []robots.Dialect{own}
 	}
 	for _, allowed := range []bool{true, false} {
-		for _, n := range entries(f[word(allowed)]) {
+		for _, n := range yamlfile.Entries(f[word(allowed)]) {
 			t.asserts = append(t.asserts, s.assertion(n, t, allowed))
 		}
 	}
 	if n := f["crawl_delay"]; n != nil {
 		a := &assertion{test: t, at: n.Line}
 		if err := n.Decode(&a.delay); err != nil || n.ShortTag() == "!!str" || a.delay != nil && !(*a.delay >= 0 && *a.delay <= math.MaxFloat64) {
-			s.wrong(n, "invalid crawl_delay %q; write seconds, or null for none", clip(n.Value))
+			s.Wrong(n, "invalid crawl_delay %q; write seconds, or null for none", clip(n.Value))
 		}
 		t.asserts = append(t.asserts, a)
 	}
-	if len(t.asserts) == 0 && len(s.list) == 0 {
-		s.wrong(n, "%s: no assertion; write allow, disallow or crawl_delay", t.name)
+	if len(t.asserts) == 0 && len(s.Mistakes) == 0 {
+		s.Wrong(n, "%s: no assertion; write allow, disallow or crawl_delay", t.name)
 	}
 }
 
 // assertion reads a URL, or a mapping with more.
 func (s *suite) assertion(n *yaml.Node, t *suiteTest, allowed bool) *assertion {
-	a, before := &assertion{test: t, at: n.Line, allowed: allowed}, len(s.list)
+	a, before := &assertion{test: t, at: n.Line, allowed: allowed}, len(s.Mistakes)
 	if n.Kind == yaml.MappingNode {
-		f := s.fields(n, "url", "every", "line", "rule")
-		a.url, a.every, a.rule = s.text(f["url"]), s.text(f["every"]), s.text(f["rule"])
-		if line := f["line"]; !isNull(line) {
-			if a.line, _ = strconv.Atoi(s.text(line)); a.line < 1 {
-				s.wrong(line, "invalid line %s", clip(line.Value))
+		f := s.Fields(n, "url", "every", "line", "rule")
+		a.url, a.every, a.rule = s.Text(f["url"]), s.Text(f["every"]), s.Text(f["rule"])
+		if line := f["line"]; !yamlfile.IsNull(line) {
+			if a.line, _ = strconv.Atoi(s.Text(line)); a.line < 1 {
+				s.Wrong(line, "invalid line %s", clip(line.Value))
 			}
 		}
 	} else {
-		a.url = s.text(n)
+		a.url = s.Text(n)
 	}
-	if len(s.list) == before {
+	if len(s.Mistakes) == before {
 		if err := s.check(a, t.dialects); err != nil {
-			s.wrong(n, "%w", err)
+			s.Wrong(n, "%w", err)
 		}
 	}
 	return a

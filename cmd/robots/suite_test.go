@@ -24,7 +24,7 @@ func FuzzSuite(f *testing.F) {
 	f.Add("checks: {RT504: off, no-leading-slash: loud}\ndialects: [google]\nfail-on: never\n---")
 	f.Fuzz(func(t *testing.T, text string) {
 		r := parseSuite("f.yaml", ".", []byte(text))
-		mistakes := r.list
+		mistakes := r.Mistakes
 		if _, err := parseConfig("f.yaml", []byte(text)); err != nil {
 			mistakes = append(slices.Clip(mistakes), err)
 		}
@@ -33,7 +33,7 @@ func FuzzSuite(f *testing.F) {
 				t.Errorf("%q: a mistake without its place: %v", text, wrong)
 			}
 		}
-		if len(r.list) > 0 {
+		if len(r.Mistakes) > 0 {
 			return
 		}
 		if len(r.tests) == 0 || r.source.File == nil && r.robots == "" {

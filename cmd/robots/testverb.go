@@ -106,7 +106,7 @@ func (t *tester) readSuites() (wrong []error) {
 			continue
 		}
 		s := parseSuite(title, filepath.Dir(name), body) // of -, the current folder
-		wrong = append(wrong, s.list...)
+		wrong = append(wrong, s.Mistakes...)
 		s.tests = slices.DeleteFunc(s.tests, func(one *suiteTest) bool { return !chosen.MatchString(one.name) }) //nolint:forbidigo // likewise
 		tests += len(s.tests)
 		t.suites = append(t.suites, s)

@@ -1,11 +1,9 @@
 package server
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -17,6 +15,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/yamlfile"
 	"github.com/robotskit/robots/fleet"
 	"github.com/robotskit/robots/pace"
 	"github.com/spf13/pflag"
@@ -134,7 +133,7 @@ func envName(flag string) string {
 // Load sets the flags that the command line left unset: from environment variables, else from the YAML file, if its name is not
 // empty. It checks c and returns the origin of each setting by its name: flag, a variable, FILE:LINE, demo or default. The error
 // names the origin.
-func (c *Config) Load(f *pflag.FlagSet, env func(string) (string, bool), file string) (map[string]string, error) {
+func (c *Config) Load(f *pflag.FlagSet, env func(string) (string, bool), path string) (map[string]string, error) {
 	origins := map[string]string{}
 	c.where = map[string]string{}
 	set := func(flag *pflag.Flag, origin, place string, values ...string) error {
@@ -146,13 +145,13 @@ func (c *Config) Load(f *pflag.FlagSet, env func(string) (string, bool), file st
 		}
 		return nil
 	}
-	lines, err := readFile(file, f)
+	settings, err := readFile(path, f)
 	if err != nil {
 		return nil, err
 	}
 	f.VisitAll(func(flag *pflag.Flag) {
 		text, _ := env(envName(flag.Name))
-		line, inFile := lines[flag.Name]
+		node := settings[flag.Name]
 		_, list := flag.Value.(pflag.SliceValue)
 		switch {
 		case err != nil:
@@ -162,9 +161,19 @@ func (c *Config) Load(f *pflag.FlagSet, env func(string) (string, bool), file st
 			err = set(flag, envName(flag.Name), envName(flag.Name), strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })...)
 		case text != "":
 			err = set(flag, envName(flag.Name), envName(flag.Name), text)
-		case inFile:
-			origin := fmt.Sprintf("%s:%d", file, line.line)
-			err = set(flag, origin, origin+": "+flag.Name, line.values...)
+		case node != nil:
+			origin := fmt.Sprintf("%s:%d", path, node.Line)
+			nodes, values := []*yaml.Node{node}, []string(nil)
+			if list && node.Kind == yaml.SequenceNode {
+				nodes = node.Content
+			}
+			for _, n := range nodes {
+				if n.Kind != yaml.ScalarNode || yamlfile.IsNull(n) {
+					err = fmt.Errorf("%s: %s needs a single value", origin, flag.Name)
+				}
+				values = append(values, n.Value)
+			}
+			err = cmp.Or(err, set(flag, origin, origin+": "+flag.Name, values...))
 		default:
 			_ = set(flag, "default", "--"+flag.Name)
 		}
@@ -192,14 +201,8 @@ var kinds = map[string]string{
 	"bool": "true or false", "int": "a whole number", "duration": "a time such as 10s or 1m30s", "size": "a size such as 64MiB or 16384",
 }
 
-// A fileValue is a setting of a file.
-type fileValue struct {
-	values []string
-	line   int
-}
-
-// readFile reads a file of settings: a YAML mapping of flag names to values and lists. An unknown name is an error with its line.
-func readFile(path string, f *pflag.FlagSet) (map[string]fileValue, error) {
+// readFile reads a file of settings: a YAML mapping of flag names to values and lists.
+func readFile(path string, f *pflag.FlagSet) (map[string]*yaml.Node, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -207,52 +210,14 @@ func readFile(path string, f *pflag.FlagSet) (map[string]fileValue, error) {
 	if at, ok := errors.AsType[*os.PathError](err); ok {
 		return nil, fmt.Errorf("cannot read %s: %w", path, at.Err)
 	}
-	var entries map[string]yaml.Node
-	d := yaml.NewDecoder(bytes.NewReader(text))
-	err = d.Decode(&entries)
-	if err != nil && !errors.Is(err, io.EOF) {
-		text := strings.TrimPrefix(err.Error(), "yaml: ")
-		if several, ok := errors.AsType[*yaml.TypeError](err); ok {
-			text = several.Errors[0]
-		}
-		if strings.Contains(text, "cannot unmarshal") {
-			text = "write a line NAME: VALUE for each setting"
-		}
-		return nil, fmt.Errorf("%s: invalid YAML: %s", path, text)
+	known := []string{"tokens"}
+	f.VisitAll(func(flag *pflag.Flag) { known = append(known, flag.Name) })
+	file := yamlfile.File{Name: path}
+	settings := file.Read(text, known...)
+	if n := settings["tokens"]; n != nil {
+		file.Wrong(n, "tokens cannot be in this file; set ROBOTS_TOKENS, or name a file with tokens-file")
 	}
-	if d.Decode(new(yaml.Node)) == nil {
-		return nil, fmt.Errorf("%s: unexpected second document; write one document per file", path)
-	}
-	found := map[string]fileValue{}
-	for name, node := range entries {
-		at := fmt.Sprintf("%s:%d", path, node.Line)
-		flag := f.Lookup(name)
-		switch {
-		case name == "tokens":
-			return nil, fmt.Errorf("%s: tokens cannot be in this file; set ROBOTS_TOKENS, or name a file with tokens-file", at)
-		case flag == nil:
-			var names []string
-			f.VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
-			hint := "; robots serve --help-all lists them"
-			if near := ask.Nearest(name, names); near != "" {
-				hint = " (did you mean " + near + "?)"
-			}
-			return nil, fmt.Errorf("%s: unknown setting %q%s", at, ask.Clip(name), hint)
-		}
-		nodes := []*yaml.Node{&node}
-		if _, list := flag.Value.(pflag.SliceValue); list && node.Kind == yaml.SequenceNode {
-			nodes = node.Content
-		}
-		v := fileValue{line: node.Line}
-		for _, n := range nodes {
-			if n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" {
-				return nil, fmt.Errorf("%s: %s needs a single value", at, name)
-			}
-			v.values = append(v.values, n.Value)
-		}
-		found[name] = v
-	}
-	return found, nil
+	return settings, errors.Join(file.Mistakes...)
 }
 
 // TimeText writes a duration without trailing zeros: 90s as 1m30s, 24h as 24h.

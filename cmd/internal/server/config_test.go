@@ -74,9 +74,9 @@ func TestConfigErrors(t *testing.T) {
 	for _, c := range []struct {
 		flags, env, file, want string
 	}{
-		{"", "", "queue: 1\nqueu: 2\n", `serve.yaml:2: unknown setting "queu" (did you mean queue?)`},
-		{"", "", "xyz: 2\n", `serve.yaml:1: unknown setting "xyz"; robots serve --help-all lists them`},
-		{"", "", "queue: 1\n\nqueue: 2\n", `serve.yaml: invalid YAML: line 3: mapping key "queue" already defined at line 1`},
+		{"", "", "queue: 1\nqueu: 2\n", `serve.yaml:2: unknown key "queu" (did you mean queue?)`},
+		{"", "", "xyz: 2\n", `serve.yaml:1: unknown key "xyz" (known: tokens, listen, admin, `},
+		{"", "", "queue: 1\n\nqueue: 2\n", `serve.yaml:3: key "queue" is repeated`},
 		{"", "", "queue: many\n", `serve.yaml:1: queue: invalid value "many"; write a whole number`},
 		{"", "", "queue: [1, 2]\n", "serve.yaml:1: queue needs a single value"},
 		{"", "", "queue:\n", "serve.yaml:1: queue needs a single value"},
@@ -85,9 +85,9 @@ func TestConfigErrors(t *testing.T) {
 		{"", "", "memory: 12 MB\n", `serve.yaml:1: memory: invalid value "12 MB"; write a size such as 64MiB or 16384`},
 		{"", "", "grace: 5\n", `serve.yaml:1: grace: invalid value "5"; write a time such as 10s or 1m30s`},
 		{"", "", "tokens: x\n", "serve.yaml:1: tokens cannot be in this file; set ROBOTS_TOKENS, or name a file with tokens-file"},
-		{"", "", "- queue\n", "serve.yaml: invalid YAML: write a line NAME: VALUE for each setting"},
-		{"", "", "queue: 1\n---\nqueue: 2\n", "serve.yaml: unexpected second document"},
-		{"", "", "queue: [1\n", "serve.yaml: invalid YAML: line 1: "},
+		{"", "", "- queue\n", "serve.yaml:1: not a mapping"},
+		{"", "", "queue: 1\n---\nqueue: 2\n", "serve.yaml:2: unexpected second document"},
+		{"", "", "queue: [1\n", "serve.yaml:1: invalid YAML: "},
 		{"", "ROBOTS_GRACE=soon", "", `ROBOTS_GRACE: invalid value "soon"; write a time such as 10s or 1m30s`},
 		{"", "ROBOTS_PUBLIC=maybe", "", `ROBOTS_PUBLIC: invalid value "maybe"; write true or false`},
 		{"listen=localhost:80", "", "", `--listen "localhost:80" is not an IP address and a port such as 127.0.0.1:8780`},
