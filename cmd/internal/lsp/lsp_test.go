@@ -175,13 +175,13 @@ func TestFormatting(t *testing.T) {
 func TestHover(t *testing.T) {
 	c := connect(t)
 	c.open(file, "User-agent: Googlebot\nUser-agent: *\nDisallow: /basket\n")
-	c.open(tests, "version: 1\nrobots: robots.txt\ntests:\n  - {agent: Googlebot, disallow: [/basket/1, {url: /basket}], allow: [/]}\n  - {allow: [{every: \"/x*\"}, /y]}\n")
+	c.open(tests, "version: 1\nrobots: robots.txt\ntests:\n  - {agent: Googlebot, disallow: [/basket/1, {url: /basket}], allow: [/]}\n  - {disallow: /basket/2, allow: [{every: \"/x*\"}, /y]}\n")
 	for _, test := range []struct {
 		line int
 		want []string
 	}{
 		{0, []string{"**Googlebot**: Google, search.", "`google`"}},
-		{2, []string{"Applies to `Googlebot`, all crawlers that no other group names (line 1)", "- /basket/1 for Googlebot (disallow)\n- /basket for Googlebot (disallow)"}},
+		{2, []string{"Applies to `Googlebot`, all crawlers that no other group names (line 1)", "- /basket/1 for Googlebot (disallow)\n- /basket for Googlebot (disallow)\n- /basket/2 for * (disallow)"}},
 	} {
 		var h hover
 		c.call("textDocument/hover", at(file, test.line, 2), &h)

@@ -1,7 +1,10 @@
 package lsp
 
 import (
+	"slices"
+
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/yamlfile"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -18,38 +21,22 @@ func questions(d *document) (list []question) {
 	if d == nil || !d.holdsTests() {
 		return nil
 	}
-	var suite struct {
-		Tests []yaml.Node `yaml:"tests"`
-	}
-	if yaml.Unmarshal([]byte(d.text), &suite) != nil {
-		return nil
-	}
-	for i := range suite.Tests {
-		var test struct {
-			Agent    yaml.Node   `yaml:"agent"`
-			Allow    []yaml.Node `yaml:"allow"`
-			Disallow []yaml.Node `yaml:"disallow"`
+	var file yamlfile.File
+	for _, n := range yamlfile.Entries(file.Read([]byte(d.text))["tests"]) {
+		test := file.Fields(n)
+		var tokens []string
+		for _, agent := range yamlfile.Entries(test["agent"]) {
+			tokens = append(tokens, file.Text(agent))
 		}
-		if suite.Tests[i].Decode(&test) != nil {
-			continue
+		if len(tokens) == 0 {
+			tokens = []string{"*"}
 		}
-		tokens := []string{"*"}
-		if test.Agent.Kind == yaml.ScalarNode {
-			tokens = []string{test.Agent.Value}
-		} else if !test.Agent.IsZero() && (test.Agent.Decode(&tokens) != nil || len(tokens) == 0) {
-			continue
-		}
-		for _, n := range append(test.Allow, test.Disallow...) {
-			u := n.Value
-			if n.Kind == yaml.MappingNode {
-				var assertion struct {
-					URL string `yaml:"url"`
-				}
-				_ = n.Decode(&assertion) // without a URL it is about a pattern
-				u = assertion.URL
+		for _, url := range slices.Concat(yamlfile.Entries(test["allow"]), yamlfile.Entries(test["disallow"])) {
+			if url.Kind == yaml.MappingNode {
+				url = file.Fields(url)["url"] // without one it is about a pattern
 			}
-			if p, err := robots.ParsePath(u); err == nil {
-				list = append(list, question{tokens, u, p, suite.Tests[i].Line})
+			if p, err := robots.ParsePath(file.Text(url)); err == nil {
+				list = append(list, question{tokens, file.Text(url), p, n.Line})
 			}
 		}
 	}
