@@ -22,7 +22,6 @@ import (
 // A tester is one run of robots test.
 type tester struct {
 	*command
-	ruleFlags
 	site   siteFlags
 	only   string // --run
 	budget int
@@ -139,7 +138,7 @@ func (t *tester) openAll(ctx context.Context) error {
 
 // runTest checks the assertions of a test in one dialect.
 func (t *tester) runTest(source ask.Source, test *suiteTest, d robots.Dialect) (all []*outcome, err error) {
-	rules := t.rules(source, d, t.std.now(), test.agents)
+	rules := source.Obey(d, 0, t.std.now(), test.agents)
 	for _, a := range test.asserts {
 		o := &outcome{assertion: a, dialect: d.Name}
 		switch {

@@ -66,7 +66,7 @@ func resolve(n *yaml.Node) {
 	}
 }
 
-// Fields returns the values of a mapping, nil if n is none. Repeated keys are mistakes, as are
+// Fields returns the values of a mapping, nil if n is not one. Repeated keys are mistakes, as are
 // unknown ones if any are known: a misspelled one would be ignored silently.
 func (f *File) Fields(n *yaml.Node, known ...string) map[string]*yaml.Node {
 	if IsNull(n) {
