@@ -67,10 +67,12 @@ func (f *fetcher) refuses(c Caller, origin robots.Origin) *Problem {
 	return nil
 }
 
-// mostWait and usualWait limit how long a request waits for a fetch.
+// How long a request waits for a fetch. The least is for a record in the store, and for the refusal
+// of a fetch.
 const (
-	mostWait  = 30 * time.Second
+	leastWait = 100 * time.Millisecond
 	usualWait = 10 * time.Second
+	mostWait  = 30 * time.Second
 )
 
 // rules waits for the rules of a site for a crawler.
@@ -121,10 +123,9 @@ func (s *Service) held(origin robots.Origin) *fetch.Record {
 	return r
 }
 
-// await calls get until it succeeds or the wait is over. With a wait of 0 it returns records
-// in memory, or starts a fetch in the background.
+// await calls get until it succeeds or the wait is over. A fetch that has begun continues.
 func (s *Service) await(ctx context.Context, origin robots.Origin, wait time.Duration, get func(context.Context) error) *Problem {
-	waiting, cancel := context.WithTimeout(ctx, wait)
+	waiting, cancel := context.WithTimeout(ctx, max(wait, leastWait))
 	defer cancel()
 	for {
 		var err error
@@ -135,9 +136,6 @@ func (s *Service) await(ctx context.Context, origin robots.Origin, wait time.Dur
 		// The flight might have been started by another client, who may not cause a fetch.
 		if r, ok := errors.AsType[*refusal](err); ok && r.client != exchangeOf(ctx).Name && waiting.Err() == nil {
 			continue
-		}
-		if wait <= 0 {
-			go s.cache.Get(context.WithoutCancel(ctx), origin) // the next request gets the record
 		}
 		return fetchProblem(origin, err)
 	}

@@ -351,6 +351,9 @@ func TestScopes(t *testing.T) {
 		{Caller{Name: "a", Scopes: ScopeCheck | ScopeFetch, limits: one}, other.URL, 200},
 	} {
 		b.caller.Store(&tt.caller)
+		if r := b.get("/v1/check?url=" + tt.url + "/&wait=0s"); tt.status != 200 && r.status != tt.status {
+			t.Errorf("%+v about %s without a wait: %d %s", tt.caller, tt.url, r.status, r.body)
+		}
 		r := b.get("/v1/check?url=" + tt.url + "/&wait=30s")
 		if r.status != tt.status {
 			t.Errorf("%+v about %s: %d %s", tt.caller, tt.url, r.status, r.body)
