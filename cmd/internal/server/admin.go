@@ -62,7 +62,7 @@ func NewMetrics() *Metrics {
 	m.questions = counters("robots_questions_total", "Questions by outcome.", "outcome", outcomeNames[:]...)
 	m.requests = counters("robots_requests_total", "Requests by class of status.", "class", "2xx", "3xx", "4xx", "5xx")
 	m.took = histogram("robots_request_seconds", "Time from the headers of a request to the end of its response.", 1.0/16384, 10)
-	m.refused = counters("robots_refused_total", "Refused requests by type of problem.", "problem", names(slices.Collect(maps.Keys(problems)))...)
+	m.refused = counters("robots_refused_total", "Requests answered with a problem, by its type.", "problem", names(slices.Collect(maps.Keys(problems)))...)
 	m.fetches = counters("robots_fetches_total", "robots.txt fetches by cause.", "cause", names(fetch.Causes())...)
 	m.fetchTook = histogram("robots_fetch_seconds", "Duration of robots.txt fetches.", 1.0/256, 8)
 	var kinds []cache.EventKind

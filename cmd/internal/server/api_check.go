@@ -29,16 +29,10 @@ const (
 func (s *Service) check(r *request) *answer {
 	url, agents, userInitiated, asStatus := r.queryURL(), r.queryAgents(), r.flag("user_initiated"), r.word("as", "status")
 	q := r.question("query.", url, agents, r.query.Get("dialect"), r.query.Get("wait"))
-	if r.problem != nil {
-		r.exchange.answered(q.origin.String(), r.problem.outcome())
-		return nil
-	}
-	if userInitiated {
-		q.rules = q.rules.UserInitiated()
-	}
-	v := q.rules.Match(q.path)
-	r.exchange.answered(q.origin.String(), outcomeOf(batch.Last{Answered: true, Allowed: v.Allowed, Undecided: v.Undecided()}))
+	v := r.verdict(q, userInitiated)
 	switch {
+	case r.problem != nil:
+		return nil
 	case !asStatus:
 		return &answer{kind: typeJSON, caching: s.maxAge(q.record), body: append(q.appendVerdict([]byte("{"), v), "}\n"...)}
 	case v.Allowed:
@@ -72,27 +66,47 @@ func (p *Problem) outcome() Outcome {
 	return OutcomeBad
 }
 
-// A question is a question about a live site, with the site's rules.
+// A question is a question about a live site, with the site's rules once there is a verdict.
 type question struct {
-	url    string
-	agents []string
-	origin robots.Origin
-	path   robots.Path
-	rules  *robots.Rules
-	record *fetch.Record
+	url     string
+	crawler *cache.Crawler
+	origin  robots.Origin
+	path    robots.Path
+	wait    time.Duration
+	rules   *robots.Rules
+	record  *fetch.Record
 }
 
-// question reads a question and gets the site's rules. Location is the prefix of its parts,
-// such as "query.".
-func (r *request) question(location, url string, agents []string, dialect, wait string) (q question) {
-	q.url, q.agents = url, agents
-	d := r.crawler(location, dialect, agents)
-	q.origin, q.path = r.site(location+"url", d, url)
-	timeout := r.timeout(location+"wait", wait)
-	if r.problem == nil {
-		q.rules, q.record, r.problem = r.s.rules(r.Context(), &cache.Crawler{Dialect: d, Tokens: agents}, q.origin, timeout)
-	}
+// question reads a question. Location is the prefix of its parts, such as "query.".
+func (r *request) question(location, url string, agents []string, dialect, wait string) *question {
+	q := &question{url: url, crawler: &cache.Crawler{Dialect: r.crawler(location, dialect, agents), Tokens: agents}}
+	q.origin, q.path = r.site(location+"url", q.crawler.Dialect, url)
+	q.wait = r.timeout(location+"wait", wait)
 	return q
+}
+
+// verdict waits for the rules of a question, and counts its outcome, a problem too.
+func (r *request) verdict(q *question, userInitiated bool) (v robots.Verdict) {
+	if r.problem == nil {
+		q.rules, q.record, r.problem = r.s.rules(r.Context(), q.crawler, q.origin, q.wait)
+	}
+	if r.problem == nil && userInitiated {
+		q.rules = q.rules.UserInitiated()
+	}
+	if r.problem == nil {
+		v = q.rules.Match(q.path)
+	}
+	r.exchange.judged(q.origin, v, r.problem)
+	return v
+}
+
+// judged counts the outcome of a question about a live site: a verdict or a problem.
+func (v *exchange) judged(origin robots.Origin, verdict robots.Verdict, p *Problem) {
+	outcome := outcomeOf(batch.Last{Answered: true, Allowed: verdict.Allowed, Undecided: verdict.Undecided()})
+	if p != nil {
+		outcome = p.outcome()
+	}
+	v.answered(origin.String(), outcome)
 }
 
 // appendVerdict appends the members of an answer, without braces.
@@ -100,7 +114,7 @@ func (q *question) appendVerdict(dst []byte, v robots.Verdict) []byte {
 	dst = append(v.AppendDecisionJSON(dst), ',')
 	dst = append(q.rules.AppendCommonJSON(dst), `,"url":`...)
 	dst = append(robots.AppendQuoted(dst, q.url), ',')
-	return appendAgent(dst, q.agents)
+	return appendAgent(dst, q.crawler.Tokens)
 }
 
 // checkMany answers POST /v1/check.
@@ -231,6 +245,7 @@ func (b *lines) readDefaults(text []byte) {
 func (b *lines) answer(dst []byte, list [][]byte, separator string) []byte {
 	ctx := b.Context()
 	type site struct {
+		origin  robots.Origin
 		record  *fetch.Record
 		problem *Problem
 	}
@@ -246,7 +261,7 @@ func (b *lines) answer(dst []byte, list [][]byte, separator string) []byte {
 		}
 		at := sites[origin]
 		if at == nil {
-			at = &site{}
+			at = &site{origin: origin}
 			sites[origin] = at
 			if at.record = b.s.held(origin); at.record == nil {
 				missing[origin] = at
@@ -267,14 +282,14 @@ func (b *lines) answer(dst []byte, list [][]byte, separator string) []byte {
 		switch q, at := &questions[i], of[i]; {
 		case at == nil:
 			dst = a.Append(dst, q)
+			b.exchange.answered("", outcomeOf(a.Last()))
 		case at.problem != nil:
 			dst = batch.AppendError(dst, q, at.problem.code(), at.problem)
-			b.exchange.answered("", at.problem.outcome())
-			continue
+			b.exchange.answered(at.origin.String(), at.problem.outcome())
 		default:
 			dst = a.AppendRecord(dst, q, at.record, now)
+			b.exchange.answered(at.origin.String(), outcomeOf(a.Last()))
 		}
-		b.exchange.answered("", outcomeOf(a.Last()))
 	}
 	return dst
 }

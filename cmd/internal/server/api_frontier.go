@@ -95,7 +95,7 @@ func (r *request) pages(urls []string, c *cache.Crawler, wait time.Duration) []w
 	missing := map[robots.Origin][]*wantedPage{}
 	for i, url := range urls {
 		q := &pages[i]
-		q.url, q.agents = url, c.Tokens
+		q.url, q.crawler = url, c
 		if len(url) > longestURL {
 			q.problem = wrong(BadURL, "body.urls", url, fmt.Sprintf("has a URL of more than %d bytes", longestURL))
 		} else if q.origin, q.path, q.problem = siteOf(c.Dialect, url, "body.urls"); q.problem == nil {
@@ -112,9 +112,11 @@ func (r *request) pages(urls []string, c *cache.Crawler, wait time.Duration) []w
 		}
 	})
 	for i := range pages {
-		if q := &pages[i]; q.problem == nil {
+		q := &pages[i]
+		if q.problem == nil {
 			q.verdict = q.rules.Match(q.path)
 		}
+		r.exchange.judged(q.origin, q.verdict, q.problem)
 	}
 	return pages
 }

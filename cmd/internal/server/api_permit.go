@@ -127,12 +127,12 @@ func (s *Service) permit(r *request) *answer {
 	if b.Addr != "" && err != nil {
 		r.fail(wrong(BadParameter, "body.addr", b.Addr, "must be an IP address such as 192.0.2.7"))
 	}
-	returned := r.releaseAll(b.Done) // even if there is no new permit
 	q := r.question("body.", url, b.Agent, b.Dialect, b.Wait)
+	returned := r.releaseAll(b.Done) // even if there is no new permit
+	v := r.verdict(q, false)
 	if r.problem != nil {
 		return nil
 	}
-	v := q.rules.Match(q.path)
 	got := []pace.Permit{{}}
 	if v.Allowed {
 		if !addr.IsValid() {
@@ -145,7 +145,7 @@ func (s *Service) permit(r *request) *answer {
 			return nil
 		}
 	}
-	return permitsOf(s.appendPermit([]byte("{"), &q, v, got[0], hold), returned)
+	return permitsOf(s.appendPermit([]byte("{"), q, v, got[0], hold), returned)
 }
 
 // hold reads the lifetime of a permit, in whole seconds.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/robotskit/robots/pace"
 )
 
@@ -64,6 +65,14 @@ func TestPermits(t *testing.T) {
 	}
 	if start, _ = time.Parse(time.RFC3339, ahead.Permit.Start); time.Until(start) < 5*time.Second {
 		t.Errorf("it starts at %s, within the delay", start)
+	}
+	for _, url := range []string{"nonsense", s.URL + strings.Repeat("/", 9000)} { // nothing is released
+		if r := b.post("/v1/permits", fmt.Sprintf(`{"url":"%s","done":[{"id":"%s","unused":true}]}`, url, ahead.Permit.ID)); r.status != 422 {
+			t.Errorf("%d %s", r.status, r.body)
+		}
+	}
+	if busy := b.permit(ask); !strings.Contains(strings.Join(busy.Reasons, " "), "in progress") {
+		t.Errorf("after an invalid request the permit is released: %+v", busy)
 	}
 	with := b.permit(fmt.Sprintf(`{"url":"%s/basket","agent":"MyBot","done":[{"id":"%s","unused":true},{"id":"p_x"}]}`, s.URL, ahead.Permit.ID))
 	if with.Verdict.Allowed || with.Permit != nil || with.NotBefore != nil || len(with.Done) != 2 || with.Done[0].Result != "done" || with.Done[1].Result != "unknown" {
@@ -153,6 +162,10 @@ func TestPermitsNext(t *testing.T) {
 	b.caller.Store(&Caller{Name: "a", Scopes: ScopeCheck | ScopeFetch})
 	if r := b.post("/v1/permits/next", asked+"}"); r.status != 401 {
 		t.Errorf("without the scope: %d", r.status)
+	}
+	bad, refused := testutil.ToFloat64(b.counts.questions.WithLabelValues("bad")), testutil.ToFloat64(b.counts.refused.WithLabelValues("unauthorized"))
+	if allowed := testutil.ToFloat64(b.counts.questions.WithLabelValues("allowed")); allowed != 11 || bad != 2 || refused != 1 {
+		t.Errorf("%v allowed, %v bad and %v refused are counted, want 11, 2 and 1", allowed, bad, refused)
 	}
 }
 

@@ -192,12 +192,14 @@ const mostEntries = 1000
 func (s *Service) schedule(r *request) *answer {
 	url, agents := r.queryURL(), r.queryAgents()
 	q := r.question("query.", url, agents, r.query.Get("dialect"), r.query.Get("wait"))
+	q.path = robots.RawPath("/")
+	v := r.verdict(q, false)
 	if r.problem != nil {
 		return nil
 	}
 	now := s.now().UTC().Truncate(time.Millisecond)
 	plan := s.paceOf(q.rules)
-	j := &Schedule{Dialect: plan.Dialect(), Agent: agents, At: now, Allowed: !q.rules.Match(robots.RawPath("/")).Undecided(), Windows: []Window{}, Declared: []Declared{}, Dropped: plan.Dropped()}
+	j := &Schedule{Dialect: plan.Dialect(), Agent: agents, At: now, Allowed: !v.Undecided(), Windows: []Window{}, Declared: []Declared{}, Dropped: plan.Dropped()}
 	if len(j.Agent) == 0 {
 		j.Agent = Agents{"*"}
 	}

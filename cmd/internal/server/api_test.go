@@ -31,6 +31,7 @@ type bench struct {
 	URL    string
 	caller atomic.Pointer[Caller]
 	judge  *judge
+	counts *Metrics
 }
 
 func newBench(t testing.TB, p Parts) *bench {
@@ -40,8 +41,8 @@ func newBench(t testing.TB, p Parts) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{TB: t, Service: s, judge: judgeOf(t, s)}
-	gate, err := NewGate(local(t), slog.New(slog.DiscardHandler), NewMetrics())
+	b := &bench{TB: t, Service: s, judge: judgeOf(t, s), counts: NewMetrics()}
+	gate, err := NewGate(local(t), slog.New(slog.DiscardHandler), b.counts)
 	if err != nil {
 		t.Fatal(err)
 	}

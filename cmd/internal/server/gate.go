@@ -102,7 +102,6 @@ func (g *Gate) Wrap(next http.Handler) http.Handler {
 		// from a client without permission.
 		for _, check := range []func(*http.Request) *Problem{v.checkURL, v.checkHost, v.checkOrigin, v.authenticate, v.receive, v.enter} {
 			if p := check(v.request); p != nil {
-				g.metrics.refused.WithLabelValues(string(p.code())).Inc()
 				p.Write(v, r)
 				return
 			}
@@ -512,7 +511,7 @@ func (v *exchange) note(took time.Duration) {
 	switch {
 	case v.gate.c.LogURLs:
 		target = r.RequestURI[:min(len(r.RequestURI), 2048)]
-	case strings.HasPrefix(target, "/v1/permits/"):
+	case strings.HasPrefix(target, "/v1/permits/") && target != "/v1/permits/next":
 		target = "/v1/permits/" // an id is a right
 	}
 	list := []slog.Attr{
@@ -521,7 +520,10 @@ func (v *exchange) note(took time.Duration) {
 	}
 	switch {
 	case v.questions == 1:
-		list = append(list, slog.String("origin", ask.Clip(v.origin)), slog.String("outcome", v.outcome.String()))
+		if v.origin != "" {
+			list = append(list, slog.String("origin", ask.Clip(v.origin)))
+		}
+		list = append(list, slog.String("outcome", v.outcome.String()))
 	case v.questions > 1:
 		list = append(list, slog.Int("questions", v.questions))
 	}

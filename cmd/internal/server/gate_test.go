@@ -400,9 +400,10 @@ func TestLog(t *testing.T) {
 			t.Errorf("the id is %q", id)
 		}
 		s.raw("POST /v1/permits/p_secret/done HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n", false)
+		s.raw("POST /v1/permits/next HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n", false)
 		s.stop() // the log is whole then
 		log := s.log.String()
-		for _, w := range []string{want, `"id":"mine-1","client":"127.0.0.1/32","method":"GET"`, `"origin":"https://shop.example","outcome":"disallowed","trace_id":"0af7651916cd43dd8448eb211c80319c"`, `"questions":2`} {
+		for _, w := range []string{want, `"id":"mine-1","client":"127.0.0.1/32","method":"GET"`, `"origin":"https://shop.example","outcome":"disallowed","trace_id":"0af7651916cd43dd8448eb211c80319c"`, `"questions":2`, `"url":"/v1/permits/next"`} {
 			if !strings.Contains(log, w) {
 				t.Errorf("the log has no %s:\n%s", w, log)
 			}

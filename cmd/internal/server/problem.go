@@ -112,6 +112,9 @@ func (p *Problem) Write(w http.ResponseWriter, r *http.Request) {
 	if p.Status == http.StatusUnauthorized && h.Get("WWW-Authenticate") == "" { // RFC 9110 section 15.5.2
 		h.Set("WWW-Authenticate", "Bearer")
 	}
+	if v, ok := w.(*exchange); ok {
+		v.gate.metrics.refused.WithLabelValues(string(p.code())).Inc()
+	}
 	w.WriteHeader(p.Status)
 	if r.Method == http.MethodHead {
 		return
