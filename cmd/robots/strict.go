@@ -53,15 +53,10 @@ func strict(root *cobra.Command, args []string) (*cobra.Command, error) {
 	return cmd, wrong
 }
 
-// invalidValue describes an invalid value by the type of its flag, nil for types that return
-// their own error.
+// invalidValue describes an invalid value by the type of its flag, nil for other types.
 func invalidValue(f *pflag.Flag, value string) error {
-	kinds := map[string]string{
-		"int": "is not a whole number", "duration": "is not a time such as 2s or 1m30s", "bool": "is neither true nor false",
-		"size": "is not a size such as 64MiB or 16384",
-	}
-	if kind, ok := kinds[f.Value.Type()]; ok {
-		return fmt.Errorf("--%s %q %s", f.Name, clip(value), kind)
+	if kind, ok := ask.Kinds[f.Value.Type()]; ok {
+		return fmt.Errorf("--%s %q is not %s", f.Name, clip(value), kind)
 	}
 	return nil
 }

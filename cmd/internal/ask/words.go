@@ -2,6 +2,11 @@ package ask
 
 import "strings"
 
+// Kinds describe the values of flags and settings by the type of the flag; other types return their own errors.
+var Kinds = map[string]string{
+	"bool": "true or false", "int": "a whole number", "duration": "a time such as 10s or 1m30s", "size": "a size such as 64MiB or 16384",
+}
+
 // Clip limits how much of an invalid value a message repeats.
 func Clip(s string) string {
 	const most = 80

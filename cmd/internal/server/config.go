@@ -140,7 +140,7 @@ func (c *Config) Load(f *pflag.FlagSet, env func(string) (string, bool), path st
 		origins[flag.Name], c.where[flag.Name] = origin, place
 		for _, value := range values {
 			if err := flag.Value.Set(value); err != nil {
-				return fmt.Errorf("%s: invalid value %q; write %s", place, ask.Clip(value), kinds[flag.Value.Type()])
+				return fmt.Errorf("%s: invalid value %q; write %s", place, ask.Clip(value), ask.Kinds[flag.Value.Type()])
 			}
 		}
 		return nil
@@ -194,11 +194,6 @@ func (c *Config) Load(f *pflag.FlagSet, env func(string) (string, bool), path st
 		return nil, err
 	}
 	return origins, nil
-}
-
-// kinds describe the values of a flag by its type.
-var kinds = map[string]string{
-	"bool": "true or false", "int": "a whole number", "duration": "a time such as 10s or 1m30s", "size": "a size such as 64MiB or 16384",
 }
 
 // readFile reads a file of settings: a YAML mapping of flag names to values and lists.
