@@ -47,7 +47,7 @@ type linted struct {
 	lint.Result
 	fail    lint.Severity
 	checked []byte            // the text of the findings
-	starts  []int             // of its lines
+	lines   []robots.Line     // of this text
 	fixed   []byte            // with the fixes of --fix
 	changes []lint.Diagnostic // made by --fix=all
 	unfixed bool              // --diff has nothing to show

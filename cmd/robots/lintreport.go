@@ -1,12 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
+	"slices"
 	"sort"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/lint"
 )
 
@@ -26,7 +27,7 @@ func (l *linting) report(files []*linted) *report {
 		})
 	}
 	for _, f := range files {
-		f.starts = lineStarts(f.checked)
+		f.lines = slices.Collect(robots.Parse(f.checked).Lines(robots.Dialect{}))
 		for i := range f.Diagnostics {
 			r.findings = append(r.findings, f.finding(&f.Diagnostics[i]))
 		}
@@ -60,17 +61,6 @@ func (f *linted) finding(d *lint.Diagnostic) Finding {
 	return found
 }
 
-// lineStarts returns the offsets at which lines begin.
-func lineStarts(body []byte) []int {
-	starts := []int{0}
-	for i, c := range body {
-		if c == '\n' || c == '\r' && (i+1 == len(body) || body[i+1] != '\n') {
-			starts = append(starts, i+1)
-		}
-	}
-	return starts
-}
-
 // region converts offsets in the text of the findings.
 func (f *linted) region(start, end int) (r Region) {
 	r.StartLine, r.StartColumn = f.place(start)
@@ -79,10 +69,13 @@ func (f *linted) region(start, end int) (r Region) {
 }
 
 func (f *linted) place(offset int) (line, column int) {
-	line = sort.SearchInts(f.starts, offset+1)
-	start := f.checked[f.starts[line-1]:offset]
-	if line == 1 {
-		start = bytes.TrimPrefix(start, []byte("\uFEFF"))
+	line = sort.Search(len(f.lines), func(i int) bool { return f.lines[i].Span.Start > offset })
+	if line == 0 { // in the byte order mark, which is no character
+		return 1, 1
 	}
-	return line, 1 + utf8.RuneCount(start)
+	span := f.lines[line-1].Span
+	if offset > span.End { // after the end of the last line
+		return line + 1, 1
+	}
+	return line, 1 + utf8.RuneCount(f.checked[span.Start:offset])
 }
