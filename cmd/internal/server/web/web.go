@@ -24,6 +24,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -168,12 +169,12 @@ func (p *pages) serveAsset(w http.ResponseWriter, r *http.Request) {
 	}
 	h := w.Header()
 	secure(h, rand.Text())
-	h.Set("ETag", a.tag)
+	h.Set("ETag", "W/"+a.tag) // the same for all encodings
 	h.Set("Vary", "Accept-Encoding")
 	if name == "sw.js" {
 		h.Set("Service-Worker-Allowed", "/")
 	}
-	if r.Header.Get("If-None-Match") == a.tag {
+	if matches(r.Header.Get("If-None-Match"), a.tag) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
@@ -198,6 +199,14 @@ func (p *pages) serveAsset(w http.ResponseWriter, r *http.Request) {
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	_, _ = w.Write(body)
+}
+
+// matches reports whether an If-None-Match header names a tag, weak or strong.
+func matches(header, tag string) bool {
+	return slices.ContainsFunc(strings.Split(header, ","), func(item string) bool {
+		item = strings.TrimPrefix(strings.TrimSpace(item), "W/")
+		return item == tag || item == "*"
+	})
 }
 
 // serveAsk answers a question as the engine in a browser does. Its body is the verb and the
