@@ -79,6 +79,8 @@ func settingsTable() string {
 		switch {
 		case f.Name == "store":
 			initial = "robots/serve.cache in your cache folder"
+		case f.Name == "user-agent":
+			initial = "robotskit, with version and URL"
 		case initial == "[]":
 			initial = ""
 		}
