@@ -181,6 +181,7 @@ func (s *service) openFleet(ctx context.Context, parts *server.Parts, paces pace
 		return fmt.Errorf("--store: %w", err)
 	}
 	s.store, parts.Limiter, parts.Cache.Memory = s.fleet.Store(), s.fleet.Limiter(), s.fleet.CacheMemory()
+	parts.DownSince = s.fleet.DownSince
 	s.metrics.Degraded(s.fleet.DownSince)
 	return nil
 }

@@ -31,8 +31,10 @@ type Parts struct {
 	URLBytes int64
 	// FTP permits ftp origins.
 	FTP bool
-	// Limiter issues permits; nil for one of this process.
-	Limiter pace.Limiter
+	// Limiter issues permits; nil for one of this process. DownSince, if not nil, returns since
+	// when its Redis has been unreachable, zero while it is reachable.
+	Limiter   pace.Limiter
+	DownSince func() time.Time
 	// Policy is the operator's limits for crawl rates.
 	Policy pace.Policy
 	// Dialect is the name of the default dialect, or ask.AutoDialect: rfc9309 if it is empty.
@@ -134,7 +136,7 @@ func (s *Service) route() {
 		{"POST /v1/lint", ScopeCheck, inJSON, s.lint, nil},
 		{"POST /v1/diff", ScopeCheck, inJSON, s.diff, nil},
 		{"GET /version", 0, inJSON, s.version, nil},
-		{"GET /openapi.json", 0, []string{typeOpenAPI}, s.openAPI, nil},
+		{"GET /openapi.json", 0, []string{typeOpenAPI, typeJSON}, s.openAPI, nil},
 		{"GET /docs", 0, []string{"text/html"}, s.docs, nil},
 	} {
 		mux.Handle(op.pattern, s.handle(op))

@@ -137,7 +137,7 @@ func (s *Service) await(ctx context.Context, origin robots.Origin, wait time.Dur
 		if r, ok := errors.AsType[*refusal](err); ok && r.client != exchangeOf(ctx).Name && waiting.Err() == nil {
 			continue
 		}
-		return fetchProblem(origin, err)
+		return s.fetchProblem(origin, err)
 	}
 }
 
@@ -145,12 +145,14 @@ func (s *Service) await(ctx context.Context, origin robots.Origin, wait time.Dur
 const pendingAfter = 2 * time.Second
 
 // fetchProblem returns the problem for a missing record.
-func fetchProblem(origin robots.Origin, err error) *Problem {
+func (s *Service) fetchProblem(origin robots.Origin, err error) *Problem {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r.Problem
 	}
-	switch {
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+	switch ended := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled); {
+	case ended && s.parts.DownSince != nil && !s.parts.DownSince().IsZero():
+		return NewProblem(Pending, "robots.txt of "+origin.String()+" cannot be fetched while Redis is unreachable").After(pendingAfter)
+	case ended:
 		return NewProblem(Pending, "robots.txt of "+origin.String()+" is being fetched: try again").After(pendingAfter)
 	case errors.Is(err, cache.ErrClosed):
 		return NewProblem(Busy, "the service is stopping: use another, or try again").After(time.Second)
@@ -160,6 +162,9 @@ func fetchProblem(origin robots.Origin, err error) *Problem {
 
 // siteOf returns the origin and path of a URL as a dialect reads it.
 func siteOf(d robots.Dialect, url, location string) (robots.Origin, robots.Path, *Problem) {
+	if strings.HasPrefix(url, "/") {
+		return robots.Origin{}, robots.Path{}, wrong(BadURL, location, url, "must be an absolute URL such as https://example.com/page")
+	}
 	origin, path, err := ask.URL(d, url, true)
 	if err != nil {
 		return origin, path, invalid(BadURL, location, url, err)
@@ -217,6 +222,9 @@ func (s *Service) lifetime(r *fetch.Record) time.Duration {
 }
 
 // maxAge returns the Cache-Control of an answer from a record.
-func (s *Service) maxAge(r *fetch.Record) string {
-	return "private, max-age=" + strconv.Itoa(int(s.lifetime(r)/time.Second))
+func (s *Service) maxAge(r *fetch.Record) string { return private(s.lifetime(r)) }
+
+// private returns the Cache-Control of an answer for one client.
+func private(age time.Duration) string {
+	return "private, max-age=" + strconv.Itoa(int(age/time.Second))
 }

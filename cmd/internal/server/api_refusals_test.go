@@ -20,8 +20,9 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"GET /nowhere", "", "", NotFound, "unknown path; /docs lists the operations"},
 		{"GET /v1/", "", "", NotFound, "unknown path"},
-		{"DELETE /v1/check", "", "", MethodNotAllowed, "the methods of this path are GET, HEAD, POST"},
+		{"DELETE /v1/check", "", "", MethodNotAllowed, "this path accepts only GET, HEAD, POST"},
 		{"GET /v1/check", "", "", BadURL, "url is missing"},
+		{"GET /v1/check?url=/basket", "", "", BadURL, "url must be an absolute URL such as https://example.com/page"},
 		{"GET /v1/check?url=nonsense", "", "", BadURL, `URL "nonsense": not an absolute URL such as https://example.com/page`},
 		{"GET /v1/check?url=mailto:a@b.example", "", "", BadURL, ""},
 		{check + "&url=https://b.example/", "", "", BadURL, "url is given more than once: give it once"},
@@ -114,6 +115,11 @@ func TestRefusals(t *testing.T) {
 	req.Header.Set("Accept", "text/html")
 	if r := b.send(req); r.status != http.StatusNotAcceptable {
 		t.Errorf("Accept text/html: %d %s", r.status, r.body)
+	}
+	req, _ = http.NewRequest(http.MethodGet, b.URL+"/openapi.json", nil)
+	req.Header.Set("Accept", "application/json")
+	if r := b.send(req); r.status != 200 {
+		t.Errorf("Accept application/json: %d %s", r.status, r.body)
 	}
 	if r := b.ask(http.MethodPost, "/v1/check", typeLines, strings.Repeat(" ", 8<<20)); r.status != 200 {
 		t.Errorf("8 MiB: %d %s", r.status, r.body)

@@ -224,6 +224,9 @@ func (s *Service) schedule(r *request) *answer {
 	}
 	a := answerWith(j)
 	a.caching = s.maxAge(q.record)
+	if len(j.Windows) > 0 { // the answer is about now
+		a.caching = private(min(s.lifetime(q.record), j.Windows[0].To.Sub(now)))
+	}
 	return a
 }
 

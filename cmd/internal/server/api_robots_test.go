@@ -57,8 +57,9 @@ func TestRefresh(t *testing.T) {
 func TestSchedule(t *testing.T) {
 	b := newBench(t, Parts{Now: func() time.Time { return time.Date(2026, 11, 22, 6, 0, 0, 0, time.UTC) }})
 	s := newSite(t, "User-agent: *\nCrawl-delay: 10\nRequest-rate: 1/30s 0800-2000\nRequest-rate: x\n")
-	got := decoded[Schedule](b, b.get("/v1/schedule?agent=MyBot&url="+s.URL))
-	if !got.Allowed || len(got.Windows) != 3 || got.Windows[0].Interval != 10 || got.Windows[1].Interval != 30 || got.Interval != 10 || len(got.Declared) != 3 ||
+	r := b.get("/v1/schedule?agent=MyBot&url=" + s.URL)
+	got := decoded[Schedule](b, r)
+	if r.header.Get("Cache-Control") != "private, max-age=7200" || !got.Allowed || len(got.Windows) != 3 || got.Windows[0].Interval != 10 || got.Windows[1].Interval != 30 || got.Interval != 10 || len(got.Declared) != 3 ||
 		!got.Windows[0].From.Equal(got.At) || !got.Windows[2].To.Equal(got.At.Add(24*time.Hour)) {
 		t.Errorf("%+v", got)
 	}

@@ -318,12 +318,16 @@ func TestPending(t *testing.T) {
 			t.Fatalf("wait %s: %d %s", wait, r.status, r.body)
 		}
 	}
+	away := newBench(t, Parts{DownSince: time.Now})
+	if r := away.get("/v1/check?url=" + s.URL + "/&wait=0s"); r.status != 503 || !strings.Contains(r.body, "cannot be fetched while Redis is unreachable") {
+		t.Errorf("%d %s", r.status, r.body)
+	}
 	close(s.hold)
 	if r := b.get("/v1/check?url=" + s.URL + "/basket&wait=30s"); r.status != 200 {
 		t.Errorf("%d %s", r.status, r.body)
 	}
-	if n := s.asked.Load(); n != 1 {
-		t.Errorf("the site was asked %d times", n)
+	if n := s.asked.Load(); n != 2 {
+		t.Errorf("the site was asked %d times by two services", n)
 	}
 }
 

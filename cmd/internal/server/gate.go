@@ -195,7 +195,11 @@ func (v *exchange) checkHost(r *http.Request) *Problem {
 	if v.gate.hosts[name] || addr.IsValid() && addr.Zone() == "" && addr.Unmap().IsLoopback() {
 		return nil
 	}
-	return NewProblem(ForbiddenHost, fmt.Sprintf("%q is not a host of this service; use localhost, or a name given with --host", ask.Clip(r.Host)))
+	detail := "the Host header is missing"
+	if r.Host != "" {
+		detail = fmt.Sprintf("%q is not a host of this service; use localhost, or a name given with --host", ask.Clip(r.Host))
+	}
+	return NewProblem(ForbiddenHost, detail)
 }
 
 // checkOrigin refuses requests of pages of other sites: all but GET, and those that can cause
@@ -238,6 +242,8 @@ func (v *exchange) authenticate(r *http.Request) (p *Problem) {
 	case text != "":
 		v.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
 		p = NewProblem(Unauthorized, "the token in Authorization is not valid")
+	case !g.c.Anonymous && r.URL.Path == "/page/ask":
+		p = NewProblem(Unauthorized, "this service needs tokens, with which its page needs WebAssembly: use a release, and a browser that supports it")
 	case !g.c.Anonymous && !isOpen(r):
 		p = NewProblem(Unauthorized, "this service needs a token; send Authorization: Bearer and the token")
 	}
@@ -391,10 +397,14 @@ func inParallel[T any](ctx context.Context, missing map[robots.Origin]T, get fun
 // charge counts the questions of a batch, besides the one of each request, against the rate
 // limit of the client, before any is answered.
 func (v *exchange) charge(n int) *Problem {
-	if wait := take(v.limits.questions, max(0, n-1)); wait > 0 {
-		return NewProblem(RateLimited, fmt.Sprintf("%d questions exceed your current rate limit; send fewer at a time, or later", n)).After(wait)
+	wait, most := take(v.limits.questions, max(0, n-1)), v.limits.questions.Burst()
+	switch {
+	case wait <= 0:
+		return nil
+	case n-1 > most:
+		return NewProblem(RateLimited, fmt.Sprintf("%d questions exceed your limit of %d at a time", n, most)).After(wait)
 	}
-	return nil
+	return NewProblem(RateLimited, fmt.Sprintf("%d questions exceed your current rate limit; send fewer at a time, or later", n)).After(wait)
 }
 
 // An Outcome is the outcome of a question, for logs and metrics.
@@ -451,7 +461,7 @@ func (v *exchange) WriteHeader(status int) {
 		case http.StatusNotFound:
 			p = NewProblem(NotFound, "unknown path; /docs lists the operations")
 		case http.StatusMethodNotAllowed:
-			p = NewProblem(MethodNotAllowed, "the methods of this path are "+h.Get("Allow"))
+			p = NewProblem(MethodNotAllowed, "this path accepts only "+h.Get("Allow"))
 		}
 		p.Write(v, v.request)
 		v.discard = true

@@ -204,7 +204,7 @@ func TestGates(t *testing.T) {
 		{"number for an address", get + "Host: 2130706433\r\n", plainSite, 421, "forbidden-host"},
 		{"unspecified", get + "Host: 0.0.0.0:8780\r\n", plainSite, 421, "forbidden-host"},
 		{"zone", get + "Host: [::1%25lo]\r\n", plainSite, 421, "forbidden-host"},
-		{"empty Host", get + "Host:\r\n", plainSite, 421, "forbidden-host"},
+		{"empty Host", get + "Host:\r\n", plainSite, 421, "forbidden-host: the Host header is missing"},
 		{"port without number", get + "Host: localhost:x\r\n", plainSite, 421, "forbidden-host"},
 		{"absolute target", "GET http://evil.example/v1/check HTTP/1.1\r\n" + local, plainSite, 421, "forbidden-host"},
 		{"no Host", get, plainSite, 400, "about:blank"},
@@ -230,7 +230,7 @@ func TestGates(t *testing.T) {
 		{"another, less allowed", get + local + "Authorization: bearer " + tokenB + "\r\n", withTokens, 200, "new false 1 0"},
 		{"no token", get + local, withTokens, 401, "unauthorized"},
 		{"no token for the page", "GET / HTTP/1.1\r\n" + local, withTokens, 200, "127.0.0.1/32"},
-		{"no token for a POST", "POST /page/ask HTTP/1.1\r\nContent-Length: 0\r\n" + local, withTokens, 401, "unauthorized"},
+		{"no token for a POST", "POST /page/ask HTTP/1.1\r\nContent-Length: 0\r\n" + local, withTokens, 401, "unauthorized: this service needs tokens, with which its page needs WebAssembly"},
 		{"wrong token", get + local + "Authorization: Bearer " + tokenA + "x\r\n", withTokens, 401, "unauthorized"},
 		{"wrong token for the page", "GET / HTTP/1.1\r\n" + local + "Authorization: Bearer x\r\n", withTokens, 401, "unauthorized"},
 		{"password in place of a token", get + local + "Authorization: Basic " + tokenA + "\r\n", withTokens, 401, "unauthorized"},
@@ -247,7 +247,7 @@ func TestGates(t *testing.T) {
 		{"two lengths", "POST /v1/lint HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n" + local + "\r\n12", plainSite, 400, "about:blank"},
 		{"malformed chunks", "POST /v1/lint HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" + local + "\r\nzz\r\n", plainSite, 400, "bad-json"},
 		{"unknown coding", "POST /v1/lint HTTP/1.1\r\nTransfer-Encoding: gzip\r\n" + local, plainSite, 501, "about:blank"},
-		{"unknown Expect", get + local + "Expect: much\r\n", plainSite, 417, "about:blank"},
+		{"unknown Expect", get + local + "Expect: much\r\n", plainSite, 417, "about:blank: the Expect header is unknown"},
 
 		{"UTF-16", "POST /v1/lint HTTP/1.1\r\nContent-Type: application/json; charset=utf-16\r\nContent-Length: 2\r\n" + local + "\r\n{}", plainSite, 415, "unsupported-type"},
 		{"compressed body", "POST /v1/lint HTTP/1.1\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n" + local + "\r\n{}", plainSite, 415, "unsupported-type"},
@@ -276,7 +276,7 @@ func TestGates(t *testing.T) {
 			continue
 		}
 		if c.status >= 400 {
-			if p := readProblem(t, resp); c.want != "" && strings.TrimPrefix(p.Type, "/problems/") != c.want {
+			if p := readProblem(t, resp); !strings.HasPrefix(strings.TrimPrefix(p.Type, "/problems/")+": "+p.Detail, c.want) {
 				t.Errorf("%s: %+v, want %s", c.name, p, c.want)
 			}
 		} else if body, _ := io.ReadAll(resp.Body); !strings.HasPrefix(string(body), c.want) {
@@ -486,7 +486,7 @@ func TestRate(t *testing.T) {
 		if r.URL.Path == "/work" {
 			v.began = v.began.Add(-2 * MostWork)
 		}
-		if p := cmp.Or(v.overworked(), v.charge(60)); p != nil {
+		if p := cmp.Or(v.overworked(), v.charge(map[string]int{"/many": 200, "/batch": 60}[r.URL.Path])); p != nil {
 			p.Write(w, r)
 		}
 	}), nil)
@@ -495,10 +495,11 @@ func TestRate(t *testing.T) {
 		status       int
 		wait         int // at most, in seconds
 	}{
+		{"/many", "200 questions exceed your limit of 100 at a time", 429, 199},
 		{"/batch", "", 200, 0},
-		{"/batch", "60 questions exceed your current rate limit", 429, 20},
+		{"/batch", "60 questions exceed your current rate limit", 429, 21},
 		{"/work", "the request takes more than 1s of work", 413, 0},
-		{"/batch", "127.0.0.1/32 sends more than 1 requests per second", 429, 63},
+		{"/batch", "127.0.0.1/32 sends more than 1 requests per second", 429, 64},
 	} {
 		resp := s.raw("GET "+c.path+" HTTP/1.1\r\nHost: localhost\r\n\r\n", false)
 		wait, _ := strconv.Atoi(resp.Header.Get("Retry-After"))

@@ -55,7 +55,7 @@ var problems = map[ProblemType]struct {
 	CrossOrigin:      {http.StatusForbidden, "Cross-origin request"},
 	Busy:             {http.StatusServiceUnavailable, "Busy"},
 	RateLimited:      {http.StatusTooManyRequests, "Too many requests"},
-	Pending:          {http.StatusServiceUnavailable, "Not fetched yet"},
+	Pending:          {http.StatusServiceUnavailable, "Undecided"},
 	Disallowed:       {http.StatusForbidden, "Disallowed by robots.txt"}, // if the status is the answer
 	Ended:            {http.StatusGone, "Permit expired"},
 	Internal:         {http.StatusInternalServerError, "Internal error"},

@@ -83,7 +83,7 @@ func Run(ctx context.Context, g *Gate, handler http.Handler, ready func(context.
 	if open := g.open.Load(); err != nil {
 		_ = s.Close() // the listeners are closed
 		if errors.Is(err, context.DeadlineExceeded) {
-			return fmt.Errorf("%d requests were not answered within --grace %s", open, c.Grace)
+			return fmt.Errorf("requests not answered within --grace %s: %d", c.Grace, open)
 		}
 		return err
 	}
@@ -145,6 +145,8 @@ func (c *problemConn) Write(b []byte) (int, error) {
 	switch {
 	case status == http.StatusRequestHeaderFieldsTooLarge:
 		p.Detail = "the request headers are too large"
+	case status == http.StatusExpectationFailed:
+		p.Detail = "the Expect header is unknown"
 	case len(m[2]) > 0:
 		p.Detail += ": " + string(m[2])
 	}

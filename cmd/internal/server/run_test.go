@@ -34,7 +34,7 @@ func TestGrace(t *testing.T) {
 	}
 	s.end()
 	s.end = nil
-	if err := <-s.ended; err == nil || err.Error() != "2 requests were not answered within --grace 50ms" {
+	if err := <-s.ended; err == nil || err.Error() != "requests not answered within --grace 50ms: 2" {
 		t.Errorf("got %v", err)
 	}
 }
