@@ -278,6 +278,13 @@ func (b *tab) keys(keys string, modifiers ...chromedp.Modifier) {
 	b.ok(chromedp.Do(b.ctx, chromedp.KeyEvent(keys, chromedp.KeyModifiers(modifiers...))))
 }
 
+// click clicks the middle of an element.
+func (b *tab) click(selector string) {
+	b.Helper()
+	at := eval[[]float64](b, `(() => { const e = document.querySelector(`+quoted(selector)+`); e.scrollIntoView({ block: 'nearest' }); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })()`)
+	b.ok(chromedp.Do(b.ctx, chromedp.MouseClickXY(at[0], at[1])))
+}
+
 // media sets the environment of the page: a color scheme such as dark, and print.
 func (b *tab) media(scheme, medium string) {
 	b.Helper()

@@ -186,6 +186,43 @@ func TestKeyboard(t *testing.T) {
 	b.wait(`document.activeElement.matches('td[data-row="2"][data-col="1"]')`)
 }
 
+// TestMouse: adding a crawler moves no column, so the next click selects its cell. Crawlers that the
+// file names are not added to it again.
+func TestMouse(t *testing.T) {
+	t.Parallel()
+	b := usual(t)
+	b.settled()
+	b.do(`document.querySelector('#newcrawler').focus()`)
+	b.keys("MyBot,Bot\r")
+	b.wait(`page.state.names.length === 4 && document.activeElement.id === 'newcrawler'`)
+	b.click(`td[data-row="2"][data-col="3"]`)
+	b.wait(`document.querySelector('#why').innerText.includes('Allowed for MyBot by line 13')`)
+	b.do(`document.querySelector('#tab-more').click()`)
+	b.settled()
+	b.do(`[...document.querySelectorAll('#ai button')].find((e) => e.innerText.startsWith('Add a group for')).click()`)
+	b.wait(`document.querySelector('#ai').innerText.includes('names every known training crawler')`)
+}
+
+// TestPhone: at 390 pixels crawlers and URLs are changed in the table, and a tap explains a result.
+func TestPhone(t *testing.T) {
+	t.Parallel()
+	b := usual(t)
+	b.ok(chromedp.Do(b.ctx, chromedp.EmulateViewport(390, 780)))
+	b.settled()
+	b.do(`document.querySelector('[aria-label="Remove Googlebot"]').click()`)
+	b.wait(`page.state.names.length === 2`)
+	b.do(`const s = document.querySelector('[aria-label="Dialect of GPTBot"]'); s.value = 'bing'; s.dispatchEvent(new Event('change'));
+		const url = document.querySelector('[aria-label="URL 2"]'); url.value = '/account/x'; url.dispatchEvent(new Event('change', { bubbles: true }))`)
+	b.answered()
+	b.click(`td[data-row="1"][data-col="0"]`)
+	b.wait(`document.querySelector('#why').checkVisibility() && document.querySelector('#why').innerText.includes('Blocked for GPTBot')`)
+	b.keys(kb.Escape)
+	b.wait(`document.activeElement.matches('td[data-row="1"][data-col="0"]')`)
+	if got := b.cell(1, 0); !strings.HasPrefix(got, "GPTBot as bing, /account/x: blocked line") {
+		t.Errorf("the second result is %q", got)
+	}
+}
+
 // TestTyping: while the worker does not answer, typed characters appear at once, and old answers
 // are marked until the new ones arrive.
 func TestTyping(t *testing.T) {

@@ -19,6 +19,7 @@ const titles = { rfc9309: 'RFC 9309', google: 'Google', 'google-cpp': 'Google C+
 
 const mostURLs = 1000;
 const mostCrawlers = 20;
+const mostTokens = 20; // of one crawler
 const mostOffered = 100; // crawlers of the file that are suggested
 const mostFile = 8 << 20; // bytes of a file that is opened
 const idle = 300; // ms without a change until the slow questions are asked
@@ -169,7 +170,7 @@ const written = (c) => [c.dialect, ...c.tokens].join('\t');
 
 let directory = new Map(); // of crawlers, by their names in lower case
 
-// crawlerOf returns the crawler that somebody types: a product token, or a full User-Agent header with the token of a known crawler.
+// crawlerOf returns the crawler that a user types: product tokens with commas, most specific first, or a full User-Agent header with the token of a known crawler.
 function crawlerOf(text) {
   const named = (n) => directory.get(n.toLowerCase()) || state.facts.crawlers.find((c) => c.tokens[0].toLowerCase() === n.toLowerCase());
   let found = named(text);
@@ -177,7 +178,8 @@ function crawlerOf(text) {
     const tokens = text.match(/[\p{L}\p{N}_.-]+/gu) || [];
     found = tokens.map(named).filter(Boolean).sort((a, b) => b.tokens[0].length - a.tokens[0].length)[0];
   }
-  return found ? { dialect: found.dialect, tokens: found.tokens } : { dialect: 'rfc9309', tokens: [text] };
+  const tokens = text.includes('(') ? [text] : text.split(',').map((t) => t.trim()).filter(Boolean).slice(0, mostTokens);
+  return found ? { dialect: found.dialect, tokens: found.tokens } : { dialect: 'rfc9309', tokens };
 }
 
 function addCrawlers(list) {
@@ -188,6 +190,12 @@ function addCrawlers(list) {
   if (fresh.length > room) {
     message('The table has at most ' + mostCrawlers + ' crawlers; ' + (fresh.length - room) + ' were not added.');
   }
+  changed();
+}
+
+function remove(i) {
+  state.crawlers.splice(i, 1);
+  refocus = state.crawlers.length ? 'select[data-crawler="' + Math.min(i, state.crawlers.length - 1) + '"]' : '#newcrawler';
   changed();
 }
 
@@ -205,9 +213,9 @@ function heads() {
       changed();
     });
     return [element('span', { class: 'name', title: c.tokens.join(', then ') }, element('span', {}, c.name),
-      element('button', { type: 'button', class: 'quiet', 'aria-label': 'Remove ' + c.name, onclick: () => { state.crawlers.splice(c.of, 1); refocus = '#newcrawler'; changed(); } }, '×')), select];
+      element('button', { type: 'button', class: 'quiet', 'aria-label': 'Remove ' + c.name, onclick: () => remove(c.of) }, '×')), select];
   });
-  const input = element('input', { id: 'newcrawler', type: 'text', list: 'known', 'aria-label': 'Add a crawler', placeholder: '+', title: 'A product token, or a full User-Agent header', autocomplete: 'off', spellcheck: 'false', value: $('newcrawler')?.value || null });
+  const input = element('input', { id: 'newcrawler', type: 'text', list: 'known', 'aria-label': 'Add a crawler', placeholder: '+', title: 'Product tokens with commas, most specific first, or a full User-Agent header', autocomplete: 'off', spellcheck: 'false', value: $('newcrawler')?.value || null });
   const add = () => {
     const name = input.value.trim();
     if (name && !/[\t\r\n]/.test(name)) {
@@ -614,7 +622,7 @@ const show = panels({
   },
 });
 
-const matrix = createMatrix($('grid'), $('cards'), {
+const matrix = createMatrix($('grid'), {
   heads,
   onChoose(row, col, byKey) {
     const cell = matrix.answer().rows[row].cells[col];
@@ -624,9 +632,10 @@ const matrix = createMatrix($('grid'), $('cards'), {
     if (state.tab !== 'more') {
       openTab('why');
     }
-    if (byKey) {
+    if (byKey || narrow.matches) {
       view('details');
-      $('panel-' + state.tab).focus();
+      $('panel-' + state.tab).focus({ preventScroll: true });
+      scrollTo(0, 0);
     }
   },
   onHover: hover,
@@ -641,12 +650,6 @@ const matrix = createMatrix($('grid'), $('cards'), {
     }
     setURLs(state.urls.flatMap((u, i) => (i !== row ? [u] : url ? readURLs(url) : [])));
     changed();
-  },
-  lineText: (line) => text().split(/\r\n?|\n/)[line - 1] || '',
-  reveal(line) {
-    view('file');
-    editor.reveal(line);
-    editor.focus();
   },
 });
 
@@ -669,7 +672,6 @@ function status() {
   }
   $('status').textContent = parts.join(' · ');
   $('tab-lint').textContent = 'Lint' + (found ? ' ' + found : '');
-  document.querySelector('.views [data-view=details]').textContent = $('tab-lint').textContent;
 }
 
 // Tabs and views.
@@ -722,21 +724,16 @@ tabs.forEach((t, i) => {
   });
 });
 
-// view chooses the part that a narrow window shows. Its view of the details opens with the findings.
+// view chooses the part that a narrow window shows.
 function view(name) {
   document.body.dataset.view = name;
   document.querySelectorAll('.views button').forEach((b) => (b.dataset.view === name ? b.setAttribute('aria-current', 'true') : b.removeAttribute('aria-current')));
   editor.measure();
 }
-document.querySelectorAll('.views button').forEach((b) => b.addEventListener('click', () => {
-  view(b.dataset.view);
-  if (b.dataset.view === 'details') {
-    openTab('lint');
-  }
-}));
+document.querySelectorAll('.views button').forEach((b) => b.addEventListener('click', () => view(b.dataset.view)));
 
 // A narrow window has one menu.
-const narrow = matchMedia('(max-width: 767px), (max-height: 500px)');
+const narrow = matchMedia('screen and (max-width: 767px), screen and (max-height: 500px)');
 const fold = () => { $('actions').open = !narrow.matches; };
 narrow.addEventListener('change', fold);
 fold();

@@ -43,9 +43,8 @@ export function inWords(cell) {
   return words[cell.word] + ' ' + because(cell);
 }
 
-// createMatrix draws the results in place, and for narrow windows as cards in cards. heads returns the elements in the head of
-// each column and of the one after them.
-export function createMatrix(place, cards, { heads, onChoose, onHover, onLeave, onURL, lineText, reveal }) {
+// createMatrix draws the results in place. heads returns the elements in the head of each column and of the one after them.
+export function createMatrix(place, { heads, onChoose, onHover, onLeave, onURL }) {
   let answer = { columns: [], rows: [] };
   let at = { row: 0, col: 0 }; // the cell with the keyboard focus; column -1 is the URL
   let chosen = null;
@@ -53,7 +52,6 @@ export function createMatrix(place, cards, { heads, onChoose, onHover, onLeave, 
   let body = null;
   let labels = [];
   let names = [];
-  let picked = 0; // the crawler of the cards
 
   const observer = new IntersectionObserver((entries) => {
     if (entries.some((e) => e.isIntersecting)) {
@@ -122,34 +120,6 @@ export function createMatrix(place, cards, { heads, onChoose, onHover, onLeave, 
     }
   }
 
-  // drawCards shows one crawler, a URL a card, which opens in place.
-  function drawCards() {
-    picked = Math.max(0, Math.min(picked, names.length - 1));
-    const open = new Set([...cards.querySelectorAll('.card[open]')].map((c) => c.dataset.url));
-    if (!names.length || !answer.rows.length) {
-      cards.replaceChildren();
-      return;
-    }
-    const select = element('select', { 'aria-label': 'Crawler' }, ...labels.map((l, i) => element('option', { value: i, selected: i === picked }, l)));
-    select.addEventListener('change', () => {
-      picked = +select.value;
-      drawCards();
-      cards.querySelector('select').focus();
-    });
-    const group = answer.columns[picked];
-    const blocked = answer.rows.filter((r) => r.cells[picked].word === 'disallow').length;
-    cards.replaceChildren(element('div', { class: 'picker' }, select), element('p', { class: 'empty' }, blocked + ' of ' + answer.rows.length + ' URLs blocked'),
-      ...answer.rows.slice(0, drawnAtOnce).map((row) => {
-        const cell = row.cells[picked];
-        return element('details', { class: 'card ' + (cell.word || 'wrong'), 'data-url': row.url, open: open.has(row.url) },
-          element('summary', {}, mark(cell.word || 'wrong'), element('code', { class: 'url' }, row.url), element('span', { class: 'word' }, cell.error ? 'invalid URL' : words[cell.word])),
-          element('div', {},
-            element('p', {}, cell.error ? cell.error : cell.line ? element('code', {}, lineText(cell.line)) : because(cell)),
-            element('p', { class: 'soft' }, group.lines.length ? 'group ' + group.group + ', line ' + group.lines.join(', ') : 'no group applies to this crawler'),
-            cell.line ? element('button', { type: 'button', onclick: () => reveal(cell.line) }, 'Show line ' + cell.line) : null));
-      }));
-  }
-
   place.addEventListener('click', (event) => {
     const e = event.target.closest('td[data-row]');
     if (e) {
@@ -216,7 +186,6 @@ export function createMatrix(place, cards, { heads, onChoose, onHover, onLeave, 
       const hint = names.length ? answer.rows.length ? null : 'Add a path or URL, or paste a list.' : 'Add a crawler.';
       place.replaceChildren(table, ...hint ? [element('p', { class: 'empty' }, hint)] : []);
       draw(Math.max(drawnAtOnce, at.row + 1));
-      drawCards();
       if (chosen && (chosen.row >= answer.rows.length || chosen.col >= names.length)) {
         chosen = null;
       }

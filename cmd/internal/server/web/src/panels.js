@@ -135,10 +135,11 @@ export function panels({ reveal, fix, fixAll, addURL, addCrawlers, insert }) {
   // training without blocking search.
   function ai(crawlers, facts, text) {
     const named = new Set(facts.crawlers.map((c) => c.tokens[0].toLowerCase()));
+    const isNamed = (c) => named.has(c.tokens[0].toLowerCase().split(' ')[0]); // a product token ends at a space
     const add = (list) => addCrawlers(list.map(({ dialect, tokens }) => ({ dialect, tokens })));
     const sections = categories.map(([purpose, title, does]) => {
       const all = crawlers.filter((c) => c.purpose === purpose);
-      const inFile = all.filter((c) => named.has(c.tokens[0].toLowerCase()));
+      const inFile = all.filter(isNamed);
       const others = all.length - inFile.length;
       return element('div', { class: 'category' }, element('h3', {}, title), element('p', { class: 'soft' }, count(all.length, 'crawler', 'crawlers') + ' that ' + does + '. '
         + (inFile.length ? 'The file names ' + inFile.length + '; ' : 'The file names none of them; ') + 'the group for * applies to ' + (inFile.length ? 'the other ' + others + '.' : 'all of them.')),
@@ -146,11 +147,11 @@ export function panels({ reveal, fix, fixAll, addURL, addCrawlers, insert }) {
           + (c.token_only ? '; an opt-out token: it sends no requests' : '') + (c.obeys === 'no' ? '; does not obey robots.txt' : ''))))),
         element('div', { class: 'tools' }, element('button', { type: 'button', onclick: () => add(inFile.length ? inFile : all.slice(0, 5)) }, inFile.length ? 'Add these to the table' : 'Add the first five to the table')));
     });
-    const training = crawlers.filter((c) => c.purpose === 'ai-training' && c.obeys !== 'no' && !named.has(c.tokens[0].toLowerCase()));
+    const training = crawlers.filter((c) => c.purpose === 'ai-training' && c.obeys !== 'no' && !isNamed(c));
     const lines = (text.trim() ? '\n' : '') + '# AI training\n' + training.map((c) => 'User-agent: ' + c.tokens[0] + '\n').join('') + 'Disallow: /\n';
     at('ai').replaceChildren(element('p', {}, 'Rules do not bind crawlers that do not obey robots.txt. Opt-out tokens such as Google-Extended send no requests: they tell an operator how it may use what other crawlers fetch.'), ...sections,
       element('h3', {}, 'Block training, keep search'),
-      training.length ? element('p', {}, element('button', { type: 'button', onclick: () => insert(lines) }, 'Add a group for ' + count(training.length, 'training crawler', 'training crawlers')), element('span', { class: 'soft' }, ' that the file does not name yet. Search crawlers keep their groups. Undo with Ctrl+Z.'))
+      training.length ? element('p', {}, element('button', { type: 'button', onclick: () => insert(lines) }, 'Add a group for ' + count(training.length, 'training crawler', 'training crawlers')), element('span', { class: 'soft' }, ' that the file does not name yet. Search crawlers keep their groups.'))
         : element('p', {}, 'The file names every known training crawler that obeys.'));
   }
 
