@@ -82,12 +82,12 @@ func (f *File) Notes(d Dialect) []Note {
 
 // sizeNote reports which part of a file over the size limit counts.
 func (f *File) sizeNote(d *Dialect) (n Note) {
-	size := "the file has " + strconv.Itoa(len(f.body)) + " bytes"
+	size := strconv.Itoa(len(f.body)) + " bytes"
 	switch limit, counts := f.limit(d); {
 	case !counts:
-		return Note{Clause: "SPEC 3.5", Text: size + ", more than " + strconv.Itoa(d.MaxFileBytes) + ", so it is ignored"}
+		return Note{Clause: "SPEC 3.5", Text: "the file has " + size + ", more than " + strconv.Itoa(d.MaxFileBytes) + ", so it is ignored"}
 	case limit < len(f.body):
-		return Note{Clause: "D-17", Text: size + "; only its complete lines within the first " + strconv.Itoa(d.MaxFileBytes) + " count, " + strconv.Itoa(limit) + " bytes"}
+		return Note{Clause: "D-17", Text: "only the first " + strconv.Itoa(limit) + " of " + size + " are read"}
 	}
 	return n
 }
