@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -262,14 +261,6 @@ func (b *tab) answered() {
 func (b *tab) settled() {
 	b.Helper()
 	b.wait(`page.state.answered === page.state.version && !page.busy()`)
-}
-
-// urls replaces the URLs of the table.
-func (b *tab) urls(list ...string) {
-	b.Helper()
-	urls, err := json.Marshal(list)
-	b.ok(err)
-	b.do(`page.setURLs(` + string(urls) + `); page.changed()`)
 }
 
 // keys presses the keys of some text, with modifiers.

@@ -11,9 +11,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/robotskit/robots"
@@ -67,7 +69,7 @@ func TestUse(t *testing.T) {
 		document.querySelector('.cm-content').dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }))`)
 	b.wait(`page.state.bytes && page.state.bytes.length === 32`)
 	b.settled()
-	b.urls("/a%FF", "/a")
+	b.do(`page.setURLs(['/a%FF', '/a']); page.changed()`)
 	b.settled()
 	if got := b.cell(0, 1) + "; " + b.cell(1, 1); got != "GPTBot as rfc9309, /a%FF: blocked line 2; GPTBot as rfc9309, /a: allowed no matching rule" {
 		t.Errorf("of a dropped file: %q", got)
@@ -103,10 +105,10 @@ func TestChanges(t *testing.T) {
 			t.Errorf("the changes lack %q: %s", want, changes)
 		}
 	}
-	b.do(`[...document.querySelectorAll('.witness')].find((e) => e.innerText === '/cart').click()`)
+	b.do(`[...document.querySelectorAll('.changes > li')].find((e) => e.innerText.startsWith('SeznamBot')).querySelector('.witness').click()`)
 	b.settled()
-	if got := b.cell(0, 0); got != "Googlebot as google, /cart: blocked line 23" {
-		t.Errorf("the witness became %q", got)
+	if got, why := b.cell(0, 2), b.text("#why"); got != "SeznamBot as seznam, /cart: blocked line 35" || !strings.Contains(why, "Blocked for SeznamBot") {
+		t.Errorf("the witness became %q, explained by %q", got, why)
 	}
 }
 
@@ -125,9 +127,6 @@ func TestFindings(t *testing.T) {
 	}
 
 	// Fixes keep bytes that are not UTF-8, and do not add lines to a file with other line ends.
-	latin1 := func() string {
-		return eval[string](b, `Array.from(page.snapshot().file, (c) => String.fromCharCode(c)).join('')`)
-	}
 	for _, button := range []string{"Apply all safe fixes", "Change", "Fix"} {
 		b.do(`page.restore({ ...page.snapshot(), file: Uint8Array.from('User-agent: *\r\nDisallow: https://shop.example/caf\xe9\r\nDisallow: /a\r\nDisallow: /a\r\n', (c) => c.charCodeAt(0)) })`)
 		b.wait(`page.state.findings.file === page.state.file && [...document.querySelectorAll('#lint button')].some((e) => e.innerText === '` + button + `')`)
@@ -137,7 +136,7 @@ func TestFindings(t *testing.T) {
 		if button == "Change" {
 			want = "User-agent: *\nDisallow: /caf\u00e9\nDisallow: /a\nDisallow: /a\n"
 		}
-		if got := latin1(); got != want {
+		if got := eval[string](b, `Array.from(page.snapshot().file, (c) => String.fromCharCode(c)).join('')`); got != want {
 			t.Errorf("%s: fixed to %q, want %q", button, got, want)
 		}
 	}
@@ -165,14 +164,11 @@ func TestAllDialects(t *testing.T) {
 func TestKeyboard(t *testing.T) {
 	b := usual(t)
 	b.settled()
-	for range 30 {
-		if eval[string](b, `document.activeElement.getAttribute('aria-label') || ''`) == "robots.txt text" {
-			break
+	for tabs := 0; !eval[bool](b, `document.activeElement.matches('[aria-label="robots.txt text"]')`); tabs++ {
+		if tabs == 30 {
+			t.Fatal("Tab does not come to the text")
 		}
 		b.keys(kb.Tab)
-	}
-	if got := eval[string](b, `document.activeElement.getAttribute('aria-label') || ''`); got != "robots.txt text" {
-		t.Fatalf("Tab does not come to the text, but to %q", got)
 	}
 	b.keys(kb.Enter, chromedp.ModifierCtrl)
 	b.wait(`document.activeElement.matches('td[data-row="0"][data-col="0"]')`)
@@ -187,7 +183,7 @@ func TestKeyboard(t *testing.T) {
 }
 
 // TestMouse: adding a crawler moves no column, so the next click selects its cell. Crawlers that the
-// file names are not added to it again.
+// file names are not added to it again. The crawl rate lists the periods of a day.
 func TestMouse(t *testing.T) {
 	t.Parallel()
 	b := usual(t)
@@ -201,6 +197,12 @@ func TestMouse(t *testing.T) {
 	b.settled()
 	b.do(`[...document.querySelectorAll('#ai button')].find((e) => e.innerText.startsWith('Add a group for')).click()`)
 	b.wait(`document.querySelector('#ai').innerText.includes('names every known training crawler')`)
+
+	_, err := chromedp.Call(b.ctx, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "Asia/Kolkata"})
+	b.ok(err)
+	b.do(`document.querySelector('[data-topic=rates]').click()`)
+	b.click(`td[data-row="0"][data-col="2"]`)
+	b.wait(`['00:00–18:00 UTC: one request every 6 s', '18:00–19:00 UTC: one request every 30 s', '19:00–24:00 UTC: one', '(UTC+5:30)'].every((s) => document.querySelector('#rates').innerText.includes(s))`)
 }
 
 // TestPhone: at 390 pixels crawlers and URLs are changed in the table, and a tap explains a result.
@@ -292,7 +294,7 @@ func TestLink(t *testing.T) {
 		}
 		b.do(`document.querySelector('#message button').click()`)
 	}
-	b.do(`location.hash = '#about'`)
+	b.do(`location.hash = '#other'`)
 	b.wait(`!document.querySelector('#message').hidden`)
 	b.do(`location.hash = ` + quoted(fragment))
 	b.wait(`document.querySelector('#message').hidden`)
@@ -359,7 +361,7 @@ func TestCopies(t *testing.T) {
 }
 
 // TestFragments: random states can be restored from their links, and any content is shown as
-// text.
+// text. Columns in bytes are converted into positions in it.
 func TestFragments(t *testing.T) {
 	t.Parallel()
 	b := usual(t)
@@ -384,6 +386,21 @@ func TestFragments(t *testing.T) {
 		t.Error(lost)
 	}
 	t.Logf("%d states survive their link", n)
+
+	// Columns in bytes are positions in the text, also with single surrogates.
+	wrong := eval[string](b, `(() => {
+		const bytes = (s) => page.encode(s).length;
+		for (const text of ['abc', 'caf\u00e9/\u20ac', '\u{1F600}x\u{1F600}', '\ud83dx', 'x\ude00y\ud83d', '\ufeffa', page.decode(Uint8Array.of(0xe9, 0x61, 0xe2, 0x82, 0xc3, 0xa9, 0xff))]) {
+			for (let i = 0; i <= text.length; i++) {
+				const split = i > 0 && i < text.length && bytes(text.slice(0, i)) + bytes(text.slice(i)) !== bytes(text);
+				if (!split && page.units(text, bytes(text.slice(0, i))) !== i) return JSON.stringify(text) + ' ' + i;
+			}
+		}
+		return '';
+	})()`)
+	if wrong != "" {
+		t.Error(wrong)
+	}
 
 	const markup = `<img src=x onerror=hit()><script>hit()</script>`
 	b.do(`globalThis.hits = 0; globalThis.hit = () => hits++;
@@ -454,37 +471,45 @@ func TestSilence(t *testing.T) {
 	b.expect(`ERR_CONNECTION_REFUSED`)
 }
 
-// TestServer: without the engine the server answers, which the page shows; when it stops, the
-// page shows that too.
+// TestServer: without an engine that starts the server answers, which the page shows; if it needs a
+// token or stops, the page shows that too.
 func TestServer(t *testing.T) {
 	t.Parallel()
-	site := serve(t, Options{Engine: fstest.MapFS{}}, nil)
-	b := open(t, site, "")
-	b.settled()
-	if got := b.cell(0, 0); got != "Googlebot as google, /basket: blocked line 23" {
-		t.Errorf("the first cell says %q", got)
-	}
-	if said := b.text("#privacy"); !strings.Contains(said, "your text is sent there") {
-		t.Errorf("the line about privacy: %q", said)
-	}
-	site.CloseClientConnections()
-	site.Close()
-	b.do(`document.querySelector('.cm-content').focus()`)
-	b.paste("User-agent: *\n")
-	b.wait(`document.querySelector('#privacy').innerText === 'The server does not respond.'`)
-	if busy := eval[string](b, `document.querySelector('#grid').getAttribute('aria-busy')`); busy != "true" {
-		t.Error("old answers are not marked when the server has gone")
-	}
-	b.expect(`ERR_`)
-}
-
-// TestBroken: if the engine does not start, the server answers.
-func TestBroken(t *testing.T) {
-	t.Parallel()
-	site := serve(t, Options{Engine: fstest.MapFS{"robots.wasm.gz": {Data: []byte("no gzip")}, "wasm_exec.js.gz": {Data: []byte("nor this")}}}, nil)
-	b := open(t, site, "")
-	if said := b.text("#privacy"); !strings.Contains(said, "your text is sent there") {
-		t.Errorf("the line about privacy: %q", said)
+	broken := fstest.MapFS{"robots.wasm.gz": {Data: []byte("no gzip")}, "wasm_exec.js.gz": {Data: []byte("nor this")}}
+	for _, engine := range []fstest.MapFS{{}, broken} {
+		var secret atomic.Bool
+		site := serve(t, Options{Engine: engine}, func(h http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if secret.Load() && r.Method == http.MethodPost {
+					w.WriteHeader(http.StatusUnauthorized)
+					return
+				}
+				h.ServeHTTP(w, r)
+			})
+		})
+		b := blank(t, site)
+		secret.Store(true)
+		b.ok(chromedp.Do(b.ctx, chromedp.Navigate(b.site.URL+"/")))
+		b.wait(`document.querySelector('#message').innerText.includes('This service needs a token') && document.querySelector('td.cell').innerText === 'no result'`)
+		b.expect("401")
+		secret.Store(false)
+		b.load("")
+		b.settled()
+		if got := b.cell(0, 0); got != "Googlebot as google, /basket: blocked line 23" {
+			t.Errorf("the first cell says %q", got)
+		}
+		if said := b.text("#privacy"); !strings.Contains(said, "your text is sent there") {
+			t.Errorf("the line about privacy: %q", said)
+		}
+		site.CloseClientConnections()
+		site.Close()
+		b.do(`document.querySelector('.cm-content').focus()`)
+		b.paste("User-agent: *\n")
+		b.wait(`document.querySelector('#privacy').innerText === 'The server does not respond.'`)
+		if busy := eval[string](b, `document.querySelector('#grid').getAttribute('aria-busy')`); busy != "true" {
+			t.Error("old answers are not marked when the server has gone")
+		}
+		b.expect(`ERR_`)
 	}
 }
 
@@ -618,7 +643,7 @@ func TestOneEngine(t *testing.T) {
 	want := campaign.Size(5, 20, 200)
 	b := usual(t)
 	crawlers := []string{"Googlebot", "GPTBot", "SeznamBot", "MJ12bot", "*"}
-	urls := []string{"/", "/search?q=a", "/admin/", "/wp-admin/admin-ajax.php", "/a/b/c.pdf", "/caf\u00e9/%7Ex", "https://shop.example/index.html?sort=price", "/robots.txt"}
+	urls := []string{"/", "/search?q=a", "/admin/", "/wp-admin/admin-ajax.php", "/a/b/c.pdf", "/caf\u00e9/%7Ex", "https://shop.example/index.html?sort=price", "/robots.txt", "https://b\u00fccher.example/admin/", "https://\u00ad/"}
 	files := 0
 	ask := func(name string, body []byte) {
 		d := robots.Dialects()
@@ -671,11 +696,22 @@ func TestOneEngine(t *testing.T) {
 	t.Logf("the answers about %d files are those of the engine", files)
 }
 
-// TestManyURLs: rows are drawn when they are scrolled into view, and their number is limited.
+// TestManyURLs: an added URL is selected and announced, and an example keeps it. Rows are drawn when
+// they are scrolled into view, and their number is limited.
 func TestManyURLs(t *testing.T) {
 	t.Parallel()
 	b := usual(t)
-	b.do(`const data = new DataTransfer(); data.setData('text/plain', Array.from({ length: 1200 }, (_, i) => '/basket/' + i).join('\n'));
+	for _, said := range []string{"Googlebot, /own: allowed, no matching rule", "Already in the table: Googlebot, /own: allowed, no matching rule"} {
+		b.do(`document.querySelector('#newurl').value = '/own'; document.querySelector('#adding button').click()`)
+		b.wait(`document.querySelector('#said').textContent === ` + quoted(said) + ` && document.querySelector('[aria-selected=true][data-row="6"]')`)
+	}
+	b.do(`[...document.querySelectorAll('#examples button')].find((e) => e.textContent === 'Blog').click()`)
+	b.settled()
+	if urls, agents := eval[string](b, `String(page.state.urls.slice(5, 8))`), eval[string](b, `page.state.names.map((n) => n.name).join()`); urls != "/about,/own,/" || agents != "Googlebot,GPTBot,CCBot" {
+		t.Errorf("after another example the URLs are %s, the crawlers %s", urls, agents)
+	}
+	b.do(`page.restore({ ...page.snapshot(), urls: ['/1', '/2', '/3', '/4', '/5', '/6'] });
+		const data = new DataTransfer(); data.setData('text/plain', Array.from({ length: 1200 }, (_, i) => '/basket/' + i).join('\n'));
 		document.querySelector('#newurl').dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }))`)
 	b.settled()
 	if n := eval[int](b, `document.querySelectorAll('#grid tbody tr').length`); n != 200 {
@@ -686,38 +722,8 @@ func TestManyURLs(t *testing.T) {
 	}
 	b.do(`document.querySelector('#grid').scrollTop = 1e6`)
 	b.wait(`document.querySelectorAll('#grid tbody tr').length === 400`)
-}
-
-// TestUnicodeHost: the engine in a browser reads hosts in any script, like the library.
-func TestUnicodeHost(t *testing.T) {
-	t.Parallel()
-	b := usual(t)
-	b.urls("https://b\u00fccher.example/basket", "https://xn--bcher-kva.example/basket", "https://\u00ad/basket")
-	b.settled()
-	rows := eval[[]string](b, `Array.from(document.querySelectorAll('#grid tbody tr'), (r) => Array.from(r.querySelectorAll('td'), (c) => c.textContent).join('|'))`)
-	if len(rows) != 3 || rows[0] != rows[1] || rows[0] == "" || rows[0] == rows[2] {
-		t.Errorf("one host written in two ways, and none: %q", rows)
-	}
-}
-
-// TestUnits: columns in bytes are converted into positions in the text, with surrogate pairs and
-// single surrogates.
-func TestUnits(t *testing.T) {
-	t.Parallel()
-	b := usual(t)
-	wrong := eval[string](b, `(() => {
-		const bytes = (s) => page.encode(s).length;
-		for (const text of ['abc', 'caf\u00e9/\u20ac', '\u{1F600}x\u{1F600}', '\ud83dx', 'x\ude00y\ud83d', '\ufeffa', page.decode(Uint8Array.of(0xe9, 0x61, 0xe2, 0x82, 0xc3, 0xa9, 0xff))]) {
-			for (let i = 0; i <= text.length; i++) {
-				const split = i > 0 && i < text.length && bytes(text.slice(0, i)) + bytes(text.slice(i)) !== bytes(text);
-				if (!split && page.units(text, bytes(text.slice(0, i))) !== i) return JSON.stringify(text) + ' ' + i;
-			}
-		}
-		return '';
-	})()`)
-	if wrong != "" {
-		t.Error(wrong)
-	}
+	b.do(`page.restore({ ...page.snapshot(), crawlers: [] })`)
+	b.wait(`document.querySelector('#message').hidden && document.querySelector('#why').innerText === ''`)
 }
 
 // TestScreenshots takes the screenshot in README.md. README=write replaces it.

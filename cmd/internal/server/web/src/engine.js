@@ -6,6 +6,19 @@ import { concat, encode } from './text.js';
 // typing never waits for old questions.
 const order = ['dialects', 'matrix', 'parse', 'explain', 'hover', 'rates', 'outlook', 'diff', 'lint', 'decides', 'fix'];
 
+// request sends a request to the server. An error is one sentence for people.
+export async function request(url, options) {
+  const response = await fetch(url, options).catch(() => { throw new Error('the server does not respond'); });
+  if (response.status === 401) {
+    throw new Error('this service needs a token, which this page cannot send');
+  }
+  if (!response.ok) {
+    const problem = await response.json().catch(() => ({}));
+    throw new Error(problem.detail || 'the server responds with status ' + response.status);
+  }
+  return response;
+}
+
 // createEngine returns ask(kind, args, done): args is called when the question is sent, done with its answer. onMode gets
 // loading, wasm, server or failed. If the server must not be used and the engine does not start, every answer is an error.
 export function createEngine(wasm, onMode, mayAskServer) {
@@ -37,7 +50,8 @@ export function createEngine(wasm, onMode, mayAskServer) {
 
   function byServer(why) {
     if (!mayAskServer) {
-      ask = () => Promise.reject(new Error(why));
+      ask = () => Promise.reject(new Error('the engine does not run in this browser: ' + why));
+      onMode('failed', 'the engine does not run in this browser: ' + why);
       next();
       return;
     }
@@ -48,19 +62,14 @@ export function createEngine(wasm, onMode, mayAskServer) {
         new DataView(size.buffer).setUint32(0, part.length);
         return [size, part];
       }));
-      let response;
       try {
-        response = await fetch('page/ask', { method: 'POST', headers: { 'Content-Type': 'application/octet-stream' }, body });
-      } catch {
-        onMode('failed', 'The server does not respond.');
-        throw new Error('the server does not respond');
+        const response = await request('page/ask', { method: 'POST', headers: { 'Content-Type': 'application/octet-stream' }, body });
+        onMode('server', why);
+        return response.text();
+      } catch (error) {
+        onMode('failed', error.message);
+        throw error;
       }
-      if (!response.ok) {
-        const problem = await response.json().catch(() => ({}));
-        throw new Error(problem.detail || 'the server responds with status ' + response.status);
-      }
-      onMode('server', why);
-      return response.text();
     };
     onMode('server', why);
     next();

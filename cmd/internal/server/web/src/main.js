@@ -1,10 +1,10 @@
 // The page: its state, the questions to the engine, and the buttons.
 
-import { createEngine } from './engine.js';
+import { createEngine, request } from './engine.js';
 import { createEditor, units } from './editor.js';
-import { because, copies, createMatrix, element, words } from './matrix.js';
+import { because, copies, createMatrix, element, inWords, loading, words } from './matrix.js';
 import * as link from './link.js';
-import { panels } from './panels.js';
+import { capital, panels } from './panels.js';
 import { readURLs } from './lists.js';
 import { concat, decode, encode } from './text.js';
 import shop from '../../../../../examples/shop.txt';
@@ -98,6 +98,7 @@ const text = () => editor.text();
 
 function setFile(bytes, undoable) {
   remember();
+  message('');
   editor.replace(decode(bytes), undoable);
   state.bytes = bytes;
   state.pristine = false;
@@ -182,13 +183,15 @@ function crawlerOf(text) {
   return found ? { dialect: found.dialect, tokens: found.tokens } : { dialect: 'rfc9309', tokens };
 }
 
+const were = (n) => n.toLocaleString('en') + (n === 1 ? ' was' : ' were');
+
 function addCrawlers(list) {
   const names = new Set(state.crawlers.map((c) => (c.tokens[0] || '*').toLowerCase()));
   const fresh = list.filter((c) => !names.has((c.tokens[0] || '*').toLowerCase()));
   const room = Math.max(0, mostCrawlers - state.crawlers.length);
   state.crawlers.push(...fresh.slice(0, room));
   if (fresh.length > room) {
-    message('The table has at most ' + mostCrawlers + ' crawlers; ' + (fresh.length - room) + ' were not added.');
+    message('The table has at most ' + mostCrawlers + ' crawlers; ' + were(fresh.length - room) + ' not added.');
   }
   changed();
 }
@@ -238,20 +241,23 @@ function heads() {
   return [...parts, [input, element('datalist', { id: 'known' }, ...offered.map((n) => element('option', { value: n })))]];
 }
 
+let picked = null; // the URL that is selected after the table is drawn anew, for a crawler or the selected one
 let refocus = ''; // what has the focus after the table is drawn anew
 
 // setURLs replaces the URLs of the table.
 function setURLs(urls) {
   if (urls.length > mostURLs) {
-    message('The table has at most ' + mostURLs.toLocaleString('en') + ' URLs; the other ' + (urls.length - mostURLs).toLocaleString('en') + ' were left out.');
+    message('The table has at most ' + mostURLs.toLocaleString('en') + ' URLs; the other ' + were(urls.length - mostURLs) + ' left out.');
   }
   state.urls = urls.slice(0, mostURLs);
 }
 
 function addURLs(text) {
-  const urls = readURLs(text).filter((u) => !state.urls.includes(u));
+  const urls = readURLs(text);
+  const fresh = urls.filter((u) => !state.urls.includes(u));
   if (urls.length) {
-    setURLs([...state.urls, ...urls]);
+    picked = { url: fresh[0] || urls[0], news: fresh.length ? '' : 'Already in the table: ' };
+    setURLs([...state.urls, ...fresh]);
     changed();
   }
 }
@@ -286,7 +292,7 @@ const engine = createEngine(document.documentElement.dataset.engine !== 'server'
 let prover = null;
 
 function prove(kind, args, done) {
-  const byServer = state.mode === 'server' || state.mode === 'failed';
+  const byServer = !isStatic && (state.mode === 'server' || state.mode === 'failed');
   prover ||= createEngine(!byServer, () => {}, byServer);
   prover.ask(kind, args, done);
 }
@@ -307,7 +313,7 @@ function onMode(mode, why) {
     loading: 'Your text stays in this browser.',
     wasm: 'Your text stays in this browser.',
     server: 'Results come from ' + location.host + ': your text is sent there, and not stored.',
-    failed: 'The server does not respond.',
+    failed: capital(why || '') + '.',
   };
   $('privacy').textContent = privacy[mode];
   $('privacy').title = mode === 'server' && why ? 'The engine does not run in this browser: ' + why : '';
@@ -348,7 +354,7 @@ function changed() {
     state.facts = facts;
     editor.kinds(facts.kinds);
     $('about').hidden = !facts.notes.length;
-    $('about').textContent = facts.notes.map((n) => n.text[0].toUpperCase() + n.text.slice(1) + '.').join(' ');
+    $('about').textContent = facts.notes.map((n) => capital(n.text) + '.').join(' ');
     show.sitemaps(facts);
     show.ai([...directory.values()], facts, text());
     status();
@@ -369,11 +375,17 @@ function withFile(done) {
   };
 }
 
-// complain shows the error of an answer. If there is no answer at all, the line about privacy says so.
+// complain shows the error of an answer. If the engine gives no answer, the line about privacy says so.
 function complain(answer) {
-  if (!answer.unanswered) {
-    message(answer.error[0].toUpperCase() + answer.error.slice(1) + '.');
+  if (!answer.unanswered || state.answered < 0) {
+    message(capital(answer.error) + '.');
   }
+}
+
+// drawWithout draws the table without results.
+function drawWithout(pending) {
+  const names = columns();
+  matrix.show({ columns: names.map(() => ({ group: '', lines: [] })), rows: state.urls.map((url) => ({ url, cells: names.map(() => ({ pending })) })) }, names);
 }
 
 function askMatrix() {
@@ -386,11 +398,13 @@ function askMatrix() {
   }, (answer) => {
     if (answer.error) {
       complain(answer);
+      if (state.answered < 0) {
+        drawWithout('no result');
+      }
       return;
     }
     answer.rows.forEach((row, i) => { row.url = state.urls[i] ?? row.url; });
     state.answered = asked.version;
-    globalThis.page.first ??= performance.now();
     state.names = names;
     matrix.show(answer, names);
     const fresh = asked.version === state.version;
@@ -404,8 +418,16 @@ function askMatrix() {
       document.querySelector(refocus)?.focus();
       refocus = '';
     }
-    if (!matrix.chosen() && answer.rows.length && names.length) {
-      matrix.choose(0, 0);
+    if (picked && fresh && names.length && state.urls.includes(picked.url)) {
+      const col = names.findIndex((c) => written(c) === picked.crawler);
+      matrix.choose(state.urls.indexOf(picked.url), col < 0 ? matrix.chosen()?.col || 0 : col);
+      sayChosen(picked.news);
+      picked = null;
+      askWhy();
+    } else if (!matrix.chosen()) {
+      if (answer.rows.length && names.length) {
+        matrix.choose(0, 0);
+      }
       askWhy();
     }
   });
@@ -445,6 +467,10 @@ function chosen() {
 
 function askWhy() {
   if (!chosen()) {
+    $('why').replaceChildren();
+    $('rates').replaceChildren();
+    editor.light(0, []);
+    askOutlook();
     return;
   }
   let cell;
@@ -452,7 +478,7 @@ function askWhy() {
     cell = chosen() || { crawler: { dialect: 'rfc9309', tokens: [], name: '*' }, url: '/' };
     return [file(), written(cell.crawler), cell.url];
   }, (answer) => {
-    if (!answer.unanswered) {
+    if (!answer.unanswered && chosen()) {
       show.why(answer, cell);
       light(answer);
     }
@@ -611,22 +637,20 @@ const show = panels({
     editor.edit(now + (now === '' || now.endsWith('\n') ? '' : '\n') + lines);
     say('Lines added at the end of the text');
   },
-  addURL(url) {
+  addURL(url, crawler) {
+    picked = { url, crawler: written(crawler), news: '' };
     if (!state.urls.includes(url)) {
       setURLs([url, ...state.urls]);
-      changed();
     }
-    matrix.choose(state.urls.indexOf(url), 0);
-    askWhy();
+    addCrawlers([crawler]);
     view('results');
   },
 });
 
 const matrix = createMatrix($('grid'), {
   heads,
-  onChoose(row, col, byKey) {
-    const cell = matrix.answer().rows[row].cells[col];
-    say(columns()[col].name + ', ' + state.urls[row] + ': ' + (cell.error ? 'invalid URL' : words[cell.word] + (cell.line ? ' by ' : ', ') + because(cell)));
+  onChoose(byKey) {
+    sayChosen('');
     askWhy();
     askRates();
     if (state.tab !== 'more') {
@@ -652,6 +676,12 @@ const matrix = createMatrix($('grid'), {
     changed();
   },
 });
+
+function sayChosen(news) {
+  const { crawler, url, at } = chosen();
+  const cell = matrix.answer().rows[at.row].cells[at.col];
+  say(news + crawler.name + ', ' + url + ': ' + (cell.word ? words[cell.word] + (cell.line ? ' by ' : ', ') + because(cell) : inWords(cell)));
+}
 
 function summary(answer, names) {
   const counts = names.map((n, k) => [n.name, answer.rows.filter((r) => r.cells[k]?.word === 'disallow').length]);
@@ -884,6 +914,11 @@ document.querySelectorAll('[data-copy]').forEach((b) => b.addEventListener('clic
     clipboard(cell.error ? state.urls[at.row] + ' is not a valid URL.' : sentence(state.names[at.col], state.urls[at.row], cell), 'Sentence');
   } else {
     clipboard(copies[kind](answer, state.names, at.col), b.textContent);
+    const { dialect } = state.names[at.col];
+    const others = state.names.filter((n) => n.dialect !== dialect).map((n) => n.name + ' as ' + titles[n.dialect]);
+    if (kind === 'tests' && others.length) {
+      message('A test file has one dialect. This one is for ' + titles[dialect] + ', without ' + others.join(', ') + '.');
+    }
   }
 }));
 
@@ -917,24 +952,24 @@ async function fetchSite() {
   message('');
   try {
     const query = 'v1/robots?url=' + encodeURIComponent(url);
-    const answer = await fetch(query);
-    const record = await answer.json().catch(() => ({}));
-    if (!answer.ok) {
-      throw new Error(record.detail || 'the server responds with status ' + answer.status);
+    const record = await (await request(query)).json();
+    if (record.outcome === 'refused') {
+      throw new Error('this server may not fetch that address, which crawlers might reach: ' + record.note);
     }
     const body = await fetch(query + '&body=1');
     const bytes = body.ok ? new Uint8Array(await body.arrayBuffer()) : encode(replacement(record, parsed.host));
     state.live = { host: parsed.host, bytes };
+    setFile(bytes, true);
     const path = parsed.pathname + parsed.search;
     if (path !== '/' && path !== '/robots.txt') {
       setURLs([path, ...state.urls.filter((u) => u !== path)]);
+      changed();
     }
-    setFile(bytes, true);
     show.record(record, url);
     view('results');
     say('robots.txt of ' + parsed.host + ' loaded');
   } catch (error) {
-    message(error instanceof TypeError ? 'The server does not respond.' : error.message[0].toUpperCase() + error.message.slice(1) + '.');
+    message(capital(error.message) + '.');
   } finally {
     $('fetchgo').disabled = false;
   }
@@ -952,11 +987,16 @@ addEventListener('online', () => message(''));
 
 // Start.
 
+// useExample shows an example. URLs and crawlers that are not of an example stay in the table.
 function useExample(key, undoable) {
   const e = examples[key];
-  state.crawlers = e.crawlers.map(([dialect, ...tokens]) => ({ dialect, tokens }));
-  setURLs(e.urls);
+  const { u, c } = link.portable(snapshot());
+  const own = (list, kind) => (Object.values(examples).some((x) => JSON.stringify(x[kind]) === JSON.stringify(list)) ? [] : list);
+  const crawlers = (list) => list.map(([dialect, ...tokens]) => ({ dialect, tokens }));
   setFile(encode(e.text), undoable);
+  setURLs([...new Set([...own(u, 'urls'), ...e.urls])]);
+  state.crawlers = crawlers(own(c, 'crawlers'));
+  addCrawlers(crawlers(e.crawlers));
   state.pristine = true;
 }
 
@@ -974,27 +1014,22 @@ function restore(saved) {
 // fromFragment shows the content of the link, if it has some that can be read; instead says what is shown if not.
 async function fromFragment(instead) {
   if (location.hash.length < 2) {
-    return false;
+    return;
   }
   try {
     restore(await link.read(location.hash, [...dialects, all]));
-    message('');
-    return true;
   } catch (error) {
     message(`${error.message} ${instead}`);
-    return false;
   }
 }
 
 addEventListener('hashchange', () => fromFragment('Nothing has changed.'));
 
-if (!(await fromFragment('The example is shown.'))) {
-  useExample('shop', false);
-}
+useExample('shop', false);
+await fromFragment('The example is shown.');
 show.changes(null);
 if (state.answered < 0) { // the table is there before the engine
-  const names = columns();
-  matrix.show({ columns: names.map(() => ({ group: '', lines: [] })), rows: state.urls.map((url) => ({ url, cells: names.map(() => ({ pending: true })) })) }, names);
+  drawWithout(loading);
 }
 engine.ask('dialects', () => [], (answer) => {
   directory = new Map((answer.crawlers || []).map((c) => [c.tokens[0].toLowerCase(), c]));

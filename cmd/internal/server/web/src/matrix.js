@@ -3,6 +3,8 @@
 const marks = { allow: '✓', disallow: '✕', undefined: '?' };
 export const words = { allow: 'allowed', disallow: 'blocked', undefined: 'undefined' };
 
+export const loading = 'loading'; // the pending of a cell that waits for its result
+
 const drawnAtOnce = 200;
 
 // element makes an element with attributes and children. Strings become text, never markup.
@@ -35,7 +37,7 @@ export function because(cell) {
 // inWords is a cell as screen readers and copies have it.
 export function inWords(cell) {
   if (cell.pending) {
-    return 'loading';
+    return cell.pending;
   }
   if (cell.error) {
     return 'invalid URL';
@@ -94,6 +96,7 @@ export function createMatrix(place, { heads, onChoose, onHover, onLeave, onURL }
     move(row, Math.max(0, col), false);
     chosen = { ...at };
     markChosen();
+    cellOf(at.row, at.col)?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   }
 
   function draw(upTo) {
@@ -106,7 +109,7 @@ export function createMatrix(place, { heads, onChoose, onHover, onLeave, onURL }
         const others = cell.others || [];
         const label = labels[k] + ', ' + row.url + ': ' + inWords(cell) + (others.length ? '; different in ' + others.join(', ') : '');
         return element('td', { role: 'gridcell', tabindex: -1, 'aria-selected': 'false', 'aria-label': label, title: cell.error || null, 'data-row': i, 'data-col': k, class: 'cell ' + (cell.word || (cell.pending ? '' : 'wrong')) },
-          cell.pending ? element('span', { class: 'placeholder' }, 'allowed line 1') : element('span', { class: 'verdict' }, mark(cell.word || 'wrong'), element('span', { class: 'word' }, cell.error ? 'invalid URL' : words[cell.word]), ' ',
+          cell.pending ? element('span', { class: cell.pending === loading ? 'placeholder' : 'soft' }, cell.pending === loading ? '' : cell.pending) : element('span', { class: 'verdict' }, mark(cell.word || 'wrong'), element('span', { class: 'word' }, cell.error ? 'invalid URL' : words[cell.word]), ' ',
             cell.error ? null : element('span', { class: 'by' }, because(cell)),
             others.length > 0 && element('span', { class: 'badge', 'aria-hidden': 'true', title: 'engines differ: the result is different in ' + others.join(', ') }, '⚠')));
       });
@@ -124,7 +127,7 @@ export function createMatrix(place, { heads, onChoose, onHover, onLeave, onURL }
     const e = event.target.closest('td[data-row]');
     if (e) {
       choose(+e.dataset.row, +e.dataset.col);
-      onChoose(at.row, at.col, false);
+      onChoose(false);
     }
   });
   place.addEventListener('focusin', (event) => {
@@ -165,7 +168,7 @@ export function createMatrix(place, { heads, onChoose, onHover, onLeave, onURL }
     } else if (!url && (event.key === 'Enter' || event.key === ' ')) {
       event.preventDefault();
       choose(at.row, at.col);
-      onChoose(at.row, at.col, true);
+      onChoose(true);
     }
   });
 

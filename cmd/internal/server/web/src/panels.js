@@ -3,8 +3,9 @@
 import { element, mark, words } from './matrix.js';
 
 const mostDrawn = 200; // findings
+const mostSpans = 24;
 
-const capital = (s) => s && s[0].toUpperCase() + s.slice(1);
+export const capital = (s) => s && s[0].toUpperCase() + s.slice(1);
 const count = (n, one, many) => n.toLocaleString('en') + ' ' + (n === 1 ? one : many);
 
 export function panels({ reveal, fix, fixAll, addURL, addCrawlers, insert }) {
@@ -40,12 +41,12 @@ export function panels({ reveal, fix, fixAll, addURL, addCrawlers, insert }) {
     at('why').replaceChildren(...parts);
   }
 
-  function direction(title, d, word) {
+  function direction(title, d, word, crawler) {
     if (!d.changes.length) {
       return null;
     }
     return element('div', { class: 'direction' }, element('h3', {}, mark(word), title), element('ul', {}, ...d.changes.map((c) => element('li', {},
-      element('button', { type: 'button', class: 'witness', title: 'Add it to the table', onclick: () => addURL(c.path) }, c.path),
+      element('button', { type: 'button', class: 'witness', title: 'Add it to the table', onclick: () => addURL(c.path, crawler) }, c.path),
       element('span', { class: 'soft' }, ' before: ' + c.old + '; now: ' + c.new)))), d.more ? element('p', { class: 'soft' }, 'and ' + d.more + ' more rules') : null);
   }
 
@@ -62,7 +63,7 @@ export function panels({ reveal, fix, fixAll, addURL, addCrawlers, insert }) {
       element('ul', { class: 'changes' }, ...answer.crawlers.map((c) => element('li', {},
         element('p', { class: 'who' }, element('strong', {}, c.tokens[0] || '*'), ' ', element('span', { class: 'dialect' }, c.dialect), ' ',
           c.result === 'same' ? element('span', { class: 'same' }, '= no change (proved)') : c.result === 'undecided' ? element('span', { class: 'undecided' }, '? undecided') : element('span', { class: 'differs' }, '≠ changes')),
-        direction('newly blocked', c.blocked, 'disallow'), direction('newly allowed', c.opened, 'allow'),
+        direction('newly blocked', c.blocked, 'disallow', c), direction('newly allowed', c.opened, 'allow', c),
         c.complete ? null : element('p', { class: 'soft' }, 'Not everything is decided: the proof stopped after ' + answer.budget.toLocaleString('en') + ' steps. Use robots diff --budget for more.')))));
   }
 
@@ -93,33 +94,29 @@ export function panels({ reveal, fix, fixAll, addURL, addCrawlers, insert }) {
 
   function rates(answer, crawler) {
     const most = Math.max(...answer.hours.map((h) => h.pages), 1);
-    const offset = -new Date().getTimezoneOffset() / 60;
+    const minutes = -new Date().getTimezoneOffset();
+    const offset = minutes / 60;
     const height = 120;
     const width = 24;
+    const two = (n) => String(n).padStart(2, '0');
     const short = (n) => (n >= 10000 ? Math.round(n / 1000) + 'k' : String(Math.round(n * 10) / 10));
     const bars = answer.hours.flatMap((h, i) => {
       const y = h.pages > 0 ? Math.max(2, (h.pages / most) * height) : 0;
-      const two = (n) => String(n).padStart(2, '0');
       return [
         svg('rect', { class: 'bar', x: i * width + 2, y: 10 + height - y, width: width - 4, height: y, rx: 2 }, svg('title', {}, two(i) + ':00 UTC, ' + short(h.pages) + ' pages: ' + h.spans.join('; '))),
         svg('text', { x: i * width + width / 2, y: height + 26, 'text-anchor': 'middle' }, two(i)),
-        svg('text', { class: 'local', x: i * width + width / 2, y: height + 42, 'text-anchor': 'middle' }, two((((i + Math.floor(offset)) % 24) + 24) % 24)),
+        svg('text', { class: 'local', x: (i + 0.5 + Math.ceil(offset) - offset) * width, y: height + 42, 'text-anchor': 'middle' }, two((i + Math.ceil(offset) + 24) % 24)),
       ];
     });
-    const texts = new Map();
-    answer.hours.forEach((h, i) => h.spans.forEach((s) => {
-      const what = s.slice(6);
-      if (!texts.has(what)) {
-        texts.set(what, []);
-      }
-      texts.get(what).push(s.slice(0, 5));
-    }));
+    const spans = answer.hours.flatMap((h) => h.spans).filter((s, i, all) => !i || s.slice(6) !== all[i - 1].slice(6)); // such as "18:00 closed"
+    const until = (i) => (spans[i + 1] || '24:00').slice(0, 5);
     at('rates').replaceChildren(
       element('p', { class: 'lead' }, element('strong', {}, crawler.name), ' now: ', answer.pace + '.'),
       element('p', {}, answer.pages.toLocaleString('en') + ' pages take ', element('strong', {}, answer.takes), ' if every response is immediate.'),
       element('figure', {}, svg('svg', { viewBox: '0 0 ' + 24 * width + ' ' + (height + 46), role: 'img', 'aria-label': 'Pages per hour, from ' + short(Math.min(...answer.hours.map((h) => h.pages))) + ' to ' + short(most) },
-        ...bars), element('figcaption', { class: 'soft' }, 'Pages per hour, at most ' + short(most) + '. Upper row: UTC; lower row: your time zone (UTC' + (offset < 0 ? '−' : '+') + Math.abs(offset) + ').')),
-      element('ul', { class: 'paces' }, ...[...texts].slice(0, 12).map(([what, from]) => element('li', {}, (texts.size > 1 ? 'from ' + from[0] + ': ' : 'all day: ') + what))),
+        ...bars), element('figcaption', { class: 'soft' }, 'Pages per hour, at most ' + short(most) + '. Upper row: UTC; lower row: your time zone (UTC' + (offset < 0 ? '−' : '+') + Math.floor(Math.abs(offset)) + (minutes % 60 ? ':' + two(Math.abs(minutes % 60)) : '') + ').')),
+      element('ul', { class: 'paces' }, ...spans.slice(0, mostSpans).map((s, i) => element('li', {}, (spans.length > 1 ? s.slice(0, 5) + '–' + until(i) + ' UTC: ' : 'all day: ') + s.slice(6)))),
+      spans.length > mostSpans ? element('p', { class: 'soft' }, 'and ' + count(spans.length - mostSpans, 'more', 'more')) : '',
       answer.entries.length ? element('h3', {}, 'Declared in the file') : '',
       answer.entries.length ? element('ul', { class: 'entries' }, ...answer.entries.map((e) => element('li', {}, lineButton(e.line), ' ', element('code', {}, e.field + ': ' + e.value), ' ', element('span', { class: 'soft' }, e.fate + (e.why ? ': ' + e.why : ''))))) : '');
   }
@@ -163,7 +160,7 @@ export function panels({ reveal, fix, fixAll, addURL, addCrawlers, insert }) {
     }
     at('outlook').replaceChildren(element('p', { class: 'lead' }, element('strong', {}, crawler.name), ' and ', element('code', {}, url)),
       o.hidden ? element('p', { class: 'about' }, 'robots.txt blocks this URL, so the crawler cannot read “' + o.hidden + '”. The URL can still be listed. To keep it out of the index, allow crawling and keep noindex.') : '',
-      element('ul', { class: 'entries' }, ...o.answers.map((a) => element('li', {}, element('strong', {}, a.what + ': ' + a.is), element('span', { class: 'soft' }, ' ' + a.why)))),
+      element('ul', { class: 'entries' }, ...o.answers.map((a) => element('li', {}, element('strong', {}, a.what + ': ' + (a.is === 'address' ? 'the address only' : a.is)), element('span', { class: 'soft' }, ' (' + a.why + ')')))),
       o.directives.length ? element('h3', {}, 'Directives') : element('p', { class: 'soft' }, 'No directives were found in the text.'),
       element('ul', { class: 'entries' }, ...o.directives.map((d) => element('li', {}, element('code', {}, d.text), element('span', { class: 'soft' }, ' ' + d.effect)))));
   }
