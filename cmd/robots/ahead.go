@@ -11,13 +11,12 @@ import (
 )
 
 const (
-	// chunkLines and chunkBytes limit how many lines are passed on together, so that passing
-	// them on costs little.
+	// chunkLines limits how many lines are passed on together, so that passing them on costs little.
 	chunkLines = 256
+	// maxAhead limits how many chunks are read ahead, so that a slow site delays few fetches. Each
+	// chunkBytes of a chunk count as one, so it limits memory too.
+	maxAhead   = 64
 	chunkBytes = 64 << 10
-	// maxAhead limits how many chunks are read ahead, so that a slow site delays few fetches. A
-	// longer chunk counts as several, so it limits memory too.
-	maxAhead = 64
 )
 
 // An entry is a line of a list or a batch that is read ahead.
@@ -40,10 +39,11 @@ type chunk[T any] struct {
 func (c *chunk[T]) units() int64 { return int64(min(1+c.bytes/chunkBytes, maxAhead)) }
 
 // readAhead reads entries up to an error, which is io.EOF at the end of the input, and yields them in
-// chunks, each as large as it can be while the next entry is ready, the last with any other error. The
-// sites of a chunk are fetched while those before it are processed, each once in a chunk or, with once, in
-// the run. Before it waits for input it flushes the output. If ctx ends, it yields what has been read, and
-// errInterrupted. If the output fails, it ends without an error.
+// chunks, the last with any other error. A chunk ends before an entry that is not ready, which means
+// buffered, so that it has few bytes beside its first entry. The sites of a chunk are fetched while those
+// before it are processed, each once in a chunk or, with once, in the run. Before it waits for input it
+// flushes the output. If ctx ends, it yields what has been read, and errInterrupted. If the output fails,
+// it ends without an error.
 func readAhead[T any](ctx context.Context, entries iter.Seq2[entry[T], error], ready func() bool, once bool, l *live, std *streams) iter.Seq2[[]entry[T], error] {
 	return func(yield func([]entry[T], error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -64,7 +64,7 @@ func readAhead[T any](ctx context.Context, entries iter.Seq2[entry[T], error], r
 						}
 					}
 					c.entries = append(c.entries, e)
-					if c.bytes += e.bytes; c.bytes < chunkBytes && len(c.entries) < chunkLines && ready() {
+					if c.bytes += e.bytes; len(c.entries) < chunkLines && ready() {
 						continue
 					}
 				}

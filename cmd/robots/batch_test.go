@@ -7,22 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/internal/proctest"
 )
-
-// answerMembers are the members of an answer in the order of docs/batch.md.
-var answerMembers = []string{"id", "allowed", "verdict", "reason", "rule", "group", "crawl_delay", "request_rates", "sitemaps", "dialect", "url", "agent"}
 
 // start runs the built program.
 func start(t *testing.T, stderr io.Writer, args ...string) (*exec.Cmd, io.WriteCloser, io.ReadCloser) {
@@ -81,63 +75,6 @@ func TestOutputFails(t *testing.T) {
 		}
 		if !strings.Contains(said.String(), ": cannot write standard output: no space left on device\n") {
 			t.Errorf("robots %v: standard error %q", args, &said)
-		}
-	}
-}
-
-// TestBatchOrder sends lines whose cost differs widely, and compares every answer with the
-// engine.
-func TestBatchOrder(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	long := "User-agent: *\n" + strings.Repeat("Disallow: /x*y\n", 20_000)
-	var in bytes.Buffer
-	var want []string
-	for i := range campaign.Size(500, 3000, 3000) {
-		body, url := "User-agent: *\nDisallow: /a\nSitemap: http://\u2028/\x01", "/a?\xff"
-		switch r.IntN(50) {
-		case 0:
-			body = long
-		case 1:
-			fmt.Fprintf(&in, "%s\n", strings.Repeat("x", r.IntN(200_000)))
-			want = append(want, "")
-			continue
-		case 2:
-			url = "no url"
-			want = append(want, "")
-		}
-		text, _ := json.Marshal(map[string]any{"id": i, "robots": body, "url": url})
-		in.Write(append(text, '\n'))
-		if len(want) > i {
-			continue
-		}
-		url = strings.ToValidUTF8(url, "\uFFFD")
-		p, err := robots.ParsePath(url)
-		if err != nil {
-			t.Fatal(err)
-		}
-		dst := fmt.Appendf(nil, `{"id":%d,`, i)
-		dst = robots.Parse([]byte(body)).Rules(robots.RFC9309).AppendJSON(dst, p)
-		want = append(want, string(robots.AppendQuoted(append(dst, `,"url":`...), url))+`,"agent":"*"}`)
-	}
-	var out bytes.Buffer
-	if got := run(context.Background(), []string{"check", "--batch"}, &in, &out, os.Stderr); got != exitAllowed {
-		t.Fatalf("exit status %d", got)
-	}
-	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
-	if len(lines) != len(want) {
-		t.Fatalf("%d answers to %d lines", len(lines), len(want))
-	}
-	for i, line := range lines {
-		names, err := memberNames([]byte(line))
-		switch {
-		case err != nil:
-			t.Fatalf("line %d: %v: %s", i+1, err, line)
-		case want[i] == "" && !slices.Equal(names, []string{"id", "error", "code"}):
-			t.Fatalf("line %d: got %s, want an error", i+1, line)
-		case want[i] != "" && line != want[i]:
-			t.Fatalf("line %d\ngot  %s\nwant %s", i+1, line, want[i])
-		case want[i] != "" && !slices.Equal(names, answerMembers):
-			t.Fatalf("line %d: members %v, want %v", i+1, names, answerMembers)
 		}
 	}
 }

@@ -89,13 +89,13 @@ func TestInterrupt(t *testing.T) {
 			t.Fatalf("%q, %v", line, err)
 		}
 	}
-	// The last site is requested when all lines before it are read. A pipe takes 4,096 bytes at once.
+	// The last site is requested when all lines before it are read.
 	_, last, read := newPair(t)
-	fmt.Fprint(in, slow+"/\n"+strings.Repeat(quick+"/\n", 150)+last+"/\n")
+	fmt.Fprint(in, slow+"/\n"+strings.Repeat(quick+"/\n", 600)+last+"/\n")
 	<-requested
 	<-read
-	got := interrupted(t, cmd, answers, &said, "robots check: interrupted: 151 of 153 URLs are checked\n")
-	if strings.Count(got, "allow      "+quick) != 150 {
+	got := interrupted(t, cmd, answers, &said, "robots check: interrupted: 601 of 603 URLs are checked\n")
+	if strings.Count(got, "allow      "+quick) != 600 {
 		t.Errorf("standard output %q", got)
 	}
 }
