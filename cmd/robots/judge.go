@@ -76,9 +76,9 @@ func (j *judge) each(ctx context.Context, u *urlReader, show func(context.Contex
 		defer j.std.screen.Report(progressInterval, func() string { return j.live.progress.line(j.std.name) })()
 	}
 	parse := func(text string) (t urlTarget, origin robots.Origin, err error) {
-		url := u.list.asURL(text)
-		if j.fetches && url != text {
-			url = "/" + strings.TrimLeft(text, "/") // which names no site to fetch from
+		url := text
+		if !j.fetches {
+			url = u.list.asURL(text)
 		}
 		t, origin, err = j.parse(url)
 		t.url = text

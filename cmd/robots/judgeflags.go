@@ -29,14 +29,15 @@ func newJudgeFlags(std *streams) *judgeFlags {
 }
 
 func (f *judgeFlags) register(cmd *cobra.Command, formats ...string) {
-	flags := cmd.Flags()
 	f.crawlerFlags.register(cmd, true)
 	f.registerCategories(cmd)
 	f.registerFile(cmd, &f.file)
-	flags.StringVar(&f.urls, "urls", "", "`FILE` list, CSV, sitemap or access log to read URLs from")
+	cmd.Flags().StringVar(&f.urls, "urls", "", "`FILE` list, CSV, sitemap or access log to read URLs from")
 	f.formatFlag(cmd, formats...)
 	f.site.register(cmd)
-	f.ruleFlags.register(cmd)
+	registerMaxBytes(cmd, &f.maxBytes)
+	timeFlag(cmd, &f.at, judgedAt)
+	cmd.Flags().BoolVar(&f.userInitiated, "user-initiated", false, "judge fetches that a user started, to which robots.txt does not apply")
 	f.site.registerProbe(cmd)
 	f.colorFlag(cmd)
 }
@@ -44,12 +45,6 @@ func (f *judgeFlags) register(cmd *cobra.Command, formats ...string) {
 // registerFile declares -f.
 func (c *command) registerFile(cmd *cobra.Command, file *string) {
 	cmd.Flags().StringVarP(file, "file", "f", "", "`FILE` robots.txt to judge by: a file, - for standard input, or the URL of a site")
-}
-
-func (f *ruleFlags) register(cmd *cobra.Command) {
-	registerMaxBytes(cmd, &f.maxBytes)
-	timeFlag(cmd, &f.at, judgedAt)
-	cmd.Flags().BoolVar(&f.userInitiated, "user-initiated", false, "judge fetches that a user started, to which robots.txt does not apply")
 }
 
 // write writes each URL with its verdicts as text or JSON, and returns the exit status.
@@ -101,7 +96,9 @@ func (f *judgeFlags) open(ctx context.Context) (*judge, *urlReader, error) {
 	if !j.fetches {
 		j.open(new(site), from)
 	}
-	f.site.warnProbe(f.command, j.crawlers)
+	if f.site.probe && !slices.ContainsFunc(j.crawlers, func(c Crawler) bool { return c.Dialect.ServerErrorsMayMiss }) {
+		f.warn("--probe changes nothing here: only %s use its result", strings.Join(probing(), " and "))
+	}
 	return j, &urlReader{std: f.std, args: f.args, urls: f.urls}, nil
 }
 
@@ -121,11 +118,4 @@ func (f *judgeFlags) source(ctx context.Context, list []Crawler) (from ask.Sourc
 		f.warnCrawlers(list, from.File)
 	}
 	return from, l, err
-}
-
-// warnProbe warns if no crawler's dialect uses the result of --probe.
-func (s *siteFlags) warnProbe(c *command, list []Crawler) {
-	if s.probe && !slices.ContainsFunc(list, func(c Crawler) bool { return c.Dialect.ServerErrorsMayMiss }) {
-		c.warn("--probe changes nothing here: only %s use its result", strings.Join(probing(), " and "))
-	}
 }
