@@ -79,7 +79,7 @@ func (p *pass) together(safe []Edit, found []*Diagnostic, views []*view) ([]Edit
 	hold := map[*Diagnostic]bool{}
 	var try func(found []*Diagnostic)
 	try = func(found []*Diagnostic) {
-		if len(found) == 0 || !p.spend(len(p.lines)) {
+		if len(found) == 0 || !p.spend(8*len(p.lines)) {
 			return
 		}
 		edits := slices.Clip(safe)
@@ -139,7 +139,7 @@ func (p *pass) sameVerdicts(other *robots.File, views []*view) bool {
 // both calls do with the rules of every crawler in two files, until it returns false, and reports
 // whether it always returned true. It returns false, too, if the steps do not suffice.
 func (p *pass) both(v *view, other *pass, w *view, do func(name string, a, b *robots.Rules) bool) bool {
-	if !p.spend(len(p.lines) + len(other.lines)) {
+	if !p.spend(4 * (len(p.lines) + len(other.lines))) {
 		return false
 	}
 	for _, name := range union(v.crawlers(), w.crawlers()) {
@@ -160,7 +160,7 @@ func (p *pass) both(v *view, other *pass, w *view, do func(name string, a, b *ro
 // compared compares two sets of rules.
 func (p *pass) compared(a, b *robots.Rules, o compare.Options) compare.Result {
 	r := compare.Rules(a, b, o)
-	p.steps -= r.NewlyBlocked.Steps + r.NewlyAllowed.Steps
+	p.steps -= 64 + r.NewlyBlocked.Steps + r.NewlyAllowed.Steps
 	return r
 }
 
@@ -205,7 +205,7 @@ func effective(f *robots.File, d robots.Dialect) (lines []robots.Line) {
 func (p *pass) findChanges() {
 	defer func(was bool) { p.undecided = was }(p.undecided)
 	for _, d := range p.found {
-		if d.Fix == nil || d.Fix.Safe || d.Severity == Off || len(d.Dialects) == 0 || !p.spend(len(p.lines)) {
+		if d.Fix == nil || d.Fix.Safe || d.Severity == Off || len(d.Dialects) == 0 || !p.spend(8*len(p.lines)) {
 			continue
 		}
 		d.Fix.Change = p.change(d)
