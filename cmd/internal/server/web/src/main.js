@@ -197,6 +197,8 @@ function addCrawlers(list) {
 }
 
 function remove(i) {
+  const kept = chosen();
+  picked = kept && { url: kept.url, crawler: written(kept.crawler), news: '' };
   state.crawlers.splice(i, 1);
   refocus = state.crawlers.length ? 'select[data-crawler="' + Math.min(i, state.crawlers.length - 1) + '"]' : '#newcrawler';
   changed();
