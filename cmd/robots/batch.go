@@ -154,15 +154,14 @@ func (b *batchRun) next(in *lines.Reader) (e entry[batchLine], err error) {
 	case b.headers:
 		b.left--
 	}
-	read, bad := batch.Read, batch.Bad
-	if b.rows {
-		read, bad = batch.ReadRow, batch.BadRow
-	}
 	e.bytes = len(line)
-	if long {
-		e.line.Question = bad(batch.TooLarge, errors.New("the line is longer than 64 MiB"))
-	} else {
-		e.line.Question = read(line)
+	switch {
+	case long:
+		e.line.Question = batch.Bad(b.rows, batch.TooLarge, errors.New("the line is longer than 64 MiB"))
+	case b.rows:
+		e.line.Question = batch.ReadRow(line)
+	default:
+		e.line.Question = batch.Read(line)
 	}
 	if b.live != nil {
 		e.origin = b.defaults.Site(&e.line.Question)

@@ -158,16 +158,16 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 		return dst, err
 	}
 	if q.url == nil {
-		return dst, fail(BadURL, errors.New("url is missing"))
+		return dst, coded{BadURL, errors.New("url is missing")}
 	}
 	fetched := a.fetches(q)
 	url, ok := q.string(q.url)
 	if !ok {
-		return dst, fail(BadURL, errors.New("url is not a string"))
+		return dst, coded{BadURL, errors.New("url is not a string")}
 	}
 	_, path, err := ask.URL(d, url, fetched)
 	if err != nil {
-		return dst, fail(BadURL, err)
+		return dst, coded{BadURL, err}
 	}
 	if a.tokens == nil || a.dialect != d.Name || !bytes.Equal(a.agent, q.agent) {
 		if a.tokens, err = a.tokensOf(q, d); err != nil {
@@ -186,7 +186,7 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 			return dst, err
 		}
 	case r == nil:
-		return dst, fail(Pending, errors.New("its robots.txt is not there"))
+		return dst, coded{Pending, errors.New("its robots.txt is not there")}
 	default:
 		from.Record, from.at = r, at
 	}

@@ -27,13 +27,6 @@ type coded struct {
 	error
 }
 
-func fail(code Code, err error) error {
-	if err == nil {
-		return nil
-	}
-	return coded{code, err}
-}
-
 // codeOf returns the code of an error: nearly all are about a member.
 func codeOf(err error) Code {
 	if c, ok := errors.AsType[coded](err); ok {

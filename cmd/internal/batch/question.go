@@ -26,8 +26,8 @@ type Question struct {
 	bad error // what is wrong with the line as a whole
 }
 
-// Bad is the question of a line that cannot be read, and so has no id.
-func Bad(code Code, err error) Question { return Question{bad: fail(code, err)} }
+// Bad is the question of a line, or a row, that cannot be read, and so has no id.
+func Bad(row bool, code Code, err error) Question { return Question{row: row, bad: coded{code, err}} }
 
 var memberNames = []string{"id", "robots", "robots_b64", "agent", "url", "dialect", "max_bytes", "at", "user_initiated"}
 
@@ -58,14 +58,14 @@ func Read(line []byte) (q Question) {
 		if m := q.member(name); m != nil {
 			*m = value
 		} else if meant := memberMeant(name); meant != "" && q.bad == nil {
-			q.bad = fail(BadParameter, fmt.Errorf("unknown member %s: the name is %s", strconv.Quote(name), meant))
+			q.bad = fmt.Errorf("unknown member %s: the name is %s", strconv.Quote(name), meant)
 		}
 	})
 	switch {
 	case !valid:
-		return Bad(BadJSON, jsonError(line))
+		return Bad(false, BadJSON, jsonError(line))
 	case !object:
-		return Bad(BadJSON, errors.New("the line is JSON, but not an object"))
+		return Bad(false, BadJSON, errors.New("the line is JSON, but not an object"))
 	}
 	return q
 }

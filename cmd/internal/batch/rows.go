@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,7 +28,7 @@ func ReadRow(line []byte) Question {
 	line = bytes.TrimSuffix(line, []byte("\r"))
 	columns := bytes.Split(line, []byte("\t"))
 	if len(columns) != len(rowColumns) {
-		q.bad = fail(BadParameter, fmt.Errorf("expected %d columns (%s), got %d", len(rowColumns), strings.Join(rowColumns, ", "), len(columns)))
+		q.bad = fmt.Errorf("expected %d columns (%s), got %d", len(rowColumns), strings.Join(rowColumns, ", "), len(columns))
 		return q
 	}
 	for i, text := range columns {
@@ -43,40 +44,27 @@ func ReadRow(line []byte) Question {
 	return q
 }
 
-// BadRow is Bad for a row.
-func BadRow(code Code, err error) Question { return Question{row: true, bad: fail(code, err)} }
-
-// escaped are the bytes that a backslash and a letter stand for.
-var escaped = map[byte]byte{'0': 0, 'a': '\a', 'b': '\b', 'e': 0x1B, 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', 'v': '\v'}
+// escape is a backslash with what follows it, and escaped are the bytes that a letter stands for.
+var (
+	escape  = regexp.MustCompile(`(?s)\\(x[[:xdigit:]]{2}|.)`) //nolint:forbidigo // not a pattern of a rule
+	escaped = map[byte]byte{'0': 0, 'a': '\a', 'b': '\b', 'e': 0x1B, 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', 'v': '\v'}
+)
 
 // unescape returns the value of a column. It is never nil.
 func unescape(text []byte) []byte {
 	if bytes.IndexByte(text, '\\') < 0 {
 		return slices.Clip(text)
 	}
-	value := make([]byte, 0, len(text))
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		if c != '\\' || i+1 == len(text) {
-			value = append(value, c)
-			continue
+	return escape.ReplaceAllFunc(text, func(e []byte) []byte {
+		if e[1] == 'x' && len(e) > len(`\x`) {
+			n, _ := strconv.ParseUint(string(e[len(`\x`):]), 16, 8) // which is valid
+			return []byte{byte(n)}
 		}
-		i++
-		c = text[i]
-		if control, ok := escaped[c]; ok {
-			value = append(value, control)
-			continue
+		if control, ok := escaped[e[1]]; ok {
+			return []byte{control}
 		}
-		if c == 'x' && i+2 < len(text) {
-			if n, err := strconv.ParseUint(string(text[i+1:i+3]), 16, 8); err == nil {
-				value = append(value, byte(n))
-				i += 2
-				continue
-			}
-		}
-		value = append(value, c)
-	}
-	return value
+		return e[1:]
+	})
 }
 
 var escaper = strings.NewReplacer("\x00", `\0`, "\b", `\b`, "\f", `\f`, "\n", `\n`, "\r", `\r`, "\t", `\t`, `\`, `\\`)
