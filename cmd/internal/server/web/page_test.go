@@ -179,10 +179,10 @@ func TestMouse(t *testing.T) {
 	b := usual(t)
 	b.settled()
 	b.do(`document.querySelector('#newcrawler').focus()`)
-	b.keys("MyBot,Bot\r")
+	b.keys("MyBot, Googlebot\r")
 	b.wait(`page.state.names.length === 4 && document.activeElement.id === 'newcrawler'`)
 	b.click(`td[data-row="2"][data-col="3"]`)
-	b.wait(`document.querySelector('#why').innerText.includes('Allowed for MyBot by line 13')`)
+	b.wait(`document.querySelector('#why').innerText.includes('Allowed for MyBot by line 27')`)
 	b.do(`document.querySelector('#tab-more').click()`)
 	b.settled()
 	b.do(`[...document.querySelectorAll('#ai button')].find((e) => e.innerText.startsWith('Add a group for')).click()`)
@@ -691,7 +691,7 @@ func TestManyURLs(t *testing.T) {
 	b := usual(t)
 	for _, said := range []string{"Googlebot, /own: allowed, no matching rule", "Already in the table: Googlebot, /own: allowed, no matching rule"} {
 		b.do(`document.querySelector('#newurl').value = '/own'; document.querySelector('#adding button').click()`)
-		b.wait(`document.querySelector('#said').textContent === ` + quoted(said) + ` && document.querySelector('[aria-selected=true][data-row="6"]')`)
+		b.wait(`document.querySelector('#said').textContent === ` + quoted(said) + ` && document.querySelector('[aria-selected=true][data-row="6"]').getBoundingClientRect().bottom < document.querySelector('#adding').getBoundingClientRect().top + 2`)
 	}
 	b.do(`[...document.querySelectorAll('#examples button')].find((e) => e.textContent === 'Blog').click()`)
 	b.settled()

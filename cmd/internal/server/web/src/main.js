@@ -175,12 +175,12 @@ let directory = new Map(); // of crawlers, by their names in lower case
 function crawlerOf(text) {
   const named = (n) => directory.get(n.toLowerCase()) || state.facts.crawlers.find((c) => c.tokens[0].toLowerCase() === n.toLowerCase());
   let found = named(text);
-  if (!found && /[\s/;(]/.test(text)) {
-    const tokens = text.match(/[\p{L}\p{N}_.-]+/gu) || [];
-    found = tokens.map(named).filter(Boolean).sort((a, b) => b.tokens[0].length - a.tokens[0].length)[0];
+  const list = /[(/]/.test(text) ? [] : text.split(',').map((t) => t.trim()).filter(Boolean);
+  if (!found && list.length < 2 && /[\s/;(]/.test(text)) {
+    const parts = text.match(/[\p{L}\p{N}_.-]+/gu) || [];
+    found = parts.map(named).filter(Boolean).sort((a, b) => b.tokens[0].length - a.tokens[0].length)[0];
   }
-  const tokens = text.includes('(') ? [text] : text.split(',').map((t) => t.trim()).filter(Boolean).slice(0, mostTokens);
-  return found ? { dialect: found.dialect, tokens: found.tokens } : { dialect: 'rfc9309', tokens };
+  return found ? { dialect: found.dialect, tokens: found.tokens } : { dialect: 'rfc9309', tokens: list.length > 1 ? list.slice(0, mostTokens) : [text] };
 }
 
 const were = (n) => n.toLocaleString('en') + (n === 1 ? ' was' : ' were');
@@ -423,6 +423,7 @@ function askMatrix() {
     if (picked && fresh && names.length && state.urls.includes(picked.url)) {
       const col = names.findIndex((c) => written(c) === picked.crawler);
       matrix.choose(state.urls.indexOf(picked.url), col < 0 ? matrix.chosen()?.col || 0 : col);
+      document.querySelector('#grid [aria-selected=true]').scrollIntoView({ block: 'nearest', inline: 'nearest' });
       sayChosen(picked.news);
       picked = null;
       askWhy();
@@ -680,9 +681,12 @@ const matrix = createMatrix($('grid'), {
 });
 
 function sayChosen(news) {
-  const { crawler, url, at } = chosen();
-  const cell = matrix.answer().rows[at.row].cells[at.col];
-  say(news + crawler.name + ', ' + url + ': ' + (cell.word ? words[cell.word] + (cell.line ? ' by ' : ', ') + because(cell) : inWords(cell)));
+  const now = chosen();
+  if (!now) {
+    return; // it was removed, and the table is not drawn anew yet
+  }
+  const cell = matrix.answer().rows[now.at.row].cells[now.at.col];
+  say(news + now.crawler.name + ', ' + now.url + ': ' + (cell.word ? words[cell.word] + (cell.line ? ' by ' : ', ') + because(cell) : inWords(cell)));
 }
 
 function summary(answer, names) {

@@ -96,7 +96,6 @@ export function createMatrix(place, { heads, onChoose, onHover, onLeave, onURL }
     move(row, Math.max(0, col), false);
     chosen = { ...at };
     markChosen();
-    cellOf(at.row, at.col)?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   }
 
   function draw(upTo) {

@@ -146,7 +146,7 @@ export function panels({ reveal, fix, fixAll, addURL, addCrawlers, insert }) {
     });
     const training = crawlers.filter((c) => c.purpose === 'ai-training' && c.obeys !== 'no' && !isNamed(c));
     const lines = (text.trim() ? '\n' : '') + '# AI training\n' + training.map((c) => 'User-agent: ' + c.tokens[0] + '\n').join('') + 'Disallow: /\n';
-    at('ai').replaceChildren(element('p', {}, 'Rules do not bind crawlers that do not obey robots.txt. Opt-out tokens such as Google-Extended send no requests: they tell an operator how it may use what other crawlers fetch.'), ...sections,
+    at('ai').replaceChildren(element('p', {}, 'Rules do not bind crawlers that do not obey robots.txt. Opt-out tokens such as Google-Extended send no requests: they limit how an operator uses what other crawlers fetch.'), ...sections,
       element('h3', {}, 'Block training, keep search'),
       training.length ? element('p', {}, element('button', { type: 'button', onclick: () => insert(lines) }, 'Add a group for ' + count(training.length, 'training crawler', 'training crawlers')), element('span', { class: 'soft' }, ' that the file does not name yet. Search crawlers keep their groups.'))
         : element('p', {}, 'The file names every known training crawler that obeys.'));
