@@ -130,7 +130,7 @@ var escapes = regexp.MustCompile(`\\([abfnrtv"\\]|x[[:xdigit:]]{2}|[0-3][0-7]{2}
 // unescape decodes the escapes that servers write for quotes, backslashes and control bytes. Other
 // backslashes stay.
 func unescape(text string) string {
-	return escapes.ReplaceAllStringFunc(text, func(escape string) string {
+	return escapes.ReplaceAllStringFunc(text, func(escape string) string { //nolint:forbidigo // likewise
 		value, _ := strconv.Unquote(`"` + escape + `"`) // which is valid
 		return value
 	})

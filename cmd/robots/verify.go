@@ -33,14 +33,13 @@ type verifyCall struct {
 	offline    bool
 	resolver   string
 
-	claimed   crawlers.Crawler // of --as, without a name if none
-	sources   []listSource     // of --list
-	addresses []netip.Addr     // of the arguments, the zero one for -
-	verifier  crawlers.Verifier
-	read      map[string]*crawlers.Addresses // by file or URL, nil if unavailable
-	live      *live                          // nil if nothing is fetched
-	failed    bool                           // a name server or list was unavailable
-	status    int
+	claimed  crawlers.Crawler // of --as, without a name if none
+	sources  []listSource     // of --list
+	verifier crawlers.Verifier
+	read     map[string]*crawlers.Addresses // by file or URL, nil if unavailable
+	live     *live                          // nil if nothing is fetched
+	failed   bool                           // a name server or list was unavailable
+	status   int
 }
 
 // A listSource is a file or URL with addresses of a crawler.

@@ -46,7 +46,7 @@ func ReadRow(line []byte) Question {
 
 // escape is a backslash with what follows it, and escaped are the bytes that a letter stands for.
 var (
-	escape  = regexp.MustCompile(`(?s)\\(x[[:xdigit:]]{2}|.)`) //nolint:forbidigo // not a pattern of a rule
+	escape  = regexp.MustCompile(`(?s)\\(x[[:xdigit:]]{2}|.)`)
 	escaped = map[byte]byte{'0': 0, 'a': '\a', 'b': '\b', 'e': 0x1B, 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', 'v': '\v'}
 )
 
