@@ -57,6 +57,9 @@ func runBatch(ctx context.Context, f *judgeFlags, headers bool) (int, error) {
 			return exitBad, err
 		}
 	}
+	if ctx.Err() != nil { // the end of the input is that of a program that was interrupted too
+		return exitBad, errInterrupted
+	}
 	return exitAllowed, nil // the last flush reports why the output failed
 }
 

@@ -120,6 +120,8 @@ all:
 		failed = cmp.Or(failed, err)
 	}
 	switch {
+	case ctx.Err() != nil && read == 0:
+		return exitBad, errInterrupted
 	case ctx.Err() != nil:
 		return exitBad, fmt.Errorf("%w: %d of %d URLs are checked", errInterrupted, j.judged, read)
 	case failed != nil:

@@ -168,8 +168,14 @@ func (s *streams) keep(err error) {
 	s.failed = cmp.Or(s.failed, err)
 }
 
-// complain writes one sentence on standard error.
+// complain writes a sentence on standard error; one for each of joined errors.
 func (s *streams) complain(err error) {
+	if list, joined := err.(interface{ Unwrap() []error }); joined { //nolint:errorlint // not of errors within
+		for _, err := range list.Unwrap() {
+			s.complain(err)
+		}
+		return
+	}
 	fmt.Fprintf(s.err, "%s: %s\n", s.name, robots.Printable(strings.ReplaceAll(err.Error(), "\n", "; ")))
 }
 

@@ -66,7 +66,14 @@ func flagError(cmd *cobra.Command, err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return cmp.Or(invalidValue(invalid.GetFlag(), invalid.GetValue()), invalid.Unwrap())
 	}
+	dashed := func(name string) string { return "--"[:min(2, len(name))] + name }
+	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		return errors.New(dashed(missing.GetSpecifiedName()) + " needs a value")
+	}
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if ok {
+		err = errors.New("unknown flag: " + dashed(clip(unknown.GetSpecifiedName())))
+	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	switch before := cmd.Flags().Args(); {

@@ -56,7 +56,9 @@ func parseSuite(title, folder string, body []byte) *suite {
 	if top == nil && len(s.Mistakes) > 0 {
 		return s
 	}
-	if version := s.Text(top["version"]); version != "1" {
+	if version := s.Text(top["version"]); version == "" {
+		s.Wrong(top["version"], "no version; write version: 1")
+	} else if version != "1" {
 		s.Wrong(top["version"], "unsupported version %q; write version: 1", clip(version))
 	}
 	s.subject(top, folder)
@@ -131,7 +133,7 @@ func (s *suite) test(n *yaml.Node, number int, dialects []robots.Dialect) {
 	for _, n := range yamlfile.Entries(f["agent"]) {
 		agent := s.Text(n)
 		switch {
-		case agent == "":
+		case agent == "" && n.Kind == yaml.ScalarNode:
 			s.Wrong(n, "empty agent")
 		case ask.Listed(agent) != nil && !(len(dialects) == 1 && dialects[0].RawTokens):
 			s.Wrong(n, "agent %q is a list; write one name per entry, most specific first", clip(agent))
@@ -152,8 +154,11 @@ func (s *suite) test(n *yaml.Node, number int, dialects []robots.Dialect) {
 	}
 	if n := f["crawl_delay"]; n != nil {
 		a := &assertion{test: t, at: n.Line}
-		if err := n.Decode(&a.delay); err != nil || n.ShortTag() == "!!str" || a.delay != nil && !(*a.delay >= 0 && *a.delay <= math.MaxFloat64) {
-			s.Wrong(n, "invalid crawl_delay %q; write seconds, or null for none", clip(n.Value))
+		if !yamlfile.IsNull(n) {
+			seconds, err := strconv.ParseFloat(n.Value, 64)
+			if a.delay = &seconds; err != nil || n.ShortTag() == "!!str" || !(seconds >= 0 && seconds <= math.MaxFloat64) {
+				s.Wrong(n, "invalid crawl_delay %q; write seconds, or null for none", clip(n.Value))
+			}
 		}
 		t.asserts = append(t.asserts, a)
 	}

@@ -59,11 +59,8 @@ func (t *tester) test(ctx context.Context) (int, error) {
 	if len(t.args) == 0 {
 		return exitBad, errors.New("no file of assertions; name at least one, such as robots.test.yaml")
 	}
-	if wrong := t.readSuites(); len(wrong) > 0 {
-		for _, err := range wrong {
-			t.std.complain(err)
-		}
-		return exitBad, nil
+	if err := errors.Join(t.readSuites()...); err != nil {
+		return exitBad, err
 	}
 	if err := t.openAll(ctx); err != nil {
 		return exitBad, err

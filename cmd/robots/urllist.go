@@ -251,8 +251,8 @@ func csvColumns(line string) (separator byte, column int) {
 func (l *urlList) readCSV(first string, separator byte, column int, yield func(string, error) bool) error {
 	header := column >= 0
 	r := csv.NewReader(io.MultiReader(strings.NewReader(first+"\n"), l))
-	if r.Comma = ','; separator != 0 {
-		r.Comma = rune(separator)
+	if r.Comma = rune(separator); separator == 0 {
+		r.Comma = '\x1f' // a single column
 	}
 	r.FieldsPerRecord, r.LazyQuotes, r.ReuseRecord = -1, true, true
 	offset := l.line - 1

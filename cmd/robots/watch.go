@@ -142,6 +142,9 @@ func (w *watcher) round(ctx context.Context) (int, error) {
 	var reports []*siteReport
 	status, versions := exitAllowed, map[string]siteState{}
 	for _, f := range files {
+		if slices.ContainsFunc(reports, func(r *siteReport) bool { return r.Site == f.Record.Origin.String() }) {
+			continue // it is named twice
+		}
 		r := &siteReport{Schema: 1, Site: f.Record.Origin.String(), Observed: w.std.now().UTC().Truncate(time.Second), Events: []watchEvent{}}
 		if w.state != "" {
 			versions[r.Site] = r.observe(kept[r.Site], f.Record, w.budget)
@@ -234,7 +237,9 @@ func (w *watcher) notify(ctx context.Context, reports []*siteReport) error {
 		if try == webhookTries {
 			return fmt.Errorf("cannot post to --webhook after %d attempts: %w; the state is unchanged, so the next run reports again", try, err)
 		}
-		w.warn("--webhook: %v; trying again", err)
+		if ctx.Err() == nil {
+			w.warn("--webhook: %v; trying again", err)
+		}
 		select {
 		case <-ctx.Done():
 			return errInterrupted

@@ -27,10 +27,16 @@ func Nearest(s string, names []string) string {
 	return best
 }
 
-// Hint ends a message about an unknown name: with the name that was probably meant, else with all.
+// mostListed is how many names a message lists.
+const mostListed = 20
+
+// Hint ends a message about an unknown name: with the name that was probably meant, else with all if they are few.
 func Hint(unknown string, names []string) string {
 	if near := Nearest(unknown, names); near != "" {
 		return " (did you mean " + near + "?)"
+	}
+	if len(names) > mostListed {
+		return ""
 	}
 	return " (known: " + strings.Join(names, ", ") + ")"
 }

@@ -31,6 +31,9 @@ func questions(d *document) (list []question) {
 		if len(tokens) == 0 {
 			tokens = []string{"*"}
 		}
+		if slices.Contains(tokens, "") {
+			continue
+		}
 		for _, url := range slices.Concat(yamlfile.Entries(test["allow"]), yamlfile.Entries(test["disallow"])) {
 			if url.Kind == yaml.MappingNode {
 				url = file.Fields(url)["url"] // without one it is about a pattern

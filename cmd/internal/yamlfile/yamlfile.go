@@ -41,11 +41,11 @@ func (f *File) Read(body []byte, known ...string) map[string]*yaml.Node {
 		}
 	}
 	if !errors.Is(err, io.EOF) {
-		at, text := yaml.Node{Line: 1}, strings.TrimPrefix(err.Error(), "yaml: ")
-		if _, failed := fmt.Sscanf(text, "line %d:", &at.Line); failed == nil {
-			_, text, _ = strings.Cut(text, ": ")
+		place, text := f.Name, strings.TrimPrefix(err.Error(), "yaml: ")
+		if line, rest, ok := strings.Cut(text, ": "); ok && strings.HasPrefix(line, "line ") {
+			place, text = f.Name+":"+line[len("line "):], rest
 		}
-		f.Wrong(&at, "invalid YAML: %s", ask.Clip(text))
+		f.Mistakes = append(f.Mistakes, fmt.Errorf("%s: invalid YAML: %s", place, ask.Clip(text)))
 		return nil
 	}
 	if document.IsZero() {
@@ -73,7 +73,7 @@ func (f *File) Fields(n *yaml.Node, known ...string) map[string]*yaml.Node {
 		return nil
 	}
 	if n.Kind != yaml.MappingNode {
-		f.Wrong(n, "not a mapping")
+		f.Wrong(n, "not a mapping; write NAME: VALUE")
 		return nil
 	}
 	values := map[string]*yaml.Node{}
