@@ -136,14 +136,14 @@ func TestFindings(t *testing.T) {
 func TestAllDialects(t *testing.T) {
 	t.Parallel()
 	b := usual(t)
-	b.do(`const s = document.querySelector('thead select'); s.value = 'all'; s.dispatchEvent(new Event('change'))`)
+	b.do(`const s = document.querySelector('thead [data-crawler]'); s.value = 'all'; s.dispatchEvent(new Event('change'))`)
 	b.settled()
 	var want []string
 	for _, d := range robots.Dialects() {
 		want = append(want, d.Name)
 	}
 	slices.Sort(want)
-	for _, names := range []string{`page.state.names.slice(0, 8).map((n) => n.dialect)`, `[...document.querySelector('thead select').options].map((o) => o.value).filter((v) => v !== 'all')`} {
+	for _, names := range []string{`page.state.names.slice(0, 8).map((n) => n.dialect)`, `[...document.querySelector('thead [data-crawler]').options].map((o) => o.value).filter((v) => v !== 'all')`} {
 		if got := eval[[]string](b, names+`.sort()`); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", names, got, want)
 		}
@@ -195,24 +195,55 @@ func TestMouse(t *testing.T) {
 	b.wait(`['00:00–18:00 UTC: one request every 6 s', '18:00–19:00 UTC: one request every 30 s', '19:00–24:00 UTC: one', '(UTC+5:30)'].every((s) => document.querySelector('#rates').innerText.includes(s))`)
 }
 
-// TestPhone: at 390 pixels crawlers and URLs are changed in the table, and a tap explains a result.
+// TestPhone: at 390 pixels a picker chooses the crawler, which the table's head changes, and a URL is a
+// card that opens in place. What is picked or opened is the selected result.
 func TestPhone(t *testing.T) {
 	t.Parallel()
 	b := usual(t)
 	b.ok(chromedp.Do(b.ctx, chromedp.EmulateViewport(390, 780)))
 	b.settled()
-	b.do(`page.matrix.choose(0, 2); document.querySelector('[aria-label="Remove Googlebot"]').click()`)
-	b.wait(`page.state.names.length === 2 && document.querySelector('#why').innerText.includes('Blocked for SeznamBot')`)
-	b.do(`const s = document.querySelector('[aria-label="Dialect of GPTBot"]'); s.value = 'bing'; s.dispatchEvent(new Event('change'));
-		const url = document.querySelector('[aria-label="URL 2"]'); url.value = '/account/x'; url.dispatchEvent(new Event('change', { bubbles: true }))`)
-	b.answered()
-	b.click(`td[data-row="1"][data-col="0"]`)
-	b.wait(`document.querySelector('#why').checkVisibility() && document.querySelector('#why').innerText.includes('Blocked for GPTBot')`)
-	b.keys(kb.Escape)
-	b.wait(`document.activeElement.matches('td[data-row="1"][data-col="0"]')`)
-	if got := b.cell(1, 0); !strings.HasPrefix(got, "GPTBot as bing, /account/x: blocked line") {
-		t.Errorf("the second result is %q", got)
+	press := func(label string) {
+		b.Helper()
+		b.do(`const e = [...document.querySelectorAll('.card button')].find((e) => e.innerText === ` + quoted(label) + `); e.focus(); e.click()`)
 	}
+	b.do(`const s = document.querySelector('.picker'); s.value = 2; s.dispatchEvent(new Event('change', { bubbles: true }))`)
+	b.wait(`document.querySelector('#why').innerText.includes('Blocked for SeznamBot by line 35') && document.querySelector('#summary').innerText === '2 of 6 URLs blocked'`)
+	b.click(`th[data-row="3"]`)
+	b.wait(`document.querySelector('#said').textContent === 'SeznamBot, /account/register: blocked by line 37'`)
+	if got := b.text(".card:not(:empty)"); !strings.HasPrefix(got, "Disallow: /account/\n\nGroup seznambot, line 34\n\nShow line 37") {
+		t.Errorf("the open card has %q", got)
+	}
+	if small := eval[string](b, `[...document.querySelectorAll('.results :is(button, select, th, td, input)')].filter((e) => e.checkVisibility() && e.innerHTML + e.id && e.clientHeight < 42).map((e) => e.outerHTML).join()`); small != "" {
+		t.Errorf("too small for a finger: %s", small)
+	}
+	press("Show line 37")
+	b.wait(`document.querySelector('.cm-content').checkVisibility() && document.querySelector('.cm-activeLine').innerText === 'Disallow: /account/'`)
+	b.do(`document.querySelector('[data-view=results]').click()`)
+	press("Why")
+	b.wait(`document.querySelector('#why').checkVisibility() && document.activeElement.id === 'panel-why'`)
+	b.keys(kb.Escape)
+	b.wait(`document.activeElement.matches('td[data-row="3"][data-col="2"]')`)
+	b.keys(kb.ArrowLeft)
+	b.wait(`document.activeElement.matches('input.url[data-row="3"]')`)
+	b.keys(kb.Escape)
+	press("Edit")
+	b.keys(kb.End)
+	b.keys("s\r")
+	b.wait(`page.state.urls[3] === '/account/registers' && !document.querySelector('.card > *')`)
+	b.answered()
+	b.keys(kb.Enter)
+	press("Remove")
+	b.wait(`page.state.urls.length === 5 && document.activeElement.getAttribute('aria-label').startsWith('SeznamBot as seznam, /images/')`)
+
+	b.do(`const s = document.querySelector('[aria-label="Dialect of SeznamBot"]'); s.value = 'all'; s.dispatchEvent(new Event('change'))`)
+	b.wait(`page.state.names.length === 10`)
+	b.do(`page.matrix.choose(0, 7); const s = document.querySelector('[aria-label="Dialect of SeznamBot"]'); s.focus(); s.value = 'bing'; s.dispatchEvent(new Event('change'))`)
+	b.wait(`page.state.names.length === 3 && document.querySelector('.picker').value === '2' && document.activeElement.matches('.picked select')`)
+	b.do(`document.querySelector('#newcrawler').focus()`)
+	b.keys("MyBot\r")
+	b.wait(`document.querySelector('.picker').selectedOptions[0].text === 'MyBot' && document.activeElement.id === 'newcrawler'`)
+	b.do(`document.querySelector('.picked [aria-label="Remove MyBot"]').click()`)
+	b.wait(`page.state.names.length === 3 && document.activeElement.matches('.picker') && document.querySelectorAll('tbody .picked').length === 5`)
 }
 
 // TestTyping: while the worker does not answer, typed characters appear at once, and old answers
@@ -519,7 +550,7 @@ func TestAccess(t *testing.T) {
 			t.Errorf("%s: %s", where, v)
 		}
 		for _, cut := range eval[[]string](b, `[...document.querySelectorAll('button, summary, select, input, textarea, [role=tab], a')].filter((e) => {
-			if (!e.checkVisibility() || e.closest('.grid, .cm-editor, details:not([open]) .sheet')) return false;
+			if (!e.checkVisibility() || e.closest('.cm-editor, details:not([open]) .sheet') || innerWidth > 767 && e.closest('.grid')) return false;
 			const r = e.getBoundingClientRect();
 			return r.left < -0.5 || r.right > document.documentElement.clientWidth + 0.5 || r.width < 1 || document.documentElement.scrollWidth > innerWidth;
 		}).map((e) => (e.getAttribute('aria-label') || e.id || e.innerText) + ' ' + Math.round(e.getBoundingClientRect().right))`) {
@@ -554,6 +585,7 @@ func TestAccess(t *testing.T) {
 	b.ok(chromedp.Do(b.ctx, chromedp.EmulateViewport(390, 780)))
 	for _, view := range []string{"file", "results", "details"} {
 		b.do(`document.querySelector('.views [data-view=` + view + `]').click()`)
+		b.do(`document.querySelector('th[data-row="1"]').click()`) // opens or closes a card
 		look("390 pixels, " + view)
 	}
 	for _, tab := range []string{"why", "changes", "more"} {

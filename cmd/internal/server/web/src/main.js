@@ -2,7 +2,7 @@
 
 import { createEngine, request } from './engine.js';
 import { createEditor, units } from './editor.js';
-import { because, copies, createMatrix, element, inWords, loading, words } from './matrix.js';
+import { because, copies, createMatrix, element, groupOf, inWords, loading, narrow, words } from './matrix.js';
 import * as link from './link.js';
 import { capital, panels } from './panels.js';
 import { readURLs } from './lists.js';
@@ -200,7 +200,7 @@ function remove(i) {
   const kept = chosen();
   picked = kept && { url: kept.url, crawler: written(kept.crawler), news: '' };
   state.crawlers.splice(i, 1);
-  refocus = state.crawlers.length ? 'select[data-crawler="' + Math.min(i, state.crawlers.length - 1) + '"]' : '#newcrawler';
+  refocus = !state.crawlers.length ? '#newcrawler' : narrow.matches ? '.picker' : 'select[data-crawler="' + Math.min(i, state.crawlers.length - 1) + '"]';
   changed();
 }
 
@@ -213,7 +213,9 @@ function heads() {
     }
     const select = element('select', { 'aria-label': 'Dialect of ' + c.name, 'data-crawler': c.of }, ...[...dialects, all].map((d) => element('option', { value: d, selected: d === crawler.dialect }, titles[d])));
     select.addEventListener('change', () => {
+      const kept = chosen();
       crawler.dialect = select.value;
+      picked = kept && { url: kept.url, crawler: written(kept.crawler.of === c.of ? crawler : kept.crawler), news: '' };
       refocus = 'select[data-crawler="' + c.of + '"]';
       changed();
     });
@@ -226,7 +228,9 @@ function heads() {
     if (name && !/[\t\r\n]/.test(name)) {
       input.value = '';
       refocus = '#newcrawler';
-      addCrawlers([crawlerOf(name)]);
+      const crawler = crawlerOf(name);
+      picked = narrow.matches && chosen() ? { url: chosen().url, crawler: written(crawler), news: '' } : picked;
+      addCrawlers([crawler]);
     }
   };
   input.addEventListener('keydown', (event) => event.key === 'Enter' && add());
@@ -241,6 +245,26 @@ function heads() {
     }
   }
   return [...parts, [input, element('datalist', { id: 'known' }, ...offered.map((n) => element('option', { value: n })))]];
+}
+
+// card returns what an open card shows of a result, and buttons for it.
+function card(row, cell, column, explain) {
+  const button = (label, onclick) => element('button', { type: 'button', onclick }, label);
+  return [
+    element('p', {}, cell.error || (cell.line ? element('code', {}, text().split(/\r\n?|\n/)[cell.line - 1] || '') : capital(because(cell)))),
+    element('p', { class: 'soft' }, capital(groupOf(column))),
+    element('div', { class: 'tools' }, cell.line ? button('Show line ' + cell.line, () => reveal(cell.line)) : null,
+      button('Why', () => {
+        openTab('why');
+        explain();
+      }),
+      button('Edit', () => document.querySelector('input.url[data-row="' + row + '"]').focus()),
+      button('Remove', () => {
+        setURLs(state.urls.filter((u, i) => i !== row));
+        refocus = state.urls.length ? '.picked[data-row="' + Math.min(row, state.urls.length - 1) + '"]' : '#newurl';
+        changed();
+      })),
+  ];
 }
 
 let picked = null; // the URL that is selected after the table is drawn anew, for a crawler or the selected one
@@ -412,18 +436,15 @@ function askMatrix() {
     const fresh = asked.version === state.version;
     matrix.stale(!fresh);
     document.body.classList.toggle('waiting', !fresh);
-    summary(answer, names);
     if (asked.file === state.file) {
       drawCounts();
-    }
-    if (refocus) {
-      document.querySelector(refocus)?.focus();
-      refocus = '';
     }
     if (picked && fresh && names.length && state.urls.includes(picked.url)) {
       const col = names.findIndex((c) => written(c) === picked.crawler);
       matrix.choose(state.urls.indexOf(picked.url), col < 0 ? matrix.chosen()?.col || 0 : col);
-      document.querySelector('#grid [aria-selected=true]').scrollIntoView({ block: 'nearest', inline: 'nearest' });
+      if (!refocus) {
+        document.querySelector('#grid [aria-selected=true]').scrollIntoView({ block: 'nearest', inline: 'nearest' });
+      }
       sayChosen(picked.news);
       picked = null;
       askWhy();
@@ -433,6 +454,11 @@ function askMatrix() {
       }
       askWhy();
     }
+    if (refocus) {
+      document.querySelector(refocus)?.focus();
+      refocus = '';
+    }
+    summary();
   });
 }
 
@@ -626,12 +652,14 @@ function fixAll() {
   prove('fix', () => [file()], withFile((answer) => editor.edit(decode(link.fromBase64(answer.body)))));
 }
 
+function reveal(line) {
+  view('file');
+  editor.reveal(line);
+  editor.focus();
+}
+
 const show = panels({
-  reveal(line) {
-    view('file');
-    editor.reveal(line);
-    editor.focus();
-  },
+  reveal,
   fix,
   fixAll,
   addCrawlers,
@@ -652,14 +680,16 @@ const show = panels({
 
 const matrix = createMatrix($('grid'), {
   heads,
-  onChoose(byKey) {
+  card,
+  onChoose(explain) {
+    summary();
     sayChosen('');
     askWhy();
     askRates();
     if (state.tab !== 'more') {
       openTab('why');
     }
-    if (byKey || narrow.matches) {
+    if (explain) {
       view('details');
       $('panel-' + state.tab).focus({ preventScroll: true });
       scrollTo(0, 0);
@@ -689,11 +719,13 @@ function sayChosen(news) {
   say(news + now.crawler.name + ', ' + now.url + ': ' + (cell.word ? words[cell.word] + (cell.line ? ' by ' : ', ') + because(cell) : inWords(cell)));
 }
 
-function summary(answer, names) {
-  const counts = names.map((n, k) => [n.name, answer.rows.filter((r) => r.cells[k]?.word === 'disallow').length]);
-  const parts = answer.rows.length ? counts.slice(0, 4).map(([name, blocked], i) => name + ' ' + (i ? blocked : blocked + ' of ' + answer.rows.length + ' blocked')) : [];
-  $('summary').textContent = parts.join(' · ') + (counts.length > 4 && parts.length ? ' …' : '');
-  state.cells = answer.rows.length * names.length;
+function summary() {
+  const { rows } = matrix.answer();
+  const names = state.names || [];
+  const blocked = (col) => rows.filter((r) => r.cells[col]?.word === 'disallow').length;
+  const parts = names.slice(0, 4).map((n, i) => n.name + ' ' + (i ? blocked(i) : blocked(i) + ' of ' + rows.length + ' blocked'));
+  $('summary').textContent = !rows.length || !names.length ? '' : narrow.matches ? blocked(matrix.chosen()?.col) + ' of ' + rows.length + ' URLs blocked' : parts.join(' · ') + (names.length > 4 ? ' …' : '');
+  state.cells = rows.length * names.length;
   status();
 }
 
@@ -708,6 +740,7 @@ function status() {
   }
   $('status').textContent = parts.join(' · ');
   $('tab-lint').textContent = 'Lint' + (found ? ' ' + found : '');
+  document.querySelector('.views [data-view=details]').textContent = 'Why · ' + $('tab-lint').textContent;
 }
 
 // Tabs and views.
@@ -769,9 +802,13 @@ function view(name) {
 document.querySelectorAll('.views button').forEach((b) => b.addEventListener('click', () => view(b.dataset.view)));
 
 // A narrow window has one menu.
-const narrow = matchMedia('screen and (max-width: 767px), screen and (max-height: 500px)');
 const fold = () => { $('actions').open = !narrow.matches; };
-narrow.addEventListener('change', fold);
+narrow.addEventListener('change', () => {
+  fold();
+  summary();
+  const now = matrix.chosen();
+  now && matrix.choose(now.row, now.col);
+});
 fold();
 
 // Buttons.

@@ -7,6 +7,9 @@ export const loading = 'loading'; // the pending of a cell that waits for its re
 
 const drawnAtOnce = 200;
 
+// narrow matches a window with room for one crawler only: it shows the picked column, and each row is a card that opens.
+export const narrow = matchMedia('screen and (max-width: 767px), screen and (max-height: 500px)');
+
 // element makes an element with attributes and children. Strings become text, never markup.
 export function element(name, attributes, ...children) {
   const e = document.createElement(name);
@@ -45,11 +48,16 @@ export function inWords(cell) {
   return words[cell.word] + ' ' + because(cell);
 }
 
-// createMatrix draws the results in place. heads returns the elements in the head of each column and of the one after them.
-export function createMatrix(place, { heads, onChoose, onHover, onLeave, onURL }) {
+export const groupOf = (column) => (column.lines.length ? 'group ' + column.group + ', line ' + column.lines.join(', ') : 'no group applies to this crawler');
+
+// createMatrix draws the results in place. heads returns the elements in the head of each column and of the one after them, card
+// those in the open card of a narrow window.
+export function createMatrix(place, { heads, card, onChoose, onHover, onLeave, onURL }) {
   let answer = { columns: [], rows: [] };
   let at = { row: 0, col: 0 }; // the cell with the keyboard focus; column -1 is the URL
   let chosen = null;
+  let picked = 0; // the column of a narrow window
+  let opened = null; // the URL of its open card
   let cells = []; // drawn ones, by row
   let body = null;
   let labels = [];
@@ -64,11 +72,20 @@ export function createMatrix(place, { heads, onChoose, onHover, onLeave, onURL }
   const cellOf = (row, col) => cells[row] && cells[row][col + 1];
 
   function markChosen() {
-    place.querySelectorAll('[aria-selected=true]').forEach((e) => e.setAttribute('aria-selected', 'false'));
-    const e = chosen && cellOf(chosen.row, chosen.col);
-    if (e) {
-      e.setAttribute('aria-selected', 'true');
-    }
+    place.querySelectorAll('.card').forEach((e) => e.replaceChildren());
+    place.querySelector('.picker').value = picked;
+    const head = names.findIndex((n) => n.of === names[picked].of); // eight columns can have one head
+    place.querySelectorAll('thead th').forEach((th, i) => th.classList.toggle('picked', i === head + 1));
+    cells.forEach((row, i) => row.slice(1).forEach((e, k) => {
+      const isChosen = chosen?.row === i && chosen.col === k;
+      const isOpen = narrow.matches && isChosen && answer.rows[i].url === opened;
+      e.ariaSelected = String(isChosen);
+      e.ariaExpanded = narrow.matches && k === picked ? String(isOpen) : null;
+      e.classList.toggle('picked', k === picked);
+      if (isOpen && !answer.rows[i].cells[k].pending) {
+        e.parentNode.lastElementChild.append(...card(i, answer.rows[i].cells[k], answer.columns[k], () => onChoose(true)));
+      }
+    }));
   }
 
   function move(row, col, focus) {
@@ -76,7 +93,7 @@ export function createMatrix(place, { heads, onChoose, onHover, onLeave, onURL }
     if (old) {
       old.tabIndex = -1;
     }
-    at = { row: Math.max(0, Math.min(row, answer.rows.length - 1)), col: Math.max(-1, Math.min(col, answer.columns.length - 1)) };
+    at = { row: Math.max(0, Math.min(row, answer.rows.length - 1)), col: Math.max(-1, narrow.matches && col >= 0 ? picked : Math.min(col, answer.columns.length - 1)) };
     if (at.row >= cells.length) {
       draw(at.row + drawnAtOnce);
     }
@@ -92,8 +109,13 @@ export function createMatrix(place, { heads, onChoose, onHover, onLeave, onURL }
     }
   }
 
-  function choose(row, col) {
-    move(row, Math.max(0, col), false);
+  // choose selects a cell; toggle opens its card, or closes it.
+  function choose(row, col, toggle) {
+    picked = Math.max(0, col);
+    move(row, picked, false);
+    if (toggle) {
+      opened = chosen?.row === row && opened === answer.rows[row].url ? null : answer.rows[row].url;
+    }
     chosen = { ...at };
     markChosen();
   }
@@ -107,25 +129,26 @@ export function createMatrix(place, { heads, onChoose, onHover, onLeave, onURL }
       const drawn = row.cells.map((cell, k) => {
         const others = cell.others || [];
         const label = labels[k] + ', ' + row.url + ': ' + inWords(cell) + (others.length ? '; different in ' + others.join(', ') : '');
-        return element('td', { role: 'gridcell', tabindex: -1, 'aria-selected': 'false', 'aria-label': label, title: cell.error || null, 'data-row': i, 'data-col': k, class: 'cell ' + (cell.word || (cell.pending ? '' : 'wrong')) },
+        return element('td', { role: 'gridcell', tabindex: -1, 'aria-label': label, title: cell.error || null, 'data-row': i, 'data-col': k, class: 'cell ' + (cell.word || (cell.pending ? '' : 'wrong')) },
           cell.pending ? element('span', { class: cell.pending === loading ? 'placeholder' : 'soft' }, cell.pending === loading ? '' : cell.pending) : element('span', { class: 'verdict' }, mark(cell.word || 'wrong'), element('span', { class: 'word' }, cell.error ? 'invalid URL' : words[cell.word]), ' ',
             cell.error ? null : element('span', { class: 'by' }, because(cell)),
             others.length > 0 && element('span', { class: 'badge', 'aria-hidden': 'true', title: 'engines differ: the result is different in ' + others.join(', ') }, '⚠')));
       });
       cells.push([input, ...drawn]);
       rows.append(element('tr', { role: 'row', 'aria-rowindex': i + 2 },
-        element('th', { role: 'rowheader', scope: 'row', class: row.error ? 'wrong' : null }, input), ...drawn, element('td', { role: 'gridcell' })));
+        element('th', { role: 'rowheader', scope: 'row', class: row.error ? 'wrong' : null, 'data-row': i }, element('code', { class: 'url', 'aria-hidden': 'true' }, row.url), input), ...drawn, element('td', { role: 'gridcell', class: 'card' })));
     }
     body.append(rows);
+    markChosen();
     if (cells.length < answer.rows.length) {
       observer.observe(body.lastElementChild);
     }
   }
 
   place.addEventListener('click', (event) => {
-    const e = event.target.closest('td[data-row]');
-    if (e) {
-      choose(+e.dataset.row, +e.dataset.col);
+    const e = event.target.closest('[data-row]');
+    if (e?.matches(narrow.matches ? 'td, th' : 'td')) {
+      choose(+e.dataset.row, +(e.dataset.col ?? picked), true);
       onChoose(false);
     }
   });
@@ -137,6 +160,9 @@ export function createMatrix(place, { heads, onChoose, onHover, onLeave, onURL }
   place.addEventListener('change', (event) => {
     if (event.target.matches('input.url')) {
       onURL(+event.target.dataset.row, event.target.value);
+    } else if (event.target.matches('.picker')) {
+      choose(chosen?.row ?? 0, +event.target.value);
+      onChoose(false);
     }
   });
   place.addEventListener('mouseover', (event) => {
@@ -151,7 +177,7 @@ export function createMatrix(place, { heads, onChoose, onHover, onLeave, onURL }
     if (!url && !event.target.closest('td[data-row]') || event.ctrlKey || event.metaKey || event.altKey) {
       return;
     }
-    let step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], PageUp: [-10, 0], PageDown: [10, 0], Home: [0, -Infinity], End: [0, Infinity] }[event.key];
+    let step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, narrow.matches ? -Infinity : -1], ArrowRight: [0, 1], PageUp: [-10, 0], PageDown: [10, 0], Home: [0, -Infinity], End: [0, Infinity] }[event.key];
     if (url && (event.key === 'ArrowLeft' || event.key === 'Home' || event.key === 'End' || event.key === 'ArrowRight' && (url.selectionEnd < url.value.length || url.selectionStart !== url.selectionEnd))) {
       return; // within the text
     }
@@ -159,15 +185,15 @@ export function createMatrix(place, { heads, onChoose, onHover, onLeave, onURL }
       url.value = answer.rows[at.row].url;
       step = [0, 1];
     } else if (url && event.key === 'Enter') {
-      step = [1, 0];
+      step = narrow.matches ? [0, 1] : [1, 0];
     }
     if (step) {
       event.preventDefault();
       move(at.row + step[0], at.col + step[1], true);
     } else if (!url && (event.key === 'Enter' || event.key === ' ')) {
       event.preventDefault();
-      choose(at.row, at.col);
-      onChoose(true);
+      choose(at.row, at.col, true);
+      onChoose(!narrow.matches);
     }
   });
 
@@ -182,17 +208,18 @@ export function createMatrix(place, { heads, onChoose, onHover, onLeave, onURL }
       labels = names.map((n) => n.name + ' as ' + n.dialect);
       cells = [];
       body = element('tbody', { role: 'rowgroup' });
-      const head = element('tr', { role: 'row', 'aria-rowindex': 1 }, element('th', { role: 'columnheader', scope: 'col' }, 'URL'),
-        ...heads().map((parts, i) => element('th', { role: 'columnheader', scope: 'col', title: !answer.columns[i] ? null : answer.columns[i].lines.length ? 'group ' + answer.columns[i].group + ', line ' + answer.columns[i].lines.join(', ') : 'no group applies to this crawler' }, ...parts)));
+      const picker = element('select', { class: 'picker', 'aria-label': 'Crawler' }, ...names.map((n, i) => element('option', { value: i }, names.some((m, k) => k !== i && m.of === n.of) ? labels[i] : n.name)));
+      const head = element('tr', { role: 'row', 'aria-rowindex': 1 }, element('th', { role: 'columnheader', scope: 'col' }, element('span', {}, 'URL'), picker),
+        ...heads().map((parts, i) => element('th', { role: 'columnheader', scope: 'col', title: answer.columns[i] ? groupOf(answer.columns[i]) : null }, ...parts)));
       const table = element('table', { role: 'grid', 'aria-label': 'Results', 'aria-rowcount': answer.rows.length + 1, 'aria-colcount': names.length + 2 }, element('thead', { role: 'rowgroup' }, head), body);
       const hint = names.length ? answer.rows.length ? null : 'Add a path or URL, or paste a list.' : 'Add a crawler.';
       place.replaceChildren(table, ...hint ? [element('p', { class: 'empty' }, hint)] : []);
-      draw(Math.max(drawnAtOnce, at.row + 1));
       if (chosen && (chosen.row >= answer.rows.length || chosen.col >= names.length)) {
         chosen = null;
       }
+      picked = Math.max(0, Math.min(picked, names.length - 1));
+      draw(Math.max(drawnAtOnce, at.row + 1));
       move(at.row, at.col, focused && same);
-      markChosen();
     },
     stale(yes) {
       place.classList.toggle('stale', yes);
