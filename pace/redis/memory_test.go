@@ -130,8 +130,14 @@ func TestClockStep(t *testing.T) {
 				if err := l.StartFetch(t.Context(), list[1].Origin, netip.Addr{}); err != nil {
 					t.Error(err)
 				}
-				if d := time.Until(try(t, third, list[1]).NotBefore); d > time.Minute {
+				p = try(t, third, list[1])
+				if d := time.Until(p.NotBefore); d > time.Minute {
 					t.Errorf("a site that was requested after the step is ready in %s", d)
+				}
+				if p.OK() { // the site's interval has passed
+					if err := third.Release(t.Context(), p, pace.Result{Unused: true}); err != nil {
+						t.Error(err)
+					}
 				}
 				if p, err = other.Acquire(t.Context(), list[1]); err == nil {
 					err = other.Start(t.Context(), p, addr)
