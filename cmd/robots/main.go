@@ -170,7 +170,7 @@ func (s *streams) keep(err error) {
 
 // complain writes a sentence on standard error; one for each of joined errors.
 func (s *streams) complain(err error) {
-	if list, joined := err.(interface{ Unwrap() []error }); joined { //nolint:errorlint // not of errors within
+	if list, joined := err.(interface{ Unwrap() []error }); joined {
 		for _, err := range list.Unwrap() {
 			s.complain(err)
 		}
