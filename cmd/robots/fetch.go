@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -150,8 +149,10 @@ func (l *live) report(c *command, url string, r *fetch.Record, probed bool) (j j
 	if len(headers) > 0 {
 		heading(w, c.palette, "Headers that matter")
 	}
-	for _, name := range slices.Sorted(maps.Keys(headers)) {
-		fmt.Fprintf(w, "  %s: %s\n", name, robots.Printable(headers[name]))
+	for _, name := range fetch.HeaderNames() {
+		if value, ok := headers[name]; ok {
+			fmt.Fprintf(w, "  %s: %s\n", name, robots.Printable(value))
+		}
 	}
 	stated, file := good && r.StatedBy != "", r.Outcome == fetch.Success
 	var last fetch.Copy

@@ -196,7 +196,7 @@ func newLive(c *command, s *siteFlags, dialects []robots.Dialect, maxBytes int) 
 	if maxBytes > 0 {
 		dialects = []robots.Dialect{{MaxFileBytes: min(maxBytes, maxFile)}}
 	}
-	total := cmp.Or(s.timeout, 30*time.Second)
+	total := min(cmp.Or(s.timeout, 30*time.Second), 24*time.Hour)
 	l.options = fetch.Options{
 		UserAgent: cmp.Or(s.userAgent, defaultUserAgent()),
 		Limits:    fetch.Limits{Total: total}.For(dialects...),
@@ -233,7 +233,7 @@ func newLive(c *command, s *siteFlags, dialects []robots.Dialect, maxBytes int) 
 		}
 	}
 	kept.Store = l.store
-	l.cache, err = cache.New(kept) // which fails only for a negative option
+	l.cache, err = cache.New(kept) // which fails only for a negative option, and there is none
 	return l, err
 }
 
