@@ -53,10 +53,6 @@ func (p Pattern) match(path string) bool {
 	}
 	path, pat = path[star:], pat[star+1:]
 	for {
-		if pat != "" && pat[0] == '*' {
-			pat = pat[1:] // "**" is "*"
-			continue
-		}
 		star = strings.IndexByte(pat, '*')
 		if star < 0 {
 			if n := len(pat); n > 0 && pat[n-1] == '$' {
