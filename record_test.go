@@ -94,3 +94,42 @@ func TestValues(t *testing.T) {
 		}
 	}
 }
+
+// TestWindow: a window is open from its first minute until its end, which HH59 means to be the
+// full hour (D-30).
+func TestWindow(t *testing.T) {
+	for text, want := range map[string]string{
+		"0600-0845": "360-525: 360..524",
+		"0600-0859": "360-540: 360..539",
+		"0600-0858": "360-538: 360..537",
+		"0759-0830": "479-510: 479..509", // only an end means the full hour
+		"2200-0359": "1320-240: 0..239 1320..1439",
+		"2200-0000": "1320-0: 1320..1439",
+		"2200-2400": "1320-1440: 1320..1439",
+		"2200-2359": "1320-1440: 1320..1439",
+		"0900-0859": "0-1440: 0..1439",
+		"0859-0859": "0-1440: 0..1439",
+		"0000-2359": "0-1440: 0..1439",
+		"0000-0000": "0-1440: 0..1439",
+	} {
+		w, ok := parseWindow(text)
+		from, end := w.Minutes()
+		got := fmt.Sprintf("%d-%d:", from, end)
+		open := false
+		for second := range 24*60*60 + 1 {
+			if now := second < 24*60*60 && w.Contains(second); now != open {
+				if open = now; now {
+					got += fmt.Sprintf(" %d", second/60)
+				} else {
+					got += fmt.Sprintf("..%d", (second-1)/60)
+				}
+				if second%60 != 0 {
+					t.Errorf("%s changes at second %d of a minute", text, second%60)
+				}
+			}
+		}
+		if !ok || got != want {
+			t.Errorf("%s: got %t, %s; want %s", text, ok, got, want)
+		}
+	}
+}
