@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -161,7 +162,9 @@ func addresses(t *testing.T, text string) *Addresses {
 
 func TestIdentify(t *testing.T) {
 	server := dnstest.Start(t, zone)
-	both := &Verifier{Resolver: resolver(server.Addr()), Lists: map[string]*Addresses{"GPTBot": addresses(t, "192.0.2.0/24")}}
+	both := &Verifier{Resolver: resolver(server.Addr()), Lists: map[string]*Addresses{
+		"GPTBot": addresses(t, "192.0.2.0/24"), "Facebot": addresses(t, "192.0.2.0/24\n198.51.100.0/24"),
+	}}
 	for _, test := range []struct {
 		v       *Verifier
 		address string
@@ -174,6 +177,7 @@ func TestIdentify(t *testing.T) {
 		{both, "192.0.2.7", Verified, "GPTBot", "it is in the list of GPTBot"},
 		{both, "::ffff:192.0.2.7", Verified, "GPTBot", "it is in the list of GPTBot"},
 		{both, "203.0.113.1", Faked, "Googlebot", "does not resolve back"},
+		{both, "198.51.100.1", Unknown, "", "it has no name"}, // but is in the list of a former crawler
 		{both, "203.0.113.2", Unknown, "", "its name crawl.evilgooglebot.com is not in the domain of a crawler"},
 		{both, "203.0.113.15", Unknown, "", "it has no name"},
 		{both, "203.0.113.5", Unknown, "", "the name server did not return its name"},
@@ -182,6 +186,9 @@ func TestIdentify(t *testing.T) {
 	} {
 		got := test.v.Identify(t.Context(), netip.MustParseAddr(test.address))
 		first := ""
+		if i := slices.IndexFunc(got.Crawlers, func(c Crawler) bool { return c.Status != Used }); i >= 0 {
+			t.Errorf("%s: %s is not in use", test.address, got.Crawlers[i].Name)
+		}
 		if len(got.Crawlers) > 0 {
 			first = got.Crawlers[0].Name
 		}
