@@ -346,6 +346,8 @@ func TestOutlook(t *testing.T) {
 		{"none", allow, 200, "none", "yes allowed; no rule none; no rule none; no not-indexed none"},
 		{"nosnippet", allow, 200, "nosnippet", "yes allowed; yes nothing-said; yes nothing-said; no rule nosnippet"},
 		{"max-snippet of 0 is nosnippet", allow, 200, "max-snippet:0", "yes allowed; yes nothing-said; yes nothing-said; no rule max-snippet:0"},
+		{"nosnippet before max-snippet of 0", allow, 200, "nosnippet, max-snippet:0", "yes allowed; yes nothing-said; yes nothing-said; no rule nosnippet"},
+		{"nosnippet after max-snippet of 0", allow, 200, "max-snippet:0, nosnippet", "yes allowed; yes nothing-said; yes nothing-said; no rule nosnippet"},
 		{"max-snippet", allow, 200, "max-snippet:9", "yes allowed; yes nothing-said; yes nothing-said; yes limited max-snippet:9"},
 		{"no limit", allow, 200, "max-snippet:-1", "yes allowed; yes nothing-said; yes nothing-said; yes nothing-said"},
 		{"embedded", allow, 200, "noindex, indexifembedded", "yes allowed; no embedded noindex; yes nothing-said; no not-indexed noindex"},
