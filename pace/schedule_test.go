@@ -48,6 +48,8 @@ func TestNext(t *testing.T) {
 		{name: "closed over midnight", lines: "Visit-time: 2200-0359", at: "2026-03-01T04:00:00Z", last: never, want: "2026-03-01T22:00:00Z", reason: "visit-time 2, default"},
 		{name: "open over midnight", lines: "Visit-time: 2200-0359", at: "2026-03-01T03:59:59Z", last: never, want: "2026-03-01T03:59:59Z", reason: "default"},
 		{name: "closes while waiting", lines: "Visit-time: 0600-0845\nCrawl-delay: 100", at: "2026-03-01T08:45:00Z", last: "2026-03-01T08:45:00Z", want: "2026-03-02T06:00:00Z", reason: "visit-time 2, crawl-delay 3"},
+		{name: "closed, and the delay ends later", lines: "Visit-time: 0600-0845\nCrawl-delay: 300", at: "2026-03-01T05:59:00Z", last: "2026-03-01T05:58:00Z", want: "2026-03-01T06:03:00Z", reason: "crawl-delay 3, visit-time 2"},
+		{name: "open, and closed when the delay ends", lines: "Visit-time: 0600-0845\nCrawl-delay: 100", at: "2026-03-01T08:44:00Z", last: "2026-03-01T08:44:00Z", want: "2026-03-02T06:00:00Z", reason: "visit-time 2, crawl-delay 3"},
 		{name: "two visits", lines: "Visit-time: 0600-0700\nVisit-time: 1900-2000", at: "2026-03-01T12:00:00Z", last: never, want: "2026-03-01T19:00:00Z", reason: "visit-time 2, visit-time 3, default"},
 		{name: "floor", lines: "Request-rate: 100/1s", at: "2026-03-01T12:00:00Z", last: "2026-03-01T12:00:00Z", want: "2026-03-01T12:00:01Z", reason: "floor, request-rate 2", policy: pace.Policy{Floor: time.Second}},
 		{name: "ceiling", lines: "Request-rate: 1/1h", at: "2026-03-01T12:00:00Z", last: "2026-03-01T12:00:00Z", want: "2026-03-01T12:01:00Z", reason: "ceiling, request-rate 2", policy: pace.Policy{Ceiling: time.Minute}},
