@@ -467,8 +467,8 @@ func startFetch(r *run) {
 	r.make(pace.Options{AddressInterval: 4 * r.Unit, FetchInterval: r.Unit, Addresses: []pace.AddressPace{
 		{Prefix: netip.MustParsePrefix("198.51.100.0/24"), Interval: -1}, {Prefix: netip.MustParsePrefix("203.0.113.0/24"), Interval: 2 * r.Unit},
 	}})
-	const addr, one = "192.0.2.1", "203.0.113.1"
-	list := r.sites(1, "page", "w0", "w1", "w2", "one", "two")
+	const addr, one, late = "192.0.2.1", "203.0.113.1", "192.0.2.2"
+	list := r.sites(1, "page", "w0", "w1", "w2", "one", "two", "late", "later")
 	site := list[0].Origin
 	first := r.start(r.acquired(list[0]), addr)
 	pages, fetches := make(chan start, 3), make(chan start, 5)
@@ -491,6 +491,14 @@ func startFetch(r *run) {
 	for i := range cap(pages) {
 		r.apart(first, <-pages, float64(4*(i+1)))
 	}
+	// A fetch too near before a reserved page comes after it.
+	r.known(4, late)
+	page := r.start(r.acquired(list[6]), late)
+	next := r.acquired(list[7])
+	go func() { pages <- r.start(next, late) }()
+	r.pass(3.5)
+	r.apart(page, r.fetch(site, late), 5-0.01)
+	r.apart(page, <-pages, 4)
 	for range 3 { // an address without a rate limit has none for fetches, nor has one that is unknown
 		r.fetch(site, "198.51.100.1")
 		r.fetch(site, "")
