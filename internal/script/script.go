@@ -82,14 +82,17 @@ type Kind uint8
 const (
 	Other    Kind = iota // an answer to this call alone
 	Lost                 // no reply has come: the call may have been carried out
-	Down                 // the server answers nothing at present
+	Down                 // the server answers nothing at present, or refuses the user a right
 	ReadOnly             // the server refuses writes at present, but not reads
 	Full                 // the server has no free memory for the call
-	Refused              // the user has no right to it, or the server cannot do it: waiting does not help
+	Refused              // the server cannot do it: waiting does not help
 )
 
 // KindOf returns the kind of an error, which must not be nil.
 func KindOf(err error) Kind {
+	if Denied(err) {
+		return Down
+	}
 	switch word(err) {
 	case "":
 		return Lost
@@ -99,10 +102,18 @@ func KindOf(err error) Kind {
 		return ReadOnly
 	case "OOM":
 		return Full
-	case "NOPERM", "WRONGTYPE", "ERR":
+	case "WRONGTYPE", "ERR":
 		return Refused
 	}
 	return Other
+}
+
+// Denied reports whether an error is the reply to a user who lacks a right. An operator might
+// grant it at any time.
+func Denied(err error) bool {
+	e, ok := rueidis.IsRedisErr(err)
+	// The other texts are for commands in scripts, of Redis 7.0 and of later versions and Valkey.
+	return ok && (Says(err, "NOPERM") || strings.HasPrefix(e.Error(), "The user executing the script ") || strings.HasPrefix(e.Error(), "ACL failure in script"))
 }
 
 // Says reports whether an error is a reply of the server that begins with one of these

@@ -41,7 +41,8 @@ func TestKind(t *testing.T) {
 	server.Do("ACL", "SETUSER", "default", "-time")
 	for text, want := range map[string]script.Kind{
 		"return redis.call('GET', 'list')":                      script.Refused,
-		"return redis.call('TIME')":                             script.Refused,
+		"return redis.call('TIME')":                             script.Down,
+		"return redis.error_reply('NOPERM no right')":           script.Down,
 		"return redis.error_reply('LOADING a file')":            script.Down,
 		"return redis.error_reply('READONLY a replica')":        script.ReadOnly,
 		"return redis.error_reply('OOM command not allowed')":   script.Full,

@@ -130,7 +130,7 @@ func (l *Limiter) decideOnce(ctx context.Context, open []*decision) {
 		for i, d := range batches[k] {
 			if r.err != nil {
 				d.err, d.decided = r.err, true
-				d.lost = d.lost || script.KindOf(r.err) == script.Lost && !errors.Is(r.err, errNotAsked)
+				d.lost = d.lost || script.KindOf(r.err) == script.Lost && !r.unsent
 				continue
 			}
 			answer := r.text[i*answerSize : (i+1)*answerSize]
@@ -332,7 +332,7 @@ const (
 
 func (l *Limiter) acquire(ctx context.Context, r pace.Request) (pace.Permit, error) {
 	if err := l.stopped(ctx); err != nil {
-		return pace.Permit{}, waiting(r.Origin, err)
+		return pace.Permit{}, waiting(r.Origin, err, nil)
 	}
 	ctx, cancel := l.open(ctx)
 	defer cancel()
@@ -347,7 +347,7 @@ func (l *Limiter) acquire(ctx context.Context, r pace.Request) (pace.Permit, err
 			}
 		}
 		if err := queue.Sleep(ctx, 0, wake); err != nil {
-			return pace.Permit{}, waiting(r.Origin, err)
+			return pace.Permit{}, waiting(r.Origin, err, nil)
 		}
 	}
 	var down error
@@ -362,7 +362,7 @@ func (l *Limiter) acquire(ctx context.Context, r pace.Request) (pace.Permit, err
 		p := l.tried(d)
 		if err := l.stopped(ctx); err != nil {
 			l.unused(p)
-			return pace.Permit{}, errors.Join(waiting(r.Origin, err), down)
+			return pace.Permit{}, waiting(r.Origin, err, down)
 		}
 		down = d.err
 		switch {
@@ -380,10 +380,16 @@ func (l *Limiter) acquire(ctx context.Context, r pace.Request) (pace.Permit, err
 		}
 		pause, least = pauseFor(p, ahead, least)
 		if err := queue.Sleep(ctx, pause, wake); err != nil {
-			return pace.Permit{}, errors.Join(waiting(r.Origin, err), down)
+			return pace.Permit{}, waiting(r.Origin, err, down)
 		}
 	}
 }
 
-// waiting is the error of a caller that stops waiting for a site.
-func waiting(o robots.Origin, err error) error { return fmt.Errorf("waiting for %s: %w", o, err) }
+// waiting is the error of a caller that stops waiting for a site; down is that of the last call, nil
+// if the server has answered it.
+func waiting(o robots.Origin, err, down error) error {
+	if down != nil {
+		return fmt.Errorf("waiting for %s: %w (last error of Redis: %w)", o, err, down)
+	}
+	return fmt.Errorf("waiting for %s: %w", o, err)
+}

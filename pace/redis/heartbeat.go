@@ -59,7 +59,7 @@ func (ns *nodes) workerKey(part int, worker string) string {
 // join joins the fleet, if a server answers. The error is that the user lacks a right, or that
 // an option is not the fleet's.
 func (l *Limiter) join() error {
-	if err := l.heartbeat(l.closing); err != nil && script.KindOf(err) == script.Refused {
+	if err := l.heartbeat(l.closing); err != nil && (script.Denied(err) || script.KindOf(err) == script.Refused) {
 		return err
 	}
 	if l.config.Load().text != "" {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"embed"
 	"encoding/binary"
-	"errors"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -69,14 +68,20 @@ func (ns *nodes) stateKey(of string) string { return ns.prefix + ":{" + of + "}:
 
 // A node is a server since its last restart or failover.
 type node struct {
-	id      string       // the beginning of its replication id
-	retryAt atomic.Int64 // Unix nanoseconds, before which no call is made as one has failed
+	id     string                  // the beginning of its replication id
+	failed atomic.Pointer[failure] // the last call that it did not answer
 
 	mu     sync.Mutex
 	anchor reading       // of its clock, zero for none
 	trip   time.Duration // of the fastest call
 	// The last step forward of the clock: when it was noticed, and the sum of all steps.
 	noticed, step micros
+}
+
+// A failure is a call without an answer.
+type failure struct {
+	err     error
+	retryAt time.Time // before which no further call is made
 }
 
 const (
@@ -199,6 +204,7 @@ type reply struct {
 	reading
 	node    *node
 	changed bool // another node than before has answered
+	unsent  bool // the call was not made, since an earlier one has failed
 	text    string
 	err     error
 }
@@ -218,9 +224,6 @@ func (ns *nodes) call(of string, more []byte, further ...string) call {
 	return call{slot, []string{ns.stateKey(of)}, append([]string{string(head) + string(more)}, further...)}
 }
 
-// errNotAsked is the error of calls that are not made, since an earlier one has failed.
-var errNotAsked = errors.New("the server did not answer a moment ago")
-
 // run runs a script, in one pipeline for each server. A server that does not answer is not
 // asked again for half a second, and neither are its other keys.
 func (ns *nodes) run(ctx context.Context, s *script.Script, calls []call) []reply {
@@ -228,9 +231,11 @@ func (ns *nodes) run(ctx context.Context, s *script.Script, calls []call) []repl
 	var open []int
 	var out []script.Call
 	for i, c := range calls {
-		if n := ns.node(c.slot); n != nil && n.retryAt.Load() > sent.UnixNano() {
-			replies[i].err = errNotAsked
-			continue
+		if n := ns.node(c.slot); n != nil {
+			if f := n.failed.Load(); f != nil && sent.Before(f.retryAt) {
+				replies[i].err, replies[i].unsent = f.err, true
+				continue
+			}
 		}
 		open, out = append(open, i), append(out, script.Call{Keys: c.keys, Args: c.args})
 	}
@@ -251,7 +256,7 @@ func (ns *nodes) run(ctx context.Context, s *script.Script, calls []call) []repl
 			r.err = err
 			// A caller that gives up proves nothing about the server.
 			if n := ns.node(slot); n != nil && unanswered(err) && ctx.Err() == nil {
-				n.retryAt.Store(received.Add(jittered(retryEvery)).UnixNano())
+				n.failed.Store(&failure{err, received.Add(jittered(retryEvery))})
 			}
 			continue
 		}
@@ -266,7 +271,7 @@ func (ns *nodes) run(ctx context.Context, s *script.Script, calls []call) []repl
 	return replies
 }
 
-// unanswered reports whether an error means that a server does not answer.
+// unanswered reports whether an error means that a server answers no call at present.
 func unanswered(err error) bool {
 	kind := script.KindOf(err)
 	return kind == script.Lost || kind == script.Down

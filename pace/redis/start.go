@@ -137,7 +137,7 @@ func (l *Limiter) Start(ctx context.Context, p pace.Permit, addr netip.Addr) err
 	r := pace.Request{Origin: p.Origin, Schedule: p.Schedule}
 	for range attempts {
 		if err := l.stopped(ctx); err != nil {
-			return l.missed(ctx, r, clock(), err)
+			return missed(ctx, r, clock(), err)
 		}
 		within := max(time.Until(p.StartBy), 0)
 		deadline, limited := ctx.Deadline()
@@ -203,13 +203,18 @@ func (l *Limiter) slow(ctx context.Context, took time.Duration) {
 	})
 }
 
-// missed returns the error of a permit that cannot start a request.
+// missed notes that a server does not work, and returns the error of a permit that cannot start a
+// request.
 func (l *Limiter) missed(ctx context.Context, r pace.Request, again time.Time, err error) error {
-	if ctx.Err() != nil {
-		return waiting(r.Origin, context.Cause(ctx))
-	}
-	if unanswered(err) {
+	if ctx.Err() == nil {
 		l.goDown(err)
+	}
+	return missed(ctx, r, again, err)
+}
+
+func missed(ctx context.Context, r pace.Request, again time.Time, err error) error {
+	if ctx.Err() != nil {
+		return waiting(r.Origin, context.Cause(ctx), nil)
 	}
 	return &pace.MissedError{Permit: refuse(r, pace.CauseDegraded, again), Err: err}
 }
@@ -226,6 +231,7 @@ func sleepUntil(ctx context.Context, t time.Time) error {
 func (l *Limiter) StartFetch(ctx context.Context, o robots.Origin, addr netip.Addr) error {
 	ctx, cancel := l.open(ctx)
 	defer cancel()
+	var down error
 	for reserved := false; ; {
 		var err error
 		if !reserved {
@@ -240,10 +246,11 @@ func (l *Limiter) StartFetch(ctx context.Context, o robots.Origin, addr netip.Ad
 		case err == nil:
 			return nil
 		case ctx.Err() != nil:
-			return waiting(o, context.Cause(ctx))
+			return waiting(o, context.Cause(ctx), down)
 		case script.KindOf(err) == script.Refused:
 			return err
 		}
+		down = err
 		l.goDown(err)
 		_ = queue.Sleep(ctx, jittered(retryEvery), nil) // an end of the context is seen in the next round
 	}
