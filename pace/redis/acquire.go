@@ -293,6 +293,9 @@ func (l *Limiter) Try(ctx context.Context, rs []pace.Request, k int) ([]pace.Per
 		return nil, fmt.Errorf("acquiring %d sites: %w", len(rs), err)
 	}
 	for _, p := range permits {
+		if p.OK() {
+			l.acquired.Add(1)
+		}
 		if k > 0 {
 			l.options.Decided(p.Origin, p, asked, nil)
 		}
@@ -371,6 +374,7 @@ func (l *Limiter) acquire(ctx context.Context, r pace.Request) (pace.Permit, err
 		case p.OK():
 			// The process might be stopped meanwhile.
 			if sleepUntil(ctx, p.Start) == nil && passed(p.Start) <= callLimit {
+				l.acquired.Add(1)
 				return p, nil
 			}
 			l.unused(p)

@@ -174,11 +174,11 @@ func (l *Limiter) about(now time.Time) string {
 			a.Away++
 		}
 	}
-	acquired := l.acquired.Load()
+	acquired := l.acquired.Swap(0)
 	if took := between(l.counted, now); !l.counted.IsZero() && took > 0 {
-		a.Rate = float64(acquired-l.counter) / took.Seconds()
+		a.Rate = float64(acquired) / took.Seconds()
 	}
-	l.counter, l.counted = acquired, now
+	l.counted = now
 	text, _ := json.Marshal(a) // which has nothing that cannot be encoded
 	return string(text)
 }

@@ -36,10 +36,10 @@ type Limiter struct {
 	held     sync.Map // of *heldPermit, by the id of the permit
 
 	worker   [5]byte
-	acquired atomic.Uint64 // permits of this worker
+	lastID   atomic.Uint64 // of a permit of this worker
+	acquired atomic.Uint64 // permits that callers got since the last heartbeat
 	pending  pendingReleases
-	counter  uint64    // acquired, at the last heartbeat
-	counted  time.Time // when that was
+	counted  time.Time // when the last heartbeat was made, zero for never
 
 	down    atomic.Pointer[time.Time] // the time since which some server has been unreachable
 	renewed atomic.Pointer[time.Time] // when the last memory loss was reported
@@ -70,7 +70,7 @@ func New(client rueidis.Client, o Options) (*Limiter, error) {
 	}
 	binary.BigEndian.PutUint32(l.worker[1:], rand.Uint32())
 	l.worker[0] = byte(1 + rand.N(sharedMark-1))
-	l.acquired.Store(rand.Uint64())
+	l.lastID.Store(rand.Uint64())
 	l.config.Store(&config{settings: o.Options})
 	l.closing, l.close = context.WithCancel(context.Background())
 	if err := l.join(); err != nil {
@@ -157,7 +157,7 @@ func (l *Limiter) DownSince() (since time.Time) {
 // newID returns the id of a permit of this worker, and sharedID that of one that belongs to
 // no process.
 func (l *Limiter) newID() (id permitID) {
-	binary.BigEndian.PutUint64(id[:], l.acquired.Add(1)&(1<<24-1))
+	binary.BigEndian.PutUint64(id[:], l.lastID.Add(1)&(1<<24-1))
 	copy(id[:], l.worker[:])
 	return id
 }

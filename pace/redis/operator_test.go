@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"testing"
@@ -215,4 +216,44 @@ func TestDeath(t *testing.T) {
 			c.check(t)
 		})
 	}
+}
+
+// TestRate checks that an operator sees the permits of a worker, and no attempts to acquire them.
+func TestRate(t *testing.T) {
+	t.Parallel()
+	server, prefix := redistest.Start(t, redistest.Options{}), fresh()
+	o := newOperator(t, server, prefix)
+	l := newLimiter(t, server.Client(), redis.WithHeartbeat(redis.Options{Prefix: prefix}, 100*time.Millisecond))
+	busy := pace.Request{Origin: originOf(t, "busy.example"), Schedule: steady(t, time.Millisecond)}
+	ready(t, l, busy)
+	acquired(t, l, busy)
+	worker := func() redis.Worker {
+		list, _, err := o.Workers(t.Context())
+		if err != nil || len(list) != 1 {
+			t.Fatal(list, err)
+		}
+		return list[0]
+	}
+	rates := map[time.Time]float64{} // by heartbeat
+	until(t, "some heartbeats", func() bool {
+		if p := try(t, l, busy); p.OK() {
+			t.Fatal("two permits of a site")
+		}
+		w := worker()
+		rates[w.Beat] = w.Rate
+		return len(rates) >= 4
+	})
+	beats := slices.SortedFunc(maps.Keys(rates), time.Time.Compare)
+	for _, beat := range beats[2:] { // the permit itself might be among those of the second
+		if rates[beat] != 0 {
+			t.Errorf("%.1f permits per second of a worker that gets none", rates[beat])
+		}
+	}
+	until(t, "a heartbeat with a permit", func() bool {
+		p := acquired(t, l, pace.Request{Origin: originOf(t, "other.example"), Schedule: busy.Schedule})
+		if err := l.Release(t.Context(), p, ok); err != nil {
+			t.Fatal(err)
+		}
+		return worker().Rate > 0
+	})
 }
