@@ -260,6 +260,9 @@ func http2Faults() []fault {
 	begin := func(f *framer) { // headers that do not end
 		f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block(":status", "200")})
 	}
+	unended := func(f *framer) { // trailers that do not end
+		f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block("x-first", "1"), EndStream: true})
+	}
 	hang, file := (*framer).hang, (*framer).file
 	headed := func(name, does string, cause Cause, fields ...string) fault {
 		return answer(name, does, cause, head(false, fields...), lastRules, hang)
@@ -298,6 +301,83 @@ func http2Faults() []fault {
 			late(begun("silent", "the stream does not end", TooSlow, hang), untilGrace),
 		)
 	}
+	// Fields that are invalid in a trailer section (RFC 9113 sections 8.1 and 8.2), or valid there.
+	for _, field := range []struct {
+		name, field, value string
+		cause              Cause
+	}{
+		{":status 200", ":status", "200", BadResponse},
+		{":status 404", ":status", "404", BadResponse},
+		{":status 103", ":status", "103", BadResponse},
+		{":status empty", ":status", "", BadResponse},
+		{":path", ":path", "/", BadResponse},
+		{":method", ":method", "GET", BadResponse},
+		{":unknown", ":unknown", "x", BadResponse},
+		{"empty pseudo header", ":", "x", BadResponse},
+		{"upper case", "Expires", "now", BadResponse},
+		{"space in a name", "some trailer", "x", BadResponse},
+		{"space after a name", "expires ", "now", BadResponse},
+		{"colon in a name", "expires:x", "now", BadResponse},
+		{"non-ASCII name", "expir\u00e9s", "now", BadResponse},
+		{"NUL in a name", "x\x00", "x", BadResponse},
+		{"no name", "", "x", BadResponse},
+		{"NUL", "x", "a\x00", BadResponse},
+		{"line end", "x", "a\r\nb", BadResponse},
+		{"control character", "x", "a\x01", BadResponse},
+		{"space before a value", "expires", " now", BadResponse},
+		{"tab after a value", "expires", "now\t", BadResponse},
+		{"connection", "connection", "close", BadResponse},
+		{"keep-alive", "keep-alive", "timeout=5", BadResponse},
+		{"proxy-connection", "proxy-connection", "close", BadResponse},
+		{"transfer-encoding", "transfer-encoding", "chunked", BadResponse},
+		{"upgrade", "upgrade", "h2c", BadResponse},
+		{"te", "te", "trailers", BadResponse},
+		{"empty value", "expires", "", OK},
+		{"length", "content-length", "5", OK}, // it belongs before the body
+		{"encoding", "content-encoding", "gzip", OK},
+	} {
+		const does = "a trailer section with this field"
+		last := head(true, "x-first", "1", field.field, field.value)
+		if strings.HasPrefix(field.field, ":") {
+			last = head(true, field.field, field.value)
+		}
+		list = append(list, answer("trailers, "+field.name, does, field.cause, ok, rules, last, hang))
+		if field.cause != OK {
+			list = append(list,
+				answer("trailers, "+field.name+", no body", does, BadResponse, ok, last, hang),
+				answer("trailers, "+field.name+", 205", does, BadResponse, head(false, ":status", "205"), last, hang),
+			)
+		}
+	}
+	list = append(list,
+		answer("trailers, :status after a field", "a pseudo header after a field", BadResponse, ok, rules, head(true, "expires", "now", ":status", "200"), hang),
+		answer("trailers, no END_STREAM", "headers that do not end the stream", BadResponse, ok, rules, head(false, "expires", "now"), lastRules, hang),
+		answer("trailers, no END_STREAM, then trailers", "two trailer sections", BadResponse, ok, rules, head(false, "expires", "now"), head(true, "expires", "now"), hang),
+		answer("trailers, interim response", "an interim response within the body", BadResponse, ok, rules, head(false, ":status", "103"), lastRules, hang),
+		answer("trailers, CONTINUATION missing, closed", "a section that does not end", Incomplete, ok, rules, unended, func(f *framer) {}),
+		answer("trailers, DATA instead of CONTINUATION", "a section that does not end", BadResponse, ok, rules, unended, lastRules, hang),
+		answer("trailers, HEADERS instead of CONTINUATION", "a section that does not end", BadResponse, ok, rules, unended, head(true, "expires", "now"), hang),
+		answer("trailers, CONTINUATION of another stream", "a section that does not end", BadResponse, ok, rules, unended, func(f *framer) { f.WriteContinuation(3, true, nil) }, hang),
+		answer("trailers of another stream", "a trailer section of an unrequested response", BadResponse, ok, rules, func(f *framer) {
+			f.WriteHeaders(http2.HeadersFrameParam{StreamID: 3, BlockFragment: block("expires", "now"), EndHeaders: true, EndStream: true})
+		}, hang),
+		answer("trailers in two frames", "a trailer section with a CONTINUATION", OK, ok, rules, unended, func(f *framer) { f.WriteContinuation(1, true, block("expires", "now")) }, hang),
+		answer("trailers, rubbish", "bytes that do not decode (RFC 7541)", BadResponse, ok, rules, func(f *framer) {
+			f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}, EndHeaders: true, EndStream: true})
+		}, hang),
+		answer("trailers, truncated field", "a section that ends within a field (RFC 7541)", BadResponse, ok, rules, func(f *framer) {
+			b := block("x-first", "value")
+			f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: b[:len(b)-2], EndHeaders: true, EndStream: true})
+		}, hang),
+		late(answer("trailers, CONTINUATION missing, open", "a section that does not end", TooSlow, ok, rules, unended, func(f *framer) { <-f.ended }), untilGrace),
+		much(answer("trailers, long", "trailers exceed the limit", HeaderLimit, ok, rules, func(f *framer) {
+			b := block("x-long", strings.Repeat("x", 3<<10))
+			f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: append(b, bytes.Repeat([]byte{0x80 | 62}, 9<<10)...), EndHeaders: true, EndStream: true})
+		}, hang), upToHeaders),
+		much(answer("trailers, CONTINUATION flood", "endless trailers", BadResponse, ok, rules, unended, flood(func(f *framer) error { return f.WriteContinuation(1, false, block("x", strings.Repeat("#", 1<<10))) })), upToRaw).either(RawLimit),
+		headed("space before a value", "a value that begins with a space (RFC 9113 section 8.2.1)", BadResponse, ":status", "200", "server", " x"),
+		headed("tab after a value", "a value that ends with a tab (RFC 9113 section 8.2.1)", BadResponse, ":status", "200", "server", "x\t"),
+	)
 	for _, field := range []string{"connection: close", "connection: keep-alive", "keep-alive: timeout=5", "proxy-connection: close", "upgrade: h2c", "te: gzip", "te: trailers", "te: trailers, gzip", "te: "} {
 		name, value, _ := strings.Cut(field, ": ")
 		list = append(list, headed(strings.TrimSpace(field), "a connection-specific header, invalid in HTTP/2 (RFC 9113 section 8.2.2)", BadResponse, ":status", "200", name, value))

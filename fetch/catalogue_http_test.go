@@ -74,7 +74,42 @@ func framingFaults() []fault {
 	n := fmt.Sprint(len(someRules))
 	chunk := func(body string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(body), body) }
 	const head = "HTTP/1.1 200 OK\r\n"
-	return []fault{
+	var trailers []fault
+	for _, section := range []struct {
+		name, lines string
+		cause       Cause
+	}{
+		{"empty value", "Expires:\r\n\r\n", OK},
+		{"folded", "Expires: a\r\n b\r\n\r\n", OK},
+		{"LF only", "Expires: now\n\n", OK},
+		{"long", strings.Repeat("X-Long: "+strings.Repeat("x", 1000)+"\r\n", 8) + "\r\n", OK},
+		{"framing headers", "Content-Length: 5\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n", OK}, // they belong before the body
+		{"no colon", "what is this\r\n\r\n", BadResponse},
+		{"no name", ": now\r\n\r\n", BadResponse},
+		{"pseudo header", ":status: 200\r\n\r\n", BadResponse},
+		{"space in a name", "Some Trailer: x\r\n\r\n", BadResponse},
+		{"space before the colon", "Expires : now\r\n\r\n", BadResponse},
+		{"tab before the colon", "Expires\t: now\r\n\r\n", BadResponse},
+		{"non-ASCII name", "Expir\u00e9s: now\r\n\r\n", BadResponse},
+		{"fold first", " Expires: now\r\n\r\n", BadResponse},
+		{"encoding in a fold", "X: y\r\n Content-Encoding: gzip\r\n\r\n", BadResponse},
+		{"CR", "X: y\rZ: z\r\n\r\n", BadResponse},
+		{"two CRs", "Expires: now\r\n\r\r\n", BadResponse},
+		{"NUL", "X: \x00\r\n\r\n", BadResponse},
+		{"a second response", whole("200 OK", someRules), BadResponse},
+		{"missing", "", Incomplete},
+		{"closed in the name", "Expi", Incomplete},
+		{"closed in the value", "Expires: now", Incomplete},
+		{"closed after a field", "Expires: now\r\n", Incomplete},
+		{"closed in the empty line", "Expires: now\r\n\r", Incomplete},
+	} {
+		f := of("trailers, "+section.name, "a field section after the last chunk", head+"Transfer-Encoding: chunked\r\n\r\n"+chunk(someRules)+"0\r\n"+section.lines, section.cause)
+		if section.name == "long" {
+			f = large(f)
+		}
+		trailers = append(trailers, f)
+	}
+	return append([]fault{
 		empty("204", "no content, and the connection ends", "HTTP/1.1 204 No Content\r\n\r\n", Empty),
 		empty("204 of HTTP/1.0", "no content, and the connection ends", "HTTP/1.0 204 No Content\r\n\r\n", Empty),
 		empty("204, length 0", "a length that fits", "HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n", Empty),
@@ -172,9 +207,9 @@ func framingFaults() []fault {
 		}, cause: Incomplete, byteCount: upToHeaders},
 		{area: "framing", name: "endless trailers", does: "endless trailers", serve: func(p *peer) {
 			pour(p.Conn, 0, head+"Transfer-Encoding: chunked\r\n\r\n"+chunk(someRules)+"0\r\n", "X-Trailer: "+strings.Repeat("x", 1<<10)+"\r\n")
-		}, cause: Incomplete, byteCount: upToHeaders},
+		}, cause: HeaderLimit, byteCount: upToRaw},
 		{area: "framing", name: "answer before the request", does: "an answer as soon as the connection is there", raw: nil, serve: answer(whole("200 OK", someRules)), cause: OK},
-	}
+	}, trailers...)
 }
 
 // to answers with a redirect to a location made from the request.

@@ -45,7 +45,7 @@
 // # Limits
 //
 // Every fetch is bounded in time and bytes (Limits); docs/fault-catalogue.md lists the outcome
-// of 700 kinds of server behavior. The Guard checks the address of each connection after
+// of 800 kinds of server behavior. The Guard checks the address of each connection after
 // DNS, on every hop and for FTP data connections, and permits only public addresses by
 // default. Connections are limited per IP address and in all (Options). Options.Start adds a
 // rate limit per address; a fetch that waits for one address delays no other.
@@ -84,10 +84,9 @@
 // proxy-failed.
 //
 // With a Transport, its RoundTripper reads the responses. Go's accepts some that the client
-// refuses: of the fault catalogue about 240 behaviors have the same cause and about 90 another
-// that permits no more, but a space before the colon of Content-Encoding or Transfer-Encoding,
-// a folded framing header, chunks in HTTP/1.0, control characters in the status line, and TLS
-// that ends early in a body without a length become valid responses. Go's also writes to the
+// refuses: of the fault catalogue about 280 behaviors have the same cause and about 150 another
+// that permits no more, but a folded framing header, chunks in HTTP/1.0, control characters in
+// the status line, and TLS that ends early in a body without a length become valid responses. Go's also writes to the
 // standard logger. Its errors are proxy-failed, unless their type shows a network failure.
 // Sites of ftp are not fetched.
 package fetch

@@ -10,15 +10,15 @@ import (
 	"strconv"
 )
 
-// The lines of a response head. Lines can end in LF alone (RFC 9112 section 2.2).
+// The lines of response headers and trailers. Lines can end in LF alone (RFC 9112 section 2.2).
 var (
 	// The reason can be missing, and several spaces before the status count as one (RFC 9112
 	// section 4).
 	statusLine = regexp.MustCompile(`^HTTP/1\.(\d) +(\d{3})(?: |$)`)
 	// A name is a token (RFC 9110 section 5.6.2), and no space precedes the colon (RFC 9112
-	// section 5.1). A folded line continues the header above, an old way to write long values
+	// section 5.1). A folded line continues the field above, an old way to write long values
 	// (section 5.2).
-	headerLine = regexp.MustCompile("^(?:[ \t]|[-!#$%&'*+.^_`|~0-9A-Za-z]+:)")
+	fieldLine  = regexp.MustCompile("^(?:[ \t]|[-!#$%&'*+.^_`|~0-9A-Za-z]+:)")
 	codingLine = regexp.MustCompile(`(?i)^transfer-encoding:`)
 	// A folded line that would hide a header that frames or encodes the body.
 	hidingLine = regexp.MustCompile(`(?i)^[ \t]+(?:content-encoding|content-length|transfer-encoding)[ \t]*:`)
@@ -41,9 +41,10 @@ func finalHead(in *bufio.Reader) (head []byte, status int, err error) {
 	return head, status, err
 }
 
-// readHead returns the head of a response, from the status line to the empty line, and checks what http.ReadResponse accepts or hides. A lost header would leave a body undecoded,
-// and chunk sizes or compressed bytes parse as a file without rules, which allows everything.
-// Each line is checked as it arrives, so that nothing waits for a server of another protocol.
+// readHead returns the head of a response, from the status line to the empty line, and checks
+// what http.ReadResponse accepts or hides. A lost header would leave a body undecoded, and chunk
+// sizes or compressed bytes parse as a file without rules, which allows everything. Each line is
+// checked as it arrives, so that nothing waits for a server of another protocol.
 //
 // The returned status line is in canonical form, so that http.ReadResponse reads the version
 // and status that were checked. The limitedConn limits the bytes.
@@ -53,38 +54,61 @@ func readHead(in *bufio.Reader) (head []byte, status int, err error) {
 	if first, err := in.Peek(1); err == nil && first[0] == 0 {
 		return nil, 0, speaksHTTP2
 	}
-	chunks := true // the version has chunks, or the body is not read
-	status = -1
-	for begin := 0; ; begin = len(head) {
-		for {
-			part, err := in.ReadSlice('\n')
-			head = append(head, part...)
-			if err == nil {
-				break
-			}
-			if !errors.Is(err, bufio.ErrBufferFull) {
-				return nil, 0, err
-			}
-		}
-		line := bytes.TrimSuffix(head[begin:len(head)-1], []byte("\r"))
-		switch m := statusLine.FindSubmatch(line); {
-		case controlLine.Match(line):
-			return nil, 0, fmt.Errorf("a control character in %q", line)
-		case status < 0 && m == nil:
-			return nil, 0, fmt.Errorf("malformed status line %q", line)
-		case status < 0:
-			status, _ = strconv.Atoi(string(m[2]))
-			chunks = m[1][0] > '0' || status < 200 || status > 299
-			head = fmt.Appendf(head[:begin], "HTTP/1.%s %s \r\n", m[1], m[2])
+	line, err := readLine(in, &head)
+	if err != nil {
+		return nil, 0, err
+	}
+	m := statusLine.FindSubmatch(line)
+	if m == nil {
+		return nil, 0, fmt.Errorf("malformed status line %q", line)
+	}
+	status, _ = strconv.Atoi(string(m[2]))
+	chunks := m[1][0] > '0' || status < 200 || status > 299 // the version has chunks, or the body is not read
+	head = fmt.Appendf(nil, "HTTP/1.%s %s \r\n", m[1], m[2])
+	for {
+		line, err := readLine(in, &head)
+		switch {
+		case err != nil:
+			return nil, 0, err
 		case len(line) == 0:
 			return head, status, nil
-		case hidingLine.Match(line):
-			return nil, 0, fmt.Errorf("blanks before the header %q", line)
-		case !headerLine.Match(line):
-			return nil, 0, fmt.Errorf("malformed header %q", line)
 		case !chunks && codingLine.Match(line):
 			// Invalid framing whatever the length (RFC 9112 section 6.1).
 			return nil, 0, errors.New("a transfer coding in HTTP/1.0, which has none")
 		}
+		if err := checkField(line); err != nil {
+			return nil, 0, err
+		}
 	}
+}
+
+// readLine appends a line to a section, and returns it without its end.
+func readLine(in *bufio.Reader, section *[]byte) (line []byte, err error) {
+	begin := len(*section)
+	for {
+		part, err := in.ReadSlice('\n')
+		*section = append(*section, part...)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return nil, err
+		}
+	}
+	line = bytes.TrimSuffix((*section)[begin:len(*section)-1], []byte("\r"))
+	if controlLine.Match(line) {
+		return nil, fmt.Errorf("a control character in %q", line)
+	}
+	return line, nil
+}
+
+// checkField returns the error of a malformed line in the headers or trailers.
+func checkField(line []byte) error {
+	switch {
+	case hidingLine.Match(line):
+		return fmt.Errorf("blanks before the field %q", line)
+	case !fieldLine.Match(line):
+		return fmt.Errorf("malformed field %q", line)
+	}
+	return nil
 }

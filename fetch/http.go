@@ -199,6 +199,9 @@ func (r *reply) ask(c *Client, at robots.Origin, target, more string) *failure {
 			return err
 		}
 		r.body, r.rest = r.Body, checked
+		if r.coded() && r.Body != http.NoBody {
+			r.body = newChunkedBody(conn, checked, c.limits.MaxHeaderBytes-int64(len(head)))
+		}
 		return nil
 	})
 }

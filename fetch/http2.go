@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/net/http/httpguts"
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
@@ -138,11 +139,14 @@ func (s *stream) Read(p []byte) (int, error) {
 			if err != nil {
 				return 0, err
 			}
-			if f := misplaced(trailers); f != nil {
+			if len(f.PseudoFields()) > 0 { // RFC 9113 section 8.1
+				return 0, &failure{BadResponse, "a pseudo header in the trailers"}
+			}
+			if f := invalidFields(trailers, 2); f != nil {
 				return 0, f
 			}
 			if s.ended = f.StreamEnded(); !s.ended {
-				return 0, errors.New("headers of HTTP/2 within a body")
+				return 0, &failure{BadResponse, "headers of HTTP/2 within a body"}
 			}
 		}
 	}
@@ -161,17 +165,22 @@ func (s *stream) next() (http2.Frame, error) {
 		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF // only END_STREAM ends a body
 		}
+		_, badStream := errors.AsType[http2.StreamError](err)
+		_, badConnection := errors.AsType[http2.ConnectionError](err)
+		if badStream || badConnection {
+			err = &failure{BadResponse, err.Error()}
+		}
 		if err != nil {
 			return nil, err
 		}
 		if _, ok := frame.(*http2.SettingsFrame); !ok && !s.begun {
-			return nil, errors.New("HTTP/2 begins with SETTINGS")
+			return nil, &failure{BadResponse, "HTTP/2 begins with SETTINGS"}
 		}
 		s.begun = true
 		switch f := frame.(type) {
 		case *http2.MetaHeadersFrame, *http2.DataFrame:
 			if frame.Header().StreamID != 1 {
-				return nil, errors.New("a response of HTTP/2 to no request")
+				return nil, &failure{BadResponse, "a response of HTTP/2 to no request"}
 			}
 			return frame, nil
 		case *http2.SettingsFrame:
@@ -186,7 +195,7 @@ func (s *stream) next() (http2.Frame, error) {
 			}
 		case *http2.WindowUpdateFrame:
 			if s.granted += int64(f.Increment); s.granted > 1<<31-1 {
-				return nil, errors.New("a window of HTTP/2 above 2^31")
+				return nil, &failure{BadResponse, "a window of HTTP/2 above 2^31"}
 			}
 		case *http2.GoAwayFrame:
 			if f.LastStreamID < 1 {
@@ -195,7 +204,7 @@ func (s *stream) next() (http2.Frame, error) {
 		case *http2.RSTStreamFrame:
 			return nil, errors.New("RST_STREAM of HTTP/2: " + f.ErrCode.String())
 		case *http2.PushPromiseFrame:
-			return nil, errors.New("a pushed response of HTTP/2")
+			return nil, &failure{BadResponse, "a pushed response of HTTP/2"}
 		}
 		if s.replies > maxReplies {
 			return nil, &failure{RawLimit, ""}
@@ -203,7 +212,7 @@ func (s *stream) next() (http2.Frame, error) {
 	}
 }
 
-// fields returns the headers of a frame, which count against their limit.
+// fields returns the headers or trailers of a frame, which count against their limit.
 func (s *stream) fields(f *http2.MetaHeadersFrame) (http.Header, error) {
 	h := http.Header{}
 	for _, field := range f.Fields {
@@ -218,9 +227,8 @@ func (s *stream) fields(f *http2.MetaHeadersFrame) (http.Header, error) {
 	return h, nil
 }
 
-// misframed returns what is wrong with a response that a library accepted: an invalid status,
-// or headers that HTTP/2 does not permit. HTTP/1 responses from net/http no longer have such
-// headers.
+// misframed returns the failure of a response that a library accepted: an invalid status,
+// invalid framing, or invalid headers.
 func misframed(resp *http.Response) *failure {
 	digits, _, _ := strings.Cut(resp.Status, " ")
 	_, isNumber := strconv.Atoi(digits) // a response made by hand can have a text alone
@@ -232,18 +240,27 @@ func misframed(resp *http.Response) *failure {
 		return &failure{BadResponse, "a transfer coding where there is none"}
 	case len(lengths) > 1 || len(lengths) == 1 && !isDigits(lengths[0]):
 		return &failure{BadResponse, "malformed Content-Length " + strconv.Quote(strings.Join(lengths, ", "))}
-	case resp.ProtoMajor > 1:
-		return misplaced(resp.Header)
 	}
-	return nil
+	return invalidFields(resp.Header, resp.ProtoMajor)
 }
 
-// misplaced returns the failure of headers or trailers that are specific to HTTP/1
-// connections: an HTTP/2 response that has one is malformed (RFC 9113 section 8.2.2).
-func misplaced(h http.Header) *failure {
+// invalidFields returns the failure of headers or trailers that a library accepted. net/http
+// keeps names with spaces, which hide a header, and in HTTP/2 spaces around values and fields
+// that are specific to HTTP/1 connections (RFC 9113 sections 8.2.1 and 8.2.2).
+func invalidFields(h http.Header, protoMajor int) *failure {
+	for name, values := range h {
+		if !httpguts.ValidHeaderFieldName(name) {
+			return &failure{BadResponse, "malformed field name " + strconv.Quote(name)}
+		}
+		for _, v := range values {
+			if protoMajor > 1 && v != strings.Trim(v, " \t") {
+				return &failure{BadResponse, "spaces around the value of " + name}
+			}
+		}
+	}
 	for _, name := range []string{"Connection", "Keep-Alive", "Proxy-Connection", "Transfer-Encoding", "Upgrade", "Te"} {
-		if len(h.Values(name)) > 0 { // TE: trailers is valid only in requests
-			return &failure{BadResponse, "a header about the connection, which HTTP/2 has not: " + name}
+		if protoMajor > 1 && len(h.Values(name)) > 0 { // TE: trailers is valid only in requests
+			return &failure{BadResponse, "a field about the connection, which HTTP/2 does not permit: " + name}
 		}
 	}
 	return nil

@@ -118,7 +118,7 @@ func (s *session) pump(resp *http.Response, length int64) *limitedConn {
 		if err == nil && length >= 0 && n != length {
 			err = io.ErrUnexpectedEOF
 		}
-		if f := misplaced(resp.Trailer); err == nil && resp.ProtoMajor > 1 && f != nil {
+		if f := invalidFields(resp.Trailer, resp.ProtoMajor); err == nil && f != nil {
 			err = f
 		}
 		failed = err
