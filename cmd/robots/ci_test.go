@@ -1,7 +1,10 @@
 package main
 
 import (
+	"io/fs"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,10 +17,28 @@ import (
 // A ciStep is the part of a workflow step that can be tested without GitHub.
 type ciStep struct {
 	Name string
+	Uses string
 	Env  map[string]string
 	Run  string
 	// Shell is required in an action.
 	Shell string
+}
+
+// A ciFile is a workflow or a composite action.
+type ciFile struct {
+	On struct {
+		PullRequest struct{ Paths []string } `yaml:"pull_request"`
+	}
+	Permissions map[string]string
+	Env         map[string]string
+	Jobs        map[string]struct {
+		Permissions map[string]string
+		Steps       []ciStep
+	}
+	Runs struct {
+		Using string
+		Steps []ciStep
+	}
 }
 
 // workflow writes the scripts of the steps of a workflow or a composite action into files
@@ -26,18 +47,7 @@ func workflow(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: workflow FILE [EXPRESSION=VALUE]...")
 	}
-	var file struct {
-		On struct {
-			PullRequest struct{ Paths []string } `yaml:"pull_request"`
-		}
-		Permissions map[string]string
-		Env         map[string]string
-		Jobs        map[string]struct{ Steps []ciStep }
-		Runs        struct {
-			Using string
-			Steps []ciStep
-		}
-	}
+	var file ciFile
 	ts.Check(yaml.Unmarshal([]byte(ts.ReadFile(args[0])), &file))
 	values := map[string]string{}
 	for _, a := range args[1:] {
@@ -57,16 +67,15 @@ func workflow(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	set(file.Env)
-	action := file.Runs.Using == "composite"
-	if !action && (len(file.On.PullRequest.Paths) == 0 || file.Permissions["contents"] != "read" || file.Permissions["pull-requests"] != "write" ||
-		file.Permissions["security-events"] != "write" || len(file.Permissions) != 3) {
-		ts.Fatalf("the workflow is for no pull request, or has other rights than it needs: %+v", file)
+	steps := file.Runs.Steps
+	for _, job := range file.Jobs {
+		steps = append(steps, job.Steps...)
 	}
-	for _, s := range append(file.Jobs["robots"].Steps, file.Runs.Steps...) {
+	for _, s := range steps {
 		if s.Run == "" {
 			continue
 		}
-		if action && s.Shell != "bash" {
+		if file.Runs.Using == "composite" && s.Shell != "bash" {
 			ts.Fatalf("the step %s has no shell", s.Name)
 		}
 		if expression.MatchString(s.Run) {
@@ -74,6 +83,119 @@ func workflow(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		set(s.Env)
 		ts.Check(os.WriteFile(ts.MkAbs("step-"+strings.ReplaceAll(s.Name, " ", "-")+".sh"), []byte(s.Run), 0o666))
+	}
+}
+
+// TestAction: the action builds the program of its own checkout, from any other folder.
+func TestAction(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: it builds the program")
+	}
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("without bash")
+	}
+	text, err := os.ReadFile("../../action.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file ciFile
+	if err := yaml.Unmarshal(text, &file); err != nil {
+		t.Fatal(err)
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	temp := t.TempDir()
+	t.Setenv("GITHUB_ACTION_PATH", root)
+	t.Setenv("GITHUB_PATH", filepath.Join(temp, "path"))
+	t.Setenv("RUNNER_TEMP", temp)
+	build := exec.Command(bash, "-e", "-o", "pipefail", "-c", file.Runs.Steps[0].Run)
+	build.Dir = temp
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	folder, err := os.ReadFile(filepath.Join(temp, "path"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(strings.TrimSpace(string(folder)), "robots")
+	if out, err := exec.Command(program, "lint", "--format", "github", filepath.Join(root, "examples", "shop.txt")).CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// TestWorkflows: a workflow gives a token to nothing by default. A job whose token can write runs
+// neither code of the checkout nor programs that the workflow installs.
+func TestWorkflows(t *testing.T) {
+	files, err := filepath.Glob("../../.github/workflows/*.yml")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no workflows", err)
+	}
+	for _, path := range append(files, "../../docs/ci/robots.yml") {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var file ciFile
+		if err := yaml.Unmarshal(text, &file); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		if file.Permissions == nil || len(file.Permissions) != 0 {
+			t.Errorf("%s: permissions are %v, want {} and those of each job", path, file.Permissions)
+		}
+		for name, job := range file.Jobs {
+			canWrite := false
+			for _, access := range job.Permissions {
+				canWrite = canWrite || access != "read"
+			}
+			for _, step := range job.Steps {
+				if canWrite && (strings.HasPrefix(step.Uses, "actions/checkout@") || regexp.MustCompile(`(?m)^\s*(make|go|robots|npm|\.)`).MatchString(step.Run)) {
+					t.Errorf("%s: the job %s can write, and runs %s%s", path, name, step.Uses, step.Run)
+				}
+			}
+		}
+	}
+}
+
+// TestPinned: every action that the project or its documents use is the full SHA of a commit,
+// with its version in a comment, and nothing that CI installs has the version latest. The action
+// of this project is named by a placeholder, because a file cannot contain the SHA of its commit.
+func TestPinned(t *testing.T) {
+	tree := os.DirFS("../..")
+	uses := regexp.MustCompile(`(?m)^[^\n]*\buses: .*$`)
+	pinned := regexp.MustCompile(`\buses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
+	total := 0
+	err := fs.WalkDir(tree, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			if entry.Name() == ".git" || entry.Name() == "node_modules" {
+				return fs.SkipDir
+			}
+			return err
+		}
+		ofCI := strings.HasPrefix(path, ".ci/") || strings.HasPrefix(path, ".github/") || strings.HasPrefix(path, "docs/ci") ||
+			path == "action.yml" || path == "Makefile" || path == ".pre-commit-hooks.yaml"
+		if !ofCI && filepath.Ext(path) != ".yml" && filepath.Ext(path) != ".yaml" && filepath.Ext(path) != ".md" {
+			return nil
+		}
+		text, err := fs.ReadFile(tree, path)
+		if err != nil {
+			return err
+		}
+		for _, line := range uses.FindAllString(string(text), -1) {
+			total++
+			if !pinned.MatchString(line) && !strings.Contains(line, " robotskit/robots@COMMIT ") {
+				t.Errorf("%s: not pinned: %s", path, line)
+			}
+		}
+		if ofCI && strings.Contains(string(text), "@latest") {
+			t.Errorf("%s contains @latest", path)
+		}
+		return nil
+	})
+	if err != nil || total == 0 {
+		t.Errorf("%d uses, %v", total, err)
 	}
 }
 
