@@ -41,7 +41,7 @@ var policy = map[string]row{
 	},
 	"robotstest":  {ours: []string{""}, mods: []string{"golang.org/x/tools/txtar"}},
 	"lint":        {ours: []string{"", "compare"}},
-	"compare":     {ours: []string{""}},
+	"compare":     {ours: []string{"", "crawlers"}},
 	"crawlers":    {ours: []string{""}},
 	"indexing":    {ours: []string{""}, mods: []string{"golang.org/x/net/html"}},                                                     // the tokenizer
 	"fetch":       {ours: []string{""}, mods: []string{"golang.org/x/net/proxy", "golang.org/x/net/http2"}},                          // the client of SOCKS5, the frames of HTTP/2

@@ -287,25 +287,23 @@ func (s *section) compare(pair [2]ask.Source, chosen []Crawler, at time.Time, bu
 	}
 }
 
-// named returns * and every crawler that either file names, sorted.
-func (s *section) named(pair [2]ask.Source, at time.Time) []Crawler {
-	var names []string
-	for side, from := range pair {
-		dialects := s.dialects[side : side+1]
-		if s.auto() {
-			dialects = autoDialects
+// named returns * and the crawlers for which the files can differ.
+func (s *section) named(pair [2]ask.Source, at time.Time) (list []Crawler) {
+	if s.auto() {
+		var files [2]*robots.File
+		for side, from := range pair {
+			files[side] = from.Obey(robots.RFC9309, 0, at, nil).File()
 		}
-		for _, d := range dialects {
-			for _, name := range from.Obey(d, 0, at, nil).File().Crawlers(d) {
-				if s.dialectsOf(name)[side].Name == d.Name {
-					names = append(names, name)
-				}
-			}
+		for _, c := range compare.Crawlers(files[:]...) {
+			list = append(list, Crawler{Name: c.Name, Tokens: c.Tokens})
 		}
+		return list
 	}
-	slices.Sort(names)
-	var list []Crawler
-	for _, name := range append([]string{anyCrawler}, slices.Compact(names)...) {
+	var rules [2]*robots.Rules
+	for side, from := range pair {
+		rules[side] = from.Obey(s.dialects[side], 0, at, nil)
+	}
+	for _, name := range compare.Names(rules[:]...) {
 		list = append(list, Crawler{Name: name, Tokens: []string{name}})
 	}
 	return list

@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
@@ -187,18 +186,26 @@ func (s *Service) diff(r *request) *answer {
 	}
 	old, changed := robots.Parse([]byte(*in.Old)), robots.Parse([]byte(*in.New))
 	names := in.Agent
-	if len(names) == 0 {
-		names = append(old.Crawlers(d), changed.Crawlers(d)...)
-		slices.Sort(names)
-		if names = append([]string{"*"}, slices.Compact(names)...); len(names) > mostCrawlers {
-			r.fail(NewProblem(TooMany, fmt.Sprintf("the files name %d crawlers, but at most %d are compared: select some with agent", len(names)-1, mostCrawlers)))
-			return nil
+	var together robots.Crawlers
+	switch {
+	case len(names) > 0:
+		for i := range names {
+			tokens := names[i : i+1]
+			together.Add(r.crawler("body.", in.Dialect, tokens), tokens...)
+		}
+	case cmp.Or(in.Dialect, s.parts.Dialect) == ask.AutoDialect:
+		for _, c := range compare.Crawlers(old, changed) {
+			names = append(names, c.Name)
+			together.Add(c.ReadAs(), c.Tokens...)
+		}
+	default:
+		for _, name := range compare.Names(old.Rules(d), changed.Rules(d)) {
+			names = append(names, name)
+			together.Add(d, name)
 		}
 	}
-	var together robots.Crawlers
-	for i := range names {
-		tokens := names[i : i+1]
-		together.Add(r.crawler("body.", in.Dialect, tokens), tokens...)
+	if len(names) > mostCrawlers {
+		r.fail(NewProblem(TooMany, fmt.Sprintf("the files name %d crawlers, but at most %d are compared: select some with agent", len(names)-1, mostCrawlers)))
 	}
 	if r.problem != nil {
 		return nil

@@ -40,29 +40,27 @@ func fix(_ context.Context, args []string) (any, error) {
 	return object{"body": fixed}, nil
 }
 
-// diff compares two files for each crawler over all URLs. Crawlers that only a file names follow
-// those of the question.
+// diff compares two files for each crawler over all URLs: those of the question, then others for
+// which the files can differ.
 func diff(ctx context.Context, args []string) (any, error) {
 	before, after := robots.Parse([]byte(args[0])), robots.Parse([]byte(args[1]))
 	crawlers, err := readCrawlers(args[2])
 	if err != nil {
 		return nil, err
 	}
+	key := func(c crawler) string { return strings.ToLower(c.dialect.Name + "\t" + strings.Join(c.tokens, "\t")) }
 	given := map[string]bool{}
+	star := false // given in some dialect
 	for _, c := range crawlers {
-		given[strings.ToLower(c.first())] = true
+		given[key(c)] = true
+		star = star || c.first() == "*"
 	}
-	if !given["*"] {
-		crawlers = append(crawlers, crawler{robots.RFC9309, []string{"*"}})
-	}
-	named := append(before.Crawlers(robots.RFC9309), after.Crawlers(robots.RFC9309)...)
-	slices.Sort(named)
-	for _, name := range slices.Compact(named) {
+	for _, c := range compare.Crawlers(before, after) {
 		if len(crawlers) == 2*MaxCrawlers {
 			break
 		}
-		if !given[strings.ToLower(name)] {
-			crawlers = append(crawlers, known(name))
+		if c := known(c.Name); !given[key(c)] && (c.first() != "*" || !star) {
+			crawlers = append(crawlers, c)
 		}
 	}
 	all := []object{}
