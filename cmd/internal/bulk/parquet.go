@@ -3,6 +3,7 @@ package bulk
 import (
 	"io"
 	"reflect"
+	"time"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/zstd"
@@ -15,44 +16,64 @@ var rowsPerGroup = 128 << 10
 const (
 	bytesPerGroup = 32 << 20
 	pageBytes     = 4 << 20
-	maxBatch      = 256 // rows between calls of parquet-go
+	maxBatch      = 64 // rows between calls of parquet-go, which divides larger ones
 )
 
-// A parquetTable collects rows for a parquet.GenericWriter, which is slow row by row.
-type parquetTable[T any] struct {
-	writer *parquet.GenericWriter[T]
-	batch  []T
-	texts  [][]int // fields of T with text or bytes
-	rows   int     // in the row group
-	bytes  int
+// A parquetTable collects rows for a parquet.GenericWriter, which is slow row by row. It passes
+// values with their definition levels, as parquet-go v0.32.0 writes zero for some of the null
+// fields of structs (TestParquetFault).
+type parquetTable struct {
+	writer  *parquet.GenericWriter[any]
+	columns []parquetColumn
+	batch   []parquet.Row
+	rows    int // in the row group
+	bytes   int
 }
 
-func newParquetTable[T any](out io.Writer, fields []column, sorted []string) *parquetTable[T] {
-	columns := make([]parquet.SortingColumn, len(sorted))
+// A parquetColumn is a column and its place in the file.
+type parquetColumn struct {
+	column
+	index int
+	level int // definition level of a value that is not null
+}
+
+func newParquetTable(out io.Writer, row reflect.Type, columns []column, sorted []string) *parquetTable {
+	sorting := make([]parquet.SortingColumn, len(sorted))
 	for i, name := range sorted {
-		columns[i] = parquet.Ascending(name)
+		sorting[i] = parquet.Ascending(name)
 	}
-	t := &parquetTable[T]{writer: parquet.NewGenericWriter[T](out,
+	schema := parquet.SchemaOf(reflect.New(row).Interface())
+	t := &parquetTable{writer: parquet.NewGenericWriter[any](out, schema,
 		parquet.CreatedBy("robots", "1", "bulk"),
 		parquet.Compression(&zstd.Codec{Level: zstd.SpeedBetterCompression}),
 		parquet.PageBufferSize(pageBytes),
-		parquet.SortingWriterConfig(parquet.SortingColumns(columns...)),
+		parquet.SortingWriterConfig(parquet.SortingColumns(sorting...)),
 		parquet.SkipPageBounds("body"))}
-	for _, c := range fields {
-		if kind := reflect.TypeFor[T]().FieldByIndex(c.field).Type.Kind(); kind == reflect.String || kind == reflect.Slice {
-			t.texts = append(t.texts, c.field)
-		}
+	t.columns = make([]parquetColumn, len(columns))
+	for _, c := range columns {
+		leaf, _ := schema.Lookup(c.name)
+		t.columns[leaf.ColumnIndex] = parquetColumn{c, leaf.ColumnIndex, leaf.MaxDefinitionLevel}
 	}
 	return t
 }
 
 // add keeps what the row refers to until the batch is written.
-func (t *parquetTable[T]) add(row *T) error {
-	t.batch = append(t.batch, *row)
-	v := reflect.ValueOf(row).Elem()
-	for _, i := range t.texts {
-		t.bytes += v.FieldByIndex(i).Len()
+func (t *parquetTable) add(row reflect.Value) error {
+	n := len(t.batch)
+	if n < cap(t.batch) {
+		t.batch = t.batch[:n+1] // with the memory of an earlier row
+	} else {
+		t.batch = append(t.batch, nil)
 	}
+	values := t.batch[n][:0]
+	for i := range t.columns {
+		value := t.columns[i].value(row)
+		if value.Kind() == parquet.ByteArray {
+			t.bytes += len(value.ByteArray())
+		}
+		values = append(values, value)
+	}
+	t.batch[n] = values
 	t.rows++
 	full := t.rows >= rowsPerGroup || t.bytes >= bytesPerGroup
 	if len(t.batch) < maxBatch && !full {
@@ -65,16 +86,49 @@ func (t *parquetTable[T]) add(row *T) error {
 	return t.writer.Flush()
 }
 
-func (t *parquetTable[T]) write() error {
-	_, err := t.writer.Write(t.batch)
-	clear(t.batch)
+func (t *parquetTable) write() error {
+	_, err := t.writer.WriteRows(t.batch)
+	for _, row := range t.batch {
+		clear(row)
+	}
 	t.batch = t.batch[:0]
 	return err
 }
 
-func (t *parquetTable[T]) close() error {
+func (t *parquetTable) close() error {
 	if err := t.write(); err != nil {
 		return err
 	}
 	return t.writer.Close()
+}
+
+// value returns the value of the column in a row.
+func (c *parquetColumn) value(row reflect.Value) parquet.Value {
+	v := row.FieldByIndex(c.field)
+	if c.null(v) {
+		return parquet.NullValue().Level(0, 0, c.index)
+	}
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	var value parquet.Value
+	switch v.Kind() {
+	case reflect.String:
+		value = parquet.ValueOf(v.String())
+	case reflect.Bool:
+		value = parquet.BooleanValue(v.Bool())
+	case reflect.Int32:
+		value = parquet.Int32Value(int32(v.Int()))
+	case reflect.Int64:
+		value = parquet.Int64Value(v.Int())
+	case reflect.Float64:
+		value = parquet.DoubleValue(v.Float())
+	case reflect.Slice:
+		value = parquet.ByteArrayValue(v.Bytes())
+	case reflect.Struct:
+		value = parquet.Int64Value(v.Interface().(time.Time).UnixMilli())
+	default:
+		panic("a column of type " + v.Type().String())
+	}
+	return value.Level(0, c.level, c.index)
 }

@@ -56,8 +56,9 @@ func writeTable[T any](w io.Writer, format string, sorted ...string) (*table[T],
 	columns := columnsOf(reflect.TypeFor[T]())
 	switch format {
 	case Parquet:
-		p := newParquetTable[T](out, columns, sorted)
-		t.Write, t.ends = p.add, append(t.ends, p.close)
+		p := newParquetTable(out, reflect.TypeFor[T](), columns, sorted)
+		t.Write = func(row *T) error { return p.add(reflect.ValueOf(row).Elem()) }
+		t.ends = append(t.ends, p.close)
 	case CSV:
 		c := csv.NewWriter(out)
 		t.ends = append(t.ends, func() error { c.Flush(); return c.Error() })
