@@ -46,6 +46,33 @@ func TestHostileWork(t *testing.T) {
 	}
 }
 
+// TestMatchWork: the work of a match counts each rule without an index, and the path with one.
+func TestMatchWork(t *testing.T) {
+	for _, n := range []int{1, scanMost, 10 * scanMost} {
+		r := Parse([]byte("User-agent: *\n" + strings.Repeat("Disallow: /b\n", n))).Rules(RFC9309)
+		path := RawPath("/a/long/path")
+		v, first := r.MatchWork(path)
+		if v.String() != r.Match(path).String() || first < n {
+			t.Errorf("%d rules: work of %d, %v instead of %v", n, first, v, r.Match(path))
+		}
+		if _, again := Parse(r.File().Bytes()).Rules(RFC9309).MatchWork(path); again != first {
+			t.Errorf("%d rules: work of %d, then of %d", n, first, again)
+		}
+		if n <= scanMost {
+			continue
+		}
+		for range 2 * indexAfter {
+			r.Match(path)
+		}
+		if _, indexed := r.MatchWork(path); indexed >= n || indexed < len(path.String()) {
+			t.Errorf("%d rules with an index: work of %d", n, indexed)
+		}
+	}
+	if v, work := (*Rules)(nil).MatchWork(RawPath("/")); v.Allowed || work > 1 {
+		t.Errorf("without rules: %v, work of %d", v, work)
+	}
+}
+
 // within fails if a call takes longer than a limit five times: a machine that others use stops for
 // seconds.
 func within(t *testing.T, limit time.Duration, name string, call func()) {

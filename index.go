@@ -68,13 +68,14 @@ func kindOf(text string) (k kind, literal int) {
 	return k, n
 }
 
-// find returns the rule of the highest precedence that matches path, nil if there is none.
-// With FieldAllow or FieldDisallow it considers only rules that allow or disallow.
-func (r *Rules) find(path string, only Field) *rule {
+// find returns the rule of the highest precedence that matches path, nil if there is none, and its
+// work: the rules that it compared, and the bytes of rules and path that it read. With FieldAllow or
+// FieldDisallow it considers only rules that allow or disallow.
+func (r *Rules) find(path string, only Field) (best *rule, work int) {
 	l := r.lazy
 	if l == nil {
-		id, _ := r.scan(path, only)
-		return r.at(id)
+		id, work := r.scan(path, only)
+		return r.at(id), work + len(r.rules)
 	}
 	x := l.built.Load()
 	if x == nil && l.work.Load() > int64(indexAfter*len(r.rules)) {
@@ -82,14 +83,14 @@ func (r *Rules) find(path string, only Field) *rule {
 		x = l.built.Load()
 	}
 	if x != nil {
-		id, _ := x.find(r, path, only)
-		return r.at(id)
+		id, work := x.find(r, path, only)
+		return r.at(id), work
 	}
 	id, work := r.scan(path, only)
 	// Four bytes of a substring search take as long as comparing a head. The work of a
 	// single path is limited, because it says little about later ones.
 	l.work.Add(int64(min(len(r.rules)+work/4, 1+indexAfter*len(r.rules)/4)))
-	return r.at(id)
+	return r.at(id), work + len(r.rules)
 }
 
 // at returns the rule with an index, nil for none.

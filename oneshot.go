@@ -386,13 +386,14 @@ func (t *details) free() {
 
 func (t *details) reset() {
 	t.forget()
-	t.maps = t.maps[:0]
+	t.limits = JSONLimits{}
+	t.maps, t.mapCount = t.maps[:0], 0
 	t.any, t.recorded, t.hard = false, false, false
 }
 
 // forget resets what belongs to a group that is not the crawler's after all.
 func (t *details) forget() {
-	t.delay, t.delays, t.rates = 0, false, t.rates[:0]
+	t.delay, t.delays, t.rates, t.rateCount = 0, false, t.rates[:0], 0
 	t.field, t.lines, t.block = FieldNone, t.lines[:0], false
 }
 

@@ -17,11 +17,24 @@ func (r *Rules) AppendJSON(dst []byte, p Path) []byte {
 
 // AppendCommonJSON appends the second half of AppendJSON, which is the same for all paths:
 // group, the members of the state, crawl_delay, request_rates, sitemaps and dialect.
-func (r *Rules) AppendCommonJSON(dst []byte) []byte {
+func (r *Rules) AppendCommonJSON(dst []byte) []byte { return r.AppendLimitedJSON(dst, JSONLimits{}) }
+
+// JSONLimits limits the lists of AppendLimitedJSON; 0 is no limit. The members lines_dropped (of
+// group), request_rates_dropped and sitemaps_dropped, each after its list, count the rest, if there is
+// any.
+type JSONLimits struct {
+	Lines    int // of the group
+	Rates    int
+	Sitemaps int
+}
+
+// AppendLimitedJSON is AppendCommonJSON for answers that must not grow with the file.
+func (r *Rules) AppendLimitedJSON(dst []byte, limits JSONLimits) []byte {
 	r = r.made()
 	t := allDetails.Get().(*details)
 	defer t.free()
 	t.reset()
+	t.limits = limits
 	for rec := range r.Records() {
 		t.take(&rec)
 	}
@@ -30,9 +43,11 @@ func (r *Rules) AppendCommonJSON(dst []byte) []byte {
 
 // common is the part of an answer that is the same for all paths.
 type common struct {
-	delay       float64
-	delays      bool   // there is one
-	rates, maps []byte // in JSON, each with a comma before it
+	delay               float64
+	delays              bool   // there is one
+	rates, maps         []byte // in JSON, each with a comma before it
+	limits              JSONLimits
+	rateCount, mapCount int
 }
 
 // take takes a record that applies to the crawler.
@@ -42,16 +57,32 @@ func (c *common) take(rec *Record) {
 	case rec.Field == FieldCrawlDelay:
 		c.delay, c.delays = max(c.delay, rec.Delay), true
 	case rec.Field == FieldRequestRate:
-		c.rates = rec.Rate.appendJSON(append(c.rates, ','))
+		if c.rateCount++; fits(c.rateCount, c.limits.Rates) {
+			c.rates = rec.Rate.appendJSON(append(c.rates, ','))
+		}
 	case rec.Field == FieldSitemap:
-		c.maps = AppendQuoted(append(c.maps, ','), rec.Value)
+		if c.mapCount++; fits(c.mapCount, c.limits.Sitemaps) {
+			c.maps = AppendQuoted(append(c.maps, ','), rec.Value)
+		}
 	}
+}
+
+// fits reports whether a limit permits a number of entries.
+func fits(n, limit int) bool { return limit == 0 || n <= limit }
+
+// appendDropped appends a member with the number of entries beyond a limit, if there are any.
+func appendDropped(dst []byte, name string, n, limit int) []byte {
+	if fits(n, limit) {
+		return dst
+	}
+	dst = append(append(append(dst, ',', '"'), name...), `_dropped":`...)
+	return strconv.AppendInt(dst, int64(n-limit), 10)
 }
 
 // appendJSON appends the members that are the same for all paths.
 func (c *common) appendJSON(dst []byte, g Group, s *State, dialect string) []byte {
 	dst = append(dst, `"group":`...)
-	dst = g.appendJSON(dst)
+	dst = g.appendJSON(dst, c.limits.Lines)
 	dst = s.appendJSON(dst)
 	dst = append(dst, `,"crawl_delay":`...)
 	if c.delays {
@@ -60,10 +91,12 @@ func (c *common) appendJSON(dst []byte, g Group, s *State, dialect string) []byt
 		dst = append(dst, "null"...)
 	}
 	dst = append(dst, `,"request_rates":[`...)
-	dst = append(dst, c.rates[min(1, len(c.rates)):]...)
-	dst = append(dst, `],"sitemaps":[`...)
-	dst = append(dst, c.maps[min(1, len(c.maps)):]...)
-	dst = append(dst, `],"dialect":`...)
+	dst = append(append(dst, c.rates[min(1, len(c.rates)):]...), ']')
+	dst = appendDropped(dst, "request_rates", c.rateCount, c.limits.Rates)
+	dst = append(dst, `,"sitemaps":[`...)
+	dst = append(append(dst, c.maps[min(1, len(c.maps)):]...), ']')
+	dst = appendDropped(dst, "sitemaps", c.mapCount, c.limits.Sitemaps)
+	dst = append(dst, `,"dialect":`...)
 	return AppendQuoted(dst, dialect)
 }
 
@@ -80,7 +113,7 @@ func (v Verdict) MarshalJSON() ([]byte, error) {
 func (v Verdict) AppendJSON(dst []byte) []byte {
 	dst = v.AppendDecisionJSON(dst)
 	dst = append(dst, `,"group":`...)
-	dst = v.Group.appendJSON(dst)
+	dst = v.Group.appendJSON(dst, 0)
 	return v.State.appendJSON(dst)
 }
 
@@ -123,7 +156,8 @@ func appendRule(dst []byte, line int, directive Field, path string) []byte {
 	return append(dst, '}')
 }
 
-func (g Group) appendJSON(dst []byte) []byte {
+// appendJSON appends the group with at most so many lines, 0 for all.
+func (g Group) appendJSON(dst []byte, limit int) []byte {
 	if g.IsZero() {
 		return append(dst, "null"...)
 	}
@@ -131,12 +165,15 @@ func (g Group) appendJSON(dst []byte) []byte {
 	dst = AppendQuoted(dst, g.Token())
 	dst = append(dst, `,"lines":[`...)
 	for i, offset := range g.lines {
+		if !fits(i+1, limit) {
+			break
+		}
 		if i > 0 {
 			dst = append(dst, ',')
 		}
 		dst = strconv.AppendInt(dst, int64(g.file.lineNumber(int(offset))), 10)
 	}
-	return append(dst, "]}"...)
+	return append(appendDropped(append(dst, ']'), "lines", len(g.lines), limit), '}')
 }
 
 func (r RequestRate) appendJSON(dst []byte) []byte {

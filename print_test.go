@@ -30,3 +30,33 @@ func TestPrintable(t *testing.T) {
 		}
 	}
 }
+
+// TestLimitedJSON: a limited list ends at its limit and counts the rest; nothing else differs from
+// the answer without limits.
+func TestLimitedJSON(t *testing.T) {
+	body := "User-agent: a\nUser-agent: A\nUser-agent: a\nRequest-rate: 1/1\nRequest-rate: 1/2\nRequest-rate: x\nSitemap: s\nDisallow: /\nSitemap: t\nSitemap: u\n"
+	r := Parse([]byte(body)).Rules(RFC9309, "a")
+	whole := string(r.AppendCommonJSON(nil))
+	for _, c := range []struct {
+		limits   JSONLimits
+		old, new string
+	}{
+		{JSONLimits{}, "", ""},
+		{JSONLimits{3, 2, 3}, "", ""},
+		{JSONLimits{Lines: 1}, "[1,2,3]", `[1],"lines_dropped":2`},
+		{JSONLimits{Rates: 1}, `,{"requests":1,"seconds":2,"from":null,"to":null}]`, `],"request_rates_dropped":1`},
+		{JSONLimits{Sitemaps: 2}, `,"u"]`, `],"sitemaps_dropped":1`},
+	} {
+		got, want := string(r.AppendLimitedJSON(nil, c.limits)), strings.Replace(whole, c.old, c.new, 1)
+		if got != want || c.old != c.new && want == whole {
+			t.Errorf("%+v:\ngot  %s\nwant %s", c.limits, got, want)
+		}
+	}
+	// Limits do not outlive a call.
+	if got := string(r.AppendCommonJSON(nil)); got != whole {
+		t.Errorf("without limits:\ngot  %s\nwant %s", got, whole)
+	}
+	if got, want := string(AppendJSON(nil, []byte(body), RFC9309, RawPath("/"), "a")), string(r.AppendJSON(nil, RawPath("/"))); got != want {
+		t.Errorf("in one pass:\ngot  %s\nwant %s", got, want)
+	}
+}

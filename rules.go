@@ -481,14 +481,14 @@ type outcome struct {
 	reason    Reason
 }
 
-// decide makes every decision, with the rule behind it if there is one: Allowed, Match and
-// Explain return it in more or less detail.
-func (r *Rules) decide(p Path) (outcome, *rule) {
+// decide makes every decision, with the rule behind it if there is one, and the work of find: Allowed,
+// Match and Explain return it in more or less detail.
+func (r *Rules) decide(p Path) (o outcome, by *rule, work int) {
 	if r == nil || r.file == nil || p.raw == "" || r.noFile && r.whole.reason == ReasonInvalid {
-		return outcome{}, nil // D-56
+		return outcome{}, nil, 0 // D-56
 	}
 	if r.user {
-		return outcome{allowed: true, reason: ReasonUserInitiated}, nil
+		return outcome{allowed: true, reason: ReasonUserInitiated}, nil, 0
 	}
 	if d := r.dialect; d.Escapes == EscapesRaw || clean(p.raw, careRFC) && (d.Escapes == EscapesRFC || !hasDots(p.raw)) {
 		return r.decideNormal(p.raw)
@@ -498,27 +498,28 @@ func (r *Rules) decide(p Path) (outcome, *rule) {
 }
 
 // decideNormal takes a path in normal form.
-func (r *Rules) decideNormal(path string) (outcome, *rule) {
+func (r *Rules) decideNormal(path string) (o outcome, best *rule, work int) {
 	switch {
 	case !r.dialect.MatchRobotsTxt && path == "/robots.txt": // D-38, D-50
-		return outcome{allowed: true, reason: ReasonRobotsTxt}, nil
+		return outcome{allowed: true, reason: ReasonRobotsTxt}, nil, 0
 	case r.noFile:
-		return r.whole, nil
+		return r.whole, nil, 0
 	}
-	best := r.find(path, FieldNone)
+	best, work = r.find(path, FieldNone)
 	if best == nil {
-		return outcome{allowed: true, reason: r.reasonWithoutRule()}, nil // PREC-05
+		return outcome{allowed: true, reason: r.reasonWithoutRule()}, nil, work // PREC-05
 	}
-	o := outcome{allowed: best.allows(), reason: ReasonRule}
+	o = outcome{allowed: best.allows(), reason: ReasonRule}
 	if r.dialect.StarConflictUndefined {
 		other := FieldAllow
 		if o.allowed {
 			other = FieldDisallow
 		}
-		against := r.find(path, other)
+		against, more := r.find(path, other)
+		work += more
 		o.undefined = against != nil && (r.pattern(best).innerStar() || r.pattern(against).innerStar())
 	}
-	return o, best
+	return o, best, work
 }
 
 func (r *Rules) reasonWithoutRule() Reason {
@@ -538,20 +539,28 @@ func (r *Rules) reasonWithoutRule() Reason {
 // It does not allocate, except for a path whose normal form is another and over 512 bytes, and
 // once for the index of more than 64 rules.
 func (r *Rules) Allowed(p Path) bool {
-	o, _ := r.decide(p)
+	o, _, _ := r.decide(p)
 	return o.allowed
 }
 
 // Match returns the verdict for p with its reason. It allocates as little as Allowed.
-func (r *Rules) Match(p Path) (v Verdict) {
-	o, by := r.decide(p)
+func (r *Rules) Match(p Path) Verdict {
+	v, _ := r.MatchWork(p)
+	return v
+}
+
+// MatchWork is Match with its work, for programs that limit what others can make them do: the bytes
+// of p, the rules that were compared, and the bytes of both that were read. It is the same on every
+// machine. Rules that have answered many questions have an index and need less.
+func (r *Rules) MatchWork(p Path) (v Verdict, work int) {
+	o, by, work := r.decide(p)
 	r = r.made()
 	v.Allowed, v.Undefined, v.Reason = o.allowed, o.undefined, o.reason
 	v.Group, v.Dialect, v.State = r.Group(), r.dialect.Name, r.state
 	if by != nil {
 		v.Rule = Rule{rules: r, rule: *by}
 	}
-	return v
+	return v, work + len(p.raw)
 }
 
 // MemoryBytes returns about how many bytes of memory the rules take besides the body of
