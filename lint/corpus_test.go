@@ -16,15 +16,16 @@ import (
 
 // TestCorpus checks real files, those of the folder ROBOTS_CORPUS or some of them. Most of them
 // are correct, so few may have findings above a note. Each is formatted and fixed, both twice
-// with the same result, and with the same verdicts for every crawler in all dialects.
+// with the same result, and with the same verdicts for every crawler in all dialects, in
+// google-cpp also for crawlers of several tokens.
 func TestCorpus(t *testing.T) {
 	part := campaign.Size(300, 30, 1)
 	var c counts
 	total := campaign.Files(t, part, func(path string, body []byte) { c.look(t, filepath.Base(path), body) })
 	t.Logf("%d files, %d of them text; without error or warning %.1f %%, but for RT502 and RT503 %.1f %%; %d undecided",
 		c.files, c.text, percent(c.clean, c.text), percent(c.cleanUnproved, c.text), c.undecided)
-	t.Logf("%d laid out, %d refused; %d fixed by %d safe fixes; %d questions to compare, %d of them undecided",
-		c.formatted, c.refused, c.fixed, c.fixes, c.questions, c.open)
+	t.Logf("%d laid out, %d refused; %d fixed by %d safe fixes; %d questions to compare, %d of them undecided; %d unions of tokens",
+		c.formatted, c.refused, c.fixed, c.fixes, c.questions, c.open, c.unions)
 	if part > 30 {
 		return // too few for shares
 	}
@@ -38,7 +39,7 @@ func TestCorpus(t *testing.T) {
 type counts struct {
 	files, text, clean, cleanUnproved, undecided int
 	formatted, refused, fixed, fixes             int
-	questions, open                              int
+	questions, open, unions                      int
 	inFiles, findings                            map[string]int // by id
 }
 
@@ -98,6 +99,7 @@ func (c *counts) look(t *testing.T, name string, body []byte) {
 		t.Errorf("%s: fixed twice it differs", name)
 	}
 	c.sameVerdicts(t, name+", fixed", body, fixed)
+	c.sameUnions(t, name+", fixed", body, fixed)
 	sameGroups(t, name, body, fixed)
 }
 

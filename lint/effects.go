@@ -69,7 +69,7 @@ func (p *pass) effects(r *robots.Rules, known map[string][]compare.Effect) ([]co
 	if r == nil {
 		return nil, false
 	}
-	key := p.key(r)
+	key := p.key(r, true)
 	effects, ok := known[key]
 	if ok || !p.spend(r.Len()) {
 		return effects, ok

@@ -23,13 +23,12 @@ func (p *pass) prove() {
 	}
 	slices.Reverse(more) // so that the first one stays
 	fixes = p.leaveOne(append(fixes, more...))
-	safe, proved := p.together(nil, fixes, p.all)
-	for d := range proved {
-		d.Fix.Safe = true
-	}
+	inAll := func(o *pass) bool { return p.sameVerdicts(o, p.all) }
+	safe, proved := p.together(nil, fixes, inAll)
+	p.proveUnions(fixes, safe, proved)
 	if len(p.views) < len(p.all) {
 		left := slices.DeleteFunc(fixes, func(d *Diagnostic) bool { return proved[d] || d.Check.ID != "RT504" })
-		_, enough := p.together(safe, left, p.views)
+		_, enough := p.together(safe, left, func(o *pass) bool { return p.sameVerdicts(o, p.views) })
 		for d := range enough {
 			proved[d] = true
 		}
@@ -71,11 +70,26 @@ func (p *pass) leaveOne(found []*Diagnostic) (left []*Diagnostic) {
 	return left
 }
 
-// together returns the fixes that change no verdict in some dialects when they are applied
-// together, after edits that change none. It applies all of them and compares the verdicts for
-// every crawler. If these differ, it tries each half, so that one fix remains of two rules that
-// replace each other.
-func (p *pass) together(safe []Edit, found []*Diagnostic, views []*view) ([]Edit, map[*Diagnostic]bool) {
+// proveUnions determines which of the fixes that change no verdict for a single token are safe,
+// in that they change none for several tokens in google-cpp either.
+func (p *pass) proveUnions(fixes []*Diagnostic, safe []Edit, proved map[*Diagnostic]bool) {
+	if len(safe) == 0 {
+		return
+	}
+	holds := proved
+	if !p.sameUnions(newPass(robots.Parse(Apply(p.body, safe)), Options{})) {
+		single := slices.DeleteFunc(slices.Clone(fixes), func(d *Diagnostic) bool { return !proved[d] })
+		_, holds = p.together(nil, single, func(o *pass) bool { return p.sameVerdicts(o, p.all) && p.sameUnions(o) })
+	}
+	for d := range holds {
+		d.Fix.Safe = true
+	}
+}
+
+// together returns the fixes that change no verdict, as same reports, when they are applied
+// together, after edits that change none. It applies all of them and compares the verdicts. If
+// these differ, it tries each half, so that one fix remains of two rules that replace each other.
+func (p *pass) together(safe []Edit, found []*Diagnostic, same func(other *pass) bool) ([]Edit, map[*Diagnostic]bool) {
 	hold := map[*Diagnostic]bool{}
 	var try func(found []*Diagnostic)
 	try = func(found []*Diagnostic) {
@@ -86,7 +100,7 @@ func (p *pass) together(safe []Edit, found []*Diagnostic, views []*view) ([]Edit
 		for _, d := range found {
 			edits = append(edits, d.Fix.Edits...)
 		}
-		if p.sameVerdicts(robots.Parse(Apply(p.body, edits)), views) {
+		if same(newPass(robots.Parse(Apply(p.body, edits)), Options{})) {
 			safe = edits
 			for _, d := range found {
 				hold[d] = true
@@ -102,59 +116,86 @@ func (p *pass) together(safe []Edit, found []*Diagnostic, views []*view) ([]Edit
 	return safe, hold
 }
 
-// sameVerdicts reports whether it is proved that another file has the same verdicts for every
-// crawler in some dialects.
-func (p *pass) sameVerdicts(other *robots.File, views []*view) bool {
-	o := newPass(other, Options{})
-	same := map[[2]string]bool{} // that are proved
+// sameVerdicts reports whether it is proved that another file names the same crawlers and has the
+// same verdicts for each of them in some dialects. One token selects the rules of a crawler,
+// except in google-cpp, and as both files name the same tokens, it selects them in both.
+func (p *pass) sameVerdicts(other *pass, views []*view) bool {
+	proved := p.sameRules(other)
 	for i, v := range p.all {
 		if !slices.Contains(views, v) {
 			continue
 		}
-		asked := map[[2]*robots.Rules]bool{}
-		if !p.both(v, o, o.all[i], func(_ string, a, b *robots.Rules) bool {
-			if asked[[2]*robots.Rules{a, b}] {
-				return true
-			}
-			asked[[2]*robots.Rules{a, b}] = true
-			if !p.spend(a.Len() + b.Len()) {
-				return false
-			}
-			keys := [2]string{p.key(a), o.key(b)}
-			if !same[keys] {
-				options := p.budget()
-				options.SkipRobotsTxt = false
-				r := p.compared(a, b, options)
-				p.undecided = p.undecided || r.String() == "undecided"
-				same[keys] = r.Same()
-			}
-			return same[keys]
-		}) {
+		w := other.all[i]
+		if !slices.Equal(v.tokens(), w.tokens()) || !p.both(v, other, w, proved) {
 			return false
 		}
 	}
 	return true
 }
 
-// both calls do with the rules of every crawler in two files, until it returns false, and reports
-// whether it always returned true. It returns false, too, if the steps do not suffice.
-func (p *pass) both(v *view, other *pass, w *view, do func(name string, a, b *robots.Rules) bool) bool {
-	if !p.spend(4 * (len(p.lines) + len(other.lines))) {
-		return false
-	}
-	for _, name := range union(v.crawlers(), w.crawlers()) {
-		other.steps = p.steps
-		a, b := p.rules(v, name), other.rules(w, name)
-		p.steps = min(p.steps, other.steps)
-		if a == nil || b == nil {
-			p.undecided = true
-			return false
-		}
-		if !do(name, a, b) {
+// sameUnions reports whether it is proved that another file, which has the same verdicts for
+// each token, has the same for crawlers of several tokens in google-cpp.
+func (p *pass) sameUnions(other *pass) bool {
+	proved := p.sameRules(other)
+	for i, v := range p.all {
+		if v.dialect.MergeTokens && !p.unions(v, other, other.all[i], proved) {
 			return false
 		}
 	}
 	return true
+}
+
+// sameRules returns a function that reports whether it is proved that rules of this file and of
+// another one have the same verdicts.
+func (p *pass) sameRules(other *pass) func(tokens []string, a, b *robots.Rules) bool {
+	same := map[[2]string]bool{} // that are proved
+	known := map[[2]*robots.Rules]bool{}
+	return func(_ []string, a, b *robots.Rules) bool {
+		if known[[2]*robots.Rules{a, b}] {
+			return true
+		}
+		known[[2]*robots.Rules{a, b}] = true
+		if !p.spend(a.Len() + b.Len()) {
+			return false
+		}
+		keys := [2]string{p.key(a, false), other.key(b, false)}
+		if _, ok := same[keys]; !ok {
+			options := p.budget()
+			options.SkipRobotsTxt = false
+			r := p.compared(a, b, options)
+			p.undecided = p.undecided || r.String() == "undecided"
+			same[keys] = r.Same()
+		}
+		return same[keys]
+	}
+}
+
+// both calls do with the rules of every crawler in two files, until it returns false, and reports
+// whether it always returned true. It returns false, too, if the steps do not suffice.
+func (p *pass) both(v *view, other *pass, w *view, do func(tokens []string, a, b *robots.Rules) bool) bool {
+	if !p.spend(4 * (len(p.lines) + len(other.lines))) {
+		return false
+	}
+	tokens := slices.Concat(v.tokens(), w.tokens())
+	slices.Sort(tokens)
+	for _, token := range append([]string{"*"}, slices.Compact(tokens)...) {
+		a, b, ok := p.rulesOfBoth(v, other, w, token)
+		if !ok || !do([]string{token}, a, b) {
+			return false
+		}
+	}
+	return true
+}
+
+// rulesOfBoth returns the rules of some tokens in two files, and false if the steps do not
+// suffice.
+func (p *pass) rulesOfBoth(v *view, other *pass, w *view, tokens ...string) (a, b *robots.Rules, ok bool) {
+	other.steps = p.steps
+	a, b = p.rules(v, tokens...), other.rules(w, tokens...)
+	p.steps = min(p.steps, other.steps)
+	ok = a != nil && b != nil
+	p.undecided = p.undecided || !ok
+	return a, b, ok
 }
 
 // compared compares two sets of rules.
@@ -162,13 +203,6 @@ func (p *pass) compared(a, b *robots.Rules, o compare.Options) compare.Result {
 	r := compare.Rules(a, b, o)
 	p.steps -= 64 + r.NewlyBlocked.Steps + r.NewlyAllowed.Steps
 	return r
-}
-
-// union returns the entries of two sorted lists after their first entry, "*".
-func union(a, b []string) []string {
-	all := slices.Concat(a, b[1:])
-	slices.Sort(all[1:])
-	return slices.Compact(all)
 }
 
 // sameForAll returns an error unless two files have the same rules, delays, rates, sitemaps and
@@ -215,37 +249,59 @@ func (p *pass) findChanges() {
 // change returns what a fix changes for the first crawler that it affects: in a dialect in which
 // the finding matters, or otherwise in another one, which it names.
 func (p *pass) change(d *Diagnostic) string {
-	other := &pass{file: robots.Parse(Apply(p.body, d.Fix.Edits))}
+	other := &pass{file: robots.Parse(Apply(p.body, d.Fix.Edits)), keys: map[rulesKey]string{}}
 	other.lines = slices.Collect(other.file.Lines(robots.Dialect{}))
 	for _, v := range p.all {
 		if slices.Contains(d.Dialects, v.dialect.Name) {
-			if c := p.changeIn(v, other); c != "" {
+			if c := p.changeIn(v, other, false); c != "" {
 				return c
 			}
 		}
 	}
 	for _, v := range p.all {
 		if !slices.Contains(d.Dialects, v.dialect.Name) {
-			if c := p.changeIn(v, other); c != "" {
-				return c + " in " + v.dialect.Name
+			if c := p.changeIn(v, other, true); c != "" {
+				return c
 			}
 		}
 	}
 	return ""
 }
 
-func (p *pass) changeIn(v *view, other *pass) (change string) {
-	p.both(v, other, newView(other.file, v.dialect, len(other.lines)), func(name string, a, b *robots.Rules) bool {
+// changeIn returns what another file changes in a dialect, and names the dialect if asked to and
+// for crawlers of several tokens, which only google-cpp has.
+func (p *pass) changeIn(v *view, other *pass, named bool) (change string) {
+	find := func(tokens []string, a, b *robots.Rules) bool {
 		switch r := p.compared(a, b, p.budget()); {
 		case len(r.NewlyBlocked.Changes) > 0:
 			change = "blocks " + r.NewlyBlocked.Changes[0].Path
 		case len(r.NewlyAllowed.Changes) > 0:
 			change = "allows " + r.NewlyAllowed.Changes[0].Path
 		}
-		if change != "" && name != "*" {
-			change += " for " + robots.Printable(name)
+		switch {
+		case change == "" || tokens[0] == "*":
+		case len(tokens) == 1:
+			change += " for " + tokenName(tokens[0])
+		default:
+			change += " for a crawler with the tokens " + tokenName(tokens[0]) + " and " + tokenName(tokens[1])
+			named = true
+		}
+		if change != "" && named {
+			change += " in " + v.dialect.Name
 		}
 		return change == ""
-	})
+	}
+	w := newView(other.file, v.dialect, len(other.lines))
+	if p.both(v, other, w, find) && v.dialect.MergeTokens && slices.Equal(v.tokens(), w.tokens()) {
+		p.unions(v, other, w, find)
+	}
 	return change
+}
+
+// tokenName returns a token for a message.
+func tokenName(token string) string {
+	if token == "" {
+		return quote(token)
+	}
+	return robots.Printable(token)
 }

@@ -63,6 +63,7 @@ func FuzzFile(f *testing.F) {
 		}
 		var c counts
 		c.sameVerdicts(t, "fixed", body, fixed)
+		c.sameUnions(t, "fixed", body, fixed)
 		sameGroups(t, "fixed", body, fixed)
 		if again, _, _ := ApplyFixes(fixed, o, false); !bytes.Equal(again, fixed) && !left.Undecided {
 			t.Errorf("fixed once %q, twice %q", fixed, again)

@@ -9,8 +9,10 @@
 // # Fixes
 //
 // A fix is safe if it is proved that it changes no verdict for any crawler in any of the
-// eight dialects (see package compare). Every other fix makes the file mean what was
-// probably intended and needs a review; [Fix.Change] is an example of its effect. A
+// eight dialects (see package compare), whatever product tokens the crawler has: in
+// google-cpp, which combines the groups of all its tokens, for every combination. Every
+// other fix makes the file mean what was probably intended and needs a review; some would
+// change a verdict only for such a combination. [Fix.Change] is an example of the effect. A
 // verdict counts as allowed or disallowed here: in google-2019 and google-legacy a safe
 // fix can turn one that is undefined into a defined one with the same Allowed.
 // [ApplyFixes] applies the safe fixes or all of them.
@@ -89,7 +91,7 @@ type Diagnostic struct {
 // A Fix is a change of the file that fixes a finding.
 type Fix struct {
 	// Safe is set if it is proved that this fix, together with the safe fixes before it,
-	// changes no verdict.
+	// changes no verdict for any crawler, in google-cpp also with several product tokens.
 	Safe bool
 	// Change is an example of what an unsafe fix changes, such as "blocks /a" or "allows /a
 	// for googlebot", or "" if there is no known example.

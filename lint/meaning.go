@@ -11,21 +11,29 @@ import (
 
 // Checks of all rules of a crawler together.
 
-// rules returns the rules of a crawler in a dialect, nil if the steps for proofs are used up:
-// choosing the rules reads the whole file.
-func (p *pass) rules(v *view, name string) *robots.Rules {
-	key := name
-	if groups := v.groupsOf[name]; len(groups) > 0 && name != "*" {
-		key = "in " + string(groups) // crawlers in the same groups have the same rules
+// rules returns the rules of a crawler with some tokens in a dialect, nil if the steps for proofs
+// are used up: choosing the rules reads the whole file.
+func (p *pass) rules(v *view, tokens ...string) *robots.Rules {
+	key, long := "", 0
+	for i, token := range tokens {
+		long = max(long, len(token))
+		if groups := v.groupsOf[token]; len(groups) > 0 && token != "*" {
+			key += "in " + string(groups) // crawlers in the same groups have the same rules
+		} else {
+			key += token
+		}
+		if i+1 < len(tokens) {
+			key += "\n"
+		}
 	}
 	if r := v.rules[key]; r != nil {
 		return r
 	}
 	// All pairs of product tokens in a long name are compared.
-	if !p.spend(1 + len(p.lines) + len(p.file.Bytes())/64 + len(name)*len(name)/256) {
+	if !p.spend(1 + len(p.lines) + len(p.file.Bytes())/64 + long*long/256) {
 		return nil
 	}
-	r := p.file.Rules(v.dialect, name)
+	r := p.file.Rules(v.dialect, tokens...)
 	v.rules[key] = r
 	return r
 }
@@ -41,9 +49,16 @@ func (p *pass) spend(steps int) bool {
 	return true
 }
 
-// key is equal for two sets of rules only if they have the same verdicts and positions.
-func (p *pass) key(r *robots.Rules) string {
-	if k, ok := p.keys[r]; ok {
+// rulesKey is an argument of key.
+type rulesKey struct {
+	rules  *robots.Rules
+	places bool
+}
+
+// key is equal for two sets of rules only if they have the same verdicts and, with places, the
+// same positions.
+func (p *pass) key(r *robots.Rules, places bool) string {
+	if k, ok := p.keys[rulesKey{r, places}]; ok {
 		return k
 	}
 	d := r.Dialect()
@@ -56,10 +71,12 @@ func (p *pass) key(r *robots.Rules) string {
 		if rule.Allows() {
 			b = append(b, '+')
 		}
-		b = strconv.AppendInt(append(b, '@'), int64(rule.Span().Start), 10)
+		if places {
+			b = strconv.AppendInt(append(b, '@'), int64(rule.Span().Start), 10)
+		}
 		b = append(append(append(b, ' '), rule.Pattern().String()...), '\n')
 	}
-	p.keys[r] = string(b)
+	p.keys[rulesKey{r, places}] = string(b)
 	return string(b)
 }
 

@@ -37,8 +37,10 @@ func pageText() string {
 <!-- written by make docs -->
 
 There are %d. An id is never used again for something else. "Fix" is what `+"`--fix`"+` does: a safe fix is made if it is
-proved that no crawler gets another verdict in any of the eight dialects; a change, or a safe fix that cannot be proved,
-only with `+"`--fix=all`"+`. The examples are cases of the tests: the first form is found, the second is not.
+proved that no crawler gets another verdict in any of the eight dialects, whatever product tokens it has; a change, or a
+safe fix that cannot be proved, only with `+"`--fix=all`"+`. google-cpp combines the groups of all tokens of a crawler, and
+the proof covers all combinations: a rule that has no effect in its own group, but would have one together with a group of
+another token, is reported, and its fix is not safe. The examples are cases of the tests: the first form is found, the second is not.
 
 | id | name | severity | fix | finds |
 | --- | --- | --- | --- | --- |

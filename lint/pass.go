@@ -24,10 +24,10 @@ type pass struct {
 	severity  Severity
 	options   Options
 	found     []*Diagnostic
-	byLine    map[int][]*Diagnostic    // found, by the line where they begin
-	removes   map[*Fix]robots.Line     // the rules that fixes delete
-	usesOf    []map[int]compare.Use    // what uses has found out
-	keys      map[*robots.Rules]string // what key has found out
+	byLine    map[int][]*Diagnostic // found, by the line where they begin
+	removes   map[*Fix]robots.Line  // the rules that fixes delete
+	usesOf    []map[int]compare.Use // what uses has found out
+	keys      map[rulesKey]string   // what key has found out
 	perCheck  map[*Check]int
 	dropped   int
 	steps     int // left for proofs
@@ -36,7 +36,7 @@ type pass struct {
 }
 
 func newPass(f *robots.File, o Options) *pass {
-	p := &pass{options: o, byLine: map[int][]*Diagnostic{}, removes: map[*Fix]robots.Line{}, keys: map[*robots.Rules]string{}}
+	p := &pass{options: o, byLine: map[int][]*Diagnostic{}, removes: map[*Fix]robots.Line{}, keys: map[rulesKey]string{}}
 	p.file, p.body, p.newline, p.kind = f, f.Bytes(), newline(f.Bytes()), kind(f)
 	p.perCheck, p.steps = map[*Check]int{}, cmp.Or(max(o.MaxSteps, 0), DefaultMaxSteps)
 	p.budgeted = p.steps

@@ -12,7 +12,7 @@ import (
 type view struct {
 	dialect robots.Dialect
 	lines   []seen   // by number, from 1; index 0 is unused
-	names   []string // of crawlers, without "*"
+	names   []string // of crawlers, without "*" and ""
 
 	groupsOf map[string][]byte        // numbers of the groups that name a crawler
 	rules    map[string]*robots.Rules // by these numbers, and of "*"
@@ -35,9 +35,12 @@ func newView(f *robots.File, d robots.Dialect, lines int) *view {
 		for _, name := range l.Names {
 			v.groupsOf[name] = append(v.groupsOf[name], itoa(l.Group)+" "...)
 		}
+		if d.RawTokens && l.Field == robots.FieldUserAgent && len(l.Names) == 0 {
+			v.groupsOf[""] = append(v.groupsOf[""], itoa(l.Group)+" "...) // D-47
+		}
 	}
 	v.names = slices.Sorted(maps.Keys(v.groupsOf))
-	v.names = slices.DeleteFunc(v.names, func(name string) bool { return name == "*" })
+	v.names = slices.DeleteFunc(v.names, func(name string) bool { return name == "*" || name == "" })
 	return v
 }
 
@@ -88,3 +91,11 @@ func (v *view) misnames(l robots.Line, name string) bool {
 // crawlers returns the crawlers that can have different verdicts: those that the file names, and
 // "*" for all others.
 func (v *view) crawlers() []string { return append([]string{"*"}, v.names...) }
+
+// tokens returns the names of crawlers, first the empty token if a line of google-cpp names it.
+func (v *view) tokens() []string {
+	if len(v.groupsOf[""]) > 0 {
+		return append([]string{""}, v.names...)
+	}
+	return v.names
+}
