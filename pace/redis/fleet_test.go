@@ -57,6 +57,7 @@ var faults = []fault{
 	{name: "DayAhead", server: redistest.Options{Clock: true}, act: setClock(24 * time.Hour)},
 	{name: "DayBehind", server: redistest.Options{Clock: true}, act: setClock(-24 * time.Hour)},
 	{name: "SmallSteps", server: redistest.Options{Clock: true}, act: smallSteps},
+	{name: "Slewed", server: redistest.Options{Clock: true}, act: slewed, rare: true},
 	{name: "Full", down: true, act: full},
 }
 
@@ -169,6 +170,21 @@ func smallSteps(r *stage, back bool) {
 		time.Sleep(300 * time.Millisecond)
 	}
 }
+
+// slewed has the clock run 8 % fast for two and a half seconds, twice.
+func slewed(r *stage, back bool) {
+	ahead := time.Duration(0)
+	if back {
+		ahead = slewedBy
+	}
+	for began, before := time.Now(), ahead; ahead < before+slewedBy; time.Sleep(time.Millisecond) {
+		ahead = before + time.Since(began)*8/100
+		r.primary.SetClock(ahead)
+	}
+}
+
+// slewedBy is how far the clock is ahead when the slew ends.
+const slewedBy = 200 * time.Millisecond
 
 func full(r *stage, back bool) {
 	if back {

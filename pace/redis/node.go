@@ -5,6 +5,7 @@ import (
 	"embed"
 	"encoding/binary"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -73,9 +74,15 @@ type node struct {
 
 	mu     sync.Mutex
 	anchor reading       // of its clock, zero for none
+	ahead  micros        // by how much anchors showed more than those before, which might be part of a step
 	trip   time.Duration // of the fastest call
-	// The last step forward of the clock: when it was noticed, and the sum of all steps.
-	noticed, step micros
+	steps  []clockSteps  // of its clock forward, the oldest first
+}
+
+// clockSteps are one or more steps of a server's clock forward: the times at which the first and the
+// last were noticed, and their sum.
+type clockSteps struct {
+	first, last, sum micros
 }
 
 // A failure is a call without an answer.
@@ -95,11 +102,35 @@ const (
 	startable = 50 * time.Millisecond
 )
 
+// stepPrecision is how exactly the time of a step is known: to this part of its age. So a clock that
+// is slewed for long has some hundred entries.
+const stepPrecision = 4
+
+// joinSteps joins steps that are close to each other for their age. A value that was written
+// between joined steps counts as later by all of them.
+func joinSteps(steps []clockSteps, now micros) []clockSteps {
+	var joined []clockSteps // the latest first
+	for _, s := range slices.Backward(steps) {
+		if n := len(joined); n > 0 && joined[n-1].last-s.first <= (now-joined[n-1].last)/stepPrecision {
+			joined[n-1].first = s.first
+			joined[n-1].sum += s.sum
+		} else {
+			joined = append(joined, s)
+		}
+	}
+	slices.Reverse(joined)
+	return joined
+}
+
 // least returns the earliest time that the node's clock shows at a time of this machine, unless it
 // was set back.
 func (n *node) least(at time.Time) micros {
 	return n.anchor.now + microsOf(at.Sub(n.anchor.received))
 }
+
+// expected returns the time of the node's clock at which a call that is sent at a time of this machine
+// runs, unless the clock was set or the call is slow.
+func (n *node) expected(sent time.Time) micros { return n.least(sent) - n.ahead + microsOf(n.trip) }
 
 // observe notes a reading of the node's clock. A step that a slow call hides stays ahead of the
 // anchor until a faster call shows it, and until then state.lua counts it in each call.
@@ -112,12 +143,25 @@ func (n *node) observe(r reading) {
 	switch rise := r.now - n.least(r.received); {
 	case r.sent.Before(n.anchor.received): // it might be older
 	case n.anchor.now == 0 || r.now < n.least(r.sent): // the clock was set back, or runs slower
-		n.anchor, n.noticed = r, min(n.noticed, r.now)
+		n.anchor, n.ahead = r, 0
 		n.anchor.received = r.sent.Add(n.trip)
+		for i := range n.steps {
+			s := &n.steps[i]
+			s.first = min(s.first, r.now)
+			s.last = min(s.last, r.now)
+		}
 	case rise > microsOf(clockSlack):
-		n.anchor, n.noticed, n.step = r, r.now, n.step+math.Ceil(rise)
-	case rise >= 0 && (r.sent.Sub(n.anchor.sent) >= anchorFor || rise <= microsOf(n.anchor.received.Sub(n.anchor.sent)-n.trip)):
-		n.anchor = r // which is later, or faster
+		n.anchor = r
+		// What a slow call hides counts at once, and later calls might show it again.
+		n.steps = append(n.steps, clockSteps{r.now, r.now, math.Ceil(n.ahead + rise + microsOf(r.received.Sub(r.sent)-n.trip))})
+		n.ahead = 0
+	case rise >= 0 && r.sent.Sub(n.anchor.sent) >= anchorFor:
+		n.anchor, n.ahead = r, rise
+	case rise >= 0 && rise <= microsOf(n.anchor.received.Sub(n.anchor.sent)-n.trip):
+		n.anchor, n.ahead = r, n.ahead+rise // it was faster
+	}
+	if len(n.steps) > 1 {
+		n.steps = joinSteps(n.steps, r.now)
 	}
 }
 
@@ -128,13 +172,19 @@ const noServer = "\x00\x00\x00\x00\x00\x00\x00\x00"
 // an unknown server.
 func (ns *nodes) head(n *node) (head []byte, at time.Time) {
 	now := clock()
-	id, expected, noticed, step := noServer, microsAt(now), 0.0, 0.0
+	id, expected := noServer, microsAt(now)
+	var steps []clockSteps
 	if n != nil {
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		id, expected, noticed, step = n.id, n.least(now)+microsOf(n.trip), n.noticed, n.step
+		id, expected, steps = n.id, n.expected(now), n.steps
 	}
-	return appendDoubles([]byte(id), expected, noticed, step, microsOf(ns.startableFor()), microsUp(ns.backOff)), timeAt(expected)
+	head = appendDoubles([]byte(id), expected, microsOf(ns.startableFor()), microsUp(ns.backOff))
+	head = binary.LittleEndian.AppendUint16(head, uint16(len(steps)))
+	for _, s := range steps {
+		head = appendDoubles(head, s.last, s.sum)
+	}
+	return head, timeAt(expected)
 }
 
 // nodes are the servers of a client.

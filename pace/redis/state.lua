@@ -1,10 +1,12 @@
 -- The beginning of the scripts that work on states. ARGV[1] begins with the server that the
 -- caller knows, zeros for none; doubles: the time at which it expects the call, if the clock was
--- not set forward; when it noticed last that it was, and by how much in all; for how long after a
--- memory loss a permit from before might start, and how long after the last overload a back-off
--- is deleted.
+-- not set forward; for how long after a memory loss a permit from before might start, and how long
+-- after the last overload a back-off is deleted; in 2 bytes how many steps of the clock forward the
+-- caller knows; and doubles: of each, the oldest first, when it was noticed, and by how much.
 local arg = ARGV[1]
-local clock, expected, noticed, step, startable, forget, n = unpick('<c8ddddd', arg)
+local clock, expected, startable, forget, count, n = unpick('<c8dddH', arg)
+local steps = {}
+for i = 1, 2 * count do steps[i], n = unpick('<d', arg, n) end
 
 -- moved returns by how much the clock might have been set since a value was written. A call that
 -- is later than expected is a slow one, or shows a step.
@@ -12,8 +14,11 @@ local function moved(written)
   if not server then return 0 end
   if written > now then return now - written end
   if clock ~= server then return 0 end
-  local by = written <= noticed and min(step, noticed - written) or 0
-  return min(by + max(ceil(now - expected), 0), now - written)
+  local at = written
+  for i = 1, #steps, 2 do
+    if steps[i] >= written then at = min(at + steps[i + 1], steps[i]) end
+  end
+  return min(at - written + max(ceil(now - expected), 0), now - written)
 end
 
 -- The state of the current site.
