@@ -8,6 +8,8 @@ ROUNDS   ?= 7
 RESULTS  ?= bin/bench
 # Most tests wait for servers and clocks, so more of them run in parallel than there are cores.
 PARALLEL := -p 8 -parallel 8
+# The only timeout of the tests. A machine can be busy or slow, so it ends only a test that hangs.
+export TIMEOUT ?= 6h
 # The race detector takes ten times as long, so it runs only on the packages whose locks and goroutines
 # are the point; in the root package that is an index which is built on demand (TestShared). make campaign
 # adds all others.
@@ -19,7 +21,7 @@ export GOFLAGS := $(shell go env GOFLAGS) -trimpath
 # Without cgo, as in releases: the program starts faster. Only the race detector needs cgo.
 export CGO_ENABLED := 0
 LINT     := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
-.PHONY: help build site quick test campaign fmt-check vet unit race fuzz wasm tidy-check tidy cross dist image release release-check firstrun bench lint docs crawlers
+.PHONY: help build site quick test campaign modules fmt-check vet unit race fuzz wasm tidy-check tidy cross dist image release release-check firstrun bench lint docs crawlers
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | awk -F'\t' '{printf "%-13s %s\n", $$1, $$2}'
 build: ## build bin/robots, with the engine for browsers, and bin/robots-bulk
@@ -28,24 +30,28 @@ build: ## build bin/robots, with the engine for browsers, and bin/robots-bulk
 quick: ## build, vet and run the short tests, in less than a minute with a warm cache
 	go build $(PACKAGES)
 	go vet $(PACKAGES)
-	go test -short $(PARALLEL) $(LONGEST) $(PACKAGES)
-test: fmt-check vet unit race tidy-check ## run everything that CI runs
+	go test -short -timeout $(TIMEOUT) $(PARALLEL) $(LONGEST) $(PACKAGES)
+test: modules fmt-check vet unit race tidy-check ## run everything that CI runs, at last print what was skipped and why; the output of the tests is in bin/test
+	@{ cat bin/test/unit.log; grep '^race: skipped' bin/test/race.log || true; } | .ci/skipped
+	@grep -hs '^unstable: ' bin/test/*.log || true
 	@echo "make test: passed"
 campaign: ## run the long tests (docs/long-runs.md), some hours, and the library's short tests in 32 bits; ROBOTS_CORPUS names a folder of real files
-	ROBOTS_CAMPAIGN=1 go test -count=1 -v -p 1 -timeout 6h $(PACKAGES)
-	GOARCH=386 go test -short -p 2 ./...
+	ROBOTS_CAMPAIGN=1 go test -count=1 -v -p 1 -timeout $(TIMEOUT) $(PACKAGES)
+	GOARCH=386 go test -short -p 2 -timeout $(TIMEOUT) ./...
 	$(MAKE) race SHARED="./... ./cmd/..."
 	$(MAKE) fuzz FUZZTIME=5m
 fmt-check: ## check the format of all Go files
 	@test -z "$$(gofmt -l .)" || { echo "run gofmt -w on:"; gofmt -l .; exit 1; }
+modules: ## download all modules
+	@go mod download
 vet: ## run go vet, for the library also in 32 bits
-	go vet $(PACKAGES)
-	GOARCH=386 go vet ./...
+	@go vet $(PACKAGES)
+	@GOARCH=386 go vet ./...
 unit: ## run all tests, including imports, examples and generated pages
-	@.ci/gotest $(PARALLEL) $(LONGEST) $(PACKAGES)
+	@.ci/gotest unit $(PARALLEL) $(LONGEST) $(PACKAGES)
 race: ## run the short tests of concurrent packages under the race detector, if there is a C compiler
-	@unset CGO_ENABLED; export ROBOTS_CORPUS=; if [ "$$(go env CGO_ENABLED)" = 1 ]; then .ci/gotest -race -short -run TestShared . && \
-	.ci/gotest -race -short $(PARALLEL) $(SHARED); else echo "race: skipped, no C compiler"; fi
+	@unset CGO_ENABLED; export ROBOTS_CORPUS=; mkdir -p bin/test; if [ "$$(go env CGO_ENABLED)" = 1 ]; then .ci/gotest race-index -race -short -run TestShared . && \
+	.ci/gotest race -race -short $(PARALLEL) $(SHARED); else echo "race: skipped, no C compiler" | tee bin/test/race.log; fi
 fuzz: ## run every fuzz target for FUZZTIME: a number of inputs (1000x, seeds included), or a time (60s) that continues from Go's fuzz cache
 	@t=$$(mktemp -d) && trap "rm -r $$t" EXIT && for d in $$(grep -rlE --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
 	case $(FUZZTIME) in *x) kept=$$t/kept/$$d;; *) kept=$$(go env GOCACHE)/fuzz/$$(go list $$d);; esac; \
@@ -70,7 +76,7 @@ image: ## write the release for this machine, with an OCI image, into bin/image/
 release: ## make the commit and the tags of VERSION=v1.2.3 (CONTRIBUTING.md)
 	.ci/release $(VERSION)
 release-check: ## release this tree in a temporary repository, then go install, make build, dpkg, and make dist for this processor and Windows, twice
-	ROBOTS_CAMPAIGN=1 go test -count=1 -v -timeout 30m -run TestRelease ./cmd/internal/dist
+	ROBOTS_CAMPAIGN=1 go test -count=1 -v -timeout $(TIMEOUT) -run TestRelease ./cmd/internal/dist
 firstrun: ## measure the CPU time of the first go run in a fresh clone, by package
 	.ci/firstrun
 bench: ## run ROUNDS of the benchmarks BENCH, and write a table into RESULTS; ROBOTS_CORPUS names a folder of real files

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -112,15 +113,24 @@ func serve(t testing.TB, o Options, around func(http.Handler) http.Handler) *htt
 	return s
 }
 
-// mostTest is the time limit of a test, for the slowest machine.
-const mostTest = 4 * time.Minute
+// deadline returns when a test that still waits fails, a little before go test -timeout ends all
+// of them. There is no other limit, because the machine can be busy or slow.
+func deadline(t testing.TB) time.Time {
+	tt, ok := t.(*testing.T)
+	if ok {
+		if end, ok := tt.Deadline(); ok {
+			return end.Add(-time.Until(end) / 20)
+		}
+	}
+	return time.Now().Add(24 * time.Hour)
+}
 
 // blank opens an empty tab in a new context, without shared cookies, caches and service workers.
 // Problems of the site's page in it fail the test.
 func blank(t testing.TB, site *httptest.Server) *tab {
 	t.Helper()
 	b := &tab{TB: t, site: site}
-	ctx, cancel := context.WithTimeout(chromium.ctx, mostTest)
+	ctx, cancel := context.WithDeadline(chromium.ctx, deadline(t))
 	t.Cleanup(cancel)
 	ctx, end := chromedp.NewContext(ctx, chromedp.WithNewBrowserContext(), chromedp.WithListener(b.heard))
 	t.Cleanup(end)
@@ -238,11 +248,13 @@ func (b *tab) do(script string) {
 }
 
 // wait waits until an expression is true by polling every 10 ms: the policy of the page forbids
-// functions from strings, but not evaluation by the protocol.
+// functions from strings, but not evaluation by the protocol. It ends before the context of the
+// tab, so that the failure shows the page.
 func (b *tab) wait(condition string) {
 	b.Helper()
+	end, _ := b.ctx.Deadline()
 	ok := eval[bool](b, `new Promise((done) => {
-		const end = Date.now() + 60000;
+		const end = Date.now() + `+strconv.FormatInt((time.Until(end)*9/10).Milliseconds(), 10)+`;
 		const ask = () => { let v = false; try { v = Boolean(`+condition+`) } catch {} ; v || Date.now() > end ? done(v) : setTimeout(ask, 10) };
 		ask();
 	})`)
