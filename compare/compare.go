@@ -15,7 +15,7 @@
 //
 // [Rules] compares both directions and [Blocked] one. [Every] proves that all URLs of a
 // pattern are allowed, or that all are disallowed. [Effects] reports what each rule of a
-// set is needed for.
+// set is needed for. [Each] compares the rules of many crawlers.
 //
 // Only [robots.Verdict.Allowed] is compared, not the reason or other records. Ids such as
 // D-61 refer to docs/clauses.md.
@@ -66,6 +66,8 @@ type Options struct {
 	URLs URLs
 	// SkipRobotsTxt excludes /robots.txt itself, which only google-cpp does not exempt.
 	SkipRobotsTxt bool
+	// Total limits the steps of all comparisons by Each together, 0 for no limit.
+	Total int
 }
 
 // URLs is a set of URLs.

@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/crawlers"
 	"github.com/spf13/cobra"
@@ -104,7 +104,7 @@ func (j *judge) writeTable(t *urlTarget) {
 // because returns in one line why a verdict is what it is: the reason, the group and, if asked
 // for, a dialect other than RFC 9309.
 func because(colors palette, v robots.Verdict, dialect bool) string {
-	return reasonOf(v) + inGroup(colors, v, dialect)
+	return answer.Reason(v) + inGroup(colors, v, dialect)
 }
 
 // inGroup names the group of a verdict and, if asked for, a dialect other than RFC 9309.
@@ -120,19 +120,4 @@ func inGroup(colors palette, v robots.Verdict, dialect bool) string {
 		return ""
 	}
 	return "  " + colors.paint(faint, "("+strings.Join(parts, ", ")+")")
-}
-
-// reasonOf returns the rule with its line, or the reason without a rule.
-func reasonOf(v robots.Verdict) string {
-	if v.Reason == robots.ReasonUndefined {
-		return "robots.txt is unreachable, for which " + v.Dialect + " defines no verdict"
-	}
-	reason := v.Reason.Sentence()
-	if !v.Rule.IsZero() {
-		reason = "line " + strconv.Itoa(v.Rule.Line()) + ": " + v.Rule.String()
-	}
-	if v.Undefined {
-		return v.Dialect + " defines no verdict; by length " + v.Rule.Directive() + ", " + reason
-	}
-	return reason
 }

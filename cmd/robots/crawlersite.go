@@ -10,7 +10,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/access"
-	"github.com/robotskit/robots/cmd/internal/shapes"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/crawlers"
 )
 
@@ -125,7 +125,7 @@ func (r row) members() jsonObject {
 	}
 	return append(j, jsonObject{
 		{"access", r.Access}, {"verdict", notEmpty(r.onPath)},
-		{"rule", shapes.NewRule(r.Verdict.Rule)}, {"group", groupMembers(r.Verdict.Group)},
+		{"rule", answer.NewRule(r.Verdict.Rule)}, {"group", groupMembers(r.Verdict.Group)},
 	}...)
 }
 
@@ -187,7 +187,7 @@ func (c *crawlersCommand) accessWord(a access.Access) string {
 
 // why names the rule and the group, and adds remarks on the crawler.
 func (c *crawlersCommand) why(r row) string {
-	text := reasonOf(r.Verdict)
+	text := answer.Reason(r.Verdict)
 	if r.Others > 0 {
 		text += fmt.Sprintf(", and %d more", r.Others)
 	}

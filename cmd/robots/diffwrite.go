@@ -8,9 +8,8 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/screen"
-	"github.com/robotskit/robots/cmd/internal/shapes"
-	"github.com/robotskit/robots/compare"
 	"github.com/robotskit/robots/lint"
 )
 
@@ -54,44 +53,45 @@ func (d *differ) writeText() {
 const nameColumn = 10
 
 func (d *differ) sectionText(w io.Writer, s *section) {
-	for _, g := range s.groups() {
+	for _, g := range s.Groups() {
+		fails := func(one direction) bool { return len(one.Changes)+one.URLs > 0 && d.selects(one.id, severity(g, one)) }
 		style := green
 		switch {
-		case slices.ContainsFunc(g.ways[:], func(w way) bool { return len(w.Changes)+w.urls > 0 && d.selects(w.id, g.severity(w)) }):
+		case slices.ContainsFunc(s.directions(g), fails):
 			style = red
 		case !g.Same():
 			style = yellow
 		}
-		who := nameList(g.names)
-		if s.auto() && !slices.Equal(g.dialects, []string{robots.RFC9309.Name}) {
-			who = s.who(g)
+		who := nameList(g.Names)
+		if s.auto() && !slices.Equal(g.Dialects, []string{robots.RFC9309.Name}) {
+			who = s.crawlersText(g)
 		}
-		fmt.Fprintf(w, "%s  %s\n", fill(who, nameColumn), d.palette.paint(style, d.result(g.comparison)))
-		if g.note != "" {
-			fmt.Fprintf(w, "  %s\n", g.note)
+		fmt.Fprintf(w, "%s  %s\n", fill(who, nameColumn), d.palette.paint(style, d.result(g)))
+		if g.Note != "" {
+			fmt.Fprintf(w, "  %s\n", g.Note)
 		}
-		if g.elsewhere && g.Differs() {
-			fmt.Fprintf(w, "  line numbers are those of %s; the others have the same rules elsewhere\n", robots.Printable(g.names[0]))
+		if g.Elsewhere && g.Differs() {
+			fmt.Fprintf(w, "  line numbers are those of %s; the others have the same rules elsewhere\n", robots.Printable(g.Names[0]))
 		}
 		var rows [][]string
-		for _, way := range g.ways {
-			changes, rest := d.shown(way.Changes)
+		for _, one := range s.directions(g) {
+			changes, rest := d.shown(one.Changes)
 			for _, c := range changes {
 				before, after := s.reasons(c)
-				rows = append(rows, []string{"  " + way.name, robots.Printable(c.Path), before, after})
+				rows = append(rows, []string{"  " + one.name, robots.Printable(c.Path), before, after})
 			}
 			if rest > 0 {
-				rows = append(rows, []string{fmt.Sprintf("  and %d more %s (--limit)", rest, way.name)})
+				rows = append(rows, []string{fmt.Sprintf("  and %d more %s (--limit)", rest, one.name)})
 			}
 		}
 		align(w, rows)
-		if text := d.countText(g); text != "" {
+		if text := d.countText(s, g); text != "" {
 			fmt.Fprintf(w, "  %s\n", text)
 		}
 	}
 	lead := fill("declared", nameColumn) + "  "
-	for _, line := range s.declared {
-		for _, text := range line.texts(d.limit) {
+	for _, line := range s.Declared {
+		for _, text := range declaredTexts(line, d.limit) {
 			fmt.Fprintf(w, "%s%s\n", lead, text)
 			lead = fill("", nameColumn) + "  "
 		}
@@ -99,61 +99,28 @@ func (d *differ) sectionText(w io.Writer, s *section) {
 }
 
 // countText describes how many URLs of --urls change, "" without it.
-func (d *differ) countText(g *group) string {
+func (d *differ) countText(s *section, g *answer.DifferenceGroup) string {
 	if d.urls == "" {
 		return ""
 	}
 	var counts []string
-	for _, w := range g.ways {
-		text := screen.Thousands(w.urls) + " " + w.name
-		if w.urls > 0 {
-			text += " (first: " + robots.Printable(w.firstURL) + ")"
+	for _, one := range s.directions(g) {
+		text := screen.Thousands(one.URLs) + " " + one.name
+		if one.URLs > 0 {
+			text += " (first: " + robots.Printable(one.FirstURL) + ")"
 		}
 		counts = append(counts, text)
 	}
 	return "of " + count(d.read, "URL") + ": " + strings.Join(counts, ", ")
 }
 
-// writeJSON writes a line for each crawler and dialect, with the line numbers of its own
-// rules.
+// writeJSON writes a line for each crawler and dialect.
 func (d *differ) writeJSON() {
 	for _, s := range d.sections {
-		for _, c := range s.crawlers {
-			j, notes := jsonObject{{"schema", 1}, {"agent", c.name}}, []string{}
-			if s.between() {
-				j = append(j, jsonMember{"old_dialect", s.dialects[0].Name}, jsonMember{"new_dialect", s.dialects[1].Name})
-			} else {
-				j = append(j, jsonMember{"dialect", c.rules[1].Dialect().Name})
-			}
-			if c.note != "" {
-				notes = append(notes, c.note)
-			}
-			j = append(j, jsonObject{
-				{"result", c.Result.String()}, {"newly_blocked", d.jsonChanges(c.rules, c.NewlyBlocked)}, {"newly_allowed", d.jsonChanges(c.rules, c.NewlyAllowed)},
-				{"complete", c.complete()}, {"declared", append([]*declaredChange{}, c.declared...)}, {"steps", c.NewlyBlocked.Steps + c.NewlyAllowed.Steps},
-				{"notes", notes},
-			}...)
-			if d.urls != "" {
-				j = append(j, jsonMember{"urls", jsonObject{{"read", d.read}, {"newly_blocked", c.ways[0].urls}, {"newly_allowed", c.ways[1].urls}}})
-			}
-			d.std.encode(j)
+		for _, c := range s.Crawlers {
+			d.std.encodeAnswer(c)
 		}
 	}
-}
-
-// jsonChanges describes changes for a crawler in JSON.
-func (d *differ) jsonChanges(rules [2]*robots.Rules, changes compare.Direction) []jsonObject {
-	list := []jsonObject{}
-	shown, _ := d.shown(changes.Changes)
-	for _, change := range shown {
-		path, _ := robots.ParsePath("https://example.com" + change.Path)
-		answer := func(r *robots.Rules) jsonObject {
-			v := r.Match(path)
-			return jsonObject{{"allowed", v.Allowed}, {"rule", shapes.NewRule(v.Rule)}}
-		}
-		list = append(list, jsonObject{{"path", change.Path}, {"shortest", change.Shortest}, {"old", answer(rules[0])}, {"new", answer(rules[1])}})
-	}
-	return list
 }
 
 // report returns the changes for other programs. Crawlers without a change are findings
@@ -167,11 +134,11 @@ func (d *differ) report() *report {
 		{"id": "undecided", "shortDescription": sarifText("A proof exceeded its budget.")},
 	}}
 	for _, s := range d.sections {
-		for _, g := range s.groups() {
+		for _, g := range s.Groups() {
 			d.addGroup(r, s, g)
 		}
-		for _, line := range s.declared {
-			for _, text := range line.texts(d.limit) {
+		for _, line := range s.Declared {
+			for _, text := range declaredTexts(line, d.limit) {
 				d.add(r, Finding{Case: title(line.Field), Dialects: s.dialectNames()}, "declared", text, lint.Warning)
 			}
 		}
@@ -183,36 +150,36 @@ func (d *differ) report() *report {
 }
 
 // addGroup adds the findings for crawlers with the same result.
-func (d *differ) addGroup(r *report, s *section, g *group) {
-	who := s.who(g)
+func (d *differ) addGroup(r *report, s *section, g *answer.DifferenceGroup) {
+	who := s.crawlersText(g)
 	add := func(id, message string, severity lint.Severity) *Finding {
-		return d.add(r, Finding{Case: nameList(g.names), Dialects: g.dialects}, id, message, severity)
+		return d.add(r, Finding{Case: nameList(g.Names), Dialects: g.Dialects}, id, message, severity)
 	}
-	for _, w := range g.ways {
-		severity := g.severity(w)
-		changes, rest := d.shown(w.Changes)
+	for _, one := range s.directions(g) {
+		severity := severity(g, one)
+		changes, rest := d.shown(one.Changes)
 		for _, c := range changes {
 			before, after := s.reasons(c)
-			f := add(w.id, w.name+": "+c.Path+" for "+who+": "+before+"; "+after, severity)
+			f := add(one.id, one.name+": "+c.Path+" for "+who+": "+before+"; "+after, severity)
 			f.Case += ": " + c.Path
 			f.Region.StartLine = c.New.Rule.Line()
 		}
 		if rest > 0 {
-			add(w.id, w.name+": and "+strconv.Itoa(rest)+" more for "+who, severity)
+			add(one.id, one.name+": and "+strconv.Itoa(rest)+" more for "+who, severity)
 		}
-		if !w.Complete {
-			f := add("undecided", "undecided for "+who+" whether more is "+w.name+"; "+helps(d.budget), lint.Warning)
-			f.Failed, f.Undecided = false, d.selects(w.id, severity)
+		if !one.Complete {
+			f := add("undecided", "undecided for "+who+" whether more is "+one.name+"; "+helps(d.budget), lint.Warning)
+			f.Failed, f.Undecided = false, d.selects(one.id, severity)
 		}
-		if w.urls > 0 {
-			add(w.id, w.name+" for "+who+": "+d.countText(g), severity)
+		if one.URLs > 0 {
+			add(one.id, one.name+" for "+who+": "+d.countText(s, g), severity)
 		}
 	}
-	if g.note != "" {
-		add("groups", who+": "+g.note, lint.Note)
+	if g.Note != "" {
+		add("groups", who+": "+g.Note, lint.Note)
 	}
-	if !g.changes() {
-		f := add(failBlocked, d.result(g.comparison), lint.Note)
+	if g.Unchanged() {
+		f := add(failBlocked, d.result(g), lint.Note)
 		f.Level, f.Failed = "", false
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/cmd/internal/shapes"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/lint"
 	"github.com/spf13/cobra"
 )
@@ -103,7 +103,7 @@ func printNotes(w io.Writer, colors palette, e *robots.Explanation) {
 // jsonDerivation is the JSON of explain: behind the members of a check answer how it came
 // to be. A note about the file as a whole has line 0.
 type jsonDerivation struct {
-	shapes.Derivation
+	answer.Derivation
 	Signals []siteSignal `json:"signals"`
 }
 
@@ -113,7 +113,7 @@ func (j *judge) writeExplanationJSON(t *urlTarget) {
 	for i, rules := range j.rules {
 		path := t.pathFor(j.crawlers[i].Dialect)
 		e := lint.Explain(rules.Rules, path)
-		d := jsonDerivation{shapes.NewDerivation(&e), signalsOf(rules.Rules, &path)}
+		d := jsonDerivation{answer.NewDerivation(&e), signalsOf(rules.Rules, &path)}
 		d.Notes = jsonNotes(&e)
 		var derivation bytes.Buffer
 		_ = encode(&derivation, d) // only a value without JSON is an error
@@ -126,10 +126,10 @@ func (j *judge) writeExplanationJSON(t *urlTarget) {
 }
 
 // jsonNotes returns the notes, with one on how many are left out.
-func jsonNotes(e *robots.Explanation) []shapes.Note {
-	notes := shapes.NewNotes(e.Notes)
+func jsonNotes(e *robots.Explanation) []answer.Note {
+	notes := answer.NewNotes(e.Notes)
 	if e.Dropped > 0 {
-		notes = append(notes, shapes.Note{Text: "and " + strconv.Itoa(e.Dropped) + " more"})
+		notes = append(notes, answer.Note{Text: "and " + strconv.Itoa(e.Dropped) + " more"})
 	}
 	return notes
 }

@@ -11,8 +11,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/fetch"
 )
@@ -26,6 +28,24 @@ type textFile struct {
 	name       string // as given; of a site, the URL of its robots.txt
 	body       []byte
 	over       bool // larger than maxFile, and truncated to that
+}
+
+// source returns the source of what crawlers obey at a time.
+func (f *textFile) source(now time.Time) answer.Source {
+	if f.Record == nil {
+		return f.File
+	}
+	return recordAt{f.Record, now}
+}
+
+// A recordAt is the outcome of a fetch, as crawlers obey it at a time.
+type recordAt struct {
+	record *fetch.Record
+	now    time.Time
+}
+
+func (r recordAt) Rules(d robots.Dialect, tokens ...string) *robots.Rules {
+	return r.record.Rules(d, r.now, tokens...)
 }
 
 // siteFile returns the robots.txt of a site.

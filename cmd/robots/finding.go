@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/crawlers"
 	"github.com/robotskit/robots/lint"
 	"github.com/spf13/cobra"
 )
@@ -45,13 +44,6 @@ func failLevel(failOn string) lint.Severity {
 		return s
 	}
 	return lint.Error + 1
-}
-
-// isImportant reports whether a newly blocked URL is an error for a crawler: *, or a crawler of
-// a search engine.
-func isImportant(name string) bool {
-	c, ok := crawlers.Find(name)
-	return name == anyCrawler || ok && c.Purpose == crawlers.Search
 }
 
 func (s *streams) writeCSV(rows ...[]string) { s.keep(csv.NewWriter(s.out).WriteAll(rows)) }

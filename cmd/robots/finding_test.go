@@ -10,12 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/cmd/internal/ask"
-	"github.com/robotskit/robots/cmd/internal/shapes"
-	"github.com/robotskit/robots/compare"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/internal/campaign"
 )
 
@@ -40,39 +36,11 @@ const (
 	hostileNew = "User-agent: *\nDisallow: /]]>\x01\x80\uFFFE|``,:%\nSitemap: https://example.com/<&>\"|\n"
 )
 
-// The JSON of diff.
-type (
-	jsonDiff struct {
-		Schema       int              `json:"schema"`
-		Agent        string           `json:"agent"`
-		Dialect      string           `json:"dialect,omitempty"`
-		OldDialect   string           `json:"old_dialect,omitempty"`
-		NewDialect   string           `json:"new_dialect,omitempty"`
-		Result       string           `json:"result"`
-		NewlyBlocked []jsonChange     `json:"newly_blocked"`
-		NewlyAllowed []jsonChange     `json:"newly_allowed"`
-		Complete     bool             `json:"complete"`
-		Declared     []declaredChange `json:"declared"`
-		Steps        int              `json:"steps"`
-		Notes        []string         `json:"notes"`
-		URLs         *jsonURLs        `json:"urls,omitempty"`
-	}
-	jsonChange struct {
-		Path     string     `json:"path"`
-		Shortest bool       `json:"shortest"`
-		Old      jsonAnswer `json:"old"`
-		New      jsonAnswer `json:"new"`
-	}
-	jsonAnswer struct {
-		Allowed bool         `json:"allowed"`
-		Rule    *shapes.Rule `json:"rule"`
-	}
-	jsonURLs struct {
-		Read         int `json:"read"`
-		NewlyBlocked int `json:"newly_blocked"`
-		NewlyAllowed int `json:"newly_allowed"`
-	}
-)
+// A jsonDiff is a line of diff in JSON.
+type jsonDiff struct {
+	Schema int `json:"schema"`
+	answer.CrawlerDifference
+}
 
 // TestReports: every format of diff and test is read back without markup from a file, and what
 // JUnit's readers require is there.
@@ -226,44 +194,5 @@ func TestMarkdownBound(t *testing.T) {
 	text := program(t, exitDisallowed, "diff", "--format", "markdown", writeFile(t, before.String()), writeFile(t, after.String()))
 	if len(text) > 65_536 || len(text) < 50_000 || !strings.Contains(text, " |\n\nTruncated to fit a comment") {
 		t.Errorf("%d bytes, which end with %q", len(text), text[len(text)-200:])
-	}
-}
-
-// TestDiffSharesComparisons: crawlers with equal rules cost one comparison.
-func TestDiffSharesComparisons(t *testing.T) {
-	var old strings.Builder
-	for i := range 500 {
-		fmt.Fprintf(&old, "User-agent: bot%c%c\nDisallow: /a\nAllow: /*b\n", 'a'+i%26, 'a'+i/26)
-	}
-	s := compareTexts(old.String(), strings.ReplaceAll(old.String(), "/a", "/aa"))
-	if len(s.crawlers) != 501 || len(s.comparisons) != 2 {
-		t.Errorf("%d crawlers took %d comparisons, want 501 and 2", len(s.crawlers), len(s.comparisons))
-	}
-}
-
-func compareTexts(before, after string) *section {
-	s := &section{dialects: [2]robots.Dialect{robots.RFC9309, robots.RFC9309}}
-	s.compare([2]ask.Source{{File: robots.Parse([]byte(before))}, {File: robots.Parse([]byte(after))}}, nil, time.Now(), compare.DefaultSteps)
-	return s
-}
-
-// TestDiffSharesGroups: crawlers that each file names in the same user-agent lines are compared once, and only those just above
-// a delay have it (D-08).
-func TestDiffSharesGroups(t *testing.T) {
-	var body strings.Builder
-	for i := range 500 {
-		fmt.Fprintf(&body, "User-agent: bot%c%c\n", 'a'+i%26, 'a'+i/26)
-	}
-	body.WriteString("# both files\nUser-agent: early\nCrawl-delay: 1\nUser-agent: late\nDisallow: /a\n")
-	s := compareTexts(body.String(), strings.ReplaceAll(body.String(), ": 1", ": 2"))
-	seen := map[*robots.Rules]bool{}
-	for _, c := range s.crawlers {
-		seen[c.rules[0]] = true
-		if delayed := c.name != "*" && c.name != "late"; (len(c.declared) == 1) != delayed {
-			t.Errorf("%s: %d changes of delays", c.name, len(c.declared))
-		}
-	}
-	if len(s.crawlers) != 503 || len(seen) != 3 {
-		t.Errorf("%d crawlers share %d comparisons, want 503 and 3", len(s.crawlers), len(seen))
 	}
 }

@@ -74,6 +74,17 @@ func encode(w io.Writer, v any) error {
 // encode writes a value as one line of JSON.
 func (s *streams) encode(v any) { s.keep(encode(s.out, v)) }
 
+// encodeAnswer writes an answer, an object, as one line of JSON, after the version of this format.
+func (s *streams) encodeAnswer(v any) {
+	var object bytes.Buffer
+	if err := encode(&object, v); err != nil {
+		s.keep(err)
+		return
+	}
+	_, _ = s.out.WriteString(`{"schema":1,`) // the last flush reports its error
+	_, _ = s.out.Write(object.Bytes()[1:])
+}
+
 // notEmpty returns nil, which is null, for a zero value.
 func notEmpty[T comparable](v T) *T {
 	if v == *new(T) {

@@ -11,10 +11,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/help"
 	"github.com/robotskit/robots/cmd/internal/screen"
-	"github.com/robotskit/robots/cmd/internal/shapes"
 	"github.com/robotskit/robots/lint"
 	"github.com/spf13/cobra"
 )
@@ -337,7 +337,7 @@ func (l *linting) printJSON(files []*linted) {
 			d := &f.Diagnostics[i]
 			var fix jsonObject
 			if d.Fix != nil {
-				fix = jsonObject{{"safe", d.Fix.Safe}, {"edits", shapes.NewEdits(d.Fix)}}
+				fix = jsonObject{{"safe", d.Fix.Safe}, {"edits", answer.NewEdits(d.Fix)}}
 			}
 			l.std.encode(jsonObject{
 				{"schema", 1}, {"file", f.name}, {"line", d.Line}, {"column", d.Column}, {"end_line", d.EndLine}, {"end_column", d.EndColumn},

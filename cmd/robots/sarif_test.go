@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/robotskit/robots/cmd/internal/shapes"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/lint"
 )
 
@@ -105,7 +105,7 @@ func TestSARIF(t *testing.T) {
 	}
 	type finding struct {
 		ID, Severity, Message string
-		Fix                   *shapes.Fix
+		Fix                   *answer.Fix
 	}
 	var findings []finding
 	for d := json.NewDecoder(&plain); d.More(); {

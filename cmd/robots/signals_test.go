@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/robotskit/robots/cmd/internal/shapes"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/crawlers"
 	"github.com/robotskit/robots/internal/campaign"
 )
@@ -50,7 +50,7 @@ func TestSignalsHostile(t *testing.T) {
 			run(context.Background(), append(args, "--format", "json"), strings.NewReader(tt.body), &out, &errs)
 			var got struct {
 				Signals []any
-				Notes   []shapes.Note
+				Notes   []answer.Note
 			}
 			if err := json.Unmarshal(out.Bytes(), &got); err != nil || bytes.Count(out.Bytes(), []byte("\n")) != 1 || !utf8.Valid(out.Bytes()) {
 				t.Errorf("%s: %v, %q", name, err, out.Bytes()[:min(out.Len(), 1000)])

@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/screen"
-	"github.com/robotskit/robots/cmd/internal/shapes"
 	"github.com/robotskit/robots/compare"
 	"github.com/robotskit/robots/lint"
 	"github.com/spf13/cobra"
@@ -170,7 +170,7 @@ func (o *outcome) judge(rules *robots.Rules, path robots.Path) {
 	v := rules.Match(path)
 	o.by = v.Rule
 	if !o.ok {
-		o.reason = reasonOf(v)
+		o.reason = answer.Reason(v)
 		e := lint.Explain(rules, path)
 		var b strings.Builder
 		printDerivation(&b, palette{}, &e)
@@ -258,7 +258,7 @@ func (t *tester) write(all []*outcome, summary string) {
 		for _, o := range all {
 			t.std.encode(jsonObject{
 				{"schema", 1}, {"file", o.test.file}, {"line", o.at}, {"name", o.test.name}, {"agent", o.test.agents}, {"dialect", o.dialect},
-				o.subject, {"want", o.want}, {"got", o.got}, {"ok", o.ok}, {"rule", shapes.NewRule(o.by)}, {"witness", notEmpty(o.witness)},
+				o.subject, {"want", o.want}, {"got", o.got}, {"ok", o.ok}, {"rule", answer.NewRule(o.by)}, {"witness", notEmpty(o.witness)},
 			})
 		}
 		return

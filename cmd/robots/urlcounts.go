@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/robotskit/robots/cmd/internal/ask"
@@ -25,6 +24,9 @@ func (d *differ) countURLs() error {
 			firstSkipped = list.line
 		}
 	}
+	for _, s := range d.sections {
+		s.CountedURLs(d.read)
+	}
 	switch {
 	case list.err != nil:
 		return list.err
@@ -41,23 +43,10 @@ func (d *differ) countURL(name, url string) bool {
 	for _, s := range d.sections {
 		_, before, err := ask.URL(s.dialects[0], url, false)
 		_, after, failed := ask.URL(s.dialects[1], url, false) // the same but for the form
-		switch {
-		case err != nil || failed != nil:
+		if err != nil || failed != nil {
 			return false
-		case s.between() && after.String() == robotsTxt.String():
-			continue
 		}
-		for _, c := range s.comparisons {
-			w := &c.ways[0]
-			allowed := c.first[1].Allowed(after)
-			if allowed {
-				w = &c.ways[1]
-			}
-			if allowed != c.first[0].Allowed(before) {
-				w.urls++
-				w.firstURL = cmp.Or(w.firstURL, name)
-			}
-		}
+		s.CountURL(name, before, after)
 	}
 	return true
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/lint"
@@ -177,23 +178,23 @@ func (r *siteReport) expect(expected *robots.File, record *fetch.Record, budget 
 // for it. Crawlers with equal changes share their events.
 func (r *siteReport) compare(before, after *robots.File, budget int) {
 	s := &section{}
-	s.compare([2]ask.Source{{File: before}, {File: after}}, nil, r.Observed, budget)
-	same := len(s.declared) == 0
+	s.compare([2]answer.Source{before, after}, nil, answer.DiffOptions{Steps: budget})
+	same := len(s.Declared) == 0
 	rule := func(v robots.Verdict) *watchedRule { return &watchedRule{v.Rule.Line(), v.Rule.String()} }
-	for _, g := range s.groups() {
+	for _, g := range s.Groups() {
 		same = same && g.Same()
 		r.Undecided = r.Undecided || !g.Same() && !g.Differs()
-		for _, w := range g.ways {
-			for _, c := range w.Changes {
-				r.addEvent(g.severity(w), watchEvent{
-					Kind: w.id, Crawlers: g.names, Dialect: c.New.Dialect, Path: c.Path, Old: rule(c.Old), New: rule(c.New),
-					Text: fmt.Sprintf("%s: %s (before: %s; now: %s)", w.name, c.Path, reasonOf(c.Old), reasonOf(c.New)),
+		for _, one := range s.directions(g) {
+			for _, c := range one.Changes {
+				r.addEvent(severity(g, one), watchEvent{
+					Kind: one.id, Crawlers: g.Names, Dialect: c.New.Dialect, Path: c.Path, Old: rule(c.Old), New: rule(c.New),
+					Text: fmt.Sprintf("%s: %s (before: %s; now: %s)", one.name, c.Path, answer.Reason(c.Old), answer.Reason(c.New)),
 				})
 			}
 		}
 	}
-	for _, l := range s.declared {
-		r.addEvent(lint.Warning, watchEvent{Kind: "declared", Crawlers: l.crawlers, Text: title(l.Field) + ": " + l.change(0)})
+	for _, l := range s.Declared {
+		r.addEvent(lint.Warning, watchEvent{Kind: "declared", Crawlers: l.Crawlers, Text: title(l.Field) + ": " + declaredChange(l, 0)})
 	}
 	if same {
 		r.add(lint.Note, "layout", "the text changed, but no URL and no declaration for any crawler (proved)")

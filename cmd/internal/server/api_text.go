@@ -9,8 +9,8 @@ import (
 	"fmt"
 
 	"github.com/robotskit/robots"
+	answers "github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
-	"github.com/robotskit/robots/cmd/internal/shapes"
 	"github.com/robotskit/robots/compare"
 	"github.com/robotskit/robots/lint"
 )
@@ -44,7 +44,7 @@ func (r *request) file(t Text) *robots.File {
 // An Explanation is a verdict with the steps that led to it.
 type Explanation struct {
 	Answer json.RawMessage `json:"answer"`
-	shapes.Derivation
+	answers.Derivation
 	Dropped int `json:"dropped"`
 }
 
@@ -73,7 +73,7 @@ func (s *Service) explain(r *request) *answer {
 	said = append(rules.AppendCommonJSON(said), `,"url":`...)
 	said = append(robots.AppendQuoted(said, url), ',')
 	j := &Explanation{
-		Answer: append(appendAgent(said, in.Agent), '}'), Derivation: shapes.NewDerivation(&e), Dropped: e.Dropped,
+		Answer: append(appendAgent(said, in.Agent), '}'), Derivation: answers.NewDerivation(&e), Dropped: e.Dropped,
 	}
 	return answerWith(j)
 }
@@ -87,17 +87,17 @@ type Findings struct {
 
 // A Finding is a mistake.
 type Finding struct {
-	Line      int         `json:"line"`
-	Column    int         `json:"column"`
-	EndLine   int         `json:"end_line"`
-	EndColumn int         `json:"end_column"`
-	ID        string      `json:"id"`
-	Name      string      `json:"name"`
-	Severity  string      `json:"severity"`
-	Message   string      `json:"message"`
-	Advice    string      `json:"advice"`
-	Dialects  []string    `json:"dialects"`
-	Fix       *shapes.Fix `json:"fix"`
+	Line      int          `json:"line"`
+	Column    int          `json:"column"`
+	EndLine   int          `json:"end_line"`
+	EndColumn int          `json:"end_column"`
+	ID        string       `json:"id"`
+	Name      string       `json:"name"`
+	Severity  string       `json:"severity"`
+	Message   string       `json:"message"`
+	Advice    string       `json:"advice"`
+	Dialects  []string     `json:"dialects"`
+	Fix       *answers.Fix `json:"fix"`
 }
 
 // lint answers POST /v1/lint.
@@ -123,7 +123,7 @@ func (s *Service) lint(r *request) *answer {
 		d := &found.Diagnostics[i]
 		j.Findings = append(j.Findings, Finding{
 			d.Line, d.Column, d.EndLine, d.EndColumn, d.Check.ID, d.Check.Name, d.Severity.String(), d.Message, d.Advice,
-			append([]string{}, d.Dialects...), shapes.NewFix(d.Fix),
+			append([]string{}, d.Dialects...), answers.NewFix(d.Fix),
 		})
 	}
 	return answerWith(j)
@@ -148,10 +148,10 @@ type CrawlerDiff struct {
 
 // A ChangeOfURL is a URL with another verdict.
 type ChangeOfURL struct {
-	Path     string       `json:"path"`
-	Shortest bool         `json:"shortest"`
-	Old      *shapes.Rule `json:"old"`
-	New      *shapes.Rule `json:"new"`
+	Path     string        `json:"path"`
+	Shortest bool          `json:"shortest"`
+	Old      *answers.Rule `json:"old"`
+	New      *answers.Rule `json:"new"`
 }
 
 // Limits of a request: crawlers, dialects, and steps of all proofs together, of about twenty
@@ -268,7 +268,7 @@ func placesOf(r *robots.Rules) [sha256.Size]byte {
 func changesOf(d compare.Direction) []ChangeOfURL {
 	list := []ChangeOfURL{}
 	for _, c := range d.Changes {
-		list = append(list, ChangeOfURL{Path: c.Path, Shortest: c.Shortest, Old: shapes.NewRule(c.Old.Rule), New: shapes.NewRule(c.New.Rule)})
+		list = append(list, ChangeOfURL{Path: c.Path, Shortest: c.Shortest, Old: answers.NewRule(c.Old.Rule), New: answers.NewRule(c.New.Rule)})
 	}
 	return list
 }

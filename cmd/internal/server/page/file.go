@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/cmd/internal/shapes"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/lint"
 )
 
@@ -76,7 +76,7 @@ func parse(_ context.Context, args []string) (any, error) {
 	}
 	sitemaps := f.Rules(rfc).Sitemaps()
 	return object{
-		"bytes": len(args[0]), "kinds": string(letters), "notes": shapes.NewNotes(f.Notes(rfc)), "crawlers": crawlers,
+		"bytes": len(args[0]), "kinds": string(letters), "notes": answer.NewNotes(f.Notes(rfc)), "crawlers": crawlers,
 		"sitemaps": list(sitemaps[:min(len(sitemaps), maxNamed)]),
 	}, nil
 }
@@ -189,7 +189,7 @@ func explain(_ context.Context, args []string) (any, error) {
 		return nil, err
 	}
 	e := lint.Explain(c.rules(f), path)
-	d := shapes.NewDerivation(&e)
+	d := answer.NewDerivation(&e)
 	matches, others := []object{}, []object{}
 	const most = 100
 	for i, m := range e.Matches[:min(len(e.Matches), most)] {
@@ -199,7 +199,7 @@ func explain(_ context.Context, args []string) (any, error) {
 		})
 	}
 	if e.Dropped > 0 {
-		d.Notes = append(d.Notes, shapes.Note{Text: "and " + strconv.Itoa(e.Dropped) + " more"})
+		d.Notes = append(d.Notes, answer.Note{Text: "and " + strconv.Itoa(e.Dropped) + " more"})
 	}
 	for _, d := range robots.Dialects() {
 		o := crawler{d, c.tokens}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/cmd/internal/shapes"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/compare"
 	"github.com/robotskit/robots/lint"
 )
@@ -28,7 +28,7 @@ func findings(_ context.Context, args []string) (any, error) {
 		all = append(all, object{
 			"id": d.Check.ID, "severity": d.Severity.String(), "line": d.Line, "column": d.Column,
 			"endLine": d.EndLine, "endColumn": d.EndColumn, "message": d.Message, "advice": d.Advice, "why": d.Check.Why,
-			"clause": d.Check.Clause, "dialects": list(d.Dialects), "fix": shapes.NewFix(d.Fix),
+			"clause": d.Check.Clause, "dialects": list(d.Dialects), "fix": answer.NewFix(d.Fix),
 		})
 	}
 	return object{"undecided": r.Undecided, "dropped": r.Dropped + max(0, len(r.Diagnostics)-most), "findings": all}, nil

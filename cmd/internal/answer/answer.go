@@ -1,0 +1,22 @@
+// Package answer answers the questions of people and programs about a robots.txt: one function
+// and one struct for each question. The command line, the HTTP service, the page, the language
+// server and the bulk program only show these structs; the tags of a struct are its JSON
+// everywhere. The package reads no files, network or clock, and is compiled for browsers too.
+package answer
+
+import "github.com/robotskit/robots"
+
+// A Source is where rules come from: a *robots.File, or the outcome of a fetch at some time.
+type Source interface {
+	Rules(d robots.Dialect, tokens ...string) *robots.Rules
+}
+
+// A Crawler is a crawler that a question is about.
+type Crawler struct {
+	Name    string   // as given, or of the directory
+	Tokens  []string // product tokens, most specific first
+	Dialect robots.Dialect
+}
+
+// AnyCrawler is the name of a crawler without a name: the group of * applies to it.
+const AnyCrawler = "*"

@@ -1,0 +1,93 @@
+package answer
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/compare"
+)
+
+// diffTexts compares two files for * and all crawlers that they name.
+func diffTexts(before, after string) *Difference {
+	old, changed := robots.Parse([]byte(before)), robots.Parse([]byte(after))
+	var who []Crawler
+	for _, name := range append([]string{AnyCrawler}, old.Crawlers(robots.RFC9309)...) {
+		who = append(who, Crawler{Name: name, Tokens: []string{name}, Dialect: robots.RFC9309})
+	}
+	return Diff(old, changed, who, DiffOptions{})
+}
+
+// TestDiffSharesComparisons: crawlers with equal rules cost one comparison.
+func TestDiffSharesComparisons(t *testing.T) {
+	var old strings.Builder
+	for i := range 500 {
+		fmt.Fprintf(&old, "User-agent: bot%c%c\nDisallow: /a\nAllow: /*b\n", 'a'+i%26, 'a'+i/26)
+	}
+	d := diffTexts(old.String(), strings.ReplaceAll(old.String(), "/a", "/aa"))
+	if len(d.Crawlers) != 501 || len(d.comparisons) != 2 {
+		t.Errorf("%d crawlers took %d comparisons, want 501 and 2", len(d.Crawlers), len(d.comparisons))
+	}
+}
+
+// TestDiffSharesGroups: crawlers that each file names in the same user-agent lines are compared
+// once, and only those just above a delay have it (D-08).
+func TestDiffSharesGroups(t *testing.T) {
+	var body strings.Builder
+	for i := range 500 {
+		fmt.Fprintf(&body, "User-agent: bot%c%c\n", 'a'+i%26, 'a'+i/26)
+	}
+	body.WriteString("# both files\nUser-agent: early\nCrawl-delay: 1\nUser-agent: late\nDisallow: /a\n")
+	d := diffTexts(body.String(), strings.ReplaceAll(body.String(), ": 1", ": 2"))
+	for _, c := range d.Crawlers {
+		if delayed := c.Agent != AnyCrawler && c.Agent != "late"; (len(c.Declared) == 1) != delayed {
+			t.Errorf("%s: %d changes of delays", c.Agent, len(c.Declared))
+		}
+	}
+	if len(d.Crawlers) != 503 || len(d.Declared) != 1 || len(d.Declared[0].Crawlers) != 501 {
+		t.Errorf("%d crawlers, declarations %v", len(d.Crawlers), d.Declared)
+	}
+}
+
+// TestDiffLimits: changes beyond the limit are counted, and the lines are those of the
+// crawler's own rules.
+func TestDiffLimits(t *testing.T) {
+	old := robots.Parse([]byte("User-agent: a\nUser-agent: b\nDisallow: /x\n"))
+	changed := robots.Parse([]byte("User-agent: a\nDisallow: /1\nDisallow: /2\nDisallow: /3\nUser-agent: b\nDisallow: /1\nDisallow: /2\nDisallow: /3\n"))
+	who := []Crawler{{Name: "A", Tokens: []string{"a"}, Dialect: robots.RFC9309}, {Name: "B", Tokens: []string{"b"}, Dialect: robots.RFC9309}}
+	d := Diff(old, changed, who, DiffOptions{Changes: 2})
+	for i, line := range []int{2, 6} {
+		c := d.Crawlers[i]
+		if len(c.NewlyBlocked) != 2 || len(c.NewlyAllowed) != 1 || c.Dropped != 1 || c.NewlyBlocked[0].New.Rule.Line != line {
+			t.Errorf("%s: %+v", c.Agent, c)
+		}
+	}
+	if groups := d.Groups(); len(groups) != 1 || len(groups[0].Blocked.Changes) != 3 || !groups[0].Elsewhere {
+		t.Errorf("groups %+v", groups)
+	}
+}
+
+var _ Source = (*robots.File)(nil)
+
+// TestDiffTotal: what exceeds the total is undecided.
+func TestDiffTotal(t *testing.T) {
+	var old strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&old, "User-agent: bot%c%c\nDisallow: /*a%d*b\n", 'a'+i%26, 'a'+i/26, i)
+	}
+	before, after := robots.Parse([]byte(old.String())), robots.Parse([]byte(strings.ReplaceAll(old.String(), "*b", "*c")))
+	var who []Crawler
+	for _, name := range before.Crawlers(robots.RFC9309) {
+		who = append(who, Crawler{Name: name, Tokens: []string{name}, Dialect: robots.RFC9309})
+	}
+	all := Diff(before, after, who, DiffOptions{})
+	steps := 0
+	for _, c := range all.Crawlers {
+		steps += c.Steps
+	}
+	limited := Diff(before, after, who, DiffOptions{Total: steps / 2, Steps: compare.DefaultSteps})
+	if first, last := limited.Crawlers[0], limited.Crawlers[len(who)-1]; first.Result != "differs" || last.Result != "undecided" || last.Complete {
+		t.Errorf("first %s, last %s", first.Result, last.Result)
+	}
+}
