@@ -129,7 +129,7 @@ var directory []byte
 // index is the decoded directory.
 type index struct {
 	all    []Crawler
-	byName map[string]int // tokens and spellings in lower case
+	byName map[string]int // names, spellings, and tokens that are no other entry's name, in lower case
 }
 
 var read = sync.OnceValue(func() *index {
@@ -140,6 +140,13 @@ var read = sync.OnceValue(func() *index {
 	for i, c := range x.all {
 		for _, name := range append([]string{c.Name}, c.Spellings...) {
 			x.byName[strings.ToLower(name)] = i
+		}
+	}
+	for i, c := range x.all {
+		for _, token := range c.Tokens {
+			if _, ok := x.byName[strings.ToLower(token)]; !ok {
+				x.byName[strings.ToLower(token)] = i
+			}
 		}
 	}
 	return x
@@ -161,8 +168,9 @@ func Names() iter.Seq[string] {
 	}
 }
 
-// Find returns the crawler for a value: a name of the directory in any case, one of its
-// Spellings, or a User-Agent header, whose first known token counts (robots.ProductTokens).
+// Find returns the crawler for a value: a name of the directory in any case, a token that is no
+// other crawler's name, one of its Spellings, or a User-Agent header, whose first known token
+// counts (robots.ProductTokens).
 func Find(value string) (Crawler, bool) {
 	x := read()
 	low := strings.ToLower(strings.TrimSpace(value))
@@ -177,11 +185,47 @@ func Find(value string) (Crawler, bool) {
 	return Crawler{}, false
 }
 
-// Sender returns the crawler of a request's User-Agent header, as Find does, but neither for a
-// browser's header nor for a misspelling.
+// Sender returns the crawler of a request's User-Agent header. It differs from Find in that the
+// header of a browser or of a program built on one (Electron) is no crawler's, nor is a misspelling
+// or a header that names link previews of two operators, which an application imitates. A crawler
+// can also be named after a browser's header and a semicolon.
 func Sender(userAgent string) (Crawler, bool) {
-	c, ok := Find(userAgent)
-	return c, ok && c.Status != Mistake
+	x := read()
+	preview := "" // the operator of a link preview that is named
+	for _, token := range robots.ProductTokens(userAgent) {
+		if strings.EqualFold(token, "Electron") {
+			return Crawler{}, false
+		}
+		i, ok := x.byName[strings.ToLower(token)]
+		if !ok || x.all[i].Purpose != Preview {
+			continue
+		}
+		if preview != "" && preview != x.all[i].Operator {
+			return Crawler{}, false
+		}
+		preview = x.all[i].Operator
+	}
+	c, found := Find(userAgent)
+	if !found {
+		c, found = Find(afterSemicolon(userAgent))
+	}
+	return c, found && c.Status != Mistake
+}
+
+// afterSemicolon returns the text after the first semicolon outside comments, "" if there is none.
+func afterSemicolon(header string) string {
+	depth := 0
+	for i, c := range []byte(header) {
+		switch {
+		case c == '(':
+			depth++
+		case c == ')':
+			depth = max(depth-1, 0)
+		case c == ';' && depth == 0:
+			return header[i+1:]
+		}
+	}
+	return ""
 }
 
 // ReadAs returns the dialect of a crawler, or RFC9309 if that is unknown.

@@ -2,6 +2,7 @@ package crawlers
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"flag"
@@ -69,6 +70,11 @@ func TestDirectory(t *testing.T) {
 		if c.ReverseDNS == "googlebot.com" && c.Status == Used && c.Addresses != commonCrawlers {
 			t.Errorf("%s: addresses %q, want %s", c.Name, c.Addresses, commonCrawlers)
 		}
+		for _, token := range c.Tokens {
+			if other, ok := Find(token); !ok || other.Operator == c.Operator && other.Dialect != c.Dialect {
+				t.Errorf("%s reads as %s, its token %s as %s", c.Name, c.Dialect, token, cmp.Or(other.Dialect, "no crawler"))
+			}
+		}
 		rival := ""
 		for _, token := range c.Tokens[1:] {
 			if other, ok := Find(token); ok && other.Operator != c.Operator {
@@ -122,11 +128,10 @@ func TestLayout(t *testing.T) {
 //	go test ./crawlers -run TestKnownDialects -update
 func TestKnownDialects(t *testing.T) {
 	known := map[string]string{}
-	for _, c := range All() {
-		for _, name := range append([]string{c.Name}, c.Spellings...) {
-			if c.Dialect != Unknown {
-				known[strings.ToLower(name)] = c.Dialect
-			}
+	all := All()
+	for name, i := range read().byName {
+		if c := all[i]; c.Dialect != Unknown {
+			known[name] = c.Dialect
 		}
 	}
 	var b bytes.Buffer
@@ -150,6 +155,8 @@ func TestKnownDialects(t *testing.T) {
 		{"Googlebot", "google"},
 		{"seznambot", "seznam"},
 		{"Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)", "bing"},
+		{"Google-GeminiNotebook", "google"}, // tokens without an entry of their own
+		{"YandexAdditionalBot", "yandex"},
 		{"MyBot,Googlebot", "google"}, // a crawler whose first token is not in the directory
 		{"MyBot", ""},
 		{"*", ""},
@@ -275,6 +282,8 @@ func TestFind(t *testing.T) {
 		{"Sogou web spider/4.0", "Sogou web spider"}, // not Spider, which is its last word
 		{"Mozilla/5.0 (compatible; Yahoo! Slurp/3.0; http://help.yahoo.com/)", "Yahoo! Slurp"},
 		{"Spider/1.0", "Spider"},
+		{"google-gemininotebook", "Google-NotebookLM"},
+		{"YandexAdditionalBot", "YandexAdditional"},
 		{"Sogou-Test-Spider/4.0", ""},
 		{"*", ""}, {"", ""}, {"GTPBot", ""},
 	} {
@@ -307,9 +316,15 @@ func TestSender(t *testing.T) {
 		"Mozilla/5.0 (compatible; Yahoo! Slurp; http://help.yahoo.com/help/us/ysearch/slurp)": "Yahoo! Slurp",
 		"Sogou web spider/4.0(+http://www.sogou.com/docs/help/webmasters.htm#07)":             "Sogou web spider",
 		"Yahoo! Slurpy Googlebot/2.1": "Googlebot",
-		"Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko); compatible; GPTBot/1.2; +https://openai.com/gptbot":          "GPTBot",
-		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/124.0.0.0 Safari/537.36": "",
-		"Mozilla/5.0 (X11; Linux x86_64; rv:125.0) Gecko/20100101 Firefox/125.0":                                          "",
+		"Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko); compatible; GPTBot/1.2; +https://openai.com/gptbot":                                                              "GPTBot",
+		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/124.0.0.0 Safari/537.36":                                                     "",
+		"Mozilla/5.0 (X11; Linux x86_64; rv:125.0) Gecko/20100101 Firefox/125.0":                                                                                              "",
+		"Mozilla/5.0 (Linux; Android 5.0; SM-G900P Build/LRX21T) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/58.0.7990.1979 Mobile Safari/537.36; Bytespider":               "Bytespider",
+		"Mozilla/5.0 (compatible; MSIE 9.0; Windows NT 6.1; Trident/5.0); 360Spider(compatible; HaosouSpider; http://www.haosou.com/help/help_3_2.html)":                      "HaosouSpider",
+		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Code/1.115.0 Chrome/142.0.7444.265 Electron/39.8.5 Safari/537.36":                   "",
+		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Cursor/0.42 Chrome/120.0 Electron/28.0 Safari/537.36":                         "",
+		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_11_1) AppleWebKit/601.2.4 (KHTML, like Gecko) Version/9.0.1 Safari/601.2.4 facebookexternalhit/1.1 Facebot Twitterbot/1.0": "",
+		"facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)":                                                                                           "facebookexternalhit",
 		"IAS Crawler/1.0": "", "notGooglebot/1.0": "", "-": "", "": "",
 	} {
 		if c, ok := Sender(header); ok != (want != "") || ok && c.Name != want {
