@@ -20,6 +20,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -219,6 +220,25 @@ type inputReader struct {
 	answer  func(a *answer, body []byte) error // must not keep the body
 	buffer  []byte                             // reused for bodies
 	damaged func(Damaged)
+
+	// member counts what has a checksum of its own: compressed members, files in a zip, and
+	// whole compressed files. lost, if not nil, is called with the first of the members whose
+	// answers are not reliable; all later ones up to the current are not either.
+	member uint32
+	lost   func(from uint32)
+}
+
+// begin begins a member, and returns its number.
+func (r *inputReader) begin() uint32 {
+	r.member++
+	return r.member
+}
+
+// unreliable drops the answers of members from a number on, unless only the end of them is missing.
+func (r *inputReader) unreliable(from uint32, err error) {
+	if r.lost != nil && err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		r.lost(from)
+	}
 }
 
 // read reads one input.
@@ -307,15 +327,19 @@ func (r *inputReader) tar(ctx context.Context, name string, in io.Reader) error 
 		return r.broken(watched, name, "tar", err)
 	}
 	defer done()
-	for t := tar.NewReader(text); ; {
+	unpacked, from := &watch{in: text}, r.begin()
+	for t := tar.NewReader(unpacked); ; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
-			return nil
+			if _, err = io.Copy(io.Discard, unpacked); err == nil { // up to its checksum
+				return nil
+			}
 		}
 		if err != nil {
+			r.unreliable(from, unpacked.err)
 			return r.broken(watched, name, "tar", err)
 		}
 		if h.Typeflag != tar.TypeReg || strings.HasPrefix(path.Base(h.Name), ".") {
@@ -326,6 +350,7 @@ func (r *inputReader) tar(ctx context.Context, name string, in io.Reader) error 
 			if entry.err == nil {
 				return err
 			}
+			r.unreliable(from, unpacked.err)
 			return r.broken(watched, name, "tar", entry.err)
 		}
 	}
@@ -356,18 +381,19 @@ func (r *inputReader) zip(ctx context.Context, name string, f *os.File) error {
 			r.damaged(Damaged{Input: name, Kind: "zip", Detail: file.Name + ": " + err.Error()})
 			continue
 		}
-		entry := &watch{in: in}
+		entry, from := &watch{in: in}, r.begin()
 		if wacz {
 			err = r.archived(ctx, name+"#"+file.Name, entry, &archives)
 		} else {
 			err = r.stream(ctx, name+"#"+file.Name, entry, file.Modified, true)
 		}
 		in.Close()
-		if err != nil {
-			if entry.err == nil {
-				return err
-			}
+		switch {
+		case entry.err != nil:
+			r.unreliable(from, entry.err)
 			r.damaged(Damaged{Input: name, Kind: "zip", Detail: file.Name + ": " + entry.err.Error()})
+		case err != nil:
+			return err
 		}
 	}
 	if wacz && archives == 0 {
@@ -485,6 +511,7 @@ func (r *inputReader) lines(ctx context.Context, name string, in io.Reader, at t
 		return r.broken(watched, name, "line", err)
 	}
 	defer done()
+	from := r.begin()
 	var line []byte
 	for l := lines.NewReader(text, maxLine); ; {
 		if err := ctx.Err(); err != nil {
@@ -496,6 +523,7 @@ func (r *inputReader) lines(ctx context.Context, name string, in io.Reader, at t
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil && !long:
+			r.unreliable(from, err)
 			return r.broken(watched, name, "line", err)
 		}
 		if err := r.line(name, l.Offset, bytes.TrimRight(line, "\r"), long, at); err != nil {
@@ -531,10 +559,13 @@ func (r *inputReader) line(name string, offset int64, line []byte, long bool, at
 // warc reads an archive.
 func (r *inputReader) warc(ctx context.Context, name string, in io.Reader) error {
 	archive := warc.NewReader(in, func(d warc.Damage) {
+		if d.Lost > 0 && r.lost != nil {
+			r.lost(r.member)
+		}
 		r.damaged(Damaged{Input: name, Offset: d.Offset, Kind: string(d.Kind), Detail: d.Detail})
 	})
 	defer archive.Close()
-	for {
+	for last := int64(-1); ; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -545,23 +576,49 @@ func (r *inputReader) warc(ctx context.Context, name string, in io.Reader) error
 		if err != nil {
 			return err
 		}
+		if record.Offset != last {
+			last = record.Offset
+			r.begin()
+		}
 		if err := r.record(record, name); err != nil {
 			return err
 		}
 	}
 }
 
-// record reads one record of an archive. Damage of its block costs the record.
+// otherScheme matches a URL of another scheme than http, such as that of a DNS record; hostPort
+// does not have one.
+var (
+	otherScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:.`)
+	hostPort    = regexp.MustCompile(`^[^:]*:[0-9]+(/|$)`)
+)
+
+// record reads one record of an archive. Damage of its block costs the record, also if the block
+// was not needed for the outcome.
 func (r *inputReader) record(record *warc.Record, name string) error {
-	if record.Type != "response" && record.Type != "resource" && record.Type != "revisit" {
-		return nil
-	}
-	scheme, _, _ := strings.Cut(record.URI, ":")
-	if defaultPorts[strings.ToLower(scheme)] == 0 {
-		return nil // such as DNS records
+	intact := func() bool { // else the reader has reported it, or Next returns the error
+		_, err := io.Copy(io.Discard, record.Block)
+		return err == nil
 	}
 	bad := func(kind, detail string) error {
-		r.damaged(Damaged{Input: name, Offset: record.Offset, Kind: kind, Detail: detail})
+		if intact() {
+			r.damaged(Damaged{Input: name, Offset: record.Offset, Kind: kind, Detail: detail})
+		}
+		return nil
+	}
+	switch record.Type {
+	case "response", "resource", "revisit":
+	case "warcinfo", "request", "metadata", "conversion", "continuation":
+		return nil
+	default:
+		return bad("type", fmt.Sprintf("unknown WARC-Type %.40q", record.Type))
+	}
+	scheme, _, _ := strings.Cut(record.URI, ":")
+	switch {
+	case defaultPorts[strings.ToLower(scheme)] != 0:
+	case record.URI == "":
+		return bad("uri", "WARC-Target-URI is missing")
+	case otherScheme.MatchString(record.URI) && !hostPort.MatchString(record.URI):
 		return nil
 	}
 	if _, _, err := robots.ParseURL(record.URI); err != nil {
@@ -576,6 +633,9 @@ func (r *inputReader) record(record *warc.Record, name string) error {
 			kept, err := revisited(record, name)
 			if err != nil {
 				return bad("uri", err.Error())
+			}
+			if !intact() {
+				return nil
 			}
 			return r.answer(kept, nil)
 		}
@@ -593,14 +653,12 @@ func (r *inputReader) record(record *warc.Record, name string) error {
 	if record.Truncated != "" && !a.Cut {
 		a.Body = io.MultiReader(a.Body, broken{}) // truncated in transfer
 	}
-	body := &watch{in: a.Body}
-	a.Body = body
 	kept, text, err := r.judge(a, name, record.Offset)
 	if err != nil || kept == nil {
 		return err
 	}
-	if body.err != nil && !errors.Is(body.err, io.ErrUnexpectedEOF) {
-		return nil // the reader has reported it
+	if !intact() {
+		return nil
 	}
 	kept.ID = record.ID
 	if record.Type == "resource" {

@@ -343,6 +343,114 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
+// blockDigest returns the WARC-Block-Digest of a block.
+func blockDigest(block string) string {
+	return fmt.Sprintf("WARC-Block-Digest: sha256:%x", sha256.Sum256([]byte(block)))
+}
+
+// TestDamage: a damaged record is no answer, whatever its status, and is counted.
+func TestDamage(t *testing.T) {
+	const url = "https://a.test/robots.txt"
+	const file = "Allow: /\n"
+	other := blockDigest("other bytes")
+	bad := func(s string) string { // with another checksum
+		b := []byte(zipped(s))
+		b[len(b)-6] ^= 0xFF
+		return string(b)
+	}
+	target := response("https://b.test/robots.txt", day, 200, "", file)
+	good := `https://b.test 10:00:00 success ok 200 text "Allow: /\n"`
+	badResponses := map[string]string{
+		"200": response(url, day, 200, "", file, other),
+		"404": response(url, day, 404, "", "gone", other),
+		"410": response(url, day, 410, "", "", other),
+		"503": response(url, day, 503, "", "", other),
+		"301": response(url, day, 301, "Location: https://b.test/robots.txt\r\n", "", other),
+		"304 revisit": record("revisit", url, day, "HTTP/1.1 304 X\r\n\r\n", other, "WARC-Refers-To-Target-URI: https://b.test/robots.txt",
+			"WARC-Refers-To-Date: "+day.Format(time.RFC3339)),
+		"revisit without HTTP": record("revisit", url, day, "x", other, "WARC-Refers-To-Target-URI: https://b.test/robots.txt",
+			"WARC-Refers-To-Date: "+day.Format(time.RFC3339)),
+		"404 revisit": record("revisit", url, day, "HTTP/1.1 404 X\r\n\r\n", other),
+		"resource":    record("resource", url, day, file, other),
+		"no HTTP":     record("response", url, day, "x", other),
+		"no URI":      record("response", "", day, "x", other),
+		"truncated":   response(url, day, 404, "", "gone", other, "WARC-Truncated: length"),
+		"long":        response(url, day, 404, "", strings.Repeat("x", 600_000), other),
+		"chunked":     response(url, day, 404, "Transfer-Encoding: chunked\r\n", "0\r\n\r\nmore", other),
+	}
+	for name, text := range badResponses {
+		for _, form := range []func(string) string{func(s string) string { return s }, zipped} {
+			p := pack(t, PackOptions{}, RunOptions{}, write(t, t.TempDir(), map[string]string{"x": form(target) + form(text)})...)
+			if got := fmt.Sprint(p.lines(), p.damaged); got != fmt.Sprint([]string{good}, map[string]int64{"digest": 1}) {
+				t.Errorf("%s: %s", name, got)
+			}
+		}
+		text = strings.Replace(text, other, "X: y", 1)
+		p := pack(t, PackOptions{}, RunOptions{}, write(t, t.TempDir(), map[string]string{"x": zipped(target) + bad(text)})...)
+		if got := fmt.Sprint(p.lines(), p.damaged); got != fmt.Sprint([]string{good}, map[string]int64{"gzip": 1}) {
+			t.Errorf("%s with another checksum: %s", name, got)
+		}
+	}
+
+	two := response(url, day, 404, "", "", "WARC-Record-ID: <urn:uuid:1>") + redirect("https://c.test/robots.txt", day, url)
+	three := two + record("metadata", url, day, "x")
+	revisit := record("revisit", "https://d.test/robots.txt", day, "", "WARC-Refers-To: <urn:uuid:1>")
+	unresolved := "https://d.test 10:00:00 revisit-unresolved revisit-unresolved"
+	lines := `{"url":"https://a.test","robots":""}` + "\n"
+	var tarred, stored bytes.Buffer
+	tw := tar.NewWriter(&tarred)
+	for name, text := range map[string]string{"e.test": file, "f.test": strings.Repeat("# filler\n", 1000), "x.warc.gz": zipped(two)} {
+		tw.WriteHeader(&tar.Header{Name: name, Size: int64(len(text)), ModTime: day, Mode: 0o666})
+		io.WriteString(tw, text)
+	}
+	tw.Close()
+	zw := zip.NewWriter(&stored)
+	for name, text := range map[string]string{"e.test": "Allow: /e", "f.test": strings.Repeat("# filler\n", 1000), "x.warc": response(url, day, 404, "", "MARK") + two} {
+		w, err := zw.CreateHeader(&zip.FileHeader{Name: name, Modified: day})
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(w, text)
+	}
+	zw.Close()
+	flipped := stored.String()
+	for _, mark := range []string{"Allow: /e", "# filler", "MARK"} {
+		flipped = strings.Replace(flipped, mark, strings.ToLower(strings.Replace(mark, "#", "/", 1)), 1)
+	}
+	for _, test := range []struct {
+		name, text string
+		want       []string
+		damaged    map[string]int64
+	}{
+		{"a member of many records", zipped(target) + bad(three) + zipped(revisit), []string{good, unresolved}, map[string]int64{"gzip": 1}},
+		{"a member with data after the records", zipped(target) + bad(two+"\r\n\r\n\r\n"), []string{good}, map[string]int64{"gzip": 1}},
+		{"a file of one member", bad(target + three), nil, map[string]int64{"gzip": 1}},
+		{"a member without its end", zipped(target + three)[:len(zipped(target+three))-9], []string{good, "https://a.test 10:00:00 unavailable client-error 404",
+			"https://c.test 10:00:00 unavailable client-error 404 -> https://a.test/robots.txt (1 hops, https://a.test/robots.txt)"}, map[string]int64{"gzip": 1}},
+		{"lines", bad(lines + lines), nil, map[string]int64{"line": 1}},
+		{"a tar", bad(tarred.String()), nil, map[string]int64{"tar": 1}},
+		{"a zip", flipped, nil, map[string]int64{"zip": 3}},
+		{"unusable URIs", record("response", "", day, "x") + record("response", "/robots.txt", day, "x") + record("response", "a.test/robots.txt", day, "x") +
+			record("response", "<>", day, "x") + record("resource", "a.test:80/robots.txt", day, "x") + record("revisit", "http://", day, "x") +
+			strings.Replace(record("response", "", day, "x"), "WARC-Target-URI: \r\n", "", 1) +
+			record("response", "https://[a/robots.txt", day, "x") + record("response", "://a.test/robots.txt", day, "x") + target, []string{good}, map[string]int64{"uri": 9}},
+		{"URIs of other schemes", record("response", "dns:192.0.2.1", day, "x") + record("resource", "urn:view:https://a.test/", day, "x") +
+			record("response", "whois:192.0.2.1", day, "x") + record("resource", "metadata://x", day, "x") + target, []string{good}, map[string]int64{}},
+		{"types", record("reponse", url, day, "x") + record("WARCinfo", "", day, "x") + record("request", "", day, "x") + record("metadata", "", day, "x") +
+			record("conversion", url, day, "x") + record("continuation", url, day, "x") + record("Response", url, day, "HTTP/1.1 404 X\r\n\r\n"),
+			[]string{"https://a.test 10:00:00 unavailable client-error 404"}, map[string]int64{"type": 1}},
+		{"a header that ends early", record("response", url, day, "HTTP/1.1 404 X\r\nContent-Type: te") + record("response", url, day, "HTTP/1.1 301 X\r\nLocation: https://b.test/robots.txt\r\n") +
+			target, []string{good}, map[string]int64{"http": 2}},
+	} {
+		p := pack(t, PackOptions{Files: true}, RunOptions{}, write(t, t.TempDir(), map[string]string{"x": test.text})...)
+		got := p.lines()
+		slices.Sort(test.want)
+		if !slices.Equal(got, test.want) || fmt.Sprint(p.damaged) != fmt.Sprint(test.damaged) {
+			t.Errorf("%s: %q, damaged %v", test.name, got, p.damaged)
+		}
+	}
+}
+
 func TestOriginOf(t *testing.T) {
 	for name, want := range map[string]string{
 		"example.com":                           "https://example.com",

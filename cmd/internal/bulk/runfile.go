@@ -35,7 +35,7 @@ type runIndex struct {
 }
 
 // The key of an answer is its SURT key, origin, and a hash of its URL; then its time, whether
-// it is a revisit, its input, and its offset there. So all requests for one robots.txt are
+// it is a revisit, its input, and its member and offset there. So all requests for one robots.txt are
 // neighbors, in the order of time.
 
 // urlKey returns the beginning of the keys of all answers to a URL.
@@ -66,15 +66,25 @@ func atTime(prefix []byte, at int64) []byte {
 }
 
 // keyTail is the size of what follows the prefix.
-const keyTail = 8 + 1 + 4 + 8
+const keyTail = 8 + 1 + 8 + 8
 
 // key appends to a prefix what distinguishes an answer.
-func (a *answer) key(prefix []byte, input int) []byte {
+func (a *answer) key(prefix []byte, in source) []byte {
 	b := append(atTime(prefix, a.At), 0)
 	if a.Revisit != nil {
 		b[len(b)-1] = 1
 	}
-	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(b, uint32(input)), uint64(a.Offset))
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, uint64(in)), uint64(a.Offset))
+}
+
+// A source is the number of an input, and that of a member in it.
+type source uint64
+
+func sourceOf(input int, member uint32) source { return source(input)<<32 | source(member) }
+
+// keySource returns the source in a key.
+func keySource(key []byte) source {
+	return source(binary.BigEndian.Uint64(key[len(key)-16:]))
 }
 
 // momentOf returns the time in a key, false if the key has another prefix.
@@ -102,6 +112,34 @@ type runWriter struct {
 	seen   map[string]int64 // places of bodies by hash
 	packed []byte
 	sorted *sorter
+	lost   []sources // in order: their answers are dropped
+
+	answers int64 // written
+}
+
+// A sources is a range of sources.
+type sources struct{ from, to source }
+
+// lose drops the answers of a range that ends with the last source.
+func (w *runWriter) lose(s sources) {
+	for n := len(w.lost); n > 0 && w.lost[n-1].from >= s.from; n-- {
+		w.lost = w.lost[:n-1]
+	}
+	w.lost = append(w.lost, s)
+}
+
+// isLost reports whether the answers of a source are dropped.
+func (w *runWriter) isLost(s source) bool {
+	_, found := slices.BinarySearchFunc(w.lost, s, func(r sources, s source) int {
+		switch {
+		case r.to < s:
+			return -1
+		case r.from > s:
+			return 1
+		}
+		return 0
+	})
+	return found
 }
 
 // writeRun reads inputs and writes what they hold as a run.
@@ -118,8 +156,9 @@ func writeRun(ctx context.Context, t *Task, s Shard, o PackOptions, p *Part) (co
 		r := &inputReader{files: o.Files, damaged: log.add}
 		r.answer = func(a *answer, body []byte) error {
 			answers++
-			return w.add(a, body, number)
+			return w.add(a, body, sourceOf(number, r.member))
 		}
+		r.lost = func(from uint32) { w.lose(sources{sourceOf(number, from), sourceOf(number, r.member)}) }
 		if err := r.read(ctx, in); err != nil {
 			return counts, err
 		}
@@ -127,13 +166,14 @@ func writeRun(ctx context.Context, t *Task, s Shard, o PackOptions, p *Part) (co
 			log.add(Damaged{Input: in.Name, Kind: "no-capture", Detail: "it has no response of a site"})
 		}
 		w.index.Damaged = append(w.index.Damaged, log.rows...)
-		counts.Captures += int64(answers)
 	}
-	return counts, w.close(ctx)
+	err = w.close(ctx)
+	counts.Captures = w.answers
+	return counts, err
 }
 
 // add adds an answer and writes its body.
-func (w *runWriter) add(a *answer, body []byte, input int) error {
+func (w *runWriter) add(a *answer, body []byte, in source) error {
 	if a.SHA256 != "" {
 		at, ok := w.seen[a.SHA256]
 		if !ok {
@@ -159,9 +199,9 @@ func (w *runWriter) add(a *answer, body []byte, input int) error {
 	if err != nil {
 		return err
 	}
-	key := a.key(prefix, input)
+	key := a.key(prefix, in)
 	if a.ID != "" && a.Revisit == nil {
-		if err := w.sorted.add(a.key(idKey(a.ID), input), key); err != nil {
+		if err := w.sorted.add(a.key(idKey(a.ID), in), key); err != nil {
 			return err
 		}
 	}
@@ -173,6 +213,12 @@ func (w *runWriter) close(ctx context.Context) error {
 	answers := &pairWriter{out: w.out, end: w.index.Bodies}
 	for p, err := range w.sorted.all {
 		if err = cmp.Or(err, ctx.Err()); err == nil {
+			if w.isLost(keySource(p.key)) {
+				continue
+			}
+			if surtOf(p.key) < behindSites {
+				w.answers++
+			}
 			err = answers.add(p)
 		}
 		if err != nil {

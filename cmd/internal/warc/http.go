@@ -35,11 +35,8 @@ func (r *Record) Response() (*Response, error) {
 	}
 	a.Protocol, a.Status = protocol, code
 	var ok bool
-	if a.Header, ok = readHeader(t, 0); !ok && len(t.peek(1)) > 0 {
+	if a.Header, ok = readHeader(t, 0); !ok {
 		return nil, r.bad(t, "response headers are unterminated or longer than 64 KiB")
-	}
-	if err := t.failed(); err != nil && len(t.peek(1)) == 0 {
-		return nil, err
 	}
 	a.Body = t
 	chunked, encoding := a.Header.Get("Transfer-Encoding"), a.Header.Get("Content-Encoding")
@@ -64,7 +61,7 @@ func (r *Record) bad(t *source, detail string) error {
 	if err := t.failed(); err != nil {
 		return err
 	}
-	return &Damage{BadHTTP, r.Offset, detail}
+	return &Damage{Kind: BadHTTP, Offset: r.Offset, Detail: detail}
 }
 
 // isChunk reports whether data begins with a chunk header: the size in hexadecimal, an

@@ -47,13 +47,13 @@ type members struct {
 	done    bool     // of a plain file
 	gzip    *gzip.Reader
 	zstd    *zstd.Decoder // with the dictionary of the file
-	report  func(k Kind, offset int64, detail string)
+	report  func(Damage)
 }
 
 // damage reports damage, unless reading the file failed.
 func (m *members) damage(k Kind, offset int64, detail string) {
 	if m.raw.failed() == nil {
-		m.report(k, offset, detail)
+		m.report(Damage{Kind: k, Offset: offset, Detail: detail})
 	}
 }
 
@@ -154,7 +154,7 @@ func (m *members) next() io.Reader {
 		case m.raw.failed() != nil:
 			return nil
 		}
-		m.recover(err)
+		m.recover(err, 0)
 	}
 }
 
@@ -197,14 +197,19 @@ func (m *members) skipFrame() error {
 	return nil
 }
 
-// recover reports that the member at the mark cannot be read, and continues at the next
-// member that begins with a record.
-func (m *members) recover(why error) {
+// recover reports that the member at the mark, from which some records were returned, cannot be
+// read. It continues at the next member that begins with a record.
+func (m *members) recover(why error, records int) {
 	if m.packing == nil {
 		return
 	}
+	if errors.Is(why, io.ErrUnexpectedEOF) || errors.Is(why, errShort) {
+		records = 0
+	}
 	kept := m.raw.rewind()
-	m.damage(m.packing.kind, m.raw.offset(), why.Error())
+	if m.raw.failed() == nil {
+		m.report(Damage{Kind: m.packing.kind, Offset: m.raw.offset(), Detail: why.Error(), Lost: records})
+	}
 	if kept {
 		m.raw.skip(1)
 	}

@@ -5,7 +5,10 @@ package warc
 
 import (
 	"bytes"
-	"crypto/sha1" //nolint:gosec // the digest of WARC files
+	"crypto/md5"  //nolint:gosec // a digest of WARC files
+	"crypto/sha1" //nolint:gosec // likewise
+	"crypto/sha256"
+	"crypto/sha512"
 	"encoding/base32"
 	"encoding/hex"
 	"errors"
@@ -30,7 +33,7 @@ const (
 	BadZstd   Kind = "zstd"    // a zstd frame cannot be decompressed
 	BadHeader Kind = "header"  // a record header is invalid
 	BadLength Kind = "length"  // the length of a record differs from its Content-Length
-	BadDigest Kind = "digest"  // the block of a response differs from its WARC-Block-Digest
+	BadDigest Kind = "digest"  // the block of a record differs from its WARC-Block-Digest
 	BadHTTP   Kind = "http"    // a record does not contain a valid HTTP response
 	Garbage   Kind = "garbage" // bytes between records
 )
@@ -40,6 +43,10 @@ type Damage struct {
 	Kind   Kind
 	Offset int64 // in the file, approximate
 	Detail string
+	// Lost is how many records Next had returned from a compressed member before its data or
+	// its checksum was found to be wrong. Nothing in them is reliable. It is 0 if the end of the
+	// member is missing.
+	Lost int
 }
 
 func (d *Damage) Error() string {
@@ -74,6 +81,7 @@ type Reader struct {
 	text    source // the decompressed member
 	open    bool   // a member is open
 	at      int64  // offset of that member
+	records int    // that Next returned from it
 	block   block
 	damage  func(Damage)
 
@@ -89,7 +97,7 @@ func NewReader(in io.Reader, damage func(Damage)) *Reader {
 	}
 	r := &Reader{damage: damage}
 	r.raw.reset(in)
-	r.members = members{raw: &r.raw, report: func(k Kind, at int64, detail string) { r.report(k, at, detail) }}
+	r.members = members{raw: &r.raw, report: damage}
 	r.members.detect()
 	return r
 }
@@ -99,7 +107,7 @@ func (r *Reader) Close() { r.members.close() }
 
 // report passes damage to the caller.
 func (r *Reader) report(k Kind, at int64, detail string) *Damage {
-	d := Damage{k, at, detail}
+	d := Damage{Kind: k, Offset: at, Detail: detail}
 	r.damage(d)
 	return &d
 }
@@ -133,9 +141,10 @@ func (r *Reader) Next() (*Record, error) {
 				r.at = r.raw.base + int64(r.raw.mark)
 			}
 			r.text.reset(in)
-			r.open = true
+			r.open, r.records = true, 0
 		}
 		if record := r.record(); record != nil {
+			r.records++
 			return record, nil
 		}
 	}
@@ -179,7 +188,7 @@ func (r *Reader) record() *Record {
 	}
 	t.setMark() // where the block begins
 	r.block = block{r: r, left: record.Length}
-	if record.Type == "response" || record.Type == "resource" {
+	if record.Type == "response" || record.Type == "resource" || record.Type == "revisit" {
 		r.block.sum, r.block.digest = digestOf(header.Get("WARC-Block-Digest"))
 	}
 	record.Block = &r.block
@@ -233,20 +242,26 @@ func (r *Record) read(h http.Header) string {
 	return ""
 }
 
-// digestOf reads a digest such as sha1:3I42H3S6..., and returns what computes it, nil for other
-// algorithms.
+// digests are the algorithms of digests.
+var digests = map[string]func() hash.Hash{"md5": md5.New, "sha1": sha1.New, "sha256": sha256.New, "sha512": sha512.New}
+
+// digestOf reads a digest such as sha1:3I42H3S6..., in base 32 or hexadecimal, and returns what
+// computes it, nil for other algorithms.
 func digestOf(text string) (hash.Hash, []byte) {
 	name, value, _ := strings.Cut(text, ":")
-	if !strings.EqualFold(name, "sha1") {
+	algorithm := digests[strings.ReplaceAll(strings.ToLower(name), "-", "")]
+	if algorithm == nil {
 		return nil, nil
 	}
-	digest, err := base32.StdEncoding.DecodeString(strings.ToUpper(value))
-	if err != nil || len(digest) != sha1.Size {
-		if digest, err = hex.DecodeString(value); err != nil || len(digest) != sha1.Size {
+	sum := algorithm()
+	value = strings.TrimRight(value, "=")
+	digest, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.ToUpper(value))
+	if err != nil || len(digest) != sum.Size() {
+		if digest, err = hex.DecodeString(value); err != nil || len(digest) != sum.Size() {
 			return nil, nil
 		}
 	}
-	return sha1.New(), digest
+	return sum, digest
 }
 
 // ParseDate parses the date of a record: RFC 3339, in UTC without a zone, or the 14 digits
@@ -308,7 +323,7 @@ func (r *Reader) closeBroken(err error) {
 		r.raw.next = len(r.raw.buf)
 		return
 	}
-	r.members.recover(err)
+	r.members.recover(err, r.records)
 }
 
 // block is the content of the current record.
@@ -349,7 +364,7 @@ func (b *block) short(err error) {
 	if !errors.Is(err, io.EOF) {
 		b.err = err
 		if r.raw.failed() == nil {
-			b.err = &Damage{r.members.packing.kind, r.where(), err.Error()}
+			b.err = &Damage{Kind: r.members.packing.kind, Offset: r.where(), Detail: err.Error()}
 		}
 		r.closeBroken(err)
 		return

@@ -2,6 +2,11 @@ package warc
 
 import (
 	"bytes"
+	"crypto/md5"
+	"crypto/sha1"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/base32"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -37,6 +42,20 @@ const robotsURL = "http://a.test/robots.txt"
 
 // ok is a record with a response.
 func ok(answer string, more ...string) string { return rec("response", robotsURL, answer, more...) }
+
+// digestsOf returns records with one block and the digests of another.
+func digestsOf(block, of string) (records []string) {
+	text := []byte(of)
+	one, two, four, five := sha1.Sum(text), sha256.Sum256(text), sha512.Sum512(text), md5.Sum(text)
+	for _, digest := range []string{
+		fmt.Sprintf("sha1:%x", one), "SHA-1:" + base32.StdEncoding.EncodeToString(one[:]), fmt.Sprintf("sha-256:%X", two),
+		"sha256:" + base32.StdEncoding.EncodeToString(two[:]), "sha256:" + strings.TrimRight(base32.StdEncoding.EncodeToString(two[:]), "="),
+		fmt.Sprintf("sha512:%x", four), "md5:" + base32.StdEncoding.EncodeToString(five[:]),
+	} {
+		records = append(records, ok(block, "WARC-Block-Digest: "+digest))
+	}
+	return records
+}
 
 const hello = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nAllow: /\n"
 
@@ -168,13 +187,16 @@ func TestReader(t *testing.T) {
 		{"skipped", []string{rec("resource", robotsURL, many), next}, []string{"resource", "404 "}, nil},
 		{"digest", []string{ok(hello, "WARC-Block-Digest: sha1:NOSBQQ4YQXLNYMZHKT7CB6JNCEDYJ4JZ"), ok(hello, "WARC-Block-Digest: SHA1:6ba418439885d6dc332754fe20f92d110784f139")}, []string{wantHello, wantHello}, nil},
 		{"digest of other bytes", []string{ok(strings.Replace(hello, "/\n", "*\n", 1), "WARC-Block-Digest: sha1:NOSBQQ4YQXLNYMZHKT7CB6JNCEDYJ4JZ"), next}, []string{"404 "}, []Kind{BadDigest}},
-		{"unknown digest", []string{ok(hello, "WARC-Block-Digest: sha512:00"), ok(hello, "WARC-Block-Digest: sha1:00")}, []string{wantHello, wantHello}, nil},
+		{"unknown digest", []string{ok(hello, "WARC-Block-Digest: sha512:00"), ok(hello, "WARC-Block-Digest: sha1:00"), ok(hello, "WARC-Block-Digest: crc:00")}, []string{wantHello, wantHello, wantHello}, nil},
+		{"digests by any algorithm", digestsOf(hello, hello), slices.Repeat([]string{wantHello}, 7), nil},
+		{"digests of other bytes by any algorithm", digestsOf(strings.Replace(hello, "/\n", "*\n", 1), hello), nil, slices.Repeat([]Kind{BadDigest}, 7)},
 		{"empty block", []string{ok(""), next}, []string{"404 "}, []Kind{BadHTTP}},
 
 		{"HTTP/2", []string{ok("HTTP/2 200\r\na: b\r\n\r\nx")}, []string{"200 x"}, nil},
 		{"no reason", []string{ok("HTTP/1.1 200\r\n\r\nx")}, []string{"200 x"}, nil},
 		{"two blanks", []string{ok("HTTP/1.0  301 Moved\r\n\r\n")}, []string{"301 "}, nil},
-		{"no headers", []string{ok("HTTP/1.1 200 OK\r\n")}, []string{"200 "}, nil},
+		{"no headers", []string{ok("HTTP/1.1 200 OK\r\n\r\n")}, []string{"200 "}, nil},
+		{"headers without an end", []string{ok("HTTP/1.1 200 OK\r\nContent-Type: te"), ok("HTTP/1.1 200 OK\r\n"), ok("HTTP/1.1 200 OK"), next}, []string{"404 "}, []Kind{BadHTTP, BadHTTP, BadHTTP}},
 		{"LF alone", []string{ok("HTTP/1.1 200 OK\nA: b\n\nx\r\ny")}, []string{"200 x\r\ny"}, nil},
 		{"folded header", []string{ok("HTTP/1.1 200 OK\r\nContent-Encoding:\r\n gzip\r\n\r\n" + zip("x"))}, []string{"gzip 200 " + zip("x")}, nil},
 		{"no status", []string{ok("hello\r\n\r\n"), next}, []string{"404 "}, []Kind{BadHTTP}},
@@ -245,6 +267,38 @@ func TestDamagedMembers(t *testing.T) {
 				t.Errorf("got %.300q, damage %q, %v\nwant %.300q, damage %q", got, damage, err, test.want, test.damage)
 			}
 		})
+	}
+}
+
+// TestLost: damage of a member counts the records that were read from it before, unless only its
+// end is missing.
+func TestLost(t *testing.T) {
+	three := ok(hello) + rec("request", robotsURL, strings.Repeat("x", 300_000)) + ok(hello) // several blocks of zstd
+	gz := zip(three)
+	zs := zstandardOf(three, zstd.WithEncoderCRC(true))
+	for name, test := range map[string]struct {
+		file string
+		want int
+	}{
+		"checksum of gzip": {gz[:len(gz)-6] + "xx" + gz[len(gz)-4:], 3},
+		"size of gzip":     {gz[:len(gz)-2] + "xx", 3},
+		"end of gzip":      {gz[:len(gz)-2], 0},
+		"checksum of zstd": {zs[:len(zs)-2] + "xx", 2}, // it is read with the last block
+		"end of zstd":      {zs[:len(zs)-2], 0},
+		"one record":       {zip(ok(hello)) + zip(ok(hello))[:20] + "xxxx" + zip(ok(hello))[24:], 0},
+	} {
+		lost := -1
+		r := NewReader(strings.NewReader(test.file), func(d Damage) { lost = d.Lost })
+		for {
+			if _, err := r.Next(); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if r.Close(); lost != test.want {
+			t.Errorf("%s: %d records are lost, want %d", name, lost, test.want)
+		}
 	}
 }
 
