@@ -120,12 +120,27 @@ func (c *Client) lookup(ctx context.Context, host string) ([]netip.Addr, error) 
 			return addresses, nil
 		}
 	}
-	// The final dot marks a complete name: search domains are not tried.
-	addresses, err := c.options.Resolver.LookupNetIP(ctx, "ip", strings.TrimSuffix(host, ".")+".")
+	name := strings.TrimSuffix(host, ".") + "." // search domains are not tried
+	addresses, err := c.options.Resolver.LookupNetIP(ctx, "ip", name)
 	if err == nil && len(addresses) == 0 {
 		err = &net.DNSError{Err: "no address", Name: host, IsNotFound: true}
 	}
-	return addresses, err
+	if !isNotFound(err) {
+		return addresses, err
+	}
+	// If no family has an address, package net returns the error of either. The host does not
+	// exist only if no lookup failed: otherwise the other family might have an address.
+	for _, network := range []string{"ip4", "ip6"} {
+		if addresses, err := c.options.Resolver.LookupNetIP(ctx, network, name); !isNotFound(err) {
+			return addresses, err
+		}
+	}
+	return nil, err
+}
+
+func isNotFound(err error) bool {
+	dns, isDNS := errors.AsType[*net.DNSError](err)
+	return isDNS && dns.IsNotFound
 }
 
 // isSocket reports whether the text of a DNSError is that of a net.OpError: this machine could
