@@ -175,14 +175,25 @@ func (n *node) examine(ctx context.Context) (found []Finding) {
 		add("reach", "look at its log; until it is back no request to its sites starts", "it does not answer: %v", n.err)
 		return found
 	default:
-		n.examineInfo(add)
+		n.examineInfo(n.refusedWrite(ctx), add)
 	}
 	n.measure(ctx, add)
 	return found
 }
 
-// examineInfo holds the fields of INFO against what a fleet needs.
-func (n *node) examineInfo(add func(check, do, text string, args ...any)) {
+// refusedWrite returns the error with which a primary refuses permits at present.
+func (n *node) refusedWrite(ctx context.Context) *script.WriteError {
+	if n.err != nil || n.replica() || n.info["redis_mode"] == "sentinel" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, infoLimit)
+	defer cancel()
+	return script.RefusedWrite(ctx, n.client)
+}
+
+// examineInfo compares the fields of INFO with what a fleet needs, refused is why a primary takes no
+// writes, nil if it does.
+func (n *node) examineInfo(refused *script.WriteError, add func(check, do, text string, args ...any)) {
 	if n.info["redis_mode"] == "sentinel" {
 		add("role", "add ?master_set=NAME to the URL", "it is a Sentinel, which keeps no data")
 		return
@@ -199,7 +210,19 @@ func (n *node) examineInfo(add func(check, do, text string, args ...any)) {
 	if dropped := n.number("evicted_keys"); dropped > 0 {
 		add("eviction", "give it more memory, and noeviction", "it has dropped %.0f keys to make room since it was started", dropped)
 	}
+	full := false
+	if refused != nil {
+		check, do := "persistence", "free its disk, and look at its log"
+		switch full = refused.Word == "OOM"; {
+		case full:
+			check, do = "memory", "CONFIG SET maxmemory to more, or add a node and move slots to it"
+		case refused.Word == "NOREPLICAS":
+			check, do = "replicas", "start its replicas, or CONFIG SET min-replicas-to-write to fewer"
+		}
+		add(check, do, "no request to its sites starts, since it refuses writes: %v", refused)
+	}
 	switch used, most := n.number("used_memory"), n.number("maxmemory"); {
+	case full:
 	case most == 0:
 		add("memory", "CONFIG SET maxmemory to what the machine can spare, less a third for a fork, and the same in its file", "maxmemory is not set: the server grows until the system ends it")
 	case used > mostMemory*most:

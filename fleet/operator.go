@@ -71,6 +71,8 @@ type Node struct {
 	Keys      int64 // in all databases, including keys that do not belong to the fleet
 	Rate      float64
 	Up        time.Duration // since its start
+	// WriteErr is the error with which a primary refuses permits at present, nil if it does not.
+	WriteErr error
 }
 
 // Status returns the workers and the servers. A server that does not answer is listed with its error. The error of Status is about
@@ -79,6 +81,9 @@ func (o *Operator) Status(ctx context.Context) (s Status, err error) {
 	for _, n := range nodes(ctx, o.client) {
 		node := Node{Addr: n.addr, Err: n.err, Replica: n.replica(), Version: n.info["redis_version"], Memory: int64(n.number("used_memory")),
 			MaxMemory: int64(n.number("maxmemory")), Rate: n.number("instantaneous_ops_per_sec"), Up: time.Duration(n.number("uptime_in_seconds")) * time.Second}
+		if refused := n.refusedWrite(ctx); refused != nil {
+			node.WriteErr = refused
+		}
 		for field, value := range n.info { // db0:keys=5,expires=5,avg_ttl=0
 			var keys int64
 			if _, err := fmt.Sscanf(value, "keys=%d,", &keys); err == nil && len(field) > 2 && field[:2] == "db" {

@@ -45,7 +45,7 @@ func (c *fleetCall) status(ctx context.Context, op *fleet.Operator) (int, error)
 	align(&text, rows)
 	rows = nil
 	for _, n := range s.Nodes {
-		var failure *string
+		var failure, refuses *string
 		if n.Err != nil {
 			healthy, failure = false, new(n.Err.Error())
 			rows = append(rows, []string{"  " + n.Addr, "away: " + robots.Printable(*failure)})
@@ -57,13 +57,18 @@ func (c *fleetCall) status(ctx context.Context, op *fleet.Operator) (int, error)
 			if n.MaxMemory > 0 {
 				most = fmt.Sprintf("%d MiB", n.MaxMemory>>20)
 			}
+			state := "up " + duration.Text(n.Up)
+			if n.WriteErr != nil {
+				healthy, refuses = false, new(n.WriteErr.Error())
+				state += ", refuses writes: " + robots.Printable(*refuses)
+			}
 			rows = append(rows, []string{
-				"  " + n.Addr, role, n.Version, fmt.Sprintf("%d MiB of %s", n.Memory>>20, most), count(int(n.Keys), "key"), short(n.Rate) + " commands/s", "up " + duration.Text(n.Up),
+				"  " + n.Addr, role, n.Version, fmt.Sprintf("%d MiB of %s", n.Memory>>20, most), count(int(n.Keys), "key"), short(n.Rate) + " commands/s", state,
 			})
 		}
 		servers = append(servers, jsonObject{
 			{"addr", n.Addr}, {"error", failure}, {"replica", n.Replica}, {"version", n.Version}, {"memory", n.Memory}, {"max_memory", n.MaxMemory},
-			{"keys", n.Keys}, {"commands_per_second", n.Rate}, {"up_seconds", n.Up.Seconds()},
+			{"keys", n.Keys}, {"commands_per_second", n.Rate}, {"up_seconds", n.Up.Seconds()}, {"write_error", refuses},
 		})
 	}
 	fmt.Fprintln(&text, count(len(s.Nodes), "server"))
@@ -127,7 +132,10 @@ func (c *fleetCall) show() (action, error) {
 
 // nextOfSite returns the next request to a site, or why there is none.
 func nextOfSite(s *fleet.Site, crawler Crawler) (next *nextRequest, none string) {
-	if s.Record == nil {
+	switch {
+	case s.Pace.WriteError != nil:
+		return nil, "none while its Redis server refuses writes: " + robots.Printable(s.Pace.WriteError.Error())
+	case s.Record == nil:
 		return nil, "unknown without a robots.txt"
 	}
 	rules := s.Record.Rules(crawler.Dialect, s.Pace.At, crawler.Tokens...)
@@ -203,6 +211,10 @@ func siteAnswer(s *fleet.Site, next *nextRequest, none string) (j jsonObject, te
 		say("held", "until %s", until(p.Held, now))
 	}
 	var start *time.Time
+	var refused *string
+	if p.WriteError != nil {
+		refused = new(p.WriteError.Error())
+	}
 	reasons := []string{}
 	if next == nil {
 		say("next", "%s", none)
@@ -225,7 +237,7 @@ func siteAnswer(s *fleet.Site, next *nextRequest, none string) (j jsonObject, te
 	return jsonObject{
 		{"schema", 1}, {"origin", s.Origin.String()}, {"at", p.At}, {"record", record}, {"lease_seconds", s.LeaseLeft.Seconds()},
 		{"last", notEmpty(p.State.Last)}, {"retry_after", notEmpty(retryAfter)}, {"back_off", int(p.State.BackOff)}, {"overload", notEmpty(p.Overload)},
-		{"held", notEmpty(p.Held)}, {"permits", permits}, {"next", start}, {"reasons", reasons},
+		{"held", notEmpty(p.Held)}, {"permits", permits}, {"next", start}, {"reasons", reasons}, {"write_error", refused},
 	}, b.String()
 }
 

@@ -73,6 +73,40 @@ func (s *Script) commands(calls []Call, command func(Call) rueidis.Completed) []
 	return cmds
 }
 
+var writable = &Script{Text: func() string { return "#!lua\nreturn 1" }} // a server decides by the missing flags
+
+// RefusedWrite returns the error with which a server refuses scripts that write at present, with its
+// cause; nil if it accepts them or does not answer. It writes nothing. The server is that of the keys,
+// if there are any.
+func RefusedWrite(ctx context.Context, client rueidis.Client, keys ...string) *WriteError {
+	err := writable.Run(ctx, client, keys, nil).Error()
+	if err == nil || KindOf(err) != Full && KindOf(err) != ReadOnly {
+		return nil
+	}
+	return &WriteError{Word: word(err), err: err}
+}
+
+// A WriteError is the error with which a server refuses writes.
+type WriteError struct {
+	Word string // the first of the reply, such as OOM
+	err  error
+}
+
+func (e *WriteError) Error() string {
+	why := "it is a replica"
+	switch e.Word {
+	case "OOM":
+		why = "its memory is full (maxmemory)"
+	case "NOREPLICAS":
+		why = "it has fewer good replicas than min-replicas-to-write"
+	case "MISCONF":
+		why = "its last write to the disk failed"
+	}
+	return why + ": " + strings.TrimSuffix(e.err.Error(), ".")
+}
+
+func (e *WriteError) Unwrap() error { return e.err }
+
 // ErrReply is the error for a reply that no script sends.
 var ErrReply = errors.New("the server's reply to a script cannot be read: use Redis 7.0 or later, or Valkey")
 

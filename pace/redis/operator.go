@@ -254,7 +254,10 @@ type Site struct {
 	State    pace.State
 	Overload time.Time // when the site last signaled overload
 	Held     time.Time // the end of an operator's hold, zero if there is none
-	Permits  []SitePermit
+	// WriteError is the error with which the server of the origin refuses permits at present, as its
+	// memory is full or it has too few replicas; nil if it does not.
+	WriteError error
+	Permits    []SitePermit
 }
 
 // A SitePermit is a permit that was not released yet.
@@ -279,6 +282,9 @@ func (o *Operator) Site(ctx context.Context, origin robots.Origin) (s Site, err 
 	rest, _ := readDoubles(r.text[1:], &last, &retry, &over)
 	s = Site{At: timeAt(r.now), Known: r.text[0] == 1, Overload: timeAt(over), Held: c.heldUntil(origin, clock()),
 		State: pace.State{Last: timeAt(last), NotBefore: timeAt(retry), BackOff: binary.LittleEndian.Uint16([]byte(rest))}}
+	if refused := script.RefusedWrite(ctx, o.client, o.nodes.stateKey(origin.String())); refused != nil {
+		s.WriteError = refused
+	}
 	s.State.NotBefore = latest(s.State.NotBefore, s.Held)
 	for rest = rest[2:]; rest != ""; {
 		p, id := SitePermit{}, rest[:8]
