@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io/fs"
 	"math"
 	"os"
@@ -132,28 +131,35 @@ func layOut(tx *bbolt.Tx) error {
 // verify checks that a file of some size is a complete store of this package. It writes
 // nothing.
 func verify(path string, size int64) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
 	db, err := bbolt.Open(path, 0, &bbolt.Options{ReadOnly: true, Timeout: lockWait})
 	switch {
-	case errors.Is(err, bberrors.ErrInvalid), errors.Is(err, bberrors.ErrVersionMismatch), errors.Is(err, bberrors.ErrChecksum):
-		return errForeign
-	case errors.Is(err, bberrors.ErrTimeout), errors.As(err, new(*os.PathError)):
-		return err
-	case err != nil:
-		return fmt.Errorf("%w: %w", errDamaged, err)
-	}
-	err = guarded(func() error {
-		return db.View(func(tx *bbolt.Tx) error {
-			if tx.Size() > size {
-				return fmt.Errorf("%w: it is truncated, %d bytes of at least %d", errDamaged, size, tx.Size())
-			}
-			return ours(tx)
+	case err == nil:
+		err = guarded(func() error {
+			return db.View(func(tx *bbolt.Tx) error {
+				if tx.Size() > size {
+					return fmt.Errorf("%w: it is truncated, %d bytes of at least %d", errDamaged, size, tx.Size())
+				}
+				if err := check(file, tx, db.Info().PageSize); err != nil {
+					return err
+				}
+				return ours(tx)
+			})
 		})
-	})
-	return errors.Join(err, db.Close())
+		err = errors.Join(err, db.Close())
+	case errors.Is(err, bberrors.ErrInvalid), errors.Is(err, bberrors.ErrVersionMismatch), errors.Is(err, bberrors.ErrChecksum):
+		err = errForeign
+	case errors.Is(err, bberrors.ErrTimeout), errors.As(err, new(*os.PathError)):
+	default:
+		err = fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	return errors.Join(err, file.Close())
 }
 
-// ours checks that the buckets are those of a store, or missing in an empty file, and reads
-// all entries. (Tx.Check of bbolt finds more, but a damaged page can crash it.)
+// ours checks that the buckets are those of a store, or missing in an empty file.
 func ours(tx *bbolt.Tx) error {
 	if first, _ := tx.Cursor().First(); first == nil {
 		return nil
@@ -169,21 +175,10 @@ func ours(tx *bbolt.Tx) error {
 	if v[0] != version {
 		return fmt.Errorf("%w: it has version %d, this release reads version %d", errOther, v[0], version)
 	}
-	room := tx.Size()
-	read := func(k, v []byte) error {
-		_ = crc32.ChecksumIEEE(v) // reads all of it
-		if room -= int64(len(k) + len(v)); room < 0 {
-			return fmt.Errorf("%w: its entries exceed it", errDamaged)
-		}
-		return nil
-	}
-	entries, kept := tx.Bucket(entriesBucket), tx.Bucket(keptBucket)
-	if entries == nil || kept == nil {
+	if tx.Bucket(entriesBucket) == nil || tx.Bucket(keptBucket) == nil {
 		return fmt.Errorf("%w: it lacks a bucket", errDamaged)
 	}
-	return errors.Join(kept.ForEach(read), entries.ForEachBucket(func(name []byte) error {
-		return entries.Bucket(name).ForEach(read)
-	}))
+	return nil
 }
 
 // refuse returns the message for a file that is not opened.

@@ -11,10 +11,10 @@
 // Puts share a write to the disk, so they are much cheaper than consecutive ones. If Put
 // returns an error, the entry might still be stored, but then completely.
 //
-// Open reads all entries before it writes. It refuses a file of another program, a truncated
-// file, or one with an unreadable page, says what to do, and changes no byte. Each record has
-// a checksum: a damaged one costs that entry only, when it is read. Other damage makes calls
-// fail.
+// Open reads each page once before it writes. It refuses a file of another program, a truncated
+// file, or one with an unreadable page or pages that do not form a tree, says what to do, and
+// changes no byte. Each record has a checksum: a damaged one costs that entry only, when it is
+// read. Other damage makes calls fail.
 //
 // # Format
 //

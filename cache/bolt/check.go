@@ -1,0 +1,242 @@
+package bolt
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	"go.etcd.io/bbolt"
+)
+
+// A checker checks the structure of a bbolt file before bbolt relies on it: bbolt reads without
+// end if a branch page leads back to itself, and allocates as many free pages as the file lists.
+// The checker reads each page once at most. Numbers in the file have the byte order of the
+// machine.
+type checker struct {
+	file     io.ReaderAt
+	pageSize uint64
+	isUsed   []bool // by page number, up to the first page that was never used
+}
+
+// A page is a page with its overflow.
+type page struct {
+	number   uint64
+	begin    uint64 // in the file
+	size     uint64
+	kind     uint16
+	count    uint64
+	isInline bool // inside the value of a small bucket
+}
+
+const (
+	branchPage   = 1
+	leafPage     = 2
+	freelistPage = 16
+
+	pageHeader    = 16 // number (8), kind (2), count (2), number of overflow pages (4)
+	elementSize   = 16
+	bucketElement = 1  // kind of a leaf element
+	bucketHeader  = 16 // root page (8), sequence (8)
+
+	// maxDepth is more than the depth of a tree in the largest file.
+	maxDepth = 64
+)
+
+// check checks the pages that a transaction can reach, and the free pages.
+func check(file io.ReaderAt, tx *bbolt.Tx, pageSize int) error {
+	c := &checker{file: file, pageSize: uint64(pageSize), isUsed: make([]bool, tx.Size()/int64(pageSize))}
+	for n := range uint64(2) { // sizes, root page (16), free pages (32), transaction (48)
+		meta, err := c.read(n*c.pageSize+pageHeader, 64)
+		if err != nil {
+			return err
+		}
+		if uint64At(meta, 48) == uint64(tx.ID()) {
+			if err := c.tree(uint64At(meta, 16), 0); err != nil {
+				return err
+			}
+			return c.free(uint64At(meta, 32))
+		}
+	}
+	return damaged("no page describes the transaction")
+}
+
+func damaged(format string, values ...any) error {
+	return fmt.Errorf("%w: %s", errDamaged, fmt.Sprintf(format, values...))
+}
+
+func uint16At(data []byte, at uint64) uint16 { return binary.NativeEndian.Uint16(data[at:]) }
+func uint32At(data []byte, at uint64) uint64 { return uint64(binary.NativeEndian.Uint32(data[at:])) }
+func uint64At(data []byte, at uint64) uint64 { return binary.NativeEndian.Uint64(data[at:]) }
+
+func (c *checker) read(begin, size uint64) ([]byte, error) {
+	data := make([]byte, size)
+	if _, err := c.file.ReadAt(data, int64(begin)); err != nil {
+		return nil, damaged("%d bytes at %d: %v", size, begin, err)
+	}
+	return data, nil
+}
+
+// use marks a page, which must not be marked.
+func (c *checker) use(n uint64) error {
+	switch {
+	case n < 2 || n >= uint64(len(c.isUsed)):
+		return damaged("there is no page %d", n)
+	case c.isUsed[n]:
+		return damaged("page %d is used twice", n)
+	}
+	c.isUsed[n] = true
+	return nil
+}
+
+// page returns a page and marks it. It reads all bytes, so that none is unreadable later.
+func (c *checker) page(n uint64) (*page, error) {
+	if err := c.use(n); err != nil {
+		return nil, err
+	}
+	begin := n * c.pageSize
+	header, err := c.read(begin, pageHeader)
+	if err != nil {
+		return nil, err
+	}
+	if id := uint64At(header, 0); id != n {
+		return nil, damaged("page %d has the number %d", n, id)
+	}
+	overflow := uint32At(header, 12)
+	for next := n + 1; next <= n+overflow; next++ {
+		if err := c.use(next); err != nil {
+			return nil, err
+		}
+	}
+	size := (1 + overflow) * c.pageSize
+	if _, err := io.Copy(io.Discard, io.NewSectionReader(c.file, int64(begin), int64(size))); err != nil {
+		return nil, damaged("page %d: %v", n, err)
+	}
+	return &page{number: n, begin: begin, size: size, kind: uint16At(header, 8), count: uint64(uint16At(header, 10))}, nil
+}
+
+// elements returns the elements of a branch or leaf page, without their keys and values.
+func (c *checker) elements(p *page) ([]byte, error) {
+	if pageHeader+p.count*elementSize > p.size {
+		return nil, damaged("%d elements exceed page %d", p.count, p.number)
+	}
+	return c.read(p.begin+pageHeader, p.count*elementSize)
+}
+
+// tree checks a page and those below it.
+func (c *checker) tree(n uint64, depth int) error {
+	if depth > maxDepth {
+		return damaged("page %d is too deep", n)
+	}
+	p, err := c.page(n)
+	switch {
+	case err != nil:
+		return err
+	case p.kind == leafPage:
+		return c.leaf(p, depth)
+	case p.kind != branchPage:
+		return damaged("page %d has the kind %d", n, p.kind)
+	case p.count == 0:
+		return damaged("branch page %d is empty", n)
+	}
+	elements, err := c.elements(p)
+	if err != nil {
+		return err
+	}
+	end := pageHeader + p.count*elementSize
+	for i := range p.count { // position of the key (4), its size (4), page (8)
+		at := i * elementSize
+		if end, err = p.data(pageHeader+at+uint32At(elements, at), uint32At(elements, at+4), end); err != nil {
+			return err
+		}
+		if err := c.tree(uint64At(elements, at+8), depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// data returns the end of the data of an element, which begin after those of the element before
+// and end in the page.
+func (p *page) data(begin, size, before uint64) (end uint64, err error) {
+	if end = begin + size; begin < before || end > p.size {
+		return 0, damaged("page %d has an element at %d to %d", p.number, begin, end)
+	}
+	return end, nil
+}
+
+// leaf checks the elements of a leaf page and the buckets among them.
+func (c *checker) leaf(p *page, depth int) error {
+	elements, err := c.elements(p)
+	if err != nil {
+		return err
+	}
+	end := pageHeader + p.count*elementSize
+	for i := range p.count { // kind (4), position of key and value (4), their sizes (8)
+		at := i * elementSize
+		size := uint32At(elements, at+12)
+		if end, err = p.data(pageHeader+at+uint32At(elements, at+4), uint32At(elements, at+8)+size, end); err != nil {
+			return err
+		}
+		if uint32At(elements, at)&bucketElement == 0 {
+			continue
+		}
+		if err := c.bucket(p, end-size, size, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bucket checks the bucket in a value of a page: it has a root page, or contains a leaf page, in
+// which there are no buckets.
+func (c *checker) bucket(p *page, value, size uint64, depth int) error {
+	if size < bucketHeader || p.isInline {
+		return damaged("page %d has a malformed bucket", p.number)
+	}
+	header, err := c.read(p.begin+value, min(size, bucketHeader+pageHeader))
+	if err != nil {
+		return err
+	}
+	if root := uint64At(header, 0); root != 0 {
+		return c.tree(root, depth)
+	}
+	if len(header) < bucketHeader+pageHeader || uint16At(header, bucketHeader+8) != leafPage {
+		return damaged("page %d has a malformed bucket", p.number)
+	}
+	return c.leaf(&page{
+		number: p.number, begin: p.begin + value + bucketHeader, size: size - bucketHeader,
+		kind: leafPage, count: uint64(uint16At(header, bucketHeader+10)), isInline: true,
+	}, depth)
+}
+
+// free checks the list of free pages.
+func (c *checker) free(n uint64) error {
+	p, err := c.page(n)
+	if err != nil {
+		return err
+	}
+	if p.kind != freelistPage {
+		return damaged("page %d has the kind %d", n, p.kind)
+	}
+	begin, count := uint64(pageHeader), p.count
+	if count == 1<<16-1 { // the first number is the count
+		first, err := c.read(p.begin+begin, 8)
+		if err != nil {
+			return err
+		}
+		begin, count = begin+8, uint64At(first, 0)
+	}
+	if count > (p.size-begin)/8 {
+		return damaged("%d free pages exceed page %d", count, n)
+	}
+	list, err := c.read(p.begin+begin, count*8)
+	if err != nil {
+		return err
+	}
+	for i := range count {
+		if err := c.use(uint64At(list, 8*i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
