@@ -4,18 +4,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/internal/hostile"
 )
 
-// TestHostile: the time for a file is linear in its size, except for the proofs, whose steps are
-// limited. The limit here is two orders of magnitude above the usual time.
+// TestHostile: the proofs of a file take a limited number of steps.
 func TestHostile(t *testing.T) {
-	bound := campaign.Size(60*time.Second, 60*time.Second, 400*time.Second)
-	// The proofs are limited by their steps.
 	o := Options{MaxSteps: campaign.Size(30_000, 300_000, DefaultMaxSteps)}
 	sizes := campaign.Size([]int{32_000}, []int{128_000}, []int{128_000, 256_000, 512_000})
 	of := func(format string) func(int) string {
@@ -46,14 +42,8 @@ func TestHostile(t *testing.T) {
 		files[f.Name] = func(size int) string { return string(f.Body(size, f.Path(1000))) }
 	}
 	for name, file := range files {
-		var took []time.Duration
 		for _, size := range sizes {
-			start := time.Now()
 			r := File(robots.Parse([]byte(file(size))), o)
-			took = append(took, time.Since(start).Round(time.Millisecond))
-			if time.Since(start) > bound {
-				t.Errorf("%s of %d bytes took %v", name, size, took)
-			}
 			if r.Steps > o.MaxSteps*3/2 {
 				t.Errorf("%s of %d bytes took %d steps, the limit is %d", name, size, r.Steps, o.MaxSteps)
 			}
@@ -69,13 +59,11 @@ func TestHostile(t *testing.T) {
 				}
 			}
 		}
-		t.Logf("%-16s %v", name, took)
 	}
 }
 
-// TestSecondField: a value with many colons is read once. Nothing counts the bytes that are
-// read, so the limit is a time, three orders of magnitude above the usual 20 ms, for a busy
-// machine. A search from the beginning of the value for each colon took ten minutes.
+// TestSecondField: a value with many colons is read once. A search from the beginning of the value
+// for each colon took ten minutes.
 func TestSecondField(t *testing.T) {
 	for _, c := range []struct {
 		value, name string
@@ -95,17 +83,7 @@ func TestSecondField(t *testing.T) {
 			t.Errorf("%q: %q at %d, want %q at %d", c.value, name, at, c.name, c.at)
 		}
 	}
-	done := make(chan string, 1)
-	go func() {
-		_, name := secondField(strings.Repeat("a:", 1<<20) + " Allow: /")
-		done <- name
-	}()
-	select {
-	case name := <-done:
-		if name != "Allow" {
-			t.Errorf("behind many colons %q is found", name)
-		}
-	case <-time.After(time.Minute):
-		t.Error("a value of 2 MiB takes longer than a minute")
+	if _, name := secondField(strings.Repeat("a:", 1<<20) + " Allow: /"); name != "Allow" {
+		t.Errorf("behind many colons %q is found", name)
 	}
 }
