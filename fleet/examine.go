@@ -54,6 +54,8 @@ func Examine(ctx context.Context, url string, o Options) ([]Finding, error) {
 	case script.Says(err, "NOAUTH", "WRONGPASS", "NOPERM"):
 		return []Finding{{Check: "rights", Text: serverName(option) + " refuses this user: " + strings.TrimSuffix(err.Error(), "."),
 			Do: "give the password of the user that the URL names, and let that user connect (ACL SETUSER)"}}, nil
+	case errors.Is(err, errMasterSet):
+		return []Finding{{Check: "role", Text: serverName(option) + ": " + err.Error(), Do: "correct the URL"}}, nil
 	case err != nil:
 		return []Finding{{Check: "reach", Text: serverName(option) + " does not answer: " + err.Error(),
 			Do: "start it, or correct the URL; meanwhile no worker starts a request"}}, nil

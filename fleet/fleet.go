@@ -230,7 +230,7 @@ func dial(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, err
 	making := make(chan made, 1)
 	go func() {
 		c, err := rueidis.NewClient(option)
-		making <- made{c, err}
+		making <- made{c, explained(err, option)}
 	}()
 	select {
 	case m := <-making:
@@ -243,6 +243,22 @@ func dial(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, err
 		}()
 		return nil, ctx.Err()
 	}
+}
+
+// errMasterSet is in the errors about the parameter master_set of a URL.
+var errMasterSet = errors.New("wrong master_set in the Redis URL")
+
+// explained returns an error of a connection through sentinels in the words of the URL.
+func explained(err error, option rueidis.ClientOption) error {
+	switch reply, is := rueidis.IsRedisErr(err); {
+	case !is || option.Sentinel.MasterSet == "":
+		return err
+	case strings.HasPrefix(reply.Error(), "No such master"):
+		return fmt.Errorf("%w: they monitor no server named %q", errMasterSet, option.Sentinel.MasterSet)
+	case strings.HasPrefix(reply.Error(), "unknown command"):
+		return fmt.Errorf("%w: not a sentinel; without master_set the URL is that of a server", errMasterSet)
+	}
+	return err
 }
 
 //go:embed rights.lua

@@ -279,6 +279,63 @@ func TestSentinel(t *testing.T) {
 	use(t, f)
 }
 
+// TestSentinelFailovers: a fleet continues through primaries that hang, return and become replicas,
+// and while no sentinel answers, without an early page or an error of one.
+func TestSentinelFailovers(t *testing.T) {
+	t.Parallel()
+	primary := redistest.Start(t, redistest.Options{})
+	for url, want := range map[string]string{
+		redistest.Start(t, redistest.Options{Watch: primary}).URL() + "?master_set=other": `they monitor no server named "other"`,
+		primary.URL() + "?master_set=fleet":                                               "not a sentinel",
+	} {
+		if f, err := fleet.Open(t.Context(), url, fleet.Options{}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, %v, want %q", url, f, err, want)
+		}
+		if found := examined(t, url, fleet.Options{}); len(found) != 1 || !strings.HasPrefix(found[0], "role: ") || !strings.Contains(found[0], want) {
+			t.Errorf("%s: %q, want %q", url, found, want)
+		}
+	}
+	replica := primary.Replica(redistest.Options{})
+	sentinel := redistest.Start(t, redistest.Options{Watch: primary})
+	site := newSite(t)
+	var crawl sync.WaitGroup
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	knowsReplica := func() bool {
+		return strings.Contains(replica.Do("INFO", "replication"), "master_link_status:up") &&
+			strings.Contains(sentinel.Do("SENTINEL", "REPLICAS", "fleet"), replica.Addr)
+	}
+	until(t, "the sentinel to find the replica", knowsReplica)
+	for range 3 {
+		w := newWorker(t, sentinel.URL()+"?master_set=fleet", fleet.Options{Pace: brisk})
+		crawl.Go(func() {
+			for ctx.Err() == nil {
+				w.must(site.URL)
+			}
+		})
+	}
+	more := func(what string) {
+		_, before := site.counts()
+		until(t, "pages "+what, func() bool { _, now := site.counts(); return now >= before+5 })
+	}
+	more("at first")
+	for range campaign.Size(1, 1, 10) {
+		primary.Freeze()
+		more("from a promoted replica")
+		primary.Thaw()
+		primary, replica = replica, primary
+		until(t, "a replica again", knowsReplica)
+		more("with the old primary as a replica")
+		sentinel.Kill()
+		more("without a sentinel")
+		sentinel.Up()
+		until(t, "the sentinel to find the replica", knowsReplica)
+	}
+	cancel()
+	crawl.Wait()
+	site.check(t)
+}
+
 // TestUnopened: a Fleet that Open has not returned is refused in one sentence.
 func TestUnopened(t *testing.T) {
 	for name, f := range map[string]*fleet.Fleet{"nil": nil, "zero": {}} {
@@ -565,7 +622,7 @@ func (w worker) get(url string, limit time.Duration) error {
 
 func (w worker) must(url string) {
 	w.Helper()
-	if err := w.get(url, 20*time.Second); err != nil {
+	if err := w.get(url, time.Minute); err != nil {
 		w.Errorf("%s: %v", url, err)
 	}
 }
