@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +14,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/replace"
 	"github.com/robotskit/robots/fetch"
 )
 
@@ -302,45 +301,10 @@ func (s *streams) open(name string) (from io.ReadCloser, title string, err error
 	return f, title, nil
 }
 
-// replaceFile writes a file in one step, so that a crash or a full disk leaves the old one. It
-// follows symbolic links, and keeps the mode of an old file, which must be writable.
-func replaceFile(name string, body []byte) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("cannot write %s: %w", name, cause(err))
-		}
-	}()
-	mode := fs.FileMode(0o644)
-	old, err := os.OpenFile(name, os.O_WRONLY, 0)
-	if err == nil {
-		defer old.Close()
-		info, err := old.Stat()
-		if err != nil {
-			return err
-		}
-		if !info.Mode().IsRegular() { // such as /dev/stdout
-			_, err = old.Write(body)
-			return err
-		}
-		mode = info.Mode().Perm()
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return err
+// replaceFile is replace.File with the name in its error.
+func replaceFile(name string, body []byte) error {
+	if err := replace.File(name, body); err != nil {
+		return fmt.Errorf("cannot write %s: %w", name, cause(err))
 	}
-	target, err := filepath.EvalSymlinks(name)
-	if err != nil {
-		target = name
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(target), ".robots-*")
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(body)
-	err = errors.Join(err, tmp.Chmod(mode), tmp.Sync(), tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), target)
-	}
-	if err != nil {
-		_ = os.Remove(tmp.Name()) // the error of writing says more
-	}
-	return err
+	return nil
 }

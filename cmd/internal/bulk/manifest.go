@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/robotskit/robots/cmd/internal/replace"
 )
 
 // manifestFile is written before any part.
@@ -56,17 +58,7 @@ func differs(a, b []byte) string {
 
 // writeFile writes a file durably, all of it or nothing. Two processes can write the same.
 func writeFile(name string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".robots-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Chmod(0o666), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		os.Remove(f.Name())
+	if err := replace.File(name, text); err != nil {
 		return err
 	}
 	return syncDir(filepath.Dir(name))
