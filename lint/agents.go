@@ -1,7 +1,7 @@
 package lint
 
 import (
-	"slices"
+	"iter"
 	"strings"
 
 	"github.com/robotskit/robots"
@@ -10,21 +10,24 @@ import (
 // Checks of user-agent lines and groups.
 
 // beforeGroups returns the lines before the first User-agent line.
-func (p *pass) beforeGroups() []robots.Line {
-	if i := slices.IndexFunc(p.lines, func(l robots.Line) bool { return l.Field == robots.FieldUserAgent }); i >= 0 {
-		return p.lines[:i]
+func (p *pass) beforeGroups() iter.Seq[robots.Line] {
+	return func(yield func(robots.Line) bool) {
+		for l := range p.lines() {
+			if l.Field == robots.FieldUserAgent || !yield(l) {
+				return
+			}
+		}
 	}
-	return p.lines
 }
 
 func ruleBeforeGroup(p *pass) {
-	for _, l := range p.beforeGroups() {
+	for l := range p.beforeGroups() {
 		if !isRule(l.Field) {
 			continue
 		}
 		d := p.add(l.Name, "rule precedes the first User-agent line, so it applies to no crawler")
 		d.Advice = "move it below the User-agent line that it is for"
-		d.Dialects = p.where(func(v *view) bool { return isRule(v.field(l)) && v.group(l) < 0 })
+		d.Dialects = p.where(d, func(v *view) bool { return isRule(v.field(l)) && v.group(l) < 0 })
 	}
 }
 
@@ -83,9 +86,9 @@ func product(value string) string {
 
 // agents calls do for each user-agent line of a form.
 func (p *pass) agents(form agentForm, do func(l robots.Line, value string)) {
-	for _, l := range p.lines {
+	for l := range p.lines() {
 		if l.Field == robots.FieldUserAgent {
-			if value := p.text(l.Value); formOf(value) == form {
+			if value := p.textOf(l.Value); formOf(value) == form {
 				do(l, value)
 			}
 		}
@@ -102,7 +105,7 @@ func tokenCut(p *pass) {
 			name = "*"
 		}
 		cut, other := "", ""
-		dialects := p.where(func(v *view) bool {
+		dialects := p.where(nil, func(v *view) bool {
 			if !v.misnames(l, name) {
 				return false
 			}
@@ -142,7 +145,7 @@ func tokenHeader(p *pass) {
 		}
 		d := p.add(l.Value, "value is a full User-Agent header; most engines expect a product token")
 		d.Advice = "write " + name
-		d.Dialects = p.where(func(v *view) bool { return v.misnames(l, name) })
+		d.Dialects = p.where(d, func(v *view) bool { return v.misnames(l, name) })
 	})
 }
 
@@ -160,8 +163,8 @@ func tokenList(p *pass) {
 		d := p.add(l.Value, "value is a list, but a User-agent line names one crawler")
 		d.Advice = "write a User-agent line for each name"
 		last := names[len(names)-1]
-		d.Dialects = p.where(func(v *view) bool { return v.misnames(l, last) })
-		field := p.text(l.Name)
+		d.Dialects = p.where(d, func(v *view) bool { return v.misnames(l, last) })
+		field := p.textOf(l.Name)
 		d.edit(Edit{l.Value.Start, l.Value.End, strings.Join(names, p.newline+field+": ")})
 	})
 }
@@ -176,9 +179,9 @@ func tokenWildcard(p *pass) {
 		if !strings.Contains(name[1:], "*") {
 			d.Advice = "write " + name
 			d.edit(Edit{l.Value.Start, l.Value.End, name})
-			d.Dialects = p.where(func(v *view) bool { return v.misnames(l, name) })
+			d.Dialects = p.where(d, func(v *view) bool { return v.misnames(l, name) })
 			if len(d.Dialects) == 0 {
-				d.Dialects = p.where(func(v *view) bool { return true })
+				d.Dialects = p.where(d, func(v *view) bool { return true })
 			}
 		}
 	})
@@ -195,13 +198,13 @@ func fusedGroups(p *pass) {
 	var last robots.Line // the last user-agent line
 	members := 0         // lines after it that are for a group
 	rules := false       // rules after it
-	for _, l := range p.lines {
+	for l := range p.lines() {
 		switch l.Field {
 		case robots.FieldAllow, robots.FieldDisallow:
 			rules = true
 		case robots.FieldUserAgent:
 			if last.Number > 0 && members > 0 && !rules {
-				fused := p.where(func(v *view) bool { return v.group(last) >= 0 && v.group(last) == v.group(l) })
+				fused := p.where(nil, func(v *view) bool { return v.group(last) >= 0 && v.group(last) == v.group(l) })
 				if len(fused) > 0 {
 					d := p.add(l.Span, "there is no rule between this line and the group at line "+itoa(last.Number)+", so both are one group")
 					d.Advice = "put a Disallow: line before it if the first group has no rules"
@@ -220,7 +223,7 @@ func fusedGroups(p *pass) {
 func groupWithoutRules(p *pass) {
 	var first robots.Line // of the last run of user-agent lines
 	members := true
-	for _, l := range p.lines {
+	for l := range p.lines() {
 		switch l.Field {
 		case robots.FieldUserAgent:
 			if members {
@@ -240,41 +243,43 @@ func groupWithoutRules(p *pass) {
 // splitGroup compares names as RFC 9309 reads them. Names that become equal only because an
 // engine cuts them are another finding.
 func splitGroup(p *pass) {
-	first := map[string]robots.Line{}
+	first := map[string]int{} // line numbers
 	std := p.all[0]
-	for _, l := range p.lines {
+	for l := range p.lines() {
 		token := std.token(l)
 		if token == "" {
 			continue
 		}
-		seen, ok := first[token]
+		number, ok := first[token]
 		if !ok {
-			first[token] = l
+			first[token] = l.Number
 			continue
 		}
+		seen := p.line(number)
 		if std.group(seen) == std.group(l) {
 			continue
 		}
 		d := p.add(l.Span, robots.Printable(token)+" has another group at line "+itoa(seen.Number)+"; the two are combined")
-		d.Dialects = p.where(func(v *view) bool { return v.group(l) >= 0 && v.group(l) != v.group(seen) && v.named(l, token) })
+		d.Dialects = p.where(d, func(v *view) bool { return v.group(l) >= 0 && v.group(l) != v.group(seen) && v.named(l, token) })
 	}
 }
 
 func repeatedUserAgent(p *pass) {
-	run := map[string]robots.Line{} // the lines of its names
-	members := false                // delays and the like in it, which hold for the names above them
-	for _, l := range p.lines {
+	run := map[string]int{} // the numbers of the lines of its names
+	members := false        // delays and the like in it, which hold for the names above them
+	for l := range p.lines() {
 		switch {
 		case l.Field == robots.FieldUserAgent:
-			name := strings.ToLower(p.text(l.Value))
-			first, ok := run[name]
+			name := strings.ToLower(p.textOf(l.Value))
+			number, ok := run[name]
 			if !ok {
-				run[name] = l
+				run[name] = l.Number
 				continue
 			}
-			d := p.add(l.Span, quote(p.text(l.Value))+" is already named at line "+itoa(first.Number))
+			first := p.line(number)
+			d := p.add(l.Span, quote(p.textOf(l.Value))+" is already named at line "+itoa(first.Number))
 			d.Advice = "delete this line"
-			d.Dialects = p.where(func(v *view) bool { return v.group(l) >= 0 && v.named(first, v.token(l)) })
+			d.Dialects = p.where(d, func(v *view) bool { return v.group(l) >= 0 && v.named(first, v.token(l)) })
 			if !members {
 				d.edit(p.withoutLine(l))
 			}
@@ -289,7 +294,7 @@ func repeatedUserAgent(p *pass) {
 
 func blankAfterAgent(p *pass) {
 	var agent, blank robots.Line
-	for _, l := range p.lines {
+	for l := range p.text.Lines(robots.Dialect{}) {
 		switch l.Field {
 		case robots.FieldUserAgent:
 			if blank.Number > 0 {
@@ -297,7 +302,7 @@ func blankAfterAgent(p *pass) {
 			}
 			agent, blank = l, robots.Line{}
 		case robots.FieldNone:
-			if agent.Number > 0 && strings.Trim(p.text(l.Span), " \t") == "" && blank.Number == 0 {
+			if agent.Number > 0 && strings.Trim(p.textOf(l.Span), " \t") == "" && blank.Number == 0 {
 				blank = l
 			}
 		case robots.FieldUnknown, robots.FieldSitemap:
@@ -317,5 +322,5 @@ func (p *pass) blankNote(agent, blank, next robots.Line) {
 	}
 	d := p.add(blank.Span, message)
 	d.Advice = "delete it"
-	d.Dialects = p.where(func(v *view) bool { return v.dialect.BlanksEndRun })
+	d.Dialects = p.where(d, func(v *view) bool { return v.dialect.BlanksEndRun })
 }

@@ -20,7 +20,7 @@ func (p *pass) uses() []map[int]compare.Use {
 	// made a comment here.
 	body := append([]byte(nil), p.body...)
 	same, _ := p.duplicates()
-	for _, l := range p.lines {
+	for l := range p.lines() {
 		if _, again := same[l.Number]; again {
 			body[l.Span.Start] = '#'
 		}
@@ -32,8 +32,12 @@ func (p *pass) uses() []map[int]compare.Use {
 		defer func() { p.steps, p.undecided = once.steps, p.undecided || once.undecided }()
 	}
 	known := map[string][]compare.Effect{}
+	shared := map[*choices]map[int]compare.Use{}
 	for i, v := range once.views {
-		p.usesOf[i] = once.usesIn(v, known)
+		if shared[v.choices] == nil {
+			shared[v.choices] = once.usesIn(v, known)
+		}
+		p.usesOf[i] = shared[v.choices]
 	}
 	return p.usesOf
 }
@@ -117,7 +121,7 @@ func (p *pass) unused(is func(compare.Use) bool, do func(l robots.Line, so, coun
 		reported[line] = true
 	}
 	for line, other := range opposite {
-		reported[line], reported[other.Number] = true, true
+		reported[line], reported[other] = true, true
 	}
 	p.paths(func(l robots.Line, _ string) {
 		if reported[l.Number] || p.isReported(l) {
@@ -143,10 +147,13 @@ func (p *pass) unused(is func(compare.Use) bool, do func(l robots.Line, so, coun
 // isReported reports whether a check of lines, fields or paths already reports that a line does not
 // have its apparent meaning.
 func (p *pass) isReported(l robots.Line) bool {
-	return slices.ContainsFunc(p.byLine[l.Number], func(d *Diagnostic) bool {
-		return d.Check.ID < "RT5" && d.Check.Severity >= Warning && d.Span.Start < d.Span.End && len(d.Dialects) > 0
+	dropped := p.reported != nil && p.reported[l.Number/64]>>(l.Number%64)&1 != 0
+	return dropped || slices.ContainsFunc(p.byLine[l.Number], func(d *Diagnostic) bool {
+		return isReport(d.Check) && d.Span.Start < d.Span.End && len(d.Dialects) > 0
 	})
 }
+
+func isReport(c *Check) bool { return c.ID < "RT5" && c.Severity >= Warning }
 
 func neverMatches(p *pass) {
 	p.unused(func(u compare.Use) bool { return u == compare.NeverMatches }, func(l robots.Line, so, _ []string) {

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/robotskit/robots"
@@ -25,7 +26,7 @@ func (p *pass) prove() {
 	fixes = p.leaveOne(append(fixes, more...))
 	inAll := func(o *pass) bool { return p.sameVerdicts(o, p.all) }
 	safe, proved := p.together(nil, fixes, inAll)
-	p.proveUnions(fixes, safe, proved)
+	p.proveUnions(fixes, proved)
 	if len(p.views) < len(p.all) {
 		left := slices.DeleteFunc(fixes, func(d *Diagnostic) bool { return proved[d] || d.Check.ID != "RT504" })
 		_, enough := p.together(safe, left, func(o *pass) bool { return p.sameVerdicts(o, p.views) })
@@ -41,29 +42,40 @@ func (p *pass) prove() {
 // leaveOne removes fixes that would delete the last rule of a group, which would then be merged
 // with the next group, or look truncated.
 func (p *pass) leaveOne(found []*Diagnostic) (left []*Diagnostic) {
-	rules := make([]map[int]int, len(p.all)) // of each group
-	for i, v := range p.all {
-		rules[i] = map[int]int{}
-		for _, s := range v.lines {
-			if isRule(s.field) {
-				rules[i][int(s.group)]++
+	if len(p.removes) == 0 {
+		return found
+	}
+	rules := map[*reading][]int{} // of each group
+	for _, v := range p.all {
+		if rules[v.reading] != nil {
+			continue
+		}
+		inGroup := []int{}
+		for _, s := range v.reading.lines {
+			if isRule(s.field) && s.group >= 0 {
+				for int(s.group) >= len(inGroup) {
+					inGroup = append(inGroup, 0)
+				}
+				inGroup[s.group]++
 			}
 		}
+		rules[v.reading] = inGroup
 	}
 	for _, d := range found {
 		l, ok := p.removes[d.Fix]
 		last := false
-		for i, v := range p.all {
-			last = last || ok && v.group(l) >= 0 && rules[i][v.group(l)] == 1
+		for r, inGroup := range rules {
+			s, _ := r.at(l.Number)
+			last = last || ok && s.group >= 0 && inGroup[s.group] == 1
 		}
 		if last {
 			d.Fix = nil
 			continue
 		}
 		left = append(left, d)
-		for i, v := range p.all {
-			if ok {
-				rules[i][v.group(l)]--
+		for r, inGroup := range rules {
+			if s, _ := r.at(l.Number); ok && s.group >= 0 {
+				inGroup[s.group]--
 			}
 		}
 	}
@@ -71,19 +83,76 @@ func (p *pass) leaveOne(found []*Diagnostic) (left []*Diagnostic) {
 }
 
 // proveUnions determines which of the fixes that change no verdict for a single token are safe,
-// in that they change none for several tokens in google-cpp either.
-func (p *pass) proveUnions(fixes []*Diagnostic, safe []Edit, proved map[*Diagnostic]bool) {
-	if len(safe) == 0 {
-		return
+// in that they change none for several tokens in google-cpp either. While a union differs, it
+// leaves out the fixes of the rules that can be the cause.
+func (p *pass) proveUnions(fixes []*Diagnostic, proved map[*Diagnostic]bool) {
+	left := slices.DeleteFunc(slices.Clone(fixes), func(d *Diagnostic) bool { return !proved[d] })
+	p.inUnions = maps.Clone(proved)
+	for first := true; len(left) > 0; first = false {
+		var edits []Edit
+		for _, d := range left {
+			edits = append(edits, d.Fix.Edits...)
+		}
+		if !p.spend(p.readingSteps()) {
+			return
+		}
+		other := newPass(robots.Parse(Apply(p.body, edits)), Options{})
+		causes, decided := p.causes(other)
+		if !decided {
+			return
+		}
+		if len(causes) == 0 {
+			if first || p.sameVerdicts(other, p.all) {
+				break
+			}
+			return
+		}
+		before := len(left)
+		left = slices.DeleteFunc(left, func(d *Diagnostic) bool {
+			_, deletes := p.removes[d.Fix]
+			return causes[p.lineOf(d.Fix.Edits[0].Start)] || causes[0] && !deletes
+		})
+		if len(left) == before {
+			return
+		}
 	}
-	holds := proved
-	if !p.sameUnions(newPass(robots.Parse(Apply(p.body, safe)), Options{})) {
-		single := slices.DeleteFunc(slices.Clone(fixes), func(d *Diagnostic) bool { return !proved[d] })
-		_, holds = p.together(nil, single, func(o *pass) bool { return p.sameVerdicts(o, p.all) && p.sameUnions(o) })
-	}
-	for d := range holds {
+	for _, d := range left {
 		d.Fix.Safe = true
+		delete(p.inUnions, d)
 	}
+}
+
+// causes returns the lines of the rules because of which another file, which has the same verdicts
+// for each token, does not have the same for several tokens in google-cpp, none if it has, and
+// false if that is not decided. Line 0 stands for those of fixes that do not delete a rule.
+func (p *pass) causes(other *pass) (lines map[int]bool, decided bool) {
+	proved := p.sameRules(other)
+	lines = map[int]bool{}
+	for i, v := range p.all {
+		if !v.dialect.MergeTokens {
+			continue
+		}
+		if !p.unions(v, other, other.all[i], func(tokens []string, a, b *robots.Rules, changes []ruleChange) bool {
+			if proved(tokens, a, b) {
+				return true
+			}
+			found := false
+			for rule := range a.All() {
+				r := tokenRuleOf(rule)
+				if slices.ContainsFunc(changes, func(c ruleChange) bool { return c.text == r.text && c.precedence == r.precedence }) {
+					found = true
+					lines[rule.Line()] = true
+				}
+			}
+			if !found {
+				lines[0] = true // the change is a rule of the other file
+			}
+			return true
+		}) {
+			return nil, false
+		}
+	}
+	return lines, true
 }
 
 // together returns the fixes that change no verdict, as same reports, when they are applied
@@ -93,7 +162,7 @@ func (p *pass) together(safe []Edit, found []*Diagnostic, same func(other *pass)
 	hold := map[*Diagnostic]bool{}
 	var try func(found []*Diagnostic)
 	try = func(found []*Diagnostic) {
-		if len(found) == 0 || !p.spend(8*len(p.lines)) {
+		if len(found) == 0 || !p.spend(p.readingSteps()) {
 			return
 		}
 		edits := slices.Clip(safe)
@@ -121,24 +190,17 @@ func (p *pass) together(safe []Edit, found []*Diagnostic, same func(other *pass)
 // except in google-cpp, and as both files name the same tokens, it selects them in both.
 func (p *pass) sameVerdicts(other *pass, views []*view) bool {
 	proved := p.sameRules(other)
+	done := map[[2]*choices]bool{}
 	for i, v := range p.all {
 		if !slices.Contains(views, v) {
 			continue
 		}
 		w := other.all[i]
-		if !slices.Equal(v.tokens(), w.tokens()) || !p.both(v, other, w, proved) {
-			return false
+		if done[[2]*choices{v.choices, w.choices}] {
+			continue
 		}
-	}
-	return true
-}
-
-// sameUnions reports whether it is proved that another file, which has the same verdicts for
-// each token, has the same for crawlers of several tokens in google-cpp.
-func (p *pass) sameUnions(other *pass) bool {
-	proved := p.sameRules(other)
-	for i, v := range p.all {
-		if v.dialect.MergeTokens && !p.unions(v, other, other.all[i], proved) {
+		done[[2]*choices{v.choices, w.choices}] = true
+		if !slices.Equal(v.tokens(), w.tokens()) || !p.both(v, other, w, proved) {
 			return false
 		}
 	}
@@ -173,7 +235,7 @@ func (p *pass) sameRules(other *pass) func(tokens []string, a, b *robots.Rules) 
 // both calls do with the rules of every crawler in two files, until it returns false, and reports
 // whether it always returned true. It returns false, too, if the steps do not suffice.
 func (p *pass) both(v *view, other *pass, w *view, do func(tokens []string, a, b *robots.Rules) bool) bool {
-	if !p.spend(4 * (len(p.lines) + len(other.lines))) {
+	if !p.spend(len(v.names) + len(w.names)) {
 		return false
 	}
 	tokens := slices.Concat(v.tokens(), w.tokens())
@@ -239,7 +301,7 @@ func effective(f *robots.File, d robots.Dialect) (lines []robots.Line) {
 func (p *pass) findChanges() {
 	defer func(was bool) { p.undecided = was }(p.undecided)
 	for _, d := range p.found {
-		if d.Fix == nil || d.Fix.Safe || d.Severity == Off || len(d.Dialects) == 0 || !p.spend(8*len(p.lines)) {
+		if d.Fix == nil || d.Fix.Safe || d.Severity == Off || len(d.Dialects) == 0 || !p.spend(p.readingSteps()) {
 			continue
 		}
 		d.Fix.Change = p.change(d)
@@ -249,18 +311,21 @@ func (p *pass) findChanges() {
 // change returns what a fix changes for the first crawler that it affects: in a dialect in which
 // the finding matters, or otherwise in another one, which it names.
 func (p *pass) change(d *Diagnostic) string {
-	other := &pass{file: robots.Parse(Apply(p.body, d.Fix.Edits)), keys: map[rulesKey]string{}}
-	other.lines = slices.Collect(other.file.Lines(robots.Dialect{}))
+	other := readPass(robots.Parse(Apply(p.body, d.Fix.Edits)))
+	if p.inUnions[d] {
+		i := slices.IndexFunc(p.all, func(v *view) bool { return v.dialect.MergeTokens })
+		return p.changeIn(p.all[i], other, true, true)
+	}
 	for _, v := range p.all {
 		if slices.Contains(d.Dialects, v.dialect.Name) {
-			if c := p.changeIn(v, other, false); c != "" {
+			if c := p.changeIn(v, other, false, false); c != "" {
 				return c
 			}
 		}
 	}
 	for _, v := range p.all {
 		if !slices.Contains(d.Dialects, v.dialect.Name) {
-			if c := p.changeIn(v, other, true); c != "" {
+			if c := p.changeIn(v, other, true, false); c != "" {
 				return c
 			}
 		}
@@ -268,10 +333,15 @@ func (p *pass) change(d *Diagnostic) string {
 	return ""
 }
 
-// changeIn returns what another file changes in a dialect, and names the dialect if asked to and
-// for crawlers of several tokens, which only google-cpp has.
-func (p *pass) changeIn(v *view, other *pass, named bool) (change string) {
+// changeIn returns what another file changes in a dialect, and names the dialect if asked to. With
+// inUnions it changes nothing for crawlers of one token.
+func (p *pass) changeIn(v *view, other *pass, named, inUnions bool) (change string) {
+	known := map[[2]*robots.Rules]bool{}
 	find := func(tokens []string, a, b *robots.Rules) bool {
+		if known[[2]*robots.Rules{a, b}] || p.key(a, false) == other.key(b, false) {
+			return true
+		}
+		known[[2]*robots.Rules{a, b}] = true
 		switch r := p.compared(a, b, p.budget()); {
 		case len(r.NewlyBlocked.Changes) > 0:
 			change = "blocks " + r.NewlyBlocked.Changes[0].Path
@@ -283,17 +353,18 @@ func (p *pass) changeIn(v *view, other *pass, named bool) (change string) {
 		case len(tokens) == 1:
 			change += " for " + tokenName(tokens[0])
 		default:
-			change += " for a crawler with the tokens " + tokenName(tokens[0]) + " and " + tokenName(tokens[1])
 			named = true
+			change += " for a crawler with the tokens " + tokenName(tokens[0]) + " and " + tokenName(tokens[1])
 		}
 		if change != "" && named {
 			change += " in " + v.dialect.Name
 		}
 		return change == ""
 	}
-	w := newView(other.file, v.dialect, len(other.lines))
-	if p.both(v, other, w, find) && v.dialect.MergeTokens && slices.Equal(v.tokens(), w.tokens()) {
-		p.unions(v, other, w, find)
+	w := other.view(v.dialect)
+	other.all = append(other.all, w)
+	if inUnions || p.both(v, other, w, find) && v.dialect.MergeTokens && slices.Equal(v.tokens(), w.tokens()) {
+		p.unions(v, other, w, func(tokens []string, a, b *robots.Rules, _ []ruleChange) bool { return find(tokens, a, b) })
 	}
 	return change
 }

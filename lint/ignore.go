@@ -20,8 +20,8 @@ const ignoreMark = "lint:ignore"
 // ignores reads the comments of a file, and reports invalid ones (RT902).
 func (p *pass) ignores() []*ignore {
 	var all []*ignore
-	for _, l := range p.lines {
-		comment := strings.TrimLeft(p.text(l.Comment), "# \t")
+	for l := range p.text.Lines(robots.Dialect{}) {
+		comment := strings.TrimLeft(p.textOf(l.Comment), "# \t")
 		rest, ok := strings.CutPrefix(comment, ignoreMark)
 		if !ok {
 			continue

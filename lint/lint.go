@@ -33,6 +33,7 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/robotskit/robots"
 )
@@ -194,23 +195,48 @@ func ApplyFixes(body []byte, o Options, all bool) (fixed []byte, changes []Diagn
 func File(f *robots.File, o Options) Result {
 	p := newPass(f, o)
 	ignores := p.ignores()
+	p.checkLines()
 	for i := range Checks {
 		c := &Checks[i]
-		on := p.begin(c)
-		switch {
-		case !on && c.proved || p.kind != "" && !c.anyKind:
-		case c.find != nil:
+		if on := p.begin(c); c.find != nil && p.runs(c, on) {
 			c.find(p)
-		case c.path != nil:
-			p.paths(func(l robots.Line, path string) { c.path(p, l, path) })
-		case c.line != nil:
-			for _, l := range p.lines {
-				c.line(p, l)
-			}
 		}
 	}
+	slices.SortStableFunc(p.found, func(a, b *Diagnostic) int { return strings.Compare(a.Check.ID, b.Check.ID) })
 	p.silence(ignores)
 	p.prove()
 	p.findChanges()
 	return p.result()
+}
+
+// runs reports whether a check runs on the file.
+func (p *pass) runs(c *Check, on bool) bool { return (on || !c.proved) && (p.kind == "" || c.anyKind) }
+
+// checkLines runs the checks of lines and of rules with a path, all for one line after another.
+func (p *pass) checkLines() {
+	var checks []int
+	for i := range Checks {
+		if c := &Checks[i]; (c.line != nil || c.path != nil) && p.runs(c, p.severities[i] != Off) {
+			checks = append(checks, i)
+		}
+	}
+	for l := range p.text.Lines(robots.Dialect{}) {
+		if l.Span.Start == l.Span.End {
+			continue
+		}
+		path := ""
+		if isRule(l.Field) {
+			path = p.textOf(l.Value)
+		}
+		for _, i := range checks {
+			c := &Checks[i]
+			p.check, p.severity = c, p.severities[i]
+			switch {
+			case c.line != nil:
+				c.line(p, l)
+			case path != "":
+				c.path(p, l, path)
+			}
+		}
+	}
 }

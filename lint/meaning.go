@@ -14,27 +14,30 @@ import (
 // rules returns the rules of a crawler with some tokens in a dialect, nil if the steps for proofs
 // are used up: choosing the rules reads the whole file.
 func (p *pass) rules(v *view, tokens ...string) *robots.Rules {
-	key, long := "", 0
-	for i, token := range tokens {
+	long := 0
+	var few [64]byte
+	key := few[:0]
+	for _, token := range tokens {
 		long = max(long, len(token))
 		if groups := v.groupsOf[token]; len(groups) > 0 && token != "*" {
-			key += "in " + string(groups) // crawlers in the same groups have the same rules
+			key = append(key, "in "...)
+			for _, group := range groups { // crawlers in the same groups have the same rules
+				key = strconv.AppendUint(append(key, ' '), uint64(group), 10)
+			}
 		} else {
-			key += token
+			key = append(key, token...)
 		}
-		if i+1 < len(tokens) {
-			key += "\n"
-		}
+		key = append(key, '\n')
 	}
-	if r := v.rules[key]; r != nil {
+	if r := v.rules[string(key)]; r != nil {
 		return r
 	}
 	// All pairs of product tokens in a long name are compared.
-	if !p.spend(1 + len(p.lines) + len(p.file.Bytes())/64 + long*long/256) {
+	if !p.spend(1 + len(p.fields) + len(p.body)/64 + long*long/256) {
 		return nil
 	}
 	r := p.file.Rules(v.dialect, tokens...)
-	v.rules[key] = r
+	v.rules[string(key)] = r
 	return r
 }
 
@@ -96,8 +99,8 @@ func siteBlocked(p *pass) {
 	var all []*blocked
 	byLine := map[int]*blocked{}
 	root, _ := robots.ParsePath("/")
+	blocks := map[*robots.Rules]bool{}
 	for _, v := range p.views {
-		blocks := map[*robots.Rules]bool{}
 		for _, name := range v.crawlers() {
 			r := p.rules(v, name)
 			if r == nil {
@@ -158,16 +161,22 @@ func nameList(names []string) string {
 	return strings.Join(names[:most], ", ") + " and " + itoa(len(names)-most) + " more"
 }
 
-// duplicates returns, by line, the rule that a rule repeats, and all rules that are both
+// doubles are, by line, the line of the rule that a rule repeats, and all rules that are both
 // allowed and disallowed in a group as RFC 9309 reads it, with the one that came first.
-func (p *pass) duplicates() (same, opposite map[int]robots.Line) {
+type doubles struct{ same, opposite map[int]int }
+
+func (p *pass) duplicates() (same, opposite map[int]int) {
+	if p.doubles != nil {
+		return p.doubles.same, p.doubles.opposite
+	}
 	type rule struct {
 		group int
 		allow bool
 		path  string
 	}
-	same, opposite = map[int]robots.Line{}, map[int]robots.Line{}
-	lines := map[rule]robots.Line{}
+	same, opposite = map[int]int{}, map[int]int{}
+	p.doubles = &doubles{same, opposite}
+	lines := map[rule]int{}
 	p.paths(func(l robots.Line, path string) {
 		r := rule{p.all[0].group(l), l.Field == robots.FieldAllow, path}
 		if r.group < 0 {
@@ -179,7 +188,7 @@ func (p *pass) duplicates() (same, opposite map[int]robots.Line) {
 		if first, ok := lines[r]; ok {
 			same[l.Number] = first
 		} else {
-			lines[r] = l
+			lines[r] = l.Number
 		}
 	})
 	return same, opposite
@@ -187,28 +196,30 @@ func (p *pass) duplicates() (same, opposite map[int]robots.Line) {
 
 func duplicateRule(p *pass) {
 	same, _ := p.duplicates()
-	for _, l := range p.lines {
-		first, ok := same[l.Number]
+	for l := range p.lines() {
+		number, ok := same[l.Number]
 		if !ok {
 			continue
 		}
-		d := p.add(l.Span, "line "+itoa(first.Number)+" is the same rule")
+		first := p.line(number)
+		d := p.add(l.Span, "line "+itoa(number)+" is the same rule")
 		d.Advice = "delete this line"
-		d.Dialects = p.where(func(v *view) bool { return v.group(l) >= 0 && v.group(l) == v.group(first) })
+		d.Dialects = p.where(d, func(v *view) bool { return v.group(l) >= 0 && v.group(l) == v.group(first) })
 		p.deletes(d, l)
 	}
 }
 
 func allowAndDisallow(p *pass) {
 	same, opposite := p.duplicates()
-	for _, l := range p.lines {
-		other, ok := opposite[l.Number]
+	for l := range p.lines() {
+		number, ok := opposite[l.Number]
 		if _, again := same[l.Number]; !ok || again {
 			continue
 		}
-		d := p.add(l.Span, "line "+itoa(other.Number)+" has the opposite rule for the same path; the Allow wins")
+		other := p.line(number)
+		d := p.add(l.Span, "line "+itoa(number)+" has the opposite rule for the same path; the Allow wins")
 		d.Advice = "delete one of them"
-		d.Dialects = p.where(func(v *view) bool { return v.group(l) >= 0 && v.group(l) == v.group(other) })
+		d.Dialects = p.where(d, func(v *view) bool { return v.group(l) >= 0 && v.group(l) == v.group(other) })
 	}
 }
 
@@ -260,7 +271,7 @@ func sitemapBlocked(p *pass) {
 			return
 		}
 		line := 0
-		blocked := p.where(func(v *view) bool {
+		blocked := p.where(nil, func(v *view) bool {
 			for _, name := range []string{"Googlebot", "*"} {
 				if r := p.rules(v, name); r != nil && p.spend(matchSteps(r, path)) {
 					if verdict := r.Match(path); !verdict.Allowed {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -11,41 +12,67 @@ import (
 	"github.com/robotskit/robots/compare"
 )
 
-// A pass is one run over one file.
+// A pass is one run over one file. Its memory is in proportion to the file, and the findings of
+// each check are limited.
 type pass struct {
-	file      *robots.File
-	body      []byte
-	kind      string // what the file is if it is no text
-	newline   string // the line end that the file uses
-	lines     []robots.Line
-	all       []*view // of every dialect: safe fixes are proved in all
-	views     []*view // of those that are looked at
-	check     *Check  // the one that runs
-	severity  Severity
-	options   Options
-	found     []*Diagnostic
-	byLine    map[int][]*Diagnostic // found, by the line where they begin
-	removes   map[*Fix]robots.Line  // the rules that fixes delete
-	usesOf    []map[int]compare.Use // what uses has found out
-	keys      map[rulesKey]string   // what key has found out
-	perCheck  map[*Check]int
-	dropped   int
-	steps     int // left for proofs
-	budgeted  int // for all of them
-	undecided bool
+	file       *robots.File
+	text       *robots.File // file, or an empty one if the file is no text: its lines have no meaning
+	body       []byte
+	kind       string      // what the file is if it is no text
+	newline    string      // the line end that the file uses
+	starts     []uint32    // of all lines
+	fields     []fieldLine // the lines that have a field in the zero dialect
+	all        []*view     // of every dialect: safe fixes are proved in all
+	views      []*view     // of those that are looked at
+	check      *Check      // the one that runs
+	severity   Severity
+	severities []Severity // of Checks
+	options    Options
+	found      []*Diagnostic
+	byLine     map[int][]*Diagnostic // found, by the line where they begin
+	dropping   Diagnostic            // the last finding beyond MaxFindings
+	reported   []uint64              // a bit for each line with a dropped finding of a line, field or path
+	removes    map[*Fix]robots.Line  // the rules that fixes delete
+	usesOf     []map[int]compare.Use // what uses has found out
+	keys       map[rulesKey]string   // what key has found out
+	doubles    *doubles              // what duplicates has found out
+	written    map[string]bool       // paths of all rules, made on demand
+	intended   map[string]string     // what intendedField has found out
+	inUnions   map[*Diagnostic]bool  // whose fixes are not safe only for crawlers of several tokens
+	perCheck   map[*Check]int
+	dropped    int
+	steps      int // left for proofs
+	budgeted   int // for all of them
+	undecided  bool
+}
+
+// A fieldLine is a robots.Line in a third of its memory.
+type fieldLine struct {
+	number, start, end, name, nameEnd, value, valueEnd, comment uint32
+	field                                                       robots.Field
+}
+
+func (l *fieldLine) line() robots.Line {
+	span := func(start, end uint32) robots.Span { return robots.Span{Start: int(start), End: int(end)} }
+	return robots.Line{
+		Number: int(l.number), Field: l.field, Span: span(l.start, l.end), Name: span(l.name, l.nameEnd), Value: span(l.value, l.valueEnd),
+		Comment: span(l.comment, l.end), Group: -1,
+	}
 }
 
 func newPass(f *robots.File, o Options) *pass {
-	p := &pass{options: o, byLine: map[int][]*Diagnostic{}, removes: map[*Fix]robots.Line{}, keys: map[rulesKey]string{}}
-	p.file, p.body, p.newline, p.kind = f, f.Bytes(), newline(f.Bytes()), kind(f)
-	p.perCheck, p.steps = map[*Check]int{}, cmp.Or(max(o.MaxSteps, 0), DefaultMaxSteps)
+	p := readPass(f)
+	p.options, p.byLine, p.removes = o, map[int][]*Diagnostic{}, map[*Fix]robots.Line{}
+	p.perCheck, p.intended = map[*Check]int{}, map[string]string{}
+	p.steps = cmp.Or(max(o.MaxSteps, 0), DefaultMaxSteps)
 	p.budgeted = p.steps
-	if p.kind != "" {
-		f = robots.Parse(nil) // its lines have no meaning
+	p.steps = max(0, p.steps-p.readingSteps())
+	for i := range Checks {
+		p.begin(&Checks[i])
+		p.severities = append(p.severities, p.severity)
 	}
-	p.lines = slices.Collect(f.Lines(robots.Dialect{}))
 	for _, d := range robots.Dialects() {
-		v := newView(f, d, len(p.lines))
+		v := p.view(d)
 		p.all = append(p.all, v)
 		if slices.Contains(o.Dialects, d.Name) {
 			p.views = append(p.views, v)
@@ -57,6 +84,52 @@ func newPass(f *robots.File, o Options) *pass {
 	return p
 }
 
+// readPass returns a pass that has read the lines of a file, without views.
+func readPass(f *robots.File) *pass {
+	p := &pass{file: f, text: f, body: f.Bytes(), kind: kind(f), newline: newline(f.Bytes()), keys: map[rulesKey]string{}}
+	if p.kind != "" {
+		p.text = robots.Parse(nil)
+	}
+	body := p.text.Bytes()
+	lines := 1 + bytes.Count(body, []byte{'\n'}) + bytes.Count(body, []byte{'\r'})
+	p.starts = make([]uint32, 0, lines)
+	p.fields = make([]fieldLine, 0, min(lines, bytes.Count(body, []byte{':'})))
+	for l := range p.text.Lines(robots.Dialect{}) {
+		p.starts = append(p.starts, uint32(l.Span.Start))
+		if l.Field > robots.FieldUnknown {
+			p.fields = append(p.fields, fieldLine{
+				uint32(l.Number), uint32(l.Span.Start), uint32(l.Span.End), uint32(l.Name.Start), uint32(l.Name.End),
+				uint32(l.Value.Start), uint32(l.Value.End), uint32(l.Comment.Start), l.Field,
+			})
+		}
+	}
+	return p
+}
+
+// view returns the file as a dialect reads it.
+func (p *pass) view(d robots.Dialect) *view { return newView(p.text, d, len(p.fields), p.all) }
+
+// readingSteps is the cost of reading the file in all dialects, in steps: some for each line, and
+// more for those with a field.
+func (p *pass) readingSteps() int { return len(p.body)/8 + 2*len(p.starts) + 16*len(p.fields) }
+
+// lines yields the lines that have a field in the zero dialect.
+func (p *pass) lines() iter.Seq[robots.Line] {
+	return func(yield func(robots.Line) bool) {
+		for i := range p.fields {
+			if !yield(p.fields[i].line()) {
+				return
+			}
+		}
+	}
+}
+
+// line returns the line with a field that has a number.
+func (p *pass) line(number int) robots.Line {
+	i, _ := slices.BinarySearchFunc(p.fields, uint32(number), func(l fieldLine, number uint32) int { return cmp.Compare(l.number, number) })
+	return p.fields[i].line()
+}
+
 // begin sets the running check, and reports whether it is on.
 func (p *pass) begin(c *Check) bool {
 	p.check, p.severity = c, c.Severity
@@ -66,16 +139,25 @@ func (p *pass) begin(c *Check) bool {
 	return p.severity != Off
 }
 
-// add reports a finding of the running check on a span, in all dialects.
+// add reports a finding of the running check on a span, in all dialects. A finding beyond
+// MaxFindings is only counted.
 func (p *pass) add(at robots.Span, message string) *Diagnostic {
-	d := &Diagnostic{Check: p.check, Severity: p.severity, Span: at, Message: message}
-	d.Dialects = p.where(func(*view) bool { return true })
-	line := p.lineOf(at.Start)
-	p.byLine[line] = append(p.byLine[line], d)
 	if p.perCheck[p.check]++; p.perCheck[p.check] > MaxFindings {
 		p.dropped++
-		return d
+		p.dropping = Diagnostic{}
+		if isReport(p.check) && at.Start < at.End {
+			if p.reported == nil {
+				p.reported = make([]uint64, 1+len(p.starts)/64)
+			}
+			line := p.lineOf(at.Start)
+			p.reported[line/64] |= 1 << (line % 64)
+		}
+		return &p.dropping
 	}
+	d := &Diagnostic{Check: p.check, Severity: p.severity, Span: at, Message: message}
+	d.Dialects = p.where(d, func(*view) bool { return true })
+	line := p.lineOf(at.Start)
+	p.byLine[line] = append(p.byLine[line], d)
 	p.found = append(p.found, d)
 	return d
 }
@@ -99,9 +181,7 @@ func (p *pass) result() Result {
 
 // lineOf returns the number of the line of an offset.
 func (p *pass) lineOf(offset int) int {
-	i, _ := slices.BinarySearchFunc(p.lines, offset, func(l robots.Line, at int) int {
-		return cmp.Compare(l.Span.Start, at+1)
-	})
+	i, _ := slices.BinarySearch(p.starts, uint32(offset)+1)
 	return max(i, 1)
 }
 
@@ -110,7 +190,7 @@ func (p *pass) position(offset int) (line, column int) {
 	line = p.lineOf(offset)
 	start := 0
 	if line > 1 {
-		start = p.lines[line-1].Span.Start
+		start = int(p.starts[line-1])
 	}
 	return line, offset - start + 1
 }
@@ -121,27 +201,33 @@ func (d *Diagnostic) edit(edits ...Edit) { d.Fix = &Fix{Edits: edits} }
 // deletes sets a fix that deletes the line of a rule.
 func (p *pass) deletes(d *Diagnostic, l robots.Line) {
 	d.edit(p.withoutLine(l))
-	p.removes[d.Fix] = l
+	if d != &p.dropping {
+		p.removes[d.Fix] = l
+	}
 }
 
 // sitemaps calls do for each Sitemap line.
 func (p *pass) sitemaps(do func(l robots.Line, value string)) {
-	for _, l := range p.lines {
+	for l := range p.lines() {
 		if l.Field == robots.FieldSitemap {
-			do(l, p.text(l.Value))
+			do(l, p.textOf(l.Value))
 		}
 	}
 }
 
-func (p *pass) text(s robots.Span) string { return string(p.body[s.Start:s.End]) }
+func (p *pass) textOf(s robots.Span) string { return p.file.Text(s) }
 
 // content returns a line without its comment.
 func (p *pass) content(l robots.Line) string {
-	return string(p.body[l.Span.Start:l.Comment.Start])
+	return p.file.Text(robots.Span{Start: l.Span.Start, End: l.Comment.Start})
 }
 
-// where returns the names of the dialects for which is returns true.
-func (p *pass) where(is func(*view) bool) []string {
+// where returns the names of the dialects for which is returns true, none for a finding that is
+// dropped. The finding is nil before it is added.
+func (p *pass) where(d *Diagnostic, is func(*view) bool) []string {
+	if d == &p.dropping {
+		return nil
+	}
 	var names []string
 	for _, v := range p.views {
 		if is(v) {

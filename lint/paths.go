@@ -11,18 +11,21 @@ import (
 
 // paths calls do for every rule that has a path.
 func (p *pass) paths(do func(l robots.Line, path string)) {
-	for _, l := range p.lines {
+	for l := range p.lines() {
 		if isRule(l.Field) && l.Value.Start < l.Value.End {
-			do(l, p.text(l.Value))
+			do(l, p.textOf(l.Value))
 		}
 	}
 }
 
-// fails returns the dialects in which a rule with a path does not match a URL.
-func (p *pass) fails(path, url string) []string {
+// fails returns the dialects in which a rule with a path does not match a URL, as where does.
+func (p *pass) fails(d *Diagnostic, path, url string) []string {
+	if d == &p.dropping {
+		return nil
+	}
 	body := []byte("User-agent: *\nDisallow: " + path + "\n")
 	asked, err := robots.ParsePath(url)
-	return p.where(func(v *view) bool { return err == nil && robots.Allowed(body, v.dialect, asked) })
+	return p.where(d, func(v *view) bool { return err == nil && robots.Allowed(body, v.dialect, asked) })
 }
 
 func isFullURL(path string) bool {
@@ -43,7 +46,7 @@ func noLeadingSlash(p *pass, l robots.Line, path string) {
 	}
 	d := p.add(l.Value, quote(path)+" matches no URL")
 	d.Advice = "write " + intended
-	d.Dialects = p.fails(path, plain(intended))
+	d.Dialects = p.fails(d, path, plain(intended))
 	d.edit(Edit{l.Value.Start, l.Value.End, intended})
 }
 
@@ -67,7 +70,7 @@ func fullURL(p *pass, l robots.Line, path string) {
 	}
 	d := p.add(l.Value, "rule value is a full URL and matches nothing")
 	d.Advice = "use the path: " + intended
-	d.Dialects = p.fails(path, plain(intended))
+	d.Dialects = p.fails(d, path, plain(intended))
 	d.edit(Edit{l.Value.Start, l.Value.End, intended})
 }
 
@@ -136,7 +139,7 @@ func needlessEscape(p *pass, l robots.Line, path string) {
 	if intended == path {
 		return
 	}
-	failing := p.fails(path, plain(intended))
+	failing := p.fails(nil, path, plain(intended))
 	if len(failing) == 0 {
 		return
 	}
@@ -177,14 +180,12 @@ func blankInPath(p *pass) {
 // unsafeByte offers no fix: some clients send the character as it is, and what the rule blocks
 // for them must stay blocked.
 func unsafeByte(p *pass) {
-	written := make(map[string]bool) // the paths of all rules
-	p.paths(func(_ robots.Line, path string) { written[path] = true })
 	p.rawBytes("\"<>\\^{}`|", func(l robots.Line, path string, at robots.Span, intended string) *Diagnostic {
 		i, who := at.Start-l.Value.Start, "other clients"
 		if sent := standardForm(path); sent != path {
 			intended, who = sent, "they"
 		}
-		if written[intended] {
+		if p.isWritten(intended) {
 			return nil
 		}
 		c := path[i]
@@ -205,6 +206,15 @@ func unsafeByte(p *pass) {
 		d.Advice = "keep the rule, and add one with " + intended + ", which " + who + " send"
 		return d
 	})
+}
+
+// isWritten reports whether a rule has a path.
+func (p *pass) isWritten(path string) bool {
+	if p.written == nil {
+		p.written = map[string]bool{}
+		p.paths(func(_ robots.Line, path string) { p.written[path] = true })
+	}
+	return p.written[path]
 }
 
 // sentInPath and sentInQuery describe how clients that follow the WHATWG URL Standard (its
@@ -257,7 +267,7 @@ func (p *pass) rawBytes(set string, report func(l robots.Line, path string, at r
 		intended := rewrite(path, func(c byte, escape bool) (string, bool) {
 			return escaped(c), !escape && strings.IndexByte(set, c) >= 0
 		})
-		failing := p.fails(path, plain(intended))
+		failing := p.fails(nil, path, plain(intended))
 		if len(failing) == 0 {
 			return
 		}

@@ -78,7 +78,7 @@ func isPace(f robots.Field) bool {
 
 // record reads a line as a record of the group of *.
 func (p *pass) record(l robots.Line) (rec robots.Record, ok bool) {
-	body := []byte("User-agent: *\n" + l.Field.String() + ": " + p.text(l.Value) + "\n")
+	body := []byte("User-agent: *\n" + l.Field.String() + ": " + p.textOf(l.Value) + "\n")
 	for rec := range robots.Parse(body).Rules(robots.RFC9309).Records() {
 		return rec, true
 	}
@@ -102,13 +102,13 @@ func badValue(p *pass, l robots.Line) {
 		message = "part of this value is ignored: "
 	}
 	d := p.add(at, message+rec.Problem)
-	d.Dialects = p.where(func(v *view) bool { return v.uses(l.Field) })
+	d.Dialects = p.where(d, func(v *view) bool { return v.uses(l.Field) })
 }
 
 func paceOutsideGroup(p *pass) {
-	for _, l := range p.beforeGroups() {
+	for l := range p.beforeGroups() {
 		if isPace(l.Field) {
-			p.add(l.Name, p.text(l.Name)+" precedes the first User-agent line, so it applies to no crawler").
+			p.add(l.Name, p.textOf(l.Name)+" precedes the first User-agent line, so it applies to no crawler").
 				Advice = "move it below the User-agent line that it is for"
 		}
 	}
@@ -131,18 +131,18 @@ func longDelay(p *pass, l robots.Line) {
 func paceIgnored(p *pass) {
 	own := false   // the group at hand names Googlebot
 	closed := true // the run of user-agent lines is over
-	for _, l := range p.lines {
+	for l := range p.lines() {
 		switch {
 		case l.Field == robots.FieldUserAgent:
 			if closed {
 				own, closed = false, false
 			}
-			own = own || strings.EqualFold(p.text(l.Value), "Googlebot")
+			own = own || strings.EqualFold(p.textOf(l.Value), "Googlebot")
 		case isRule(l.Field):
 			closed = true
 		case l.Field == robots.FieldCrawlDelay && own:
 			d := p.add(l.Span, "Googlebot ignores Crawl-delay")
-			d.Dialects = p.where(func(v *view) bool {
+			d.Dialects = p.where(d, func(v *view) bool {
 				return strings.HasPrefix(v.dialect.Name, "google") && v.dialect.CrawlDelay == robots.HonorIgnored
 			})
 		}

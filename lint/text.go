@@ -62,7 +62,10 @@ func utf16(p *pass) {
 }
 
 func notUTF8(p *pass) {
-	for _, l := range p.lines {
+	if utf8.Valid(p.body) {
+		return
+	}
+	for l := range p.text.Lines(robots.Dialect{}) {
 		text := p.content(l)
 		if utf8.ValidString(text) {
 			continue
@@ -85,7 +88,7 @@ func leadingMark(p *pass) {
 }
 
 func innerMark(p *pass, l robots.Line) {
-	if l.Number > 1 && strings.HasPrefix(p.text(l.Span), byteOrderMark) {
+	if l.Number > 1 && strings.HasPrefix(p.textOf(l.Span), byteOrderMark) {
 		at := l.Span.Start
 		d := p.add(robots.Span{Start: at, End: at + 3}, "a byte order mark precedes the field name, so the field is unknown")
 		d.Advice = "delete the three invisible bytes; two files were probably joined"
@@ -107,7 +110,7 @@ func controlByte(p *pass, l robots.Line) {
 func tooLarge(p *pass) {
 	size := len(p.body)
 	var parts []string
-	cut := p.where(func(v *view) bool {
+	cut := p.where(nil, func(v *view) bool {
 		limit := v.dialect.MaxFileBytes
 		if limit == 0 || size <= limit {
 			return false
@@ -132,7 +135,7 @@ func tooLarge(p *pass) {
 func longLine(p *pass, l robots.Line) {
 	n := len(p.content(l))
 	least := n
-	cut := p.where(func(v *view) bool {
+	cut := p.where(nil, func(v *view) bool {
 		most := v.dialect.MaxLineBytes
 		if most > 0 {
 			least = min(least, most)
@@ -150,14 +153,14 @@ const maxRules = 2048
 
 func tooManyRules(p *pass) {
 	n := 0
-	for _, l := range p.lines {
+	for l := range p.lines() {
 		if isRule(l.Field) {
 			n++
 		}
 	}
 	if n > maxRules {
 		d := p.add(robots.Span{}, "the file has "+strconv.Itoa(n)+" rules; Yandex's tester accepts at most "+strconv.Itoa(maxRules))
-		d.Dialects = p.where(func(v *view) bool { return v.dialect.Name == robots.Yandex.Name })
+		d.Dialects = p.where(d, func(v *view) bool { return v.dialect.Name == robots.Yandex.Name })
 		d.Advice = "merge rules with a common prefix"
 	}
 }
@@ -194,7 +197,7 @@ func missingColon(p *pass, l robots.Line) {
 	at := l.Span.Start + len(text) - len(strings.TrimLeft(text, " \t")) + len(name)
 	d := p.add(robots.Span{Start: at - len(name), End: at}, "missing colon after "+name)
 	d.Advice = "write " + field + ": " + rest
-	d.Dialects = p.where(func(v *view) bool { return v.field(l) == robots.FieldNone })
+	d.Dialects = p.where(d, func(v *view) bool { return v.field(l) == robots.FieldNone })
 	d.edit(Edit{at, at, ":"})
 }
 
@@ -202,15 +205,30 @@ func misspelledField(p *pass, l robots.Line) {
 	if l.Field != robots.FieldUnknown {
 		return
 	}
-	name := p.text(l.Name)
-	intended := intendedField(name)
+	name := p.textOf(l.Name)
+	intended := p.intendedField(name)
 	if intended == "" {
 		return
 	}
 	d := p.add(l.Name, "unknown field "+quote(name))
 	d.Advice = "write " + intended
-	d.Dialects = p.where(func(v *view) bool { return v.field(l) == robots.FieldNone })
+	d.Dialects = p.where(d, func(v *view) bool { return v.field(l) == robots.FieldNone })
 	d.edit(Edit{l.Name.Start, l.Name.End, intended})
+}
+
+// intendedField is the function, whose results are kept for a while: a file can have a name many
+// times.
+func (p *pass) intendedField(name string) string {
+	const most = 1000
+	intended, ok := p.intended[name]
+	if !ok {
+		if len(p.intended) == most {
+			clear(p.intended)
+		}
+		intended = intendedField(name)
+		p.intended[name] = intended
+	}
+	return intended
 }
 
 // intendedField returns the field that a name probably misspells: it differs by at most two
@@ -226,7 +244,7 @@ func intendedField(name string) string {
 		if len(f) < 6 {
 			most = 1
 		}
-		if near(name, f, most) {
+		if len(name) <= len(f)+most && near(name, f, most) {
 			return customary(f)
 		}
 	}
@@ -238,13 +256,13 @@ func isRetired(name string) bool {
 }
 
 func unknownField(p *pass, l robots.Line) {
-	if name := p.text(l.Name); l.Field == robots.FieldUnknown && !isRetired(name) && intendedField(name) == "" && !isDisguised(name) {
+	if name := p.textOf(l.Name); l.Field == robots.FieldUnknown && !isRetired(name) && p.intendedField(name) == "" && !isDisguised(name) {
 		p.add(l.Name, "unknown field "+quote(name)+"; the line has no effect")
 	}
 }
 
 func retiredField(p *pass, l robots.Line) {
-	name := p.text(l.Name)
+	name := p.textOf(l.Name)
 	if !isRetired(name) {
 		return
 	}
@@ -265,7 +283,7 @@ func strayText(p *pass, l robots.Line) {
 	if name, _, ok := cutBlank(text); ok && customary(name) != "" {
 		return
 	}
-	start := l.Span.Start + strings.Index(p.text(l.Span), text)
+	start := l.Span.Start + strings.Index(p.textOf(l.Span), text)
 	d := p.add(robots.Span{Start: start, End: start + len(text)}, "neither a field nor a comment; crawlers ignore this line")
 	d.Advice = "put # before it"
 }
@@ -274,7 +292,7 @@ func twoFields(p *pass, l robots.Line) {
 	if l.Field == robots.FieldNone || l.Field == robots.FieldUnknown || l.Field == robots.FieldSitemap {
 		return
 	}
-	value := p.text(l.Value)
+	value := p.textOf(l.Value)
 	at, name := secondField(value)
 	if name == "" {
 		return
@@ -306,7 +324,7 @@ func hashInPath(p *pass, l robots.Line) {
 	if !isRule(l.Field) || l.Comment.Start == l.Comment.End || l.Value.End != l.Comment.Start || l.Value.Start == l.Value.End {
 		return
 	}
-	d := p.add(robots.Span{Start: l.Comment.Start, End: l.Comment.Start + 1}, "# starts a comment, so the path ends before it: "+quote(p.text(l.Value)))
+	d := p.add(robots.Span{Start: l.Comment.Start, End: l.Comment.Start + 1}, "# starts a comment, so the path ends before it: "+quote(p.textOf(l.Value)))
 	d.Advice = "write %23 for a # in the path, or a space before a comment"
 }
 
@@ -331,12 +349,24 @@ var invisible = []lookalike{
 // isDisguised reports whether a text has a byte order mark or an invisible character, which other
 // checks report.
 func isDisguised(text string) bool {
-	return strings.HasPrefix(text, byteOrderMark) ||
-		slices.ContainsFunc(invisible, func(c lookalike) bool { return strings.Contains(text, c.char) })
+	return !isASCII(text) && (strings.HasPrefix(text, byteOrderMark) ||
+		slices.ContainsFunc(invisible, func(c lookalike) bool { return strings.Contains(text, c.char) }))
+}
+
+func isASCII(text string) bool {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 func invisibleCharacter(p *pass, l robots.Line) {
 	text := p.content(l)
+	if isASCII(text) {
+		return
+	}
 	var edits []Edit
 	var name string
 	for _, c := range invisible {

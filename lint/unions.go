@@ -1,6 +1,8 @@
 package lint
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,58 +22,95 @@ import (
 // in the first file, y(t) for some t in S in the second. In the union of s and t these are still
 // the highest, so if the verdicts of that union are the same, V(x(s)) = V(y(t)).
 //
-// Of the pairs, only those are compared for which mayInteract is true.
+// Of the pairs, only those are compared for which mayInteract finds rules.
 
 // A tokenRules is the rules of a token in two files.
 type tokenRules struct {
 	token   string
 	rules   []tokenRule // in either file
-	changed []tokenRule // in only one of them
+	changed []ruleChange
 }
 
 // A tokenRule is what decides of a rule.
 type tokenRule struct {
-	text   string
-	weight int
-	allow  bool
-	// change is set if the rule is in only one of two files.
-	change bool
+	text       string
+	precedence int // weight, then allow
+	oneFile    bool
+}
+
+// A ruleChange is a rule that a token has in only one of two files. For each URL that it matches, a
+// rule of at least the precedence floor, which the token has in both files, matches too.
+type ruleChange struct {
+	tokenRule
+	floor int
 }
 
 // unions calls do with the rules of pairs of tokens in two files whose single tokens have the same
-// verdicts, until it returns false, and reports whether it always returned true. It leaves out
-// pairs that have the same verdicts for certain. It returns false, too, if the steps do not
-// suffice.
-func (p *pass) unions(v *view, other *pass, w *view, do func(tokens []string, a, b *robots.Rules) bool) bool {
-	var all []*tokenRules
-	known := map[[2]string]bool{}
+// verdicts, and with changes of the first token that can make a difference, until it returns
+// false. It reports whether it always returned true. It leaves out pairs that have the same
+// verdicts for certain. It returns false, too, if the steps do not suffice.
+func (p *pass) unions(v *view, other *pass, w *view, do func(tokens []string, a, b *robots.Rules, changes []ruleChange) bool) bool {
+	var all []tokenRules
+	known := map[[2]*robots.Rules]bool{}
+	with := map[tokenRule][]int{} // indexes in all of the tokens that have a rule
+	changes := false
 	for _, token := range v.tokens() {
 		a, b, ok := p.rulesOfBoth(v, other, w, token)
-		if !ok || !p.spend(1+(a.Len()+b.Len())/4) {
+		if !ok {
 			return false
 		}
-		keys := [2]string{p.key(a, false), other.key(b, false)}
-		if !known[keys] {
-			known[keys] = true
-			all = append(all, newTokenRules(token, a, b))
-		}
-	}
-	for i, s := range all {
-		if len(s.changed) == 0 {
+		pair := [2]*robots.Rules{a, b}
+		if known[pair] {
 			continue
 		}
-		for k, t := range all {
-			if k == i || k < i && len(t.changed) > 0 {
-				continue // the pair has been compared
+		known[pair] = true
+		if !p.spend(1 + a.Len() + b.Len()) {
+			return false
+		}
+		t := newTokenRules(token, a, b)
+		for _, r := range t.rules {
+			with[r] = append(with[r], len(all))
+		}
+		changes = changes || len(t.changed) > 0
+		all = append(all, t)
+	}
+	if !changes {
+		return true
+	}
+	rules := slices.SortedFunc(maps.Keys(with), func(a, b tokenRule) int {
+		return cmp.Or(cmp.Compare(a.precedence, b.precedence), strings.Compare(a.text, b.text))
+	})
+	partners := map[ruleChange][]int{}
+	compared := map[[2]int]bool{}
+	for i, s := range all {
+		conflicts := map[int][]ruleChange{} // by partner
+		var order []int
+		for _, c := range s.changed {
+			if _, ok := partners[c]; !ok {
+				if !p.spend(len(rules)/4 + 1) {
+					return false
+				}
+				partners[c] = []int{}
+				for _, r := range rules {
+					if c.mayInteract(r) {
+						partners[c] = append(partners[c], with[r]...)
+					}
+				}
 			}
-			if !p.spend(1 + len(s.changed)*len(t.rules) + len(t.changed)*len(s.rules)) {
-				return false
+			for _, k := range partners[c] {
+				if k == i || compared[[2]int{min(i, k), max(i, k)}] {
+					continue
+				}
+				if conflicts[k] == nil {
+					order = append(order, k)
+				}
+				conflicts[k] = append(conflicts[k], c)
 			}
-			if !s.mayInteract(t) && !t.mayInteract(s) {
-				continue
-			}
-			a, b, ok := p.rulesOfBoth(v, other, w, s.token, t.token)
-			if !ok || !do([]string{s.token, t.token}, a, b) {
+		}
+		for _, k := range order {
+			compared[[2]int{min(i, k), max(i, k)}] = true
+			a, b, ok := p.rulesOfBoth(v, other, w, s.token, all[k].token)
+			if !ok || !do([]string{s.token, all[k].token}, a, b, conflicts[k]) {
 				return false
 			}
 		}
@@ -79,12 +118,12 @@ func (p *pass) unions(v *view, other *pass, w *view, do func(tokens []string, a,
 	return true
 }
 
-func newTokenRules(token string, a, b *robots.Rules) *tokenRules {
-	t := &tokenRules{token: token}
-	in := map[tokenRule]int{} // bits: in a, in b
+func newTokenRules(token string, a, b *robots.Rules) tokenRules {
+	t := tokenRules{token: token}
+	in := map[tokenRule]int{} // 1: in a, 2: in b
 	for i, r := range []*robots.Rules{a, b} {
 		for rule := range r.All() {
-			one := tokenRule{text: rule.Pattern().String(), weight: rule.Weight(), allow: rule.Allows()}
+			one := tokenRuleOf(rule)
 			if in[one] == 0 {
 				t.rules = append(t.rules, one)
 			}
@@ -93,29 +132,45 @@ func newTokenRules(token string, a, b *robots.Rules) *tokenRules {
 	}
 	for i := range t.rules {
 		r := &t.rules[i]
-		if in[*r] != 1|1<<1 {
-			r.change = true
-			t.changed = append(t.changed, *r)
+		if in[*r] == 3 {
+			continue
 		}
+		c := ruleChange{tokenRule: *r, floor: -1}
+		for rule, files := range in {
+			if files == 3 && rule.covers(r) {
+				c.floor = max(c.floor, rule.precedence)
+			}
+		}
+		r.oneFile, c.oneFile = true, true
+		t.changed = append(t.changed, c)
 	}
 	return t
 }
 
-// mayInteract reports whether a rule that is in only one file can decide for this token while
-// one of another token with the opposite verdict takes its place in the other file.
+func tokenRuleOf(rule robots.Rule) tokenRule {
+	t := tokenRule{text: rule.Pattern().String(), precedence: 2 * rule.Weight()}
+	if rule.Allows() {
+		t.precedence++
+	}
+	return t
+}
+
+// covers reports whether a rule certainly matches every URL that another one matches.
+func (r *tokenRule) covers(other *tokenRule) bool {
+	return !strings.ContainsAny(r.text, "*$") && strings.HasPrefix(other.text, r.text)
+}
+
+// mayInteract reports whether the change can give a union another verdict because another token
+// has a rule.
 //
-// In the terms of the law: where a pair of tokens has different verdicts although each token has
-// the same, x(s) > x(t) and y(t) > y(s), or the same with s and t exchanged, and these two rules
-// have opposite verdicts. If the rule of x(s) is in both files, y(s) >= x(s), so y(t) > x(t) and
-// the rule of y(t) is in the second file only. So one of the two is in one file only. If the
-// other is in both files, its own token has it in the file of the first rule too, in which it
-// lost: it has a lower precedence.
-func (t *tokenRules) mayInteract(other *tokenRules) bool {
-	return slices.ContainsFunc(t.changed, func(r tokenRule) bool {
-		return slices.ContainsFunc(other.rules, func(q tokenRule) bool {
-			return q.allow != r.allow && (q.change || q.weight <= r.weight) && r.meets(q)
-		})
-	})
+// In the terms of the law: where the union of s and t has different verdicts although each has
+// the same, x(s) > x(t) and y(t) > y(s), or the same with s and t exchanged, and these two have
+// opposite verdicts. If s has the rule of x(s) in both files, y(s) >= x(s), so y(t) > x(t), and t
+// has the rule of y(t) only in the second. So one of the two is a change; let it be x(s), as
+// otherwise the files are exchanged. Then y(t) > y(s), which is at least floor. And if t has the
+// rule of y(t) in both files, y(t) <= x(t) < x(s).
+func (c ruleChange) mayInteract(r tokenRule) bool {
+	return (r.precedence^c.precedence)&1 != 0 && r.precedence > c.floor && (r.oneFile || r.precedence < c.precedence) && c.meets(r)
 }
 
 // meets reports whether both patterns might match a URL: whether they begin alike.

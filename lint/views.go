@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -11,41 +12,136 @@ import (
 // A view is the file as a dialect reads it.
 type view struct {
 	dialect robots.Dialect
-	lines   []seen   // by number, from 1; index 0 is unused
-	names   []string // of crawlers, without "*" and ""
-
-	groupsOf map[string][]byte        // numbers of the groups that name a crawler
-	rules    map[string]*robots.Rules // by these numbers, and of "*"
+	*reading
+	*choices
 }
 
-// seen is a line as a dialect reads it.
+// A reading is the fields, groups and names of a file. Dialects that read a file alike share one.
+type reading struct {
+	lines    []seen              // in file order
+	sets     [][]string          // of names, that user-agent lines have
+	names    []string            // of crawlers, without "*" and ""
+	groupsOf map[string][]uint32 // numbers of the groups that name a crawler; "" for lines that name none
+}
+
+// seen is a line as a dialect reads it: one with a field.
 type seen struct {
-	field robots.Field
-	group int32 // -1 if it belongs to none
-	names []string
+	number uint32
+	group  int32 // -1 if it belongs to none
+	set    int32 // index of the names of a user-agent line, -1 for another line
+	field  robots.Field
 }
 
-func newView(f *robots.File, d robots.Dialect, lines int) *view {
-	v := &view{dialect: d, lines: make([]seen, lines+1), groupsOf: map[string][]byte{}, rules: map[string]*robots.Rules{}}
-	for l := range f.Lines(d) {
-		if l.Field == robots.FieldUnknown {
-			continue
-		}
-		v.lines[l.Number] = seen{l.Field, int32(l.Group), l.Names}
-		for _, name := range l.Names {
-			v.groupsOf[name] = append(v.groupsOf[name], itoa(l.Group)+" "...)
-		}
-		if d.RawTokens && l.Field == robots.FieldUserAgent && len(l.Names) == 0 {
-			v.groupsOf[""] = append(v.groupsOf[""], itoa(l.Group)+" "...) // D-47
+// choices are the rules of crawlers, by the numbers of the groups that name them. Dialects share
+// them that read a file alike and match alike.
+type choices struct{ rules map[string]*robots.Rules }
+
+// newView returns the file as a dialect reads it, and shares what it can with other views.
+// The file has at most about lines fields.
+func newView(f *robots.File, d robots.Dialect, lines int, others []*view) *view {
+	same := alike(d)
+	for _, o := range others {
+		if o.dialect.Name != d.Name && alike(o.dialect) == same {
+			return &view{d, o.reading, o.choices}
 		}
 	}
-	v.names = slices.Sorted(maps.Keys(v.groupsOf))
-	v.names = slices.DeleteFunc(v.names, func(name string) bool { return name == "*" || name == "" })
-	return v
+	r := &reading{lines: make([]seen, 0, lines)}
+	known := map[string]int32{} // indexes in sets
+	for l := range f.Lines(d) {
+		if l.Field <= robots.FieldUnknown {
+			continue
+		}
+		set := int32(-1)
+		if l.Field == robots.FieldUserAgent {
+			key := strings.Join(l.Names, "\n")
+			i, ok := known[key]
+			if !ok {
+				i = int32(len(r.sets))
+				known[key] = i
+				r.sets = append(r.sets, l.Names)
+			}
+			set = i
+		}
+		r.lines = append(r.lines, seen{uint32(l.Number), int32(l.Group), set, l.Field})
+	}
+	for _, o := range others {
+		if !slices.Equal(o.reading.lines, r.lines) || !slices.EqualFunc(o.sets, r.sets, slices.Equal) {
+			continue
+		}
+		r = o.reading
+		if matching(o.dialect) == matching(d) {
+			return &view{d, r, o.choices}
+		}
+	}
+	if r.groupsOf == nil {
+		r.collect()
+	}
+	return &view{d, r, &choices{rules: map[string]*robots.Rules{}}}
+}
+
+// alike returns a dialect without the fields that do not matter for reading and matching.
+func alike(d robots.Dialect) robots.Dialect {
+	return robots.Dialect{
+		AgentMatch: d.AgentMatch, ExactCase: d.ExactCase, HeaderValues: d.HeaderValues, MergeTokens: d.MergeTokens, RawTokens: d.RawTokens,
+		IgnoreStar: d.IgnoreStar, RecordsEndRun: d.RecordsEndRun, BlanksEndRun: d.BlanksEndRun, Misspellings: d.Misspellings,
+		MissingColon: d.MissingColon, CStrings: d.CStrings, MaxLineBytes: d.MaxLineBytes, MaxFileBytes: d.MaxFileBytes,
+		OverSizeOpens: d.OverSizeOpens, AssumeSlash: d.AssumeSlash, Escapes: d.Escapes, LiteralWeight: d.LiteralWeight,
+		EmptyDisallowAllows: d.EmptyDisallowAllows, IndexHTML: d.IndexHTML, MatchRobotsTxt: d.MatchRobotsTxt,
+	}
+}
+
+// matching returns alike without the fields that matter only for the reading.
+func matching(d robots.Dialect) robots.Dialect {
+	d = alike(d)
+	d.AgentMatch, d.HeaderValues, d.RecordsEndRun, d.BlanksEndRun = 0, false, false, false
+	return d
+}
+
+// collect finds the names of crawlers and their groups.
+func (r *reading) collect() {
+	r.groupsOf = map[string][]uint32{}
+	add := func(name string, group int32) {
+		if groups := r.groupsOf[name]; len(groups) == 0 || groups[len(groups)-1] != uint32(group) {
+			r.groupsOf[name] = append(groups, uint32(group))
+		}
+	}
+	for _, l := range r.lines {
+		if l.set < 0 {
+			continue
+		}
+		for _, name := range r.sets[l.set] {
+			add(name, l.group)
+		}
+		if len(r.sets[l.set]) == 0 {
+			add("", l.group)
+		}
+	}
+	r.names = slices.Sorted(maps.Keys(r.groupsOf))
+	r.names = slices.DeleteFunc(r.names, func(name string) bool { return name == "*" || name == "" })
+}
+
+// at returns a line as it is read, and false if it has no field.
+func (r *reading) at(number int) (seen, bool) {
+	i, ok := slices.BinarySearchFunc(r.lines, uint32(number), func(l seen, number uint32) int { return cmp.Compare(l.number, number) })
+	if !ok {
+		return seen{group: -1, set: -1}, false
+	}
+	return r.lines[i], true
+}
+
+// namesOf returns the names of a user-agent line.
+func (r *reading) namesOf(l robots.Line) []string {
+	if s, ok := r.at(l.Number); ok && s.set >= 0 {
+		return r.sets[s.set]
+	}
+	return nil
 }
 
 // field returns the field of a line in the dialect, FieldNone if it is not read.
-func (v *view) field(l robots.Line) robots.Field { return v.lines[l.Number].field }
+func (v *view) field(l robots.Line) robots.Field {
+	s, _ := v.at(l.Number)
+	return s.field
+}
 
 // uses reports whether the engine might use a record.
 func (v *view) uses(field robots.Field) bool {
@@ -62,15 +158,13 @@ func (v *view) uses(field robots.Field) bool {
 
 // group returns the number of the group that a line belongs to, -1 if it is in none.
 func (v *view) group(l robots.Line) int {
-	if s := v.lines[l.Number]; s.field != robots.FieldNone {
-		return int(s.group)
-	}
-	return -1
+	s, _ := v.at(l.Number)
+	return int(s.group)
 }
 
 // token returns the crawler that a user-agent line names, "" if it names none.
 func (v *view) token(l robots.Line) string {
-	if names := v.lines[l.Number].names; len(names) > 0 {
+	if names := v.namesOf(l); len(names) > 0 {
 		return names[0]
 	}
 	return ""
@@ -78,7 +172,7 @@ func (v *view) token(l robots.Line) string {
 
 // named reports whether a user-agent line names a crawler.
 func (v *view) named(l robots.Line, name string) bool {
-	return slices.ContainsFunc(v.lines[l.Number].names, func(n string) bool {
+	return slices.ContainsFunc(v.namesOf(l), func(n string) bool {
 		return n == name || !v.dialect.ExactCase && strings.EqualFold(n, name)
 	})
 }
@@ -92,9 +186,9 @@ func (v *view) misnames(l robots.Line, name string) bool {
 // "*" for all others.
 func (v *view) crawlers() []string { return append([]string{"*"}, v.names...) }
 
-// tokens returns the names of crawlers, first the empty token if a line of google-cpp names it.
+// tokens returns the names of crawlers, in google-cpp also the empty token if a line names it (D-47).
 func (v *view) tokens() []string {
-	if len(v.groupsOf[""]) > 0 {
+	if v.dialect.RawTokens && len(v.groupsOf[""]) > 0 {
 		return append([]string{""}, v.names...)
 	}
 	return v.names
