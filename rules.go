@@ -453,6 +453,9 @@ func (r *Rules) Group() Group {
 // Len returns the number of the crawler's rules.
 func (r *Rules) Len() int {
 	r, n := r.made(), 0
+	if r.own == nil {
+		return len(r.rules)
+	}
 	for i := range r.rules {
 		if r.has(i) {
 			n++
