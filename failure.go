@@ -21,9 +21,6 @@ func DisallowAll(d Dialect, reason Reason, tokens ...string) *Rules {
 // wholeRules makes rules without a file. A call without a reason disallows: a mistake
 // in Go code must not allow a site (D-56).
 func wholeRules(d Dialect, o outcome, tokens []string) *Rules {
-	if o.reason == ReasonInvalid {
-		o = outcome{}
-	}
 	r := newRules(Parse(nil), &d, tokens)
 	r.whole, r.noFile, r.counts = o, true, true
 	return r
@@ -113,7 +110,7 @@ func (r *Rules) explainState(e *Explanation) {
 		if clause == "" {
 			clause = "FETCH-01"
 		}
-		e.step(clause, Printable(s.Text()))
+		e.step(clause, s.Text())
 	}
 }
 
