@@ -30,6 +30,27 @@ func TestLineGroups(t *testing.T) {
 	}
 }
 
+// TestRuns: each member of a group that is no rule ends the user-agent lines before it in the
+// dialects that say so, and nothing else does (D-08).
+func TestRuns(t *testing.T) {
+	for _, d := range Dialects() {
+		for field, ends := range map[string]bool{
+			"Crawl-delay: 1": true, "Request-rate: 1/5": true, "Visit-time: 0100-0200": true,
+			"Sitemap: /s": false, "Clean-param: a": false, "Host: h": false, "Noise: 1": false, "# noise": false,
+		} {
+			body := "User-agent: a\n" + field + "\nUser-agent: b\nDisallow: /x\n"
+			r := Parse([]byte(body)).Rules(d, "a")
+			allowed := ends && d.RecordsEndRun
+			if got := r.Allowed(Path{"/x"}); got != allowed {
+				t.Errorf("%s: %s: allowed %t, want %t", d.Name, field, got, allowed)
+			}
+			if got := Allowed([]byte(body), d, Path{"/x"}, "a"); got != allowed {
+				t.Errorf("%s: %s: in one pass: allowed %t, want %t", d.Name, field, got, allowed)
+			}
+		}
+	}
+}
+
 func TestFileCrawlers(t *testing.T) {
 	body := "User-agent: AI2Bot\nUser-agent: *\nUser-agent: Googlebot/2.1\nUser-agent: Download Ninja\nUser-agent: 008\nUser-agent:\nUser-agent: googlebot\nUser-agent: Mozilla/5.0 (compatible; SeznamBot/4.0)\nDisallow: /"
 	for _, c := range []struct {

@@ -79,6 +79,7 @@ func TestASCIIHost(t *testing.T) {
 func TestParseErrorHidesPassword(t *testing.T) {
 	for url, quoted := range map[string]string{
 		"http://user:a:b@c@d.123/x@y": `"http://user:***@d.123/x@y"`, "http://user@d.123": `"http://user@d.123"`, "//:p@d.123?q": `"//:***@d.123?q"`, "x:y@z": `"x:y@z"`,
+		"http://d.123?x:y@z": `"http://d.123?x:y@z"`, "http://d.123#x:y@z": `"http://d.123#x:y@z"`, // not in the authority
 	} {
 		if _, _, err := ParseURL(url); err == nil || !strings.Contains(err.Error(), quoted) {
 			t.Errorf("ParseURL(%q): %v, want an error that quotes %s", url, err, quoted)
@@ -94,7 +95,10 @@ func TestParseHosts(t *testing.T) {
 		`http://good.example\@evil.example/`: "", `https://good.example\a@evil.example`: "", `https://good.example\a/`: "", `https://good.example\`: "",
 		`https://good.example/\@a`: `https://good.example /\@a`,
 		"https://%c3%a4.example/":  "https://xn--4ca.example /",
-		"https://%e4.example/":     "", "https://%FF.example/": "", "https://a\xe4b.example/": "", "https://\xc3.example/": "", "https://\ufffd.example/": "",
+		"http://1.2.3.255/":        "http://1.2.3.255 /", "http://1.2.3.256/": "", "http://1.2.65535/": "http://1.2.255.255 /", "http://1.2.65536/": "",
+		"http://1.16777215/": "http://1.255.255.255 /", "http://1.16777216/": "", "http://4294967295/": "http://255.255.255.255 /", "http://4294967296/": "",
+		"http://a.example:08080/": "http://a.example:8080 /", "http://a.example:080/": "http://a.example /", "http://a.example:8080/": "http://a.example:8080 /",
+		"https://%e4.example/": "", "https://%FF.example/": "", "https://a\xe4b.example/": "", "https://\xc3.example/": "", "https://\ufffd.example/": "",
 	} {
 		o, p, err := ParseURL(url)
 		if got := strings.TrimSpace(o.String() + " " + p.String()); got != want || (err != nil) != (want == "") {
