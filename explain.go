@@ -56,7 +56,7 @@ func (r *Rules) Explain(p Path) Explanation {
 }
 
 func (e *Explanation) step(clause, text string) {
-	e.Steps = append(e.Steps, Note{Clause: clause, Text: text})
+	e.Steps = append(e.Steps, Note{Clause: clause, Text: Printable(text)})
 }
 
 // note adds a note on the line of an offset, if there are not too many.
@@ -65,7 +65,7 @@ func (e *Explanation) note(f *File, offset int, clause, text string) {
 		e.Dropped++
 		return
 	}
-	e.Notes = append(e.Notes, Note{Line: f.lineNumber(offset), Clause: clause, Text: text})
+	e.Notes = append(e.Notes, Note{Line: f.lineNumber(offset), Clause: clause, Text: Printable(text)})
 }
 
 // Notes reports problems of the file as a whole: it exceeds the dialect's size limit, is
@@ -200,7 +200,7 @@ func (r *Rules) explainPath(e *Explanation) {
 	if r.dialect.Escapes == EscapesGoogle {
 		clause = "D-43"
 	}
-	e.step(clause, "the path is compared as "+Printable(e.Normal))
+	e.step(clause, "the path is compared as "+e.Normal)
 }
 
 // explainMatches finds all rules that match. Rules of higher precedence than the deciding
@@ -360,9 +360,9 @@ func (r *Rules) noteAgents(e *Explanation) {
 			case d.AgentMatch == AgentTokenCut && equalFold(value, t):
 				e.note(f, l.Value.Start, "C-10", cutNote(d, value, t))
 			case foldContains(value, t):
-				e.note(f, l.Value.Start, "AGENT-06", "full names are compared, so "+Printable(value)+" is a different crawler than "+t)
+				e.note(f, l.Value.Start, "AGENT-06", "full names are compared, so "+value+" is a different crawler than "+t)
 			case len(value) >= 3 && foldContains(t, value):
-				e.note(f, l.Value.Start, "AGENT-04", "this group is for "+Printable(value)+"; if "+t+" falls back to it, give "+Printable(value)+" as the second name")
+				e.note(f, l.Value.Start, "AGENT-04", "this group is for "+value+"; if "+t+" falls back to it, give "+value+" as the second name")
 			}
 		}
 	}
@@ -408,7 +408,7 @@ func (r *Rules) noteRecords(e *Explanation) {
 			continue
 		}
 		rec := readRecord(field, r.file.Text(span))
-		if said := field.title() + " " + Printable(rec.Value); rec.Problem == "" {
+		if said := field.title() + " " + rec.Value; rec.Problem == "" {
 			e.note(r.file, span.Start, "D-08", said+" belongs to user-agent line "+strconv.Itoa(agent))
 		} else if rec.Usable {
 			e.note(r.file, span.Start, "D-35", said+": "+rec.Problem)
@@ -423,7 +423,7 @@ func (r *Rules) noteRecords(e *Explanation) {
 	_, inherited := r.members()
 	for _, span := range inherited {
 		if rec := readRecord(FieldCrawlDelay, r.file.Text(span)); rec.Usable {
-			e.note(r.file, span.Start, "SPEC 3.6", "Crawl-delay "+Printable(rec.Value)+" of the group of * applies here too: the crawler's own group has none")
+			e.note(r.file, span.Start, "SPEC 3.6", "Crawl-delay "+rec.Value+" of the group of * applies here too: the crawler's own group has none")
 		}
 	}
 }

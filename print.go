@@ -3,6 +3,8 @@ package robots
 import (
 	"encoding/base64"
 	"strconv"
+	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -191,48 +193,35 @@ func (r RequestRate) appendJSON(dst []byte) []byte {
 	return append(dst, `"}`...)
 }
 
-// AppendQuoted appends s as a JSON string, with U+FFFD for invalid UTF-8.
+// AppendQuoted appends s as a JSON string, with U+FFFD for invalid UTF-8. Characters that
+// Printable replaces are escaped.
 func AppendQuoted(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	from := 0
 	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= ' ' && c != '"' && c != '\\' && c < 0x80 {
-			i++
+		u, size := rune(s[i]), 1
+		if u >= utf8.RuneSelf {
+			u, size = utf8.DecodeRuneInString(s[i:])
+		}
+		if ' ' <= u && u < 0x7F && u != '"' && u != '\\' || u >= utf8.RuneSelf && !controls(u) && (u != utf8.RuneError || size > 1) {
+			i += size
 			continue
 		}
-		size := 1
-		if c >= 0x80 {
-			var u rune
-			u, size = utf8.DecodeRuneInString(s[i:])
-			// U+2028 and U+2029 end lines in some readers of JSON Lines.
-			if (u != utf8.RuneError || size > 1) && u != 0x2028 && u != 0x2029 {
-				i += size
-				continue
-			}
-			dst = append(dst, s[from:i]...)
-			switch u {
-			case 0x2028:
-				dst = append(dst, `\u2028`...)
-			case 0x2029:
-				dst = append(dst, `\u2029`...)
-			default:
-				dst = append(dst, "\uFFFD"...)
-			}
-		} else {
-			dst = append(dst, s[from:i]...)
-			switch c {
-			case '"', '\\':
-				dst = append(dst, '\\', c)
-			case '\n':
-				dst = append(dst, `\n`...)
-			case '\r':
-				dst = append(dst, `\r`...)
-			case '\t':
-				dst = append(dst, `\t`...)
-			default:
-				dst = append(dst, `\u00`...)
-				dst = append(dst, upperHex[c>>4], upperHex[c&15])
+		dst = append(dst, s[from:i]...)
+		switch u {
+		case '"', '\\':
+			dst = append(dst, '\\', byte(u))
+		case '\n':
+			dst = append(dst, `\n`...)
+		case '\r':
+			dst = append(dst, `\r`...)
+		case '\t':
+			dst = append(dst, `\t`...)
+		case utf8.RuneError:
+			dst = append(dst, "\uFFFD"...)
+		default:
+			for _, unit := range utf16.AppendRune(make([]uint16, 0, 2), u) {
+				dst = append(dst, '\\', 'u', upperHex[unit>>12], upperHex[unit>>8&15], upperHex[unit>>4&15], upperHex[unit&15])
 			}
 		}
 		i += size
@@ -243,7 +232,7 @@ func AppendQuoted(dst []byte, s string) []byte {
 }
 
 // Printable makes s safe for a terminal: control characters, invalid UTF-8 and characters
-// that reorder text are written as \xHH.
+// that end a line, or hide or reorder text are written as \xHH.
 func Printable(s string) string {
 	if isPlainText(s) {
 		return s
@@ -251,7 +240,7 @@ func Printable(s string) string {
 	dst := make([]byte, 0, len(s)+8)
 	for i := 0; i < len(s); {
 		u, size := utf8.DecodeRuneInString(s[i:])
-		if u < ' ' || u == 0x7F || u == utf8.RuneError && size <= 1 || 0x80 <= u && u < 0xA0 || isFormat(u) {
+		if controls(u) || u == utf8.RuneError && size <= 1 {
 			for _, c := range []byte(s[i : i+size]) {
 				dst = append(dst, '\\', 'x', upperHex[c>>4], upperHex[c&15])
 			}
@@ -273,9 +262,13 @@ func isPlainText(s string) bool {
 	return true
 }
 
-// isFormat reports whether a character reorders or hides the text around it.
-func isFormat(u rune) bool {
-	return 0x200B <= u && u <= 0x200F || 0x202A <= u && u <= 0x202E || 0x2060 <= u && u <= 0x2069 || u == 0xFEFF
+// controls reports whether a character controls a terminal, ends a line, or hides or reorders the
+// text around it.
+func controls(u rune) bool {
+	if u < 0x7F {
+		return u < ' '
+	}
+	return u < 0xA0 || u == 0x2028 || u == 0x2029 || unicode.Is(unicode.Cf, u)
 }
 
 func lowerString(s string) string {

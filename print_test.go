@@ -1,8 +1,10 @@
 package robots
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -23,10 +25,24 @@ func TestPrintable(t *testing.T) {
 			}
 		}
 	}
-	for _, s := range []string{"", "/caf\u00e9/\u65e5\u672c", "/\u202ex/", "\uFEFF", "/\u0085/aaaaaaaa"} {
-		got := Printable(s)
-		if !utf8.ValidString(got) || (got == s) != !strings.ContainsAny(s, "\u202e\uFEFF\u0085") {
-			t.Errorf("%q: got %q", s, got)
+}
+
+// TestControls: no character that controls a terminal, ends a line, or hides or reorders the text
+// around it is printed, and in JSON it is escaped. All other characters are unchanged.
+func TestControls(t *testing.T) {
+	for u := range rune(unicode.MaxRune + 1) {
+		if 0xD800 <= u && u < 0xE000 {
+			continue
+		}
+		s := "/" + string(u) + "a"
+		controls := unicode.In(u, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+		if got := Printable(s); (got != s) != controls || !utf8.ValidString(got) || strings.Contains(got, string(u)) == controls {
+			t.Errorf("%U: printed as %q", u, got)
+		}
+		quoted := string(AppendQuoted(nil, s))
+		var back string
+		if err := json.Unmarshal([]byte(quoted), &back); err != nil || back != s || strings.Contains(quoted, string(u)) == controls {
+			t.Errorf("%U: quoted as %s", u, quoted)
 		}
 	}
 }

@@ -233,7 +233,7 @@ func nameOf(token string) string {
 	if token == "" {
 		return `""`
 	}
-	return token
+	return Printable(token)
 }
 
 // Lines returns the numbers of all user-agent lines that name the crawler.

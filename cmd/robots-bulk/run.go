@@ -144,7 +144,7 @@ func statusCommand(std *streams, status *int) *cobra.Command {
 				*status = exitFailed
 			}
 			if format == "json" {
-				e := json.NewEncoder(std.out)
+				e := json.NewEncoder(screen.JSON(std.out))
 				e.SetEscapeHTML(false)
 				return e.Encode(struct {
 					Schema int `json:"schema"`

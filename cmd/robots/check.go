@@ -114,7 +114,7 @@ func inGroup(colors palette, v robots.Verdict, dialect bool) string {
 		parts = append(parts, v.Dialect)
 	}
 	if !v.Group.IsZero() {
-		parts = append(parts, "group "+cmp.Or(v.Group.Token(), `""`), lineList(v.Group.Lines()))
+		parts = append(parts, "group "+cmp.Or(robots.Printable(v.Group.Token()), `""`), lineList(v.Group.Lines()))
 	}
 	if len(parts) == 0 {
 		return ""

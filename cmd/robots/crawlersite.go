@@ -147,7 +147,7 @@ func cells(all []row) [][]string {
 			if !v.Rule.IsZero() {
 				number = strconv.Itoa(v.Rule.Line())
 			}
-			line = append(line, string(r.Access), r.onPath, number, v.Rule.String(), v.Group.Token())
+			line = append(line, string(r.Access), r.onPath, number, v.Rule.String(), robots.Printable(v.Group.Token()))
 		}
 		cells = append(cells, line)
 	}

@@ -107,7 +107,7 @@ func (r *report) writeGitHub(w io.Writer) {
 	for _, f := range r.shown() {
 		var properties []string
 		if f.File != "-" && !isURL(f.File) {
-			properties = append(properties, "file="+property.Replace(filepath.ToSlash(filepath.Clean(f.File))))
+			properties = append(properties, "file="+property.Replace(robots.Printable(filepath.ToSlash(filepath.Clean(f.File)))))
 			if f.Region.StartLine > 0 {
 				properties = append(properties, "line="+strconv.Itoa(f.Region.StartLine))
 			}
@@ -147,14 +147,33 @@ func (f *Finding) place() string {
 	return f.File + ":" + strconv.Itoa(f.Region.StartLine)
 }
 
-// mdCode writes text from a file as code in a cell of a table: no character of it is
-// Markdown, and no name in it notifies anybody.
+// printableLines makes lines safe for a terminal.
+func printableLines(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		content, ended := strings.CutSuffix(line, "\n")
+		b.WriteString(robots.Printable(content))
+		if ended {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+// mdCode writes text from a file as code in a cell of a table, shortened.
 func mdCode(s string) string {
 	const most = 200
 	s = robots.Printable(s)
 	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "") + "..."
 	}
+	return strings.ReplaceAll(mdSpan(s), "|", `\|`)
+}
+
+// mdSpan writes text from a file as code: no character of it is Markdown, and no name in it
+// notifies anybody.
+func mdSpan(s string) string {
+	s = robots.Printable(s)
 	fence, pad := "`", ""
 	for strings.Contains(s, fence) {
 		fence, pad = fence+"`", " "
@@ -162,7 +181,7 @@ func mdCode(s string) string {
 	if s == "" || s[0] == ' ' {
 		pad = " "
 	}
-	return fence + pad + strings.ReplaceAll(s, "|", `\|`) + pad + fence
+	return fence + pad + s + pad + fence
 }
 
 // JUnit's XML, valid for the schemas of Jenkins' xunit plugin (junit-10.xsd) and of Ant's
@@ -213,7 +232,7 @@ func (r *report) writeJUnit(w io.Writer, now time.Time) error {
 			byName[f.File], suites = s, append(suites, s)
 		}
 		c := junitCase{Name: robots.Printable(f.Case), Class: strings.Join(f.Dialects, " ")}
-		problem := &junitProblem{f.ID, robots.Printable(f.Message), "\n" + robots.Printable(f.place()) + "\n" + f.Details}
+		problem := &junitProblem{f.ID, robots.Printable(f.Message), "\n" + robots.Printable(f.place()) + "\n" + printableLines(f.Details)}
 		switch {
 		case f.Undecided:
 			c.Error = problem

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/lint"
@@ -69,10 +68,10 @@ func (f *formatting) formatFiles(ctx context.Context) (int, error) {
 
 // printDiff writes the changes of a file.
 func (s *streams) printDiff(title string, before, after []byte) {
-	for line := range strings.Lines(string(diff.Diff(title, before, title, after))) {
-		if s.terminal {
-			line = robots.Printable(strings.TrimSuffix(line, "\n")) + "\n"
-		}
-		s.out.WriteString(line)
+	title = robots.Printable(title)
+	text := string(diff.Diff(title, before, title, after))
+	if s.terminal {
+		text = printableLines(text)
 	}
+	s.out.WriteString(text)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/fetch"
 )
 
@@ -66,7 +67,7 @@ func onlyIf(ok bool, v any) any {
 
 // encode writes a value as one line of JSON.
 func encode(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
+	e := json.NewEncoder(screen.JSON(w))
 	e.SetEscapeHTML(false)
 	return e.Encode(v)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cache/bolt"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/cmd/internal/server"
 	"github.com/robotskit/robots/cmd/internal/server/web"
 	"github.com/robotskit/robots/fetch"
@@ -72,7 +73,7 @@ type service struct {
 
 // serve runs a service until ctx ends.
 func serve(ctx context.Context, std *streams, c *server.Config) (err error) {
-	s := &service{config: c, now: std.now, log: slog.New(slog.NewJSONHandler(std.err, nil)), metrics: server.NewMetrics(), failing: rate.Sometimes{Interval: time.Minute}}
+	s := &service{config: c, now: std.now, log: slog.New(slog.NewJSONHandler(screen.JSON(std.err), nil)), metrics: server.NewMetrics(), failing: rate.Sometimes{Interval: time.Minute}}
 	gate, err := server.NewGate(c, s.log, s.metrics)
 	if err != nil {
 		return err

@@ -203,16 +203,19 @@ func (w *watcher) print(r *siteReport) {
 		fmt.Fprintf(w.std.out, "### %s: %s\n\n", r.Site, cmp.Or(r.Severity, "unchanged"))
 		for _, e := range r.Events {
 			who := ""
-			if len(e.Crawlers) > 0 {
-				who = " for " + strings.Join(e.Crawlers, ", ")
+			for i, name := range e.Crawlers {
+				who += [...]string{" for ", ", "}[min(i, 1)] + mdSpan(name)
 			}
-			fmt.Fprintf(w.std.out, "- **%s**%s: `%s`\n", e.Severity, robots.Printable(who), strings.ReplaceAll(robots.Printable(e.Text), "`", "'"))
+			fmt.Fprintf(w.std.out, "- **%s**%s: %s\n", e.Severity, who, mdSpan(e.Text))
 		}
 		fmt.Fprintln(w.std.out)
 	default:
 		r.text(w.std.out, "")
 	}
 }
+
+// slackText escapes what begins links and mentions, such as <!channel>, in Slack's messages.
+var slackText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 // notify posts the reports that have an event, and tries again after failures.
 func (w *watcher) notify(ctx context.Context, reports []*siteReport) error {
@@ -226,7 +229,7 @@ func (w *watcher) notify(ctx context.Context, reports []*siteReport) error {
 		for _, r := range reports {
 			r.text(&text, "*")
 		}
-		message = map[string]any{"text": text.String()}
+		message = map[string]any{"text": slackText.Replace(text.String())}
 	}
 	body, _ := json.Marshal(message) // never an error
 	for try := 1; ; try++ {
