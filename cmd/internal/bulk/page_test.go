@@ -1,6 +1,7 @@
 package bulk
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -8,9 +9,12 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/robotskit/robots/internal/campaign"
 )
 
 var update = flag.Bool("update", false, "write the results for examples/bulk into docs/bulk.md")
@@ -32,8 +36,8 @@ func samplePath(crawl int) string {
 // block matches a query in the page: its name, its SQL and its result.
 var block = regexp.MustCompile("(?s)<!-- question: ([a-z-]+) -->\n```sql\n(.*?)```\n\n```text\n(.*?)```\n")
 
-// TestBulkPage: the results in the page are those of its queries of the sample, by the database
-// in Python, and by DuckDB where it is installed.
+// TestBulkPage: the results in the page are those of its queries of the sample, in Parquet and in
+// JSON Lines, by the database in Python, and by DuckDB in a campaign.
 func TestBulkPage(t *testing.T) {
 	page, err := os.ReadFile(bulkPage)
 	if err != nil {
@@ -57,34 +61,53 @@ func TestBulkPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := AskOptions{Agents: agents, Dialects: []string{"rfc9309", "google"}}
-	task, err := o.AskTask(filepath.Join(work, "verdicts"), Parquet, snapshots["snap"])
-	inCSV(t, work, rowsOf[Verdict](t, task, err), task)
-	one := AskOptions{Agents: agents}
-	task, err = JoinOptions{AskOptions: one}.JoinTask(filepath.Join(work, "joined"), Parquet, snapshots["snap"], []string{filepath.Join(examples, "urls.jsonl")})
-	inCSV(t, work, rowsOf[Joined](t, task, err), task)
-	task, err = one.DiffTask(filepath.Join(work, "changes"), Parquet, snapshots["may"], snapshots["october"])
-	inCSV(t, work, rowsOf[Diff](t, task, err), task)
+	formats := []string{Parquet, JSONL}
+	for _, format := range formats {
+		dir := filepath.Join(work, format)
+		o := AskOptions{Agents: agents, Dialects: []string{"rfc9309", "google"}}
+		one := AskOptions{Agents: agents}
+		task, err := o.AskTask(filepath.Join(dir, "verdicts"), format, snapshots["snap"])
+		inLines(t, dir, task, err)
+		task, err = JoinOptions{AskOptions: one}.JoinTask(filepath.Join(dir, "joined"), format, snapshots["snap"], []string{filepath.Join(examples, "urls.jsonl")})
+		inLines(t, dir, task, err)
+		task, err = one.DiffTask(filepath.Join(dir, "changes"), format, snapshots["may"], snapshots["october"])
+		inLines(t, dir, task, err)
+	}
 
-	run := func(dir, sql, program string, args ...string) string {
+	run := func(sql, program string, args ...string) string {
 		cmd := exec.CommandContext(t.Context(), program, args...)
-		cmd.Dir, cmd.Stdin = dir, strings.NewReader(sql)
+		cmd.Stdin = strings.NewReader(sql)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Errorf("%v: %s\n%s", err, out, sql)
 		}
 		return strings.ReplaceAll(string(out), "\r", "")
 	}
-	duck, noDuck := exec.LookPath("duckdb")
+	duck := ""
+	if campaign.On() {
+		duck = duckDB(t)
+	}
 	n := 0
 	out := block.ReplaceAllStringFunc(string(page), func(text string) string {
 		n++
 		m := block.FindStringSubmatch(text)
 		name, sql, shown := m[1], m[2], m[3]
-		got := run(".", sql, "python3", "testdata/query.py", work)
-		if noDuck == nil {
-			if want := run(work, "", duck, "-csv", "-c", sql); got != want {
-				t.Errorf("%s: DuckDB prints\n%s\nPython\n%s", name, want, got)
+		got := ""
+		for i, format := range formats {
+			dir := filepath.Join(work, format)
+			sql := strings.ReplaceAll(sql, "."+Parquet, "."+format)
+			answer := run(sql, "python3", "testdata/query.py", dir)
+			if i == 0 {
+				got = answer
+			}
+			if answer != got {
+				t.Errorf("%s: Parquet gives\n%s\n%s\n%s", name, got, format, answer)
+			}
+			if duck == "" {
+				continue
+			}
+			if want := run(sql, "node", filepath.Join(duck, "query.mjs"), dir); got != want {
+				t.Errorf("%s: DuckDB prints for %s\n%s\nPython\n%s", name, format, want, got)
 			}
 		}
 		if !*update && shown != got {
@@ -102,12 +125,54 @@ func TestBulkPage(t *testing.T) {
 	}
 }
 
-// inCSV writes the rows of the last table of a task to TABLE.csv.
-func inCSV[T any](t *testing.T, dir string, rows []T, task *Task) {
+// inLines runs a task and writes its table to TABLE.jsonl, with the nulls that its files have.
+func inLines(t *testing.T, dir string, task *Task, err error) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, task.Tables[0]+".csv"), written(t, CSV, rows), 0o666); err != nil {
+	if err == nil {
+		err = because(task.Dir, Run(t.Context(), task, RunOptions{}))
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
+	text, err := os.ReadFile(task.path(task.Tables[0], task.Name(task.Shards[0])))
+	if err != nil || len(task.Shards) != 1 {
+		t.Fatalf("%d shards, %v", len(task.Shards), err)
+	}
+	if task.Format == Parquet {
+		columns := parquetCells(t, text)
+		text = nil
+		for row := range columns[0].values {
+			for i, c := range columns {
+				text = strconv.AppendQuote(append(text, "{,"[min(i, 1)]), c.name)
+				text = append(text, ':')
+				if s, ok := strings.CutPrefix(c.values[row], `"`); ok {
+					quoted, _ := json.Marshal(s)
+					text = append(text, quoted...)
+				} else {
+					text = append(text, c.values[row]...)
+				}
+			}
+			text = append(text, '}', '\n')
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, task.Tables[0]+".jsonl"), text, 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// duckDB installs DuckDB, which is no dependency of the project, with npm, and returns its folder.
+func duckDB(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("testdata/duckdb")); err != nil {
+		t.Fatal(err)
+	}
+	npm := exec.CommandContext(t.Context(), "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+	npm.Dir = dir
+	if out, err := npm.CombinedOutput(); err != nil {
+		t.Fatalf("a campaign needs npm and its registry: %v: %s", err, out)
+	}
+	return dir
 }
 
 // TestColumns: the page lists the columns of each table, in their order.
