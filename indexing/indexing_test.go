@@ -119,6 +119,8 @@ func TestDates(t *testing.T) {
 		{"25 Jun 2010 15:00:00 CET", ""}, // no zone of RFC 822: who knows which is meant
 		{"25 Jun 2010 15:00:00 +9999", ""},
 		{"25 Jun 2010 15:00:00 +0", ""},
+		{"25 Jun 2010 15:00:00 +0060", ""},
+		{"25-Jun-10 EST", "2010-06-25T05:00:00Z"}, // midnight
 		{"2010-13-01", ""},
 		{strings.Repeat("2", 1000), ""},
 	} {

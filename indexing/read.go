@@ -345,7 +345,7 @@ func (c *lineCounter) at(offset int) int {
 		case '\n':
 			c.line++
 		case '\r':
-			if c.from+1 == len(c.text) || c.text[c.from+1] != '\n' {
+			if c.text[c.from+1] != '\n' { // a tag follows
 				c.line++
 			}
 		}
