@@ -217,6 +217,7 @@ func TestVerifyByList(t *testing.T) {
 		{"not in it, DNS was not queried", "Googlebot", "66.249.66.1", list, nil, Faked, "not in the list"},
 		{"not in it, the DNS says yes", "Googlebot", "66.249.66.1", list, dns, Verified, "resolves back"},
 		{"not in it, the DNS says no", "Googlebot", "203.0.113.1", list, dns, Faked, "does not resolve back to it, and it is not in the list of Googlebot"},
+		{"not in a damaged one, the DNS says no", "Googlebot", "203.0.113.1", damaged, dns, Faked, "does not resolve back to it"},
 		{"not in it, the DNS says nothing", "Googlebot", "203.0.113.5", list, dns, Unknown, "the name server"},
 		{"in it, whatever the DNS would say", "Googlebot", "192.0.2.1", list, dns, Verified, "it is in the list"},
 		{"none, and DNS was not queried", "Googlebot", "66.249.66.1", nil, nil, Unknown, "DNS was not queried"},
@@ -226,7 +227,10 @@ func TestVerifyByList(t *testing.T) {
 			if test.list != nil {
 				v.Lists = map[string]*Addresses{test.as: test.list}
 			}
-			check(t, v, test.address, test.as, test.want, test.why)
+			got := check(t, v, test.address, test.as, test.want, test.why)
+			if test.list == damaged && strings.Contains(got.Why, "it is not in") && test.want == Faked {
+				t.Errorf("a damaged list denies: %s", got.Why)
+			}
 		})
 	}
 }
