@@ -80,9 +80,11 @@ func TestAccess(t *testing.T) {
 	files := []string{
 		"Disallow: /\nAllow: /a", "Disallow: /a\nAllow: /a", "Disallow: /robots.txt", "Disallow: /./a", "Disallow: /a..", "Disallow: /.a",
 		"Disallow: /a$", "Disallow: /*", "Allow: /a\nDisallow: /*a", "Disallow: //a", "Disallow: /%41", "Disallow: a", "Disallow:", "Disallow: /A b",
+		"Disallow: /\nAllow: /x/../robots.txt",
 	}
 	sooner, asked := 0, 0
 	agree := func(f *robots.File) {
+		shared := NewProver(len(robots.Dialects()) * 3 * Steps)
 		for _, d := range robots.Dialects() {
 			for _, agent := range []string{"GPTBot", "Googlebot", "x"} {
 				r := f.Rules(d, agent)
@@ -90,8 +92,12 @@ func TestAccess(t *testing.T) {
 				if hasPart(r) {
 					sooner++
 				}
-				if got, want := NewProver(Steps).Access(r), NewProver(Steps).Stand(r).Access; got != want && want != Undecided {
+				want := NewProver(Steps).Stand(r).Access
+				if got := NewProver(Steps).Access(r); got != want && want != Undecided {
 					t.Fatalf("%s for %s in\n%s\nfound %s, proved %s", d.Name, agent, f.Bytes(), got, want)
+				}
+				if got := shared.Stand(r).Access; got != want {
+					t.Fatalf("%s for %s in\n%s\nproved %s alone, and %s after other dialects", d.Name, agent, f.Bytes(), want, got)
 				}
 			}
 		}
