@@ -423,9 +423,11 @@ func TestTruncated(t *testing.T) {
 	body := "User-agent: *\nDisallow: /a\nDisallow: /bc"
 	r := &Record{Outcome: Success, Cause: OK, Status: 200, Body: []byte(body), Truncated: true, Fetched: began}
 	for _, d := range robots.Dialects() {
-		rules := r.Rules(d, began, "x")
-		if rules.Allowed(mustPath("/a")) || !rules.Allowed(mustPath("/bcd")) {
-			t.Errorf("%s: /a %v, /bcd %v", d.Name, rules.Match(mustPath("/a")), rules.Match(mustPath("/bcd")))
+		for _, d.MaxFileBytes = range []int{d.MaxFileBytes, len(body), len(body) + 1} {
+			rules := r.Rules(d, began, "x")
+			if rules.Allowed(mustPath("/a")) || !rules.Allowed(mustPath("/bcd")) {
+				t.Errorf("%s, limit %d: /a %v, /bcd %v", d.Name, d.MaxFileBytes, rules.Match(mustPath("/a")), rules.Match(mustPath("/bcd")))
+			}
 		}
 	}
 	if !(&Record{Outcome: Success, Body: []byte("D"), Truncated: true}).Rules(robots.GoogleCPP, began).Allowed(mustPath("/D")) {
