@@ -9,51 +9,77 @@ import (
 	"github.com/robotskit/robots/crawlers"
 )
 
-// Names returns the product tokens for which the files of some rules can have different rules,
-// sorted after "*", which stands for all that no line names. Each file is read in the dialect of
-// its rules, whose crawler has no effect. A user-agent line names a token in every form that the
-// dialect compares: in rfc9309 "AI2Bot" also names "ai" (D-02). Of tokens that the same lines
-// name, which have the same rules, only the first is returned.
-func Names(of ...*robots.Rules) []string {
-	return names(of, func(string) bool { return true })
-}
-
-// Crawlers returns the crawlers for which files can have different rules if each crawler reads
-// them in its own dialect: "*" and the names that the directory does not know in rfc9309, each
-// other name in the dialect that the directory has for it. It returns Names for each dialect,
-// sorted together.
+// Crawlers returns the crawlers for which files can have different rules with the dialect auto
+// (D-62), sorted after "*": each name that is read in its own dialect, as crawlers.Resolve returns
+// it, and each crawler of the directory that follows the group of another one if none names it. Of
+// crawlers in one dialect that the same lines name only the first is returned, as of Names.
 func Crawlers(files ...*robots.File) []crawlers.Crawler {
-	dialectOf := func(name string) string {
-		if d, ok := crawlers.DialectOf(name); ok {
-			return d.Name
-		}
-		return robots.RFC9309.Name
-	}
+	every := []crawlers.Crawler{crawlers.Resolve("*")}
 	var list []crawlers.Crawler
 	for _, d := range robots.Dialects() {
 		var of []*robots.Rules
 		for _, f := range files {
 			of = append(of, f.Rules(d))
 		}
-		for _, name := range names(of, func(name string) bool { return dialectOf(name) == d.Name }) {
-			if name != "*" {
-				list = append(list, crawlers.Crawler{Name: name, Tokens: []string{name}, Dialect: d.Name})
+		named := readNames(of)
+		known := map[string]bool{}
+		add := func(c crawlers.Crawler) {
+			if c.ReadAs().Name != d.Name {
+				return
+			}
+			if key := named.key(c.Tokens); key != "" && !known[key] {
+				known[key] = true
+				list = append(list, c)
 			}
 		}
+		for _, name := range named.all {
+			c := crawlers.Resolve(name)
+			c.Name = name
+			add(c)
+		}
+		for c := range crawlers.Expanding() {
+			add(c)
+		}
 	}
-	slices.SortFunc(list, func(a, b crawlers.Crawler) int { return strings.Compare(a.Name, b.Name) })
-	return append([]crawlers.Crawler{{Name: "*", Tokens: []string{"*"}, Dialect: robots.RFC9309.Name}}, list...)
+	slices.SortFunc(list, func(a, b crawlers.Crawler) int {
+		return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
+	})
+	return append(every, list...)
 }
 
-// names returns "*" and the names that count.
-func names(of []*robots.Rules, counts func(name string) bool) []string {
-	var all []string
-	lines := map[string][]byte{} // numbers of the lines that name each
-	number := uint32(0)          // of a line of all files
+// Names returns the product tokens for which the files of some rules can have different rules,
+// sorted after "*", which stands for all that no line names. Each file is read in the dialect of
+// its rules, whose crawler has no effect. A user-agent line names a token in every form that the
+// dialect compares: in rfc9309 "AI2Bot" also names "ai" (D-02). Of tokens that the same lines
+// name, which have the same rules, only the first is returned.
+func Names(of ...*robots.Rules) []string {
+	named := readNames(of)
+	known := map[string]bool{}
+	var list []string
+	for _, name := range named.all {
+		if key := named.key([]string{name}); !known[key] {
+			known[key] = true
+			list = append(list, name)
+		}
+	}
+	slices.Sort(list)
+	return append([]string{"*"}, list...)
+}
+
+// namedTokens are the tokens that user-agent lines of files name.
+type namedTokens struct {
+	all   []string            // in the order of their first lines
+	lines []map[string][]byte // of each file: numbers of the lines that name a token
+	exact []bool              // the file's dialect compares tokens case-sensitively
+}
+
+func readNames(of []*robots.Rules) *namedTokens {
+	named := &namedTokens{}
+	known := map[string]bool{}
 	for _, r := range of {
 		d := r.Dialect()
+		lines := map[string][]byte{}
 		for l := range r.File().Lines(d) {
-			number++
 			if l.Field != robots.FieldUserAgent {
 				continue
 			}
@@ -62,20 +88,38 @@ func names(of []*robots.Rules, counts func(name string) bool) []string {
 				forms = []string{""} // D-47
 			}
 			for _, name := range forms {
-				if lines[name] == nil && name != "*" && counts(name) {
-					all = append(all, name)
+				if !known[name] && name != "*" {
+					known[name] = true
+					named.all = append(named.all, name)
 				}
-				lines[name] = binary.LittleEndian.AppendUint32(lines[name], number)
+				lines[name] = binary.LittleEndian.AppendUint32(lines[name], uint32(l.Number))
 			}
 		}
+		named.lines = append(named.lines, lines)
+		named.exact = append(named.exact, d.ExactCase)
 	}
-	known := map[string]bool{}
-	all = slices.DeleteFunc(all, func(name string) bool {
-		key := string(lines[name])
-		before := known[key]
-		known[key] = true
-		return before
-	})
-	slices.Sort(all)
-	return append([]string{"*"}, all...)
+	return named
+}
+
+// key returns the lines that decide for a crawler in each file, "" if no file names it.
+func (n *namedTokens) key(tokens []string) string {
+	var key []byte
+	named := false
+	for i, lines := range n.lines {
+		for _, token := range tokens {
+			if !n.exact[i] {
+				token = strings.ToLower(token)
+			}
+			if deciding := lines[token]; deciding != nil {
+				key = append(key, deciding...)
+				named = true
+				break
+			}
+		}
+		key = append(key, 0, 0, 0, 0) // no line has this number
+	}
+	if !named {
+		return ""
+	}
+	return string(key)
 }

@@ -35,12 +35,19 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s: %q: %q, want %q", c.dialect, c.body, got, c.want)
 		}
 	}
-	var got []string
-	for _, c := range Crawlers(robots.Parse([]byte("User-agent: Bingbot2.0\nUser-agent: Googlebot3\nDisallow: /"))) {
-		got = append(got, c.Name+" "+c.Dialect)
-	}
-	if want := "* rfc9309, bingbot bing, bingbot2.0 rfc9309, googlebot google, googlebot3 rfc9309"; strings.Join(got, ", ") != want {
-		t.Errorf("crawlers %s, want %s", strings.Join(got, ", "), want)
+	for body, want := range map[string]string{
+		"User-agent: Bingbot2.0\nUser-agent: Googlebot3\nDisallow: /":          "* rfc9309, bingbot bing, bingbot2.0 rfc9309, googlebot google, googlebot3 rfc9309", // Applebot has the rules of googlebot3
+		"User-agent: Applebot\nUser-agent: Googlebot\nDisallow: /":             "* rfc9309, applebot rfc9309, googlebot google",
+		"User-agent: Yandex\nDisallow: /\nUser-agent: YandexBot\nDisallow: /a": "* rfc9309, yandex yandex, yandexbot yandex",
+		"User-agent: Qwantify\nDisallow: /":                                    "* rfc9309, qwantify rfc9309", // Qwantbot has the same rules
+	} {
+		var got []string
+		for _, c := range Crawlers(robots.Parse([]byte(body))) {
+			got = append(got, c.Name+" "+c.ReadAs().Name)
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%q: crawlers %s, want %s", body, strings.Join(got, ", "), want)
+		}
 	}
 }
 

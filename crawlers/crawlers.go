@@ -3,9 +3,13 @@
 // A [Verifier] checks whether an IP address belongs to a crawler, and [Callers] finds the
 // rules of many crawlers in one file.
 //
-//	c, _ := crawlers.Find("Applebot")
+//	c := crawlers.Resolve("Applebot")
 //	fmt.Println(c.Operator, c.Tokens) // Apple [Applebot Googlebot]
 //	rules := file.Rules(c.ReadAs(), c.Tokens...)
+//
+// [Resolve] returns all that the dialect "auto" means for a crawler in one value: its product
+// tokens, of which [Crawler.Fallback] names the one that decided, its dialect with the delays
+// that it honors ([Crawler.ReadAs]), and whether the file addresses it ([Crawler.Binds]).
 //
 // The directory is data, directory.json. Each fact has its source document and the date on
 // which that was read, and is "unknown" if no document states it. The facts are what
@@ -13,13 +17,9 @@
 package crawlers
 
 import (
-	"bytes"
-	_ "embed"
-	"encoding/json"
 	"iter"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/robotskit/robots"
 )
@@ -33,6 +33,8 @@ type Crawler struct {
 	Name string `json:"name"`
 	// Tokens are its product tokens for robots.File.Rules, most specific first.
 	Tokens []string `json:"tokens"`
+	// FurtherTokens are the tokens after the first with their kinds and sources.
+	FurtherTokens []FurtherToken `json:"further_tokens,omitempty"`
 	// Spellings are values in real files instead of the first token, such as full headers and
 	// misspellings. No crawler matches them.
 	Spellings []string `json:"spellings,omitempty"`
@@ -43,7 +45,7 @@ type Crawler struct {
 	// Dialect is the name of the dialect in which it reads robots.txt, or unknown.
 	Dialect string `json:"dialect"`
 	Obeys   Obeys  `json:"obeys"`
-	// CrawlDelay and RequestRate are honoured, ignored or unknown.
+	// CrawlDelay and RequestRate are Honored, Ignored or unknown.
 	CrawlDelay  string `json:"crawl_delay"`
 	RequestRate string `json:"request_rate"`
 	// ReverseDNS lists the domains, separated by spaces, for forward-confirmed reverse
@@ -123,45 +125,23 @@ const (
 	ObeysNo       Obeys = "no"
 )
 
-//go:embed directory.json
-var directory []byte
-
-// index is the decoded directory.
-type index struct {
-	all    []Crawler
-	byName map[string]int // names, spellings, and tokens that are no other entry's name, in lower case
+// All returns the directory by purpose, then by operator. The entries must not be changed.
+func All() []Crawler {
+	all := make([]Crawler, len(index().entries))
+	for i := range all {
+		all[i] = *index().entry(i)
+	}
+	return all
 }
 
-var read = sync.OnceValue(func() *index {
-	x := &index{byName: map[string]int{}}
-	if err := json.Unmarshal(directory, &x.all); err != nil {
-		panic("crawlers: directory.json: " + err.Error()) // tested
-	}
-	for i, c := range x.all {
-		for _, name := range append([]string{c.Name}, c.Spellings...) {
-			x.byName[strings.ToLower(name)] = i
-		}
-	}
-	for i, c := range x.all {
-		for _, token := range c.Tokens {
-			if _, ok := x.byName[strings.ToLower(token)]; !ok {
-				x.byName[strings.ToLower(token)] = i
-			}
-		}
-	}
-	return x
-})
+// Names returns the names of all entries.
+func Names() iter.Seq[string] { return slices.Values(index().names) }
 
-// All returns the directory by purpose, then by operator. The entries must not be changed.
-func All() []Crawler { return slices.Clone(read().all) }
-
-// Names returns the names of all entries without decoding the directory, which takes
-// milliseconds.
-func Names() iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for line := range bytes.Lines(directory) {
-			name, ok := bytes.CutPrefix(bytes.TrimLeft(line, " \t"), []byte(`"name": "`))
-			if end := bytes.IndexByte(name, '"'); ok && !yield(string(name[:end])) { // TestLayout
+// Expanding returns the entries that have further tokens.
+func Expanding() iter.Seq[Crawler] {
+	return func(yield func(Crawler) bool) {
+		for _, i := range index().expanding {
+			if !yield(*index().entry(i)) {
 				return
 			}
 		}
@@ -172,14 +152,13 @@ func Names() iter.Seq[string] {
 // other crawler's name, one of its Spellings, or a User-Agent header, whose first known token
 // counts (robots.ProductTokens).
 func Find(value string) (Crawler, bool) {
-	x := read()
-	low := strings.ToLower(strings.TrimSpace(value))
-	if i, ok := x.byName[low]; ok {
-		return x.all[i], true
+	x := index()
+	if i, ok := x.byName[strings.ToLower(strings.TrimSpace(value))]; ok {
+		return *x.entry(i), true
 	}
 	for _, token := range robots.ProductTokens(value) {
 		if i, ok := x.byName[strings.ToLower(token)]; ok {
-			return x.all[i], true
+			return *x.entry(i), true
 		}
 	}
 	return Crawler{}, false
@@ -190,20 +169,20 @@ func Find(value string) (Crawler, bool) {
 // or a header that names link previews of two operators, which an application imitates. A crawler
 // can also be named after a browser's header and a semicolon.
 func Sender(userAgent string) (Crawler, bool) {
-	x := read()
+	x := index()
 	preview := "" // the operator of a link preview that is named
 	for _, token := range robots.ProductTokens(userAgent) {
 		if strings.EqualFold(token, "Electron") {
 			return Crawler{}, false
 		}
 		i, ok := x.byName[strings.ToLower(token)]
-		if !ok || x.all[i].Purpose != Preview {
+		if !ok || x.entry(i).Purpose != Preview {
 			continue
 		}
-		if preview != "" && preview != x.all[i].Operator {
+		if preview != "" && preview != x.entry(i).Operator {
 			return Crawler{}, false
 		}
-		preview = x.all[i].Operator
+		preview = x.entry(i).Operator
 	}
 	c, found := Find(userAgent)
 	if !found {
@@ -226,14 +205,6 @@ func afterSemicolon(header string) string {
 		}
 	}
 	return ""
-}
-
-// ReadAs returns the dialect of a crawler, or RFC9309 if that is unknown.
-func (c Crawler) ReadAs() robots.Dialect {
-	if d, ok := robots.DialectByName(c.Dialect); ok {
-		return d
-	}
-	return robots.RFC9309
 }
 
 // IsAI reports whether the purpose is one of the three for AI.

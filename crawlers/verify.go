@@ -91,12 +91,13 @@ func (v *Verifier) Identify(ctx context.Context, address netip.Addr) Identity {
 	}
 	var found []Crawler
 	domains := []string{}
-	for _, c := range read().all {
+	for i := range index().entries {
+		c := index().entry(i)
 		if c.Status != Used {
 			continue
 		}
 		if list := v.Lists[c.Name]; list != nil && list.Contains(address) {
-			found = append(found, c)
+			found = append(found, *c)
 		}
 		domains = append(domains, c.domains()...)
 	}
@@ -117,9 +118,10 @@ func (v *Verifier) Identify(ctx context.Context, address netip.Addr) Identity {
 	case id.Name == "":
 		return unknown(id.Why + "; crawlers without names are identified by their lists")
 	}
-	for _, c := range read().all {
+	for i := range index().entries {
+		c := index().entry(i)
 		if c.Status == Used && inDomains(id.Name, c.domains()) {
-			id.Crawlers = append(id.Crawlers, c)
+			id.Crawlers = append(id.Crawlers, *c)
 		}
 	}
 	return id

@@ -13,6 +13,7 @@ import (
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/compare"
+	"github.com/robotskit/robots/crawlers"
 	"github.com/robotskit/robots/lint"
 	"github.com/spf13/cobra"
 )
@@ -198,22 +199,18 @@ func (s *section) compare(pair [2]answer.Source, chosen []Crawler, o answer.Diff
 	}
 	var who []answer.Crawler
 	for _, c := range list {
-		who = append(who, answer.Crawler{Name: c.Name, Tokens: c.Tokens, Dialect: s.dialectOf(c.Tokens)})
+		known := crawlers.Resolve(c.Tokens...)
+		if s.auto() {
+			who = append(who, answer.Crawler{Name: c.Name, Tokens: known.Tokens, Dialect: known.ReadAs()})
+		} else {
+			who = append(who, answer.Crawler{Name: c.Name, Tokens: c.Tokens, Dialect: s.dialects[0]})
+		}
 	}
 	o.Important = len(chosen) > 0
 	if s.between() {
 		o.NewDialect = s.dialects[1]
 	}
 	s.Difference = answer.Diff(pair[0], pair[1], who, o)
-}
-
-// dialectOf returns the dialect in which a crawler reads the old side.
-func (s *section) dialectOf(tokens []string) robots.Dialect {
-	if !s.auto() {
-		return s.dialects[0]
-	}
-	own, _ := ask.DialectFor(ask.AutoDialect, tokens...) // never an error
-	return own
 }
 
 // named returns * and the crawlers for which the files can differ.

@@ -35,10 +35,7 @@ func DialectFor(name string, tokens ...string) (robots.Dialect, error) {
 	if name != AutoDialect {
 		return Dialect(name)
 	}
-	if d, ok := crawlers.DialectOf(tokens...); ok {
-		return d, nil
-	}
-	return robots.RFC9309, nil
+	return crawlers.Resolve(tokens...).ReadAs(), nil
 }
 
 // DialectNames returns the names of the dialects, the default first.
