@@ -111,16 +111,12 @@ func TestCancel(t *testing.T) {
 			if f.connect != nil {
 				c.connect = f.connect
 			}
+			patient(c) // a fetch that does not end with its context hangs
 			ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
 			defer cancel()
-			started := time.Now()
 			r, err := c.Fetch(ctx, origin)
 			if r != nil || !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("got %v, %v", r, err)
-			}
-			// The shortest other limit is 10 s.
-			if took := time.Since(started); took > 9*time.Second {
-				t.Errorf("took %v", took)
 			}
 		})
 	}

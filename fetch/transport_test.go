@@ -280,8 +280,11 @@ func TestTransport(t *testing.T) {
 		o := s.options()
 		o.TLS, o.Transport = nil, c.trip
 		o.Limits = Limits{DNS: time.Millisecond, Connect: time.Millisecond, TLS: time.Millisecond}
-		if c.want == HeaderTimeout || c.want == TooSlow {
-			o.Limits.Header, o.Limits.Grace = 100*time.Millisecond, 100*time.Millisecond
+		switch c.want {
+		case HeaderTimeout:
+			o.Limits.Header = 100 * time.Millisecond
+		case TooSlow:
+			o.Limits.Grace = 100 * time.Millisecond
 		}
 		r, err := s.client(t, o).Fetch(context.Background(), mustOrigin(t, "https://site.test/"))
 		if err != nil {

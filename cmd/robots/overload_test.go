@@ -24,7 +24,8 @@ func TestServeOverload(t *testing.T) {
 	s := newPacedSite(t, 0, time.Second)
 	t.Setenv(ownSitesEnv, strings.TrimPrefix(s.url, "http://"))
 	t.Setenv("GOMAXPROCS", "1")
-	server := runServer(t, "--store", "memory")
+	// No request waits too long, however slow the machine is: refusals come from the length of the queue.
+	server := runServer(t, "--store", "memory", "--queue", "8", "--queue-time", "1m")
 	get(t, server.open+"/v1/check?url="+neturl.QueryEscape(s.url+"/a"))
 	var lines strings.Builder
 	for i := range 1000 {

@@ -52,20 +52,13 @@ func (l *logLines) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-// await waits for text of this form and returns its groups, nil if the program has ended without it, or after two minutes.
+// await waits for text of this form and returns its groups, nil if the program has ended without it.
 func (l *logLines) await(form string) []string {
 	pattern := regexp.MustCompile(form)
-	late := false
-	defer time.AfterFunc(2*time.Minute, func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		late = true
-		l.grown.Broadcast()
-	}).Stop()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for {
-		if m := pattern.FindStringSubmatch(l.text.String()); m != nil || l.ended || late {
+		if m := pattern.FindStringSubmatch(l.text.String()); m != nil || l.ended {
 			return m
 		}
 		l.grown.Wait()
