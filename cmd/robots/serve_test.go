@@ -20,7 +20,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/fleet"
