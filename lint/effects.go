@@ -9,13 +9,18 @@ import (
 
 // Checks of the effect of each rule, which package compare proves.
 
-// uses returns the use of each rule: by dialect and line, the best use for any crawler. It is
-// computed once.
-func (p *pass) uses() []map[int]compare.Use {
+// ruleUses are the uses of rules in a dialect.
+type ruleUses struct {
+	best      map[int]compare.Use // by line, the best use for any crawler
+	undecided bool                // the steps did not suffice for all rules
+}
+
+// uses returns the uses of rules in each dialect. They are computed once.
+func (p *pass) uses() []ruleUses {
 	if p.usesOf != nil {
 		return p.usesOf
 	}
-	p.usesOf = make([]map[int]compare.Use, len(p.views))
+	p.usesOf = make([]ruleUses, len(p.views))
 	// Of two equal rules neither has an effect. Another check reports the second, so it is
 	// made a comment here.
 	body := append([]byte(nil), p.body...)
@@ -32,26 +37,27 @@ func (p *pass) uses() []map[int]compare.Use {
 		defer func() { p.steps, p.undecided = once.steps, p.undecided || once.undecided }()
 	}
 	known := map[string][]compare.Effect{}
-	shared := map[*choices]map[int]compare.Use{}
+	shared := map[*choices]ruleUses{}
 	for i, v := range once.views {
-		if shared[v.choices] == nil {
-			shared[v.choices] = once.usesIn(v, known)
+		uses, ok := shared[v.choices]
+		if !ok {
+			uses = once.usesIn(v, known)
+			shared[v.choices] = uses
 		}
-		p.usesOf[i] = shared[v.choices]
+		p.usesOf[i] = uses
 	}
 	return p.usesOf
 }
 
-// usesIn returns the uses in one dialect, none if the steps do not suffice for all rules.
-func (p *pass) usesIn(v *view, known map[string][]compare.Effect) map[int]compare.Use {
+// usesIn returns the uses in one dialect.
+func (p *pass) usesIn(v *view, known map[string][]compare.Effect) ruleUses {
 	best := map[int]compare.Use{}
 	done := map[*robots.Rules]bool{}
 	for _, name := range v.crawlers() {
 		r := p.rules(v, name)
 		effects, ok := p.effects(r, known)
 		if !ok {
-			p.paths(func(l robots.Line, _ string) { best[l.Number] = compare.Undecided })
-			return best
+			return ruleUses{undecided: true}
 		}
 		if done[r] {
 			continue
@@ -64,7 +70,7 @@ func (p *pass) usesIn(v *view, known map[string][]compare.Effect) map[int]compar
 			}
 		}
 	}
-	return best
+	return ruleUses{best: best}
 }
 
 // effects calls compare.Effects with the steps that remain for the file, once for equal rules. It
@@ -84,6 +90,10 @@ func (p *pass) effects(r *robots.Rules, known map[string][]compare.Effect) ([]co
 	}
 	for i := range effects {
 		e := &effects[i]
+		if p.steps <= 0 {
+			p.undecided = true
+			return nil, false
+		}
 		if e.Use == compare.NeverDecides && !p.isDenied(r, e.Rule) {
 			e.Use = compare.NoEffect // heavier rules say the same
 		}
@@ -115,6 +125,9 @@ func isBetter(a, b compare.Use) bool {
 // skipped.
 func (p *pass) unused(is func(compare.Use) bool, do func(l robots.Line, so, counts []string)) {
 	uses := p.uses()
+	if !slices.ContainsFunc(uses, func(u ruleUses) bool { return !u.undecided }) {
+		return
+	}
 	reported := map[int]bool{}
 	same, opposite := p.duplicates()
 	for line := range same {
@@ -129,8 +142,8 @@ func (p *pass) unused(is func(compare.Use) bool, do func(l robots.Line, so, coun
 		}
 		var so, counts []string
 		for i, v := range p.views {
-			use, ok := uses[i][l.Number]
-			if !ok {
+			use, ok := uses[i].best[l.Number]
+			if !ok && !uses[i].undecided {
 				continue
 			}
 			counts = append(counts, v.dialect.Name)

@@ -1,7 +1,9 @@
 package lint
 
 import (
+	"bytes"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -10,7 +12,7 @@ import (
 	"github.com/robotskit/robots/internal/hostile"
 )
 
-// TestHostile: the proofs of a file take a limited number of steps.
+// TestHostile: a file takes a limited number of steps besides those for reading it once.
 func TestHostile(t *testing.T) {
 	o := Options{MaxSteps: campaign.Size(30_000, 300_000, DefaultMaxSteps)}
 	sizes := campaign.Size([]int{32_000}, []int{128_000}, []int{128_000, 256_000, 512_000})
@@ -43,9 +45,11 @@ func TestHostile(t *testing.T) {
 	}
 	for name, file := range files {
 		for _, size := range sizes {
-			r := File(robots.Parse([]byte(file(size))), o)
-			if r.Steps > o.MaxSteps*3/2 {
-				t.Errorf("%s of %d bytes took %d steps, the limit is %d", name, size, r.Steps, o.MaxSteps)
+			f := robots.Parse([]byte(file(size)))
+			r := File(f, o)
+			p := readPass(f)
+			if limit := o.MaxSteps*3/2 + p.readingSteps() + p.checkSteps(); r.Steps > limit {
+				t.Errorf("%s of %d bytes took %d steps, the limit is %d", name, size, r.Steps, limit)
 			}
 			for _, c := range Checks {
 				n := 0
@@ -58,6 +62,26 @@ func TestHostile(t *testing.T) {
 					t.Errorf("%s: %d findings of %s", name, n, c.ID)
 				}
 			}
+		}
+	}
+}
+
+// TestMemory: a file takes memory in proportion to its bytes, and its steps count all lines, also
+// those with findings that are not kept.
+func TestMemory(t *testing.T) {
+	const size = 1 << 18
+	for line, most := range map[string]uint64{"\n": 10, "\r": 10, "#\n": 10, "a\n": 10, "a:\n": 50, "host:\n": 40, "allow:/\n": 40, "Disalow: /a\n": 30, "\u200B\n": 70, "\xFF\n": 10} {
+		body := bytes.Repeat([]byte(line), size/len(line))
+		f := robots.Parse(body)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		r := File(f, Options{MaxSteps: 1})
+		runtime.ReadMemStats(&after)
+		if times := (after.TotalAlloc - before.TotalAlloc) / size; times > most {
+			t.Errorf("%q: allocates %d times its size, want at most %d", line, times, most)
+		}
+		if lines := size / len(line); r.Steps < lines {
+			t.Errorf("%q: %d steps for %d lines", line, r.Steps, lines)
 		}
 	}
 }

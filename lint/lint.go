@@ -140,8 +140,9 @@ type Options struct {
 	// ignored, and without a known one these are all dialects.
 	// Safe fixes are always proved in all dialects.
 	Dialects []string
-	// MaxSteps limits all proofs for one file, in steps of package compare; 0 means
-	// DefaultMaxSteps.
+	// MaxSteps limits the work for one file, in steps of package compare; 0 means
+	// DefaultMaxSteps. Reading the file once and its checks without proofs take about 20 steps
+	// for each line; they are counted and always done, and proofs get the rest.
 	MaxSteps int
 }
 
@@ -158,7 +159,8 @@ type Result struct {
 	// Undecided is set if MaxSteps did not suffice: there might be more findings of RT502,
 	// RT503 and RT504, and more fixes might be safe.
 	Undecided bool
-	// Steps is the number of steps of all proofs, at most about MaxSteps.
+	// Steps is the number of steps of all work, at most about MaxSteps, or those for reading the
+	// file once and its checks without proofs if they are more.
 	Steps int
 }
 
@@ -170,8 +172,9 @@ func ApplyFixes(body []byte, o Options, all bool) (fixed []byte, changes []Diagn
 		o.MaxSteps = DefaultMaxSteps
 	}
 	const mostRounds = 10 // a fix can lead to another finding
+	rest, used := o, 0
 	for range mostRounds {
-		left = File(robots.Parse(body), o)
+		left = File(robots.Parse(body), rest)
 		var edits []Edit
 		for _, d := range left.Diagnostics {
 			if d.Fix != nil && (d.Fix.Safe || all) {
@@ -186,8 +189,14 @@ func ApplyFixes(body []byte, o Options, all bool) (fixed []byte, changes []Diagn
 			break
 		}
 		body = after
-		o.MaxSteps = max(1, o.MaxSteps-left.Steps)
+		used += left.Steps
+		if used >= o.MaxSteps {
+			left = File(robots.Parse(body), Options{Severities: o.Severities, Dialects: o.Dialects, MaxSteps: 1})
+			break
+		}
+		rest.MaxSteps = o.MaxSteps - used
 	}
+	left.Steps += used
 	return body, changes, left
 }
 

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/compare"
 )
 
 // A pass is one run over one file. Its memory is in proportion to the file, and the findings of
@@ -21,6 +20,7 @@ type pass struct {
 	kind       string      // what the file is if it is no text
 	newline    string      // the line end that the file uses
 	starts     []uint32    // of all lines
+	texts      int         // number of lines that are not blank
 	fields     []fieldLine // the lines that have a field in the zero dialect
 	all        []*view     // of every dialect: safe fixes are proved in all
 	views      []*view     // of those that are looked at
@@ -33,7 +33,7 @@ type pass struct {
 	dropping   Diagnostic            // the last finding beyond MaxFindings
 	reported   []uint64              // a bit for each line with a dropped finding of a line, field or path
 	removes    map[*Fix]robots.Line  // the rules that fixes delete
-	usesOf     []map[int]compare.Use // what uses has found out
+	usesOf     []ruleUses            // what uses has found out
 	keys       map[rulesKey]string   // what key has found out
 	doubles    *doubles              // what duplicates has found out
 	written    map[string]bool       // paths of all rules, made on demand
@@ -66,7 +66,7 @@ func newPass(f *robots.File, o Options) *pass {
 	p.perCheck, p.intended = map[*Check]int{}, map[string]string{}
 	p.steps = cmp.Or(max(o.MaxSteps, 0), DefaultMaxSteps)
 	p.budgeted = p.steps
-	p.steps = max(0, p.steps-p.readingSteps())
+	p.steps -= p.readingSteps() + p.checkSteps()
 	for i := range Checks {
 		p.begin(&Checks[i])
 		p.severities = append(p.severities, p.severity)
@@ -96,6 +96,9 @@ func readPass(f *robots.File) *pass {
 	p.fields = make([]fieldLine, 0, min(lines, bytes.Count(body, []byte{':'})))
 	for l := range p.text.Lines(robots.Dialect{}) {
 		p.starts = append(p.starts, uint32(l.Span.Start))
+		if l.Span.Start < l.Span.End {
+			p.texts++
+		}
 		if l.Field > robots.FieldUnknown {
 			p.fields = append(p.fields, fieldLine{
 				uint32(l.Number), uint32(l.Span.Start), uint32(l.Span.End), uint32(l.Name.Start), uint32(l.Name.End),
@@ -112,6 +115,9 @@ func (p *pass) view(d robots.Dialect) *view { return newView(p.text, d, len(p.fi
 // readingSteps is the cost of reading the file in all dialects, in steps: some for each line, and
 // more for those with a field.
 func (p *pass) readingSteps() int { return len(p.body)/8 + 2*len(p.starts) + 16*len(p.fields) }
+
+// checkSteps is the cost of the checks of lines, in steps.
+func (p *pass) checkSteps() int { return 16 * p.texts }
 
 // lines yields the lines that have a field in the zero dialect.
 func (p *pass) lines() iter.Seq[robots.Line] {

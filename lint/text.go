@@ -370,6 +370,9 @@ func invisibleCharacter(p *pass, l robots.Line) {
 	var edits []Edit
 	var name string
 	for _, c := range invisible {
+		if !strings.Contains(text, c.char) {
+			continue
+		}
 		parts := strings.Split(text, c.char)
 		start := l.Span.Start
 		for _, part := range parts[:len(parts)-1] {
