@@ -2,6 +2,7 @@ package pace
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -111,20 +112,50 @@ func (s *Schedule) divide() {
 		edges[from], edges[end%minutes] = true, true
 	}
 	slices.SortStableFunc(rates, func(x, y int32) int { return cmp.Compare(s.entries[y].Interval, s.entries[x].Interval) })
-	s.least = maxInterval
-	s.parts = make([]part, 0, len(edges))
-	for _, m := range slices.Sorted(maps.Keys(edges)) {
-		contains := func(i int32) bool { return s.entries[i].Window.Contains(60 * m) }
-		p := part{from: int16(m), closed: len(visits) > 0 && !slices.ContainsFunc(visits, contains)}
-		inWindow := slices.ContainsFunc(windowed, contains)
-		for _, i := range rates {
-			if len(p.by) == maxReasons {
-				break
-			}
-			if e := &s.entries[i]; contains(i) && (e.Field == robots.FieldCrawlDelay || e.Window.Set == inWindow) {
-				p.by = append(p.by, i)
+	starts := slices.Sorted(maps.Keys(edges))
+	s.parts = make([]part, len(starts))
+	for i, m := range starts {
+		s.parts[i] = part{from: int16(m), closed: len(visits) > 0}
+	}
+	closed := newRemaining(len(s.parts))
+	for _, i := range visits {
+		for from, end := range s.spansOf(i) {
+			for k := closed.from(from); k < end; k = closed.from(k) {
+				s.parts[k].closed = false
+				closed.remove(k)
 			}
 		}
+	}
+	// The entries of a part are the first of rates that apply, so each part is visited only until it has
+	// maxReasons of them, however many lines there are.
+	all, outside := newRemaining(len(s.parts)), newRemaining(len(s.parts))
+	inWindow := newRemaining(len(s.parts))
+	for _, i := range windowed {
+		for from, end := range s.spansOf(i) {
+			for k := inWindow.from(from); k < end; k = inWindow.from(k) {
+				inWindow.remove(k)
+				outside.remove(k)
+			}
+		}
+	}
+	for _, i := range rates {
+		remaining := all
+		if e := &s.entries[i]; e.Field != robots.FieldCrawlDelay && !e.Window.Set {
+			remaining = outside
+		}
+		for from, end := range s.spansOf(i) {
+			for k := remaining.from(from); k < end; k = remaining.from(k + 1) {
+				p := &s.parts[k]
+				if p.by = append(p.by, i); len(p.by) == maxReasons {
+					all.remove(k)
+					outside.remove(k)
+				}
+			}
+		}
+	}
+	s.least = maxInterval
+	for i := range s.parts {
+		p := &s.parts[i]
 		p.by = slices.Clone(p.by) // without spare capacity, as one is kept per site
 		p.interval = min(max(s.policy.Default, s.policy.Floor), s.policy.Ceiling)
 		if len(p.by) > 0 {
@@ -133,9 +164,50 @@ func (s *Schedule) divide() {
 		if !p.closed {
 			s.least, s.most = min(s.least, p.interval), max(s.most, p.interval)
 		}
-		s.parts = append(s.parts, p)
 	}
 }
+
+// spansOf yields the parts of the day, from inclusive and end exclusive, in which an entry applies. Its
+// window begins and ends with a part.
+func (s *Schedule) spansOf(entry int32) iter.Seq2[int, int] {
+	from, end := s.entries[entry].Window.Minutes()
+	partAt := func(minute int) int {
+		i, _ := slices.BinarySearchFunc(s.parts, minute, func(p part, minute int) int { return int(p.from) - minute })
+		return i
+	}
+	return func(yield func(int, int) bool) {
+		if from < end {
+			yield(partAt(from), partAt(end))
+			return
+		}
+		if yield(partAt(from), len(s.parts)) {
+			yield(0, partAt(end))
+		}
+	}
+}
+
+// remaining is a set of numbers from 0, to visit each until it is removed. An element is its own index
+// if it remains, else an index from which to search on.
+type remaining []int
+
+func newRemaining(n int) remaining {
+	r := make(remaining, n+1)
+	for i := range r {
+		r[i] = i
+	}
+	return r
+}
+
+// from returns the first number from i on that remains, or the size of the whole set.
+func (r remaining) from(i int) int {
+	for r[i] != i {
+		r[i] = r[r[i]]
+		i = r[i]
+	}
+	return i
+}
+
+func (r remaining) remove(i int) { r[i] = i + 1 }
 
 // report marks followed entries that never decide, and drops those beyond maxEntries.
 func (s *Schedule) report() {
@@ -148,15 +220,15 @@ func (s *Schedule) report() {
 	var kept []Entry
 	extra, moved := 0, make([]int32, len(s.entries))
 	for i, e := range s.entries {
-		if e.honored() && e.Field != robots.FieldVisitTime && !decides[i] {
-			e.Use, e.Why = UseOverridden, join(e.Why, s.overriding(i))
-		}
 		if moved[i] = int32(len(kept)); !decides[i] {
 			if extra++; extra > maxEntries {
 				s.dropped++
 				moved[i] = -1
 				continue
 			}
+		}
+		if e.honored() && e.Field != robots.FieldVisitTime && !decides[i] {
+			e.Use, e.Why = UseOverridden, join(e.Why, s.overriding(i))
 		}
 		kept = append(kept, e)
 	}
@@ -171,22 +243,21 @@ func (s *Schedule) report() {
 // overriding names the lines that decide where an entry applies.
 func (s *Schedule) overriding(i int) string {
 	const most = 3
-	var lines []int
-	for _, p := range s.parts {
-		if e := &s.entries[i]; p.closed || !e.Window.Contains(60*int(p.from)) {
-			continue
-		}
-		if len(p.by) > 0 && !slices.Contains(lines, s.entries[p.by[0]].Line) {
-			lines = append(lines, s.entries[p.by[0]].Line)
+	deciding := map[int]bool{}
+	for from, end := range s.spansOf(int32(i)) {
+		for _, p := range s.parts[from:end] {
+			if !p.closed && len(p.by) > 0 {
+				deciding[s.entries[p.by[0]].Line] = true
+			}
 		}
 	}
+	lines := slices.Sorted(maps.Keys(deciding))
 	switch len(lines) {
 	case 0:
 		return "the site is closed whenever it applies"
 	case 1:
 		return "line " + strconv.Itoa(lines[0]) + " decides whenever it applies"
 	}
-	slices.Sort(lines)
 	text := "other lines decide whenever it applies: " + strconv.Itoa(lines[0])
 	for _, n := range lines[1:min(len(lines), most)] {
 		text += ", " + strconv.Itoa(n)
