@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/budget"
 	"github.com/robotskit/robots/fetch"
 )
 
@@ -11,6 +12,19 @@ import (
 type Source struct {
 	File   *robots.File
 	Record *fetch.Record
+}
+
+// Size returns the number of bytes from which rules are made.
+func (s Source) Size() int {
+	switch {
+	case s.File != nil:
+		return len(s.File.Bytes())
+	case s.Record == nil:
+		return 0
+	case s.Record.LastGood != nil:
+		return len(s.Record.Body) + len(s.Record.LastGood.Body)
+	}
+	return len(s.Record.Body)
 }
 
 // SizeLimit returns a size limit of n bytes, as Obey takes it: for 0 bytes it is 1, as no rule is
@@ -32,17 +46,54 @@ func (s Source) Obey(d robots.Dialect, maxBytes int, at time.Time, tokens []stri
 // A RuleSet is rules with the part of their JSON answers that is the same for all URLs.
 type RuleSet struct {
 	*robots.Rules
+	Limits robots.JSONLimits
+	Budget *budget.Budget
 	common []byte // kept from the first answer on
+}
+
+// Judge returns the verdict for a path. The error is that of the budget.
+func (r *RuleSet) Judge(p robots.Path) (robots.Verdict, error) {
+	v, work := r.MatchWork(p)
+	return v, r.Budget.Work(budget.Matching(work))
+}
+
+// Common returns the members that are the same for all paths, or the error of the budget.
+func (r *RuleSet) Common() ([]byte, error) {
+	if r.common == nil {
+		if err := r.Budget.Work(budget.Reading(len(r.File().Bytes()))); err != nil {
+			return nil, err
+		}
+		r.common = r.AppendLimitedJSON(nil, r.Limits)
+	}
+	return r.common, nil
 }
 
 // AppendVerdict appends the members of the answer with a verdict of these rules, as
 // robots.Rules.AppendJSON does.
 func (r *RuleSet) AppendVerdict(dst []byte, v robots.Verdict) []byte {
-	if r.common == nil {
-		r.common = r.AppendCommonJSON(nil)
-	}
-	return append(append(v.AppendDecisionJSON(dst), ','), r.common...)
+	common, _ := r.Common() // no error: only AppendWithin is used with a budget
+	return append(append(v.AppendDecisionJSON(dst), ','), common...)
 }
+
+// AppendWithin is AppendVerdict within a budget, whose error it returns instead of an answer. More is
+// the largest number of bytes that the caller appends.
+func (r *RuleSet) AppendWithin(dst []byte, v robots.Verdict, more int) ([]byte, error) {
+	common, err := r.Common()
+	if err != nil {
+		return dst, err
+	}
+	if err := r.Budget.Hold(LongestDecision(v) + len(common) + more); err != nil {
+		return dst, err
+	}
+	before := len(dst)
+	dst = r.AppendVerdict(dst, v)
+	r.Budget.Free(LongestDecision(v) + len(common) - (len(dst) - before))
+	return dst, r.Budget.Work(budget.Writing(len(common)))
+}
+
+// LongestDecision returns the largest size of a verdict's decision in JSON: a byte of the pattern takes
+// at most eight, as an escape and in base64.
+func LongestDecision(v robots.Verdict) int { return 1<<8 + 8*len(v.Rule.Path()) }
 
 // AppendStrings appends a list of strings in JSON.
 func AppendStrings(dst []byte, list []string) []byte {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/budget"
 	"github.com/robotskit/robots/fetch"
 )
 
@@ -190,7 +191,7 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 	default:
 		from.Record, from.at = r, at
 	}
-	if once := from.File == nil && !fetched; once && !from.user {
+	if once := from.File == nil && !fetched; once && !from.user && a.Limits == (robots.JSONLimits{}) {
 		if from.maxBytes > 0 {
 			d.MaxFileBytes = from.maxBytes
 		}
@@ -203,22 +204,36 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 			from.File = a.file
 		}
 		if a.rules == nil || a.from != from {
+			if err := a.Budget.Work(budget.Reading(from.Size())); err != nil {
+				return dst, err
+			}
 			a.from = from
 			rules := from.Obey(d, from.maxBytes, at, a.tokens)
 			if from.user {
 				rules = rules.UserInitiated()
 			}
-			a.rules = &ask.RuleSet{Rules: rules}
+			a.rules = &ask.RuleSet{Rules: rules, Limits: a.Limits, Budget: a.Budget}
 		}
-		v := a.rules.Match(path)
+		v, err := a.rules.Judge(path)
+		if err != nil {
+			return dst, err
+		}
 		a.last = Last{true, v.Allowed, v.Undecided()}
 		if q.row {
 			return appendRow(dst, v), nil
 		}
-		dst = a.rules.AppendVerdict(dst, v)
+		// What is echoed can have control characters and bytes that are not UTF-8.
+		if dst, err = a.rules.AppendWithin(dst, v, 6*len(url)+3*(len(q.id)+len(q.agent))+len(a.given)); err != nil {
+			return dst, err
+		}
 	}
 	dst = append(dst, `,"url":`...)
-	return robots.AppendQuoted(dst, url), nil
+	before := len(dst)
+	dst = robots.AppendQuoted(dst, url)
+	if a.rules != nil {
+		a.Budget.Free(6*len(url) - (len(dst) - before))
+	}
+	return dst, nil
 }
 
 // fileOf returns the file of a question: that of the defaults, or its own if the line before

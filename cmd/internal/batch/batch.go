@@ -8,6 +8,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/budget"
 )
 
 // A Code is the kind of an error of a line. The words are a contract (docs/batch.md).
@@ -17,7 +18,7 @@ const (
 	BadJSON      Code = "bad-json"      // not JSON, or not an object
 	BadURL       Code = "bad-url"       // missing, not a URL, or without a site to fetch from
 	BadParameter Code = "bad-parameter" // any other member
-	TooLarge     Code = "too-large"     // the line
+	TooLarge     Code = "too-large"     // the line, or the budget of the request is used up
 	Pending      Code = "pending"       // its robots.txt is not available in time
 )
 
@@ -32,6 +33,9 @@ func codeOf(err error) Code {
 	if c, ok := errors.AsType[coded](err); ok {
 		return c.code
 	}
+	if errors.Is(err, budget.ErrSteps) || errors.Is(err, budget.ErrBytes) {
+		return TooLarge
+	}
 	return BadParameter
 }
 
@@ -44,6 +48,12 @@ type Defaults struct {
 	At            time.Time      // when to judge; zero: now
 	File          *robots.File   // nil: it is fetched from the site
 	UserInitiated bool           // a user started the fetches
+
+	// Limits are those of the lists of an answer, which a program has that answers others.
+	Limits robots.JSONLimits
+	// Budget limits the work and the bytes of all answers together; nil is no limit. Questions that come
+	// after it is used up are answered with TooLarge.
+	Budget *budget.Budget
 
 	// Heard is called with the tokens of a member agent and their dialect where it differs from the line before; it can
 	// be nil.

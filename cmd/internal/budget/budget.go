@@ -12,7 +12,7 @@ import (
 // The limits of a request to robots serve. A step takes about twenty nanoseconds.
 const (
 	Steps = 50_000_000
-	Bytes = 32 << 20
+	Bytes = 32 << 20 // of the answer, and as many of the files that the request refers to
 )
 
 // Errors of a budget that is used up.
@@ -25,7 +25,8 @@ var (
 // its own user. It is safe for concurrent use.
 type Budget struct {
 	steps, bytes atomic.Int64 // left
-	limit        int64        // of steps
+	full         atomic.Bool
+	limit        int64 // of steps
 }
 
 // New returns a budget.
@@ -40,6 +41,7 @@ func New(steps, bytes int64) *Budget {
 // not as many, and from then on.
 func (b *Budget) Work(steps int) error {
 	if b != nil && b.steps.Add(-int64(steps)) < 0 {
+		b.steps.Store(-1)
 		return ErrSteps
 	}
 	return nil
@@ -67,10 +69,14 @@ func (b *Budget) Used() int {
 func (b *Budget) Hold(bytes int) error {
 	if b != nil && b.bytes.Add(-int64(bytes)) < 0 {
 		b.bytes.Add(int64(bytes))
+		b.full.Store(true)
 		return ErrBytes
 	}
 	return nil
 }
+
+// Full reports whether Hold has failed.
+func (b *Budget) Full() bool { return b != nil && b.full.Load() }
 
 // Free gives bytes back that are not needed any more, or not after all.
 func (b *Budget) Free(bytes int) {
@@ -86,6 +92,9 @@ func Reading(bytes int) int { return 1 + bytes/2 }
 // Matching returns the steps of a match with some work (robots.Rules.MatchWork): the costliest bytes
 // are those of rules with many stars, for short paths.
 func Matching(work int) int { return 1 + work/2 }
+
+// Scheduling returns the steps for a schedule of a robots.txt of some bytes.
+func Scheduling(bytes int) int { return 1 + 8*bytes }
 
 // Writing returns the steps for writing bytes of an answer.
 func Writing(bytes int) int { return 1 + bytes/16 }

@@ -162,9 +162,11 @@ func (m *Metrics) Pace(e pace.Event) {
 // unused is the outcome of a permit that was released without a request.
 const unused = "unused"
 
-// admin returns the handler of the admin listener. It has no gate and no queue, so that it
-// answers when the service is busy.
-func admin(m *Metrics, check func(context.Context) error) http.Handler {
+// admin returns the handler of the admin listener. It has no queue, so that it answers when the
+// service is busy. Like the service it refuses other hosts and pages of other sites, except that any
+// IP address is a host, as Prometheus and probes use.
+func (g *Gate) admin(check func(context.Context) error) http.Handler {
+	m := g.metrics
 	mux := http.NewServeMux()
 	say := func(w http.ResponseWriter, status int, text string) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -192,5 +194,21 @@ func admin(m *Metrics, check func(context.Context) error) http.Handler {
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	return mux
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, addr := hostOf(r.Host)
+		p := g.settings.Load().checkHost(r.Host)
+		if addr.IsValid() {
+			p = nil
+		}
+		crossing := *r
+		crossing.Method = http.MethodPost // profiles take work, and are secret
+		if p == nil && http.NewCrossOriginProtection().Check(&crossing) != nil {
+			p = NewProblem(CrossOrigin, "pages of other sites may not use the admin listener")
+		}
+		if p != nil {
+			p.Write(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
 }

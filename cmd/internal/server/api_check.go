@@ -15,6 +15,7 @@ import (
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/batch"
+	"github.com/robotskit/robots/cmd/internal/budget"
 	"github.com/robotskit/robots/fetch"
 )
 
@@ -109,10 +110,13 @@ func (v *exchange) judged(origin robots.Origin, verdict robots.Verdict, p *Probl
 	v.answered(origin.String(), outcome)
 }
 
+// answerLimits limit the lists of an answer, which a site could make as long as its robots.txt.
+var answerLimits = robots.JSONLimits{Lines: 1000, Rates: 100, Sitemaps: 1000}
+
 // appendVerdict appends the members of an answer, without braces.
 func (q *question) appendVerdict(dst []byte, v robots.Verdict) []byte {
 	dst = append(v.AppendDecisionJSON(dst), ',')
-	dst = append(q.rules.AppendCommonJSON(dst), `,"url":`...)
+	dst = append(q.rules.AppendLimitedJSON(dst, answerLimits), `,"url":`...)
 	dst = append(robots.AppendQuoted(dst, q.url), ',')
 	return appendAgent(dst, q.crawler.Tokens)
 }
@@ -221,7 +225,7 @@ func (b *lines) readDefaults(text []byte) {
 	}
 	b.defaults = batch.Defaults{
 		Agents: in.Agent, Dialect: b.crawler("body.defaults.", in.Dialect, in.Agent), Auto: cmp.Or(in.Dialect, b.s.parts.Dialect) == ask.AutoDialect,
-		UserInitiated: in.UserInitiated,
+		UserInitiated: in.UserInitiated, Limits: answerLimits, Budget: b.exchange.budget,
 	}
 	b.wait = b.duration("body.defaults.wait", in.Wait, b.wait, 0, mostWait)
 	if in.MaxBytes != nil {
@@ -243,39 +247,19 @@ func (b *lines) readDefaults(text []byte) {
 // answer appends the answers to lines, with a separator between them. Sites that are not in
 // memory are fetched concurrently.
 func (b *lines) answer(dst []byte, list [][]byte, separator string) []byte {
-	ctx := b.Context()
-	type site struct {
-		origin  robots.Origin
-		record  *fetch.Record
-		problem *Problem
-	}
-	sites := map[robots.Origin]*site{}
+	sites := requestSites{}
 	questions := make([]batch.Question, len(list))
-	of := make([]*site, len(list))
-	missing := map[robots.Origin]*site{}
+	of := make([]*requestSite, len(list))
 	for i, line := range list {
 		questions[i] = batch.Read(line)
-		origin := b.defaults.Site(&questions[i])
-		if origin.IsZero() {
-			continue
+		if origin := b.defaults.Site(&questions[i]); !origin.IsZero() {
+			of[i] = sites.of(origin)
 		}
-		at := sites[origin]
-		if at == nil {
-			at = &site{origin: origin}
-			sites[origin] = at
-			if at.record = b.s.held(origin); at.record == nil {
-				missing[origin] = at
-			}
-		}
-		of[i] = at
 	}
-	inParallel(ctx, missing, func(origin robots.Origin, at *site) { at.record, at.problem = b.s.record(ctx, origin, b.wait) })
+	b.find(sites, b.wait)
 	a := batch.NewAnswerer(&b.defaults)
 	now := b.s.now()
 	for i := range questions {
-		if b.fail(b.exchange.overworked()); b.problem != nil {
-			return nil
-		}
 		if i > 0 {
 			dst = append(dst, separator...)
 		}
@@ -292,4 +276,53 @@ func (b *lines) answer(dst []byte, list [][]byte, separator string) []byte {
 		}
 	}
 	return dst
+}
+
+// A requestSite is a site of a request with its record, or the problem why there is none.
+type requestSite struct {
+	origin  robots.Origin
+	record  *fetch.Record
+	problem *Problem
+}
+
+// requestSites are the sites of a request.
+type requestSites map[robots.Origin]*requestSite
+
+// of returns the site with an origin, and adds it if it is new.
+func (s requestSites) of(origin robots.Origin) *requestSite {
+	at := s[origin]
+	if at == nil {
+		at = &requestSite{origin: origin}
+		s[origin] = at
+	}
+	return at
+}
+
+// find finds the records of sites, as many as the budget of the request has room for. Those that are
+// not in memory are fetched concurrently, within a wait.
+func (r *request) find(all requestSites, wait time.Duration) {
+	keep := func(at *requestSite, record *fetch.Record, p *Problem) {
+		if p == nil {
+			p = r.exchange.keep(len(record.Body))
+		}
+		if at.problem = p; p == nil {
+			at.record = record
+		}
+	}
+	missing := requestSites{}
+	for origin, at := range all {
+		if record := r.s.held(origin); record != nil {
+			keep(at, record, nil)
+		} else {
+			missing[origin] = at
+		}
+	}
+	inParallel(r.Context(), missing, func(origin robots.Origin, at *requestSite) {
+		if r.exchange.files.Full() { // so that a file is not read for nothing
+			at.problem = OverBudget(budget.ErrBytes)
+			return
+		}
+		record, p := r.s.record(r.Context(), origin, wait)
+		keep(at, record, p)
+	})
 }

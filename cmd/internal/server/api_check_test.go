@@ -67,7 +67,7 @@ func TestBatchRights(t *testing.T) {
 	b.caller.Store(&Caller{Name: "a", Scopes: ScopeCheck})
 	r := b.ask(http.MethodPost, "/v1/check", typeLines, `{"id":1,"url":"`+s.URL+`/"}`+"\r\n"+`{"id":2,"url":"/x","robots":""}`+"\n")
 	lines := strings.Split(r.body, "\n")
-	if len(lines) != 3 || !strings.Contains(lines[0], `"code":"unauthorized"`) || !strings.HasPrefix(lines[1], `{"id":2,"allowed":true`) || s.asked.Load() != 0 {
+	if len(lines) != 3 || !strings.Contains(lines[0], `"code":"forbidden"`) || !strings.HasPrefix(lines[1], `{"id":2,"allowed":true`) || s.asked.Load() != 0 {
 		t.Errorf("%s", r.body)
 	}
 }

@@ -35,7 +35,7 @@ const shopExample = "# shop\nUser-agent: *\nDisallow: /basket\nCrawl-delay: 10\n
 // the last permit.
 var examples = []example{
 	{"check", "A disallowed URL", "/v1/check?url=https://shop.example/basket&agent=MyBot", "", ""},
-	{"check", "Only the status, for curl and nginx auth_request", "/v1/check?url=https://shop.example/&agent=MyBot&as=status", "", ""},
+	{"check", "Only the status, for shell scripts", "/v1/check?url=https://shop.example/&agent=MyBot&as=status", "", ""},
 	{"check", "The same for a disallowed URL", "/v1/check?url=https://shop.example/basket&agent=MyBot&as=status", "", ""},
 	{"check", "An unreachable site: treat the URL as blocked, and retry later", "/v1/check?url=https://down.example/&agent=MyBot", "", ""},
 	{"check", "Not a URL", "/v1/check?url=nonsense&agent=MyBot", "", ""},

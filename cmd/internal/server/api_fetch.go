@@ -55,7 +55,7 @@ func (f *fetcher) refuses(c Caller, origin robots.Origin) *Problem {
 	port := origin.Port()
 	switch {
 	case c.Scopes&ScopeFetch == 0:
-		return NewProblem(Unauthorized, "a token with the scope fetch is needed to fetch robots.txt of "+origin.String())
+		return NewProblem(Forbidden, "the token lacks the scope fetch, which is needed to fetch robots.txt of "+origin.String())
 	case origin.Scheme() == "ftp" && !f.ftp:
 		return NewProblem(BadURL, "this service does not fetch ftp sites: use http or https")
 	case c.Anonymous && (origin.Scheme() == "ftp" || port != 80 && port != 443):

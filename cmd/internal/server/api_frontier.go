@@ -2,10 +2,15 @@ package server
 
 import (
 	"fmt"
+	"net/netip"
 	"time"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/batch"
+	"github.com/robotskit/robots/cmd/internal/budget"
+	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/pace"
 )
 
@@ -14,12 +19,25 @@ import (
 // longestURL is the maximum size of each URL in bytes.
 const longestURL = 8 << 10
 
-// A wantedPage is a URL of a request, with its permit.
+// A wantedPage is a URL of a request, with its verdict and its permit.
 type wantedPage struct {
-	question
-	problem *Problem
-	verdict robots.Verdict
-	permit  pace.Permit
+	url      string
+	path     robots.Path
+	site     *wantedSite
+	problem  *Problem
+	allowed  bool
+	outcome  Outcome
+	decision []byte // members of the answer
+	permit   pace.Permit
+}
+
+// A wantedSite is a site of a request, with what its pages share.
+type wantedSite struct {
+	*requestSite
+	pages    []*wantedPage
+	schedule *pace.Schedule
+	addr     netip.Addr
+	common   []byte // members of each answer
 }
 
 // maxURLs is the maximum number of URLs in a request.
@@ -62,9 +80,9 @@ func (s *Service) permits(r *request) *answer {
 	var allowed []*wantedPage
 	var requests []pace.Request
 	for i := range pages {
-		if q := &pages[i]; q.verdict.Allowed {
+		if q := &pages[i]; q.allowed {
 			allowed = append(allowed, q)
-			requests = append(requests, pace.Request{Origin: q.origin, Schedule: s.paceOf(q.rules), Addr: q.record.Addr(), Lifetime: hold})
+			requests = append(requests, pace.Request{Origin: q.site.origin, Schedule: q.site.schedule, Addr: q.site.addr, Lifetime: hold})
 		}
 	}
 	list := r.try(requests, most)
@@ -74,49 +92,137 @@ func (s *Service) permits(r *request) *answer {
 	for i, q := range allowed {
 		q.permit = list[i]
 	}
+	agent := appendAgent([]byte{','}, crawler.Tokens)
 	out := []byte(`{"answers":[`)
 	for i := range pages {
 		if i > 0 {
 			out = append(out, ",\n"...)
 		}
 		q := &pages[i]
+		before := len(out)
+		size := 0
+		if q.problem == nil {
+			size = len(q.decision) + len(q.site.common) + 6*len(q.url) + len(agent) + longestPermit
+			if err := r.exchange.budget.Hold(size); err != nil {
+				q.problem = OverBudget(err)
+			}
+		}
 		if q.problem != nil {
 			out = appendJSON(out, LineError{Error: q.problem.Error(), Code: string(q.problem.code())})
 			continue
 		}
-		out = append(s.appendPermit(append(out, '{'), &q.question, q.verdict, q.permit, hold), '}')
+		out = append(append(append(out, `{"verdict":{`...), q.decision...), ',')
+		out = append(append(out, q.site.common...), `,"url":`...)
+		out = append(append(robots.AppendQuoted(out, q.url), agent...), '}')
+		out = append(s.appendPermit(out, q.allowed, q.permit, hold), '}')
+		r.exchange.budget.Free(size - (len(out) - before))
 	}
 	return permitsOf(append(out, ']'), returned)
 }
 
-// pages finds the verdicts for URLs. Sites that are not in memory are fetched concurrently.
+// longestPermit is more than a permit with its reasons takes in an answer.
+const longestPermit = 8 << 10
+
+// pages finds the verdicts for URLs. Sites that are not in memory are fetched concurrently; then one
+// site after another is judged, so that only one file at a time is read.
 func (r *request) pages(urls []string, c *cache.Crawler, wait time.Duration) []wantedPage {
 	pages := make([]wantedPage, len(urls))
-	missing := map[robots.Origin][]*wantedPage{}
+	all := requestSites{}
+	var wanted []*wantedSite
+	known := map[robots.Origin]*wantedSite{}
 	for i, url := range urls {
 		q := &pages[i]
-		q.url, q.crawler = url, c
+		q.url = url
 		if len(url) > longestURL {
 			q.problem = wrong(BadURL, "body.urls", url, fmt.Sprintf("has a URL of more than %d bytes", longestURL))
-		} else if q.origin, q.path, q.problem = siteOf(c.Dialect, url, "body.urls"); q.problem == nil {
-			var err error
-			if q.rules, q.record, err = r.s.cache.Rules(ended, q.origin, c); err != nil {
-				missing[q.origin] = append(missing[q.origin], q)
-			}
+			continue
 		}
+		var origin robots.Origin
+		if origin, q.path, q.problem = siteOf(c.Dialect, url, "body.urls"); q.problem != nil {
+			continue
+		}
+		at := known[origin]
+		if at == nil {
+			at = &wantedSite{requestSite: all.of(origin)}
+			known[origin] = at
+			wanted = append(wanted, at)
+		}
+		q.site, at.pages = at, append(at.pages, q)
 	}
-	inParallel(r.Context(), missing, func(origin robots.Origin, of []*wantedPage) {
-		rules, record, p := r.s.rules(r.Context(), c, origin, wait)
-		for _, q := range of {
-			q.rules, q.record, q.problem = rules, record, p
-		}
-	})
+	r.find(all, wait)
+	for _, at := range wanted {
+		r.judge(at, c)
+	}
 	for i := range pages {
 		q := &pages[i]
-		if q.problem == nil {
-			q.verdict = q.rules.Match(q.path)
+		switch {
+		case q.site == nil:
+			r.exchange.answered("", q.problem.outcome())
+		case q.problem != nil:
+			r.exchange.answered(q.site.origin.String(), q.problem.outcome())
+		default:
+			r.exchange.answered(q.site.origin.String(), q.outcome)
 		}
-		r.exchange.judged(q.origin, q.verdict, q.problem)
 	}
 	return pages
+}
+
+// judge finds the verdicts for the pages of a site, and its schedule if one is allowed. It then keeps
+// neither the record nor the rules.
+func (r *request) judge(at *wantedSite, c *cache.Crawler) {
+	record, b := at.record, r.exchange.budget
+	at.record = nil
+	p := at.problem
+	var rules ask.RuleSet
+	if p == nil {
+		defer r.exchange.files.Free(len(record.Body))
+		rules = ask.RuleSet{Limits: answerLimits, Budget: b}
+		var err error
+		if at.common, err = r.rulesOf(&rules, record, c); err != nil {
+			p = OverBudget(err)
+		}
+		at.addr = record.Addr()
+	}
+	for _, q := range at.pages {
+		if q.problem = p; p != nil {
+			continue
+		}
+		v, err := rules.Judge(q.path)
+		if err == nil {
+			err = b.Hold(ask.LongestDecision(v))
+		}
+		if err == nil && v.Allowed && at.schedule == nil {
+			if err = b.Work(budget.Scheduling(len(record.Body))); err == nil {
+				at.schedule = r.s.paceOf(rules.Rules)
+				err = b.Hold(bytesOfEntry * len(at.schedule.Entries()))
+			}
+		}
+		if err != nil {
+			q.problem = OverBudget(err)
+			continue
+		}
+		q.allowed, q.decision = v.Allowed, v.AppendDecisionJSON(nil)
+		q.outcome = outcomeOf(batch.Last{Answered: true, Allowed: v.Allowed, Undecided: v.Undecided()})
+	}
+}
+
+// bytesOfEntry is about what a schedule takes for each entry.
+const bytesOfEntry = 256
+
+// rulesOf sets the rules of a record for a crawler, those that the cache keeps if it still has the
+// record, and returns the members that their answers share.
+func (r *request) rulesOf(rules *ask.RuleSet, record *fetch.Record, c *cache.Crawler) ([]byte, error) {
+	if err := rules.Budget.Work(budget.Reading(ask.Source{Record: record}.Size())); err != nil {
+		return nil, err
+	}
+	kept, of, err := r.s.cache.Rules(ended, record.Origin, c)
+	if err != nil || of != record {
+		kept = record.Rules(c.Dialect, r.s.now(), c.Tokens...)
+	}
+	rules.Rules = kept
+	common, err := rules.Common()
+	if err == nil {
+		err = rules.Budget.Hold(len(common))
+	}
+	return common, err
 }

@@ -35,6 +35,10 @@ const (
 	macBytes    = 16
 	usualHold   = 2 * time.Minute
 	longestHold = time.Hour
+
+	// anonymousHold is the usual and the longest lifetime for a client without a token, where anyone can
+	// be a client.
+	anonymousHold = 10 * time.Second
 	mostWithin  = 30 * time.Second
 )
 
@@ -145,12 +149,18 @@ func (s *Service) permit(r *request) *answer {
 			return nil
 		}
 	}
-	return permitsOf(s.appendPermit([]byte("{"), q, v, got[0], hold), returned)
+	verdict := append(q.appendVerdict([]byte(`{"verdict":{`), v), '}')
+	return permitsOf(s.appendPermit(verdict, v.Allowed, got[0], hold), returned)
 }
 
-// hold reads the lifetime of a permit, in whole seconds.
+// hold reads the lifetime of a permit, in whole seconds. That of an anonymous client is short: until it
+// ends, nobody else has a permit for the site.
 func (r *request) hold(text string) time.Duration {
-	hold := r.duration("body.hold", text, usualHold, time.Second, longestHold)
+	usual, longest := usualHold, longestHold
+	if r.exchange.Anonymous {
+		usual, longest = anonymousHold, anonymousHold
+	}
+	hold := r.duration("body.hold", text, usual, time.Second, longest)
 	return (hold + time.Second - 1).Truncate(time.Second)
 }
 
@@ -172,12 +182,12 @@ func permitsOf(out []byte, returned []Returned) *answer {
 	return &answer{kind: typeJSON, body: append(out, "}\n"...)}
 }
 
-// appendPermit appends the members of an answer, without braces: the verdict and, if the URL
-// is allowed, the permit or the time to try again.
-func (s *Service) appendPermit(dst []byte, q *question, v robots.Verdict, got pace.Permit, hold time.Duration) []byte {
-	dst = append(q.appendVerdict(append(dst, `"verdict":{`...), v), `},"permit":`...)
+// appendPermit appends the members of an answer after the verdict, without braces: if the URL is
+// allowed, the permit or the time to try again.
+func (s *Service) appendPermit(dst []byte, allowed bool, got pace.Permit, hold time.Duration) []byte {
+	dst = append(dst, `,"permit":`...)
 	switch {
-	case !v.Allowed:
+	case !allowed:
 		return append(dst, `null,"not_before":null`...)
 	case got.OK():
 		given := &permit{got, hold}
@@ -251,6 +261,10 @@ func (r *request) release(result *Return) *Problem {
 		return NewProblem(NotFound, "unknown permit")
 	case !r.s.now().Before(p.expires()):
 		return NewProblem(Ended, "the permit expired at "+stamp(p.expires())+": unless it was released before, its request counts as timed out; use a longer hold")
+	}
+	if r.exchange.Anonymous {
+		// What anyone can claim about a site binds nobody else: no Retry-After, and no back-off.
+		*result = Return{ID: result.ID, Unused: result.Unused}
 	}
 	var err error
 	r.exchange.wait(func() {

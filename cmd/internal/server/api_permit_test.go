@@ -160,10 +160,10 @@ func TestPermitsNext(t *testing.T) {
 		t.Error("a permit of many is not given back as any other")
 	}
 	b.caller.Store(&Caller{Name: "a", Scopes: ScopeCheck | ScopeFetch})
-	if r := b.post("/v1/permits/next", asked+"}"); r.status != 401 {
+	if r := b.post("/v1/permits/next", asked+"}"); r.status != 403 {
 		t.Errorf("without the scope: %d", r.status)
 	}
-	bad, refused := testutil.ToFloat64(b.counts.questions.WithLabelValues("bad")), testutil.ToFloat64(b.counts.refused.WithLabelValues("unauthorized"))
+	bad, refused := testutil.ToFloat64(b.counts.questions.WithLabelValues("bad")), testutil.ToFloat64(b.counts.refused.WithLabelValues("forbidden"))
 	if allowed := testutil.ToFloat64(b.counts.questions.WithLabelValues("allowed")); allowed != 11 || bad != 2 || refused != 1 {
 		t.Errorf("%v allowed, %v bad and %v refused are counted, want 11, 2 and 1", allowed, bad, refused)
 	}
@@ -246,7 +246,57 @@ func TestPermitForged(t *testing.T) {
 		t.Errorf("%d", status)
 	}
 	b.caller.Store(&Caller{Name: "a", Scopes: ScopeCheck | ScopeFetch})
-	if status := b.giveBack(id, `{"status":200}`); status != 401 {
+	if status := b.giveBack(id, `{"status":200}`); status != 403 {
 		t.Errorf("without the scope: %d", status)
+	}
+}
+
+// TestAnonymousPermits: what a client without a token does to a site ends after seconds: it holds a permit
+// no longer, and its report of a response changes nothing.
+func TestAnonymousPermits(t *testing.T) {
+	b, s := newBench(t, Parts{}), newSite(t, "")
+	own := Caller{Name: "127.0.0.1/32", Scopes: allScopes}
+	anyone := own
+	anyone.Anonymous = true
+	ask := fmt.Sprintf(`{"url":"%s/a","agent":"MyBot"`, s.URL)
+	b.caller.Store(&own) // whose request has the robots.txt fetched
+	first := b.permit(ask + "}")
+	if first.Permit == nil || b.giveBack(first.Permit.ID, `{"unused":true}`) != 200 {
+		t.Fatalf("%+v", first)
+	}
+	b.caller.Store(&anyone)
+	for _, body := range []string{ask + `,"hold":"11s"}`, ask + `,"hold":"1h"}`} {
+		if r := b.post("/v1/permits", body); r.status != 422 || !strings.Contains(r.body, "from 1 s to 10 s") {
+			t.Errorf("%s: %d %s", body, r.status, r.body)
+		}
+	}
+	for _, result := range []string{`{"status":503,"retry_after":31536000}`, `{"status":429}`, `{"timeout":true}`} {
+		got := b.permit(ask + `,"within":"30s"}`)
+		if got.Permit == nil {
+			t.Fatalf("before %s: %+v", result, got)
+		}
+		start, _ := time.Parse(time.RFC3339, got.Permit.Start)
+		if expires, err := time.Parse(time.RFC3339, got.Permit.Expires); err != nil || expires.Sub(start).Round(time.Second) != anonymousHold {
+			t.Errorf("%+v", got.Permit)
+		}
+		if status := b.giveBack(got.Permit.ID, result); status != 200 {
+			t.Errorf("%s: status %d", result, status)
+		}
+		after := b.permit(ask + `,"within":"30s"}`)
+		if after.Permit == nil || strings.Contains(strings.Join(after.Reasons, " "), "overloaded") || strings.Contains(strings.Join(after.Reasons, " "), "Retry-After") {
+			t.Errorf("after %s: %+v", result, after)
+		}
+		if after.Permit != nil {
+			b.giveBack(after.Permit.ID, `{"unused":true}`)
+		}
+	}
+	// A client with a token is believed.
+	b.caller.Store(&own)
+	last := b.permit(ask + `,"within":"30s","hold":"1h"}`)
+	if last.Permit == nil || b.giveBack(last.Permit.ID, `{"status":503,"retry_after":3600}`) != 200 {
+		t.Fatalf("%+v", last)
+	}
+	if after := b.permit(ask + `,"within":"30s"}`); after.Permit != nil || !strings.Contains(strings.Join(after.Reasons, " "), "Retry-After") {
+		t.Errorf("after a Retry-After: %+v", after)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/robotskit/robots"
 	answers "github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/budget"
 	"github.com/robotskit/robots/compare"
 	"github.com/robotskit/robots/lint"
 )
@@ -60,6 +61,9 @@ func (s *Service) explain(r *request) *answer {
 	url := r.url("body.url", in.URL)
 	d := r.crawler("body.", in.Dialect, in.Agent)
 	file := r.file(in.Text)
+	if r.problem == nil {
+		r.work(budget.Reading(len(file.Bytes())))
+	}
 	_, path, err := ask.URL(d, url, false)
 	if err != nil {
 		r.fail(invalid(BadURL, "body.url", url, err))
@@ -70,7 +74,7 @@ func (s *Service) explain(r *request) *answer {
 	rules := file.Rules(d, in.Agent...)
 	e := lint.Explain(rules, path)
 	said := append(e.Verdict.AppendDecisionJSON([]byte{'{'}), ',')
-	said = append(rules.AppendCommonJSON(said), `,"url":`...)
+	said = append(rules.AppendLimitedJSON(said, answerLimits), `,"url":`...)
 	said = append(robots.AppendQuoted(said, url), ',')
 	j := &Explanation{
 		Answer: append(appendAgent(said, in.Agent), '}'), Derivation: answers.NewDerivation(&e), Dropped: e.Dropped,
@@ -117,10 +121,14 @@ func (s *Service) lint(r *request) *answer {
 	if r.problem != nil {
 		return nil
 	}
-	found := lint.File(file, lint.Options{Dialects: in.Dialects, MaxSteps: lintSteps})
+	found := lint.File(file, lint.Options{Dialects: in.Dialects, MaxSteps: r.exchange.budget.Left(lintSteps)})
+	r.work(found.Steps)
 	j := &Findings{Findings: []Finding{}, Undecided: found.Undecided, Dropped: found.Dropped}
 	for i := range found.Diagnostics {
 		d := &found.Diagnostics[i]
+		if r.holdText(len(d.Message) + len(d.Advice) + sizeOfFix(d.Fix)); r.problem != nil {
+			return nil
+		}
 		j.Findings = append(j.Findings, Finding{
 			d.Line, d.Column, d.EndLine, d.EndColumn, d.Check.ID, d.Check.Name, d.Severity.String(), d.Message, d.Advice,
 			append([]string{}, d.Dialects...), answers.NewFix(d.Fix),
@@ -214,10 +222,10 @@ func (s *Service) diff(r *request) *answer {
 	j := &Diff{Dialect: cmp.Or(in.Dialect, s.parts.Dialect), Same: true, Crawlers: []CrawlerDiff{}}
 	proofs := newDiffer(diffSteps)
 	for i, name := range names {
-		if r.fail(r.exchange.overworked()); r.problem != nil {
+		result := proofs.compare(before[i], after[i])
+		if r.holdText(len(name) + sizeOfChanges(result.NewlyBlocked) + sizeOfChanges(result.NewlyAllowed)); r.problem != nil {
 			return nil
 		}
-		result := proofs.compare(before[i], after[i])
 		j.Same = j.Same && result.Same()
 		j.Crawlers = append(j.Crawlers, CrawlerDiff{
 			Agent: name, Dialect: before[i].Dialect().Name, Result: result.String(), NewlyBlocked: changesOf(result.NewlyBlocked), NewlyAllowed: changesOf(result.NewlyAllowed),
@@ -263,6 +271,39 @@ func placesOf(r *robots.Rules) [sha256.Size]byte {
 		places = binary.LittleEndian.AppendUint32(places, uint32(rule.Span().Start))
 	}
 	return sha256.Sum256(places)
+}
+
+// work takes steps of the budget.
+func (r *request) work(steps int) {
+	if err := r.exchange.budget.Work(steps); err != nil {
+		r.fail(OverBudget(err))
+	}
+}
+
+// holdText takes the bytes for an entry of an answer with text of some bytes. A byte of text can take
+// eight in JSON, which is written once and copied once.
+func (r *request) holdText(n int) {
+	const entry = 1 << 10
+	if err := r.exchange.budget.Hold(entry + 2*n); err != nil {
+		r.fail(OverBudget(err))
+	}
+}
+
+func sizeOfFix(f *lint.Fix) (n int) {
+	if f != nil {
+		n = len(f.Change)
+		for _, e := range f.Edits {
+			n += len(e.Text)
+		}
+	}
+	return n
+}
+
+func sizeOfChanges(d compare.Direction) (n int) {
+	for _, c := range d.Changes {
+		n += len(c.Path) + len(c.Old.Rule.Path()) + len(c.New.Rule.Path())
+	}
+	return n
 }
 
 func changesOf(d compare.Direction) []ChangeOfURL {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/budget"
 	"golang.org/x/time/rate"
 )
 
@@ -44,7 +45,7 @@ type Caller struct {
 func (c Caller) needs(s Scope) *Problem {
 	for i, name := range scopes {
 		if s&^c.Scopes&(1<<i) != 0 {
-			return NewProblem(Unauthorized, "a token with the scope "+name+" is needed")
+			return NewProblem(Forbidden, "the token lacks the scope "+name)
 		}
 	}
 	return nil
@@ -170,8 +171,8 @@ const (
 	// mostClients is the number of clients that are remembered, in about 20 MB. Of more, those
 	// that sent no request for the longest time get new limits.
 	mostClients = 1 << 16
-	// workOfQuestion is the work that counts as one question in the rate limit.
-	workOfQuestion = 10 * time.Millisecond
+	// stepsOfQuestion are the steps that count as one question in the rate limit.
+	stepsOfQuestion = budget.Steps / 100
 )
 
 // limits are the rate limits of a client: of its questions, and of the new origins that it can
@@ -186,11 +187,12 @@ func (g *Gate) limitsOf(name string) *limits {
 	if l, known := g.clients.Get(name); known {
 		return l
 	}
-	perSecond := rate.Limit(g.c.ClientRate)
-	if g.c.ClientRate == 0 {
+	c := g.settings.Load()
+	perSecond := rate.Limit(c.ClientRate)
+	if c.ClientRate == 0 {
 		perSecond = rate.Inf
 	}
-	l := &limits{rate.NewLimiter(perSecond, g.c.ClientBurst), rate.NewLimiter(rate.Limit(float64(g.c.NewOrigins)/60), g.c.NewOrigins)}
+	l := &limits{rate.NewLimiter(perSecond, c.ClientBurst), rate.NewLimiter(rate.Limit(float64(c.NewOrigins)/60), c.NewOrigins)}
 	if before, known, _ := g.clients.PeekOrAdd(name, l); known {
 		return before
 	}
@@ -212,7 +214,7 @@ func take(l *rate.Limiter, n int) time.Duration {
 	return wait
 }
 
-// owe takes the questions for work that was already done, even beyond the limit.
-func (l *limits) owe(work time.Duration) {
-	l.questions.ReserveN(time.Now(), min(int(work/workOfQuestion), l.questions.Burst()))
+// owe takes the questions for steps that were already used, even beyond the limit.
+func (l *limits) owe(steps int) {
+	l.questions.ReserveN(time.Now(), min(steps/stepsOfQuestion, l.questions.Burst()))
 }

@@ -19,20 +19,19 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/budget"
+	"golang.org/x/sync/errgroup"
 )
 
 const (
 	// mostHeld limits the bodies of concurrent requests and responses, in bytes.
 	mostHeld = 256 << 20
-	// MostWork limits the work of a request, without waits.
-	MostWork = time.Second
 	// stuckAfter is how long requests can wait, with none being served, until the service is
 	// not ready.
 	stuckAfter = 10 * time.Second
@@ -41,12 +40,8 @@ const (
 // A Gate limits who can use a service, how much, and how much concurrently. It refuses with
 // problems.
 type Gate struct {
-	c        *Config
-	hosts    map[string]bool
+	settings atomic.Pointer[settings]
 	cross    *http.CrossOriginProtection
-	tokens   []token
-	proxies  []netip.Prefix
-	public   bool // a client without a token can be anyone, not only a user of this machine
 	clients  *lru.Cache[string, *limits]
 	places   *places
 	held     atomic.Int64 // bytes of bodies and responses
@@ -58,26 +53,16 @@ type Gate struct {
 
 // NewGate returns a gate for a checked configuration. The error is about the file of tokens.
 func NewGate(c *Config, log *slog.Logger, m *Metrics) (*Gate, error) {
-	tokens, err := readTokens(c)
+	read, err := newSettings(c)
 	if err != nil {
 		return nil, err
 	}
 	g := &Gate{
-		c: c, hosts: map[string]bool{"localhost": true}, cross: http.NewCrossOriginProtection(), tokens: tokens, log: log, metrics: m,
-		public: c.Public || len(c.Hosts) > 0 || len(c.TrustedProxies) > 0,
+		cross: http.NewCrossOriginProtection(), log: log, metrics: m,
 		places: newPlaces(cmp.Or(c.Concurrency, runtime.GOMAXPROCS(0)), c.Queue, c.QueueTime),
 	}
+	g.settings.Store(read)
 	g.clients, _ = lru.New[string, *limits](mostClients) // no error: the size is above 0
-	for _, h := range c.Hosts {
-		g.hosts[strings.ToLower(h)] = true
-	}
-	for _, p := range c.TrustedProxies {
-		prefix, err := parsePrefix(p)
-		if err != nil {
-			return nil, err
-		}
-		g.proxies = append(g.proxies, prefix)
-	}
 	m.gauge("requests_working", "Requests in progress, including those that wait for sites.", func() float64 { return float64(g.places.working()) })
 	m.gauge("requests_waiting_for_sites", "Requests in progress that wait for a site or a permit.", func() float64 { return float64(g.places.away.Load()) })
 	m.gauge("queue_length", "Requests in the queue.", func() float64 { return float64(g.places.waiting.Load()) })
@@ -86,10 +71,75 @@ func NewGate(c *Config, log *slog.Logger, m *Metrics) (*Gate, error) {
 	return g, nil
 }
 
+// settings are what a Gate has read of a configuration. A request keeps those with which it began.
+type settings struct {
+	*Config
+	hosts   map[string]bool
+	tokens  []token
+	proxies []netip.Prefix
+	public  bool // a client without a token can be anyone, not only a user of this machine
+}
+
+func newSettings(c *Config) (*settings, error) {
+	tokens, err := readTokens(c)
+	if err != nil {
+		return nil, err
+	}
+	s := &settings{Config: c, hosts: map[string]bool{"localhost": true}, tokens: tokens, public: c.Public || len(c.Hosts) > 0 || len(c.TrustedProxies) > 0}
+	for _, h := range c.Hosts {
+		s.hosts[strings.ToLower(h)] = true
+	}
+	for _, p := range c.TrustedProxies {
+		prefix, err := parsePrefix(p)
+		if err != nil {
+			return nil, err
+		}
+		s.proxies = append(s.proxies, prefix)
+	}
+	return s, nil
+}
+
+// Reloaded are the settings that Reload changes, by name; the others last as long as the process.
+var Reloaded = []string{
+	"host", "cors", "trusted-proxy", "tokens-file", "client-rate", "client-burst", "new-origins", "body-size", "batch-size", "body-time", "write-time",
+	"drain-delay", "grace", "log-urls",
+}
+
+// Reload reads the tokens again and applies the settings in Reloaded of a checked configuration to all
+// further requests. Connections and requests in progress continue. After an error the settings are those
+// before.
+func (g *Gate) Reload(c *Config) error {
+	old := g.settings.Load()
+	merged := *old.Config
+	merged.Hosts, merged.CORS, merged.TrustedProxies = c.Hosts, c.CORS, c.TrustedProxies
+	merged.TokensFile, merged.Tokens = c.TokensFile, c.Tokens
+	merged.ClientRate, merged.ClientBurst, merged.NewOrigins = c.ClientRate, c.ClientBurst, c.NewOrigins
+	merged.BodyBytes, merged.BatchBytes = c.BodyBytes, c.BatchBytes
+	merged.BodyTime, merged.WriteTime = c.BodyTime, c.WriteTime
+	merged.DrainDelay, merged.Grace = c.DrainDelay, c.Grace
+	merged.LogURLs = c.LogURLs
+	read, err := newSettings(&merged)
+	switch {
+	case err != nil:
+		return err
+	case len(old.tokens) > 0 && len(read.tokens) == 0:
+		return errors.New("there are no tokens any more; restart the service to answer clients without one")
+	}
+	g.settings.Store(read)
+	if old.ClientRate != read.ClientRate || old.ClientBurst != read.ClientBurst || old.NewOrigins != read.NewOrigins {
+		g.clients.Purge()
+	}
+	return nil
+}
+
 // Wrap returns a handler that checks requests before it passes them to next.
 func (g *Gate) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v := &exchange{ResponseWriter: w, gate: g, arrived: time.Now(), Caller: Caller{Name: network(clientAddress(r, g.proxies)), limits: unlimited}}
+		v := &exchange{
+			ResponseWriter: w, gate: g, settings: g.settings.Load(), arrived: time.Now(),
+			budget: budget.New(budget.Steps, budget.Bytes), files: budget.New(0, budget.Bytes),
+		}
+		v.Caller = Caller{Name: network(clientAddress(r, v.settings.proxies)), limits: unlimited}
 		v.request = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, v))
 		g.open.Add(1)
 		defer g.open.Add(-1)
@@ -119,16 +169,17 @@ func (g *Gate) Wrap(next http.Handler) http.Handler {
 type exchange struct {
 	http.ResponseWriter
 	Caller
-	gate    *Gate // nil without a gate
-	request *http.Request
-	id      string
-	traceID string
-	arrived time.Time
+	gate     *Gate // nil without a gate
+	settings *settings
+	request  *http.Request
+	id       string
+	traceID  string
+	arrived  time.Time
 
-	held   int64         // bytes
-	placed bool          // it has a place, and does not wait for a site
-	began  time.Time     // when it got the place
-	idle   time.Duration // in wait
+	budget *budget.Budget
+	files  *budget.Budget // bytes of records
+	held   atomic.Int64   // bytes
+	placed bool           // it has a place, and does not wait for a site
 
 	questions int
 	origin    string
@@ -146,7 +197,7 @@ func exchangeOf(ctx context.Context) *exchange {
 	if v, ok := ctx.Value(exchangeKey{}).(*exchange); ok {
 		return v
 	}
-	return &exchange{Caller: Caller{Name: "local", Scopes: allScopes, limits: unlimited}}
+	return &exchange{budget: budget.New(budget.Steps, budget.Bytes), files: budget.New(0, budget.Bytes), Caller: Caller{Name: "local", Scopes: allScopes, limits: unlimited}}
 }
 
 var (
@@ -180,9 +231,9 @@ func (v *exchange) checkURL(r *http.Request) *Problem {
 	if r.ContentLength != 0 {
 		// Also for the body of a refused request. net/http ends the limit with the body. Test
 		// recorders do not support it.
-		_ = http.NewResponseController(v.ResponseWriter).SetReadDeadline(time.Now().Add(v.gate.c.BodyTime))
+		_ = http.NewResponseController(v.ResponseWriter).SetReadDeadline(time.Now().Add(v.settings.BodyTime))
 	}
-	if n, most := len(r.RequestURI), int(v.gate.c.URLBytes); n > most {
+	if n, most := len(r.RequestURI), int(v.settings.URLBytes); n > most {
 		return NewProblem(TooLarge, fmt.Sprintf("the URL has %d bytes; the limit is %d", n, most))
 	}
 	return nil
@@ -190,14 +241,16 @@ func (v *exchange) checkURL(r *http.Request) *Problem {
 
 // checkHost refuses other host names: a page can point its own name at this address, and then
 // send same-origin requests (DNS rebinding).
-func (v *exchange) checkHost(r *http.Request) *Problem {
-	name, addr := hostOf(r.Host)
-	if v.gate.hosts[name] || addr.IsValid() && addr.Zone() == "" && addr.Unmap().IsLoopback() {
+func (v *exchange) checkHost(r *http.Request) *Problem { return v.settings.checkHost(r.Host) }
+
+func (s *settings) checkHost(host string) *Problem {
+	name, addr := hostOf(host)
+	if s.hosts[name] || addr.IsValid() && addr.Zone() == "" && addr.Unmap().IsLoopback() {
 		return nil
 	}
 	detail := "the Host header is missing"
-	if r.Host != "" {
-		detail = fmt.Sprintf("%q is not a host of this service; use localhost, or a name given with --host", ask.Clip(r.Host))
+	if host != "" {
+		detail = fmt.Sprintf("%q is not a host of this service; use localhost, or a name given with --host", ask.Clip(host))
 	}
 	return NewProblem(ForbiddenHost, detail)
 }
@@ -205,7 +258,7 @@ func (v *exchange) checkHost(r *http.Request) *Problem {
 // checkOrigin refuses requests of pages of other sites: all but GET, and those that can cause
 // a fetch. It answers preflight requests for the origins of --cors.
 func (v *exchange) checkOrigin(r *http.Request) *Problem {
-	h, allowed := v.Header(), v.gate.c.CORS
+	h, allowed := v.Header(), v.settings.CORS
 	if len(allowed) > 0 {
 		h.Add("Vary", "Origin")
 	}
@@ -233,26 +286,26 @@ func (v *exchange) checkOrigin(r *http.Request) *Problem {
 // authenticate finds the client by its token, and counts the question of one without.
 func (v *exchange) authenticate(r *http.Request) (p *Problem) {
 	g, text := v.gate, bearer(r)
-	if t := find(g.tokens, text); t != nil {
+	if t := find(v.settings.tokens, text); t != nil {
 		v.Name, v.Scopes = t.name, t.scopes
 		return nil
 	}
 	switch {
-	case len(g.tokens) == 0:
+	case len(v.settings.tokens) == 0:
 	case text != "":
 		v.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
 		p = NewProblem(Unauthorized, "the token in Authorization is not valid")
-	case !g.c.Anonymous && r.URL.Path == "/page/ask":
+	case !v.settings.Anonymous && r.URL.Path == "/page/ask":
 		p = NewProblem(Unauthorized, "this service needs tokens, with which its page needs WebAssembly: use a release, and a browser that supports it")
-	case !g.c.Anonymous && !isOpen(r):
+	case !v.settings.Anonymous && !isOpen(r):
 		p = NewProblem(Unauthorized, "this service needs a token; send Authorization: Bearer and the token")
 	}
-	v.Scopes, v.Anonymous = allScopes, g.public
-	if g.public || p != nil {
+	v.Scopes, v.Caller.Anonymous = allScopes, v.settings.public
+	if v.settings.public || p != nil {
 		v.limits = g.limitsOf(v.Name)
 	}
 	if wait := take(v.limits.questions, 1); wait > 0 {
-		return NewProblem(RateLimited, fmt.Sprintf("%s sends more than %d requests per second", v.Name, g.c.ClientRate)).After(wait)
+		return NewProblem(RateLimited, fmt.Sprintf("%s sends more than %d requests per second", v.Name, v.settings.ClientRate)).After(wait)
 	}
 	return p
 }
@@ -280,9 +333,9 @@ func (v *exchange) receive(r *http.Request) *Problem {
 	if v.gate.places.full() {
 		return overloaded()
 	}
-	most := int64(v.gate.c.BodyBytes)
+	most := int64(v.settings.BodyBytes)
 	if r.URL.Path == "/v1/check" || r.URL.Path == "/page/ask" { // many questions, or two files
-		most = int64(v.gate.c.BatchBytes)
+		most = int64(v.settings.BatchBytes)
 	}
 	body, err := []byte(nil), error(&http.MaxBytesError{Limit: most})
 	if r.ContentLength <= most {
@@ -301,7 +354,7 @@ func (v *exchange) receive(r *http.Request) *Problem {
 	case errors.Is(err, errTooMuch):
 		return NewProblem(Busy, "the service is receiving too much data; try again").After(time.Second)
 	case failed && timeout.Timeout():
-		p := NewProblem(BadJSON, fmt.Sprintf("the body did not arrive within %s", v.gate.c.BodyTime))
+		p := NewProblem(BadJSON, fmt.Sprintf("the body did not arrive within %s", v.settings.BodyTime))
 		p.Status = http.StatusRequestTimeout
 		return p
 	}
@@ -325,8 +378,22 @@ func (h holding) Read(b []byte) (int, error) {
 // hold counts memory of the exchange until its end, and reports whether all exchanges are within
 // the limit.
 func (v *exchange) hold(n int64) bool {
-	v.held += n
+	v.held.Add(n)
 	return v.gate.held.Add(n) <= mostHeld
+}
+
+// Budget returns the budget of the request with a context, for handlers of other packages.
+func Budget(ctx context.Context) *budget.Budget { return exchangeOf(ctx).budget }
+
+// keep takes the bytes of a record that the request refers to, or returns a problem.
+func (v *exchange) keep(n int) *Problem {
+	if err := v.files.Hold(n); err != nil {
+		return OverBudget(err)
+	}
+	if v.gate != nil && !v.hold(int64(n)) {
+		return NewProblem(Busy, "the service holds too many files; try again").After(time.Second)
+	}
+	return nil
 }
 
 func overloaded() *Problem {
@@ -343,26 +410,12 @@ func (v *exchange) enter(r *http.Request) *Problem {
 	} else if err != nil {
 		return NewProblem(Busy, "the client has disconnected")
 	}
-	v.placed, v.began = true, time.Now()
+	v.placed = true
 	return nil
 }
 
-// worked returns how long the request has worked, without waits.
-func (v *exchange) worked() time.Duration { return time.Since(v.began) - v.idle }
-
-// overworked returns a problem if a request has exceeded its work limit. Handlers call it
-// between questions.
-func (v *exchange) overworked() *Problem {
-	if v.placed && v.worked() > MostWork {
-		return Overworked()
-	}
-	return nil
-}
-
-// Overworked returns the problem of a request that exceeds MostWork.
-func Overworked() *Problem {
-	return NewProblem(TooLarge, "the request takes more than "+MostWork.String()+" of work, the limit; send fewer or smaller files and URLs at a time")
-}
+// OverBudget returns the problem of a request that exceeds its budget.
+func OverBudget(err error) *Problem { return NewProblem(TooLarge, err.Error()) }
 
 // wait calls f, which waits for a site or a permit, and releases the request's place
 // meanwhile. Within another wait it only calls f.
@@ -372,13 +425,13 @@ func (v *exchange) wait(f func()) {
 		return
 	}
 	v.placed = false
-	began := time.Now()
-	defer func() {
-		v.placed = true
-		v.idle += time.Since(began)
-	}()
+	defer func() { v.placed = true }()
 	v.gate.places.outside(f)
 }
+
+// mostParallel limits the sites that a request waits for at a time, each of which can have a large
+// file.
+const mostParallel = 128
 
 // inParallel calls get for all missing sites concurrently, within one wait.
 func inParallel[T any](ctx context.Context, missing map[robots.Origin]T, get func(robots.Origin, T)) {
@@ -386,11 +439,15 @@ func inParallel[T any](ctx context.Context, missing map[robots.Origin]T, get fun
 		return
 	}
 	exchangeOf(ctx).wait(func() {
-		var gets sync.WaitGroup
+		var gets errgroup.Group
+		gets.SetLimit(mostParallel)
 		for origin, site := range missing {
-			gets.Go(func() { get(origin, site) })
+			gets.Go(func() error {
+				get(origin, site)
+				return nil
+			})
 		}
-		gets.Wait()
+		_ = gets.Wait()
 	})
 }
 
@@ -440,7 +497,7 @@ func (v *exchange) leave() {
 	if v.placed {
 		v.placed = false
 		v.gate.places.leave()
-		v.limits.owe(v.worked())
+		v.limits.owe(v.budget.Used())
 	}
 }
 
@@ -472,7 +529,7 @@ func (v *exchange) WriteHeader(status int) {
 		return
 	}
 	v.status = status
-	_ = http.NewResponseController(v.ResponseWriter).SetWriteDeadline(time.Now().Add(v.gate.c.WriteTime)) // not supported by test recorders
+	_ = http.NewResponseController(v.ResponseWriter).SetWriteDeadline(time.Now().Add(v.settings.WriteTime)) // not supported by test recorders
 	v.ResponseWriter.WriteHeader(status)
 }
 
@@ -498,7 +555,7 @@ func (v *exchange) end() {
 		}
 	}
 	v.leave()
-	v.gate.held.Add(-v.held)
+	v.gate.held.Add(-v.held.Load())
 	v.status = cmp.Or(v.status, http.StatusOK) // like net/http
 	took := time.Since(v.arrived)
 	v.gate.metrics.requests.WithLabelValues(fmt.Sprintf("%dxx", v.status/100)).Inc()
@@ -519,7 +576,7 @@ func (v *exchange) note(took time.Duration) {
 	}
 	target := ask.Clip(r.URL.Path)
 	switch {
-	case v.gate.c.LogURLs:
+	case v.settings.LogURLs:
 		target = r.RequestURI[:min(len(r.RequestURI), 2048)]
 	case strings.HasPrefix(target, "/v1/permits/") && target != "/v1/permits/next":
 		target = "/v1/permits/" // an id is a right

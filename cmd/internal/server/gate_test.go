@@ -3,7 +3,6 @@ package server
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,6 +19,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/robotskit/robots/cmd/internal/budget"
 	"golang.org/x/time/rate"
 )
 
@@ -471,7 +471,7 @@ func TestClients(t *testing.T) {
 				t.Errorf("%d: %d wait %s, want %s", i, c.n, wait, c.wait)
 			}
 		}
-		g.c.ClientRate = 0
+		g.settings.Load().ClientRate = 0
 		if wait := take(g.limitsOf("c").questions, 1e6); wait != 0 {
 			t.Errorf("without a limit a client waits %s", wait)
 		}
@@ -484,9 +484,10 @@ func TestRate(t *testing.T) {
 	s := run(t, local(t, "client-rate=1", "client-burst=100", "host=x.example"), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := exchangeOf(r.Context())
 		if r.URL.Path == "/work" {
-			v.began = v.began.Add(-2 * MostWork)
+			OverBudget(v.budget.Work(2*budget.Steps)).Write(w, r)
+			return
 		}
-		if p := cmp.Or(v.overworked(), v.charge(map[string]int{"/many": 200, "/batch": 60}[r.URL.Path])); p != nil {
+		if p := v.charge(map[string]int{"/many": 200, "/batch": 60}[r.URL.Path]); p != nil {
 			p.Write(w, r)
 		}
 	}), nil)
@@ -498,7 +499,7 @@ func TestRate(t *testing.T) {
 		{"/many", "200 questions exceed your limit of 100 at a time", 429, 199},
 		{"/batch", "", 200, 0},
 		{"/batch", "60 questions exceed your current rate limit", 429, 21},
-		{"/work", "the request takes more than 1s of work", 413, 0},
+		{"/work", "the request needs more work than one request may use", 413, 0},
 		{"/batch", "127.0.0.1/32 sends more than 1 requests per second", 429, 64},
 	} {
 		resp := s.raw("GET "+c.path+" HTTP/1.1\r\nHost: localhost\r\n\r\n", false)
@@ -642,4 +643,33 @@ func TestGateBusy(t *testing.T) {
 		}
 	}
 	close(hold)
+}
+
+// TestAdminHost: the admin listener answers IP addresses, localhost and names given with --host, and no
+// page of another site.
+func TestAdminHost(t *testing.T) {
+	s := run(t, local(t, "host=robots"), answering(), nil)
+	at := strings.TrimPrefix(s.admin, "http://")
+	for _, c := range []struct {
+		host, header string
+		status       int
+	}{
+		{at, "", 200}, {"localhost", "", 200}, {"robots:8781", "", 200}, {"ROBOTS", "", 200}, {"10.1.2.3:8781", "", 200}, {"[2001:db8::1]:8781", "", 200},
+		{"evil.example", "", 421}, {"evil.example:8781", "", 421}, {"127.0.0.1.evil.example", "", 421}, {"localhost.evil.example", "", 421},
+		{"localhost", "Origin: http://evil.example\r\n", 403}, {"localhost", "Sec-Fetch-Site: cross-site\r\n", 403},
+		{"localhost", "Sec-Fetch-Site: same-origin\r\n", 200}, {"localhost", "Sec-Fetch-Site: none\r\n", 200},
+	} {
+		for _, path := range []string{"/healthz", "/metrics", "/debug/pprof/cmdline"} {
+			conn, err := net.Dial("tcp", at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\n%sConnection: close\r\n\r\n", path, c.host, c.header)
+			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil || resp.StatusCode != c.status {
+				t.Errorf("%s of %s with %q: %v, %v, want %d", path, c.host, c.header, resp, err, c.status)
+			}
+			conn.Close()
+		}
+	}
 }

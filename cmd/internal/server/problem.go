@@ -24,6 +24,7 @@ const (
 	UnsupportedType  ProblemType = "unsupported-type"
 	NotAcceptable    ProblemType = "not-acceptable"
 	Unauthorized     ProblemType = "unauthorized"
+	Forbidden        ProblemType = "forbidden"
 	ForbiddenHost    ProblemType = "forbidden-host"
 	NotFound         ProblemType = "not-found"
 	MethodNotAllowed ProblemType = "method-not-allowed"
@@ -49,6 +50,7 @@ var problems = map[ProblemType]struct {
 	UnsupportedType:  {http.StatusUnsupportedMediaType, "Unsupported media type"},
 	NotAcceptable:    {http.StatusNotAcceptable, "Not acceptable"},
 	Unauthorized:     {http.StatusUnauthorized, "Token required"},
+	Forbidden:        {http.StatusForbidden, "Scope required"}, // which the token lacks
 	ForbiddenHost:    {http.StatusMisdirectedRequest, "Unknown host"},
 	NotFound:         {http.StatusNotFound, "Not found"},
 	MethodNotAllowed: {http.StatusMethodNotAllowed, "Method not allowed"},

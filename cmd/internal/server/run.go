@@ -20,7 +20,7 @@ const waitCeiling = time.Minute
 // Grace; none of that is an error. Ready returns why the service is not ready. Started is called
 // once with the addresses of the listeners; that of the admin listener can be nil.
 func Run(ctx context.Context, g *Gate, handler http.Handler, ready func(context.Context) error, started func(at, admin net.Addr)) error {
-	c := g.c
+	c := g.settings.Load()
 	var listening net.ListenConfig
 	at, err := listening.Listen(ctx, "tcp", c.Listen)
 	if err != nil {
@@ -36,7 +36,7 @@ func Run(ctx context.Context, g *Gate, handler http.Handler, ready func(context.
 		}
 		adminAt = l.Addr()
 		side := &http.Server{
-			Handler: admin(g.metrics, g.ready(ready)), ReadHeaderTimeout: c.HeaderTime, IdleTimeout: c.IdleTime,
+			Handler: g.admin(g.ready(ready)), ReadHeaderTimeout: c.HeaderTime, IdleTimeout: c.IdleTime,
 			ErrorLog: slog.NewLogLogger(g.log.Handler(), slog.LevelWarn), BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 		}
 		go func() { ended <- side.Serve(l) }()
@@ -70,6 +70,7 @@ func Run(ctx context.Context, g *Gate, handler http.Handler, ready func(context.
 	case <-ctx.Done():
 	}
 	g.draining.Store(true)
+	c = g.settings.Load()
 	g.log.Info("draining", "delay", c.DrainDelay.String(), "grace", c.Grace.String())
 	select {
 	case err := <-serving:

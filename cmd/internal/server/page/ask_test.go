@@ -1,13 +1,14 @@
 package page
 
 import (
-	"context"
 	"encoding/base64"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/budget"
 	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/internal/hostile"
 )
@@ -174,11 +175,9 @@ func TestWrongQuestions(t *testing.T) {
 			t.Errorf("%.60q: %v, want one member, error", q, m)
 		}
 	}
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	for verb, args := range map[string][]string{"matrix": {shop, "google\ta", "/"}, "diff": {shop, "", ""}, "decides": {shop, "google\ta"}} {
-		if got := AskContext(ended, verb, args...); got != `{"error":"context canceled"}` {
-			t.Errorf("%s after its context has ended: %s", verb, got)
+	for verb, args := range map[string][]string{"parse": {shop}, "matrix": {shop, "google\ta", "/"}, "diff": {shop, "", ""}, "decides": {shop, "google\ta"}} {
+		if got, err := AskWithin(budget.New(1, 1<<20), verb, args...); got != "" || !errors.Is(err, budget.ErrSteps) {
+			t.Errorf("%s with one step: %s, %v", verb, got, err)
 		}
 	}
 	ugly := "\xEF\xBB\xBF\x00User-agent: \xff<b>\"\u2028*\r\nDisallow: /\xff\"</script>\r"

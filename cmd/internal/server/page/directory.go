@@ -1,10 +1,10 @@
 package page
 
 import (
-	"context"
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/budget"
 	"github.com/robotskit/robots/crawlers"
 )
 
@@ -17,7 +17,7 @@ func known(name string) crawler {
 }
 
 // dialects returns the names of the dialects, and the crawlers of the directory.
-func dialects(context.Context, []string) (any, error) {
+func dialects(*budget.Budget, []string) (any, error) {
 	names, entries := []string{}, []object{}
 	for _, d := range robots.Dialects() {
 		names = append(names, d.Name)

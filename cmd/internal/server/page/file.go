@@ -1,13 +1,14 @@
 package page
 
 import (
-	"context"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/cmd/internal/budget"
 	"github.com/robotskit/robots/lint"
 )
 
@@ -37,11 +38,11 @@ const (
 	kindIgnored = 'x' // beyond the size limit
 )
 
-// maxNamed limits the crawlers and sitemaps of one answer.
+// maxNamed limits the notes, crawlers and sitemaps of one answer.
 const maxNamed = 1000
 
 // parse returns the kind of each line, notes, named crawlers and sitemaps.
-func parse(_ context.Context, args []string) (any, error) {
+func parse(_ *budget.Budget, args []string) (any, error) {
 	f := robots.Parse([]byte(args[0]))
 	rfc := robots.RFC9309
 	lenient := map[int]bool{}
@@ -75,8 +76,9 @@ func parse(_ context.Context, args []string) (any, error) {
 		crawlers = append(crawlers, known(name).column())
 	}
 	sitemaps := f.Rules(rfc).Sitemaps()
+	notes := f.Notes(rfc)
 	return object{
-		"bytes": len(args[0]), "kinds": string(letters), "notes": answer.NewNotes(f.Notes(rfc)), "crawlers": crawlers,
+		"bytes": len(args[0]), "kinds": string(letters), "notes": answer.NewNotes(notes[:min(len(notes), maxNamed)]), "crawlers": crawlers,
 		"sitemaps": list(sitemaps[:min(len(sitemaps), maxNamed)]),
 	}, nil
 }
@@ -111,7 +113,7 @@ type row struct {
 }
 
 // matrix returns the verdict for each crawler and URL.
-func matrix(ctx context.Context, args []string) (any, error) {
+func matrix(b *budget.Budget, args []string) (any, error) {
 	f := robots.Parse([]byte(args[0]))
 	crawlers, err := readCrawlers(args[1])
 	if err != nil {
@@ -121,64 +123,78 @@ func matrix(ctx context.Context, args []string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	rules := make([]*robots.Rules, len(crawlers))
-	others := make([][]*robots.Rules, len(crawlers))
-	shared := map[string][]*robots.Rules{} // rules of all engines by tokens
-	columns := []object{}
-	for i, c := range crawlers {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		rules[i] = c.rules(f)
-		key := strings.Join(c.tokens, "\n")
-		if shared[key] == nil {
-			for _, d := range engines {
-				shared[key] = append(shared[key], f.Rules(d, c.tokens...))
-			}
-		}
-		others[i] = shared[key]
-		g := rules[i].Group()
-		columns = append(columns, object{"group": g.Token(), "lines": list(g.Lines())})
-	}
-	rows := make([]row, len(urls))
+	paths, rows := make([]robots.Path, len(urls)), make([]row, len(urls))
 	for n, url := range urls {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
 		r := &rows[n]
 		r.URL, r.Cells = url, make([]cell, len(crawlers))
-		plain, err := robots.ParsePath(url)
-		if err != nil {
+		if paths[n], err = robots.ParsePath(url); err != nil {
 			r.Error = err.Error()
 		}
-		for i, c := range crawlers {
-			path, err := c.path(url)
-			if err != nil {
-				r.Cells[i].Error = err.Error()
-				continue
+	}
+	columns := []object{}
+	var others []*robots.Rules // of all engines, for the tokens of the crawler before
+	for i, c := range crawlers {
+		if i == 0 || !slices.Equal(c.tokens, crawlers[i-1].tokens) {
+			if err := b.Work(len(engines) * budget.Reading(len(args[0]))); err != nil {
+				return nil, err
 			}
-			v := rules[i].Match(path)
-			r.Cells[i] = cell{Word: v.Word(), Line: v.Rule.Line(), Reason: v.Reason.String(), Others: differing(v, others[i], plain)}
+			others = nil
+			for _, d := range engines {
+				others = append(others, f.Rules(d, c.tokens...))
+			}
 		}
+		g, err := fillColumn(b, f, c, i, others, paths, rows)
+		if err != nil {
+			return nil, err
+		}
+		columns = append(columns, g)
 	}
 	return object{"columns": columns, "rows": rows}, nil
 }
 
-// differing returns the engines with another verdict.
-func differing(v robots.Verdict, others []*robots.Rules, p robots.Path) (names []string) {
+// fillColumn fills the cells of a crawler, and returns its group.
+func fillColumn(b *budget.Budget, f *robots.File, c crawler, i int, others []*robots.Rules, paths []robots.Path, rows []row) (object, error) {
+	if err := b.Work(budget.Reading(len(f.Bytes()))); err != nil {
+		return nil, err
+	}
+	rules := c.rules(f)
+	g := rules.Group()
+	lines := list(g.Lines())
+	if err := b.Hold(32 * len(lines)); err != nil {
+		return nil, err
+	}
+	for n := range rows {
+		path, err := c.path(rows[n].URL)
+		if err != nil {
+			rows[n].Cells[i].Error = err.Error()
+			continue
+		}
+		v, work := rules.MatchWork(path)
+		names, more := differing(v, others, paths[n])
+		if err := b.Work(budget.Matching(work + more)); err != nil {
+			return nil, err
+		}
+		rows[n].Cells[i] = cell{Word: v.Word(), Line: v.Rule.Line(), Reason: v.Reason.String(), Others: names}
+	}
+	return object{"group": g.Token(), "lines": lines}, nil
+}
+
+// differing returns the engines with another verdict, and the work of their matches.
+func differing(v robots.Verdict, others []*robots.Rules, p robots.Path) (names []string, work int) {
 	if p == (robots.Path{}) || v.Reason == robots.ReasonRobotsTxt || p.String() == "/robots.txt" {
-		return nil // only google-cpp applies rules to the file itself
+		return nil, 0 // only google-cpp applies rules to the file itself
 	}
 	for _, r := range others {
-		if o := r.Match(p); o.Allowed != v.Allowed && o.Dialect != v.Dialect {
+		o, more := r.MatchWork(p)
+		if work += more; o.Allowed != v.Allowed && o.Dialect != v.Dialect {
 			names = append(names, o.Dialect)
 		}
 	}
-	return names
+	return names, work
 }
 
 // explain returns the steps of one verdict, and the verdicts in the other dialects.
-func explain(_ context.Context, args []string) (any, error) {
+func explain(_ *budget.Budget, args []string) (any, error) {
 	f := robots.Parse([]byte(args[0]))
 	c, err := readCrawler(args[1])
 	if err != nil {

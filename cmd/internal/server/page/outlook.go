@@ -1,16 +1,16 @@
 package page
 
 import (
-	"context"
 	"strings"
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/budget"
 	"github.com/robotskit/robots/indexing"
 )
 
 // outlook combines the verdict for a URL with the directives in pasted headers and HTML.
-func outlook(_ context.Context, args []string) (any, error) {
+func outlook(_ *budget.Budget, args []string) (any, error) {
 	c, err := readCrawler(args[1])
 	if err != nil {
 		return nil, err

@@ -6,13 +6,13 @@
 package page
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/budget"
 )
 
 // The limits of a question. The answer counts what it omits.
@@ -40,26 +40,33 @@ const (
 // separated by tabs. The answer is a JSON object; its only member is error, a sentence, if the
 // question is invalid. Ask is safe for concurrent use.
 func Ask(verb string, args ...string) string {
-	return AskContext(context.Background(), verb, args...)
+	text, err := AskWithin(nil, verb, args...)
+	if err != nil {
+		panic(err) // without a budget there is none
+	}
+	return text
 }
 
-// AskContext is Ask until ctx ends. The error of the answer is then that of ctx.
-func AskContext(ctx context.Context, verb string, args ...string) string {
-	answer, err := answerTo(ctx, verb, args)
-	if err != nil {
+// AskWithin is Ask within a budget, whose error it returns if that does not suffice.
+func AskWithin(b *budget.Budget, verb string, args ...string) (string, error) {
+	answer, err := answerTo(b, verb, args)
+	switch {
+	case errors.Is(err, budget.ErrSteps) || errors.Is(err, budget.ErrBytes):
+		return "", err
+	case err != nil:
 		answer = object{"error": err.Error()}
 	}
 	text, err := json.Marshal(answer)
 	if err != nil {
 		panic(err) // no answer has values that JSON lacks
 	}
-	return string(text)
+	return string(text), nil
 }
 
 // An object is a JSON object.
 type object map[string]any
 
-func answerTo(ctx context.Context, verb string, args []string) (any, error) {
+func answerTo(b *budget.Budget, verb string, args []string) (any, error) {
 	v, ok := verbs[verb]
 	switch {
 	case !ok:
@@ -67,12 +74,20 @@ func answerTo(ctx context.Context, verb string, args []string) (any, error) {
 	case len(args) != v.args:
 		return nil, errors.New("the verb " + verb + " takes " + strconv.Itoa(v.args) + " arguments, not " + strconv.Itoa(len(args)))
 	}
-	return v.answer(ctx, args)
+	size := 0
+	for _, arg := range args {
+		size += len(arg)
+	}
+	// A text is read a few times, and so are its lines.
+	if err := b.Work(4 * budget.Reading(size)); err != nil {
+		return nil, err
+	}
+	return v.answer(b, args)
 }
 
 var verbs = map[string]struct {
 	args   int
-	answer func(ctx context.Context, args []string) (any, error)
+	answer func(b *budget.Budget, args []string) (any, error)
 }{
 	"parse":    {1, parse},
 	"matrix":   {3, matrix},

@@ -1,12 +1,13 @@
 package page
 
 import (
-	"context"
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/cmd/internal/budget"
 	"github.com/robotskit/robots/compare"
 	"github.com/robotskit/robots/lint"
 )
@@ -20,8 +21,8 @@ const (
 )
 
 // findings returns the mistakes in a file.
-func findings(_ context.Context, args []string) (any, error) {
-	r := lint.File(robots.Parse([]byte(args[0])), lint.Options{MaxSteps: lintSteps})
+func findings(b *budget.Budget, args []string) (any, error) {
+	r := lint.File(robots.Parse([]byte(args[0])), lint.Options{MaxSteps: b.Left(lintSteps)})
 	const most = 500
 	all := []object{}
 	for _, d := range r.Diagnostics[:min(len(r.Diagnostics), most)] {
@@ -35,14 +36,14 @@ func findings(_ context.Context, args []string) (any, error) {
 }
 
 // fix returns the file after all safe fixes, in base64 because it can have any bytes.
-func fix(_ context.Context, args []string) (any, error) {
-	fixed, _, _ := lint.ApplyFixes([]byte(args[0]), lint.Options{MaxSteps: lintSteps}, false)
+func fix(b *budget.Budget, args []string) (any, error) {
+	fixed, _, _ := lint.ApplyFixes([]byte(args[0]), lint.Options{MaxSteps: b.Left(lintSteps)}, false)
 	return object{"body": fixed}, nil
 }
 
 // diff compares two files for each crawler over all URLs: those of the question, then others for
 // which the files can differ.
-func diff(ctx context.Context, args []string) (any, error) {
+func diff(b *budget.Budget, args []string) (any, error) {
 	before, after := robots.Parse([]byte(args[0])), robots.Parse([]byte(args[1]))
 	crawlers, err := readCrawlers(args[2])
 	if err != nil {
@@ -65,10 +66,16 @@ func diff(ctx context.Context, args []string) (any, error) {
 	}
 	all := []object{}
 	for _, c := range crawlers {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
+		if err := b.Work(budget.Reading(len(args[0]) + len(args[1]))); err != nil {
+			return nil, err
 		}
-		r := compare.Rules(c.rules(before), c.rules(after), compare.Options{Steps: diffSteps})
+		r := compare.Rules(c.rules(before), c.rules(after), compare.Options{Steps: b.Left(diffSteps)})
+		if err := b.Work(r.NewlyBlocked.Steps + r.NewlyAllowed.Steps); err != nil {
+			return nil, err
+		}
+		if err := cmp.Or(b.Hold(sizeOfChanges(r.NewlyBlocked)), b.Hold(sizeOfChanges(r.NewlyAllowed))); err != nil {
+			return nil, err
+		}
 		all = append(all, object{
 			"dialect": c.dialect.Name, "tokens": list(c.tokens), "result": r.String(), "complete": r.NewlyBlocked.Complete && r.NewlyAllowed.Complete,
 			"blocked": changesOf(r.NewlyBlocked), "opened": changesOf(r.NewlyAllowed),
@@ -85,18 +92,28 @@ func (c crawler) first() string {
 	return c.tokens[0]
 }
 
+// mostChanges limits the changes of a direction in an answer.
+const mostChanges = 20
+
+// sizeOfChanges returns the largest size of changesOf in JSON.
+func sizeOfChanges(d compare.Direction) (n int) {
+	for _, c := range d.Changes[:min(len(d.Changes), mostChanges)] {
+		n += 1<<8 + 6*(len(c.Path)+len(c.Old.Rule.Path())+len(c.New.Rule.Path()))
+	}
+	return n
+}
+
 func changesOf(d compare.Direction) object {
-	const most = 20
 	changes := []object{}
-	for _, c := range d.Changes[:min(len(d.Changes), most)] {
+	for _, c := range d.Changes[:min(len(d.Changes), mostChanges)] {
 		changes = append(changes, object{"path": c.Path, "old": c.Old.String(), "new": c.New.String()})
 	}
-	return object{"complete": d.Complete, "more": max(0, len(d.Changes)-most), "changes": changes}
+	return object{"complete": d.Complete, "more": max(0, len(d.Changes)-mostChanges), "changes": changes}
 }
 
 // decides returns the lines of rules that are proved never to decide for any of the crawlers. A
 // rule outside their groups is not among them.
-func decides(ctx context.Context, args []string) (any, error) {
+func decides(b *budget.Budget, args []string) (any, error) {
 	f := robots.Parse([]byte(args[0]))
 	crawlers, err := readCrawlers(args[1])
 	if err != nil {
@@ -106,8 +123,8 @@ func decides(ctx context.Context, args []string) (any, error) {
 	use := map[int]compare.Use{} // of a line, for the crawler that needs it most
 	complete := true
 	for _, c := range crawlers {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
+		if err := b.Work(budget.Reading(len(args[0]))); err != nil {
+			return nil, err
 		}
 		r := c.rules(f)
 		key := c.dialect.Name + ":" + r.Group().Token()
@@ -115,7 +132,11 @@ func decides(ctx context.Context, args []string) (any, error) {
 			continue // the same rules
 		}
 		seen[key] = true
-		for _, e := range compare.Effects(r, compare.Options{Steps: decidesSteps}) {
+		const effects = 16 // times the steps that compare.Effects uses at most
+		for _, e := range compare.Effects(r, compare.Options{Steps: max(1, b.Left(effects*decidesSteps)/effects)}) {
+			if err := b.Work(e.Steps); err != nil {
+				return nil, err
+			}
 			complete = complete && e.Use != compare.Undecided
 			line := e.Rule.Line()
 			if old, ok := use[line]; !ok || old > e.Use {

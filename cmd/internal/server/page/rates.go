@@ -1,12 +1,12 @@
 package page
 
 import (
-	"context"
 	"errors"
 	"strconv"
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/budget"
 	"github.com/robotskit/robots/internal/duration"
 	"github.com/robotskit/robots/pace"
 )
@@ -15,7 +15,7 @@ import (
 const ratePages = 1800
 
 // rates returns the crawl rate of a day in UTC, hour by hour, and how long a crawl takes.
-func rates(_ context.Context, args []string) (any, error) {
+func rates(_ *budget.Budget, args []string) (any, error) {
 	c, err := readCrawler(args[1])
 	if err != nil {
 		return nil, err

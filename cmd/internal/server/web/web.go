@@ -10,7 +10,6 @@ package web
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"embed"
@@ -229,11 +228,9 @@ func serveAsk(w http.ResponseWriter, r *http.Request) {
 		server.NewProblem(server.BadParameter, "the body must be the verb and its arguments, each after its length in four bytes").Write(w, r)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), server.MostWork)
-	defer cancel()
-	answer := page.AskContext(ctx, parts[0], parts[1:]...)
-	if ctx.Err() != nil {
-		server.Overworked().Write(w, r)
+	answer, err := page.AskWithin(server.Budget(r.Context()), parts[0], parts[1:]...)
+	if err != nil {
+		server.OverBudget(err).Write(w, r)
 		return
 	}
 	secure(w.Header(), rand.Text())
