@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -29,6 +32,40 @@ func (s *serveFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.file, "config", "", "`FILE` settings in YAML, named as the flags (env ROBOTS_CONFIG)")
 	cmd.Flags().BoolVar(&s.print, "print-config", false, "print the settings with their origins as such a file, and exit")
 	complete(cmd, "dialect", ask.DialectNames())
+}
+
+// reload reads the configuration again, with the flags of the command line. It returns it with the names
+// of the settings that have changed since the last call.
+func (s *serveFlags) reload() (*server.Config, []string, error) {
+	next := new(serveFlags)
+	next.set = next.config.Flags()
+	var err error
+	s.set.VisitAll(func(old *pflag.Flag) {
+		flag := next.set.Lookup(old.Name)
+		if !old.Changed {
+			return
+		}
+		flag.Changed = true
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
+			err = errors.Join(err, list.Replace(old.Value.(pflag.SliceValue).GetSlice()))
+		} else {
+			err = errors.Join(err, flag.Value.Set(old.Value.String()))
+		}
+	})
+	if err == nil {
+		_, err = next.config.Load(next.set, os.LookupEnv, cmp.Or(s.file, os.Getenv("ROBOTS_CONFIG")))
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	changed := []string{}
+	s.set.VisitAll(func(old *pflag.Flag) {
+		if next.set.Lookup(old.Name).Value.String() != old.Value.String() && old.Name != "store" {
+			changed = append(changed, old.Name)
+		}
+	})
+	s.set = next.set
+	return &next.config, changed, nil
 }
 
 // write prints the settings as a YAML file, with the origin of each in a comment. Tokens are not printed, nor passwords in URLs.

@@ -451,8 +451,8 @@ var errInterrupted = errors.New("interrupted")
 
 // interruptible returns a context that ends with SIGINT, SIGTERM or another signal. A second one
 // ends the program.
-func interruptible(ctx context.Context, others ...os.Signal) (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(ctx, append(others, os.Interrupt, syscall.SIGTERM)...)
+func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	return ctx, stop
 }

@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 
@@ -46,10 +47,10 @@ func serveCommand(std *streams) *cobra.Command {
 				flags.write(std, origins)
 				return nil
 			}
-			signal.Ignore(syscall.SIGPIPE)                            // else the end of whoever reads the log would be that of the service
-			ctx, stop := interruptible(cmd.Context(), syscall.SIGHUP) // which drains too, so that no request is lost
+			signal.Ignore(syscall.SIGPIPE) // else the end of whoever reads the log would be that of the service
+			ctx, stop := interruptible(cmd.Context())
 			defer stop()
-			return serve(ctx, std, &flags.config)
+			return serve(ctx, std, &flags.config, flags.reload)
 		},
 	}
 	flags.register(cmd)
@@ -71,13 +72,16 @@ type service struct {
 	failing rate.Sometimes
 }
 
-// serve runs a service until ctx ends.
-func serve(ctx context.Context, std *streams, c *server.Config) (err error) {
+// serve runs a service until ctx ends. At each SIGHUP it applies the configuration that reload returns.
+func serve(ctx context.Context, std *streams, c *server.Config, reload func() (*server.Config, []string, error)) (err error) {
 	s := &service{config: c, now: std.now, log: slog.New(slog.NewJSONHandler(screen.JSON(std.err), nil)), metrics: server.NewMetrics(), failing: rate.Sometimes{Interval: time.Minute}}
 	gate, err := server.NewGate(c, s.log, s.metrics)
 	if err != nil {
 		return err
 	}
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
 	// As many requests work at a time as there are processors. One thread more takes in what
 	// comes meanwhile: else it would wait for them where nobody counts it and nobody refuses it.
 	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
@@ -100,7 +104,31 @@ func serve(ctx context.Context, std *streams, c *server.Config) (err error) {
 			s.log.Warn("requests get 421 unless their host is localhost or a loopback address; name other hosts with --host")
 		}
 		s.log.Info("serving", append(list, "version", programVersion())...)
+		go s.reloadAt(ctx, hangups, gate, reload)
 	})
+}
+
+// reloadAt applies the configuration at each signal, until ctx ends.
+func (s *service) reloadAt(ctx context.Context, hangups <-chan os.Signal, gate *server.Gate, reload func() (*server.Config, []string, error)) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hangups:
+		}
+		c, changed, err := reload()
+		if err == nil {
+			err = gate.Reload(c)
+		}
+		if err != nil {
+			s.log.Error("the configuration is not reloaded", "error", err.Error())
+			continue
+		}
+		s.log.Info("reloaded", "changed", changed)
+		if later := slices.DeleteFunc(changed, func(name string) bool { return slices.Contains(server.Reloaded, name) }); len(later) > 0 {
+			s.log.Warn("these settings change when the service is restarted", "settings", later)
+		}
+	}
 }
 
 // reachable is an address at which a browser on this machine finds what listens.

@@ -11,6 +11,7 @@ import (
 	neturl "net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
@@ -97,7 +98,7 @@ func runServer(t *testing.T, args ...string) *served {
 
 func (s *served) signal(t *testing.T) {
 	t.Helper()
-	if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -156,9 +157,85 @@ func TestServeDrain(t *testing.T) {
 	t.Logf("%d requests under a drain, each answered", answered.Load())
 }
 
+// TestServeReload: SIGHUP reloads configuration and tokens while a connection stays, a mistake leaves them
+// as they are, and names of settings that need a restart are logged.
+func TestServeReload(t *testing.T) {
+	folder := t.TempDir()
+	config, tokens := filepath.Join(folder, "serve.yaml"), filepath.Join(folder, "tokens")
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old, next := strings.Repeat("o", 40), strings.Repeat("n", 40)
+	write(config, "tokens-file: "+tokens+"\n")
+	write(tokens, "a check "+old+"\n")
+	s := runServer(t, "--store", "memory", "--config", config)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.open, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	answers := bufio.NewReader(conn)
+	status := func(host, token, path string) int {
+		t.Helper()
+		request := "POST " + path + " HTTP/1.1\r\nHost: " + host + "\r\nAuthorization: Bearer " + token + "\r\nContent-Length: 30\r\n\r\n" + `{"url":"/a","robots":"a: b\n"}`
+		if token == "" {
+			request = strings.Replace(request, "Authorization: Bearer \r\n", "", 1)
+		}
+		if _, err := io.WriteString(conn, request); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.ReadResponse(answers, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		_, _ = io.Copy(io.Discard, resp.Body)
+		return resp.StatusCode
+	}
+	hangup := func(logged string) {
+		t.Helper()
+		if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		if s.log.await(logged) == nil {
+			t.Fatalf("the log has no %s: %s", logged, s.log)
+		}
+	}
+	check := func(when string, host, token, path string, want int) {
+		t.Helper()
+		if got := status(host, token, path); got != want {
+			t.Errorf("%s: status %d, want %d", when, got, want)
+		}
+	}
+	check("at first", "localhost", old, "/v1/explain", 200)
+	check("without a token", "localhost", "", "/v1/explain", 401)
+	check("without the scope", "localhost", old, "/v1/permits/x/done", 403)
+	check("another host", "robots.example", old, "/v1/explain", 421)
+	write(config, "tokens-file: "+tokens+"\nhost: [robots.example]\nmemory: 64MiB\n")
+	write(tokens, "a check "+next+"\n")
+	hangup(`"msg":"reloaded"`)
+	if s.log.await(`restarted","settings":\["memory"\]`) == nil {
+		t.Errorf("the log does not name what needs a restart: %s", s.log)
+	}
+	check("the old token", "localhost", old, "/v1/explain", 401)
+	check("the new token", "robots.example", next, "/v1/explain", 200)
+	for _, mistake := range []string{"", "a check short\n"} {
+		write(tokens, mistake)
+		hangup(`"msg":"the configuration is not reloaded"`)
+		check("after a mistake", "robots.example", next, "/v1/explain", 200)
+	}
+	s.signal(t)
+	if code := s.wait(); code != exitAllowed {
+		t.Errorf("exit status %d, want 0: %s", code, s.log)
+	}
+}
+
 // TestServeEnds: a second signal ends the program at once, whatever the first was.
 func TestServeEnds(t *testing.T) {
-	for _, signals := range [][2]syscall.Signal{{syscall.SIGHUP, syscall.SIGTERM}, {syscall.SIGTERM, syscall.SIGHUP}} {
+	for _, signals := range [][2]syscall.Signal{{syscall.SIGINT, syscall.SIGTERM}, {syscall.SIGTERM, syscall.SIGINT}} {
 		s := runServer(t, "--store", "memory", "--drain-delay", "1h")
 		if err := s.cmd.Process.Signal(signals[0]); err != nil {
 			t.Fatal(err)

@@ -39,7 +39,7 @@ const (
 	// anonymousHold is the usual and the longest lifetime for a client without a token, where anyone can
 	// be a client.
 	anonymousHold = 10 * time.Second
-	mostWithin  = 30 * time.Second
+	mostWithin    = 30 * time.Second
 )
 
 func (s *Service) mac(payload []byte) []byte {
