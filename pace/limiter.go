@@ -67,9 +67,22 @@ type Request struct {
 	// its request counts as timed out.
 	Lifetime time.Duration
 
+	// Fetched is when the response with the site's robots.txt was read: the request starts at
+	// least one interval later, as after any response. The zero time is ignored, and a time in
+	// the future, which is that of another worker whose clock is ahead.
+	Fetched time.Time
+
 	// Done is a permit that Try releases first, with Result.
 	Done   Permit
 	Result Result
+}
+
+// AfterFetch returns the state of a site that has responded only with its robots.txt.
+func (r *Request) AfterFetch(now time.Time) State {
+	if r.Fetched.After(now) {
+		return State{}
+	}
+	return State{Last: r.Fetched}
 }
 
 // A Permit is the right to send one request, or the answer that there is none yet.

@@ -141,7 +141,7 @@ func (l *Local) decide(r Request) *decision {
 		}
 	}
 	l.expire(d.site, d.now)
-	d.state = State{Last: d.site.last, NotBefore: d.site.Retry, Busy: len(d.site.Permits) >= l.options.Concurrency}
+	d.state = State{Last: latest(d.site.last, r.AfterFetch(d.now).Last), NotBefore: d.site.Retry, Busy: len(d.site.Permits) >= l.options.Concurrency}
 	if l.backsOff(d.site, d.now) {
 		d.state.BackOff = d.site.BackOff.Factor
 	}

@@ -227,7 +227,7 @@ func (t *Transport) NotBefore(ctx context.Context, url string) (pace.Permit, err
 		return pace.Permit{}, err
 	}
 	schedule, _ := pace.NewSchedule(rules, t.options.Policy) // no error: New has checked the policy
-	permits, err := t.options.Limiter.Try(ctx, []pace.Request{{Origin: origin, Schedule: schedule, Addr: record.Addr()}}, 0)
+	permits, err := t.options.Limiter.Try(ctx, []pace.Request{{Origin: origin, Schedule: schedule, Addr: record.Addr(), Fetched: record.Fetched}}, 0)
 	if err != nil {
 		return pace.Permit{}, err
 	}
@@ -321,9 +321,31 @@ func (r *request) allowed(by *robots.Rules) error {
 	return nil
 }
 
+// judgeAgain judges the request by the site's current robots.txt. It reports whether the request
+// can start: not within an interval after that was fetched.
+func (r *request) judgeAgain(ctx context.Context) (canStart bool, err error) {
+	rules, record, err := r.Transport.rules(ctx, r.origin)
+	if err != nil {
+		return true, nil // the rules of before still apply
+	}
+	if rules != r.rules {
+		if err := r.allowed(rules); err != nil {
+			return false, err
+		}
+	}
+	if !record.Fetched.After(r.record.Fetched) {
+		return true, nil
+	}
+	r.rules, r.record = rules, record
+	r.schedule, _ = pace.NewSchedule(rules, r.options.Policy)
+	now := time.Now()
+	state := (&pace.Request{Fetched: record.Fetched}).AfterFetch(now)
+	return !r.schedule.Next(now, state).After(now), nil
+}
+
 // acquire waits for a permit of the origin.
 func (r *request) acquire(ctx context.Context) (err error) {
-	r.permit, err = r.options.Limiter.Acquire(ctx, pace.Request{Origin: r.origin, Schedule: r.schedule})
+	r.permit, err = r.options.Limiter.Acquire(ctx, pace.Request{Origin: r.origin, Schedule: r.schedule, Fetched: r.record.Fetched})
 	return err
 }
 

@@ -72,15 +72,24 @@ func (s *starts) startNew(addr netip.Addr) error {
 			return err
 		}
 	}
-	if err := r.start(s.ctx, addr); err != nil {
-		return err
+	for {
+		if err := r.start(s.ctx, addr); err != nil {
+			return err
+		}
+		// The site's robots.txt might have been fetched during the wait.
+		canStart, err := r.judgeAgain(s.ctx)
+		if err != nil {
+			return err
+		}
+		if canStart {
+			s.started, s.addr = true, addr
+			return nil
+		}
+		r.release(pace.Result{Unused: true})
+		if err := r.acquire(s.ctx); err != nil {
+			return err
+		}
 	}
-	s.started, s.addr = true, addr
-	// The site's robots.txt might have changed during the wait.
-	if later, _, err := r.Transport.rules(s.ctx, r.origin); err == nil && later != r.rules {
-		return r.allowed(later)
-	}
-	return nil
 }
 
 // getConn is called when net/http looks for a connection.

@@ -53,7 +53,7 @@ func TestJudgedAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(time.Until(r.Expires) - 30*time.Minute)
+			time.Sleep(time.Until(r.Expires) - 90*time.Minute)
 			if now.cause == fetch.ServerError {
 				*site = now
 			}

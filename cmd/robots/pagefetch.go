@@ -5,9 +5,11 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/indexing"
+	"github.com/robotskit/robots/pace"
 	"github.com/robotskit/robots/polite"
 )
 
@@ -71,7 +73,7 @@ func (p *pageCommand) fetchAs(ctx context.Context, c Crawler, f *fetchedPage, re
 		name, others = ownToken, nil
 	}
 	t, err := polite.New(name, polite.Options{
-		Tokens: others, UserAgent: l.options.UserAgent, Dialect: c.Dialect, Fetch: l.options, Cache: l.cache, Limiter: l.limiter,
+		Tokens: others, UserAgent: l.options.UserAgent, Dialect: c.Dialect, Fetch: l.options, Cache: l.cache, Limiter: soonLimiter{l.limiter},
 	})
 	if err != nil {
 		return err
@@ -104,4 +106,13 @@ func (p *pageCommand) fetchAs(ctx context.Context, c Crawler, f *fetchedPage, re
 	f.page.Status = resp.StatusCode
 	f.page.Cut = f.page.Cut || err != nil
 	return err
+}
+
+// A soonLimiter does not count the fetch of robots.txt as a request: a person waits for the page,
+// and a Crawl-delay can be longer than the time for it.
+type soonLimiter struct{ pace.Limiter }
+
+func (l soonLimiter) Acquire(ctx context.Context, r pace.Request) (pace.Permit, error) {
+	r.Fetched = time.Time{}
+	return l.Limiter.Acquire(ctx, r)
 }

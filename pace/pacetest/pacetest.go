@@ -55,6 +55,7 @@ func Run(t *testing.T, s Subject) {
 		{"StartAgain", startAgain},
 		{"StartFetch", startFetch},
 		{"FetchFirst", fetchFirst},
+		{"Fetched", fetchedSite},
 		{"BackOff", backOff},
 		{"RetryAfter", retryAfter},
 		{"Closed", closed},
@@ -296,6 +297,30 @@ func (r *run) about(at time.Time, units float64) {
 	if early, late := r.last.Add(interval).Sub(at), at.Sub(r.now().Add(interval)); early > r.Slack || late > r.Slack+r.Unit/2 {
 		r.Errorf("%s too early or %s too late for %.2f units", early, late, units)
 	}
+}
+
+// fetchedSite: a request starts at least an interval after its robots.txt was read. A time in the
+// future has no effect.
+func fetchedSite(r *run) {
+	r.make(pace.Options{})
+	req := pace.Request{Origin: r.origin("read"), Schedule: r.every(4)}
+	if r.Forgets {
+		r.passTo(r.refused(req, pace.CauseDefault).NotBefore)
+	}
+	r.last = r.now()
+	req.Fetched = r.last
+	r.about(r.refused(req, pace.CauseDefault).NotBefore, 4)
+	p, err := r.limiter.Acquire(r.Context(), req)
+	if err != nil {
+		r.Fatal(err)
+	}
+	if early := r.last.Add(4 * r.Unit).Sub(r.now()); early > r.Slack {
+		r.Errorf("acquired %s too early", early)
+	}
+	r.last = r.now()
+	r.release(p, pace.Result{Status: 200})
+	req.Fetched = r.last.Add(time.Hour)
+	r.about(r.refused(req, pace.CauseDefault).NotBefore, 4)
 }
 
 // unknownSite: a limiter that forgets takes a site that it does not know for one that was

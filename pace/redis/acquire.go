@@ -68,6 +68,8 @@ func (l *Limiter) decide(ctx context.Context, all ...*decision) {
 	for _, d := range all {
 		if until := c.heldUntil(d.request.Origin, now); !until.IsZero() {
 			d.permit, d.decided = refuse(d.request, pace.CauseHeld, until), true
+		} else if until, reasons := d.request.Schedule.Explain(now, d.request.AfterFetch(now)); until.After(now) && !d.request.Fetched.IsZero() {
+			d.permit, d.decided = pace.Permit{Origin: d.request.Origin, Schedule: d.request.Schedule, NotBefore: until, Reasons: reasons}, true
 		}
 	}
 	for range attempts {
