@@ -193,8 +193,11 @@ func (r RequestRate) appendJSON(dst []byte) []byte {
 	return append(dst, `"}`...)
 }
 
-// AppendQuoted appends s as a JSON string, with U+FFFD for invalid UTF-8. Characters that
-// Printable replaces are escaped.
+const jsonHex = "0123456789abcdef"
+
+// AppendQuoted appends s as a JSON string, as encoding/json writes it without escapes for HTML,
+// but with U+FFFD for each byte that is not UTF-8. Characters that Printable replaces are
+// escaped.
 func AppendQuoted(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	from := 0
@@ -211,6 +214,10 @@ func AppendQuoted(dst []byte, s string) []byte {
 		switch u {
 		case '"', '\\':
 			dst = append(dst, '\\', byte(u))
+		case '\b':
+			dst = append(dst, `\b`...)
+		case '\f':
+			dst = append(dst, `\f`...)
 		case '\n':
 			dst = append(dst, `\n`...)
 		case '\r':
@@ -221,7 +228,7 @@ func AppendQuoted(dst []byte, s string) []byte {
 			dst = append(dst, "\uFFFD"...)
 		default:
 			for _, unit := range utf16.AppendRune(make([]uint16, 0, 2), u) {
-				dst = append(dst, '\\', 'u', upperHex[unit>>12], upperHex[unit>>8&15], upperHex[unit>>4&15], upperHex[unit&15])
+				dst = append(dst, '\\', 'u', jsonHex[unit>>12], jsonHex[unit>>8&15], jsonHex[unit>>4&15], jsonHex[unit&15])
 			}
 		}
 		i += size

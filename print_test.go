@@ -1,6 +1,7 @@
 package robots
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -75,4 +76,30 @@ func TestLimitedJSON(t *testing.T) {
 	if got, want := string(AppendJSON(nil, []byte(body), RFC9309, RawPath("/"), "a")), string(r.AppendJSON(nil, RawPath("/"))); got != want {
 		t.Errorf("in one pass:\ngot  %s\nwant %s", got, want)
 	}
+}
+
+// FuzzQuoted: a string is written as encoding/json writes it without escapes for HTML, after each
+// byte that is not UTF-8 was replaced, but for the escapes of what Printable replaces.
+func FuzzQuoted(f *testing.F) {
+	f.Add("/caf\u00e9\u2028\u2029\ufffd<>&'")
+	for c := range 256 {
+		f.Add("a" + string([]byte{byte(c)}) + "b")
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		valid := string([]rune(s))
+		var want bytes.Buffer
+		encoder := json.NewEncoder(&want)
+		encoder.SetEscapeHTML(false)
+		if err := encoder.Encode(valid); err != nil {
+			t.Fatal(err)
+		}
+		got := string(AppendQuoted(nil, s))
+		if strings.IndexFunc(valid, func(u rune) bool { return u >= 0x7F && controls(u) }) < 0 && got+"\n" != want.String() {
+			t.Errorf("%q: got %s, want %s", s, got, want.String())
+		}
+		var back string
+		if err := json.Unmarshal([]byte(got), &back); err != nil || back != valid {
+			t.Errorf("%q: %s is read as %q, %v", s, got, back, err)
+		}
+	})
 }

@@ -63,17 +63,17 @@ func (j *judge) writeJSON(t *urlTarget) {
 		dst := append(j.std.out.AvailableBuffer(), `{"schema":1,`...)
 		dst = append(rules.AppendVerdict(dst, j.verdicts[i]), `,"url":`...)
 		dst = append(robots.AppendQuoted(dst, t.url), `,"agent":`...)
-		_, _ = j.std.out.Write(append(appendAgent(dst, rules, j.crawlers[i]), "}\n"...))
+		_, _ = j.std.out.Write(append(ask.AppendStrings(dst, agentOf(rules.Rules, &j.crawlers[i])), "}\n"...))
 	}
 }
 
-// appendAgent appends the tokens of a crawler as the dialect reads them, as a JSON list; a
-// name without a product token as it is given.
-func appendAgent(dst []byte, r *ask.RuleSet, c Crawler) []byte {
+// agentOf returns the tokens of a crawler as the dialect reads them, or a name without a
+// product token as it is given.
+func agentOf(r *robots.Rules, c *Crawler) []string {
 	if tokens := r.Tokens(); len(tokens) > 0 {
-		return ask.AppendStrings(dst, tokens)
+		return tokens
 	}
-	return ask.AppendStrings(dst, c.Tokens)
+	return c.Tokens
 }
 
 func (j *judge) writeTable(t *urlTarget) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
-	"github.com/robotskit/robots/lint"
 	"github.com/spf13/cobra"
 )
 
@@ -23,20 +21,25 @@ func explainCommand(std *streams) *cobra.Command {
 	return cmd
 }
 
+// explain returns the explanation of the verdict on a URL for the crawler with an index.
+func (j *judge) explain(i int, t *urlTarget) answer.Explanation {
+	c := &j.crawlers[i]
+	return answer.Explain(j.rules[i].Rules, t.pathFor(c.Dialect), t.url, agentOf(j.rules[i].Rules, c))
+}
+
 // writeExplanation writes how the verdicts on a URL are derived.
 func (j *judge) writeExplanation(t *urlTarget) {
 	w := j.std.out
-	for i, rules := range j.rules {
-		path := t.pathFor(j.crawlers[i].Dialect)
-		e := lint.Explain(rules.Rules, path)
+	for i, v := range j.verdicts {
+		e := j.explain(i, t)
 		if i+j.judged > 0 {
 			fmt.Fprintln(w)
 		}
-		fmt.Fprintf(w, "%s  %s\n", j.palette.verdict(e.Verdict), j.palette.paint(bold, robots.Printable(t.url)))
-		reason := because(j.palette, e.Verdict, true)
+		fmt.Fprintf(w, "%s  %s\n", j.palette.verdict(v), j.palette.paint(bold, robots.Printable(t.url)))
+		reason := because(j.palette, v, true)
 		switch {
 		case j.decisive >= 0:
-			reason = e.Verdict.Dialect + ": " + because(j.palette, e.Verdict, false)
+			reason = v.Dialect + ": " + because(j.palette, v, false)
 		case len(j.rules) > 1:
 			reason = robots.Printable(j.crawlers[i].Name) + ": " + reason
 		}
@@ -44,29 +47,36 @@ func (j *judge) writeExplanation(t *urlTarget) {
 		if i == 0 {
 			j.writeState(stateIndent, (*robots.State).Text)
 		}
-		printDerivation(w, j.palette, &e)
-		if list := signalsOf(rules.Rules, &path); len(list) > 0 {
+		printDerivation(w, j.palette, &e.Derivation)
+		if len(e.Signals) > 0 {
 			heading(w, j.palette, "Signals")
-			align(w, signalRows(j.palette, list))
+			align(w, signalRows(j.palette, e.Signals))
 		}
 	}
 }
 
+// writeExplanationJSON writes an object for each crawler.
+func (j *judge) writeExplanationJSON(t *urlTarget) {
+	for i := range j.rules {
+		j.std.encodeAnswer(j.explain(i, t))
+	}
+}
+
 // printDerivation writes how a verdict came to be.
-func printDerivation(w io.Writer, colors palette, e *robots.Explanation) {
+func printDerivation(w io.Writer, colors palette, d *answer.Derivation) {
 	heading(w, colors, "Steps")
 	var steps, matches [][]string
-	number := len(strconv.Itoa(len(e.Steps)))
-	for i, s := range e.Steps {
+	number := len(strconv.Itoa(len(d.Steps)))
+	for i, s := range d.Steps {
 		steps = append(steps, []string{fmt.Sprintf("  %*d", number, i+1), colors.paint(faint, colors.link(s.Clause)), s.Text})
 	}
 	alignWrapped(w, steps)
 
-	for _, m := range e.Matches {
+	for _, m := range d.Matches {
 		result, style := "lost", faint
-		if m.Rule == e.Verdict.Rule {
+		if m.Won {
 			result, style = "won ", green
-			if !m.Rule.Allows() {
+			if m.Directive != robots.FieldAllow.String() {
 				style = red
 			}
 		}
@@ -74,20 +84,20 @@ func printDerivation(w io.Writer, colors palette, e *robots.Explanation) {
 			heading(w, colors, "Rules that match")
 			matches = [][]string{{colors.paint(faint, "  line"), colors.paint(faint, "rule"), colors.paint(faint, "bytes"), colors.paint(faint, "result")}}
 		}
-		matches = append(matches, []string{fmt.Sprintf("  %4d", m.Line), m.Rule.String(), fmt.Sprintf("%5d", m.Rule.Weight()), colors.paint(style, result), m.Text + " (" + colors.link(m.Clause) + ")"})
+		matches = append(matches, []string{fmt.Sprintf("  %4d", m.Line), m.String(), fmt.Sprintf("%5d", m.Bytes), colors.paint(style, result), m.Why + " (" + colors.link(m.Clause) + ")"})
 	}
 	alignWrapped(w, matches)
 
-	printNotes(w, colors, e)
+	printNotes(w, colors, d.Notes, d.Dropped)
 }
 
-func printNotes(w io.Writer, colors palette, e *robots.Explanation) {
-	if len(e.Notes) == 0 {
+func printNotes(w io.Writer, colors palette, notes []answer.Note, dropped int) {
+	if len(notes) == 0 {
 		return
 	}
 	heading(w, colors, "Notes")
 	var rows [][]string
-	for _, n := range e.Notes {
+	for _, n := range notes {
 		place := "  file"
 		if n.Line > 0 {
 			place = "  line " + strconv.Itoa(n.Line)
@@ -95,41 +105,15 @@ func printNotes(w io.Writer, colors palette, e *robots.Explanation) {
 		rows = append(rows, []string{place, colors.paint(faint, colors.link(n.Clause)), n.Text})
 	}
 	alignWrapped(w, rows)
-	if e.Dropped > 0 {
-		fmt.Fprintf(w, "  and %d more\n", e.Dropped)
+	if dropped > 0 {
+		fmt.Fprintf(w, "  and %d more\n", dropped)
 	}
 }
 
-// jsonDerivation is the JSON of explain: behind the members of a check answer how it came
-// to be. A note about the file as a whole has line 0.
-type jsonDerivation struct {
-	answer.Derivation
-	Signals []siteSignal `json:"signals"`
-}
-
-// writeExplanationJSON writes an object for each crawler: the members of check, then the
-// derivation.
-func (j *judge) writeExplanationJSON(t *urlTarget) {
-	for i, rules := range j.rules {
-		path := t.pathFor(j.crawlers[i].Dialect)
-		e := lint.Explain(rules.Rules, path)
-		d := jsonDerivation{answer.NewDerivation(&e), signalsOf(rules.Rules, &path)}
-		d.Notes = jsonNotes(&e)
-		var derivation bytes.Buffer
-		_ = encode(&derivation, d) // only a value without JSON is an error
-		dst := robots.AppendQuoted([]byte(`{"schema":1,"url":`), t.url)
-		dst = rules.AppendVerdict(append(dst, ','), e.Verdict)
-		dst = appendAgent(append(dst, `,"agent":`...), rules, j.crawlers[i])
-		_, _ = j.std.out.Write(append(dst, ','))
-		_, _ = j.std.out.Write(derivation.Bytes()[1:]) // its members, without the brace before them
+// signalRows returns the columns of each value.
+func signalRows(colors palette, list []answer.Signal) (rows [][]string) {
+	for _, s := range list {
+		rows = append(rows, []string{"  " + lineList([]int{s.Line}), s.Title(), robots.Printable(s.Text()), s.Scope, colors.paint(faint, s.Source.Document+", "+s.Source.Date)})
 	}
-}
-
-// jsonNotes returns the notes, with one on how many are left out.
-func jsonNotes(e *robots.Explanation) []answer.Note {
-	notes := answer.NewNotes(e.Notes)
-	if e.Dropped > 0 {
-		notes = append(notes, answer.Note{Text: "and " + strconv.Itoa(e.Dropped) + " more"})
-	}
-	return notes
+	return rows
 }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/pace"
 	"github.com/spf13/cobra"
 )
@@ -175,14 +177,14 @@ func (v *view) write(ctx context.Context) {
 		part(partSitemaps, "Sitemaps", sitemaps, rows)
 	}
 	if v.shows(partSignals) {
-		signals := signalsOf(v.rules, nil)
-		notes := append(remarks(v.rules, signals), disagreements(signals)...)
-		slices.SortStableFunc(notes, func(a, b robots.Note) int { return a.Line - b.Line })
-		shown := min(len(notes), maxNotes)
-		noted := &robots.Explanation{Notes: notes[:shown], Dropped: len(notes) - shown}
-		part(partSignals, "Signals", signals, signalRows(p, signals))
-		j = append(j, jsonMember{"notes", jsonNotes(noted)})
-		printNotes(w, p, noted)
+		signals := answer.SignalsOf(v.rules)
+		part(partSignals, "Signals", signals.Signals, signalRows(p, signals.Signals))
+		notes := signals.Notes
+		if signals.Dropped > 0 {
+			notes = append(notes, answer.Note{Text: "and " + strconv.Itoa(signals.Dropped) + " more"})
+		}
+		j = append(j, jsonMember{"notes", notes})
+		printNotes(w, p, signals.Notes, signals.Dropped)
 	}
 	if r := v.Record; r == nil {
 		j = append(j, jsonMember{"file", v.name})
@@ -204,9 +206,6 @@ func (v *view) write(ctx context.Context) {
 		_, _ = v.std.out.WriteString(w.String())
 	}
 }
-
-// maxNotes limits the notes, as those of an explanation are.
-const maxNotes = 50
 
 // groups returns the rules of each group, in file order.
 func (v *view) groups() []*robots.Rules {

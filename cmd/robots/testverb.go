@@ -173,7 +173,7 @@ func (o *outcome) judge(rules *robots.Rules, path robots.Path) {
 		o.reason = answer.Reason(v)
 		e := lint.Explain(rules, path)
 		var b strings.Builder
-		printDerivation(&b, palette{}, &e)
+		printDerivation(&b, palette{}, new(answer.NewDerivation(&e)))
 		o.why = b.String()
 	}
 }

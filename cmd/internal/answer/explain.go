@@ -1,8 +1,29 @@
 package answer
 
-import "github.com/robotskit/robots"
+import (
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/lint"
+)
 
-// A Step is a step of a derivation.
+// An Explanation is a verdict with the steps that led to it.
+type Explanation struct {
+	Check
+	Derivation
+	Signals []Signal `json:"signals"` // those that apply to the URL
+}
+
+// A Derivation is how a verdict is reached.
+type Derivation struct {
+	Summary string      `json:"summary"` // one sentence: the deciding rule, or the reason without a rule
+	Path    string      `json:"path"`    // as given
+	Normal  string      `json:"normal"`  // as the dialect compares it
+	Steps   []Step      `json:"steps"`
+	Matches []RuleMatch `json:"matches"` // every rule that matches, the winner first
+	Notes   []Note      `json:"notes"`   // lines that almost apply
+	Dropped int         `json:"dropped"` // notes beyond the limit
+}
+
+// A Step is a step towards a verdict, with the clause behind it.
 type Step struct {
 	Clause string `json:"clause"`
 	Text   string `json:"text"`
@@ -11,36 +32,37 @@ type Step struct {
 // A RuleMatch is a rule that matches.
 type RuleMatch struct {
 	Rule
-	Bytes  int    `json:"bytes"`
+	Bytes  int    `json:"bytes"` // that count for precedence
 	Won    bool   `json:"won"`
 	Clause string `json:"clause"`
 	Why    string `json:"why"`
 }
 
-// A Note is about a line.
+// A Note is about a line, or about the whole file if the line is 0.
 type Note struct {
 	Line   int    `json:"line"`
 	Clause string `json:"clause"`
 	Text   string `json:"text"`
 }
 
-// A Derivation is the derivation of a verdict.
-type Derivation struct {
-	Path    string      `json:"path"`
-	Normal  string      `json:"normal"`
-	Steps   []Step      `json:"steps"`
-	Matches []RuleMatch `json:"matches"`
-	Notes   []Note      `json:"notes"`
+// Explain returns the verdict of rules on a path, with the steps that led to it. The URL and the
+// agent are as given.
+func Explain(r *robots.Rules, path robots.Path, url string, agent any) Explanation {
+	e := lint.Explain(r, path)
+	return Explanation{Check: NewCheck(r, path, url, agent), Derivation: NewDerivation(&e), Signals: signalsOf(r, &path)}
 }
 
 // NewDerivation returns the derivation in an explanation.
 func NewDerivation(e *robots.Explanation) Derivation {
-	d := Derivation{Path: e.Path, Normal: e.Normal, Steps: []Step{}, Matches: []RuleMatch{}, Notes: NewNotes(e.Notes)}
+	d := Derivation{
+		Summary: Reason(e.Verdict), Path: e.Path, Normal: e.Normal, Steps: []Step{}, Matches: []RuleMatch{}, Notes: NewNotes(e.Notes), Dropped: e.Dropped,
+	}
 	for _, s := range e.Steps {
 		d.Steps = append(d.Steps, Step{Clause: s.Clause, Text: s.Text})
 	}
 	for _, m := range e.Matches {
-		d.Matches = append(d.Matches, RuleMatch{Rule: *NewRule(m.Rule), Bytes: m.Rule.Weight(), Won: m.Rule == e.Verdict.Rule, Clause: m.Clause, Why: m.Text})
+		match := RuleMatch{Rule: *NewRule(m.Rule), Bytes: m.Rule.Weight(), Won: m.Rule == e.Verdict.Rule, Clause: m.Clause, Why: m.Text}
+		d.Matches = append(d.Matches, match)
 	}
 	return d
 }

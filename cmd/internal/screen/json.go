@@ -25,7 +25,7 @@ func (j jsonWriter) Write(p []byte) (int, error) {
 // escapeJSON returns a JSON text in which no character is a control besides spaces. They occur only
 // in its strings.
 func escapeJSON(text []byte) []byte {
-	const hex = "0123456789ABCDEF"
+	const hex = "0123456789abcdef"
 	var escaped []byte
 	from := 0
 	for i := 0; i < len(text); {

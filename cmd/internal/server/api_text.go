@@ -46,7 +46,6 @@ func (r *request) file(t Text) *robots.File {
 type Explanation struct {
 	Answer json.RawMessage `json:"answer"`
 	answers.Derivation
-	Dropped int `json:"dropped"`
 }
 
 // explain answers POST /v1/explain.
@@ -77,7 +76,7 @@ func (s *Service) explain(r *request) *answer {
 	said = append(rules.AppendLimitedJSON(said, answerLimits), `,"url":`...)
 	said = append(robots.AppendQuoted(said, url), ',')
 	j := &Explanation{
-		Answer: append(appendAgent(said, in.Agent), '}'), Derivation: answers.NewDerivation(&e), Dropped: e.Dropped,
+		Answer: append(appendAgent(said, in.Agent), '}'), Derivation: answers.NewDerivation(&e),
 	}
 	return answerWith(j)
 }

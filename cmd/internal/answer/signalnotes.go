@@ -1,4 +1,4 @@
-package main
+package answer
 
 import (
 	"fmt"
@@ -18,9 +18,9 @@ func note(line int, clause, format string, args ...any) robots.Note {
 	return robots.Note{Line: line, Clause: clause, Text: robots.Printable(fmt.Sprintf(format, args...))}
 }
 
-// remarks returns notes on lines that do not apply to the crawler, and on signals that their
+// signalNotes returns notes on lines that do not apply to the crawler, and on signals that their
 // document does not define.
-func remarks(rules *robots.Rules, list []siteSignal) (notes []robots.Note) {
+func signalNotes(rules *robots.Rules, list []Signal) (notes []robots.Note) {
 	add := func(line int, clause, format string, args ...any) {
 		notes = append(notes, note(line, clause, format, args...))
 	}
@@ -38,13 +38,13 @@ func remarks(rules *robots.Rules, list []siteSignal) (notes []robots.Note) {
 	}
 	said := map[string][]string{} // of each document
 	for _, s := range list {
-		text := s.source.noField
-		if text == "" && s.Name != "" && !s.known() {
-			text = s.source.Document + " has no " + clip(s.Name+"="+s.Value) + s.suggestion(s.Name, s.Value)
+		text := s.Source.noField
+		if text == "" && s.Name != nil && !s.Known {
+			text = s.Source.Document + " has no " + clip(*s.Name+"="+s.Value) + s.draft.suggestion(*s.Name, s.Value)
 		}
-		before := said[s.source.Document]
+		before := said[s.Source.Document]
 		if text != "" && len(before) < maxUndefined && !slices.Contains(before, text) {
-			said[s.source.Document] = append(before, text)
+			said[s.Source.Document] = append(before, text)
 			add(s.Line, "SPEC 3.8", "%s", text)
 		}
 	}
@@ -68,25 +68,25 @@ func (d *draft) suggestion(name, value string) string {
 
 // disagreements returns notes on values for one path that contradict each other: of one field,
 // or of the two drafts.
-func disagreements(list []siteSignal) (notes []robots.Note) {
+func disagreements(list []Signal) (notes []robots.Note) {
 	type key struct{ field, name, path string }
-	seen := map[key]*siteSignal{}
-	differ := func(s *siteSignal, k key, differs func(first *siteSignal) bool) {
+	seen := map[key]*Signal{}
+	differ := func(s *Signal, k key, differs func(first *Signal) bool) {
 		first := seen[k]
 		if first == nil {
 			seen[k] = s
 		} else if differs(first) {
-			notes = append(notes, note(s.Line, "SPEC 3.8", "%s is %s, but %s in line %d is %s", s.title, s.text(), first.title, first.Line, first.text()))
+			notes = append(notes, note(s.Line, "SPEC 3.8", "%s is %s, but %s in line %d is %s", s.Title(), s.Text(), first.Title(), first.Line, first.Text()))
 		}
 	}
 	for i := range list {
 		s := &list[i]
-		if s.values == nil || !s.known() {
+		if s.draft.values == nil || !s.Known {
 			continue
 		}
-		differ(s, key{s.title, s.Name, s.Path}, func(first *siteSignal) bool { return first.Value != s.Value })
+		differ(s, key{s.Title(), valueOf(s.Name), valueOf(s.Path)}, func(first *Signal) bool { return first.Value != s.Value })
 		// A name of both drafts means the same in both.
-		differ(s, key{"", max(s.Name, twins[s.Name]), s.Path}, func(first *siteSignal) bool {
+		differ(s, key{"", max(valueOf(s.Name), twins[valueOf(s.Name)]), valueOf(s.Path)}, func(first *Signal) bool {
 			return first.draft != s.draft && refuses(first.Value) != refuses(s.Value)
 		})
 	}

@@ -1,0 +1,129 @@
+package answer
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/robotskit/robots"
+)
+
+// A Check is the verdict on a URL for a crawler, with what its group declares. Batch lines are
+// written without this struct, byte for byte as it is encoded.
+type Check struct {
+	Allowed bool   `json:"allowed"`
+	Verdict string `json:"verdict"` // allow, disallow or undefined
+	Reason  string `json:"reason"`
+	Rule    *Rule  `json:"rule"`
+	Group   *Group `json:"group"`
+	*State
+	CrawlDelay   *Seconds      `json:"crawl_delay"`
+	RequestRates []RequestRate `json:"request_rates"`
+	Sitemaps     []string      `json:"sitemaps"`
+	Dialect      string        `json:"dialect"`
+	URL          string        `json:"url"`
+	Agent        any           `json:"agent"` // as given: a token, or a list
+}
+
+// A Group is the group of a crawler.
+type Group struct {
+	Token string `json:"token"` // in lower case, or *
+	Lines []int  `json:"lines"` // of all user-agent lines that name it
+}
+
+// A State is the outcome of the fetch of a robots.txt. Members that do not apply are absent.
+type State struct {
+	Status       int    `json:"status,omitempty"`
+	Fetched      Time   `json:"fetched,omitempty"`
+	Expires      Time   `json:"expires,omitempty"`
+	StaleSince   Time   `json:"stale_since,omitempty"`
+	FailingSince Time   `json:"failing_since,omitempty"`
+	NextTry      Time   `json:"next_try,omitempty"`
+	CutAt        int    `json:"cut_at,omitempty"` // bytes
+	Degraded     bool   `json:"degraded,omitempty"`
+	Note         string `json:"note,omitempty"`
+}
+
+// A Time is a time as RFC 3339 writes it in UTC, "" for none.
+type Time string
+
+// Seconds is a duration.
+type Seconds float64
+
+// MarshalJSON writes no exponent.
+func (s Seconds) MarshalJSON() ([]byte, error) {
+	return strconv.AppendFloat(nil, float64(s), 'f', -1, 64), nil
+}
+
+// A RequestRate is a value of Request-rate. From and To are HHMM, or null for the whole day.
+type RequestRate struct {
+	Requests int     `json:"requests"`
+	Seconds  int     `json:"seconds"`
+	From     *string `json:"from"`
+	To       *string `json:"to"`
+}
+
+// NewCheck returns the verdict of rules on a path. The URL and the agent are
+// as given: a token, or a list.
+func NewCheck(r *robots.Rules, path robots.Path, url string, agent any) Check {
+	v := r.Match(path)
+	c := Check{
+		Allowed: v.Allowed, Verdict: v.Word(), Reason: v.Reason.String(), Rule: NewRule(v.Rule), Group: NewGroup(r.Group()), State: newState(r.State()),
+		RequestRates: []RequestRate{}, Sitemaps: []string{}, Dialect: r.Dialect().Name, URL: validText(url), Agent: agent,
+	}
+	for rec := range r.Records() {
+		switch {
+		case !rec.Usable:
+		case rec.Field == robots.FieldCrawlDelay:
+			c.CrawlDelay = new(max(valueOf(c.CrawlDelay), Seconds(rec.Delay)))
+		case rec.Field == robots.FieldRequestRate:
+			c.RequestRates = append(c.RequestRates, newRequestRate(rec.Rate))
+		case rec.Field == robots.FieldSitemap:
+			c.Sitemaps = append(c.Sitemaps, validText(rec.Value))
+		}
+	}
+	return c
+}
+
+// NewGroup returns nil, in JSON null, for no group.
+func NewGroup(g robots.Group) *Group {
+	if g.IsZero() {
+		return nil
+	}
+	return &Group{Token: validText(g.Token()), Lines: append([]int{}, g.Lines()...)}
+}
+
+// newState returns nil if nothing was fetched.
+func newState(s *robots.State) *State {
+	if s == nil {
+		return nil
+	}
+	at := func(t time.Time) Time {
+		if t.IsZero() {
+			return ""
+		}
+		return Time(t.UTC().Format(time.RFC3339))
+	}
+	return &State{
+		Status: s.Status, Fetched: at(s.Fetched), Expires: at(s.Expires), StaleSince: at(s.StaleSince), FailingSince: at(s.FailingSince),
+		NextTry: at(s.NextTry), CutAt: s.CutAt, Degraded: s.Degraded, Note: validText(s.Text()),
+	}
+}
+
+func newRequestRate(r robots.RequestRate) RequestRate {
+	j := RequestRate{Requests: r.Requests, Seconds: r.Seconds}
+	if !r.Window.Always() {
+		from, to, _ := strings.Cut(r.Window.String(), "-")
+		j.From = &from
+		j.To = &to
+	}
+	return j
+}
+
+// valueOf returns the zero value for nil.
+func valueOf[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}

@@ -1,0 +1,82 @@
+package answer
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/screen"
+	"github.com/robotskit/robots/internal/campaign"
+)
+
+// encoded returns a value as one line of JSON.
+func encoded(t *testing.T, v any) string {
+	t.Helper()
+	var b bytes.Buffer
+	encoder := json.NewEncoder(screen.JSON(&b))
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// written returns a check as lists and batches write it, without the struct.
+func written(r *robots.Rules, path robots.Path, url, agent string) string {
+	line := append(r.AppendJSON([]byte{'{'}, path), `,"url":`...)
+	line = append(robots.AppendQuoted(line, url), `,"agent":`...)
+	return string(append(robots.AppendQuoted(line, agent), "}\n"...))
+}
+
+// compareLines compares the encoding of a check with the written line.
+func compareLines(t *testing.T, name string, r *robots.Rules, url, agent string) {
+	t.Helper()
+	path, err := robots.ParsePath(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := encoded(t, NewCheck(r, path, url, agent))
+	if want := written(r, path, url, agent); got != want {
+		t.Errorf("%s: the struct is\n%swritten is\n%s", name, got, want)
+	}
+}
+
+// TestCheckIsWritten: the hand-written line is the encoding of the struct, byte for byte.
+func TestCheckIsWritten(t *testing.T) {
+	now := time.Date(2026, 5, 1, 10, 0, 0, 500, time.FixedZone("x", 3600))
+	state := robots.State{
+		Status: 503, Fetched: now, Expires: now, StaleSince: now, FailingSince: now, NextTry: now, CutAt: 9, Degraded: true, Fact: "status 503", Note: "<copy> used",
+	}
+	hostile := "User-agent: a\nDisallow: /\x01\x08\x0c\x1f\x7f\xff<&>\u2028\n\nUser-agent: *\nCrawl-delay: 0.00000001\nCrawl-delay: 0.5\n" +
+		"Request-rate: 1/5 0600-1200\nRequest-rate: 3/7m\nSitemap: \xe9\"\\\nAllow: /\n"
+	for _, d := range robots.Dialects() {
+		f := robots.Parse([]byte(hostile))
+		for _, agent := range []string{"a", "b", "*"} {
+			for _, url := range []string{"/", "/\x01\x08\x0c\x1f\x7f\xff<&>\u2028", "/robots.txt", "/\xff"} {
+				compareLines(t, d.Name, f.Rules(d, agent), url, agent)
+				compareLines(t, d.Name, f.Rules(d, agent).WithState(state), url, agent)
+				compareLines(t, d.Name, robots.DisallowAll(d, robots.ReasonUnreachable).WithState(state), url, agent)
+			}
+		}
+	}
+}
+
+// TestCheckIsWrittenCorpus is TestCheckIsWritten over real files.
+func TestCheckIsWrittenCorpus(t *testing.T) {
+	campaign.Files(t, campaign.Size(2000, 200, 1), func(name string, body []byte) {
+		f := robots.Parse(body)
+		for _, d := range []robots.Dialect{robots.RFC9309, robots.Google, robots.Seznam} {
+			for _, agent := range append(f.Crawlers(d), "*")[:1] {
+				r := f.Rules(d, agent)
+				url := "/"
+				for rule := range r.All() {
+					url = "https://example.com/" + rule.Path()
+					break
+				}
+				compareLines(t, name, r, url, agent)
+			}
+		}
+	})
+}
