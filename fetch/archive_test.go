@@ -50,6 +50,7 @@ func TestJudge(t *testing.T) {
 		{"gzip, cut by the archive", "", 200, "Content-Encoding: gzip", gzipped(strings.Repeat("Allow: /\n", 9))[:24], true, false, Success, OK, strings.Repeat("Allow: /\n", 9), ""},
 		{"cut on the way", "", 200, "", "Allow: /\nDisal", false, true, Unreachable, Incomplete, "", ""},
 		{"redirect", "", 301, "Location: https://WWW.example.com:443/a/../robots.txt#x", "", false, false, OutcomeNone, CauseNone, "", "https://www.example.com/a/../robots.txt"},
+		{"redirect up one of several folders", "http://example.com/a/b/c/d", 302, "Location: ../e", "", false, false, OutcomeNone, CauseNone, "", "http://example.com/a/b/e"},
 		{"relative redirect", "http://example.com/a/b?c", 302, "Location: ../d e", "", false, false, OutcomeNone, CauseNone, "", "http://example.com/d%20e"},
 		{"redirect to nowhere", "", 301, "", "", false, false, Unreachable, BadRedirect, "", ""},
 		{"redirect to ftp", "", 301, "Location: ftp://example.com/", "", false, false, Unreachable, ForeignScheme, "", ""},

@@ -301,7 +301,6 @@ type session struct {
 
 	entered bool       // holds a place in the pool
 	addr    netip.Addr // of that place
-	begun   bool       // held a place before
 }
 
 // end records the result of the fetch.

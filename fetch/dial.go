@@ -86,7 +86,7 @@ func (s *session) resolve(o robots.Origin) {
 // lookup returns the addresses of a host in the order to try them.
 func (s *session) lookup(host string) ([]netip.Addr, *failure) {
 	lookups := &s.client.pool.lookups
-	if f := s.wait(func() error { return lookups.take(s.caller, netip.Addr{}, s.begun) }); f != nil {
+	if f := s.wait(func() error { return lookups.take(s.caller, netip.Addr{}) }); f != nil {
 		return nil, f
 	}
 	defer lookups.give(netip.Addr{})
@@ -381,9 +381,9 @@ func (s *session) enter(addr netip.Addr) *failure {
 	if s.entered && s.addr == addr {
 		return nil
 	}
-	f := s.wait(func() error { return s.client.pool.take(s.caller, s.record.Origin, addr, s.begun) })
+	f := s.wait(func() error { return s.client.pool.take(s.caller, s.record.Origin, addr) })
 	if f == nil {
-		s.entered, s.addr, s.begun = true, addr, true
+		s.entered, s.addr = true, addr
 	}
 	return f
 }

@@ -35,22 +35,20 @@ func newPool(o Options) *pool {
 	return p
 }
 
-// take waits for a place at an address, first come, first served; but a session that a
-// redirect led here precedes all that have not begun, so that fetches in progress end soon.
-// The error is that of the context or of start. An invalid addr is known to a proxy alone
-// and counts only in all.
+// take waits for a place at an address, first come, first served. The error is that of the
+// context or of start. An invalid addr is known to a proxy alone and counts only in all.
 //
 // One session per address waits for its start and for a place in all: the next interval
 // counts from its start.
-func (p *pool) take(ctx context.Context, origin robots.Origin, addr netip.Addr, begun bool) error {
+func (p *pool) take(ctx context.Context, origin robots.Origin, addr netip.Addr) error {
 	if !addr.IsValid() {
-		return p.all.take(ctx, addr, begun)
+		return p.all.take(ctx, addr)
 	}
-	if err := p.starting.take(ctx, addr, begun); err != nil {
+	if err := p.starting.take(ctx, addr); err != nil {
 		return err
 	}
 	defer p.starting.give(addr)
-	if err := p.each.take(ctx, addr, false); err != nil {
+	if err := p.each.take(ctx, addr); err != nil {
 		return err
 	}
 	err := p.start(ctx, origin, addr)
@@ -58,7 +56,7 @@ func (p *pool) take(ctx context.Context, origin robots.Origin, addr netip.Addr, 
 		err = fmt.Errorf("start at %s: %w", addr, err)
 	}
 	if err == nil {
-		err = p.all.take(ctx, netip.Addr{}, false)
+		err = p.all.take(ctx, netip.Addr{})
 	}
 	if err != nil {
 		p.each.give(addr)
@@ -74,7 +72,7 @@ func (p *pool) give(addr netip.Addr) {
 	p.all.give(netip.Addr{})
 }
 
-// places is a semaphore per address, with two queues.
+// places is a semaphore per address.
 type places struct {
 	most int // per address
 	mu   sync.Mutex
@@ -82,12 +80,12 @@ type places struct {
 }
 
 type queue struct {
-	taken          int
-	first, waiting list.List // of channels, closed when their place is free
+	taken   int
+	waiting list.List // of channels, closed when their place is free
 }
 
 // take waits for a place. The error is that of the context.
-func (p *places) take(ctx context.Context, addr netip.Addr, first bool) error {
+func (p *places) take(ctx context.Context, addr netip.Addr) error {
 	p.mu.Lock()
 	q := p.at[addr]
 	if q == nil {
@@ -97,16 +95,13 @@ func (p *places) take(ctx context.Context, addr netip.Addr, first bool) error {
 		}
 		p.at[addr] = q
 	}
-	if q.taken < p.most { // so the queues are empty
+	if q.taken < p.most { // so the queue is empty
 		q.taken++
 		p.mu.Unlock()
 		return nil
 	}
-	free, line := make(chan struct{}), &q.waiting
-	if first {
-		line = &q.first
-	}
-	mine := line.PushBack(free)
+	free := make(chan struct{})
+	mine := q.waiting.PushBack(free)
 	p.mu.Unlock()
 	select {
 	case <-free:
@@ -119,7 +114,7 @@ func (p *places) take(ctx context.Context, addr netip.Addr, first bool) error {
 	case <-free: // at the same moment
 		p.pass(addr)
 	default:
-		line.Remove(mine)
+		q.waiting.Remove(mine)
 	}
 	return ctx.Err()
 }
@@ -131,14 +126,12 @@ func (p *places) give(addr netip.Addr) {
 	p.pass(addr)
 }
 
-// pass gives a place to the next session in the queues. p.mu is held.
+// pass gives a place to the next session in the queue. p.mu is held.
 func (p *places) pass(addr netip.Addr) {
 	q := p.at[addr]
-	for _, line := range []*list.List{&q.first, &q.waiting} {
-		if next := line.Front(); next != nil {
-			close(line.Remove(next).(chan struct{}))
-			return
-		}
+	if next := q.waiting.Front(); next != nil {
+		close(q.waiting.Remove(next).(chan struct{}))
+		return
 	}
 	if q.taken--; q.taken == 0 {
 		delete(p.at, addr)

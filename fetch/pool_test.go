@@ -128,13 +128,12 @@ func TestCross(t *testing.T) {
 
 var addrA, addrB = netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
 
-// TestPlaces: places are assigned first to fetches that a redirect led to an address, then to
-// those that have not begun, both in the order of the calls; canceled ones are skipped, and none
+// TestPlaces: places are assigned in the order of the calls; canceled ones are skipped, and none
 // is lost.
 func TestPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(Options{Connections: 9, PerAddress: 1})
-		if err := p.take(t.Context(), robots.Origin{}, addrB, false); err != nil { // another one
+		if err := p.take(t.Context(), robots.Origin{}, addrB); err != nil { // another one
 			t.Error(err)
 		}
 		quit, cancel := context.WithCancel(t.Context())
@@ -152,7 +151,7 @@ func TestPlaces(t *testing.T) {
 				ctx = quit
 			}
 			go func() {
-				if err := p.take(ctx, robots.Origin{}, addrA, i == 4 || i == 6); err != nil {
+				if err := p.take(ctx, robots.Origin{}, addrA); err != nil {
 					note(-i)
 					return
 				}
@@ -172,8 +171,7 @@ func TestPlaces(t *testing.T) {
 		mu.Unlock()
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		// 1 was next before the others came.
-		if want := []int{1, 4, 6, 3, 7}; !slices.Equal(order[4:], want) {
+		if want := []int{1, 3, 4, 6, 7}; !slices.Equal(order[4:], want) {
 			t.Errorf("order %v, want %v", order[4:], want)
 		}
 		p.give(addrB)
@@ -190,7 +188,7 @@ func TestPlacesRace(t *testing.T) {
 		all.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Duration(i%50)*100*time.Microsecond)
 			defer cancel()
-			if p.take(ctx, addrA, false) != nil {
+			if p.take(ctx, addrA) != nil {
 				return
 			}
 			if holders.Add(1) != 1 {
