@@ -189,7 +189,8 @@ func TestPermitEnds(t *testing.T) {
 // reports of the load does not count, but its Retry-After does.
 func TestReleaseTwice(t *testing.T) {
 	var ahead atomic.Int64
-	now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	began := time.Now()
+	now := func() time.Time { return began.Add(time.Duration(ahead.Load())) }
 	local, err := pace.NewLocal(pace.Options{Now: now})
 	if err != nil {
 		t.Fatal(err)
