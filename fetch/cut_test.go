@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -66,6 +67,10 @@ func TestCut(t *testing.T) {
 		want Cause
 	}{
 		{"file", ftpServer{}, OK},
+		{"file after PASV", ftpServer{epsv: "500-what\r\n229 is\r\n500 that"}, OK},
+		{"empty file", ftpServer{data: func(net.Conn) {}}, Empty},
+		{"553", ftpServer{retr: "553 no"}, FTPAbsent},
+		{"532", ftpServer{user: "532 account please"}, FTPDenied},
 		{"550", ftpServer{retr: "550-there is\r\n226 no such\r\n550 file"}, FTPAbsent},
 		{"530", ftpServer{user: "530 not here"}, FTPDenied},
 		{"332", ftpServer{pass: "332 account please"}, FTPDenied},
@@ -103,6 +108,33 @@ func TestCut(t *testing.T) {
 				speak(func(p *peer) { k.wrap(p.Conn, p.tcp).Write([]byte(c.head + c.body)) })(s, conn)
 			})
 		}
+	}
+	ok, missing := whole("200 OK", someRules), "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+	for _, c := range []struct {
+		name, proxyURL, url, answer string
+		relay                       relay
+		want                        Cause
+	}{
+		{"tunnel", "http://PROXY", "http://site.test:PORT/", ok, relay{}, OK},
+		{"tunnel, TLS", "http://PROXY", "https://site.test:PORT/", ok, relay{}, OK},
+		{"tunnel, login", "http://me:secret@PROXY", "http://site.test:PORT/", ok, relay{login: "me:secret"}, OK},
+		{"tunnel, 404", "http://PROXY", "http://site.test:PORT/", missing, relay{}, ClientError},
+		{"TLS to the proxy", "https://site.test:PROXYPORT", "http://site.test:PORT/", ok, relay{}, OK},
+		{"forwarded", "http://PROXY", "http://site.test:PORT/", ok, relay{refuses: 403}, OK},
+		{"forwarded, 404", "http://PROXY", "http://site.test:PORT/", missing, relay{refuses: 403}, ClientError},
+		{"SOCKS5", "socks5://PROXY", "http://site.test:PORT/", ok, relay{}, OK},
+		{"SOCKS5, login", "socks5://me:secret@PROXY", "http://site.test:PORT/", ok, relay{login: "me:secret"}, OK},
+		{"SOCKS5, host name", "socks5h://PROXY", "https://site.test:PORT/", ok, relay{}, OK},
+		{"SOCKS5, 404", "socks5://PROXY", "http://site.test:PORT/", missing, relay{}, ClientError},
+	} {
+		f := fault{url: c.url, proxyURL: c.proxyURL, serve: answer(c.answer)}
+		complete := -1
+		if strings.Contains(c.url+c.proxyURL, "https:") {
+			complete = -endOfTLS
+		}
+		cutEverywhere(t, "proxy "+c.name, f, c.want, complete, func(k *cutter, s *site, conn net.Conn) {
+			c.relay.serve(s, k.wrap(conn, conn.(*net.TCPConn)))
+		})
 	}
 	for _, c := range []struct {
 		name   string
@@ -142,13 +174,23 @@ func TestCut(t *testing.T) {
 	}
 }
 
+// endOfTLS is more than the bytes after the last one of a file with a length: a close_notify, and
+// as much as the handshakes of one server differ in size.
+const endOfTLS = 32
+
 // cutEverywhere runs a fault whole, and cut after each byte. A good outcome is expected of the
-// whole, and of a part only from the given byte on, if any.
+// whole, and of a part only from the given byte on, if any. Below -1 it is that number before the
+// end, and there the outcome is not checked.
 func cutEverywhere(t *testing.T, name string, f fault, want Cause, complete int, serve func(k *cutter, s *site, c net.Conn)) {
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
 		var now atomic.Pointer[cutter] // of the fetch under way: a server may be late to see its end
-		f.raw = func(s *site, c net.Conn) { serve(now.Load(), s, c) }
+		cutting := func(s *site, c net.Conn) { serve(now.Load(), s, c) }
+		if f.proxyURL != "" {
+			f.proxy = cutting
+		} else {
+			f.raw = cutting
+		}
 		play := f.open(t)
 		whole := &cutter{left: 1 << 20}
 		now.Store(whole)
@@ -161,10 +203,17 @@ func cutEverywhere(t *testing.T, name string, f fault, want Cause, complete int,
 		if all < 10 {
 			t.Fatalf("only %d bytes were written", all)
 		}
-		for n := 0; n < all; n += campaign.Size(3, 1, 1) {
+		step := campaign.Size(3, 1, 1)
+		if f.proxyURL != "" {
+			step = campaign.Size(7, 3, 1)
+		}
+		for n := 0; n < all; n += step {
 			for _, resets := range []bool{false, true} {
 				now.Store(&cutter{left: n, resets: resets})
 				r := play(patient)
+				if complete < -1 && n > all+complete {
+					continue
+				}
 				if done := complete >= 0 && n >= complete; r.Outcome.Good() && !done || !r.Outcome.Good() && done && !resets {
 					t.Errorf("after %d of %d bytes, reset: %v: %v, %v (%s)", n, all, resets, r.Outcome, r.Cause, r.Detail)
 				}
