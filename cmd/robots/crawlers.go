@@ -91,11 +91,7 @@ func (c *crawlersCommand) answer(ctx context.Context) (int, error) {
 		c.printEntry(c.list[0])
 		return exitAllowed, nil
 	}
-	var all []row
-	for _, e := range c.list {
-		all = append(all, row{Crawler: e})
-	}
-	c.print(all, "")
+	c.printList()
 	return exitAllowed, nil
 }
 

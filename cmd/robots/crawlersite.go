@@ -9,18 +9,9 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/cmd/internal/access"
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/crawlers"
 )
-
-// A row is a crawler of the directory, with its access if there is a robots.txt. With --path,
-// the verdict of the access is that of the path.
-type row struct {
-	crawlers.Crawler
-	*access.Standing
-	onPath string // the verdict on --path, "" without
-}
 
 // judge writes the access of each crawler by a robots.txt.
 func (c *crawlersCommand) judge(ctx context.Context, name string) (int, error) {
@@ -37,28 +28,22 @@ func (c *crawlersCommand) judge(ctx context.Context, name string) (int, error) {
 		return exitBad, err
 	}
 	defer live.close()
-	at, p := cmp.Or(c.at, c.std.now()), access.NewProver(access.Steps)
-	var all []row
-	for i, e := range c.list {
-		rules := files[0].Obey(dialects[i], 0, at, e.Tokens)
-		s := p.Stand(rules)
-		r := row{Crawler: e, Standing: &s}
-		if c.given("path") {
-			s.Verdict, s.Others = rules.Match(path), 0
-			r.onPath = s.Verdict.Word()
-		}
-		all = append(all, r)
+	at := cmp.Or(c.at, c.std.now())
+	var onPath *robots.Path
+	if c.given("path") {
+		onPath = &path
 	}
+	table := answer.AccessTable(files[0].source(at), c.list, onPath)
 	state := ""
 	if r := files[0].Record; r != nil {
 		s := r.Rules(dialects[0], at).State()
 		state = live.stateLine(r, s, factOf(s))
 	}
-	if slices.ContainsFunc(all, func(r row) bool { return r.Access == access.Unknown }) {
+	if slices.ContainsFunc(table, func(r answer.CrawlerAccess) bool { return r.Access == answer.AccessUnknown }) {
 		c.warn("%s", state)
 		state = ""
 	}
-	c.print(all, state)
+	c.printAccess(table, state)
 	return exitAllowed, nil
 }
 
@@ -79,121 +64,113 @@ func (c *crawlersCommand) parsePath(name string) (path robots.Path, err error) {
 	return path, err
 }
 
-// print writes the crawlers in the format of --format, and in text the state of the robots.txt.
-func (c *crawlersCommand) print(all []row, state string) {
+// printAccess writes the access of crawlers in the format of --format, and in text the state of
+// the robots.txt.
+func (c *crawlersCommand) printAccess(table []answer.CrawlerAccess, state string) {
 	switch c.format {
 	case formatJSON:
-		for _, r := range all {
-			c.std.encode(r.members())
+		for _, r := range table {
+			c.std.encodeAnswer(r)
 		}
 		return
 	case formatCSV:
-		c.std.writeCSV(cells(all)...)
+		cells := [][]string{append(slices.Clone(factColumns), "access", "verdict", "line", "rule", "group")}
+		for _, r := range table {
+			line := ""
+			if r.Rule != nil {
+				line = strconv.Itoa(r.Rule.Line)
+			}
+			v := r.Standing.Verdict
+			cells = append(cells, append(factCells(r.CrawlerFacts), string(r.Access), answer.Text(r.Verdict), line, v.Rule.String(), robots.Printable(v.Group.Token())))
+		}
+		c.std.writeCSV(cells...)
 		return
 	}
-	for from, to := 0, 0; from < len(all); from = to {
-		purpose := all[from].Purpose
-		for to < len(all) && all[to].Purpose == purpose {
-			to++
+	c.printSections(len(table), func(i int) crawlers.Purpose { return table[i].Purpose }, func(name string, from, to int) (string, [][]string) {
+		var rows [][]string
+		for _, r := range table[from:to] {
+			word := c.accessWord(r.Access)
+			if r.Verdict != nil {
+				word = c.palette.verdict(r.Standing.Verdict)
+			}
+			rows = append(rows, []string{"  " + r.Name, r.Operator, word, c.why(r)})
 		}
-		if from > 0 {
-			fmt.Fprintln(c.std.out)
-		}
-		c.table(titles.Replace(string(purpose)), all[from:to])
-	}
-	if c.omitted > 0 {
-		fmt.Fprintf(c.std.out, "\n%s\n", c.palette.paint(faint, "Omitted: "+count(c.omitted, "crawler")+" not in use (--all includes them)"))
-	}
+		return robots.Printable(c.summary(name, table[from:to])), rows
+	})
 	if state != "" {
 		fmt.Fprintln(c.std.out, c.palette.paint(faint, robots.Printable(state)))
 	}
 }
 
-// members are the facts of the directory, with the access if there is a robots.txt, else with the
-// other facts.
-func (r row) members() jsonObject {
-	j := jsonObject{
-		{"schema", 1}, {"name", r.Name}, {"tokens", r.Tokens}, {"operator", r.Operator},
-		{"purpose", r.Purpose}, {"dialect", r.Dialect}, {"obeys", r.Obeys}, {"sources", r.Sources},
+// printList writes entries of the directory in the format of --format.
+func (c *crawlersCommand) printList() {
+	switch c.format {
+	case formatJSON:
+		for _, e := range c.list {
+			c.std.encodeAnswer(answer.NewCrawlerEntry(e))
+		}
+		return
+	case formatCSV:
+		cells := [][]string{append(slices.Clone(factColumns), "status")}
+		for _, e := range c.list {
+			cells = append(cells, append(factCells(answer.NewCrawlerEntry(e).CrawlerFacts), string(e.Status)))
+		}
+		c.std.writeCSV(cells...)
+		return
 	}
-	if r.Standing == nil {
-		return append(j, jsonObject{
-			{"status", r.Status}, {"spellings", append([]string{}, r.Spellings...)},
-			{"crawl_delay", r.CrawlDelay}, {"request_rate", r.RequestRate}, {"reverse_dns", r.ReverseDNS}, {"addresses", r.Addresses},
-			{"rival", notEmpty(r.Rival)}, {"google_reads", notEmpty(r.GoogleReads)}, {"note", notEmpty(r.Note)},
-		}...)
-	}
-	return append(j, jsonObject{
-		{"access", r.Access}, {"verdict", notEmpty(r.onPath)},
-		{"rule", answer.NewRule(r.Verdict.Rule)}, {"group", groupMembers(r.Verdict.Group)},
-	}...)
+	c.printSections(len(c.list), func(i int) crawlers.Purpose { return c.list[i].Purpose }, func(name string, from, to int) (string, [][]string) {
+		var rows [][]string
+		for _, e := range c.list[from:to] {
+			rows = append(rows, []string{"  " + e.Name, e.Operator, c.palette.paint(faint, remark(e, true))})
+		}
+		return fmt.Sprintf("%s: %d", name, to-from), rows
+	})
 }
 
-// cells are the rows in CSV, with a head.
-func cells(all []row) [][]string {
-	head := []string{"name", "tokens", "operator", "purpose", "dialect", "obeys"}
-	if all[0].Standing == nil {
-		head = append(head, "status")
-	} else {
-		head = append(head, "access", "verdict", "line", "rule", "group")
-	}
-	cells := [][]string{head}
-	for _, r := range all {
-		line := []string{r.Name, strings.Join(r.Tokens, " > "), r.Operator, string(r.Purpose), r.Dialect, string(r.Obeys)}
-		if r.Standing == nil {
-			line = append(line, string(r.Status))
-		} else {
-			v, number := r.Verdict, ""
-			if !v.Rule.IsZero() {
-				number = strconv.Itoa(v.Rule.Line())
-			}
-			line = append(line, string(r.Access), r.onPath, number, v.Rule.String(), robots.Printable(v.Group.Token()))
-		}
-		cells = append(cells, line)
-	}
-	return cells
+// factColumns are the columns of facts in CSV.
+var factColumns = []string{"name", "tokens", "operator", "purpose", "dialect", "obeys"}
+
+func factCells(f answer.CrawlerFacts) []string {
+	return []string{f.Name, strings.Join(f.Tokens, " > "), f.Operator, string(f.Purpose), f.Dialect, string(f.Obeys)}
 }
 
-// table writes the crawlers of one purpose, a line for each, below its title.
-func (c *crawlersCommand) table(title string, all []row) {
-	if all[0].Standing == nil {
-		title = fmt.Sprintf("%s: %d", title, len(all))
-	} else {
-		title = robots.Printable(c.summary(title, all))
-	}
-	fmt.Fprintln(c.std.out, c.palette.paint(bold, title))
-	var rows [][]string
-	for _, r := range all {
-		line := []string{"  " + r.Name, r.Operator}
-		switch {
-		case r.Standing == nil:
-			line = append(line, c.palette.paint(faint, remark(r.Crawler, true)))
-		case r.onPath != "":
-			line = append(line, c.palette.verdict(r.Verdict), c.why(r))
-		default:
-			line = append(line, c.accessWord(r.Access), c.why(r))
+// printSections writes n crawlers, of which those with one purpose follow each other, as a section
+// for each purpose: a title and rows.
+func (c *crawlersCommand) printSections(n int, purpose func(i int) crawlers.Purpose, section func(name string, from, to int) (title string, rows [][]string)) {
+	for from, to := 0, 0; from < n; from = to {
+		for to < n && purpose(to) == purpose(from) {
+			to++
 		}
-		rows = append(rows, line)
+		if from > 0 {
+			fmt.Fprintln(c.std.out)
+		}
+		title, rows := section(titles.Replace(string(purpose(from))), from, to)
+		fmt.Fprintln(c.std.out, c.palette.paint(bold, title))
+		align(c.std.out, rows)
 	}
-	align(c.std.out, rows)
+	if c.omitted > 0 {
+		fmt.Fprintf(c.std.out, "\n%s\n", c.palette.paint(faint, "Omitted: "+count(c.omitted, "crawler")+" not in use (--all includes them)"))
+	}
 }
 
 // accessWord is the access in the column of the table.
-func (c *crawlersCommand) accessWord(a access.Access) string {
-	style := map[access.Access]string{access.All: green, access.None: red}[a]
-	word := strings.Replace(string(a), string(access.None), "nothing", 1)
-	return c.palette.paint(cmp.Or(style, yellow), fill(word, len(access.Undecided)))
+func (c *crawlersCommand) accessWord(a answer.Access) string {
+	style := map[answer.Access]string{answer.AccessAll: green, answer.AccessNone: red}[a]
+	word := strings.Replace(string(a), string(answer.AccessNone), "nothing", 1)
+	return c.palette.paint(cmp.Or(style, yellow), fill(word, len(answer.AccessUndecided)))
 }
 
 // why names the rule and the group, and adds remarks on the crawler.
-func (c *crawlersCommand) why(r row) string {
-	text := answer.Reason(r.Verdict)
+func (c *crawlersCommand) why(r answer.CrawlerAccess) string {
+	v := r.Standing.Verdict
+	text := answer.Reason(v)
 	if r.Others > 0 {
 		text += fmt.Sprintf(", and %d more", r.Others)
 	}
-	text += inGroup(c.palette, r.Verdict, false)
-	remarks := remark(r.Crawler, false)
-	if r.Rival != "" && strings.EqualFold(r.Verdict.Group.Token(), r.Rival) {
+	text += inGroup(c.palette, v, false)
+	e, _ := crawlers.Find(r.Name)
+	remarks := remark(e, false)
+	if e.Rival != "" && strings.EqualFold(v.Group.Token(), e.Rival) {
 		remarks = strings.TrimSuffix("the group of another operator; "+remarks, "; ")
 	}
 	if remarks != "" {
@@ -203,13 +180,13 @@ func (c *crawlersCommand) why(r row) string {
 }
 
 // summary returns a sentence on the access of the crawlers of one purpose.
-func (c *crawlersCommand) summary(title string, all []row) string {
-	counts := map[access.Access]int{}
+func (c *crawlersCommand) summary(title string, all []answer.CrawlerAccess) string {
+	counts := map[answer.Access]int{}
 	disallowed := 0
 	var unnamed []string
 	for _, r := range all {
 		counts[r.Access]++
-		if !r.Verdict.Allowed {
+		if !r.Standing.Verdict.Allowed {
 			disallowed++
 		}
 		if !r.Named() {
@@ -235,15 +212,15 @@ func (c *crawlersCommand) summary(title string, all []row) string {
 }
 
 // shares returns how many of n crawlers of a group have which access.
-func shares(n int, counts map[access.Access]int, group string) string {
+func shares(n int, counts map[answer.Access]int, group string) string {
 	var parts []string
 	for _, share := range []struct {
-		access    access.Access
+		access    answer.Access
 		one, many string
 	}{
-		{access.None, "has no access", "have no access"}, {access.Part, "has access to a part", "have access to a part"},
-		{access.All, "has access to all", "have access to all"}, {access.Undecided, "is undecided", "are undecided"},
-		{access.Unknown, "has unknown access, as robots.txt is unreachable", "have unknown access, as robots.txt is unreachable"},
+		{answer.AccessNone, "has no access", "have no access"}, {answer.AccessPart, "has access to a part", "have access to a part"},
+		{answer.AccessAll, "has access to all", "have access to all"}, {answer.AccessUndecided, "is undecided", "are undecided"},
+		{answer.AccessUnknown, "has unknown access, as robots.txt is unreachable", "have unknown access, as robots.txt is unreachable"},
 	} {
 		k, who, has := counts[share.access], "", share.many
 		if k == 1 {

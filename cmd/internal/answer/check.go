@@ -120,6 +120,9 @@ func newRequestRate(r robots.RequestRate) RequestRate {
 	return j
 }
 
+// Text returns a text that can be null, "" for that.
+func Text(s *string) string { return valueOf(s) }
+
 // valueOf returns the zero value for nil.
 func valueOf[T any](p *T) (v T) {
 	if p != nil {

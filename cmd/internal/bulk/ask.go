@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/cmd/internal/access"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/fetch"
 )
@@ -22,7 +22,7 @@ type AskOptions struct {
 	Dialects []string   `json:"dialects"`        // ask.AutoDialect is that of each crawler
 	Paths    []string   `json:"paths,omitempty"` // or URLs
 	// Steps limits the proofs of access for all agents of one file and dialect; 0 is
-	// access.Steps.
+	// answer.AccessSteps.
 	Steps int `json:"steps"`
 }
 
@@ -63,7 +63,7 @@ func (o AskOptions) AskTask(dir, format, snapshot string) (*Task, error) {
 // canonical fills in defaults and returns the options as in the manifest.
 func (o *AskOptions) canonical() (json.RawMessage, error) {
 	if o.Steps == 0 {
-		o.Steps = access.Steps
+		o.Steps = answer.AccessSteps
 	}
 	if len(o.Agents) == 0 {
 		o.Agents = [][]string{{"*"}}
@@ -177,7 +177,7 @@ func (a *evaluator) captureRules(c *Capture) ([]*robots.Rules, error) {
 type ruleSet struct {
 	rules  []*robots.Rules
 	first  []int // crawler of each of them, which has its dialect
-	access []access.Access
+	access []answer.Access
 	index  []int // the rules of each crawler
 
 	results []result // of all paths for the first rules, then for the next
@@ -187,13 +187,13 @@ type ruleSet struct {
 func (a *evaluator) ruleSet(all []*robots.Rules) *ruleSet {
 	s := &ruleSet{index: make([]int, len(all))}
 	made := map[*robots.Rules]int{}
-	provers := map[string]*access.Prover{} // by dialect, so that the cost in one does not change the next
+	provers := map[string]*answer.Prover{} // by dialect, so that the cost in one does not change the next
 	for i, r := range all {
 		at, ok := made[r]
 		if !ok {
 			dialect := a.crawlers[i].dialect.Name
 			if provers[dialect] == nil {
-				provers[dialect] = access.NewProver(a.Steps)
+				provers[dialect] = answer.NewProver(a.Steps)
 			}
 			at = len(s.rules)
 			made[r] = at
@@ -229,9 +229,9 @@ type result struct {
 // resultOf returns the result of a verdict. An undecided verdict is never a permission:
 // /robots.txt of an unreachable site is unknown too, and so is any verdict of a dialect that
 // reads beyond the kept bytes of a truncated file.
-func resultOf(r *robots.Rules, v robots.Verdict, a access.Access) result {
+func resultOf(r *robots.Rules, v robots.Verdict, a answer.Access) result {
 	if isCut(r) {
-		return result{Result: Result{Access: string(access.Undecided)}}
+		return result{Result: Result{Access: string(answer.AccessUndecided)}}
 	}
 	t := result{Result: Result{Reason: v.Reason.String(), Access: string(a), Group: valid(v.Group.Token())}}
 	if v.Reason == robots.ReasonRobotsTxt {
@@ -240,7 +240,7 @@ func resultOf(r *robots.Rules, v robots.Verdict, a access.Access) result {
 		}
 	}
 	if v.Undecided() {
-		t.Access = string(access.Unknown)
+		t.Access = string(answer.AccessUnknown)
 		return t
 	}
 	t.Verdict = v.Word()
@@ -302,7 +302,7 @@ func (a *evaluator) rules(c *held) (rules []*robots.Rules, size int, err error) 
 }
 
 // unknown is the result without an answer.
-var unknown = result{Result: Result{Access: string(access.Unknown)}}
+var unknown = result{Result: Result{Access: string(answer.AccessUnknown)}}
 
 // shard makes the rows of a part of a snapshot.
 func (a *evaluator) shard(ctx context.Context, parts []part, format string, p *Part) (counts Counts, err error) {

@@ -216,9 +216,9 @@ const noArchive = "no-archive"
 
 // An inputReader reads the answers in inputs.
 type inputReader struct {
-	files   bool                               // read loose robots.txt files
-	answer  func(a *answer, body []byte) error // must not keep the body
-	buffer  []byte                             // reused for bodies
+	files   bool                                         // read loose robots.txt files
+	answer  func(a *archivedResponse, body []byte) error // must not keep the body
+	buffer  []byte                                       // reused for bodies
 	damaged func(Damaged)
 
 	// member counts what has a checksum of its own: compressed members, files in a zip, and
@@ -672,7 +672,7 @@ type broken struct{}
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 // judge determines the outcome of an answer.
-func (r *inputReader) judge(a *fetch.Answer, name string, offset int64) (*answer, []byte, error) {
+func (r *inputReader) judge(a *fetch.Answer, name string, offset int64) (*archivedResponse, []byte, error) {
 	origin, _, err := robots.ParseURL(a.URL)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s at byte %d: %w", name, offset, err)
@@ -688,7 +688,7 @@ func (r *inputReader) judge(a *fetch.Answer, name string, offset int64) (*answer
 	if cap(record.Body) > cap(r.buffer) {
 		r.buffer = record.Body[:0]
 	}
-	kept := &answer{
+	kept := &archivedResponse{
 		URL: record.URL, At: a.At.UnixMilli(), Status: int32(record.Status), Next: next,
 		Input: name, Offset: offset, Body: -1,
 	}

@@ -220,8 +220,8 @@ func removeRuns(t *Task) error {
 	return os.RemoveAll(filepath.Join(t.Dir, packDir))
 }
 
-// An answer is what an archive holds about one request, judged: a row of a run.
-type answer struct {
+// An archivedResponse is what an archive holds about one request, judged: a row of a run.
+type archivedResponse struct {
 	URL string
 	At  int64 // milliseconds since 1970
 
@@ -252,7 +252,7 @@ type revisit struct {
 }
 
 // robots reports whether the answer is to a request for a robots.txt.
-func (a *answer) robots() bool {
+func (a *archivedResponse) robots() bool {
 	return strings.HasSuffix(a.URL, "/robots.txt") && strings.Count(a.URL, "/") == 3
 }
 
@@ -382,7 +382,7 @@ func createTable[T any](p *Part, name, format string, sorted ...string) (*table[
 }
 
 // captureOf returns the row of an answer without its outcome.
-func captureOf(a *answer) (*Capture, error) {
+func captureOf(a *archivedResponse) (*Capture, error) {
 	origin, _, err := robots.ParseURL(a.URL)
 	if err != nil {
 		return nil, err
@@ -394,7 +394,7 @@ func captureOf(a *answer) (*Capture, error) {
 }
 
 // take copies the outcome of the last answer of the redirect chain.
-func (c *Capture) take(a *answer) {
+func (c *Capture) take(a *archivedResponse) {
 	c.Outcome, c.Cause, c.Status = a.Outcome, a.Cause, a.Status
 	c.SHA256, c.Bytes, c.Truncated, c.Kind = a.SHA256, a.Bytes, a.Truncated, a.Kind
 }

@@ -43,14 +43,14 @@ func (v *archive) close() {
 }
 
 // answers yields the answers of a range of sites in order.
-func (v *archive) answers(ctx context.Context, from, to string) iter.Seq2[*answer, error] {
+func (v *archive) answers(ctx context.Context, from, to string) iter.Seq2[*archivedResponse, error] {
 	files := make([]*pairFile, len(v.runs))
 	for i, r := range v.runs {
 		files[i] = r.pairFile
 	}
-	return func(yield func(*answer, error) bool) {
+	return func(yield func(*archivedResponse, error) bool) {
 		for p, err := range merge(files, []byte(from)) {
-			var a *answer
+			var a *archivedResponse
 			if err = cmp.Or(err, ctx.Err()); err == nil {
 				switch surt := surtOf(p.key); {
 				case surt < from:
@@ -68,8 +68,8 @@ func (v *archive) answers(ctx context.Context, from, to string) iter.Seq2[*answe
 }
 
 // answer returns the answer of a pair in one of the runs.
-func (v *archive) answer(p pair) (*answer, error) {
-	a := &answer{run: v.runs[p.source]}
+func (v *archive) answer(p pair) (*archivedResponse, error) {
+	a := &archivedResponse{run: v.runs[p.source]}
 	return a, json.Unmarshal(p.value, a)
 }
 
@@ -110,7 +110,7 @@ func (v *archive) nearest(prefix []byte, at, window int64) (p pair, err error) {
 
 // byURL returns the answer or revisit of a URL that is nearest to a time, nil if there is none
 // in the window.
-func (v *archive) byURL(url string, at int64) (*answer, error) {
+func (v *archive) byURL(url string, at int64) (*archivedResponse, error) {
 	prefix, err := urlKey(url)
 	if err != nil {
 		return nil, nil // an archive has no such URL
@@ -123,7 +123,7 @@ func (v *archive) byURL(url string, at int64) (*answer, error) {
 }
 
 // resolve returns the row of an answer, and the answer that has its body.
-func (v *archive) resolve(a *answer) (*Capture, *answer, error) {
+func (v *archive) resolve(a *archivedResponse) (*Capture, *archivedResponse, error) {
 	c, err := captureOf(a)
 	if err != nil {
 		return nil, nil, err
@@ -167,7 +167,7 @@ func (v *archive) resolve(a *answer) (*Capture, *answer, error) {
 }
 
 // original returns the answer to which a revisit refers, nil if it was not archived.
-func (v *archive) original(a *answer) (*answer, error) {
+func (v *archive) original(a *archivedResponse) (*archivedResponse, error) {
 	r := a.Revisit
 	if r.ID != "" {
 		p, err := v.nearest(idKey(r.ID), a.At, 1<<62)
@@ -204,12 +204,12 @@ func (v *archive) original(a *answer) (*answer, error) {
 }
 
 // revisited returns the answer of a revisit record.
-func revisited(record *warc.Record, name string) (*answer, error) {
+func revisited(record *warc.Record, name string) (*archivedResponse, error) {
 	url, err := canonical(record.URI)
 	if err != nil {
 		return nil, err
 	}
-	a := &answer{URL: url, At: record.Date.UTC().UnixMilli(), Input: name, Offset: record.Offset, ID: record.ID, Body: -1, Revisit: &revisit{}}
+	a := &archivedResponse{URL: url, At: record.Date.UTC().UnixMilli(), Input: name, Offset: record.Offset, ID: record.ID, Body: -1, Revisit: &revisit{}}
 	refers := strings.TrimSuffix(strings.TrimPrefix(record.RefersTo.URI, "<"), ">")
 	if refers == "" {
 		refers = record.URI

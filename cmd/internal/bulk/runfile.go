@@ -69,7 +69,7 @@ func atTime(prefix []byte, at int64) []byte {
 const keyTail = 8 + 1 + 8 + 8
 
 // key appends to a prefix what distinguishes an answer.
-func (a *answer) key(prefix []byte, in source) []byte {
+func (a *archivedResponse) key(prefix []byte, in source) []byte {
 	b := append(atTime(prefix, a.At), 0)
 	if a.Revisit != nil {
 		b[len(b)-1] = 1
@@ -154,7 +154,7 @@ func writeRun(ctx context.Context, t *Task, s Shard, o PackOptions, p *Part) (co
 		log := &damageLog{last: map[string]int{}, counts: map[string]int64{}}
 		answers := 0
 		r := &inputReader{files: o.Files, damaged: log.add}
-		r.answer = func(a *answer, body []byte) error {
+		r.answer = func(a *archivedResponse, body []byte) error {
 			answers++
 			return w.add(a, body, sourceOf(number, r.member))
 		}
@@ -173,7 +173,7 @@ func writeRun(ctx context.Context, t *Task, s Shard, o PackOptions, p *Part) (co
 }
 
 // add adds an answer and writes its body.
-func (w *runWriter) add(a *answer, body []byte, in source) error {
+func (w *runWriter) add(a *archivedResponse, body []byte, in source) error {
 	if a.SHA256 != "" {
 		at, ok := w.seen[a.SHA256]
 		if !ok {

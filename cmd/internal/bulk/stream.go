@@ -25,7 +25,7 @@ func (o AskOptions) Stream(ctx context.Context, in io.Reader, out io.Writer, for
 		return err
 	}
 	r := &inputReader{damaged: damaged}
-	r.answer = func(row *answer, body []byte) error {
+	r.answer = func(row *archivedResponse, body []byte) error {
 		c, err := captureOf(row)
 		if err != nil {
 			return err

@@ -1,4 +1,4 @@
-package access
+package answer
 
 import (
 	"os"
@@ -16,23 +16,23 @@ func TestProver(t *testing.T) {
 		path  string // of the rule that blocks the shortest URL
 		more  int
 	}{
-		{"", All, "", 0},
-		{"Disallow: /\nAllow: /", All, "/", 0},
-		{"Allow: /a\nAllow: /b", All, "", 0},
-		{"Disallow: /b\nDisallow: /private/", Part, "/b", 1},
-		{"Disallow: /\nAllow: /$", Part, "/", 0},
-		{"Disallow: /", None, "/", 0},
-		{"Disallow: /*", None, "/*", 0},
-		{"Disallow: /\nAllow: /robots.txt$", None, "/", 0},
+		{"", AccessAll, "", 0},
+		{"Disallow: /\nAllow: /", AccessAll, "/", 0},
+		{"Allow: /a\nAllow: /b", AccessAll, "", 0},
+		{"Disallow: /b\nDisallow: /private/", AccessPart, "/b", 1},
+		{"Disallow: /\nAllow: /$", AccessPart, "/", 0},
+		{"Disallow: /", AccessNone, "/", 0},
+		{"Disallow: /*", AccessNone, "/*", 0},
+		{"Disallow: /\nAllow: /robots.txt$", AccessNone, "/", 0},
 	} {
 		for _, d := range robots.Dialects() {
 			r := robots.Parse([]byte("User-agent: *\n"+c.rules)).Rules(d, "MyBot")
-			s := NewProver(Steps).Stand(r)
+			s := NewProver(AccessSteps).Stand(r)
 			if s.Access != c.want || s.Verdict.Rule.Path() != c.path || s.Others != c.more {
 				t.Errorf("%s %q: got %s by %q and %d more, want %s by %q and %d more", d.Name, c.rules, s.Access, s.Verdict.Rule.Path(), s.Others, c.want, c.path, c.more)
 			}
-			if c.want == Part {
-				if s := NewProver(1).Stand(r); s.Access != Undecided {
+			if c.want == AccessPart {
+				if s := NewProver(1).Stand(r); s.Access != AccessUndecided {
 					t.Errorf("%s %q: %s after one step", d.Name, c.rules, s.Access)
 				}
 			}
@@ -49,7 +49,7 @@ func TestProofsEnd(t *testing.T) {
 		for i := range 20 {
 			body += "Disallow: /*" + string(rune('a'+i)) + "*b*c*d\nAllow: /*" + string(rune('a'+i)) + "*x*y\n"
 		}
-		if p.Stand(robots.Parse([]byte(body)).Rules(robots.RFC9309, "MyBot")).Access == Undecided {
+		if p.Stand(robots.Parse([]byte(body)).Rules(robots.RFC9309, "MyBot")).Access == AccessUndecided {
 			undecided++
 		}
 	}
@@ -61,13 +61,13 @@ func TestProofsEnd(t *testing.T) {
 // TestProofOnce: groups with equal rules are proved once, and each result has its own group.
 func TestProofOnce(t *testing.T) {
 	f := robots.Parse([]byte("User-agent: a\nUser-agent: b\nDisallow: /x\n\nUser-agent: c\nDisallow: /x\n\nUser-agent: d\nUser-agent: e\nDisallow:\n"))
-	p := NewProver(Steps)
+	p := NewProver(AccessSteps)
 	for _, c := range []struct {
 		token  string
 		access Access
 		line   int
 		proofs int
-	}{{"a", Part, 3, 1}, {"b", Part, 3, 1}, {"c", Part, 6, 2}, {"d", All, 0, 3}, {"e", All, 0, 3}, {"f", All, 0, 3}} {
+	}{{"a", AccessPart, 3, 1}, {"b", AccessPart, 3, 1}, {"c", AccessPart, 6, 2}, {"d", AccessAll, 0, 3}, {"e", AccessAll, 0, 3}, {"f", AccessAll, 0, 3}} {
 		s := p.Stand(f.Rules(robots.RFC9309, c.token))
 		if s.Access != c.access || s.Verdict.Rule.Line() != c.line || len(p.known) != c.proofs || s.Named() != (c.token != "f") || s.Named() && s.Verdict.Group.Token() != c.token {
 			t.Errorf("%s: %s by line %d of group %q after %d proofs, want %s by line %d after %d", c.token, s.Access, s.Verdict.Rule.Line(), s.Verdict.Group.Token(), len(p.known), c.access, c.line, c.proofs)
@@ -84,7 +84,7 @@ func TestAccess(t *testing.T) {
 	}
 	sooner, asked := 0, 0
 	agree := func(f *robots.File) {
-		shared := NewProver(len(robots.Dialects()) * 3 * Steps)
+		shared := NewProver(len(robots.Dialects()) * 3 * AccessSteps)
 		for _, d := range robots.Dialects() {
 			for _, agent := range []string{"GPTBot", "Googlebot", "x"} {
 				r := f.Rules(d, agent)
@@ -92,8 +92,8 @@ func TestAccess(t *testing.T) {
 				if hasPart(r) {
 					sooner++
 				}
-				want := NewProver(Steps).Stand(r).Access
-				if got := NewProver(Steps).Access(r); got != want && want != Undecided {
+				want := NewProver(AccessSteps).Stand(r).Access
+				if got := NewProver(AccessSteps).Access(r); got != want && want != AccessUndecided {
 					t.Fatalf("%s for %s in\n%s\nfound %s, proved %s", d.Name, agent, f.Bytes(), got, want)
 				}
 				if got := shared.Stand(r).Access; got != want {
