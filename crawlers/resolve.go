@@ -140,6 +140,9 @@ func (c Crawler) Binds() Binds {
 // Fallback returns the further token whose group applies in rules for the crawler's Tokens. It
 // returns false if a group names the first token, or none names any.
 func (c Crawler) Fallback(r *robots.Rules) (FurtherToken, bool) {
+	if len(c.FurtherTokens) == 0 {
+		return FurtherToken{}, false
+	}
 	token := r.Group().Token()
 	for _, f := range c.FurtherTokens {
 		if strings.EqualFold(f.Token, token) {

@@ -83,6 +83,9 @@ type Transport struct {
 // New returns a transport for the crawler with this product token. A name with a version or
 // spaces, a list with commas, or a full User-Agent header stands for the product tokens in it
 // (robots.ProductTokens, D-03). The error says what is invalid.
+//
+// A name has no meaning beyond itself. All that the directory documents of a known crawler is
+// c := crawlers.Resolve(name), with Options.Tokens: c.Tokens[1:] and Options.Dialect: c.ReadAs().
 func New(name string, o Options) (*Transport, error) {
 	o, err := o.filled(name)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
-	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/crawlers"
 	"github.com/spf13/cobra"
 )
@@ -42,7 +41,15 @@ func (j *judge) writeVerdicts(t *urlTarget) {
 	}
 	v := j.verdicts[0]
 	fmt.Fprintf(j.std.out, "%s  %s  %s\n", j.palette.verdict(v), fill(robots.Printable(t.url), j.width), because(j.palette, v, true))
+	j.writeFallback(stateIndent, 0)
 	j.writeState(stateIndent, (*robots.State).Text)
+}
+
+// writeFallback writes which group a crawler follows that no group names, once for each site.
+func (j *judge) writeFallback(indent string, crawler int) {
+	if s := j.crawlers[crawler].FallbackSentence(j.rules[crawler].Rules); s != "" && !j.site.answered {
+		fmt.Fprintf(j.std.out, "%s%s\n", indent, j.palette.paint(faint, robots.Printable(s)))
+	}
 }
 
 // stateIndent aligns the state of a robots.txt with the URL above it.
@@ -62,18 +69,9 @@ func (j *judge) writeJSON(t *urlTarget) {
 	for i, rules := range j.rules {
 		dst := append(j.std.out.AvailableBuffer(), `{"schema":1,`...)
 		dst = append(rules.AppendVerdict(dst, j.verdicts[i]), `,"url":`...)
-		dst = append(robots.AppendQuoted(dst, t.url), `,"agent":`...)
-		_, _ = j.std.out.Write(append(ask.AppendStrings(dst, agentOf(rules.Rules, &j.crawlers[i])), "}\n"...))
+		dst = append(robots.AppendQuoted(dst, t.url), j.about[i]...)
+		_, _ = j.std.out.Write(append(dst, "}\n"...))
 	}
-}
-
-// agentOf returns the tokens of a crawler as the dialect reads them, or a name without a
-// product token as it is given.
-func agentOf(r *robots.Rules, c *Crawler) []string {
-	if tokens := r.Tokens(); len(tokens) > 0 {
-		return tokens
-	}
-	return c.Tokens
 }
 
 func (j *judge) writeTable(t *urlTarget) {
@@ -94,6 +92,9 @@ func (j *judge) writeTable(t *urlTarget) {
 		name := j.crawlers[i].Name
 		if e, ok := crawlers.Find(name); ok && remark(e, false) != "" {
 			why += "  " + j.palette.paint(yellow, "["+remark(e, false)+"]")
+		}
+		if s := j.crawlers[i].FallbackSentence(j.rules[i].Rules); s != "" {
+			why += "  " + j.palette.paint(faint, "("+robots.Printable(s)+")")
 		}
 		rows = append(rows, []string{"  " + robots.Printable(name), v.Dialect, j.palette.verdict(v), why})
 	}

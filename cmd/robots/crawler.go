@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/crawlers"
 	"github.com/spf13/cobra"
@@ -15,10 +16,8 @@ import (
 
 // A Crawler is a crawler that robots.txt is judged for.
 type Crawler struct {
-	Name    string   // as given with -a, or of the directory
-	Tokens  []string // product tokens, most specific first
-	Dialect robots.Dialect
-	listed  bool // chosen by its category in the directory, not named by the user
+	answer.Crawler
+	listed bool // chosen by its category in the directory, not named by the user
 }
 
 // anyCrawler is the name of a crawler without a name: the group of * applies to it.
@@ -51,14 +50,18 @@ func (f *crawlerFlags) registerCategories(cmd *cobra.Command) {
 	complete(cmd, "crawlers", categories())
 }
 
-// parseAgents returns the crawlers of --agent, without their dialects.
-func (f *crawlerFlags) parseAgents() (list []Crawler, err error) {
+// parseAgents returns the crawlers of --agent in a dialect, or as the dialect auto means them.
+func (f *crawlerFlags) parseAgents(dialect string) (list []Crawler, err error) {
 	for _, value := range f.agents {
 		tokens, err := ask.Tokens(value)
 		if err != nil {
 			return nil, fmt.Errorf("-a %w", err)
 		}
-		list = append(list, Crawler{Name: value, Tokens: tokens})
+		c, err := ask.Crawler(dialect, value, tokens...)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, Crawler{Crawler: c})
 	}
 	return list, nil
 }
@@ -66,41 +69,49 @@ func (f *crawlerFlags) parseAgents() (list []Crawler, err error) {
 // crawlers returns the crawlers named by the flags, and the index of the one whose verdicts
 // decide the exit status: -1 if the worst verdict of all does.
 func (f *crawlerFlags) crawlers() (list []Crawler, decisive int, err error) {
+	dialect := f.dialect
+	if dialect == ask.AllDialects {
+		dialect = ask.AutoDialect
+	}
 	if len(f.categories) > 0 {
 		entries, _, err := choose(f.categories, "", false)
 		if err != nil {
 			return nil, 0, err
 		}
 		for _, e := range entries {
-			list = append(list, Crawler{Name: e.Name, Tokens: e.Tokens, listed: true})
+			c := answer.Auto(e.Name, e.Name)
+			if dialect != ask.AutoDialect {
+				if c, err = ask.Crawler(dialect, e.Name, e.Tokens...); err != nil {
+					return nil, 0, err
+				}
+			}
+			list = append(list, Crawler{Crawler: c, listed: true})
 		}
 	}
-	named, err := f.parseAgents()
+	named, err := f.parseAgents(dialect)
 	if err != nil {
 		return nil, 0, err
 	}
 	if list = append(list, named...); len(list) == 0 {
-		list = []Crawler{{Name: anyCrawler, Tokens: []string{anyCrawler}}}
+		c, err := ask.Crawler(dialect, anyCrawler, anyCrawler)
+		if err != nil {
+			return nil, 0, err
+		}
+		list = []Crawler{{Crawler: c}}
 	}
 	if f.dialect != ask.AllDialects {
-		for i := range list {
-			if list[i].Dialect, err = ask.DialectFor(f.dialect, list[i].Tokens...); err != nil {
-				return nil, 0, err
-			}
-		}
 		return list, -1, nil
 	}
 	if len(list) > 1 {
 		return nil, 0, errors.New("--dialect all compares the dialects for one crawler, not for several")
 	}
-	auto, _ := ask.DialectFor(ask.AutoDialect, list[0].Tokens...)
 	one := list[0]
 	list = nil
 	for i, d := range robots.Dialects() {
-		if d.Name == auto.Name {
+		if d.Name == one.Dialect.Name {
 			decisive = i
 		}
-		list = append(list, Crawler{Name: one.Name, Tokens: one.Tokens, Dialect: d})
+		list = append(list, Crawler{Crawler: answer.InDialect(d, one.Name, one.Given()...)})
 	}
 	return list, decisive, nil
 }
@@ -128,7 +139,7 @@ func (c *command) warnCrawlers(list []Crawler, file *robots.File) {
 		names = slices.Values(named)
 	}
 	for _, crawler := range list {
-		for _, token := range crawler.Tokens {
+		for _, token := range crawler.Given() {
 			if token == anyCrawler || crawler.listed {
 				continue
 			}

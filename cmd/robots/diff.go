@@ -13,7 +13,6 @@ import (
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/compare"
-	"github.com/robotskit/robots/crawlers"
 	"github.com/robotskit/robots/lint"
 	"github.com/spf13/cobra"
 )
@@ -159,9 +158,12 @@ func (d *differ) choose() error {
 	default:
 		add(one, one)
 	}
-	chosen, err := d.parseAgents()
+	word := d.dialect
+	if word == ask.AllDialects {
+		word = d.dialects[0].Name
+	}
+	chosen, err := d.parseAgents(word)
 	for _, c := range chosen {
-		c.Dialect = d.dialects[0] // for warnings
 		if !slices.ContainsFunc(d.chosen, func(o Crawler) bool { return o.Name == c.Name }) {
 			d.chosen = append(d.chosen, c)
 		}
@@ -193,19 +195,7 @@ func (s *section) dialectNames() []string {
 // compare compares two files for the chosen crawlers, or else * and all crawlers that they
 // name.
 func (s *section) compare(pair [2]answer.Source, chosen []Crawler, o answer.DiffOptions) {
-	list := chosen
-	if len(list) == 0 {
-		list = s.named(pair)
-	}
-	var who []answer.Crawler
-	for _, c := range list {
-		known := crawlers.Resolve(c.Tokens...)
-		if s.auto() {
-			who = append(who, answer.Crawler{Name: c.Name, Tokens: known.Tokens, Dialect: known.ReadAs()})
-		} else {
-			who = append(who, answer.Crawler{Name: c.Name, Tokens: c.Tokens, Dialect: s.dialects[0]})
-		}
-	}
+	who := s.named(pair, chosen)
 	o.Important = len(chosen) > 0
 	if s.between() {
 		o.NewDialect = s.dialects[1]
@@ -213,16 +203,26 @@ func (s *section) compare(pair [2]answer.Source, chosen []Crawler, o answer.Diff
 	s.Difference = answer.Diff(pair[0], pair[1], who, o)
 }
 
-// named returns * and the crawlers for which the files can differ.
-func (s *section) named(pair [2]answer.Source) (list []Crawler) {
-	if s.auto() {
-		for _, c := range compare.Crawlers(pair[0].Rules(robots.RFC9309).File(), pair[1].Rules(robots.RFC9309).File()) {
-			list = append(list, Crawler{Name: c.Name, Tokens: c.Tokens})
+// named returns the chosen crawlers in the dialect of the old side, or else * and those for which
+// the files can differ.
+func (s *section) named(pair [2]answer.Source, chosen []Crawler) (list []answer.Crawler) {
+	for _, c := range chosen {
+		if s.auto() {
+			list = append(list, c.Crawler)
+		} else {
+			list = append(list, answer.InDialect(s.dialects[0], c.Name, c.Given()...))
 		}
-		return list
 	}
-	for _, name := range compare.Names(pair[0].Rules(s.dialects[0]), pair[1].Rules(s.dialects[1])) {
-		list = append(list, Crawler{Name: name, Tokens: []string{name}})
+	switch {
+	case len(chosen) > 0:
+	case s.auto():
+		for _, c := range compare.Crawlers(pair[0].Rules(robots.RFC9309).File(), pair[1].Rules(robots.RFC9309).File()) {
+			list = append(list, answer.Auto(c.Name, c.Tokens[0]))
+		}
+	default:
+		for _, name := range compare.Names(pair[0].Rules(s.dialects[0]), pair[1].Rules(s.dialects[1])) {
+			list = append(list, answer.InDialect(s.dialects[0], name, name))
+		}
 	}
 	return list
 }

@@ -24,7 +24,7 @@ func explainCommand(std *streams) *cobra.Command {
 // explain returns the explanation of the verdict on a URL for the crawler with an index.
 func (j *judge) explain(i int, t *urlTarget) answer.Explanation {
 	c := &j.crawlers[i]
-	return answer.Explain(j.rules[i].Rules, t.pathFor(c.Dialect), t.url, agentOf(j.rules[i].Rules, c))
+	return answer.Explain(j.rules[i].Rules, &c.Crawler, t.pathFor(c.Dialect), t.url, c.Echo())
 }
 
 // writeExplanation writes how the verdicts on a URL are derived.
@@ -44,6 +44,7 @@ func (j *judge) writeExplanation(t *urlTarget) {
 			reason = robots.Printable(j.crawlers[i].Name) + ": " + reason
 		}
 		fmt.Fprintf(w, "%s%s\n", stateIndent, reason)
+		j.writeFallback(stateIndent, i)
 		if i == 0 {
 			j.writeState(stateIndent, (*robots.State).Text)
 		}

@@ -27,6 +27,7 @@ type judge struct {
 	site     *site
 	from     ask.Source
 	rules    []*ask.RuleSet // of each crawler
+	about    [][]byte       // the members of JSON answers that describe each crawler
 	verdicts []robots.Verdict
 
 	judged int // URLs before the last one
@@ -159,6 +160,12 @@ func (j *judge) open(s *site, from ask.Source) {
 		}
 	}
 	j.site, j.from, j.rules = s, from, j.rulesIn(from)
+	j.about = nil
+	for i, rules := range j.rules {
+		c := &j.crawlers[i]
+		about := append(ask.AppendStrings([]byte(`,"agent":`), c.Echo()), ',')
+		j.about = append(j.about, c.AppendJSON(about, rules.Rules))
+	}
 }
 
 // judgeOne sets the verdicts on a URL, and returns its status.

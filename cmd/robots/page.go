@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/robotskit/robots"
@@ -49,8 +48,9 @@ func newPage(std *streams) *cobra.Command {
 // A pageVerdict is the result for one crawler.
 type pageVerdict struct {
 	Crawler
-	entry     string          // its name in the directory, "" for an unknown crawler
-	tokens    []string        // without that of a rival, whose meta tags it is not known to read
+	entry     string   // its name in the directory, "" for an unknown crawler
+	tokens    []string // without that of a rival, whose meta tags it is not known to read
+	fallback  *crawlers.FurtherToken
 	verdict   *robots.Verdict // nil without a robots.txt
 	blockedAt string          // the redirect that is blocked, "" for the page itself
 	outlook   indexing.Outlook
@@ -127,13 +127,12 @@ func (p *pageCommand) readPage() (err error) {
 // results returns the crawlers with their verdicts on the current URL.
 func (p *pageCommand) results() (list []pageVerdict) {
 	for i, c := range p.j.crawlers {
-		r := pageVerdict{Crawler: c, tokens: c.Tokens}
+		r := pageVerdict{Crawler: c, tokens: c.OwnTokens(), fallback: c.Fallback(p.j.rules[i].Rules)}
 		if !p.noRobots {
 			r.verdict = new(p.j.verdicts[i])
 		}
 		if e, ok := crawlers.Find(c.Name); ok && strings.EqualFold(e.Name, c.Name) {
 			r.Name, r.entry = e.Name, e.Name
-			r.tokens = slices.DeleteFunc(slices.Clone(c.Tokens), func(t string) bool { return strings.EqualFold(t, e.Rival) })
 		}
 		list = append(list, r)
 	}

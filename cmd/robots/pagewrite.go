@@ -304,7 +304,8 @@ func (p *pageCommand) writePageJSON(t *urlTarget, got *fetchedPage, list []pageV
 			rules = append(rules, append(directiveMembers(r.Directive), jsonObject{{"effect", r.Effect}, {"problem", notEmpty(r.Problem)}}...))
 		}
 		line := jsonObject{
-			{"schema", 1}, {"url", notEmpty(t.url)}, {"name", notEmpty(r.entry)}, {"agent", r.tokens}, {"dialect", r.Dialect.Name},
+			{"schema", 1}, {"url", notEmpty(t.url)}, {"name", notEmpty(r.entry)}, {"agent", r.Echo()}, {"dialect", r.Dialect.Name},
+			{"fallback", r.fallback}, {"binds", r.Binds()},
 			{"engine", o.Directives.Engine},
 		}
 		line = append(line, answersJSON(r.answers)...)

@@ -127,11 +127,11 @@ type view struct {
 
 // write writes the parts. The text says nothing else of a site whose rules are not known.
 func (v *view) write(ctx context.Context) {
-	known, group, dialect, agent := isKnown(v.rules), v.rules.Group(), v.rules.Dialect().Name, v.rules.Tokens()
-	if len(agent) == 0 { // a name without a product token
-		agent = v.crawler.Tokens
+	known, group, dialect := isKnown(v.rules), v.rules.Group(), v.rules.Dialect().Name
+	j := jsonObject{
+		{"schema", 1}, {"agent", v.crawler.Echo()}, {"group", groupMembers(group)}, {"dialect", dialect},
+		{"fallback", v.crawler.Fallback(v.rules)}, {"binds", v.crawler.Binds()},
 	}
-	j := jsonObject{{"schema", 1}, {"agent", agent}, {"group", groupMembers(group)}, {"dialect", dialect}}
 	w, p := &strings.Builder{}, v.palette
 	if !v.first {
 		fmt.Fprintln(w)
@@ -141,6 +141,9 @@ func (v *view) write(ctx context.Context) {
 		place = "group " + group.Token() + ", " + lineList(group.Lines())
 	}
 	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, robots.Printable(v.title())), p.paint(faint, "("+robots.Printable(v.crawler.Name+", "+dialect+", "+place)+")"))
+	if s := v.crawler.FallbackSentence(v.rules); s != "" {
+		fmt.Fprintln(w, p.paint(faint, robots.Printable(s)))
+	}
 	if v.Record != nil {
 		state := v.live.stateLine(v.Record, v.rules.State(), v.rules.State().Text())
 		if _, fallback := v.rules.FallbackReason(); fallback {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/yamlfile"
 	"github.com/robotskit/robots/compare"
@@ -31,6 +32,7 @@ type suiteTest struct {
 	file     string
 	name     string
 	agents   []string
+	crawlers []answer.Crawler // the one of the test, in each dialect
 	dialects []robots.Dialect
 	asserts  []*assertion
 }
@@ -144,8 +146,12 @@ func (s *suite) test(n *yaml.Node, number int, dialects []robots.Dialect) {
 		t.agents = []string{anyCrawler}
 	}
 	if len(dialects) == 0 {
-		own, _ := ask.DialectFor(ask.AutoDialect, t.agents...) // never an error
-		t.dialects = []robots.Dialect{own}
+		own := answer.Auto(t.agents[0], t.agents...)
+		t.crawlers = []answer.Crawler{own}
+		t.dialects = []robots.Dialect{own.Dialect}
+	}
+	for _, d := range dialects {
+		t.crawlers = append(t.crawlers, answer.InDialect(d, t.agents[0], t.agents...))
 	}
 	for _, allowed := range []bool{true, false} {
 		for _, n := range yamlfile.Entries(f[word(allowed)]) {

@@ -15,6 +15,7 @@ import (
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/compare"
+	"github.com/robotskit/robots/crawlers"
 	"github.com/robotskit/robots/lint"
 	"github.com/spf13/cobra"
 )
@@ -43,7 +44,9 @@ func testCommand(std *streams) *cobra.Command {
 // An outcome is the result of an assertion in one dialect.
 type outcome struct {
 	*assertion
+	crawler   *answer.Crawler
 	dialect   string
+	fallback  *crawlers.FurtherToken
 	about     string     // its subject in a sentence
 	subject   jsonMember // and in JSON
 	want, got string
@@ -68,11 +71,11 @@ func (t *tester) test(ctx context.Context) (int, error) {
 	var all []*outcome
 	for _, s := range t.suites {
 		for _, test := range s.tests {
-			for _, d := range test.dialects {
+			for i := range test.crawlers {
 				if ctx.Err() != nil {
 					return exitBad, errInterrupted
 				}
-				outcomes, err := t.runTest(s.source, test, d)
+				outcomes, err := t.runTest(s.source, test, &test.crawlers[i])
 				if err != nil {
 					return exitBad, err
 				}
@@ -133,11 +136,11 @@ func (t *tester) openAll(ctx context.Context) error {
 	return err
 }
 
-// runTest checks the assertions of a test in one dialect.
-func (t *tester) runTest(source ask.Source, test *suiteTest, d robots.Dialect) (all []*outcome, err error) {
-	rules := source.Obey(d, 0, t.std.now(), test.agents)
+// runTest checks the assertions of a test for its crawler in one dialect.
+func (t *tester) runTest(source ask.Source, test *suiteTest, c *answer.Crawler) (all []*outcome, err error) {
+	rules := source.Obey(c.Dialect, 0, t.std.now(), c.Tokens)
 	for _, a := range test.asserts {
-		o := &outcome{assertion: a, dialect: d.Name}
+		o := &outcome{assertion: a, dialect: c.Dialect.Name, crawler: c, fallback: c.Fallback(rules)}
 		switch {
 		case a.url != "":
 			o.about, o.subject = a.url, jsonMember{"url", a.url}
@@ -171,6 +174,9 @@ func (o *outcome) judge(rules *robots.Rules, path robots.Path) {
 	o.by = v.Rule
 	if !o.ok {
 		o.reason = answer.Reason(v)
+		if s := o.crawler.FallbackSentence(rules); s != "" {
+			o.reason += "; " + s
+		}
 		e := lint.Explain(rules, path)
 		var b strings.Builder
 		printDerivation(&b, palette{}, new(answer.NewDerivation(&e)))
@@ -259,6 +265,7 @@ func (t *tester) write(all []*outcome, summary string) {
 			t.std.encode(jsonObject{
 				{"schema", 1}, {"file", o.test.file}, {"line", o.at}, {"name", o.test.name}, {"agent", o.test.agents}, {"dialect", o.dialect},
 				o.subject, {"want", o.want}, {"got", o.got}, {"ok", o.ok}, {"rule", answer.NewRule(o.by)}, {"witness", notEmpty(o.witness)},
+				{"fallback", o.fallback}, {"binds", o.crawler.Binds()},
 			})
 		}
 		return

@@ -11,12 +11,5 @@ type Source interface {
 	Rules(d robots.Dialect, tokens ...string) *robots.Rules
 }
 
-// A Crawler is a crawler that a question is about.
-type Crawler struct {
-	Name    string   // as given, or of the directory
-	Tokens  []string // product tokens, most specific first
-	Dialect robots.Dialect
-}
-
 // AnyCrawler is the name of a crawler without a name: the group of * applies to it.
 const AnyCrawler = "*"

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/crawlers"
 )
 
 // A Check is the verdict on a URL for a crawler, with what its group declares. Batch lines are
@@ -23,6 +24,10 @@ type Check struct {
 	Dialect      string        `json:"dialect"`
 	URL          string        `json:"url"`
 	Agent        any           `json:"agent"` // as given: a token, or a list
+	// Fallback is the token that the dialect auto added and whose group applies, or null.
+	Fallback *crawlers.FurtherToken `json:"fallback"`
+	// Binds is whom the file addresses: yes, not-by-star or no.
+	Binds crawlers.Binds `json:"binds"`
 }
 
 // A Group is the group of a crawler.
@@ -63,26 +68,27 @@ type RequestRate struct {
 	To       *string `json:"to"`
 }
 
-// NewCheck returns the verdict of rules on a path. The URL and the agent are
-// as given: a token, or a list.
-func NewCheck(r *robots.Rules, path robots.Path, url string, agent any) Check {
+// NewCheck returns the verdict on a path of rules for a crawler. The URL and the agent are as
+// given: a token, or a list.
+func NewCheck(r *robots.Rules, c *Crawler, path robots.Path, url string, agent any) Check {
 	v := r.Match(path)
-	c := Check{
+	j := Check{
 		Allowed: v.Allowed, Verdict: v.Word(), Reason: v.Reason.String(), Rule: NewRule(v.Rule), Group: NewGroup(r.Group()), State: newState(r.State()),
 		RequestRates: []RequestRate{}, Sitemaps: []string{}, Dialect: r.Dialect().Name, URL: validText(url), Agent: agent,
+		Fallback: c.Fallback(r), Binds: c.Binds(),
 	}
 	for rec := range r.Records() {
 		switch {
 		case !rec.Usable:
 		case rec.Field == robots.FieldCrawlDelay:
-			c.CrawlDelay = new(max(valueOf(c.CrawlDelay), Seconds(rec.Delay)))
+			j.CrawlDelay = new(max(valueOf(j.CrawlDelay), Seconds(rec.Delay)))
 		case rec.Field == robots.FieldRequestRate:
-			c.RequestRates = append(c.RequestRates, newRequestRate(rec.Rate))
+			j.RequestRates = append(j.RequestRates, newRequestRate(rec.Rate))
 		case rec.Field == robots.FieldSitemap:
-			c.Sitemaps = append(c.Sitemaps, validText(rec.Value))
+			j.Sitemaps = append(j.Sitemaps, validText(rec.Value))
 		}
 	}
-	return c
+	return j
 }
 
 // NewGroup returns nil, in JSON null, for no group.

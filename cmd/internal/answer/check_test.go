@@ -24,10 +24,11 @@ func encoded(t *testing.T, v any) string {
 }
 
 // written returns a check as lists and batches write it, without the struct.
-func written(r *robots.Rules, path robots.Path, url, agent string) string {
+func written(r *robots.Rules, c *Crawler, path robots.Path, url, agent string) string {
 	line := append(r.AppendJSON([]byte{'{'}, path), `,"url":`...)
 	line = append(robots.AppendQuoted(line, url), `,"agent":`...)
-	return string(append(robots.AppendQuoted(line, agent), "}\n"...))
+	line = append(robots.AppendQuoted(line, agent), ',')
+	return string(append(c.AppendJSON(line, r), "}\n"...))
 }
 
 // compareLines compares the encoding of a check with the written line.
@@ -37,8 +38,9 @@ func compareLines(t *testing.T, name string, r *robots.Rules, url, agent string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := encoded(t, NewCheck(r, path, url, agent))
-	if want := written(r, path, url, agent); got != want {
+	c := Auto(agent, agent)
+	got := encoded(t, NewCheck(r, &c, path, url, agent))
+	if want := written(r, &c, path, url, agent); got != want {
 		t.Errorf("%s: the struct is\n%swritten is\n%s", name, got, want)
 	}
 }

@@ -45,11 +45,11 @@ type Note struct {
 	Text   string `json:"text"`
 }
 
-// Explain returns the verdict of rules on a path, with the steps that led to it. The URL and the
+// Explain returns the verdict on a path of rules for a crawler, with the steps that led to it. The URL and the
 // agent are as given.
-func Explain(r *robots.Rules, path robots.Path, url string, agent any) Explanation {
+func Explain(r *robots.Rules, c *Crawler, path robots.Path, url string, agent any) Explanation {
 	e := lint.Explain(r, path)
-	return Explanation{Check: NewCheck(r, path, url, agent), Derivation: NewDerivation(&e), Signals: signalsOf(r, &path)}
+	return Explanation{Check: NewCheck(r, c, path, url, agent), Derivation: NewDerivation(&e), Signals: signalsOf(r, &path)}
 }
 
 // NewDerivation returns the derivation in an explanation.

@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/crawlers"
+	"github.com/robotskit/robots/cmd/internal/answer"
 )
 
 // AllDialects is the name that stands for all dialects, where a table of them is possible.
 const AllDialects = "all"
 
-// AutoDialect is the name that stands for the documented dialect of the crawler, RFC 9309 if
-// there is none.
+// AutoDialect is the name that stands for all that the directory documents of the crawler: its
+// dialect, tokens and delays (D-62).
 const AutoDialect = "auto"
 
 // Dialect returns the dialect with a name, or an error that lists the known names.
@@ -29,13 +29,20 @@ func Dialect(name string) (robots.Dialect, error) {
 	return d, nil
 }
 
-// DialectFor returns the dialect with a name; for AutoDialect, that of the crawler with these
-// product tokens.
-func DialectFor(name string, tokens ...string) (robots.Dialect, error) {
-	if name != AutoDialect {
-		return Dialect(name)
+// Crawler returns the crawler with product tokens as the word of a dialect means it: AutoDialect
+// (D-62), or the name of a dialect, which takes exactly these tokens.
+func Crawler(dialect, name string, tokens ...string) (answer.Crawler, error) {
+	if dialect == AutoDialect {
+		return answer.Auto(name, tokens...), nil
 	}
-	return crawlers.Resolve(tokens...).ReadAs(), nil
+	d, err := Dialect(dialect)
+	return answer.InDialect(d, name, tokens...), err
+}
+
+// DialectFor returns the dialect of a Crawler.
+func DialectFor(name string, tokens ...string) (robots.Dialect, error) {
+	c, err := Crawler(name, "", tokens...)
+	return c.Dialect, err
 }
 
 // DialectNames returns the names of the dialects, the default first.

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/budget"
 	"github.com/robotskit/robots/fetch"
@@ -29,9 +30,9 @@ type Answerer struct {
 	body              []byte       // the file
 	file              *robots.File // parsed, once it is used again
 
-	dialect string   // of the last line
-	agent   []byte   // its member
-	tokens  []string // its tokens, nil for none
+	dialect string          // the word of the last line
+	agent   []byte          // its member
+	crawler *answer.Crawler // that these name, nil for none
 
 	rules *ask.RuleSet // in the last dialect for its agent, nil for none; made from
 	from  basis
@@ -76,6 +77,7 @@ func (a *Answerer) AppendRecord(dst []byte, q *Question, r *fetch.Record, now ti
 		dst = append(q.appendID(dst), ',')
 	}
 	dst, err := a.judge(dst, q, r, now)
+	crawler, rules := a.crawler, a.rules
 	if len(q.robots)+len(q.robotsB64)+len(q.agent) > maxRemembered {
 		*a = Answerer{Defaults: a.Defaults, given: a.given, bodies: a.bodies, last: a.last}
 	}
@@ -92,7 +94,11 @@ func (a *Answerer) AppendRecord(dst []byte, q *Question, r *fetch.Record, now ti
 	} else {
 		dst = append(dst, a.given...)
 	}
-	return append(dst, '}')
+	var made *robots.Rules // if the crawler has further tokens
+	if rules != nil {
+		made = rules.Rules
+	}
+	return append(crawler.AppendJSON(append(dst, ','), made), '}')
 }
 
 // AppendError appends an error instead of an answer.
@@ -142,9 +148,17 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 	if q.bad != nil {
 		return dst, q.bad
 	}
-	d, err := a.dialectOf(q)
+	d, auto, err := a.dialectOf(q)
 	if err != nil {
 		return dst, err
+	}
+	word := d.Name
+	if auto {
+		word = ask.AutoDialect
+		if err := a.setCrawler(q, word, robots.RFC9309); err != nil {
+			return dst, err
+		}
+		d = a.crawler.Dialect
 	}
 	var from basis
 	if from.maxBytes, err = a.limitOf(q); err != nil {
@@ -170,16 +184,8 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 	if err != nil {
 		return dst, coded{BadURL, err}
 	}
-	if a.tokens == nil || a.dialect != d.Name || !bytes.Equal(a.agent, q.agent) {
-		if a.tokens, err = a.tokensOf(q, d); err != nil {
-			return dst, err
-		}
-		a.rules, a.dialect, a.agent = nil, d.Name, append(a.agent[:0], q.agent...)
-		if a.Heard != nil && q.agent != nil {
-			for _, t := range a.tokens {
-				a.Heard(t, d)
-			}
-		}
+	if err := a.setCrawler(q, word, d); err != nil {
+		return dst, err
 	}
 	switch {
 	case !fetched: // its verdicts do not depend on the time
@@ -191,12 +197,12 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 	default:
 		from.Record, from.at = r, at
 	}
-	if once := from.File == nil && !fetched; once && !from.user && a.Limits == (robots.JSONLimits{}) {
+	if once := from.File == nil && !fetched; once && !from.user && !a.crawler.Expands() && a.Limits == (robots.JSONLimits{}) {
 		if from.maxBytes > 0 {
 			d.MaxFileBytes = from.maxBytes
 		}
 		start := len(dst)
-		dst = robots.AppendJSON(dst, a.body, d, path, a.tokens...)
+		dst = robots.AppendJSON(dst, a.body, d, path, a.crawler.Tokens...)
 		a.last = Last{Answered: true, Allowed: bytes.HasPrefix(dst[start:], []byte(`"allowed":true`))}
 	} else {
 		if once {
@@ -208,7 +214,7 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 				return dst, err
 			}
 			a.from = from
-			rules := from.Obey(d, from.maxBytes, at, a.tokens)
+			rules := from.Obey(d, from.maxBytes, at, a.crawler.Tokens)
 			if from.user {
 				rules = rules.UserInitiated()
 			}
@@ -223,7 +229,7 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 			return appendRow(dst, v), nil
 		}
 		// What is echoed can have control characters and bytes that are not UTF-8.
-		if dst, err = a.rules.AppendWithin(dst, v, 6*len(url)+3*(len(q.id)+len(q.agent))+len(a.given)); err != nil {
+		if dst, err = a.rules.AppendWithin(dst, v, 6*len(url)+3*(len(q.id)+len(q.agent))+len(a.given)+answer.MaxAboutJSON); err != nil {
 			return dst, err
 		}
 	}
@@ -234,6 +240,31 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 		a.Budget.Free(6*len(url) - (len(dst) - before))
 	}
 	return dst, nil
+}
+
+// setCrawler sets the crawler of a question in a dialect, or as its word auto means it.
+func (a *Answerer) setCrawler(q *Question, word string, d robots.Dialect) error {
+	if a.crawler != nil && a.dialect == word && bytes.Equal(a.agent, q.agent) {
+		return nil
+	}
+	tokens, err := a.tokensOf(q, d)
+	if err != nil {
+		return err
+	}
+	crawler := answer.InDialect(d, "", tokens...)
+	if word == ask.AutoDialect {
+		crawler = answer.Auto("", tokens...)
+	}
+	a.crawler = &crawler
+	a.rules = nil
+	a.dialect = word
+	a.agent = append(a.agent[:0], q.agent...)
+	if a.Heard != nil && q.agent != nil {
+		for _, t := range tokens {
+			a.Heard(t, crawler.Dialect)
+		}
+	}
+	return nil
 }
 
 // fileOf returns the file of a question: that of the defaults, or its own if the line before

@@ -166,29 +166,22 @@ func (d *Defaults) userOf(q *Question) (bool, error) {
 	return false, errors.New("user_initiated is neither true nor false")
 }
 
-// dialectOf returns the dialect of a line: "auto" is that documented for its agent.
-func (d *Defaults) dialectOf(q *Question) (robots.Dialect, error) {
-	name, auto := "", d.Auto
-	if q.dialect != nil {
-		var ok bool
-		if name, ok = q.string(q.dialect); !ok {
-			return robots.Dialect{}, errors.New("dialect is not a string")
-		}
-		auto = name == ask.AutoDialect
+// dialectOf returns the dialect of a line, or true for AutoDialect, whose dialect its agent has.
+func (d *Defaults) dialectOf(q *Question) (dialect robots.Dialect, auto bool, err error) {
+	if q.dialect == nil {
+		return d.Dialect, d.Auto, nil
 	}
+	name, ok := q.string(q.dialect)
 	switch {
-	case auto:
-		tokens, err := d.tokensOf(q, robots.RFC9309)
-		if err != nil {
-			return robots.Dialect{}, err
-		}
-		return ask.DialectFor(ask.AutoDialect, tokens...)
-	case q.dialect == nil:
-		return d.Dialect, nil
+	case !ok:
+		return dialect, false, errors.New("dialect is not a string")
+	case name == ask.AutoDialect:
+		return dialect, true, nil
 	case name == ask.AllDialects:
-		return robots.Dialect{}, errors.New("dialect is all: a question has one dialect")
+		return dialect, false, errors.New("dialect is all: a question has one dialect")
 	}
-	return ask.Dialect(name)
+	dialect, err = ask.Dialect(name)
+	return dialect, false, err
 }
 
 // limitOf returns the size limit of the file, 0 for that of the dialect.

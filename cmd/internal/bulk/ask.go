@@ -120,10 +120,11 @@ func newEvaluator(o AskOptions) (*evaluator, error) {
 	for _, tokens := range o.Agents {
 		seen := map[string]bool{}
 		for _, name := range o.Dialects {
-			d, err := ask.DialectFor(name, tokens...)
+			c, err := ask.Crawler(name, strings.Join(tokens, " "), tokens...)
 			if err != nil {
 				return nil, err
 			}
+			d := c.Dialect
 			if seen[d.Name] {
 				continue // auto beside its dialect
 			}
@@ -133,8 +134,8 @@ func newEvaluator(o AskOptions) (*evaluator, error) {
 					return nil, err
 				}
 			}
-			a.crawlers = append(a.crawlers, crawler{strings.Join(tokens, " "), d, paths[d.Escapes]})
-			a.all.Add(d, tokens...)
+			a.crawlers = append(a.crawlers, crawler{c.Name, d, paths[d.Escapes]})
+			a.all.Add(d, c.Tokens...)
 		}
 	}
 	return a, nil

@@ -103,13 +103,10 @@ func (s *server) decided(d *document, line robots.Line) []string {
 	return []string{"Decides in the open tests:\n" + strings.Join(list, "\n")}
 }
 
-// rules returns the rules of a crawler in its documented dialect.
+// rules returns the rules of a crawler as the dialect auto means it.
 func (d *document) rules(tokens []string) *robots.Rules {
-	dialect := robots.RFC9309
-	if c, ok := crawlers.Find(tokens[0]); ok {
-		dialect = c.ReadAs()
-	}
-	return d.file.Rules(dialect, tokens...)
+	c := crawlers.Resolve(tokens...)
+	return d.file.Rules(c.ReadAs(), c.Tokens...)
 }
 
 // definition returns, for a rule, the user-agent lines of its group and, for the name of a crawler in a robots.txt or in a

@@ -205,8 +205,8 @@ func TestDefinition(t *testing.T) {
 		{file, 1, []int{0}},    // a rule: its group
 		{file, 3, []int{3, 6}}, // a name: all groups that name it
 		{file, 2, nil},
-		{file, 99, nil}, // after the end
-		{tests, 3, nil}, // no group names it
+		{file, 99, nil},         // after the end
+		{tests, 3, []int{3, 6}}, // no group names it: its fallback
 		{tests, 5, []int{3, 6}},
 	} {
 		var list []location

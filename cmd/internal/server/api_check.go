@@ -13,6 +13,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
+	answers "github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/batch"
 	"github.com/robotskit/robots/cmd/internal/budget"
@@ -70,7 +71,8 @@ func (p *Problem) outcome() Outcome {
 // A question is a question about a live site, with the site's rules once there is a verdict.
 type question struct {
 	url     string
-	crawler *cache.Crawler
+	agents  []string // as given
+	crawler answers.Crawler
 	origin  robots.Origin
 	path    robots.Path
 	wait    time.Duration
@@ -80,7 +82,7 @@ type question struct {
 
 // question reads a question. Location is the prefix of its parts, such as "query.".
 func (r *request) question(location, url string, agents []string, dialect, wait string) *question {
-	q := &question{url: url, crawler: &cache.Crawler{Dialect: r.crawler(location, dialect, agents), Tokens: agents}}
+	q := &question{url: url, agents: agents, crawler: r.crawler(location, dialect, agents)}
 	q.origin, q.path = r.site(location+"url", q.crawler.Dialect, url)
 	q.wait = r.timeout(location+"wait", wait)
 	return q
@@ -89,7 +91,7 @@ func (r *request) question(location, url string, agents []string, dialect, wait 
 // verdict waits for the rules of a question, and counts its outcome, a problem too.
 func (r *request) verdict(q *question, userInitiated bool) (v robots.Verdict) {
 	if r.problem == nil {
-		q.rules, q.record, r.problem = r.s.rules(r.Context(), q.crawler, q.origin, q.wait)
+		q.rules, q.record, r.problem = r.s.rules(r.Context(), &cache.Crawler{Dialect: q.crawler.Dialect, Tokens: q.crawler.Tokens}, q.origin, q.wait)
 	}
 	if r.problem == nil && userInitiated {
 		q.rules = q.rules.UserInitiated()
@@ -118,7 +120,8 @@ func (q *question) appendVerdict(dst []byte, v robots.Verdict) []byte {
 	dst = append(v.AppendDecisionJSON(dst), ',')
 	dst = append(q.rules.AppendLimitedJSON(dst, answerLimits), `,"url":`...)
 	dst = append(robots.AppendQuoted(dst, q.url), ',')
-	return appendAgent(dst, q.crawler.Tokens)
+	dst = append(appendAgent(dst, q.agents), ',')
+	return q.crawler.AppendJSON(dst, q.rules)
 }
 
 // checkMany answers POST /v1/check.
@@ -224,7 +227,7 @@ func (b *lines) readDefaults(text []byte) {
 		b.fail(bodyProblem("body.defaults", unmarshal(text, &in)))
 	}
 	b.defaults = batch.Defaults{
-		Agents: in.Agent, Dialect: b.crawler("body.defaults.", in.Dialect, in.Agent), Auto: cmp.Or(in.Dialect, b.s.parts.Dialect) == ask.AutoDialect,
+		Agents: in.Agent, Dialect: b.crawler("body.defaults.", in.Dialect, in.Agent).Dialect, Auto: cmp.Or(in.Dialect, b.s.parts.Dialect) == ask.AutoDialect,
 		UserInitiated: in.UserInitiated, Limits: answerLimits, Budget: b.exchange.budget,
 	}
 	b.wait = b.duration("body.defaults.wait", in.Wait, b.wait, 0, mostWait)

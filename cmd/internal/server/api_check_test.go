@@ -79,8 +79,8 @@ func TestBatchDefaults(t *testing.T) {
 		"questions":[{"url":"/a"},
 		{"id":[1,
 		2],"url":"/a","agent":"Other","dialect":"bing"}]}`)
-	want := `{"answers":[{"id":null,"allowed":false,"verdict":"disallow","reason":"rule","rule":{"line":2,"directive":"disallow","pattern":"/a"},"group":{"token":"mybot","lines":[1]},"crawl_delay":null,"request_rates":[],"sitemaps":[],"dialect":"google","url":"/a","agent":"MyBot"},
-{"id":[1,2],"allowed":true,"verdict":"allow","reason":"no-group","rule":null,"group":null,"crawl_delay":null,"request_rates":[],"sitemaps":[],"dialect":"bing","url":"/a","agent":"Other"}]}
+	want := `{"answers":[{"id":null,"allowed":false,"verdict":"disallow","reason":"rule","rule":{"line":2,"directive":"disallow","pattern":"/a"},"group":{"token":"mybot","lines":[1]},"crawl_delay":null,"request_rates":[],"sitemaps":[],"dialect":"google","url":"/a","agent":"MyBot","fallback":null,"binds":"yes"},
+{"id":[1,2],"allowed":true,"verdict":"allow","reason":"no-group","rule":null,"group":null,"crawl_delay":null,"request_rates":[],"sitemaps":[],"dialect":"bing","url":"/a","agent":"Other","fallback":null,"binds":"yes"}]}
 `
 	if r.body != want {
 		t.Errorf("got  %s\nwant %s", r.body, want)

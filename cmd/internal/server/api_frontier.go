@@ -7,6 +7,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
+	answers "github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/batch"
 	"github.com/robotskit/robots/cmd/internal/budget"
@@ -38,6 +39,7 @@ type wantedSite struct {
 	schedule *pace.Schedule
 	addr     netip.Addr
 	common   []byte // members of each answer
+	about    []byte // and those about the crawler
 }
 
 // maxURLs is the maximum number of URLs in a request.
@@ -67,7 +69,7 @@ func (s *Service) permits(r *request) *answer {
 	}
 	r.fail(tooMany("body.urls", len(b.URLs), maxURLs))
 	hold, wait := r.hold(b.Hold), r.timeout("body.wait", b.Wait)
-	crawler := &cache.Crawler{Dialect: r.crawler("body.", b.Dialect, b.Agent), Tokens: b.Agent}
+	crawler := r.crawler("body.", b.Dialect, b.Agent)
 	if r.problem == nil {
 		r.problem = r.exchange.charge(len(b.URLs))
 	}
@@ -75,7 +77,7 @@ func (s *Service) permits(r *request) *answer {
 	if r.problem != nil {
 		return nil
 	}
-	pages := r.pages(b.URLs, crawler, wait)
+	pages := r.pages(b.URLs, &crawler, wait)
 	// Permits are for the first allowed pages whose sites are ready, at most most.
 	var allowed []*wantedPage
 	var requests []pace.Request
@@ -92,7 +94,7 @@ func (s *Service) permits(r *request) *answer {
 	for i, q := range allowed {
 		q.permit = list[i]
 	}
-	agent := appendAgent([]byte{','}, crawler.Tokens)
+	agent := append(appendAgent([]byte{','}, b.Agent), ',')
 	out := []byte(`{"answers":[`)
 	for i := range pages {
 		if i > 0 {
@@ -102,7 +104,7 @@ func (s *Service) permits(r *request) *answer {
 		before := len(out)
 		size := 0
 		if q.problem == nil {
-			size = len(q.decision) + len(q.site.common) + 6*len(q.url) + len(agent) + longestPermit
+			size = len(q.decision) + len(q.site.common) + 6*len(q.url) + len(agent) + len(q.site.about) + longestPermit
 			if err := r.exchange.budget.Hold(size); err != nil {
 				q.problem = OverBudget(err)
 			}
@@ -113,7 +115,7 @@ func (s *Service) permits(r *request) *answer {
 		}
 		out = append(append(append(out, `{"verdict":{`...), q.decision...), ',')
 		out = append(append(out, q.site.common...), `,"url":`...)
-		out = append(append(robots.AppendQuoted(out, q.url), agent...), '}')
+		out = append(append(append(robots.AppendQuoted(out, q.url), agent...), q.site.about...), '}')
 		out = append(s.appendPermit(out, q.allowed, q.permit, hold), '}')
 		r.exchange.budget.Free(size - (len(out) - before))
 	}
@@ -125,7 +127,7 @@ const longestPermit = 8 << 10
 
 // pages finds the verdicts for URLs. Sites that are not in memory are fetched concurrently; then one
 // site after another is judged, so that only one file at a time is read.
-func (r *request) pages(urls []string, c *cache.Crawler, wait time.Duration) []wantedPage {
+func (r *request) pages(urls []string, c *answers.Crawler, wait time.Duration) []wantedPage {
 	pages := make([]wantedPage, len(urls))
 	all := requestSites{}
 	var wanted []*wantedSite
@@ -169,7 +171,7 @@ func (r *request) pages(urls []string, c *cache.Crawler, wait time.Duration) []w
 
 // judge finds the verdicts for the pages of a site, and its schedule if one is allowed. It then keeps
 // neither the record nor the rules.
-func (r *request) judge(at *wantedSite, c *cache.Crawler) {
+func (r *request) judge(at *wantedSite, c *answers.Crawler) {
 	record, b := at.record, r.exchange.budget
 	at.record = nil
 	p := at.problem
@@ -180,6 +182,9 @@ func (r *request) judge(at *wantedSite, c *cache.Crawler) {
 		var err error
 		if at.common, err = r.rulesOf(&rules, record, c); err != nil {
 			p = OverBudget(err)
+		}
+		if p == nil {
+			at.about = c.AppendJSON(nil, rules.Rules)
 		}
 		at.addr = record.Addr()
 	}
@@ -211,11 +216,11 @@ const bytesOfEntry = 256
 
 // rulesOf sets the rules of a record for a crawler, those that the cache keeps if it still has the
 // record, and returns the members that their answers share.
-func (r *request) rulesOf(rules *ask.RuleSet, record *fetch.Record, c *cache.Crawler) ([]byte, error) {
+func (r *request) rulesOf(rules *ask.RuleSet, record *fetch.Record, c *answers.Crawler) ([]byte, error) {
 	if err := rules.Budget.Work(budget.Reading(ask.Source{Record: record}.Size())); err != nil {
 		return nil, err
 	}
-	kept, of, err := r.s.cache.Rules(ended, record.Origin, c)
+	kept, of, err := r.s.cache.Rules(ended, record.Origin, &cache.Crawler{Dialect: c.Dialect, Tokens: c.Tokens})
 	if err != nil || of != record {
 		kept = record.Rules(c.Dialect, r.s.now(), c.Tokens...)
 	}

@@ -58,25 +58,25 @@ func (s *Service) explain(r *request) *answer {
 	}
 	r.decode(&in)
 	url := r.url("body.url", in.URL)
-	d := r.crawler("body.", in.Dialect, in.Agent)
+	crawler := r.crawler("body.", in.Dialect, in.Agent)
 	file := r.file(in.Text)
 	if r.problem == nil {
 		r.work(budget.Reading(len(file.Bytes())))
 	}
-	_, path, err := ask.URL(d, url, false)
+	_, path, err := ask.URL(crawler.Dialect, url, false)
 	if err != nil {
 		r.fail(invalid(BadURL, "body.url", url, err))
 	}
 	if r.problem != nil {
 		return nil
 	}
-	rules := file.Rules(d, in.Agent...)
+	rules := file.Rules(crawler.Dialect, crawler.Tokens...)
 	e := lint.Explain(rules, path)
 	said := append(e.Verdict.AppendDecisionJSON([]byte{'{'}), ',')
 	said = append(rules.AppendLimitedJSON(said, answerLimits), `,"url":`...)
 	said = append(robots.AppendQuoted(said, url), ',')
 	j := &Explanation{
-		Answer: append(appendAgent(said, in.Agent), '}'), Derivation: answers.NewDerivation(&e),
+		Answer: append(crawler.AppendJSON(append(appendAgent(said, in.Agent), ','), rules), '}'), Derivation: answers.NewDerivation(&e),
 	}
 	return answerWith(j)
 }
@@ -187,7 +187,7 @@ func (s *Service) diff(r *request) *answer {
 		r.fail(wrong(BadParameter, "body.new", "", isMissing))
 	}
 	r.fail(tooMany("body.agent", len(in.Agent), mostNamed))
-	d := r.crawler("body.", in.Dialect, nil)
+	d := r.crawler("body.", in.Dialect, nil).Dialect
 	if r.problem != nil {
 		return nil
 	}
@@ -198,7 +198,8 @@ func (s *Service) diff(r *request) *answer {
 	case len(names) > 0:
 		for i := range names {
 			tokens := names[i : i+1]
-			together.Add(r.crawler("body.", in.Dialect, tokens), tokens...)
+			c := r.crawler("body.", in.Dialect, tokens)
+			together.Add(c.Dialect, c.Tokens...)
 		}
 	case cmp.Or(in.Dialect, s.parts.Dialect) == ask.AutoDialect:
 		for _, c := range compare.Crawlers(old, changed) {

@@ -21,6 +21,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/robotskit/robots"
+	answers "github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/internal/duration"
 )
@@ -173,15 +174,15 @@ func (r *request) timeout(location, text string) time.Duration {
 	return r.duration(location, text, usualWait, 0, mostWait)
 }
 
-// crawler returns the dialect with a name, or the default, for a crawler with some product
-// tokens, which it checks. Location is the prefix of both, such as "query.".
-func (r *request) crawler(location, dialect string, agents []string) robots.Dialect {
-	d, err := ask.DialectFor(cmp.Or(dialect, r.s.parts.Dialect), agents...)
+// crawler returns the crawler with some product tokens, which it checks, in the dialect with a
+// name, or the default. Location is the prefix of both, such as "query.".
+func (r *request) crawler(location, dialect string, agents []string) answers.Crawler {
+	c, err := ask.Crawler(cmp.Or(dialect, r.s.parts.Dialect), "", agents...)
 	if err != nil {
 		r.fail(invalid(BadParameter, location+"dialect", dialect, err))
 	}
-	r.fail(checkAgents(agents, d, location+"agent"))
-	return d
+	r.fail(checkAgents(agents, c.Dialect, location+"agent"))
+	return c
 }
 
 // site returns the origin and path of a URL as a dialect reads it.

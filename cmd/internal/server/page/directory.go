@@ -8,12 +8,14 @@ import (
 	"github.com/robotskit/robots/crawlers"
 )
 
-// known returns the crawler with a name from a file, in its documented dialect, or else the standard's.
+// known returns the crawler with a name from a file as the dialect auto means it,
+// spelled as in the directory.
 func known(name string) crawler {
-	if c, ok := crawlers.Find(name); ok && strings.EqualFold(c.Name, name) {
-		return crawler{c.ReadAs(), c.Tokens}
+	c := crawlers.Resolve(name)
+	if strings.EqualFold(name, c.Name) {
+		c.Tokens[0] = c.Name
 	}
-	return crawler{robots.RFC9309, []string{name}}
+	return crawler{c.ReadAs(), c.Tokens}
 }
 
 // dialects returns the names of the dialects, and the crawlers of the directory.

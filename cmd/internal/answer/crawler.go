@@ -1,0 +1,99 @@
+package answer
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/crawlers"
+)
+
+// A Crawler is a crawler that a question is about, all that decides its answer in one value.
+type Crawler struct {
+	Name    string   // as given, or of the directory
+	Tokens  []string // product tokens, most specific first
+	Dialect robots.Dialect
+
+	known crawlers.Crawler // with the further tokens that are among Tokens
+}
+
+// Auto returns the crawler for product tokens with the dialect auto (D-62).
+func Auto(name string, tokens ...string) Crawler {
+	known := crawlers.Resolve(tokens...)
+	return Crawler{Name: name, Tokens: known.Tokens, Dialect: known.ReadAs(), known: known}
+}
+
+// InDialect returns the crawler with exactly these product tokens in a dialect.
+func InDialect(d robots.Dialect, name string, tokens ...string) Crawler {
+	known := crawlers.Resolve(tokens...)
+	known.FurtherTokens = nil
+	return Crawler{Name: name, Tokens: tokens, Dialect: d, known: known}
+}
+
+// Given returns the product tokens without those that the dialect auto adds.
+func (c *Crawler) Given() []string { return c.Tokens[:len(c.Tokens)-len(c.known.FurtherTokens)] }
+
+// Echo returns the given product tokens as the dialect reads them.
+func (c *Crawler) Echo() (tokens []string) {
+	given := c.Given()
+	if c.Dialect.RawTokens {
+		return given
+	}
+	for _, value := range given {
+		for _, token := range robots.ProductTokens(value) {
+			if !slices.Contains(tokens, token) {
+				tokens = append(tokens, token)
+			}
+		}
+	}
+	if len(tokens) == 0 {
+		return given
+	}
+	return tokens
+}
+
+// OwnTokens returns Tokens without that of another operator's crawler: its meta tags are not
+// those of the crawler.
+func (c *Crawler) OwnTokens() []string {
+	return slices.DeleteFunc(slices.Clone(c.Tokens), func(token string) bool { return strings.EqualFold(token, c.known.Rival) })
+}
+
+// Expands reports whether the dialect auto added tokens to the given one.
+func (c *Crawler) Expands() bool { return len(c.known.FurtherTokens) > 0 }
+
+// Fallback returns the token that the dialect auto added and whose group applies in rules for the
+// crawler, nil if there is none.
+func (c *Crawler) Fallback(r *robots.Rules) *crawlers.FurtherToken {
+	if token, ok := c.known.Fallback(r); ok {
+		return &token
+	}
+	return nil
+}
+
+// FallbackSentence explains Fallback, "" without one.
+func (c *Crawler) FallbackSentence(r *robots.Rules) string {
+	if token, ok := c.known.Fallback(r); ok {
+		return c.known.FallbackSentence(token)
+	}
+	return ""
+}
+
+// Binds is whether a file addresses the crawler, in every dialect.
+func (c *Crawler) Binds() crawlers.Binds { return c.known.Binds() }
+
+// MaxAboutJSON is more bytes than AppendJSON appends (TestAboutJSON).
+const MaxAboutJSON = 320
+
+// AppendJSON appends the members fallback and binds of an answer by rules for the crawler.
+func (c *Crawler) AppendJSON(dst []byte, r *robots.Rules) []byte {
+	dst = append(dst, `"fallback":`...)
+	if token, ok := c.known.Fallback(r); ok {
+		dst = robots.AppendQuoted(append(dst, `{"token":`...), token.Token)
+		dst = robots.AppendQuoted(append(dst, `,"kind":`...), string(token.Kind))
+		dst = robots.AppendQuoted(append(dst, `,"source":`...), token.Source)
+		dst = append(dst, '}')
+	} else {
+		dst = append(dst, "null"...)
+	}
+	return robots.AppendQuoted(append(dst, `,"binds":`...), string(c.Binds()))
+}
