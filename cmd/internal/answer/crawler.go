@@ -81,7 +81,7 @@ func (c *Crawler) FallbackSentence(r *robots.Rules) string {
 // Binds is whether a file addresses the crawler, in every dialect.
 func (c *Crawler) Binds() crawlers.Binds { return c.known.Binds() }
 
-// MaxAboutJSON is more bytes than AppendJSON appends (TestAboutJSON).
+// MaxAboutJSON is more bytes than AppendJSON appends (TestAuto).
 const MaxAboutJSON = 320
 
 // AppendJSON appends the members fallback and binds of an answer by rules for the crawler.
