@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/budget"
 	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/internal/hostile"
@@ -58,7 +59,7 @@ func TestMatrix(t *testing.T) {
 		rows := members(ask(t, "matrix", shop, crawlers, strings.Join(urls, "\n"))["rows"])
 		for i, url := range urls {
 			for k, cell := range members(rows[i]["cells"]) {
-				path, err := crawler{d, nil}.path(url)
+				path, err := crawler{answer.InDialect(d, "")}.path(url)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -87,6 +88,24 @@ func TestExplain(t *testing.T) {
 	}
 	if won := members(m["matches"])[0]; won["won"] != true || won["rule"] != "Allow: /basket/help" || won["clause"] != "PREC-01" {
 		t.Errorf("the rule that decides is %v", won)
+	}
+}
+
+// TestAuto: the dialect and tokens of the directory are the dialect auto (D-62).
+func TestAuto(t *testing.T) {
+	for _, crawler := range []string{"auto\tYandexBot", "yandex\tYandexBot\tYandex"} {
+		body := "User-agent: Yandex\nDisallow: /admin\n"
+		column := members(ask(t, "matrix", body, crawler, "/admin")["columns"])[0]
+		if f, _ := column["fallback"].(map[string]any); f["token"] != "Yandex" || f["kind"] != "fallback" || column["binds"] != "yes" {
+			t.Errorf("%q: %v", crawler, column)
+		}
+		notes := members(ask(t, "explain", body, crawler, "/admin")["notes"])
+		if len(notes) != 1 || notes[0]["text"] != "YandexBot is not named; it follows the group of Yandex (Yandex's documentation)" {
+			t.Errorf("%q: notes %v", crawler, notes)
+		}
+	}
+	if column := members(ask(t, "matrix", "User-agent: Yandex\nDisallow: /\n", "yandex\tYandexBot", "/")["columns"])[0]; column["fallback"] != nil || column["group"] != "" {
+		t.Errorf("a named dialect takes exactly the given tokens: %v", column)
 	}
 }
 

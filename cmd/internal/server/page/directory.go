@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/budget"
 	"github.com/robotskit/robots/crawlers"
 )
@@ -11,11 +12,10 @@ import (
 // known returns the crawler with a name from a file as the dialect auto means it,
 // spelled as in the directory.
 func known(name string) crawler {
-	c := crawlers.Resolve(name)
-	if strings.EqualFold(name, c.Name) {
-		c.Tokens[0] = c.Name
+	if c, ok := crawlers.Find(name); ok && strings.EqualFold(name, c.Name) {
+		name = c.Name
 	}
-	return crawler{c.ReadAs(), c.Tokens}
+	return crawler{answer.Auto(name, name)}
 }
 
 // dialects returns the names of the dialects, and the crawlers of the directory.

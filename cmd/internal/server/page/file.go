@@ -89,7 +89,7 @@ type column struct {
 	Tokens  []string `json:"tokens"`
 }
 
-func (c crawler) column() column { return column{c.dialect.Name, list(c.tokens)} }
+func (c crawler) column() column { return column{c.Dialect.Name, list(c.Tokens)} }
 
 func blank(s string) bool { return strings.Trim(s, " \t\r") == "" }
 
@@ -134,13 +134,13 @@ func matrix(b *budget.Budget, args []string) (any, error) {
 	columns := []object{}
 	var others []*robots.Rules // of all engines, for the tokens of the crawler before
 	for i, c := range crawlers {
-		if i == 0 || !slices.Equal(c.tokens, crawlers[i-1].tokens) {
+		if i == 0 || !slices.Equal(c.Tokens, crawlers[i-1].Tokens) {
 			if err := b.Work(len(engines) * budget.Reading(len(args[0]))); err != nil {
 				return nil, err
 			}
 			others = nil
 			for _, d := range engines {
-				others = append(others, f.Rules(d, c.tokens...))
+				others = append(others, f.Rules(d, c.Tokens...))
 			}
 		}
 		g, err := fillColumn(b, f, c, i, others, paths, rows)
@@ -176,7 +176,7 @@ func fillColumn(b *budget.Budget, f *robots.File, c crawler, i int, others []*ro
 		}
 		rows[n].Cells[i] = cell{Word: v.Word(), Line: v.Rule.Line(), Reason: v.Reason.String(), Others: names}
 	}
-	return object{"group": g.Token(), "lines": lines}, nil
+	return object{"group": g.Token(), "lines": lines, "fallback": c.Fallback(rules), "binds": c.Binds()}, nil
 }
 
 // differing returns the engines with another verdict, and the work of their matches.
@@ -204,8 +204,12 @@ func explain(_ *budget.Budget, args []string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := lint.Explain(c.rules(f), path)
+	rules := c.rules(f)
+	e := lint.Explain(rules, path)
 	d := answer.NewDerivation(&e)
+	if s := c.FallbackSentence(rules); s != "" {
+		d.Notes = append(d.Notes, answer.Note{Clause: "D-62", Text: s})
+	}
 	matches, others := []object{}, []object{}
 	const most = 100
 	for i, m := range e.Matches[:min(len(e.Matches), most)] {
@@ -218,14 +222,14 @@ func explain(_ *budget.Budget, args []string) (any, error) {
 		d.Notes = append(d.Notes, answer.Note{Text: "and " + strconv.Itoa(e.Dropped) + " more"})
 	}
 	for _, d := range robots.Dialects() {
-		o := crawler{d, c.tokens}
+		o := crawler{answer.InDialect(d, "", c.Tokens...)}
 		if path, err := o.path(args[2]); err == nil {
 			others = append(others, verdictOf(o.rules(f).Match(path)))
 		}
 	}
-	answer := verdictOf(e.Verdict)
-	maps.Copy(answer, object{"steps": d.Steps, "more": max(0, len(e.Matches)-most), "matches": matches, "notes": d.Notes, "others": others})
-	return answer, nil
+	explained := verdictOf(e.Verdict)
+	maps.Copy(explained, object{"fallback": c.Fallback(rules), "binds": c.Binds(), "steps": d.Steps, "more": max(0, len(e.Matches)-most), "matches": matches, "notes": d.Notes, "others": others})
+	return explained, nil
 }
 
 func verdictOf(v robots.Verdict) object {

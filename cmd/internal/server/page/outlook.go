@@ -22,7 +22,7 @@ func outlook(_ *budget.Budget, args []string) (any, error) {
 	header, html := pasted(args[3])
 	page := indexing.Parse(header, []byte(html))
 	verdict := c.rules(robots.Parse([]byte(args[0]))).Match(path)
-	o := page.Outlook(&verdict, time.Time{}, indexing.EngineOf(c.dialect), c.tokens...)
+	o := page.Outlook(&verdict, time.Time{}, indexing.EngineOf(c.Dialect), c.OwnTokens()...)
 	answers, directives := []object{}, []object{}
 	for _, a := range []struct {
 		what string

@@ -8,10 +8,12 @@ package page
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/budget"
 )
 
@@ -110,29 +112,38 @@ func clip(s string) string {
 	return s
 }
 
-// A crawler is a column of the page: product tokens in a dialect.
-type crawler struct {
-	dialect robots.Dialect
-	tokens  []string
-}
+// A crawler is a column of the page.
+type crawler struct{ answer.Crawler }
 
-// readCrawler reads a dialect and tokens with tabs between them.
-func readCrawler(line string) (c crawler, err error) {
+// autoDialect stands for all that the directory documents of the crawler (D-62).
+const autoDialect = "auto"
+
+// readCrawler reads a dialect and tokens with tabs between them. The dialect and tokens that the
+// directory has for a crawler mean the same as the dialect auto.
+func readCrawler(line string) (crawler, error) {
 	name, rest, _ := strings.Cut(line, "\t")
 	d, ok := robots.DialectByName(name)
-	if !ok {
-		return c, errors.New("unknown dialect " + strconv.Quote(clip(name)))
+	if !ok && name != autoDialect {
+		return crawler{}, errors.New("unknown dialect " + strconv.Quote(clip(name)))
 	}
-	c.dialect = d
+	var tokens []string
 	for t := range strings.SplitSeq(rest, "\t") {
 		if t != "" {
-			c.tokens = append(c.tokens, t)
+			tokens = append(tokens, t)
 		}
 	}
-	if len(c.tokens) > 20 {
-		return c, errors.New("a crawler has at most 20 names")
+	if len(tokens) > 20 {
+		return crawler{}, errors.New("a crawler has at most 20 names")
 	}
-	return c, nil
+	if name == autoDialect {
+		return crawler{answer.Auto("", tokens...)}, nil
+	}
+	if len(tokens) > 0 {
+		if auto := answer.Auto("", tokens[0]); auto.Dialect.Name == d.Name && slices.Equal(auto.Tokens, tokens) {
+			return crawler{auto}, nil
+		}
+	}
+	return crawler{answer.InDialect(d, "", tokens...)}, nil
 }
 
 func readCrawlers(text string) (list []crawler, err error) {
@@ -153,11 +164,11 @@ func readCrawlers(text string) (list []crawler, err error) {
 }
 
 // rules returns the rules for the crawler.
-func (c crawler) rules(f *robots.File) *robots.Rules { return f.Rules(c.dialect, c.tokens...) }
+func (c crawler) rules(f *robots.File) *robots.Rules { return f.Rules(c.Dialect, c.Tokens...) }
 
 // path returns the path of a URL in the crawler's dialect; in google-cpp any string is one (C-17).
 func (c crawler) path(url string) (robots.Path, error) {
-	if c.dialect.Escapes == robots.EscapesRaw {
+	if c.Dialect.Escapes == robots.EscapesRaw {
 		return robots.RawPath(url), nil
 	}
 	return robots.ParsePath(url)

@@ -49,7 +49,7 @@ func diff(b *budget.Budget, args []string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := func(c crawler) string { return strings.ToLower(c.dialect.Name + "\t" + strings.Join(c.tokens, "\t")) }
+	key := func(c crawler) string { return strings.ToLower(c.Dialect.Name + "\t" + strings.Join(c.Tokens, "\t")) }
 	given := map[string]bool{}
 	star := false // given in some dialect
 	for _, c := range crawlers {
@@ -77,7 +77,7 @@ func diff(b *budget.Budget, args []string) (any, error) {
 			return nil, err
 		}
 		all = append(all, object{
-			"dialect": c.dialect.Name, "tokens": list(c.tokens), "result": r.String(), "complete": r.NewlyBlocked.Complete && r.NewlyAllowed.Complete,
+			"dialect": c.Dialect.Name, "tokens": list(c.Tokens), "result": r.String(), "complete": r.NewlyBlocked.Complete && r.NewlyAllowed.Complete,
 			"blocked": changesOf(r.NewlyBlocked), "opened": changesOf(r.NewlyAllowed),
 		})
 	}
@@ -86,10 +86,10 @@ func diff(b *budget.Budget, args []string) (any, error) {
 
 // first returns the first token, * if there is none.
 func (c crawler) first() string {
-	if len(c.tokens) == 0 {
+	if len(c.Tokens) == 0 {
 		return "*"
 	}
-	return c.tokens[0]
+	return c.Tokens[0]
 }
 
 // mostChanges limits the changes of a direction in an answer.
@@ -127,7 +127,7 @@ func decides(b *budget.Budget, args []string) (any, error) {
 			return nil, err
 		}
 		r := c.rules(f)
-		key := c.dialect.Name + ":" + r.Group().Token()
+		key := c.Dialect.Name + ":" + r.Group().Token()
 		if seen[key] {
 			continue // the same rules
 		}
