@@ -9,8 +9,8 @@ import (
 
 // A FurtherToken is a token of a crawler after its own.
 type FurtherToken struct {
-	Token string    `json:"token"`
-	Kind  TokenKind `json:"kind"`
+	Token string    `json:"token"` // a product token
+	Kind  TokenKind `json:"kind"`  // fallback, alias or renamed
 	// Source is the URL of the document that states it, or Reported.
 	Source string `json:"source"`
 }

@@ -166,38 +166,38 @@ func (p *Prover) prove(r *robots.Rules) accessProof {
 
 // CrawlerFacts are what the directory documents of a crawler.
 type CrawlerFacts struct {
-	Name     string            `json:"name"`
-	Tokens   []string          `json:"tokens"` // most specific first
-	Operator string            `json:"operator"`
-	Purpose  crawlers.Purpose  `json:"purpose"`
-	Dialect  string            `json:"dialect"`
-	Obeys    crawlers.Obeys    `json:"obeys"`
-	Binds    crawlers.Binds    `json:"binds"` // whether a file addresses it
-	Sources  []crawlers.Source `json:"sources"`
+	Name     string            `json:"name"`     // its usual name
+	Tokens   []string          `json:"tokens"`   // most specific first
+	Operator string            `json:"operator"` // or unknown
+	Purpose  crawlers.Purpose  `json:"purpose"`  // or unknown
+	Dialect  string            `json:"dialect"`  // or unknown
+	Obeys    crawlers.Obeys    `json:"obeys"`    // yes, no, ignores-star, user-initiated or unknown
+	Binds    crawlers.Binds    `json:"binds"`    // whom a file addresses: yes, not-by-star or no
+	Sources  []crawlers.Source `json:"sources"`  // the documents, the most informative first
 }
 
 // A CrawlerEntry is a crawler of the directory without a robots.txt. Members can be unknown.
 type CrawlerEntry struct {
 	CrawlerFacts
-	FurtherTokens []crawlers.FurtherToken `json:"further_tokens"` // those of Tokens after the first
-	Status        crawlers.Status         `json:"status"`
-	Spellings     []string                `json:"spellings"`
-	CrawlDelay    string                  `json:"crawl_delay"`
-	RequestRate   string                  `json:"request_rate"`
-	ReverseDNS    string                  `json:"reverse_dns"`
-	Addresses     string                  `json:"addresses"`
-	Rival         *string                 `json:"rival"`
-	GoogleReads   *string                 `json:"google_reads"` // nobody if nothing of the name is left
-	Note          *string                 `json:"note"`
+	FurtherTokens []crawlers.FurtherToken `json:"further_tokens"` // the tokens after the first
+	Status        crawlers.Status         `json:"status"`         // used, opt-out, token, former, mistake or unknown
+	Spellings     []string                `json:"spellings"`      // in real files instead of the first token
+	CrawlDelay    string                  `json:"crawl_delay"`    // honored, ignored or unknown
+	RequestRate   string                  `json:"request_rate"`   // honored, ignored or unknown
+	ReverseDNS    string                  `json:"reverse_dns"`    // domains of its addresses, or unknown
+	Addresses     string                  `json:"addresses"`      // URL of a list of them, or unknown
+	Rival         *string                 `json:"rival"`          // token of another operator whose group it obeys if it is not named
+	GoogleReads   *string                 `json:"google_reads"`   // its name as Google's dialects truncate it; nobody if nothing is left
+	Note          *string                 `json:"note"`           // a remark
 }
 
 // A CrawlerAccess is the access of a crawler of the directory.
 type CrawlerAccess struct {
 	CrawlerFacts
-	Access  Access  `json:"access"`
+	Access  Access  `json:"access"`  // all, part, none, undecided, or unknown (robots.txt is unreachable)
 	Verdict *string `json:"verdict"` // allow, disallow or undefined for a path; null without
 	Rule    *Rule   `json:"rule"`    // that decides
-	Group   *Group  `json:"group"`
+	Group   *Group  `json:"group"`   // that applies
 
 	Standing `json:"-"` // for the path, if there is one
 }

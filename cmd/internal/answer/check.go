@@ -12,18 +12,18 @@ import (
 // A Check is the verdict on a URL for a crawler, with what its group declares. Batch lines are
 // written without this struct, byte for byte as it is encoded.
 type Check struct {
-	Allowed bool   `json:"allowed"`
+	Allowed bool   `json:"allowed"` // whether the crawler may fetch the URL
 	Verdict string `json:"verdict"` // allow, disallow or undefined
-	Reason  string `json:"reason"`
-	Rule    *Rule  `json:"rule"`
-	Group   *Group `json:"group"`
+	Reason  string `json:"reason"`  // one of those of [batch.md](batch.md#answer)
+	Rule    *Rule  `json:"rule"`    // that decides
+	Group   *Group `json:"group"`   // that applies to the crawler
 	*State
-	CrawlDelay   *Seconds      `json:"crawl_delay"`
-	RequestRates []RequestRate `json:"request_rates"`
-	Sitemaps     []string      `json:"sitemaps"`
-	Dialect      string        `json:"dialect"`
-	URL          string        `json:"url"`
-	Agent        any           `json:"agent"` // as given: a token, or a list
+	CrawlDelay   *Seconds      `json:"crawl_delay"`   // that the group declares, whether or not the crawler honors it
+	RequestRates []RequestRate `json:"request_rates"` // likewise
+	Sitemaps     []string      `json:"sitemaps"`      // as written, in file order
+	Dialect      string        `json:"dialect"`       // in which the crawler reads the file
+	URL          string        `json:"url"`           // as given
+	Agent        any           `json:"agent"`         // as given: a token, or a list
 	// Fallback is the token that the dialect auto added and whose group applies, or null.
 	Fallback *crawlers.FurtherToken `json:"fallback"`
 	// Binds is whom the file addresses: yes, not-by-star or no.
@@ -38,15 +38,15 @@ type Group struct {
 
 // A State is the outcome of the fetch of a robots.txt. Members that do not apply are absent.
 type State struct {
-	Status       int    `json:"status,omitempty"`
-	Fetched      Time   `json:"fetched,omitempty"`
-	Expires      Time   `json:"expires,omitempty"`
-	StaleSince   Time   `json:"stale_since,omitempty"`
-	FailingSince Time   `json:"failing_since,omitempty"`
-	NextTry      Time   `json:"next_try,omitempty"`
-	CutAt        int    `json:"cut_at,omitempty"` // bytes
-	Degraded     bool   `json:"degraded,omitempty"`
-	Note         string `json:"note,omitempty"`
+	Status       int    `json:"status,omitempty"`        // of the last response: HTTP status or FTP reply code
+	Fetched      Time   `json:"fetched,omitempty"`       // when the file was fetched, or the last attempt made
+	Expires      Time   `json:"expires,omitempty"`       // when it is fetched again
+	StaleSince   Time   `json:"stale_since,omitempty"`   // since when a copy is used beyond its lifetime
+	FailingSince Time   `json:"failing_since,omitempty"` // first failure after the last success
+	NextTry      Time   `json:"next_try,omitempty"`      // when the next attempt is due
+	CutAt        int    `json:"cut_at,omitempty"`        // bytes after which the fetch truncated the file
+	Degraded     bool   `json:"degraded,omitempty"`      // the shared store was unreachable
+	Note         string `json:"note,omitempty"`          // a phrase, if the state matters
 }
 
 // A Time is a time as RFC 3339 writes it in UTC, "" for none.
@@ -62,10 +62,10 @@ func (s Seconds) MarshalJSON() ([]byte, error) {
 
 // A RequestRate is a value of Request-rate. From and To are HHMM, or null for the whole day.
 type RequestRate struct {
-	Requests int     `json:"requests"`
-	Seconds  int     `json:"seconds"`
-	From     *string `json:"from"`
-	To       *string `json:"to"`
+	Requests int     `json:"requests"` // at most
+	Seconds  int     `json:"seconds"`  // in any as many
+	From     *string `json:"from"`     // HHMM
+	To       *string `json:"to"`       // HHMM
 }
 
 // NewCheck returns the verdict on a path of rules for a crawler. The URL and the agent are as

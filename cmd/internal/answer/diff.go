@@ -23,26 +23,23 @@ type Difference struct {
 
 // A CrawlerDifference is what changes for one crawler.
 type CrawlerDifference struct {
-	Agent string `json:"agent"`
+	Agent string `json:"agent"` // the crawler, as given or as the files name it
 	// Dialect is absent if one file is compared as two dialects read it.
 	Dialect    string `json:"dialect,omitempty"`
-	OldDialect string `json:"old_dialect,omitempty"`
-	NewDialect string `json:"new_dialect,omitempty"`
+	OldDialect string `json:"old_dialect,omitempty"` // one of two dialects
+	NewDialect string `json:"new_dialect,omitempty"` // the other
 	// Result is same, differs or undecided, for URLs only, not for declarations.
 	Result string `json:"result"`
-	// NewlyBlocked and NewlyAllowed have one entry for each rule that has an effect, shortest
-	// URL first.
+	// NewlyBlocked has an entry for each rule with an effect, shortest URL first.
 	NewlyBlocked []Change `json:"newly_blocked"`
-	NewlyAllowed []Change `json:"newly_allowed"`
-	// Dropped is the number of changes beyond the limit.
-	Dropped int `json:"dropped"`
+	NewlyAllowed []Change `json:"newly_allowed"` // likewise
+	Dropped      int      `json:"dropped"`       // number of changes beyond the limit
 	// Complete is set if nothing is undecided.
 	Complete bool        `json:"complete"`
-	Declared []*Declared `json:"declared"`
+	Declared []*Declared `json:"declared"` // changed fields other than rules
 	// Steps is the work of the proof, the same on every machine.
-	Steps int `json:"steps"`
-	// Notes are sentences, for example that a different group applies.
-	Notes []string `json:"notes"`
+	Steps int      `json:"steps"`
+	Notes []string `json:"notes"` // sentences, for example that a different group applies
 	// URLs is absent without a list of URLs.
 	URLs *URLCounts `json:"urls,omitempty"`
 
@@ -53,23 +50,23 @@ type CrawlerDifference struct {
 
 // A Change is a URL that is allowed in one of two files only.
 type Change struct {
-	Path     string   `json:"path"`
+	Path     string   `json:"path"`     // with the query
 	Shortest bool     `json:"shortest"` // no shorter URL exists for the rule
-	Old      Decision `json:"old"`
-	New      Decision `json:"new"`
+	Old      Decision `json:"old"`      // by the old file
+	New      Decision `json:"new"`      // by the new one
 }
 
 // A Decision is a verdict with the rule behind it.
 type Decision struct {
-	Allowed bool  `json:"allowed"`
-	Rule    *Rule `json:"rule"`
+	Allowed bool  `json:"allowed"` // whether the crawler may fetch the URL
+	Rule    *Rule `json:"rule"`    // that decides
 }
 
 // URLCounts counts the URLs of a list that change for a crawler.
 type URLCounts struct {
-	Read         int `json:"read"`
-	NewlyBlocked int `json:"newly_blocked"`
-	NewlyAllowed int `json:"newly_allowed"`
+	Read         int `json:"read"`          // URLs of the list
+	NewlyBlocked int `json:"newly_blocked"` // of these
+	NewlyAllowed int `json:"newly_allowed"` // of these
 }
 
 // DiffOptions configure Diff. The zero value compares each crawler in its own dialect with
@@ -377,10 +374,10 @@ func groupNote(rules [2]*robots.Rules) string {
 
 // A Declared is a field other than rules whose usable values differ for some crawlers.
 type Declared struct {
-	Field    string   `json:"field"`
-	Old      []string `json:"old"`
-	New      []string `json:"new"`
-	Crawlers []string `json:"-"` // nil if the field applies to the whole file
+	Field    string   `json:"field"` // such as crawl-delay
+	Old      []string `json:"old"`   // usable values
+	New      []string `json:"new"`   // likewise
+	Crawlers []string `json:"-"`     // nil if the field applies to the whole file
 }
 
 // fieldsOfFile are the fields that apply to all crawlers, whatever group they are in.

@@ -17,7 +17,7 @@ type Derivation struct {
 	Summary string      `json:"summary"` // one sentence: the deciding rule, or the reason without a rule
 	Path    string      `json:"path"`    // as given
 	Normal  string      `json:"normal"`  // as the dialect compares it
-	Steps   []Step      `json:"steps"`
+	Steps   []Step      `json:"steps"`   // that lead to the verdict, in order
 	Matches []RuleMatch `json:"matches"` // every rule that matches, the winner first
 	Notes   []Note      `json:"notes"`   // lines that almost apply
 	Dropped int         `json:"dropped"` // notes beyond the limit
@@ -25,24 +25,24 @@ type Derivation struct {
 
 // A Step is a step towards a verdict, with the clause behind it.
 type Step struct {
-	Clause string `json:"clause"`
-	Text   string `json:"text"`
+	Clause string `json:"clause"` // of [clauses.md](clauses.md)
+	Text   string `json:"text"`   // a sentence
 }
 
 // A RuleMatch is a rule that matches.
 type RuleMatch struct {
 	Rule
-	Bytes  int    `json:"bytes"` // that count for precedence
-	Won    bool   `json:"won"`
-	Clause string `json:"clause"`
-	Why    string `json:"why"`
+	Bytes  int    `json:"bytes"`  // that count for precedence
+	Won    bool   `json:"won"`    // the rule decides
+	Clause string `json:"clause"` // of [clauses.md](clauses.md)
+	Why    string `json:"why"`    // it won or lost
 }
 
 // A Note is about a line, or about the whole file if the line is 0.
 type Note struct {
-	Line   int    `json:"line"`
-	Clause string `json:"clause"`
-	Text   string `json:"text"`
+	Line   int    `json:"line"`   // from 1, 0 for the whole file
+	Clause string `json:"clause"` // of [clauses.md](clauses.md)
+	Text   string `json:"text"`   // a sentence
 }
 
 // Explain returns the verdict on a path of rules for a crawler, with the steps that led to it. The URL and the

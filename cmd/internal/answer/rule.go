@@ -10,9 +10,9 @@ import (
 
 // A Rule is a deciding rule.
 type Rule struct {
-	Line       int    `json:"line"`
-	Directive  string `json:"directive"`
-	Pattern    string `json:"pattern"`
+	Line       int    `json:"line"`                  // from 1
+	Directive  string `json:"directive"`             // allow or disallow
+	Pattern    string `json:"pattern"`               // as written
 	PatternB64 string `json:"pattern_b64,omitempty"` // of a pattern that is not valid UTF-8
 
 	text string // as robots.Rule.String returns it

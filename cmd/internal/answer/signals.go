@@ -17,9 +17,9 @@ type draft struct {
 
 // A Draft is the document that a field follows.
 type Draft struct {
-	Document string `json:"document"`
-	Date     string `json:"date"` // of the version that was read
-	URL      string `json:"url"`
+	Document string `json:"document"` // its name
+	Date     string `json:"date"`     // of the version that was read
+	URL      string `json:"url"`      // where it is published
 
 	// noField is why a line is of no effect, if the document defines no field of robots.txt.
 	noField string
@@ -72,14 +72,14 @@ func (d *draft) has(name, value string) bool {
 // A Signal is one value of a field that states a preference, such as Content-Signal. It changes
 // no verdict.
 type Signal struct {
-	Field  string  `json:"field"` // in lower case
-	Name   *string `json:"name"`
-	Value  string  `json:"value"`
-	Path   *string `json:"path"`
-	Scope  string  `json:"scope"` // group or file
-	Line   int     `json:"line"`
-	Known  bool    `json:"known"` // the document has the name and the value
-	Source Draft   `json:"source"`
+	Field  string  `json:"field"`  // in lower case
+	Name   *string `json:"name"`   // of the preference
+	Value  string  `json:"value"`  // as written
+	Path   *string `json:"path"`   // to which it applies, null for all
+	Scope  string  `json:"scope"`  // group or file
+	Line   int     `json:"line"`   // from 1
+	Known  bool    `json:"known"`  // the document has the name and the value
+	Source Draft   `json:"source"` // the document that defines it
 
 	draft *draft
 }
@@ -167,7 +167,7 @@ func signalsOf(rules *robots.Rules, path *robots.Path) []Signal {
 
 // Signals are those of a file that apply to a crawler.
 type Signals struct {
-	Signals []Signal `json:"signals"`
+	Signals []Signal `json:"signals"` // in file order
 	Notes   []Note   `json:"notes"`   // lines without effect, and values that contradict each other
 	Dropped int      `json:"dropped"` // notes beyond the limit
 }
