@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -45,7 +46,7 @@ func newPacedSite(t *testing.T, i int, interval time.Duration) *pacedSite {
 			s.overlap = max(s.overlap, s.flying)
 			s.mu.Unlock()
 			time.Sleep(30 * time.Millisecond) // as a site over a network
-			fmt.Fprintf(w, "User-agent: *\nCrawl-delay: %g\nDisallow: /private\n", interval.Seconds())
+			fmt.Fprintf(w, "User-agent: *\nCrawl-delay: %g\nDisallow: /private\nUser-agent: SoonBot\nCrawl-delay: 1\n", interval.Seconds())
 			s.mu.Lock()
 			s.flying--
 			return
@@ -81,6 +82,7 @@ func (s *pacedSite) closest() time.Duration {
 type serverFleet struct {
 	t       *testing.T
 	servers []*served
+	agent   string      // of permits, MyBot if ""
 	killed  atomic.Bool // the first of them
 	client  *http.Client
 }
@@ -134,7 +136,7 @@ type fleetPermit struct {
 
 // permit acquires a permit. Without one it returns the status.
 func (f *serverFleet) permit(server int, s *pacedSite, within, hold string) (*fleetPermit, int) {
-	status, reply := f.ask(server, "/v1/permits", fmt.Sprintf(`{"url":"%s/page","agent":"MyBot","within":"%s","hold":"%s"}`, s.url, within, hold))
+	status, reply := f.ask(server, "/v1/permits", fmt.Sprintf(`{"url":"%s/page","agent":"%s","within":"%s","hold":"%s"}`, s.url, cmp.Or(f.agent, "MyBot"), within, hold))
 	if status != http.StatusOK {
 		if status != 0 && status != http.StatusServiceUnavailable {
 			f.t.Errorf("server %d about %s: %d %s", server, s.url, status, reply)
@@ -381,10 +383,10 @@ func TestServeResume(t *testing.T) {
 	out, back, later := newPacedSite(t, 0, 5*time.Minute), newPacedSite(t, 1, 5*time.Minute), newPacedSite(t, 2, time.Second)
 	t.Setenv(ownSitesEnv, strings.ReplaceAll(strings.Join([]string{out.url, back.url, later.url}, " "), "http://", ""))
 	store := filepath.Join(t.TempDir(), "store")
-	f := &serverFleet{t: t, client: http.DefaultClient, servers: []*served{runServer(t, "--store", store)}}
-	given, _ := f.permit(0, out, "1s", "1h")
-	other, _ := f.permit(0, back, "1s", "1h")
-	third, _ := f.permit(0, later, "1s", "1h")
+	f := &serverFleet{t: t, client: http.DefaultClient, servers: []*served{runServer(t, "--store", store)}, agent: "SoonBot"}
+	given, _ := f.permit(0, out, "30s", "1h")
+	other, _ := f.permit(0, back, "30s", "1h")
+	third, _ := f.permit(0, later, "30s", "1h")
 	if given == nil || other == nil || third == nil {
 		t.Fatal("no permit for a site without requests")
 	}
@@ -426,7 +428,7 @@ func TestServeResume(t *testing.T) {
 	metrics := get(t, f.servers[0].admin+"/metrics")
 	for _, line := range []string{
 		`permits_total{outcome="refused"} 4`, `permits_total{outcome="released"} 2`, `permits_total{outcome="acquired"} 0`, "permit_later_seconds_count 4",
-		`decisions_total{outcome="crawl-delay"} 2`, `decisions_total{outcome="busy"} 1`, `decisions_total{outcome="retry-after"} 1`,
+		`decisions_total{outcome="crawl-delay"} 3`, `decisions_total{outcome="retry-after"} 1`,
 	} {
 		if !strings.Contains(metrics, "\nrobots_"+line+"\n") {
 			t.Errorf("the metrics have no %s", line)

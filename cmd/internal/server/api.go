@@ -44,7 +44,7 @@ type Parts struct {
 	Secret []byte
 	// Version is the version of the program.
 	Version string
-	// Now is the clock of responses, time.Now if nil.
+	// Now is the clock of responses and of the usual Limiter, time.Now if nil.
 	Now func() time.Time
 }
 
@@ -68,7 +68,7 @@ func New(p Parts) (*Service, error) {
 		return nil, err
 	}
 	if p.Limiter == nil {
-		local, err := pace.NewLocal(pace.Options{})
+		local, err := pace.NewLocal(pace.Options{Now: p.Now})
 		if err != nil {
 			return nil, err
 		}

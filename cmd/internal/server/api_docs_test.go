@@ -27,6 +27,8 @@ type example struct {
 	path      string
 	kind      string
 	body      string
+	// later is how long after the robots.txt of shop.example was read the examples continue.
+	later time.Duration
 }
 
 const shopExample = "# shop\nUser-agent: *\nDisallow: /basket\nCrawl-delay: 10\n"
@@ -34,28 +36,29 @@ const shopExample = "# shop\nUser-agent: *\nDisallow: /basket\nCrawl-delay: 10\n
 // examples are those of docs/api.md, in the order in which they are sent. PERMIT is the id of
 // the last permit.
 var examples = []example{
-	{"check", "A disallowed URL", "/v1/check?url=https://shop.example/basket&agent=MyBot", "", ""},
-	{"check", "Only the status, for shell scripts", "/v1/check?url=https://shop.example/&agent=MyBot&as=status", "", ""},
-	{"check", "The same for a disallowed URL", "/v1/check?url=https://shop.example/basket&agent=MyBot&as=status", "", ""},
-	{"check", "An unreachable site: treat the URL as blocked, and retry later", "/v1/check?url=https://down.example/&agent=MyBot", "", ""},
-	{"check", "Not a URL", "/v1/check?url=nonsense&agent=MyBot", "", ""},
-	{"check", "A misspelled parameter", "/v1/check?url=https://shop.example/&agnet=MyBot", "", ""},
-	{"check-many", "Several questions as one object", "/v1/check", typeJSON, `{"defaults":{"agent":"MyBot"},"questions":[{"id":1,"url":"https://shop.example/basket"},{"id":2,"url":"nonsense"},{"id":3,"url":"/a","robots":"User-agent: *\nDisallow: /a\n"}]}`},
-	{"check-many", "As JSON Lines", "/v1/check", typeLines, `{"id":1,"url":"https://shop.example/a","agent":"MyBot"}` + "\n" + `{"id":2,"url":"https://shop.example/basket","agent":["Googlebot-Image","Googlebot"],"dialect":"google"}` + "\n"},
-	{"permit", "A permit for one request", "/v1/permits", typeJSON, `{"url":"https://shop.example/a","agent":"MyBot","addr":"192.0.2.7","within":"5s"}`},
-	{"permit", "Not yet: the first request is still in progress", "/v1/permits", typeJSON, `{"url":"https://shop.example/b","agent":"MyBot"}`},
-	{"permit-next", "A site that is ready, one with a request in progress, and a page that is disallowed", "/v1/permits/next", typeJSON, `{"urls":["https://blog.example/a","https://shop.example/c","https://shop.example/basket"],"agent":"MyBot","most":10}`},
-	{"permit-done", "The request is over", "/v1/permits/PERMIT/done", typeJSON, `{"status":200}`},
-	{"permit-done", "A permit that was never given", "/v1/permits/p_x/done", typeJSON, `{"status":200}`},
-	{"permit", "A disallowed URL, with the release of an earlier permit", "/v1/permits", typeJSON, `{"url":"https://shop.example/basket","agent":"MyBot","done":[{"id":"PERMIT","status":200}]}`},
-	{"robots", "The record", "/v1/robots?url=https://shop.example/", "", ""},
-	{"robots", "The file", "/v1/robots?url=https://shop.example/&body=1", "", ""},
-	{"robots-refresh", "Ask again", "/v1/robots/refresh", typeJSON, `{"url":"https://shop.example/"}`},
-	{"schedule", "The next 24 hours", "/v1/schedule?url=https://rates.example/&agent=SeznamBot&dialect=seznam", "", ""},
-	{"explain", "Every step", "/v1/explain", typeJSON, `{"robots":"User-agent: *\nDisallow: /basket\n","url":"/basket/1","agent":"MyBot"}`},
-	{"lint", "A misspelled field", "/v1/lint", typeJSON, `{"robots":"User-agent: *\nDisallow: /a\nDisalow: /b\n"}`},
-	{"diff", "One crawler", "/v1/diff", typeJSON, `{"old":"User-agent: *\nDisallow: /basket\n","new":"User-agent: *\nDisallow: /\n","agent":["MyBot"]}`},
-	{"version", "", "/version", "", ""},
+	{"check", "A disallowed URL", "/v1/check?url=https://shop.example/basket&agent=MyBot", "", "", 0},
+	{"check", "Only the status, for shell scripts", "/v1/check?url=https://shop.example/&agent=MyBot&as=status", "", "", 0},
+	{"check", "The same for a disallowed URL", "/v1/check?url=https://shop.example/basket&agent=MyBot&as=status", "", "", 0},
+	{"check", "An unreachable site: treat the URL as blocked, and retry later", "/v1/check?url=https://down.example/&agent=MyBot", "", "", 0},
+	{"check", "Not a URL", "/v1/check?url=nonsense&agent=MyBot", "", "", 0},
+	{"check", "A misspelled parameter", "/v1/check?url=https://shop.example/&agnet=MyBot", "", "", 0},
+	{"check-many", "Several questions as one object", "/v1/check", typeJSON, `{"defaults":{"agent":"MyBot"},"questions":[{"id":1,"url":"https://shop.example/basket"},{"id":2,"url":"nonsense"},{"id":3,"url":"/a","robots":"User-agent: *\nDisallow: /a\n"}]}`, 0},
+	{"check-many", "As JSON Lines", "/v1/check", typeLines, `{"id":1,"url":"https://shop.example/a","agent":"MyBot"}` + "\n" + `{"id":2,"url":"https://shop.example/basket","agent":["Googlebot-Image","Googlebot"],"dialect":"google"}` + "\n", 0},
+	{"permit", "Not yet: robots.txt was read less than one interval ago", "/v1/permits", typeJSON, `{"url":"https://shop.example/a","agent":"MyBot"}`, 2 * time.Second},
+	{"permit", "A permit for one request", "/v1/permits", typeJSON, `{"url":"https://shop.example/a","agent":"MyBot","addr":"192.0.2.7","within":"5s"}`, time.Hour},
+	{"permit", "Not yet: the first request is still in progress", "/v1/permits", typeJSON, `{"url":"https://shop.example/b","agent":"MyBot"}`, 0},
+	{"permit-next", "A site that is ready, one with a request in progress, and a page that is disallowed", "/v1/permits/next", typeJSON, `{"urls":["https://blog.example/a","https://shop.example/c","https://shop.example/basket"],"agent":"MyBot","most":10}`, 0},
+	{"permit-done", "The request is over", "/v1/permits/PERMIT/done", typeJSON, `{"status":200}`, 0},
+	{"permit-done", "A permit that was never given", "/v1/permits/p_x/done", typeJSON, `{"status":200}`, 0},
+	{"permit", "A disallowed URL, with the release of an earlier permit", "/v1/permits", typeJSON, `{"url":"https://shop.example/basket","agent":"MyBot","done":[{"id":"PERMIT","status":200}]}`, 0},
+	{"robots", "The record", "/v1/robots?url=https://shop.example/", "", "", 0},
+	{"robots", "The file", "/v1/robots?url=https://shop.example/&body=1", "", "", 0},
+	{"robots-refresh", "Ask again", "/v1/robots/refresh", typeJSON, `{"url":"https://shop.example/"}`, 0},
+	{"schedule", "The next 24 hours", "/v1/schedule?url=https://rates.example/&agent=SeznamBot&dialect=seznam", "", "", 0},
+	{"explain", "Every step", "/v1/explain", typeJSON, `{"robots":"User-agent: *\nDisallow: /basket\n","url":"/basket/1","agent":"MyBot"}`, 0},
+	{"lint", "A misspelled field", "/v1/lint", typeJSON, `{"robots":"User-agent: *\nDisallow: /a\nDisalow: /b\n"}`, 0},
+	{"diff", "One crawler", "/v1/diff", typeJSON, `{"old":"User-agent: *\nDisallow: /basket\n","new":"User-agent: *\nDisallow: /\n","agent":["MyBot"]}`, 0},
+	{"version", "", "/version", "", "", 0},
 }
 
 // sites responds for the sites of the examples: nothing leaves this machine.
@@ -98,7 +101,9 @@ var variable = []struct {
 // TestAPIPage sends the examples of docs/api.md, validates requests and responses by the OpenAPI
 // document, and compares the page with the responses.
 func TestAPIPage(t *testing.T) {
-	p := Parts{Version: "v1.2.3", Now: func() time.Time { return time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC) }}
+	clock := newTestClock()
+	clock.set(time.Now())
+	p := Parts{Version: "v1.2.3", Now: clock.now}
 	p.Fetch.Transport = sites{}
 	b := newBench(t, p)
 	shown := map[string]string{} // the examples of an operation
@@ -113,6 +118,12 @@ func TestAPIPage(t *testing.T) {
 		route, _, err := b.judge.router.FindRoute(req)
 		if err != nil || route.Operation.OperationID != e.op {
 			t.Fatalf("%s: %v", e.title, err)
+		}
+		if e.later > 0 {
+			clock.set(b.fetched("https://shop.example").Add(e.later))
+		}
+		if e.op == "schedule" { // whose times are shown
+			clock.set(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC))
 		}
 		text := method + " " + path + "\n"
 		if body != "" {

@@ -38,8 +38,9 @@ type wantedSite struct {
 	pages    []*wantedPage
 	schedule *pace.Schedule
 	addr     netip.Addr
-	common   []byte // members of each answer
-	about    []byte // and those about the crawler
+	fetched  time.Time // of the robots.txt
+	common   []byte    // members of each answer
+	about    []byte    // and those about the crawler
 }
 
 // maxURLs is the maximum number of URLs in a request.
@@ -84,7 +85,7 @@ func (s *Service) permits(r *request) *answer {
 	for i := range pages {
 		if q := &pages[i]; q.allowed {
 			allowed = append(allowed, q)
-			requests = append(requests, pace.Request{Origin: q.site.origin, Schedule: q.site.schedule, Addr: q.site.addr, Lifetime: hold})
+			requests = append(requests, pace.Request{Origin: q.site.origin, Schedule: q.site.schedule, Addr: q.site.addr, Fetched: q.site.fetched, Lifetime: hold})
 		}
 	}
 	list := r.try(requests, most)
@@ -187,6 +188,7 @@ func (r *request) judge(at *wantedSite, c *answers.Crawler) {
 			at.about = c.AppendJSON(nil, rules.Rules)
 		}
 		at.addr = record.Addr()
+		at.fetched = record.Fetched
 	}
 	for _, q := range at.pages {
 		if q.problem = p; p != nil {

@@ -25,7 +25,7 @@ var hostile = []string{
 // parameter and member of the document. The client may cause no fetch, so nothing leaves this
 // machine.
 func FuzzRequests(f *testing.F) {
-	b, s := newBench(f, Parts{}), newSite(f, shop)
+	b, s := newBench(f, Parts{Now: newTestClock().now}), newSite(f, shop)
 	b.get("/v1/check?url=" + s.URL + "/")
 	id := b.permit(fmt.Sprintf(`{"url":"%s/"}`, s.URL)).Permit.ID
 	type operation struct{ method, path string }

@@ -144,7 +144,7 @@ func (s *Service) permit(r *request) *answer {
 		}
 		// The lifetime counts from the start at the origin; the start at the address can be
 		// later.
-		request := pace.Request{Origin: q.origin, Schedule: s.paceOf(q.rules), Within: within, Addr: addr.Unmap().WithZone(""), Lifetime: hold + within}
+		request := pace.Request{Origin: q.origin, Schedule: s.paceOf(q.rules), Within: within, Addr: addr.Unmap().WithZone(""), Fetched: q.record.Fetched, Lifetime: hold + within}
 		if got = r.try([]pace.Request{request}, 1); r.problem != nil {
 			return nil
 		}

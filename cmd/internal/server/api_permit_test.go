@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,8 +33,36 @@ func (b *bench) giveBack(id, body string) int {
 	return b.post("/v1/permits/"+id+"/done", body).status
 }
 
+// TestFirstPermit: the first request to a site starts one interval after its robots.txt was read.
+func TestFirstPermit(t *testing.T) {
+	clock := newTestClock()
+	b, s := newBench(t, Parts{Now: clock.now}), newSite(t, shop)
+	clock.set(time.Now())
+	ready := b.fetched(s.URL).Add(10 * time.Second)
+	single := fmt.Sprintf(`{"url":"%s/a"}`, s.URL)
+	many := fmt.Sprintf(`{"urls":["%s/a"]}`, s.URL)
+	next := func() permitReply {
+		return decoded[struct{ Answers []permitReply }](b, b.post("/v1/permits/next", many)).Answers[0]
+	}
+	clock.set(ready.Add(-8 * time.Second))
+	for path, got := range map[string]permitReply{"/v1/permits": b.permit(single), "/v1/permits/next": next()} {
+		if got.Permit != nil || got.NotBefore == nil || !strings.Contains(strings.Join(got.Reasons, " "), "line 4") {
+			t.Errorf("%s: a permit within the interval after robots.txt was read: %+v", path, got)
+			continue
+		}
+		if at, err := time.Parse(time.RFC3339, *got.NotBefore); err != nil || at.Before(ready) || at.Sub(ready) > time.Millisecond {
+			t.Errorf("%s: not before %s, %v; want %s", path, at, err, ready)
+		}
+	}
+	clock.set(ready.Add(time.Millisecond))
+	if got := next(); got.Permit == nil {
+		t.Errorf("none after the interval: %+v", got)
+	}
+}
+
 func TestPermits(t *testing.T) {
-	b, s := newBench(t, Parts{}), newSite(t, shop)
+	clock := newTestClock()
+	b, s := newBench(t, Parts{Now: clock.now}), newSite(t, shop)
 	ask := fmt.Sprintf(`{"url":"%s/a","agent":"MyBot"}`, s.URL)
 	first := b.permit(ask)
 	if first.Permit == nil || !first.Verdict.Allowed {
@@ -63,8 +90,8 @@ func TestPermits(t *testing.T) {
 	if ahead.Permit == nil {
 		t.Fatalf("%+v", ahead)
 	}
-	if start, _ = time.Parse(time.RFC3339, ahead.Permit.Start); time.Until(start) < 5*time.Second {
-		t.Errorf("it starts at %s, within the delay", start)
+	if start, _ = time.Parse(time.RFC3339, ahead.Permit.Start); start.Before(clock.now().Add(10 * time.Second)) {
+		t.Errorf("it starts at %s, within the delay; now is %s", start, clock.now())
 	}
 	for _, url := range []string{"nonsense", s.URL + strings.Repeat("/", 9000)} { // nothing is released
 		if r := b.post("/v1/permits", fmt.Sprintf(`{"url":"%s","done":[{"id":"%s","unused":true}]}`, url, ahead.Permit.ID)); r.status != 422 {
@@ -92,11 +119,12 @@ func TestPermits(t *testing.T) {
 // TestPermitsNext: the first of many sites that are ready get permits, and the others a reason
 // or a time.
 func TestPermitsNext(t *testing.T) {
-	local, err := pace.NewLocal(pace.Options{AddressInterval: -1}) // the sites have one address
+	clock := newTestClock()
+	local, err := pace.NewLocal(pace.Options{AddressInterval: -1, Now: clock.now}) // the sites have one address
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newBench(t, Parts{Limiter: local})
+	b := newBench(t, Parts{Limiter: local, Now: clock.now})
 	var urls []string
 	for range 6 {
 		urls = append(urls, newSite(t, "User-agent: *\nCrawl-delay: 60\nDisallow: /private\n").URL)
@@ -140,7 +168,7 @@ func TestPermitsNext(t *testing.T) {
 	if a[5].NotBefore == nil {
 		t.Fatalf("a site that is ready and not among the first: %+v", a[5])
 	}
-	if at, err := time.Parse(time.RFC3339, *a[5].NotBefore); err != nil || at.After(time.Now().Add(time.Second)) {
+	if at, err := time.Parse(time.RFC3339, *a[5].NotBefore); err != nil || at.After(clock.now().Add(time.Millisecond)) {
 		t.Errorf("a site that is ready and not among the first: %+v", a[5])
 	}
 	start, err := time.Parse(time.RFC3339, a[3].Permit.Start)
@@ -172,11 +200,10 @@ func TestPermitsNext(t *testing.T) {
 // TestPermitEnds: a permit that is not released counts as a request that timed out, and cannot
 // be released later.
 func TestPermitEnds(t *testing.T) {
-	var ahead atomic.Int64
-	now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	b, s := newBench(t, Parts{Now: now}), newSite(t, "")
+	clock := newTestClock()
+	b, s := newBench(t, Parts{Now: clock.now}), newSite(t, "")
 	got := b.permit(fmt.Sprintf(`{"url":"%s/","hold":"1s"}`, s.URL))
-	ahead.Store(int64(2 * time.Second))
+	clock.advance(2 * time.Second)
 	if status := b.giveBack(got.Permit.ID, `{}`); status != http.StatusGone {
 		t.Errorf("%d", status)
 	}
@@ -188,20 +215,14 @@ func TestPermitEnds(t *testing.T) {
 // TestReleaseTwice: a second release is no error, and the interval of the site starts again; what it
 // reports of the load does not count, but its Retry-After does.
 func TestReleaseTwice(t *testing.T) {
-	var ahead atomic.Int64
-	began := time.Now()
-	now := func() time.Time { return began.Add(time.Duration(ahead.Load())) }
-	local, err := pace.NewLocal(pace.Options{Now: now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, s := newBench(t, Parts{Now: now, Limiter: local}), newSite(t, "User-agent: *\nCrawl-delay: 10\n")
+	clock := newTestClock()
+	b, s := newBench(t, Parts{Now: clock.now}), newSite(t, "User-agent: *\nCrawl-delay: 10\n")
 	got := b.permit(fmt.Sprintf(`{"url":"%s/","hold":"1h"}`, s.URL))
 	for _, c := range []struct {
 		body  string
 		after time.Duration
 	}{{`{"status":200}`, 10 * time.Second}, {`{"status":503}`, 10 * time.Second}, {`{"status":200,"retry_after":60}`, time.Minute}} {
-		ahead.Add(int64(5 * time.Second))
+		clock.advance(5 * time.Second)
 		if status := b.giveBack(got.Permit.ID, c.body); status != http.StatusOK {
 			t.Fatalf("%s: %d", c.body, status)
 		}
@@ -210,7 +231,7 @@ func TestReleaseTwice(t *testing.T) {
 			t.Fatalf("%s: a permit at once", c.body)
 		}
 		at, err := time.Parse(time.RFC3339, *next.NotBefore)
-		if wait := at.Sub(now()); err != nil || wait < c.after-2*time.Second || wait > c.after+time.Second {
+		if wait := at.Sub(clock.now()); err != nil || wait < c.after || wait > c.after+time.Millisecond {
 			t.Errorf("%s: the next permit is in %v, %v; want %v", c.body, wait, err, c.after)
 		}
 	}
@@ -218,7 +239,7 @@ func TestReleaseTwice(t *testing.T) {
 
 // TestPermitForged: an id that is invalid or changed is unknown.
 func TestPermitForged(t *testing.T) {
-	b, s := newBench(t, Parts{}), newSite(t, "")
+	b, s := newBench(t, Parts{Now: newTestClock().now}), newSite(t, "")
 	other := newBench(t, Parts{})
 	id := b.permit(fmt.Sprintf(`{"url":"%s/"}`, s.URL)).Permit.ID
 	if status := other.giveBack(id, `{}`); status != 404 {
@@ -255,7 +276,7 @@ func TestPermitForged(t *testing.T) {
 // TestAnonymousPermits: what a client without a token does to a site ends after seconds: it holds a permit
 // no longer, and its report of a response changes nothing.
 func TestAnonymousPermits(t *testing.T) {
-	b, s := newBench(t, Parts{}), newSite(t, "")
+	b, s := newBench(t, Parts{Now: newTestClock().now}), newSite(t, "")
 	own := Caller{Name: "127.0.0.1/32", Scopes: allScopes}
 	anyone := own
 	anyone.Anonymous = true

@@ -62,6 +62,26 @@ func newBench(t testing.TB, p Parts) *bench {
 	return b
 }
 
+// A testClock is the clock of a service and its limiter, which only tests advance. It begins an hour
+// ahead of the fetches, so that the interval after each robots.txt has passed.
+type testClock struct{ at atomic.Int64 }
+
+func newTestClock() *testClock {
+	c := &testClock{}
+	c.set(time.Now().Add(time.Hour))
+	return c
+}
+
+func (c *testClock) now() time.Time          { return time.Unix(0, c.at.Load()) }
+func (c *testClock) set(t time.Time)         { c.at.Store(t.UnixNano()) }
+func (c *testClock) advance(d time.Duration) { c.at.Add(int64(d)) }
+
+// fetched fetches the robots.txt of a site, and returns when its response was read.
+func (b *bench) fetched(site string) time.Time {
+	b.Helper()
+	return *decoded[Record](b, b.get("/v1/robots?url="+site+"/")).Fetched
+}
+
 // A judge validates by the OpenAPI document, without the code that makes responses: kin-openapi
 // checks the document and finds the operation of a request, jsonschema validates bodies (JSON
 // Schema 2020-12).
