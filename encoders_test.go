@@ -1,0 +1,83 @@
+package robots
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"strings"
+	"testing"
+)
+
+// encoders are the only files and folders that encode JSON. Answers to people and programs are
+// structs of cmd/internal/answer; the encoders of the faces write them. All others store something,
+// or speak the protocol of somebody else.
+var encoders = map[string]string{
+	".":                                "the hot line of batches and lists, held to answer.Check",
+	"cmd/internal/answer":              "the members of that line that the directory adds",
+	"cmd/internal/ask":                 "lists of strings in that line",
+	"cmd/internal/batch":               "id, agent and errors in that line",
+	"cmd/robots/check.go":              "the hot line of lists",
+	"cmd/robots/json.go":               "the encoder of the command line",
+	"cmd/robots-bulk/run.go":           "the encoder of robots-bulk",
+	"cmd/internal/server":              "the encoders of the HTTP API: answers, problems, the OpenAPI document",
+	"cmd/internal/server/page/page.go": "the encoder of the page's engine",
+	"cmd/internal/server/web/web.go":   "the sites that the page may fetch from",
+	"cmd/robots/config.go":             "values of flags in YAML",
+	"cmd/robots/watch.go":              "the state file, and the webhook",
+	"cmd/internal/bulk":                "tables, manifests and runs on disk",
+	"fetch/encode.go":                  "records in stores",
+	"pace/snapshot.go":                 "states in stores",
+	"pace/redis":                       "configuration and heartbeats in Redis",
+}
+
+// TestEncoders: nothing else encodes JSON, by a library or by hand.
+func TestEncoders(t *testing.T) {
+	used := map[string]bool{}
+	walk(t, func(file string) {
+		if path.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") || strings.HasPrefix(file, "internal/") {
+			return
+		}
+		set := token.NewFileSet()
+		f, err := parser.ParseFile(set, file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || !encodesJSON(call.Fun) {
+				return true
+			}
+			for _, place := range []string{file, path.Dir(file)} {
+				if encoders[place] != "" {
+					used[place] = true
+					return true
+				}
+			}
+			t.Errorf("%s encodes JSON; return a struct of cmd/internal/answer, or add a row with the reason", set.Position(n.Pos()))
+			return true
+		})
+	})
+	for place := range encoders {
+		if !used[place] {
+			t.Errorf("%s does not encode JSON any more", place)
+		}
+	}
+}
+
+// encodesJSON reports whether a function writes JSON.
+func encodesJSON(function ast.Expr) bool {
+	switch f := function.(type) {
+	case *ast.Ident:
+		return f.Name == "AppendQuoted"
+	case *ast.SelectorExpr:
+		x, ok := f.X.(*ast.Ident)
+		switch f.Sel.Name {
+		case "Marshal", "MarshalIndent", "NewEncoder":
+			return ok && x.Name == "json"
+		case "AppendQuoted":
+			return true
+		}
+	}
+	return false
+}
