@@ -13,9 +13,14 @@ import (
 // (D-62), sorted after "*": each name that is read in its own dialect, as crawlers.Resolve returns
 // it, and each crawler of the directory that follows the group of another one if none names it. Of
 // crawlers in one dialect that the same lines name only the first is returned, as of Names.
-func Crawlers(files ...*robots.File) []crawlers.Crawler {
-	every := []crawlers.Crawler{crawlers.Resolve("*")}
-	var list []crawlers.Crawler
+func Crawlers(files ...*robots.File) []crawlers.Profile {
+	every := []crawlers.Profile{crawlers.Resolve("*")}
+	var list, expanding []crawlers.Profile
+	for c := range crawlers.Profiles() {
+		if len(c.Tokens) > 1 {
+			expanding = append(expanding, c)
+		}
+	}
 	for _, d := range robots.Dialects() {
 		var of []*robots.Rules
 		for _, f := range files {
@@ -23,7 +28,7 @@ func Crawlers(files ...*robots.File) []crawlers.Crawler {
 		}
 		named := readNames(of)
 		known := map[string]bool{}
-		add := func(c crawlers.Crawler) {
+		add := func(c crawlers.Profile) {
 			if c.ReadAs().Name != d.Name {
 				return
 			}
@@ -37,11 +42,11 @@ func Crawlers(files ...*robots.File) []crawlers.Crawler {
 			c.Name = name
 			add(c)
 		}
-		for c := range crawlers.Expanding() {
+		for _, c := range expanding {
 			add(c)
 		}
 	}
-	slices.SortFunc(list, func(a, b crawlers.Crawler) int {
+	slices.SortFunc(list, func(a, b crawlers.Profile) int {
 		return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
 	})
 	return append(every, list...)

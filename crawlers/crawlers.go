@@ -7,9 +7,10 @@
 //	fmt.Println(c.Operator, c.Tokens) // Apple [Applebot Googlebot]
 //	rules := file.Rules(c.ReadAs(), c.Tokens...)
 //
-// [Resolve] returns all that the dialect "auto" means for a crawler in one value: its product
-// tokens, of which [Crawler.Fallback] names the one that decided, its dialect with the delays
-// that it honors ([Crawler.ReadAs]), and whether the file addresses it ([Crawler.Binds]).
+// [Resolve] returns all that the dialect "auto" means for a crawler in one value, its [Profile]:
+// its product tokens, of which [Profile.Fallback] names the one that decided, its dialect with the
+// delays that it honors ([Profile.ReadAs]), and whether the file addresses it ([Profile.Binds]).
+// It takes microseconds. [Find] returns all facts.
 //
 // The directory is data, directory.json. Each fact has its source document and the date on
 // which that was read, and is "unknown" if no document states it. The facts are what
@@ -17,8 +18,6 @@
 package crawlers
 
 import (
-	"iter"
-	"slices"
 	"strings"
 
 	"github.com/robotskit/robots"
@@ -29,33 +28,16 @@ const Unknown = "unknown"
 
 // A Crawler is an entry of the directory.
 type Crawler struct {
-	// Name is its usual name, the first token.
-	Name string `json:"name"`
-	// Tokens are its product tokens for robots.File.Rules, most specific first.
-	Tokens []string `json:"tokens"`
-	// FurtherTokens are the tokens after the first with their kinds and sources.
-	FurtherTokens []FurtherToken `json:"further_tokens,omitempty"`
+	Profile
 	// Spellings are values in real files instead of the first token, such as full headers and
 	// misspellings. No crawler matches them.
 	Spellings []string `json:"spellings,omitempty"`
-	Operator  string   `json:"operator"`
 	Purpose   Purpose  `json:"purpose"`
-	// Status is whether the name is in use, according to the sources.
-	Status Status `json:"status"`
-	// Dialect is the name of the dialect in which it reads robots.txt, or unknown.
-	Dialect string `json:"dialect"`
-	Obeys   Obeys  `json:"obeys"`
-	// CrawlDelay and RequestRate are Honored, Ignored or unknown.
-	CrawlDelay  string `json:"crawl_delay"`
-	RequestRate string `json:"request_rate"`
 	// ReverseDNS lists the domains, separated by spaces, for forward-confirmed reverse
 	// DNS of its addresses. Addresses is the URL of a list of its addresses. Either can be
 	// unknown.
 	ReverseDNS string `json:"reverse_dns"`
 	Addresses  string `json:"addresses"`
-	// Rival is the token of another operator's crawler whose group it obeys if the file
-	// does not name it, or "".
-	Rival string `json:"rival,omitempty"`
 	// GoogleReads is the first token as Google's dialects read it, if they truncate it at the
 	// first character other than letters, '_' and '-'; "nobody" if nothing is left of it.
 	GoogleReads string `json:"google_reads,omitempty"`
@@ -132,20 +114,6 @@ func All() []Crawler {
 		all[i] = *index().entry(i)
 	}
 	return all
-}
-
-// Names returns the names of all entries.
-func Names() iter.Seq[string] { return slices.Values(index().names) }
-
-// Expanding returns the entries that have further tokens.
-func Expanding() iter.Seq[Crawler] {
-	return func(yield func(Crawler) bool) {
-		for _, i := range index().expanding {
-			if !yield(*index().entry(i)) {
-				return
-			}
-		}
-	}
 }
 
 // Find returns the crawler for a value: a name of the directory in any case, a token that is no

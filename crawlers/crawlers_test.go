@@ -128,8 +128,10 @@ func TestDirectory(t *testing.T) {
 	if !reflect.DeepEqual(all, All()) {
 		t.Error("the entries that the index finds differ from the file: a token or spelling needs an escape")
 	}
-	if got := slices.Collect(Names()); !slices.EqualFunc(got, all, func(name string, c Crawler) bool { return name == c.Name }) {
-		t.Errorf("%d names, want %d: %q", len(got), len(all), got)
+	for i, c := range slices.SortedFunc(slices.Values(all), func(a, b Crawler) int { return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) }) {
+		if names := slices.Collect(Names()); names[i] != c.Name {
+			t.Fatalf("name %d is %s, want %s", i, names[i], c.Name)
+		}
 	}
 }
 
@@ -152,6 +154,12 @@ func TestLayout(t *testing.T) {
 	}
 }
 
+// members are those of an entry, in the order of the file.
+var members = []string{
+	"name", "tokens", "further_tokens", "spellings", "operator", "purpose", "status", "dialect", "obeys", "crawl_delay", "request_rate",
+	"reverse_dns", "addresses", "rival", "google_reads", "note", "sources",
+}
+
 func layout(t *testing.T, all []Crawler) []byte {
 	var b bytes.Buffer
 	encode := func(v any) string {
@@ -165,24 +173,32 @@ func layout(t *testing.T, all []Crawler) []byte {
 	}
 	b.WriteString("[\n")
 	for i, c := range all {
-		var fields []string
-		for v := reflect.ValueOf(c); len(fields) < v.NumField(); {
-			name, option, _ := strings.Cut(v.Type().Field(len(fields)).Tag.Get("json"), ",")
-			value := v.Field(len(fields))
-			text := `    "` + name + `": ` + encode(value.Interface())
+		texts := map[string]string{}
+		for _, field := range reflect.VisibleFields(reflect.TypeOf(c)) {
+			name, option, _ := strings.Cut(field.Tag.Get("json"), ",")
+			value := reflect.ValueOf(c).FieldByIndex(field.Index)
 			switch {
-			case option == "omitempty" && value.Len() == 0:
-				text = ""
+			case name == "" || option == "omitempty" && value.Len() == 0:
+				continue
 			case name == "sources" || name == "further_tokens":
 				var lines []string
-				for i := range value.Len() {
-					lines = append(lines, "      "+encode(value.Index(i).Interface()))
+				for k := range value.Len() {
+					lines = append(lines, "      "+encode(value.Index(k).Interface()))
 				}
-				text = "    \"" + name + "\": [\n" + strings.Join(lines, ",\n") + "\n    ]"
+				texts[name] = "    \"" + name + "\": [\n" + strings.Join(lines, ",\n") + "\n    ]"
+			default:
+				texts[name] = "    \"" + name + "\": " + encode(value.Interface())
 			}
-			fields = append(fields, text)
+			if !slices.Contains(members, name) {
+				t.Fatalf("the order of %s is not known", name)
+			}
 		}
-		fields = slices.DeleteFunc(fields, func(text string) bool { return text == "" })
+		var fields []string
+		for _, name := range members {
+			if text := texts[name]; text != "" {
+				fields = append(fields, text)
+			}
+		}
 		b.WriteString("  {\n" + strings.Join(fields, ",\n") + "\n  }")
 		if i < len(all)-1 {
 			b.WriteByte(',')
@@ -191,6 +207,69 @@ func layout(t *testing.T, all []Crawler) []byte {
 	}
 	b.WriteString("]\n")
 	return b.Bytes()
+}
+
+// encodeProfile returns what decodeProfile reads.
+func encodeProfile(p Profile) string {
+	columns := []string{p.Name, p.Operator, string(p.Status), p.Dialect, string(p.Obeys), p.CrawlDelay, p.RequestRate, p.Rival}
+	for _, f := range p.FurtherTokens {
+		columns = append(columns, f.Token, string(f.Kind), f.Source)
+	}
+	return strings.Join(columns, "\t")
+}
+
+// encodeProfiles returns the profiles of entries as lines.
+func encodeProfiles(all []Crawler) string {
+	var lines []string
+	own := map[string]bool{}
+	for _, c := range all {
+		lines = append(lines, strings.ToLower(c.Name)+"\t"+encodeProfile(c.Profile)+"\n")
+		own[strings.ToLower(c.Name)] = true
+		for _, s := range c.Spellings {
+			lines = append(lines, strings.ToLower(s)+"\t"+spellingMark+strings.ToLower(c.Name)+"\n")
+			own[strings.ToLower(s)] = true
+		}
+	}
+	for _, c := range all {
+		for _, token := range c.Tokens {
+			if key := strings.ToLower(token); !own[key] {
+				lines = append(lines, key+"\t"+tokenMark+strings.ToLower(c.Name)+"\n")
+			}
+		}
+	}
+	slices.SortFunc(lines, func(a, b string) int {
+		first, _, _ := strings.Cut(a, "\t")
+		second, _, _ := strings.Cut(b, "\t")
+		return strings.Compare(first, second)
+	})
+	return strings.Join(lines, "")
+}
+
+// TestProfiles compares profiles.tsv with the directory:
+//
+//	go test ./crawlers -run TestProfiles -update
+func TestProfiles(t *testing.T) {
+	want := encodeProfiles(All())
+	if *update {
+		if err := os.WriteFile("profiles.tsv", []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if profiles != want {
+		t.Fatal("profiles.tsv differs from the directory; run go test ./crawlers -run TestProfiles -update")
+	}
+	for name := range index().byName {
+		entry, _ := Find(name)
+		if p, _, ok := readProfile(strings.ToUpper(name)); !ok || !reflect.DeepEqual(p, entry.Profile) {
+			t.Errorf("%s: profile %+v, want %+v", name, p, entry.Profile)
+		}
+	}
+	for _, name := range []string{"", "*", "a", "zzzz", "\uffff", "googlebo", "googlebotx"} {
+		if p, _, ok := readProfile(name); ok {
+			t.Errorf("%q is %s", name, p.Name)
+		}
+	}
 }
 
 var date = regexp.MustCompile(`^(unknown|[0-9]{4}(-[0-9]{2}(-[0-9]{2})?)?)$`)

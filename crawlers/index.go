@@ -11,13 +11,11 @@ import (
 //go:embed directory.json
 var directory string
 
-// An entryIndex finds entries by name without decoding the directory, which would take longer
-// than the rest of a program's start. It relies on the layout of directory.json (TestLayout).
+// An entryIndex finds entries by name, and decodes only these. It relies on the layout of
+// directory.json (TestLayout).
 type entryIndex struct {
-	entries   []indexEntry
-	names     []string       // of the entries
-	byName    map[string]int // names, spellings, and tokens that are no other entry's name, in lower case
-	expanding []int          // entries with several tokens
+	entries []indexEntry
+	byName  map[string]int // names, spellings, and tokens that are no other entry's name, in lower case
 }
 
 type indexEntry struct {
@@ -27,7 +25,7 @@ type indexEntry struct {
 
 var index = sync.OnceValue(func() *entryIndex {
 	count := strings.Count(directory, "\n  {\n")
-	x := &entryIndex{entries: make([]indexEntry, count), names: make([]string, count), byName: make(map[string]int, 2*count)}
+	x := &entryIndex{entries: make([]indexEntry, count), byName: make(map[string]int, 2*count)}
 	rest := directory
 	for i := range x.entries {
 		start := strings.Index(rest, "\n  {\n") + len("\n")
@@ -38,13 +36,9 @@ var index = sync.OnceValue(func() *entryIndex {
 	further := map[string]int{}
 	for i := range x.entries {
 		tokens := x.entries[i].list("tokens")
-		x.names[i] = tokens[0]
 		x.byName[strings.ToLower(tokens[0])] = i
 		for _, spelling := range x.entries[i].list("spellings") {
 			x.byName[strings.ToLower(spelling)] = i
-		}
-		if len(tokens) > 1 {
-			x.expanding = append(x.expanding, i)
 		}
 		for _, token := range tokens[1:] {
 			further[strings.ToLower(token)] = i

@@ -45,73 +45,80 @@ const (
 	BindsNo        Binds = "no"          // a person requests its pages
 )
 
+// A Profile is what decides how a crawler reads robots.txt.
+type Profile struct {
+	// Name is its usual name, the first token.
+	Name string `json:"name"`
+	// Tokens are its product tokens for robots.File.Rules, most specific first.
+	Tokens []string `json:"tokens"`
+	// FurtherTokens are the tokens after the first with their kinds and sources.
+	FurtherTokens []FurtherToken `json:"further_tokens,omitempty"`
+	Operator      string         `json:"operator"`
+	// Status is whether the name is in use, according to the sources.
+	Status Status `json:"status"`
+	// Dialect is the name of the dialect in which it reads robots.txt, or unknown.
+	Dialect string `json:"dialect"`
+	Obeys   Obeys  `json:"obeys"`
+	// CrawlDelay and RequestRate are Honored, Ignored or unknown.
+	CrawlDelay  string `json:"crawl_delay"`
+	RequestRate string `json:"request_rate"`
+	// Rival is the token of another operator's crawler whose group it obeys if the file
+	// does not name it, or "".
+	Rival string `json:"rival,omitempty"`
+}
+
 // Resolve returns the crawler that product tokens mean with the dialect auto (D-62). A single
 // name of the directory, a User-Agent header included, is its entry; the Tokens begin with the
 // name as given. A list, and one of the Spellings, is taken as given, with all other facts of
 // the first token. Of other names nothing is known: they are read in RFC9309.
-func Resolve(tokens ...string) Crawler {
+func Resolve(tokens ...string) Profile {
 	if len(tokens) == 0 {
 		tokens = []string{"*"}
 	}
-	given := slices.Clone(tokens)
-	c, ok := Find(given[0])
+	p, name, ok := profileOf(tokens[0])
 	if !ok {
-		return Crawler{
-			Name: given[0], Tokens: given, Operator: Unknown, Purpose: Unknown, Status: Unknown, Dialect: Unknown,
-			Obeys: Unknown, CrawlDelay: Unknown, RequestRate: Unknown, ReverseDNS: Unknown, Addresses: Unknown,
+		p = Profile{Name: tokens[0], Operator: Unknown, Status: Unknown, Dialect: Unknown, Obeys: Unknown, CrawlDelay: Unknown, RequestRate: Unknown}
+	}
+	p.Tokens = slices.Clone(tokens)
+	if len(tokens) > 1 || name == "" {
+		p.FurtherTokens = nil
+		return p
+	}
+	if at := slices.IndexFunc(p.FurtherTokens, func(f FurtherToken) bool { return strings.EqualFold(f.Token, name) }); at >= 0 {
+		own := p.FurtherTokens[at]
+		own.Token = p.Name
+		p.FurtherTokens = append([]FurtherToken{own}, slices.Concat(p.FurtherTokens[:at], p.FurtherTokens[at+1:])...)
+	}
+	for _, f := range p.FurtherTokens {
+		p.Tokens = append(p.Tokens, f.Token)
+	}
+	return p
+}
+
+// profileOf returns the entry that Find returns for a value, without its Tokens, and the token of
+// it in the value, "" for one of its Spellings.
+func profileOf(value string) (p Profile, token string, ok bool) {
+	value = strings.TrimSpace(value)
+	for _, token := range append([]string{value}, robots.ProductTokens(value)...) {
+		if p, spelling, ok := readProfile(token); ok {
+			if spelling {
+				token = ""
+			}
+			return p, token, true
 		}
 	}
-	name := c.named(given[0])
-	if len(given) > 1 || name == "" {
-		c.Tokens = given
-		c.FurtherTokens = nil
-		return c
-	}
-	c.FurtherTokens = c.without(name)
-	c.Tokens = given
-	for _, f := range c.FurtherTokens {
-		c.Tokens = append(c.Tokens, f.Token)
-	}
-	return c
-}
-
-// named returns the first token of the crawler in a value that Find reads, "" for a spelling.
-func (c Crawler) named(value string) string {
-	if containsFold(c.Spellings, strings.TrimSpace(value)) {
-		return ""
-	}
-	for _, token := range append([]string{strings.TrimSpace(value)}, robots.ProductTokens(value)...) {
-		if containsFold(c.Tokens, token) {
-			return token
-		}
-	}
-	return ""
-}
-
-// without returns the tokens of the crawler other than one of them, as further tokens of that.
-func (c Crawler) without(token string) []FurtherToken {
-	at := slices.IndexFunc(c.FurtherTokens, func(f FurtherToken) bool { return strings.EqualFold(f.Token, token) })
-	if at < 0 {
-		return c.FurtherTokens
-	}
-	own := c.FurtherTokens[at]
-	own.Token = c.Name
-	return append([]FurtherToken{own}, slices.Concat(c.FurtherTokens[:at], c.FurtherTokens[at+1:])...)
-}
-
-func containsFold(list []string, value string) bool {
-	return slices.ContainsFunc(list, func(s string) bool { return strings.EqualFold(s, value) })
+	return p, "", false
 }
 
 // ReadAs returns the dialect of a crawler, RFC9309 if that is unknown, with the delays that the
 // crawler honors.
-func (c Crawler) ReadAs() robots.Dialect {
-	d, ok := robots.DialectByName(c.Dialect)
+func (p Profile) ReadAs() robots.Dialect {
+	d, ok := robots.DialectByName(p.Dialect)
 	if !ok {
 		d = robots.RFC9309
 	}
-	d.CrawlDelay = honorOf(c.CrawlDelay, d.CrawlDelay)
-	d.RequestRate = honorOf(c.RequestRate, d.RequestRate)
+	d.CrawlDelay = honorOf(p.CrawlDelay, d.CrawlDelay)
+	d.RequestRate = honorOf(p.RequestRate, d.RequestRate)
 	return d
 }
 
@@ -127,8 +134,8 @@ func honorOf(word string, dialect robots.Honor) robots.Honor {
 }
 
 // Binds reports whether a file addresses the crawler, whether or not it is known to obey.
-func (c Crawler) Binds() Binds {
-	switch c.Obeys {
+func (p Profile) Binds() Binds {
+	switch p.Obeys {
 	case ObeysNamed:
 		return BindsNotByStar
 	case UserInitiated: // no entry's document states that it obeys a group that names it
@@ -139,12 +146,12 @@ func (c Crawler) Binds() Binds {
 
 // Fallback returns the further token whose group applies in rules for the crawler's Tokens. It
 // returns false if a group names the first token, or none names any.
-func (c Crawler) Fallback(r *robots.Rules) (FurtherToken, bool) {
-	if len(c.FurtherTokens) == 0 {
+func (p Profile) Fallback(r *robots.Rules) (FurtherToken, bool) {
+	if len(p.FurtherTokens) == 0 {
 		return FurtherToken{}, false
 	}
 	token := r.Group().Token()
-	for _, f := range c.FurtherTokens {
+	for _, f := range p.FurtherTokens {
 		if strings.EqualFold(f.Token, token) {
 			return f, true
 		}
@@ -154,22 +161,22 @@ func (c Crawler) Fallback(r *robots.Rules) (FurtherToken, bool) {
 
 // FallbackSentence explains that the group of a further token applies: "Applebot is not named; it
 // follows the group of Googlebot (Apple's documentation)".
-func (c Crawler) FallbackSentence(f FurtherToken) string {
-	source := c.Operator + "'s documentation"
+func (p Profile) FallbackSentence(f FurtherToken) string {
+	source := p.Operator + "'s documentation"
 	if f.Source == Reported {
 		source = Reported
 	}
-	name := c.Tokens[0]
+	name := p.Tokens[0]
 	if strings.ContainsAny(name, " /") { // a header
-		name = c.Name
+		name = p.Name
 	}
 	switch f.Kind {
 	case Alias:
 		return name + " is not named; it follows the group of its other name " + f.Token + " (" + source + ")"
 	case Renamed:
 		when := "now"
-		other, _ := Find(f.Token)
-		if strings.EqualFold(f.Token, c.Name) || strings.EqualFold(f.Token, other.Name) && other.Status == Former {
+		other, spelling, _ := readProfile(f.Token)
+		if strings.EqualFold(f.Token, p.Name) || !spelling && strings.EqualFold(f.Token, other.Name) && other.Status == Former {
 			when = "formerly"
 		}
 		return name + ", " + when + " " + f.Token + ", is not named; it follows the group of " + f.Token + " (" + source + ")"

@@ -198,6 +198,8 @@ type CrawlerAccess struct {
 	Verdict *string `json:"verdict"` // allow, disallow or undefined for a path; null without
 	Rule    *Rule   `json:"rule"`    // that decides
 	Group   *Group  `json:"group"`   // that applies
+	// Fallback is the token whose group applies because no group names the crawler, or null.
+	Fallback *crawlers.FurtherToken `json:"fallback"`
 
 	Standing `json:"-"` // for the path, if there is one
 }
@@ -232,6 +234,9 @@ func AccessTable(src Source, who []crawlers.Crawler, path *robots.Path) (table [
 		}
 		row.Rule = NewRule(row.Standing.Verdict.Rule)
 		row.Group = NewGroup(row.Standing.Verdict.Group)
+		if token, ok := c.Fallback(rules); ok {
+			row.Fallback = &token
+		}
 		table = append(table, row)
 	}
 	return table

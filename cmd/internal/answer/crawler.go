@@ -14,7 +14,7 @@ type Crawler struct {
 	Tokens  []string // product tokens, most specific first
 	Dialect robots.Dialect
 
-	known crawlers.Crawler // with the further tokens that are among Tokens
+	known crawlers.Profile // with the further tokens that are among Tokens
 }
 
 // Auto returns the crawler for product tokens with the dialect auto (D-62).

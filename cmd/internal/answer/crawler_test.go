@@ -13,7 +13,7 @@ import (
 func TestAuto(t *testing.T) {
 	expanding := 0
 	path := robots.RawPath("/a")
-	for e := range crawlers.Expanding() {
+	for e := range crawlers.Profiles() {
 		for _, f := range e.FurtherTokens {
 			expanding++
 			file := robots.Parse([]byte("User-agent: " + f.Token + "\nDisallow: /"))

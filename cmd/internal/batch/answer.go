@@ -30,13 +30,20 @@ type Answerer struct {
 	body              []byte       // the file
 	file              *robots.File // parsed, once it is used again
 
-	dialect string          // the word of the last line
-	agent   []byte          // its member
-	crawler *answer.Crawler // that these name, nil for none
+	dialect string                       // the word of the last line
+	agent   []byte                       // its member
+	crawler *answer.Crawler              // that these name, nil for none
+	known   map[agentKey]*answer.Crawler // earlier ones
 
 	rules *ask.RuleSet // in the last dialect for its agent, nil for none; made from
 	from  basis
 }
+
+// An agentKey is the word of a dialect and the member agent.
+type agentKey struct{ dialect, agent string }
+
+// maxKnown limits the crawlers that an answerer keeps.
+const maxKnown = 1000
 
 // A basis is everything that rules are made from, except the dialect and the agent.
 type basis struct {
@@ -247,20 +254,30 @@ func (a *Answerer) setCrawler(q *Question, word string, d robots.Dialect) error 
 	if a.crawler != nil && a.dialect == word && bytes.Equal(a.agent, q.agent) {
 		return nil
 	}
-	tokens, err := a.tokensOf(q, d)
-	if err != nil {
-		return err
+	crawler := a.known[agentKey{word, string(q.agent)}]
+	if crawler == nil {
+		tokens, err := a.tokensOf(q, d)
+		if err != nil {
+			return err
+		}
+		made := answer.InDialect(d, "", tokens...)
+		if word == ask.AutoDialect {
+			made = answer.Auto("", tokens...)
+		}
+		crawler = &made
+		if len(q.agent) <= maxRemembered/maxKnown {
+			if a.known == nil || len(a.known) == maxKnown {
+				a.known = map[agentKey]*answer.Crawler{}
+			}
+			a.known[agentKey{word, string(q.agent)}] = crawler
+		}
 	}
-	crawler := answer.InDialect(d, "", tokens...)
-	if word == ask.AutoDialect {
-		crawler = answer.Auto("", tokens...)
-	}
-	a.crawler = &crawler
+	a.crawler = crawler
 	a.rules = nil
 	a.dialect = word
 	a.agent = append(a.agent[:0], q.agent...)
 	if a.Heard != nil && q.agent != nil {
-		for _, t := range tokens {
+		for _, t := range crawler.Given() {
 			a.Heard(t, crawler.Dialect)
 		}
 	}
