@@ -99,7 +99,7 @@ func (b *batchRun) open(ctx context.Context) error {
 		return errors.New("--batch answers in one dialect per line, not in all")
 	case b.file == "-":
 		return errors.New("--batch reads standard input, so -f cannot read it too")
-	case isURL(b.file):
+	case ask.NamesSite(b.file):
 		return errors.New("--batch fetches the robots.txt of each URL, or takes a file with -f: not that of another site")
 	case b.urls != "":
 		return errors.New("--batch reads standard input, not --urls")

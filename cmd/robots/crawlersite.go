@@ -10,6 +10,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/crawlers"
 )
 
@@ -52,7 +53,7 @@ func (c *crawlersCommand) parsePath(name string) (path robots.Path, err error) {
 	if !c.given("path") {
 		return path, nil
 	}
-	if isURL(name) && !strings.HasPrefix(c.path, "/") {
+	if ask.NamesSite(name) && !strings.HasPrefix(c.path, "/") {
 		origin, _, err := robots.ParseURL(c.path)
 		if site, _, _ := robots.ParseURL(name); err == nil && origin != site {
 			return path, fmt.Errorf("--path %s is not a page of %s", strconv.Quote(clip(c.path)), site)

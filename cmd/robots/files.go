@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -52,24 +51,8 @@ func siteFile(r *fetch.Record) textFile {
 	return textFile{Source: ask.Source{Record: r}, name: r.Origin.RobotsURL(), body: r.Body}
 }
 
-// isURL reports whether the name of a robots.txt is the URL of a site.
-func isURL(name string) bool { return strings.Contains(name, "://") }
-
-// siteOf returns the site whose robots.txt a URL names. The URL of a page is an error:
-// https://example.com/old/robots.txt is a different file than that of the site.
-func siteOf(name string) (robots.Origin, error) {
-	origin, path, err := ask.URL(robots.RFC9309, name, true)
-	if err != nil {
-		return origin, err
-	}
-	if p := path.String(); p != "/" && p != "/robots.txt" {
-		return origin, fmt.Errorf("URL %s is not a site: write %s", strconv.Quote(clip(name)), origin.RobotsURL())
-	}
-	return origin, nil
-}
-
 // inPlace reports whether the file can be replaced.
-func (f *textFile) inPlace() bool { return f.name != "-" && !isURL(f.name) }
+func (f *textFile) inPlace() bool { return f.name != "-" && !ask.NamesSite(f.name) }
 
 // title returns the name of the file in messages.
 func (f *textFile) title() string {
@@ -85,7 +68,7 @@ func (c *command) getFiles(ctx context.Context, flags *siteFlags, dialects []rob
 	if err := stdinOnce(names...); err != nil {
 		return nil, nil, err
 	}
-	fetched := slices.ContainsFunc(names, isURL)
+	fetched := slices.ContainsFunc(names, ask.NamesSite)
 	if !fetched {
 		if err := flags.unused("with a file"); err != nil {
 			return nil, nil, err
@@ -94,9 +77,9 @@ func (c *command) getFiles(ctx context.Context, flags *siteFlags, dialects []rob
 	files = make([]textFile, len(names))
 	sites := make([]*site, len(names)) // nil for a file
 	for i, name := range names {
-		if isURL(name) {
+		if ask.NamesSite(name) {
 			var origin robots.Origin
-			origin, err = siteOf(name)
+			origin, err = ask.Site(name)
 			sites[i] = newSite(origin)
 		} else {
 			files[i], err = c.std.read(name)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/lint"
 	"github.com/spf13/cobra"
 )
@@ -106,7 +107,7 @@ func (r *report) writeGitHub(w io.Writer) {
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 	for _, f := range r.shown() {
 		var properties []string
-		if f.File != "-" && !isURL(f.File) {
+		if f.File != "-" && !ask.NamesSite(f.File) {
 			properties = append(properties, "file="+property.Replace(robots.Printable(filepath.ToSlash(filepath.Clean(f.File)))))
 			if f.Region.StartLine > 0 {
 				properties = append(properties, "line="+strconv.Itoa(f.Region.StartLine))
@@ -264,7 +265,7 @@ func sarifText(s string) object { return object{"text": s} }
 
 // sarifFile is a file or site.
 func sarifFile(name string) object {
-	if !isURL(name) {
+	if !ask.NamesSite(name) {
 		name = (&url.URL{Path: filepath.ToSlash(name)}).String()
 	}
 	return object{"uri": name}

@@ -31,7 +31,7 @@ type lintConfig struct {
 // findConfig returns the configuration for a file; for others, that of the current folder.
 func findConfig(name string) (lintConfig, error) {
 	folder := "."
-	if name != "-" && !isURL(name) {
+	if name != "-" && !ask.NamesSite(name) {
 		folder = filepath.Dir(name)
 	}
 	folder, err := filepath.Abs(folder)
@@ -110,7 +110,7 @@ type baseline map[known]int
 
 func knownOf(f *linted, d *lint.Diagnostic) known {
 	name := f.name
-	if !isURL(name) {
+	if !ask.NamesSite(name) {
 		name = filepath.ToSlash(filepath.Clean(name))
 	}
 	return known{1, name, d.Check.ID, strings.ToValidUTF8(strings.TrimSpace(f.lineOf(d)), "\uFFFD")}

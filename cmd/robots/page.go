@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/crawlers"
 	"github.com/robotskit/robots/indexing"
 	"github.com/spf13/cobra"
@@ -86,7 +87,7 @@ func (p *pageCommand) readPage() (err error) {
 	if err := stdinOnce(p.html, p.file); err != nil {
 		return err
 	}
-	if !isURL(p.file) {
+	if !ask.NamesSite(p.file) {
 		if err := p.site.unused("with --html or --header"); err != nil {
 			return err
 		}

@@ -102,7 +102,7 @@ func verbs(cmd *cobra.Command) (names []string) {
 
 // unknownCommand returns the error for an unknown subcommand.
 func unknownCommand(cmd *cobra.Command, name string) error {
-	if isURL(name) {
+	if ask.NamesSite(name) {
 		return fmt.Errorf("unknown command %q; to check a URL, run robots check %s", clip(name), clip(name))
 	}
 	return fmt.Errorf("unknown command %q%s", clip(name), ask.Hint(name, verbs(cmd)))

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/lines"
 )
 
@@ -264,7 +265,7 @@ func (l *urlList) readCSV(first string, separator byte, column int, yield func(s
 		line, _ := r.FieldPos(0)
 		l.line = offset + line
 		if column < 0 {
-			column = slices.IndexFunc(row, func(s string) bool { return isURL(s) || strings.HasPrefix(s, "/") })
+			column = slices.IndexFunc(row, func(s string) bool { return ask.NamesSite(s) || strings.HasPrefix(s, "/") })
 		}
 		if n == 0 && (header || column < 0) {
 			continue

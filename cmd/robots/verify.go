@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/crawlers"
 	"github.com/robotskit/robots/fetch"
 	"github.com/spf13/cobra"
@@ -66,7 +67,7 @@ func verifyCommand(std *streams) *cobra.Command {
 
 // answer verifies addresses or logs.
 func (c *verifyCall) answer(ctx context.Context) (int, error) {
-	fetches := c.fetchLists || isURL(c.fileName) || slices.ContainsFunc(c.lists, isURL)
+	fetches := c.fetchLists || ask.NamesSite(c.fileName) || slices.ContainsFunc(c.lists, ask.NamesSite)
 	err := c.check(fetches)
 	if err != nil {
 		return exitBad, err
@@ -200,7 +201,7 @@ func (c *verifyCall) addList(ctx context.Context, of listSource) (err error) {
 	list, read := c.read[of.from]
 	if !read {
 		var body []byte
-		title, remote := of.from, isURL(of.from)
+		title, remote := of.from, ask.NamesSite(of.from)
 		if remote {
 			body, err = c.live.getList(ctx, of.from)
 		} else if body, title, err = c.readNamed(of.from); err != nil {

@@ -158,7 +158,7 @@ func (c *verifyCall) verifyLogs(ctx context.Context) (int, error) {
 
 // robotsFile returns the robots.txt of -f. That of a site which has none is empty.
 func (c *verifyCall) robotsFile(ctx context.Context) (*robots.File, error) {
-	if !isURL(c.fileName) {
+	if !ask.NamesSite(c.fileName) {
 		return c.readRobots(c.fileName)
 	}
 	files, err := c.known(ctx, &c.site, robots.Dialects(), c.fileName)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/lint"
 	"github.com/spf13/cobra"
 )
@@ -110,7 +111,7 @@ func (w *watcher) check() error {
 		return fmt.Errorf("--webhook %q: not an http or https URL", clip(w.webhook))
 	}
 	for _, arg := range w.args {
-		if !isURL(arg) {
+		if !ask.NamesSite(arg) {
 			return fmt.Errorf("%q is not the URL of a site, such as https://example.com/", clip(arg))
 		}
 	}

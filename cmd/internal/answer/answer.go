@@ -13,3 +13,11 @@ type Source interface {
 
 // AnyCrawler is the name of a crawler without a name: the group of * applies to it.
 const AnyCrawler = "*"
+
+// Path returns the path of a URL as a dialect reads it: in google-cpp any string is valid (C-17).
+func Path(d robots.Dialect, url string) (robots.Path, error) {
+	if d.Escapes == robots.EscapesRaw {
+		return robots.RawPath(url), nil
+	}
+	return robots.ParsePath(url)
+}

@@ -63,26 +63,40 @@ func Time(s string) (time.Time, error) {
 	return t.UTC(), nil
 }
 
-// URL returns the path of a URL as the dialect reads it: in google-cpp any string is valid
-// (C-17). If robots.txt is fetched, the URL must be absolute in every dialect, and its site is
-// returned; it is zero with an error.
+// URL returns the path of a URL as the dialect reads it (answer.Path). If robots.txt is fetched,
+// the URL must be absolute in every dialect, and its site is returned; it is zero with an error.
 func URL(d robots.Dialect, url string, fetched bool) (site robots.Origin, path robots.Path, err error) {
-	raw := d.Escapes == robots.EscapesRaw
-	switch {
-	case fetched && strings.HasPrefix(url, "/"):
-		return site, path, fmt.Errorf("URL %s names no site to fetch robots.txt from: write https://example.com/page, or give the file too (-f FILE, or robots in JSON)", strconv.Quote(Clip(url)))
-	case fetched:
-		site, path, err = robots.ParseURL(url)
-		if err == nil && !slices.Contains([]string{"http", "https", "ftp"}, site.Scheme()) {
-			return robots.Origin{}, path, fmt.Errorf("URL %s: robots.txt is fetched over http, https and ftp, not %s", strconv.Quote(Clip(url)), Clip(site.Scheme()))
-		}
-	case !raw:
-		path, err = robots.ParsePath(url)
+	if !fetched {
+		path, err = answer.Path(d, url)
+		return site, path, err
 	}
-	if raw {
+	if strings.HasPrefix(url, "/") {
+		return site, path, fmt.Errorf("URL %s names no site to fetch robots.txt from: write https://example.com/page, or give the file too (-f FILE, or robots in JSON)", strconv.Quote(Clip(url)))
+	}
+	site, path, err = robots.ParseURL(url)
+	if err == nil && !slices.Contains([]string{"http", "https", "ftp"}, site.Scheme()) {
+		return robots.Origin{}, path, fmt.Errorf("URL %s: robots.txt is fetched over http, https and ftp, not %s", strconv.Quote(Clip(url)), Clip(site.Scheme()))
+	}
+	if d.Escapes == robots.EscapesRaw {
 		path = robots.RawPath(url)
 	}
 	return site, path, err
+}
+
+// NamesSite reports whether the name of a robots.txt is the URL of a site.
+func NamesSite(name string) bool { return strings.Contains(name, "://") }
+
+// Site returns the site whose robots.txt a URL names. The URL of a page is an error:
+// https://example.com/old/robots.txt is a different file than that of the site.
+func Site(name string) (robots.Origin, error) {
+	origin, path, err := URL(robots.RFC9309, name, true)
+	if err != nil {
+		return origin, err
+	}
+	if p := path.String(); p != "/" && p != "/robots.txt" {
+		return origin, fmt.Errorf("URL %s is not a site: write %s", strconv.Quote(Clip(name)), origin.RobotsURL())
+	}
+	return origin, nil
 }
 
 // Tokens returns the product tokens of one crawler from a list with commas, most specific

@@ -59,7 +59,7 @@ func TestMatrix(t *testing.T) {
 		rows := members(ask(t, "matrix", shop, crawlers, strings.Join(urls, "\n"))["rows"])
 		for i, url := range urls {
 			for k, cell := range members(rows[i]["cells"]) {
-				path, err := crawler{answer.InDialect(d, "")}.path(url)
+				path, err := answer.Path(d, url)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -164,7 +164,7 @@ func fillColumn(b *budget.Budget, f *robots.File, c crawler, i int, others []*ro
 		return nil, err
 	}
 	for n := range rows {
-		path, err := c.path(rows[n].URL)
+		path, err := answer.Path(c.Dialect, rows[n].URL)
 		if err != nil {
 			rows[n].Cells[i].Error = err.Error()
 			continue
@@ -200,7 +200,7 @@ func explain(_ *budget.Budget, args []string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	path, err := c.path(args[2])
+	path, err := answer.Path(c.Dialect, args[2])
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +223,7 @@ func explain(_ *budget.Budget, args []string) (any, error) {
 	}
 	for _, d := range robots.Dialects() {
 		o := crawler{answer.InDialect(d, "", c.Tokens...)}
-		if path, err := o.path(args[2]); err == nil {
+		if path, err := answer.Path(o.Dialect, args[2]); err == nil {
 			others = append(others, verdictOf(o.rules(f).Match(path)))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/budget"
 	"github.com/robotskit/robots/indexing"
 )
@@ -15,7 +16,7 @@ func outlook(_ *budget.Budget, args []string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	path, err := c.path(args[2])
+	path, err := answer.Path(c.Dialect, args[2])
 	if err != nil {
 		return nil, err
 	}

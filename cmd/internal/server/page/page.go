@@ -166,14 +166,6 @@ func readCrawlers(text string) (list []crawler, err error) {
 // rules returns the rules for the crawler.
 func (c crawler) rules(f *robots.File) *robots.Rules { return f.Rules(c.Dialect, c.Tokens...) }
 
-// path returns the path of a URL in the crawler's dialect; in google-cpp any string is one (C-17).
-func (c crawler) path(url string) (robots.Path, error) {
-	if c.Dialect.Escapes == robots.EscapesRaw {
-		return robots.RawPath(url), nil
-	}
-	return robots.ParsePath(url)
-}
-
 // readURLs returns the lines that are not empty.
 func readURLs(text string) (urls []string, err error) {
 	for line := range strings.SplitSeq(text, "\n") {
