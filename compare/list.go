@@ -62,7 +62,7 @@ func newList(r *robots.Rules, skipRobotsTxt bool, m *meter) list {
 			p := v.Pattern()
 			n := rule{allow: v.Allows(), weight: v.Weight(), text: p.String(), line: v.Span().Start}
 			n.pieces, n.end = p.Pieces()
-			m.spend(1 + len(n.text)/bytesPerStep)
+			m.spend(max(1, len(n.pieces)-usualPieces) + len(n.text)/bytesPerStep)
 			if n.tidy(d.Escapes) {
 				l.rules = append(l.rules, n)
 			}
@@ -238,6 +238,9 @@ func (r *rule) matches(path string, m *meter) bool {
 
 // A meter counts steps: an automaton reads a byte, or two rules are compared.
 type meter struct{ used, limit int }
+
+// usualPieces is the number of pieces of a pattern that take no step of their own when it is read.
+const usualPieces = 8
 
 // bytesPerStep is the number of bytes that are only compared or copied in one step.
 const bytesPerStep = 64

@@ -213,16 +213,8 @@ func (s *section) named(pair [2]answer.Source, chosen []Crawler) (list []answer.
 			list = append(list, answer.InDialect(s.dialects[0], c.Name, c.Given()...))
 		}
 	}
-	switch {
-	case len(chosen) > 0:
-	case s.auto():
-		for _, c := range compare.Crawlers(pair[0].Rules(robots.RFC9309).File(), pair[1].Rules(robots.RFC9309).File()) {
-			list = append(list, answer.Auto(c.Name, c.Tokens[0]))
-		}
-	default:
-		for _, name := range compare.Names(pair[0].Rules(s.dialects[0]), pair[1].Rules(s.dialects[1])) {
-			list = append(list, answer.InDialect(s.dialects[0], name, name))
-		}
+	if len(chosen) == 0 {
+		return answer.Comparable(pair[0], pair[1], s.dialects[0])
 	}
 	return list
 }

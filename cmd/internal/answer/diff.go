@@ -16,8 +16,11 @@ import (
 type Difference struct {
 	Crawlers []*CrawlerDifference // in the order given
 	Declared []*Declared          // changed declarations, each once
+	Steps    int                  // of all work, the same on every machine
 
 	comparisons     []*comparison
+	listing         int // Steps after which no more lists are made, 0 for no limit
+	text            int // bytes of the changes and declarations that are listed
 	betweenDialects bool
 }
 
@@ -33,7 +36,7 @@ type CrawlerDifference struct {
 	// NewlyBlocked has an entry for each rule with an effect, shortest URL first.
 	NewlyBlocked []Change `json:"newly_blocked"`
 	NewlyAllowed []Change `json:"newly_allowed"` // likewise
-	Dropped      int      `json:"dropped"`       // number of changes beyond the limit
+	Dropped      int      `json:"dropped"`       // number of changes and declarations beyond the limits
 	// Complete is set if nothing is undecided.
 	Complete bool        `json:"complete"`
 	Declared []*Declared `json:"declared"` // changed fields other than rules
@@ -72,9 +75,14 @@ type URLCounts struct {
 // DiffOptions configure Diff. The zero value compares each crawler in its own dialect with
 // the default limit of steps, and lists all changes.
 type DiffOptions struct {
-	Steps     int  // limit of a proof per direction, 0 for compare.DefaultSteps
-	Total     int  // limit of all proofs together, 0 for none
-	Changes   int  // limit of those listed for a crawler and direction, 0 for none
+	Steps   int // limit of a proof per direction, 0 for compare.DefaultSteps
+	Changes int // limit of those listed for a crawler and direction, 0 for none
+	// Total limits the steps of all proofs together, as for compare.Each, and those of the lists
+	// that are made from them; 0 is no limit. Beyond, crawlers have no lists.
+	Total int
+	// Text limits the bytes of paths, patterns and values that are listed for all crawlers
+	// together, 0 for no limit.
+	Text      int
 	Important bool // newly blocked URLs are errors for all crawlers, not only for * and search engines
 	// NewDialect, if it has a name, is how the new side is read: one file is compared as two
 	// dialects read it, over normalized URLs without /robots.txt, because on other URLs
@@ -101,23 +109,39 @@ func Diff(before, after Source, who []Crawler, o DiffOptions) *Difference {
 		proofs.URLs = compare.NormalURLs
 		proofs.SkipRobotsTxt = true
 	}
-	results := compare.Each(rules[0], rules[1], proofs)
-	comparisons := map[*compare.Result]*comparison{}
-	byBlocks := map[[2]string]*CrawlerDifference{}
 	blocks := [2][]string{blocksOf(rules[0]), blocksOf(rules[1])}
-	for i, c := range who {
+	places := map[[2]string]int{} // of blocks, among the distinct ones
+	var distinct [2][]*robots.Rules
+	for i := range who {
 		key := [2]string{blocks[0][i], blocks[1][i]}
-		shared := byBlocks[key]
+		if _, known := places[key]; !known {
+			places[key] = len(places)
+			distinct[0] = append(distinct[0], rules[0][i])
+			distinct[1] = append(distinct[1], rules[1][i])
+		}
+	}
+	results, steps := compare.Each(distinct[0], distinct[1], proofs)
+	d.Steps = steps
+	if o.Total > 0 {
+		d.listing = steps + o.Total
+	}
+	comparisons := map[*compare.Result]*comparison{}
+	byPlace := make([]*CrawlerDifference, len(results))
+	for i, c := range who {
+		place := places[[2]string{blocks[0][i], blocks[1][i]}]
+		shared := byPlace[place]
 		if shared == nil {
 			pair := [2]*robots.Rules{rules[0][i], rules[1][i]}
-			known := comparisons[results[i]]
+			known := comparisons[results[place]]
 			if known == nil {
-				known = newComparison(pair, results[i], proofs)
-				comparisons[results[i]] = known
+				known = d.compare(pair, results[place], proofs)
+				comparisons[results[place]] = known
 				d.comparisons = append(d.comparisons, known)
 			}
-			shared = d.crawler(pair, known, o.Changes)
-			byBlocks[key] = shared
+			shared = d.crawler(pair, known, o)
+			byPlace[place] = shared
+		} else {
+			shared = d.repeat(shared, o)
 		}
 		own := *shared
 		own.Agent = c.Name
@@ -133,10 +157,10 @@ func Diff(before, after Source, who []Crawler, o DiffOptions) *Difference {
 }
 
 // crawler returns the difference for a crawler with these rules, without its name.
-func (d *Difference) crawler(rules [2]*robots.Rules, c *comparison, limit int) *CrawlerDifference {
+func (d *Difference) crawler(rules [2]*robots.Rules, c *comparison, o DiffOptions) *CrawlerDifference {
 	j := &CrawlerDifference{
-		Result: c.result.String(), Complete: c.Blocked.Complete && c.Allowed.Complete, Declared: d.declare(rules),
-		Steps: c.Blocked.Steps + c.Allowed.Steps, Notes: []string{}, comparison: c,
+		Result: c.result.String(), Complete: c.Blocked.Complete && c.Allowed.Complete, Declared: []*Declared{},
+		NewlyBlocked: []Change{}, NewlyAllowed: []Change{}, Steps: c.Blocked.Steps + c.Allowed.Steps, Notes: []string{}, comparison: c,
 	}
 	note := groupNote(rules)
 	if d.betweenDialects {
@@ -149,33 +173,95 @@ func (d *Difference) crawler(rules [2]*robots.Rules, c *comparison, limit int) *
 	if note != "" {
 		j.Notes = append(j.Notes, note)
 	}
-	blocked, droppedBlocked := changesOf(rules, c.Blocked.Changes, limit)
-	allowed, droppedAllowed := changesOf(rules, c.Allowed.Changes, limit)
-	j.NewlyBlocked = blocked
-	j.NewlyAllowed = allowed
-	j.Dropped = droppedBlocked + droppedAllowed
+	if d.listing > 0 && d.Steps >= d.listing {
+		j.Complete = false
+		j.Dropped = len(c.Blocked.Changes) + len(c.Allowed.Changes)
+		return j
+	}
+	for _, declared := range d.declare(rules) {
+		if !d.list(declared.textBytes(), o) {
+			j.Dropped++
+			continue
+		}
+		j.Declared = append(j.Declared, declared)
+	}
+	j.NewlyBlocked = d.changes(j, rules, c.Blocked.Changes, o)
+	j.NewlyAllowed = d.changes(j, rules, c.Allowed.Changes, o)
 	for side, r := range rules {
+		d.Steps += r.Len()
 		j.elsewhere = j.elsewhere || !slices.Equal(linesOf(r), linesOf(c.rules[side]))
 	}
 	return j
 }
 
-// changesOf returns changes with the lines of these rules, and how many are beyond the limit.
-func changesOf(rules [2]*robots.Rules, changes []compare.Change, limit int) (list []Change, dropped int) {
-	list = []Change{}
-	if limit > 0 && len(changes) > limit {
-		dropped = len(changes) - limit
-		changes = changes[:limit]
+// repeat returns a difference for another crawler with the same rules, without the lists if their
+// text is beyond the limit.
+func (d *Difference) repeat(shared *CrawlerDifference, o DiffOptions) *CrawlerDifference {
+	text := 0
+	for _, declared := range shared.Declared {
+		text += declared.textBytes()
 	}
+	for _, change := range slices.Concat(shared.NewlyBlocked, shared.NewlyAllowed) {
+		text += change.textBytes()
+	}
+	if d.list(text, o) {
+		return shared
+	}
+	without := *shared
+	without.Dropped += len(shared.Declared) + len(shared.NewlyBlocked) + len(shared.NewlyAllowed)
+	without.Declared = []*Declared{}
+	without.NewlyBlocked = []Change{}
+	without.NewlyAllowed = []Change{}
+	return &without
+}
+
+// list takes the bytes of text for an entry of a list, unless they are beyond the limit.
+func (d *Difference) list(bytes int, o DiffOptions) bool {
+	if o.Text > 0 && bytes > o.Text-d.text {
+		return false
+	}
+	d.text += bytes
+	return true
+}
+
+// changes returns changes with the lines of these rules. It counts those beyond the limits.
+func (d *Difference) changes(j *CrawlerDifference, rules [2]*robots.Rules, changes []compare.Change, o DiffOptions) []Change {
+	list := []Change{}
 	for _, change := range changes {
+		text := entryBytes + len(change.Path) + len(change.Old.Rule.Path()) + len(change.New.Rule.Path())
+		if o.Changes > 0 && len(list) == o.Changes || !d.list(text, o) {
+			j.Dropped++
+			continue
+		}
 		path, _ := robots.ParsePath("https://example.com" + change.Path) // never an error
 		decision := func(r *robots.Rules) Decision {
-			v := r.Match(path)
+			v, work := r.MatchWork(path)
+			d.Steps += work / 2
 			return Decision{Allowed: v.Allowed, Rule: NewRule(v.Rule)}
 		}
 		list = append(list, Change{Path: change.Path, Shortest: change.Shortest, Old: decision(rules[0]), New: decision(rules[1])})
 	}
-	return list, dropped
+	return list
+}
+
+// entryBytes is counted for each entry of a list, besides its text.
+const entryBytes = 100
+
+func (c *Change) textBytes() int {
+	n := entryBytes + len(c.Path)
+	for _, rule := range []*Rule{c.Old.Rule, c.New.Rule} {
+		if rule != nil {
+			n += len(rule.Pattern)
+		}
+	}
+	return n
+}
+
+func (c *Declared) textBytes() (n int) {
+	for _, value := range slices.Concat(c.Old, c.New) {
+		n += entryBytes/10 + len(value)
+	}
+	return n + entryBytes
 }
 
 // linesOf returns the lines of rules.
@@ -218,6 +304,21 @@ func blockEnds(f *robots.File, d robots.Dialect) (lines []int) {
 	return lines
 }
 
+// Comparable returns * and the crawlers for which two files can have different rules: read in a
+// dialect, or, if it has no name, each in the dialect auto.
+func Comparable(before, after Source, d robots.Dialect) (who []Crawler) {
+	if d.Name == "" {
+		for _, c := range compare.Crawlers(before.Rules(robots.RFC9309).File(), after.Rules(robots.RFC9309).File()) {
+			who = append(who, Auto(c.Name, c.Tokens[0]))
+		}
+		return who
+	}
+	for _, name := range compare.Names(before.Rules(d), after.Rules(d)) {
+		who = append(who, InDialect(d, name, name))
+	}
+	return who
+}
+
 // isImportant reports whether newly blocked URLs are errors for a crawler: for *, and the
 // crawlers of search engines.
 func isImportant(name string) bool {
@@ -243,15 +344,21 @@ type Direction struct {
 	FirstURL string // of these
 }
 
-func newComparison(rules [2]*robots.Rules, result *compare.Result, o compare.Options) *comparison {
+// compare returns the comparison of rules with a result.
+func (d *Difference) compare(rules [2]*robots.Rules, result *compare.Result, o compare.Options) *comparison {
 	c := &comparison{
 		rules: rules, result: result,
 		Blocked: Direction{Direction: result.NewlyBlocked}, Allowed: Direction{Direction: result.NewlyAllowed},
 	}
 	sent := func(c compare.Change) bool { return c.Normal && !strings.Contains(c.Path, "'") }
-	if result.Differs() && !slices.ContainsFunc(slices.Concat(c.Blocked.Changes, c.Allowed.Changes), sent) {
+	if result.Differs() && !slices.ContainsFunc(slices.Concat(c.Blocked.Changes, c.Allowed.Changes), sent) && (o.Total == 0 || d.Steps < o.Total) {
 		o.URLs = compare.BrowserURLs
-		c.OnlyRewritten = compare.Rules(rules[0], rules[1], o).Same()
+		if o.Total > 0 {
+			o.Steps = min(cmp.Or(o.Steps, compare.DefaultSteps), o.Total-d.Steps)
+		}
+		again := compare.Rules(rules[0], rules[1], o)
+		d.Steps += again.NewlyBlocked.Steps + again.NewlyAllowed.Steps
+		c.OnlyRewritten = again.Same()
 	}
 	return c
 }
@@ -261,6 +368,9 @@ func (c *comparison) Same() bool { return c.result.Same() }
 
 // Differs reports whether a URL that changes was found.
 func (c *comparison) Differs() bool { return c.result.Differs() }
+
+// Same reports whether it is proved that no URL changes.
+func (c *CrawlerDifference) Same() bool { return c.Result == "same" }
 
 // Complete reports whether nothing is undecided.
 func (c *comparison) Complete() bool { return c.Blocked.Complete && c.Allowed.Complete }
@@ -396,7 +506,7 @@ func (c *Declared) Added() []string { return without(c.New, c.Old) }
 // and repeated values make no difference.
 func (d *Difference) declare(rules [2]*robots.Rules) []*Declared {
 	changes := []*Declared{}
-	before, after := declarations(rules[0]), declarations(rules[1])
+	before, after := d.declarations(rules[0]), d.declarations(rules[1])
 	for f := range before {
 		if len(without(before[f], after[f]))+len(without(after[f], before[f])) == 0 {
 			continue
@@ -425,11 +535,13 @@ func without(values, others []string) []string {
 }
 
 // declarations returns the usable values by field, each once. The largest delay counts (D-44).
-func declarations(r *robots.Rules) (values [robots.FieldLicense + 1][]string) {
+func (d *Difference) declarations(r *robots.Rules) (values [robots.FieldLicense + 1][]string) {
 	seen := map[[2]string]bool{}
 	delay := -1.0
+	d.Steps += len(r.File().Bytes()) / 32
 	for rec := range r.Records() {
 		value := rec.Value
+		d.Steps += 40 + len(value)/2
 		switch {
 		case !rec.Usable:
 			continue

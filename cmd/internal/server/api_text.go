@@ -2,9 +2,7 @@ package server
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 
@@ -138,27 +136,9 @@ func (s *Service) lint(r *request) *answer {
 
 // A Diff is the comparison of two files.
 type Diff struct {
-	Dialect  string        `json:"dialect"`
-	Same     bool          `json:"same"`
-	Crawlers []CrawlerDiff `json:"crawlers"`
-}
-
-// A CrawlerDiff is the comparison for one crawler.
-type CrawlerDiff struct {
-	Agent        string        `json:"agent"`
-	Dialect      string        `json:"dialect"`
-	Result       string        `json:"result"`
-	NewlyBlocked []ChangeOfURL `json:"newly_blocked"`
-	NewlyAllowed []ChangeOfURL `json:"newly_allowed"`
-	Complete     bool          `json:"complete"`
-}
-
-// A ChangeOfURL is a URL with another verdict.
-type ChangeOfURL struct {
-	Path     string        `json:"path"`
-	Shortest bool          `json:"shortest"`
-	Old      *answers.Rule `json:"old"`
-	New      *answers.Rule `json:"new"`
+	Dialect  string                       `json:"dialect"`
+	Same     bool                         `json:"same"`
+	Crawlers []*answers.CrawlerDifference `json:"crawlers"`
 }
 
 // Limits of a request: crawlers, dialects, and steps of all proofs together, of about twenty
@@ -167,7 +147,9 @@ const (
 	mostCrawlers = 1000
 	mostNamed    = 100 // crawlers in the request
 	mostDialects = 20
-	diffSteps    = 20 * compare.DefaultSteps
+	diffSteps    = 10 * compare.DefaultSteps
+	diffChanges  = 1000    // of a crawler and direction
+	diffText     = 2 << 20 // bytes of all paths, patterns and values in an answer
 	lintSteps    = lint.DefaultMaxSteps / 2
 )
 
@@ -191,86 +173,40 @@ func (s *Service) diff(r *request) *answer {
 	if r.problem != nil {
 		return nil
 	}
-	old, changed := robots.Parse([]byte(*in.Old)), robots.Parse([]byte(*in.New))
-	names := in.Agent
-	var together robots.Crawlers
-	switch {
-	case len(names) > 0:
-		for i := range names {
-			tokens := names[i : i+1]
-			c := r.crawler("body.", in.Dialect, tokens)
-			together.Add(c.Dialect, c.Tokens...)
-		}
-	case cmp.Or(in.Dialect, s.parts.Dialect) == ask.AutoDialect:
-		for _, c := range compare.Crawlers(old, changed) {
-			names = append(names, c.Name)
-			together.Add(c.ReadAs(), c.Tokens...)
-		}
-	default:
-		for _, name := range compare.Names(old.Rules(d), changed.Rules(d)) {
-			names = append(names, name)
-			together.Add(d, name)
-		}
-	}
-	if len(names) > mostCrawlers {
-		r.fail(NewProblem(TooMany, fmt.Sprintf("the files name %d crawlers, but at most %d are compared: select some with agent", len(names)-1, mostCrawlers)))
-	}
+	r.work(budget.Reading(len(*in.Old) + len(*in.New)))
 	if r.problem != nil {
 		return nil
 	}
-	before, after := together.Rules(old), together.Rules(changed)
-	j := &Diff{Dialect: cmp.Or(in.Dialect, s.parts.Dialect), Same: true, Crawlers: []CrawlerDiff{}}
-	proofs := newDiffer(diffSteps)
-	for i, name := range names {
-		result := proofs.compare(before[i], after[i])
-		if r.holdText(len(name) + sizeOfChanges(result.NewlyBlocked) + sizeOfChanges(result.NewlyAllowed)); r.problem != nil {
-			return nil
+	before, after := robots.Parse([]byte(*in.Old)), robots.Parse([]byte(*in.New))
+	var who []answers.Crawler
+	for i := range in.Agent {
+		who = append(who, r.crawler("body.", in.Dialect, in.Agent[i:i+1]))
+		who[i].Name = in.Agent[i]
+	}
+	dialect := cmp.Or(in.Dialect, s.parts.Dialect)
+	if len(who) == 0 && r.problem == nil {
+		if dialect == ask.AutoDialect {
+			d = robots.Dialect{}
 		}
-		j.Same = j.Same && result.Same()
-		j.Crawlers = append(j.Crawlers, CrawlerDiff{
-			Agent: name, Dialect: before[i].Dialect().Name, Result: result.String(), NewlyBlocked: changesOf(result.NewlyBlocked), NewlyAllowed: changesOf(result.NewlyAllowed),
-			Complete: result.NewlyBlocked.Complete && result.NewlyAllowed.Complete,
-		})
+		who = answers.Comparable(before, after, d)
+	}
+	if len(who) > mostCrawlers {
+		r.fail(NewProblem(TooMany, fmt.Sprintf("the files name %d crawlers, but at most %d are compared: select some with agent", len(who)-1, mostCrawlers)))
+	}
+	for range who {
+		r.holdText(0)
+	}
+	r.holdText(diffText)
+	if r.problem != nil {
+		return nil
+	}
+	found := answers.Diff(before, after, who, answers.DiffOptions{Total: r.exchange.budget.Left(diffSteps), Changes: diffChanges, Text: diffText})
+	r.work(found.Steps)
+	j := &Diff{Dialect: dialect, Same: true, Crawlers: found.Crawlers}
+	for _, c := range found.Crawlers {
+		j.Same = j.Same && c.Same()
 	}
 	return answerWith(j)
-}
-
-// A differ compares the rules of one crawler after another; their proofs share steps. When
-// these are used up, only equal rules, which need no proof, are decided. Reading rules takes
-// steps too, half a step per rule, and after twice the steps all further crawlers are
-// undecided.
-type differ struct {
-	steps, used int
-	known       map[[2][sha256.Size]byte]compare.Result // crawlers in the same groups have the same rules
-}
-
-func newDiffer(steps int) *differ {
-	return &differ{steps: steps, known: map[[2][sha256.Size]byte]compare.Result{}}
-}
-
-func (d *differ) compare(before, after *robots.Rules) compare.Result {
-	if d.used >= 2*d.steps {
-		return compare.Result{} // undecided
-	}
-	d.used += (before.Len() + after.Len()) / 2
-	key := [2][sha256.Size]byte{placesOf(before), placesOf(after)}
-	r, ok := d.known[key]
-	if !ok {
-		// At least 1, as 0 means the default.
-		r = compare.Rules(before, after, compare.Options{Steps: max(min(d.steps-d.used, compare.DefaultSteps), 1)})
-		d.used += r.NewlyBlocked.Steps + r.NewlyAllowed.Steps
-		d.known[key] = r
-	}
-	return r
-}
-
-// placesOf returns a hash of the positions of rules in their file.
-func placesOf(r *robots.Rules) [sha256.Size]byte {
-	var places []byte
-	for rule := range r.All() {
-		places = binary.LittleEndian.AppendUint32(places, uint32(rule.Span().Start))
-	}
-	return sha256.Sum256(places)
 }
 
 // work takes steps of the budget.
@@ -297,19 +233,4 @@ func sizeOfFix(f *lint.Fix) (n int) {
 		}
 	}
 	return n
-}
-
-func sizeOfChanges(d compare.Direction) (n int) {
-	for _, c := range d.Changes {
-		n += len(c.Path) + len(c.Old.Rule.Path()) + len(c.New.Rule.Path())
-	}
-	return n
-}
-
-func changesOf(d compare.Direction) []ChangeOfURL {
-	list := []ChangeOfURL{}
-	for _, c := range d.Changes {
-		list = append(list, ChangeOfURL{Path: c.Path, Shortest: c.Shortest, Old: answers.NewRule(c.Old.Rule), New: answers.NewRule(c.New.Rule)})
-	}
-	return list
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/budget"
 )
 
 // read sends a body and decodes the response.
@@ -97,43 +97,48 @@ func TestDiffTogether(t *testing.T) {
 	}
 }
 
-// TestDiffEnds: the steps of a request limit its work also for thousands of rules for each
-// crawler. The last crawlers are undecided.
-func TestDiffEnds(t *testing.T) {
-	const crawlers, rules, steps = 60, 1000, 100_000
-	var file strings.Builder
-	names := []string{}
+// TestDiffBudget: crawlers that share a long pattern, or many declarations, cost a request its
+// budget and no more, and the answer counts the entries that it does not list.
+func TestDiffBudget(t *testing.T) {
+	post := budgetBench(t)
+	const crawlers = 999
+	name := func(i int) string {
+		return fmt.Sprintf("bot%c%c", 'a'+i/40, 'a'+i%40%26) + strings.Repeat("x", i%40/26)
+	}
+	var group, groups strings.Builder
 	for i := range crawlers {
-		names = append(names, fmt.Sprintf("bot%c%c", 'a'+i/20, 'a'+i%20))
-		fmt.Fprintf(&file, "User-agent: %s\n", names[i])
-		for j := range rules {
-			fmt.Fprintf(&file, "Disallow: /%d*%d\n", i, j)
+		fmt.Fprintf(&group, "User-agent: %s\n", name(i))
+		fmt.Fprintf(&groups, "User-agent: %s\nDisallow: /%d\n", name(i), i)
+	}
+	long := "/" + strings.Repeat("a", 400_000)
+	stars := "/" + strings.Repeat("*a", 200_000)
+	var sitemaps strings.Builder
+	for i := range 15_000 {
+		fmt.Fprintf(&sitemaps, "Sitemap: https://a.example/%d\n", i)
+	}
+	for _, c := range []struct{ name, old, new string }{
+		{"one pattern of one group", group.String() + "Disallow: " + long + "\n", ""},
+		{"two patterns of one group", group.String() + "Disallow: " + long + "\n", group.String() + "Disallow: " + long + "b\n"},
+		{"one pattern in many groups", group.String() + "Disallow: " + long + "\n" + groups.String(), groups.String()},
+		{"stars in many groups", group.String() + "Disallow: " + stars + "\n" + groups.String(), groups.String()},
+		{"sitemaps in many groups", sitemaps.String() + groups.String(), groups.String()},
+		{"rates in many groups", group.String() + strings.ReplaceAll(sitemaps.String(), "Sitemap: https://a.example/", "Request-rate: 1/1") + "Disallow: /\n" + groups.String(), groups.String()},
+	} {
+		text, _ := json.Marshal(map[string]string{"old": c.old, "new": c.new})
+		status, body, b := post("/v1/diff", typeJSON, string(text))
+		var got Diff
+		if err := json.Unmarshal([]byte(body), &got); err != nil || status != 200 || len(got.Crawlers) != crawlers+1 {
+			t.Errorf("%s: status %d, %v, %d crawlers: %.200s", c.name, status, err, len(got.Crawlers), body)
+			continue
 		}
-	}
-	d := robots.RFC9309
-	d.MaxFileBytes = 0
-	old := robots.Parse([]byte(file.String()))
-	changed := robots.Parse([]byte(strings.ReplaceAll(file.String(), "Disallow", "Allow")))
-	proofs := newDiffer(steps)
-	var said []string
-	for _, name := range names {
-		r := proofs.compare(old.Rules(d, name), changed.Rules(d, name))
-		said = append(said, r.String())
-	}
-	// Reading two sets of rules takes steps for each rule.
-	if most := 2*steps + 10*rules; proofs.used < 2*steps || proofs.used > most {
-		t.Errorf("%d steps, want from %d to %d", proofs.used, 2*steps, most)
-	}
-	if said[0] != "differs" || said[crawlers-1] != "undecided" {
-		t.Errorf("the first crawler is %s, the last %s", said[0], said[crawlers-1])
-	}
-	// Equal rules are found while they are read, and not after the last step.
-	for left, want := range map[int]string{1: "same", 0: "undecided"} {
-		proofs := newDiffer(steps)
-		proofs.used = 2*steps - left
-		used := proofs.used
-		if r := proofs.compare(old.Rules(d, names[0]), old.Rules(d, names[0])); r.String() != want || left == 0 && proofs.used != used {
-			t.Errorf("%d steps before the end the same rules are %s, want %s", left, r, want)
+		listed, dropped, complete := 0, 0, true
+		for _, crawler := range got.Crawlers {
+			listed += len(crawler.NewlyAllowed) + len(crawler.NewlyBlocked) + len(crawler.Declared)
+			dropped += crawler.Dropped
+			complete = complete && crawler.Complete
+		}
+		if listed == 0 && complete || dropped == 0 && complete || len(body) > 4*diffText || b.Used() > budget.Steps {
+			t.Errorf("%s: complete %t, %d listed, %d dropped, %d bytes, %d steps", c.name, complete, listed, dropped, len(body), b.Used())
 		}
 	}
 }
