@@ -43,9 +43,9 @@ var policy = map[string]row{
 	"lint":        {ours: []string{"", "compare"}},
 	"compare":     {ours: []string{"", "crawlers"}},
 	"crawlers":    {ours: []string{""}},
-	"indexing":    {ours: []string{""}, mods: []string{"golang.org/x/net/html"}},                                                              // the tokenizer
-	"fetch":       {ours: []string{""}, mods: []string{"golang.org/x/net/proxy", "golang.org/x/net/http2", "golang.org/x/net/http/httpguts"}}, // the client of SOCKS5, the frames of HTTP/2, the syntax of fields
-	"cache":       {ours: []string{"", "fetch", "cache"}, mods: []string{"github.com/hashicorp/golang-lru/v2", "golang.org/x/sync"}},          // the memory, and one flight per origin
+	"indexing":    {ours: []string{""}, mods: []string{"golang.org/x/net/html"}},                                                                                // the tokenizer
+	"fetch":       {ours: []string{"", "internal/http1"}, mods: []string{"golang.org/x/net/proxy", "golang.org/x/net/http2", "golang.org/x/net/http/httpguts"}}, // the client of SOCKS5, the frames of HTTP/2, the syntax of fields
+	"cache":       {ours: []string{"", "fetch", "cache"}, mods: []string{"github.com/hashicorp/golang-lru/v2", "golang.org/x/sync"}},                            // the memory, and one flight per origin
 	"cache/bolt":  {ours: []string{"", "fetch", "cache"}, mods: []string{"go.etcd.io/bbolt"}},
 	"cache/redis": {ours: []string{"", "fetch", "cache", "internal/script"}, mods: []string{"github.com/redis/rueidis"}},
 	"pace":        {ours: []string{"", "pace", "internal/duration"}},

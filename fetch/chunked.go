@@ -3,14 +3,13 @@ package fetch
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
 	"net/http/httputil"
+
+	"github.com/robotskit/robots/internal/http1"
 )
 
-// A chunkedBody is a response body in chunks. It ends after a valid trailer section (RFC 9112
-// section 7.1.2): the reader of net/http accepts names with spaces and lines without a name,
-// and in a body that is misread any line can be a trailer.
+// A chunkedBody is a response body in chunks. It ends after a valid trailer section.
 type chunkedBody struct {
 	conn   *limitedConn
 	in     *bufio.Reader // over conn
@@ -33,27 +32,13 @@ func (b *chunkedBody) Read(p []byte) (n int, err error) {
 	return n, b.err
 }
 
-// readTrailers reads the trailer section, of which nothing matters for robots.txt. It returns
-// io.EOF if the section is complete and valid.
+// readTrailers reads the trailer section. It returns io.EOF if that is complete and valid.
 func (b *chunkedBody) readTrailers() error {
 	if b.left < b.conn.left {
 		b.conn.quota(b.left, HeaderLimit)
 	}
-	var section []byte
-	for {
-		isFirst := len(section) == 0
-		line, err := readLine(b.in, &section)
-		switch {
-		case err != nil:
-		case len(line) == 0:
-			return io.EOF
-		case isFirst && (line[0] == ' ' || line[0] == '\t'):
-			err = fmt.Errorf("blanks before the field %q", line)
-		default:
-			err = checkField(line)
-		}
-		if err != nil {
-			return b.conn.classify(err, BadResponse)
-		}
+	if err := http1.ReadTrailers(b.in); err != nil {
+		return b.conn.classify(err, BadResponse)
 	}
+	return io.EOF
 }

@@ -653,7 +653,12 @@ func (r *inputReader) record(record *warc.Record, name string) error {
 	if record.Truncated != "" && !a.Cut {
 		a.Body = io.MultiReader(a.Body, broken{}) // truncated in transfer
 	}
+	body := &bodyReader{Reader: a.Body}
+	a.Body = body
 	kept, text, err := r.judge(a, name, record.Offset)
+	if damage, ok := errors.AsType[*warc.Damage](body.err); ok && damage.Kind == warc.BadHTTP {
+		return bad(string(damage.Kind), damage.Detail)
+	}
 	if err != nil || kept == nil {
 		return err
 	}
@@ -665,6 +670,18 @@ func (r *inputReader) record(record *warc.Record, name string) error {
 		kept.Status = 0
 	}
 	return r.answer(kept, text)
+}
+
+// A bodyReader keeps the error of a body.
+type bodyReader struct {
+	io.Reader
+	err error
+}
+
+func (b *bodyReader) Read(p []byte) (n int, err error) {
+	n, err = b.Reader.Read(p)
+	b.err = err
+	return n, err
 }
 
 type broken struct{}
@@ -699,11 +716,12 @@ func (r *inputReader) judge(a *fetch.Answer, name string, offset int64) (*archiv
 		return kept, nil, nil
 	}
 	kept.Truncated, kept.Kind = record.Truncated, kindOf(record.Body)
+	if _, err := io.Copy(io.Discard, a.Body); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, nil, nil // damage, which is reported elsewhere
+	}
 	if a.Header.Get("Content-Encoding") != "" || record.Truncated && a.Cut && len(record.Body) < limitedBody {
 		whole = &digest{Hash: sha256.New()} // of what was kept
 		_, _ = whole.Write(record.Body)
-	} else if _, err := io.Copy(io.Discard, a.Body); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, nil, nil // the reader of the archive has counted the damage
 	}
 	kept.Bytes, kept.SHA256 = whole.size, hex.EncodeToString(whole.Sum(nil))
 	return kept, record.Body, nil

@@ -392,6 +392,30 @@ func TestDamage(t *testing.T) {
 		}
 	}
 
+	// A body in chunks that is cut at any byte, or malformed.
+	const chunks = "5;name=value; and more than is seen at a glance\r\nAllow\r\n4\r\n: /\n\r\n0\r\nX-Trailer: x\r\n\r\n"
+	chunked := func(site, text string, fields ...string) string {
+		return response("https://"+site+".test/robots.txt", day, 200, "Transfer-Encoding: chunked\r\n", text, fields...)
+	}
+	badChunks := []string{
+		strings.Replace(chunks, "X-Trailer: x", "no field", 1), strings.Replace(chunks, "X-Trailer: x", " folded", 1),
+		strings.Replace(chunks, "X-Trailer: x", "X Trailer: x", 1), strings.Replace(chunks, "X-Trailer: x", "X: \x00", 1),
+		strings.Replace(chunks, "4\r\n", "3\r\n", 1), strings.Replace(chunks, "4\r\n", "z\r\n", 1), strings.Replace(chunks, "4\r\n", "\r\n", 1),
+		strings.Replace(chunks, "X-Trailer: x", strings.Repeat("X-Trailer: x\r\n", 10_000), 1),
+	}
+	for i := range len(chunks) - 1 {
+		badChunks = append(badChunks, chunks[:i+1])
+	}
+	records := chunked("b", chunks) + chunked("c", chunks[:strings.Index(chunks, "0\r\nX")], "WARC-Truncated: length")
+	for i, text := range badChunks {
+		records += chunked(fmt.Sprint("bad", i), text)
+	}
+	allChunks := pack(t, PackOptions{}, RunOptions{}, write(t, t.TempDir(), map[string]string{"x": records})...)
+	wantChunks := []string{good, `https://c.test 10:00:00 success ok 200 text "Allow: /\n" truncated`}
+	if got := fmt.Sprint(allChunks.lines(), allChunks.damaged); got != fmt.Sprint(wantChunks, map[string]int64{"http": int64(len(badChunks))}) {
+		t.Errorf("chunks: %s\nwant %q and %d damaged", got, wantChunks, len(badChunks))
+	}
+
 	two := response(url, day, 404, "", "", "WARC-Record-ID: <urn:uuid:1>") + redirect("https://c.test/robots.txt", day, url)
 	three := two + record("metadata", url, day, "x")
 	revisit := record("revisit", "https://d.test/robots.txt", day, "", "WARC-Refers-To: <urn:uuid:1>")

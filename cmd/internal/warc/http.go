@@ -1,12 +1,17 @@
 package warc
 
 import (
+	"bufio"
 	"bytes"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httputil"
 	"strconv"
 	"strings"
+
+	"github.com/robotskit/robots/internal/http1"
 )
 
 // A Response is the HTTP response in a record.
@@ -20,7 +25,7 @@ type Response struct {
 // Response reads the HTTP response in the block of a record. Some archives store a decoded
 // body with the original headers, so chunked encoding and Content-Encoding apply only if the
 // bytes agree. A body shorter than its Content-Length ends with io.ErrUnexpectedEOF, unless
-// the record is marked as truncated. Like Block it is valid until the next call of Next. The
+// the record is marked as truncated, and chunks that are malformed or end early with a *Damage. Like Block it is valid until the next call of Next. The
 // error is a *Damage.
 func (r *Record) Response() (*Response, error) {
 	t := &r.reader.response
@@ -41,8 +46,9 @@ func (r *Record) Response() (*Response, error) {
 	a.Body = t
 	chunked, encoding := a.Header.Get("Transfer-Encoding"), a.Header.Get("Content-Encoding")
 	delete(a.Header, "Transfer-Encoding")
-	if strings.Contains(strings.ToLower(chunked), "chunked") && isChunk(t.peek(32)) {
-		a.Body = httputil.NewChunkedReader(t)
+	if strings.Contains(strings.ToLower(chunked), "chunked") && isChunk(t.peek(maxChunkHeader)) {
+		in := bufio.NewReader(t)
+		a.Body = &chunkedBody{record: r, raw: t, in: in, chunks: httputil.NewChunkedReader(in)}
 		inner := &r.reader.body
 		inner.reset(a.Body)
 		a.Body, t = inner, inner
@@ -64,11 +70,50 @@ func (r *Record) bad(t *source, detail string) error {
 	return &Damage{Kind: BadHTTP, Offset: r.Offset, Detail: detail}
 }
 
-// isChunk reports whether data begins with a chunk header: the size in hexadecimal, an
+// A chunkedBody is a body in chunks, which ends after a valid trailer section.
+type chunkedBody struct {
+	record *Record
+	raw    *source
+	in     *bufio.Reader // over raw
+	chunks io.Reader
+	err    error // at the end
+}
+
+func (b *chunkedBody) Read(p []byte) (n int, err error) {
+	if b.err != nil {
+		return 0, b.err
+	}
+	if n, b.err = b.chunks.Read(p); b.err == nil {
+		return n, nil
+	}
+	if errors.Is(b.err, io.EOF) {
+		if b.err = http1.ReadTrailers(bufio.NewReader(io.LimitReader(b.in, maxHeaderBytes))); b.err == nil {
+			b.err = io.EOF
+			return n, b.err
+		}
+	}
+	isCut := errors.Is(b.err, io.EOF) || errors.Is(b.err, io.ErrUnexpectedEOF)
+	switch {
+	case b.raw.failed() != nil:
+		b.err = b.raw.failed()
+	case isCut && b.record.Truncated != "":
+		b.err = io.ErrUnexpectedEOF
+	case isCut:
+		b.err = b.record.bad(b.raw, "the body ends before its last chunk and trailers")
+	default:
+		b.err = b.record.bad(b.raw, fmt.Sprintf("malformed chunks: %.200s", b.err))
+	}
+	return n, b.err
+}
+
+// maxChunkHeader is the maximum size of a chunk header in bytes, that of httputil.
+const maxChunkHeader = 4096
+
+// isChunk reports whether data begins with a chunk header, or ends in it: the size in hexadecimal, an
 // optional extension, a line end.
 func isChunk(data []byte) bool {
 	line, _, ok := bytes.Cut(data, []byte("\n"))
-	if !ok {
+	if !ok && len(data) == maxChunkHeader {
 		return false
 	}
 	size, _, _ := bytes.Cut(bytes.TrimSuffix(line, []byte("\r")), []byte(";"))
