@@ -8,6 +8,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/suite"
 )
 
 // A document is the text of an open file. It is immutable: a change of the file makes a new one.
@@ -17,11 +18,16 @@ type document struct {
 	text    string
 	file    *robots.File
 	lines   []robots.Line
+	suite   *suite.Suite // of a file of assertions, else nil
 }
 
 func newDocument(d textDocument) *document {
 	f := robots.Parse([]byte(d.Text))
-	return &document{uri: d.URI, version: d.Version, text: d.Text, file: f, lines: slices.Collect(f.Lines(robots.Dialect{}))}
+	made := &document{uri: d.URI, version: d.Version, text: d.Text, file: f, lines: slices.Collect(f.Lines(robots.Dialect{}))}
+	if ext := path.Ext(d.URI); ext == ".yaml" || ext == ".yml" {
+		made.suite = suite.Parse(path.Base(d.URI), path.Dir(d.URI), []byte(d.Text))
+	}
+	return made
 }
 
 // concerns reports whether a document is a robots.txt or a file of assertions: clients without a language for robots.txt
@@ -31,10 +37,7 @@ func (t textDocument) concerns() bool {
 }
 
 // holdsTests reports whether the document is a file of assertions instead of a robots.txt.
-func (d *document) holdsTests() bool {
-	ext := path.Ext(d.uri)
-	return ext == ".yaml" || ext == ".yml"
-}
+func (d *document) holdsTests() bool { return d.suite != nil }
 
 // position converts an offset in bytes. The protocol and package robots have the same line ends: CR, LF and CRLF. Characters
 // are counted in UTF-16, which every client knows.

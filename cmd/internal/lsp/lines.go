@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/crawlers"
 )
 
@@ -28,6 +29,9 @@ var fields = []struct{ name, about string }{
 
 // hover returns an explanation of the line at a position.
 func (s *server) hover(_ context.Context, p positionParams) (any, error) {
+	if t := s.documents[p.TextDocument.URI]; t != nil && t.holdsTests() {
+		return s.hoverURL(t, p.Position), nil
+	}
 	d, line := s.at(p)
 	var parts []string
 	for _, f := range fields {
@@ -90,10 +94,14 @@ func (s *server) decided(d *document, line robots.Line) []string {
 	const most = 10
 	var list []string
 	for _, t := range s.documents {
-		for _, q := range questions(t) {
-			v := d.rules(q.tokens).Match(q.path)
-			if v.Rule.Line() == line.Number && len(list) < most {
-				list = append(list, fmt.Sprintf("- %s for %s (%s)", q.url, strings.Join(q.tokens, ", "), v.Word()))
+		if !t.holdsTests() || !slices.Contains(s.tested(t), d) {
+			continue
+		}
+		for _, test := range t.suite.Tests {
+			for _, a := range test.Assertions {
+				if text := d.decidedBy(line, test, a); text != "" && len(list) < most {
+					list = append(list, text)
+				}
 			}
 		}
 	}
@@ -103,10 +111,30 @@ func (s *server) decided(d *document, line robots.Line) []string {
 	return []string{"Decides in the open tests:\n" + strings.Join(list, "\n")}
 }
 
-// rules returns the rules of a crawler as the dialect auto means it.
-func (d *document) rules(tokens []string) *robots.Rules {
-	c := crawlers.Resolve(tokens...)
-	return d.file.Rules(c.ReadAs(), c.Tokens...)
+// decidedBy returns the verdict on the URL of an assertion if the rule of a line decides it in
+// some dialect of the test, else "".
+func (d *document) decidedBy(line robots.Line, test *answer.Test, a *answer.Assertion) string {
+	var verdict robots.Verdict
+	var dialects []string
+	for i := range test.Crawlers {
+		c := &test.Crawlers[i]
+		path, err := answer.Path(c.Dialect, a.URL)
+		if err != nil || a.URL == "" {
+			continue
+		}
+		if v := d.file.Rules(c.Dialect, c.Tokens...).Match(path); v.Rule.Line() == line.Number {
+			verdict = v
+			dialects = append(dialects, c.Dialect.Name)
+		}
+	}
+	if dialects == nil {
+		return ""
+	}
+	result := verdict.Word()
+	if len(dialects) < len(test.Crawlers) {
+		result += " in " + strings.Join(dialects, ", ")
+	}
+	return fmt.Sprintf("- %s for %s (%s): %s", a.URL, strings.Join(test.Agents, ", "), result, code(answer.Reason(verdict)))
 }
 
 // definition returns, for a rule, the user-agent lines of its group and, for the name of a crawler in a robots.txt or in a
@@ -115,7 +143,10 @@ func (s *server) definition(_ context.Context, p positionParams) ([]location, er
 	d, line := s.at(p)
 	switch {
 	case d == nil:
-		return s.definitionOfTest(s.documents[p.TextDocument.URI], p.Position.Line+1), nil
+		if t := s.documents[p.TextDocument.URI]; t != nil {
+			return s.definitionOfTest(t, p.Position.Line+1), nil
+		}
+		return nil, nil
 	case line.Field == robots.FieldUserAgent:
 		return d.group(line.Names), nil
 	}
@@ -127,8 +158,14 @@ func (d *document) group(tokens []string) []location {
 	if len(tokens) == 0 {
 		return nil
 	}
+	c := answer.Auto(tokens[0], tokens...)
+	return d.userAgentLines(d.file.Rules(c.Dialect, c.Tokens...).Group().Lines())
+}
+
+// userAgentLines returns the locations of lines.
+func (d *document) userAgentLines(numbers []int) []location {
 	var lines []robots.Line
-	for _, n := range d.rules(tokens).Group().Lines() {
+	for _, n := range numbers {
 		lines = append(lines, d.line(n))
 	}
 	return d.locations(lines)

@@ -181,7 +181,7 @@ func TestHover(t *testing.T) {
 		want []string
 	}{
 		{0, []string{"**Googlebot**: Google, search.", "`google`"}},
-		{2, []string{"Applies to `Googlebot`, all crawlers that no other group names (line 1)", "- /basket/1 for Googlebot (disallow)\n- /basket for Googlebot (disallow)\n- /basket/2 for * (disallow)"}},
+		{2, []string{"Applies to `Googlebot`, all crawlers that no other group names (line 1)", "- /basket/1 for Googlebot (disallow): `line 3: Disallow: /basket`\n- /basket for Googlebot (disallow): `line 3: Disallow: /basket`\n- /basket/2 for * (disallow): `line 3: Disallow: /basket`"}},
 	} {
 		var h hover
 		c.call("textDocument/hover", at(file, test.line, 2), &h)
@@ -190,6 +190,41 @@ func TestHover(t *testing.T) {
 				t.Errorf("line %d: %q, want %q in it", test.line, h.Contents.Value, want)
 			}
 		}
+	}
+}
+
+// TestHoverURL: a URL in a file of assertions shows the verdict and summary of robots explain, for
+// each dialect and for the robots.txt that the file contains, names or that is open.
+func TestHoverURL(t *testing.T) {
+	const text = "User-agent: Yandex\nDisallow: /a*\nAllow: /a`b\n"
+	c := connect(t)
+	c.open(file, text)
+	c.open("file:///site/other/robots.txt", "User-agent: *\nDisallow: /\n")
+	c.open(tests, "version: 1\nrobots: robots.txt\ntests:\n  - {agent: YandexBot, disallow: [/a, {line: 2, url: /a/1}], allow: [nonsense, \"/x\"]}\n")
+	inline := "file:///site/inline.yaml"
+	c.open(inline, "version: 1\ndialect: [rfc9309, bing]\ntext: |\n  User-agent: a\n  Disallow: /é\ntests:\n- agent: a\n  disallow:\n  - /é # é\n")
+	rule := "**disallow** for `YandexBot` (yandex): `line 2: Disallow: /a*`; YandexBot is not named; it follows the group of Yandex"
+	for _, test := range []struct {
+		uri             string
+		line, character int
+		want            string
+		span            textRange
+	}{
+		{tests, 3, 0, rule, textRange{position{3, 34}, position{3, 36}}},
+		{tests, 3, 35, rule, textRange{position{3, 34}, position{3, 36}}},
+		{tests, 3, 54, rule, textRange{position{3, 53}, position{3, 57}}},
+		{tests, 3, 90, "**allow** for `YandexBot` (yandex): `no rule matches`; YandexBot is not named", textRange{position{3, 80}, position{3, 82}}},
+		{inline, 8, 5, "**disallow** for `a` (rfc9309): `line 2: Disallow: /é`\n\n**disallow** for `a` (bing): `line 2: Disallow: /é`", textRange{position{8, 4}, position{8, 6}}},
+	} {
+		var h hover
+		c.call("textDocument/hover", at(test.uri, test.line, test.character), &h)
+		if !strings.HasPrefix(h.Contents.Value, test.want) || strings.Contains(h.Contents.Value, "other") || h.Range != test.span {
+			t.Errorf("%s %d:%d: %q at %v, want %q at %v", test.uri, test.line, test.character, h.Contents.Value, h.Range, test.want, test.span)
+		}
+	}
+	var raw json.RawMessage
+	if c.call("textDocument/hover", at(tests, 1, 3), &raw); string(raw) != "null" {
+		t.Errorf("hover without a URL: %s", raw)
 	}
 }
 

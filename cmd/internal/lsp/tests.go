@@ -1,70 +1,146 @@
 package lsp
 
 import (
+	"cmp"
+	"fmt"
+	"path"
+	"path/filepath"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/cmd/internal/yamlfile"
-	"go.yaml.in/yaml/v3"
+	"github.com/robotskit/robots/cmd/internal/answer"
 )
 
-// A question is a URL in a file of assertions.
-type question struct {
-	tokens []string
-	url    string
-	path   robots.Path
-	from   int // first line of its test, from 1
-}
-
-// questions returns the URLs in a file of assertions (docs/ci.md), without invalid lines, which robots test reports.
-func questions(d *document) (list []question) {
-	if d == nil || !d.holdsTests() {
-		return nil
-	}
-	var file yamlfile.File
-	for _, n := range yamlfile.Entries(file.Read([]byte(d.text))["tests"]) {
-		test := file.Fields(n)
-		var tokens []string
-		for _, agent := range yamlfile.Entries(test["agent"]) {
-			tokens = append(tokens, file.Text(agent))
-		}
-		if len(tokens) == 0 {
-			tokens = []string{"*"}
-		}
-		if slices.Contains(tokens, "") {
-			continue
-		}
-		for _, url := range slices.Concat(yamlfile.Entries(test["allow"]), yamlfile.Entries(test["disallow"])) {
-			if url.Kind == yaml.MappingNode {
-				url = file.Fields(url)["url"] // without one it is about a pattern
-			}
-			if p, err := robots.ParsePath(file.Text(url)); err == nil {
-				list = append(list, question{tokens, file.Text(url), p, n.Line})
-			}
-		}
-	}
-	return list
-}
-
-// definitionOfTest returns, for a line of a test, the rule that decides its URL, or the group of its crawler, in every
-// open robots.txt.
-func (s *server) definitionOfTest(t *document, line int) (list []location) {
-	var in []question
-	for _, q := range questions(t) {
-		if q.from <= line {
-			if len(in) > 0 && in[0].from != q.from {
-				in = nil
-			}
-			in = append(in, q)
-		}
-	}
-	if len(in) == 0 {
+// tested returns the open robots.txt files that the assertions in a document are about: the one
+// that it names, else all.
+func (s *server) tested(t *document) (list []*document) {
+	if t.suite.Inline != nil {
 		return nil
 	}
 	for _, d := range s.documents {
-		if !d.holdsTests() {
-			list = append(list, d.group(in[0].tokens)...)
+		if d.holdsTests() {
+			continue
 		}
+		if path.Clean(d.uri) == filepath.ToSlash(t.suite.Robots) {
+			return []*document{d}
+		}
+		list = append(list, d)
+	}
+	slices.SortFunc(list, func(a, b *document) int { return cmp.Compare(a.uri, b.uri) })
+	return list
+}
+
+// hoverURL explains the verdicts on the URL at a position in a file of assertions, nil without one.
+func (s *server) hoverURL(t *document, at position) any {
+	test, a := t.urlAt(at)
+	if a == nil {
+		return nil
+	}
+	var parts []string
+	if t.suite.Inline != nil {
+		parts = explain(t.suite.Inline, test, a, "")
+	}
+	files := s.tested(t)
+	for _, d := range files {
+		title := ""
+		if len(files) > 1 {
+			title = " in " + code(d.uri)
+		}
+		parts = append(parts, explain(d.file, test, a, title)...)
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return hover{markup{"markdown", strings.Join(parts, "\n\n")}, t.rangeOf(t.urlSpan(a))}
+}
+
+// explain returns a paragraph for each verdict on the URL of an assertion.
+func explain(f *robots.File, test *answer.Test, a *answer.Assertion, title string) (parts []string) {
+	for i := range test.Crawlers {
+		c := &test.Crawlers[i]
+		p, err := answer.Path(c.Dialect, a.URL)
+		if err != nil {
+			continue
+		}
+		rules := f.Rules(c.Dialect, c.Tokens...)
+		e := answer.Explain(rules, c, p, a.URL, test.Agents)
+		text := fmt.Sprintf("**%s** for %s (%s)%s: %s", e.Verdict, code(strings.Join(test.Agents, ", ")), e.Dialect, title, code(e.Summary))
+		if sentence := c.FallbackSentence(rules); sentence != "" {
+			text += "; " + sentence
+		}
+		parts = append(parts, text)
+	}
+	return parts
+}
+
+// urlAt returns the assertion whose URL begins last before a position in its line, or is the
+// first of the line, nil if the line has no URL.
+func (d *document) urlAt(at position) (test *answer.Test, found *answer.Assertion) {
+	offset := d.offset(at)
+	first := 0 // where the URL of found begins
+	for _, t := range d.suite.Tests {
+		for _, a := range t.Assertions {
+			if a.URL == "" || a.URLLine != at.Line+1 {
+				continue
+			}
+			start := d.urlSpan(a).Start
+			if found == nil || start <= offset && start > first || start < first && first > offset {
+				test = t
+				found = a
+				first = start
+			}
+		}
+	}
+	return test, found
+}
+
+// urlSpan returns where the URL of an assertion is written, up to the end of the line if it has
+// escapes there.
+func (d *document) urlSpan(a *answer.Assertion) robots.Span {
+	span := d.line(a.URLLine).Span
+	for range a.URLColumn - 1 {
+		_, size := utf8.DecodeRuneInString(d.text[span.Start:span.End])
+		span.Start += size
+	}
+	if i := strings.Index(d.text[span.Start:span.End], a.URL); i >= 0 {
+		span.Start += i
+		span.End = span.Start + len(a.URL)
+	}
+	return span
+}
+
+// code writes text as code in Markdown.
+func code(s string) string {
+	fence := "`"
+	pad := ""
+	for strings.Contains(s, fence) {
+		fence += "`"
+		pad = " "
+	}
+	return fence + pad + s + pad + fence
+}
+
+// definitionOfTest returns, for a line of a test, the group of its crawler in every open
+// robots.txt that it is about.
+func (s *server) definitionOfTest(t *document, line int) (list []location) {
+	var in *answer.Test
+	for _, test := range t.suite.Tests {
+		if test.Line <= line {
+			in = test
+		}
+	}
+	if in == nil {
+		return nil
+	}
+	for _, d := range s.tested(t) {
+		var lines []int
+		for _, c := range in.Crawlers {
+			lines = append(lines, d.file.Rules(c.Dialect, c.Tokens...).Group().Lines()...)
+		}
+		slices.Sort(lines)
+		list = append(list, d.userAgentLines(slices.Compact(lines))...)
 	}
 	return list
 }
