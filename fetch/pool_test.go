@@ -277,7 +277,6 @@ func TestFetchAfter(t *testing.T) {
 	at := s.listen(t, "127.0.0.1:0", speak(answer(whole("200 OK", someRules))))
 	o := s.options()
 	o.PerAddress = 1
-	o.Limits.Total = 2 * time.Second
 	c := s.client(t, o)
 	origin := mustOrigin(t, "http://site.test:"+at.port())
 	r, err := c.FetchAfter(t.Context(), origin, func() error {
