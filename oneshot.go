@@ -39,8 +39,8 @@ func Allowed(body []byte, d Dialect, p Path, tokens ...string) bool {
 }
 
 // AppendJSON is Parse(body).Rules(d, tokens...).AppendJSON(dst, p), for nearly all files in one
-// pass over the body.
-func AppendJSON(dst, body []byte, d Dialect, p Path, tokens ...string) []byte {
+// pass over the body. It also returns whether the crawler may fetch the path.
+func AppendJSON(dst, body []byte, d Dialect, p Path, tokens ...string) (_ []byte, allowed bool) {
 	t := allDetails.Get().(*details)
 	defer t.free()
 	if p.raw != "" && uint64(len(body)) <= maxIndexed && (d.MaxFileBytes <= 0 || len(body) <= d.MaxFileBytes) && !d.StarConflictUndefined {
@@ -52,11 +52,12 @@ func AppendJSON(dst, body []byte, d Dialect, p Path, tokens ...string) []byte {
 			t.file.loneCR = q.read(body)
 			if !t.hard {
 				t.file.body = body
-				return t.appendJSON(dst, &q)
+				return t.appendJSON(dst, &q), q.allowed
 			}
 		}
 	}
-	return Parse(body).Rules(d, tokens...).AppendJSON(dst, p)
+	rules := Parse(body).Rules(d, tokens...)
+	return rules.AppendJSON(dst, p), rules.Allowed(p)
 }
 
 // A oneShot is a call of Allowed or AppendJSON and its result so far.

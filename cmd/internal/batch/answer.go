@@ -30,20 +30,28 @@ type Answerer struct {
 	body              []byte       // the file
 	file              *robots.File // parsed, once it is used again
 
-	dialect string                       // the word of the last line
-	agent   []byte                       // its member
-	crawler *answer.Crawler              // that these name, nil for none
-	known   map[agentKey]*answer.Crawler // earlier ones
-
-	rules *ask.RuleSet // in the last dialect for its agent, nil for none; made from
-	from  basis
+	dialect string        // the word of the last line
+	agent   []byte        // its member
+	crawler *crawlerRules // that these name, nil for none
+	known   map[agentKey]*crawlerRules
+	from    basis // from which the rules of all known crawlers are made
+	rules   int   // their number
 }
 
-// An agentKey is the word of a dialect and the member agent.
+// An agentKey is what names a crawler in a line: the word for the dialect, and the member agent.
 type agentKey struct{ dialect, agent string }
 
-// maxKnown limits the crawlers that an answerer keeps.
+// A crawlerRules is a crawler that lines name, with its rules in the last file, nil for none.
+type crawlerRules struct {
+	answer.Crawler
+	rules *ask.RuleSet
+}
+
+// maxKnown limits the crawlers that an answerer keeps, as lines often name a few in turn.
 const maxKnown = 1000
+
+// maxRules limits the rules of all crawlers that an answerer keeps together, of about 20 bytes each.
+const maxRules = 1 << 18
 
 // A basis is everything that rules are made from, except the dialect and the agent.
 type basis struct {
@@ -84,7 +92,7 @@ func (a *Answerer) AppendRecord(dst []byte, q *Question, r *fetch.Record, now ti
 		dst = append(q.appendID(dst), ',')
 	}
 	dst, err := a.judge(dst, q, r, now)
-	crawler, rules := a.crawler, a.rules
+	crawler := a.crawler
 	if len(q.robots)+len(q.robotsB64)+len(q.agent) > maxRemembered {
 		*a = Answerer{Defaults: a.Defaults, given: a.given, bodies: a.bodies, last: a.last}
 	}
@@ -101,11 +109,11 @@ func (a *Answerer) AppendRecord(dst []byte, q *Question, r *fetch.Record, now ti
 	} else {
 		dst = append(dst, a.given...)
 	}
-	var made *robots.Rules // if the crawler has further tokens
-	if rules != nil {
-		made = rules.Rules
+	var rules *robots.Rules // if the crawler has further tokens
+	if crawler.rules != nil {
+		rules = crawler.rules.Rules
 	}
-	return append(crawler.AppendJSON(append(dst, ','), made), '}')
+	return append(crawler.AppendJSON(append(dst, ','), rules), '}')
 }
 
 // AppendError appends an error instead of an answer.
@@ -208,26 +216,32 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 		if from.maxBytes > 0 {
 			d.MaxFileBytes = from.maxBytes
 		}
-		start := len(dst)
-		dst = robots.AppendJSON(dst, a.body, d, path, a.crawler.Tokens...)
-		a.last = Last{Answered: true, Allowed: bytes.HasPrefix(dst[start:], []byte(`"allowed":true`))}
+		a.last = Last{Answered: true}
+		dst, a.last.Allowed = robots.AppendJSON(dst, a.body, d, path, a.crawler.Tokens...)
 	} else {
 		if once {
 			a.file = robots.Parse(a.body)
 			from.File = a.file
 		}
-		if a.rules == nil || a.from != from {
+		if a.from != from {
+			a.from = from
+			a.dropRules()
+		}
+		if a.crawler.rules == nil {
 			if err := a.Budget.Work(budget.Reading(from.Size())); err != nil {
 				return dst, err
 			}
-			a.from = from
 			rules := from.Obey(d, from.maxBytes, at, a.crawler.Tokens)
 			if from.user {
 				rules = rules.UserInitiated()
 			}
-			a.rules = &ask.RuleSet{Rules: rules, Limits: a.Limits, Budget: a.Budget}
+			if a.rules += rules.Len(); a.rules > maxRules {
+				a.dropRules()
+				a.rules = rules.Len()
+			}
+			a.crawler.rules = &ask.RuleSet{Rules: rules, Limits: a.Limits, Budget: a.Budget}
 		}
-		v, err := a.rules.Judge(path)
+		v, err := a.crawler.rules.Judge(path)
 		if err != nil {
 			return dst, err
 		}
@@ -236,17 +250,26 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 			return appendRow(dst, v), nil
 		}
 		// What is echoed can have control characters and bytes that are not UTF-8.
-		if dst, err = a.rules.AppendWithin(dst, v, 6*len(url)+3*(len(q.id)+len(q.agent))+len(a.given)+answer.MaxAboutJSON); err != nil {
+		if dst, err = a.crawler.rules.AppendWithin(dst, v, 6*len(url)+3*(len(q.id)+len(q.agent))+len(a.given)+answer.MaxAboutJSON); err != nil {
 			return dst, err
 		}
 	}
 	dst = append(dst, `,"url":`...)
 	before := len(dst)
 	dst = robots.AppendQuoted(dst, url)
-	if a.rules != nil {
+	if a.crawler.rules != nil {
 		a.Budget.Free(6*len(url) - (len(dst) - before))
 	}
 	return dst, nil
+}
+
+// dropRules drops the rules of all crawlers.
+func (a *Answerer) dropRules() {
+	a.rules = 0
+	a.crawler.rules = nil
+	for _, c := range a.known {
+		c.rules = nil
+	}
 }
 
 // setCrawler sets the crawler of a question in a dialect, or as its word auto means it.
@@ -260,20 +283,18 @@ func (a *Answerer) setCrawler(q *Question, word string, d robots.Dialect) error 
 		if err != nil {
 			return err
 		}
-		made := answer.InDialect(d, "", tokens...)
+		crawler = &crawlerRules{Crawler: answer.InDialect(d, "", tokens...)}
 		if word == ask.AutoDialect {
-			made = answer.Auto("", tokens...)
+			crawler.Crawler = answer.Auto("", tokens...)
 		}
-		crawler = &made
 		if len(q.agent) <= maxRemembered/maxKnown {
 			if a.known == nil || len(a.known) == maxKnown {
-				a.known = map[agentKey]*answer.Crawler{}
+				a.known = map[agentKey]*crawlerRules{}
 			}
 			a.known[agentKey{word, string(q.agent)}] = crawler
 		}
 	}
 	a.crawler = crawler
-	a.rules = nil
 	a.dialect = word
 	a.agent = append(a.agent[:0], q.agent...)
 	if a.Heard != nil && q.agent != nil {
