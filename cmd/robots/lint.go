@@ -331,19 +331,16 @@ func (l *linting) explainCheck() error {
 	return nil
 }
 
+// A fileFinding is a finding in a file.
+type fileFinding struct {
+	File string `json:"file"`
+	answer.Finding
+}
+
 func (l *linting) printJSON(files []*linted) {
 	for _, f := range files {
 		for i := range f.Diagnostics {
-			d := &f.Diagnostics[i]
-			var fix jsonObject
-			if d.Fix != nil {
-				fix = jsonObject{{"safe", d.Fix.Safe}, {"edits", answer.NewEdits(d.Fix)}}
-			}
-			l.std.encode(jsonObject{
-				{"schema", 1}, {"file", f.name}, {"line", d.Line}, {"column", d.Column}, {"end_line", d.EndLine}, {"end_column", d.EndColumn},
-				{"id", d.Check.ID}, {"name", d.Check.Name}, {"severity", d.Severity.String()}, {"message", d.Message},
-				{"dialects", d.Dialects}, {"fix", fix},
-			})
+			l.std.encodeAnswer(fileFinding{f.name, answer.NewFinding(&f.Diagnostics[i])})
 		}
 	}
 }

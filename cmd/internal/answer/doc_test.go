@@ -24,6 +24,8 @@ var answersOf = []struct{ section, text, name string }{
 	{"crawlers", "A line for each crawler. With a robots.txt:", "CrawlerAccess"},
 	{"crawlers", "Without one:", "CrawlerEntry"},
 	{"diff", "A line for each crawler and dialect.", "CrawlerDifference"},
+	{"lint", "A line for each finding: `file`, as given, and:", "Finding"},
+	{"test", "A line for each assertion and dialect.", "AssertionResult"},
 }
 
 // A structDoc is a struct of an answer as its source has it.

@@ -7,11 +7,34 @@ import (
 	"github.com/robotskit/robots/lint"
 )
 
+// A Finding is a mistake in a robots.txt. Lines and columns count from 1, columns in bytes.
+type Finding struct {
+	Line      int      `json:"line"`       // where it begins
+	Column    int      `json:"column"`     // likewise
+	EndLine   int      `json:"end_line"`   // where it ends
+	EndColumn int      `json:"end_column"` // after its last byte
+	ID        string   `json:"id"`         // of the check ([lint.md](lint.md))
+	Name      string   `json:"name"`       // likewise
+	Severity  string   `json:"severity"`   // note, warning or error
+	Message   string   `json:"message"`    // one sentence
+	Advice    string   `json:"advice"`     // what to do, can be empty
+	Dialects  []string `json:"dialects"`   // in which it is a mistake
+	Fix       *Fix     `json:"fix"`        // if one is known
+}
+
+// NewFinding returns a finding of lint.
+func NewFinding(d *lint.Diagnostic) Finding {
+	return Finding{
+		Line: d.Line, Column: d.Column, EndLine: d.EndLine, EndColumn: d.EndColumn, ID: d.Check.ID, Name: d.Check.Name,
+		Severity: d.Severity.String(), Message: d.Message, Advice: d.Advice, Dialects: append([]string{}, d.Dialects...), Fix: NewFix(d.Fix),
+	}
+}
+
 // A Fix changes a file.
 type Fix struct {
-	Safe   bool   `json:"safe"`
-	Change string `json:"change"`
-	Edits  []Edit `json:"edits"`
+	Safe   bool   `json:"safe"`   // it changes no verdict in any dialect
+	Change string `json:"change"` // what a fix that is not safe changes, can be empty
+	Edits  []Edit `json:"edits"`  // that do not overlap
 }
 
 // NewFix returns nil, in JSON null, for no fix.
@@ -19,19 +42,19 @@ func NewFix(f *lint.Fix) *Fix {
 	if f == nil {
 		return nil
 	}
-	return &Fix{Safe: f.Safe, Change: f.Change, Edits: NewEdits(f)}
+	return &Fix{Safe: f.Safe, Change: f.Change, Edits: newEdits(f)}
 }
 
 // An Edit replaces bytes of a file.
 type Edit struct {
-	Start   int    `json:"start"`
-	End     int    `json:"end"`
-	Text    string `json:"text"`
-	TextB64 string `json:"text_b64,omitempty"`
+	Start   int    `json:"start"`              // in bytes
+	End     int    `json:"end"`                // likewise
+	Text    string `json:"text"`               // that replaces them
+	TextB64 string `json:"text_b64,omitempty"` // in base64 if it is not UTF-8
 }
 
-// NewEdits returns the edits of a fix.
-func NewEdits(f *lint.Fix) []Edit {
+// newEdits returns the edits of a fix.
+func newEdits(f *lint.Fix) []Edit {
 	edits := []Edit{}
 	for _, e := range f.Edits {
 		edit := Edit{Start: e.Start, End: e.End, Text: e.Text}

@@ -86,22 +86,23 @@ func validatePattern(pattern string, dialects []robots.Dialect) error {
 
 // An AssertionResult is the result of an assertion in one dialect.
 type AssertionResult struct {
-	File       string   `json:"file"`
-	Line       int      `json:"line"`
-	Name       string   `json:"name"`  // of the test
-	Agent      []string `json:"agent"` // as given
-	Dialect    string   `json:"dialect"`
-	URL        string   `json:"url,omitempty"` // this, Every or CrawlDelay is what the assertion is about
-	Every      string   `json:"every,omitempty"`
-	CrawlDelay bool     `json:"crawl_delay,omitempty"`
-	Want       string   `json:"want"` // a verdict, with the rule if one must decide, or a delay or none
-	Got        string   `json:"got"`  // likewise, or undecided
-	OK         bool     `json:"ok"`
-	Rule       *Rule    `json:"rule"`    // that decides the URL or the witness
-	Witness    *string  `json:"witness"` // a shortest path for which Every fails
-
+	File       string   `json:"file"`                  // of assertions
+	Line       int      `json:"line"`                  // of the assertion
+	Name       string   `json:"name"`                  // of the test
+	Agent      []string `json:"agent"`                 // as given
+	Dialect    string   `json:"dialect"`               // in which the file is read
+	URL        string   `json:"url,omitempty"`         // that the assertion is about
+	Every      string   `json:"every,omitempty"`       // the pattern that it is about
+	CrawlDelay bool     `json:"crawl_delay,omitempty"` // true if it is about the delay
+	Want       string   `json:"want"`                  // allow or disallow, with "by line 12" or "by Allow: /x" where that is asserted; a number or none for a delay
+	Got        string   `json:"got"`                   // likewise, or undecided
+	OK         bool     `json:"ok"`                    // whether the assertion holds
+	Rule       *Rule    `json:"rule"`                  // that decides the URL or the witness
+	Witness    *string  `json:"witness"`               // a shortest path for which every fails
+	// Fallback is the token that the dialect auto added and whose group applies, or null.
 	Fallback *crawlers.FurtherToken `json:"fallback"`
-	Binds    crawlers.Binds         `json:"binds"`
+	// Binds is whom the file addresses: yes, not-by-star or no.
+	Binds crawlers.Binds `json:"binds"`
 
 	Assertion   *Assertion   `json:"-"`
 	Undecided   bool         `json:"-"` // the proof exceeded its steps

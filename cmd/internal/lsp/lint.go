@@ -7,6 +7,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/lint"
 )
 
@@ -36,7 +37,7 @@ func convert(d *document, f lint.Diagnostic) diagnostic {
 	if len(f.Dialects) < len(robots.Dialects()) {
 		message += " (" + strings.Join(f.Dialects, ", ") + ")"
 	}
-	out := diagnostic{Range: d.rangeOf(f.Span), Severity: severity, Code: f.Check.ID, Source: "robots", Message: message}
+	out := diagnostic{Range: d.rangeOf(f.Span), Severity: severity, Code: f.Check.ID, Source: "robots", Message: message, Data: answer.NewFinding(&f)}
 	out.CodeDescription.Href = checksPage + strings.ToLower(f.Check.ID)
 	return out
 }

@@ -106,7 +106,7 @@ func TestDiagnostics(t *testing.T) {
 	if got := codes(first); !slices.Equal(got, []string{"RT401"}) {
 		t.Fatalf("findings %v, want RT401", got)
 	}
-	if d := first[0]; d.Range.Start.Line != 1 || d.Source != "robots" || !strings.HasSuffix(d.CodeDescription.Href, "#rt401") {
+	if d := first[0]; d.Range.Start.Line != 1 || d.Source != "robots" || d.Data.ID != "RT401" || d.Data.Line != 2 || d.Data.Fix == nil || !strings.HasSuffix(d.CodeDescription.Href, "#rt401") {
 		t.Errorf("got %+v", d)
 	}
 	c.notify("textDocument/didChange", map[string]any{"textDocument": map[string]any{"uri": file, "version": 2}, "contentChanges": []any{map[string]any{"text": "User-agent: *\nDisallow: /tmp\n"}}})

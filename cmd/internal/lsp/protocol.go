@@ -1,5 +1,7 @@
 package lsp
 
+import "github.com/robotskit/robots/cmd/internal/answer"
+
 // The part of the Language Server Protocol 3.17 that the server uses.
 
 type position struct {
@@ -29,8 +31,9 @@ type diagnostic struct {
 	CodeDescription struct {
 		Href string `json:"href"`
 	} `json:"codeDescription"`
-	Source  string `json:"source"`
-	Message string `json:"message"`
+	Source  string         `json:"source"`
+	Message string         `json:"message"`
+	Data    answer.Finding `json:"data"` // with columns in bytes, and the fix
 }
 
 type textDocument struct {

@@ -81,24 +81,9 @@ func (s *Service) explain(r *request) *answer {
 
 // Findings are the mistakes in a file.
 type Findings struct {
-	Findings  []Finding `json:"findings"`
-	Undecided bool      `json:"undecided"`
-	Dropped   int       `json:"dropped"`
-}
-
-// A Finding is a mistake.
-type Finding struct {
-	Line      int          `json:"line"`
-	Column    int          `json:"column"`
-	EndLine   int          `json:"end_line"`
-	EndColumn int          `json:"end_column"`
-	ID        string       `json:"id"`
-	Name      string       `json:"name"`
-	Severity  string       `json:"severity"`
-	Message   string       `json:"message"`
-	Advice    string       `json:"advice"`
-	Dialects  []string     `json:"dialects"`
-	Fix       *answers.Fix `json:"fix"`
+	Findings  []answers.Finding `json:"findings"`
+	Undecided bool              `json:"undecided"`
+	Dropped   int               `json:"dropped"`
 }
 
 // lint answers POST /v1/lint.
@@ -120,16 +105,13 @@ func (s *Service) lint(r *request) *answer {
 	}
 	found := lint.File(file, lint.Options{Dialects: in.Dialects, MaxSteps: r.exchange.budget.Left(lintSteps)})
 	r.work(found.Steps)
-	j := &Findings{Findings: []Finding{}, Undecided: found.Undecided, Dropped: found.Dropped}
+	j := &Findings{Findings: []answers.Finding{}, Undecided: found.Undecided, Dropped: found.Dropped}
 	for i := range found.Diagnostics {
 		d := &found.Diagnostics[i]
 		if r.holdText(len(d.Message) + len(d.Advice) + sizeOfFix(d.Fix)); r.problem != nil {
 			return nil
 		}
-		j.Findings = append(j.Findings, Finding{
-			d.Line, d.Column, d.EndLine, d.EndColumn, d.Check.ID, d.Check.Name, d.Severity.String(), d.Message, d.Advice,
-			append([]string{}, d.Dialects...), answers.NewFix(d.Fix),
-		})
+		j.Findings = append(j.Findings, answers.NewFinding(d))
 	}
 	return answerWith(j)
 }
