@@ -183,30 +183,23 @@ func (a *evaluator) changes(before, after *side) ([]Diff, error) {
 			return nil, err
 		}
 	}
-	type pair struct{ before, after *robots.Rules }
-	known := map[pair]Diff{}
+	results, _ := compare.Each(rules[0], rules[1], compare.Options{Steps: min(a.Steps, compare.DefaultSteps), SkipRobotsTxt: true})
 	rows := make([]Diff, 0, len(a.crawlers))
 	for i, c := range a.crawlers {
-		p := pair{rules[0][i], rules[1][i]}
-		row, ok := known[p]
-		if !ok {
-			row = compared(p.before, p.after, a.Steps)
-			known[p] = row
-		}
+		row := changeOf(rules[0][i], rules[1][i], results[i])
 		row.Origin, row.Agent, row.Dialect = one.Origin, c.name, c.dialect.Name
 		rows = append(rows, row)
 	}
 	return rows, nil
 }
 
-// compared compares two rules. The steps limit each comparison, so that the result for one
-// crawler does not depend on the others.
-func compared(before, after *robots.Rules, steps int) Diff {
+// changeOf returns the change of a crawler. The result for one does not depend on the others, as
+// the steps limit each comparison.
+func changeOf(before, after *robots.Rules, r *compare.Result) Diff {
 	root := robots.RawPath("/")
 	if before.Match(root).Undecided() || after.Match(root).Undecided() || isCut(before) || isCut(after) {
 		return Diff{Change: Undecided}
 	}
-	r := compare.Rules(before, after, compare.Options{Steps: min(steps, compare.DefaultSteps), SkipRobotsTxt: true})
 	switch {
 	case r.Same():
 		return Diff{Change: Same}
