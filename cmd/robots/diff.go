@@ -214,7 +214,7 @@ func (s *section) named(pair [2]answer.Source, chosen []Crawler) (list []answer.
 		}
 	}
 	if len(chosen) == 0 {
-		return answer.Comparable(pair[0], pair[1], s.dialects[0])
+		return answer.Comparable(pair[0], pair[1], s.dialects)
 	}
 	return list
 }

@@ -304,17 +304,18 @@ func blockEnds(f *robots.File, d robots.Dialect) (lines []int) {
 	return lines
 }
 
-// Comparable returns * and the crawlers for which two files can have different rules: read in a
-// dialect, or, if it has no name, each in the dialect auto.
-func Comparable(before, after Source, d robots.Dialect) (who []Crawler) {
-	if d.Name == "" {
+// Comparable returns * and the crawlers for which two files can have different rules: each file
+// read in its dialect, or, if these have no name, each crawler in the dialect auto. The crawlers
+// are in the dialect of the first file.
+func Comparable(before, after Source, dialects [2]robots.Dialect) (who []Crawler) {
+	if dialects[0].Name == "" {
 		for _, c := range compare.Crawlers(before.Rules(robots.RFC9309).File(), after.Rules(robots.RFC9309).File()) {
 			who = append(who, Auto(c.Name, c.Tokens[0]))
 		}
 		return who
 	}
-	for _, name := range compare.Names(before.Rules(d), after.Rules(d)) {
-		who = append(who, InDialect(d, name, name))
+	for _, name := range compare.Names(before.Rules(dialects[0]), after.Rules(dialects[1])) {
+		who = append(who, InDialect(dialects[0], name, name))
 	}
 	return who
 }

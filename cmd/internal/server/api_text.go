@@ -170,7 +170,7 @@ func (s *Service) diff(r *request) *answer {
 		if dialect == ask.AutoDialect {
 			d = robots.Dialect{}
 		}
-		who = answers.Comparable(before, after, d)
+		who = answers.Comparable(before, after, [2]robots.Dialect{d, d})
 	}
 	if len(who) > mostCrawlers {
 		r.fail(NewProblem(TooMany, fmt.Sprintf("the files name %d crawlers, but at most %d are compared: select some with agent", len(who)-1, mostCrawlers)))
