@@ -102,7 +102,7 @@ func TestBatchIsCheck(t *testing.T) {
 			run(context.Background(), []string{"check", "--batch"}, &in, &out, os.Stderr)
 			run(context.Background(), append([]string{"check", "-f", file, "-a", agent, "-d", "all", "--format", "json"}, urls...), nil, &checked, os.Stderr)
 			got := strings.ReplaceAll(out.String(), `{"id":null,`, `{"schema":1,`)
-			want := strings.ReplaceAll(checked.String(), fmt.Sprintf(`,"agent":[%q]}`, agent), fmt.Sprintf(`,"agent":%q}`, agent))
+			want := strings.ReplaceAll(checked.String(), fmt.Sprintf(`,"agent":[%q],`, agent), fmt.Sprintf(`,"agent":%q,`, agent))
 			if got != want {
 				t.Errorf("%s, %s\nbatch %s\ncheck %s", file, agent, got, want)
 			}

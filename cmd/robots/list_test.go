@@ -36,7 +36,7 @@ func TestAnswersWhenInputPauses(t *testing.T) {
 	}{
 		{"check - -f " + file, "", "\n\n", "disallow ", "nonsense\n"},
 		{"check - --format json -f " + file, "", "\n\n", `{"schema":1,"allowed":false`, "nonsense\n"},
-		{"explain - --format json -f " + file, "", "\n\n", `{"schema":1,"url":`, "nonsense\n"},
+		{"explain - --format json -f " + file, "", "\n\n", `{"schema":1,"allowed":`, "nonsense\n"},
 		{"check - --format json --allow-private", site, "\n\n", `{"schema":1,"allowed":true`, "nonsense\n"},
 		{"check --batch", question, end, `{"id":null,"allowed":false`, ""},
 	} {

