@@ -165,7 +165,7 @@ func (c *command) known(ctx context.Context, flags *siteFlags, dialects []robots
 			if f.Record == nil {
 				continue
 			}
-			if rules := f.Record.Rules(d, l.began); !isKnown(rules) {
+			if rules := f.Record.Rules(d, l.began); !answer.Known(rules) {
 				return nil, l.unknown(f.Record, rules)
 			}
 		}
@@ -176,12 +176,6 @@ func (c *command) known(ctx context.Context, flags *siteFlags, dialects []robots
 // unknown is the error of a site whose rules are not known.
 func (l *live) unknown(r *fetch.Record, rules *robots.Rules) error {
 	return fmt.Errorf("cannot get %s", l.stateLine(r, rules.State(), rules.State().Text()))
-}
-
-// isKnown reports whether the rules of a site are known: it has a file, or none.
-func isKnown(rules *robots.Rules) bool {
-	reason, fallback := rules.FallbackReason()
-	return !fallback || reason == robots.ReasonUnavailable || reason == robots.ReasonRedirectLimit
 }
 
 // readNamed reads a file, or standard input for "-", and returns its name for messages.

@@ -130,6 +130,12 @@ func (c *fleetCall) show() (action, error) {
 	}, err
 }
 
+// A nextRequest is when the next request to a site may start, and why not earlier.
+type nextRequest struct {
+	Start   time.Time
+	Reasons []pace.Reason
+}
+
 // nextOfSite returns the next request to a site, or why there is none.
 func nextOfSite(s *fleet.Site, crawler Crawler) (next *nextRequest, none string) {
 	switch {
@@ -143,13 +149,13 @@ func nextOfSite(s *fleet.Site, crawler Crawler) (next *nextRequest, none string)
 		return nil, "none while robots.txt is unavailable: the site counts as disallowed"
 	}
 	schedule, _ := pace.NewSchedule(rules, pace.Policy{}) // a policy without limits is valid
-	found := nextOf(schedule, s.Pace.At, s.Pace.State)
-	for i := range found.Reasons {
-		if r := &found.Reasons[i]; r.Cause == pace.CauseRetryAfter && r.Until.Equal(s.Pace.Held) {
+	start, reasons := schedule.Explain(s.Pace.At, s.Pace.State)
+	for i := range reasons {
+		if r := &reasons[i]; r.Cause == pace.CauseRetryAfter && r.Until.Equal(s.Pace.Held) {
 			r.Cause = pace.CauseHeld
 		}
 	}
-	return &found, ""
+	return &nextRequest{start, reasons}, ""
 }
 
 // until writes a time and how far off it is.

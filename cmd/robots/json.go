@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/fetch"
 )
@@ -14,14 +13,6 @@ import (
 // stateMembers describes the outcome of the fetch of a robots.txt.
 func stateMembers(r *fetch.Record, note string) jsonObject {
 	return jsonObject{{"robots_url", r.Origin.RobotsURL()}, {"outcome", r.Outcome.String()}, {"note", note}}
-}
-
-// groupMembers describes the group of a crawler, nil for none.
-func groupMembers(g robots.Group) jsonObject {
-	if g.IsZero() {
-		return nil
-	}
-	return jsonObject{{"token", g.Token()}, {"lines", g.Lines()}}
 }
 
 // A jsonObject is an object of JSON with its members in order; nil is null.

@@ -1,28 +1,23 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/pace"
 	"github.com/spf13/cobra"
 )
 
-// The parts of a robots.txt that show prints, the values of --only.
-const (
-	partGroups   = "groups"
-	partDelays   = "delays"
-	partSitemaps = "sitemaps"
-	partSignals  = "signals"
-)
-
-var showParts = []string{partGroups, partDelays, partSitemaps, partSignals}
+// showParts are the values of --only.
+var showParts = []string{string(answer.PartGroups), string(answer.PartDelays), string(answer.PartSitemaps), string(answer.PartSignals)}
 
 // A showCommand is one run of show.
 type showCommand struct {
@@ -81,10 +76,9 @@ func (s *showCommand) show(ctx context.Context) (int, error) {
 	for i, f := range files {
 		f.name = s.args[i] // as given, for a site too
 		for k, c := range list {
-			rules := s.rules(f.Source, c.Dialect, s.std.now(), c.Tokens)
-			v := view{showCommand: s, textFile: f, live: live, crawler: c, rules: rules, first: i+k == 0}
+			v := view{showCommand: s, textFile: f, live: live, crawler: c, first: i+k == 0}
 			v.write(ctx)
-			if !isKnown(rules) {
+			if !v.known {
 				status = exitUndecided
 			}
 		}
@@ -111,8 +105,27 @@ func (s *showCommand) check() error {
 // waysToObey are the values of --obey.
 var waysToObey = []string{string(pace.ObeyUnlessIgnored), string(pace.ObeyDocumented), string(pace.ObeyDeclared)}
 
-func (s *showCommand) shows(part string) bool {
-	return len(s.only) == 0 || slices.Contains(s.only, part)
+func (s *showCommand) shows(part answer.Part) bool {
+	return len(s.only) == 0 || slices.Contains(s.only, string(part))
+}
+
+// A siteOutcome is the outcome of the fetch of a robots.txt.
+type siteOutcome struct {
+	RobotsURL string `json:"robots_url"`
+	Outcome   string `json:"outcome"`
+	Note      string `json:"note"`
+}
+
+func newSiteOutcome(r *fetch.Record, note string) *siteOutcome {
+	return &siteOutcome{RobotsURL: r.Origin.RobotsURL(), Outcome: r.Outcome.String(), Note: note}
+}
+
+// A shownFile is a line of JSON: what a robots.txt declares, and where it is from.
+type shownFile struct {
+	answer.Facts
+	File *string `json:"file,omitempty"` // as given; absent for a site
+	*siteOutcome
+	NextTry string `json:"next_try,omitempty"` // of a site whose rules are not known
 }
 
 // A view is a robots.txt as one crawler reads it.
@@ -121,107 +134,128 @@ type view struct {
 	textFile
 	live    *live // nil if nothing is fetched
 	crawler Crawler
-	rules   *robots.Rules
 	first   bool // of the run
+	known   bool // set by write: see answer.Facts
+}
+
+// Rules returns the rules of a crawler by the flags, for answer.Source.
+func (v *view) Rules(d robots.Dialect, tokens ...string) *robots.Rules {
+	return v.showCommand.rules(v.Source, d, v.std.now(), tokens)
 }
 
 // write writes the parts. The text says nothing else of a site whose rules are not known.
 func (v *view) write(ctx context.Context) {
-	known, group, dialect := isKnown(v.rules), v.rules.Group(), v.rules.Dialect().Name
-	j := jsonObject{
-		{"schema", 1}, {"agent", v.crawler.Echo()}, {"group", groupMembers(group)}, {"dialect", dialect},
-		{"fallback", v.crawler.Fallback(v.rules)}, {"binds", v.crawler.Binds()},
+	options := answer.ShowOptions{Policy: v.policy, Pages: v.pages}
+	for _, part := range v.only {
+		options.Parts = append(options.Parts, answer.Part(part))
 	}
-	w, p := &strings.Builder{}, v.palette
-	if !v.first {
-		fmt.Fprintln(w)
-	}
-	place := "no group applies"
-	if !group.IsZero() {
-		place = "group " + group.Token() + ", " + lineList(group.Lines())
-	}
-	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, robots.Printable(v.title())), p.paint(faint, "("+robots.Printable(v.crawler.Name+", "+dialect+", "+place)+")"))
-	if s := v.crawler.FallbackSentence(v.rules); s != "" {
-		fmt.Fprintln(w, p.paint(faint, robots.Printable(s)))
-	}
+	var site *robots.Rules // nil for a file
 	if v.Record != nil {
-		state := v.live.stateLine(v.Record, v.rules.State(), v.rules.State().Text())
-		if _, fallback := v.rules.FallbackReason(); fallback {
-			v.warn("%s", state)
-		} else {
-			fmt.Fprintln(w, p.paint(faint, robots.Printable(state)))
+		site = v.Rules(v.crawler.Dialect, v.crawler.Tokens...)
+		if v.shows(answer.PartDelays) && answer.Known(site) {
+			options.First = v.fleetPermit(ctx, site)
 		}
 	}
-	part := func(name, title string, value any, rows [][]string) {
-		j = append(j, jsonMember{name, value})
-		if heading(w, p, title); len(rows) == 0 {
-			fmt.Fprintln(w, "  none")
-		}
-		align(w, rows)
-	}
-	if v.shows(partGroups) {
-		groups, rows := []jsonObject{}, [][]string{}
-		for _, r := range v.groups() {
-			g := r.Group()
-			groups = append(groups, append(groupMembers(g), jsonMember{"rules", r.Len()}))
-			rows = append(rows, []string{"  " + robots.Printable(g.Token()), count(r.Len(), "rule") + ", " + lineList(g.Lines())})
-		}
-		part(partGroups, "Groups", groups, rows)
-	}
-	if known && v.shows(partDelays) {
-		j = append(j, jsonMember{"delays", v.delays(ctx, w)})
-	}
-	sitemaps := append([]string{}, v.rules.Sitemaps()...)
-	if v.shows(partSitemaps) {
-		var rows [][]string
-		for _, s := range sitemaps {
-			rows = append(rows, []string{"  " + robots.Printable(s)})
-		}
-		part(partSitemaps, "Sitemaps", sitemaps, rows)
-	}
-	if v.shows(partSignals) {
-		signals := answer.SignalsOf(v.rules)
-		part(partSignals, "Signals", signals.Signals, signalRows(p, signals.Signals))
-		notes := signals.Notes
-		if signals.Dropped > 0 {
-			notes = append(notes, answer.Note{Text: "and " + strconv.Itoa(signals.Dropped) + " more"})
-		}
-		j = append(j, jsonMember{"notes", notes})
-		printNotes(w, p, signals.Notes, signals.Dropped)
-	}
-	if r := v.Record; r == nil {
-		j = append(j, jsonMember{"file", v.name})
-	} else {
-		j = append(j, stateMembers(r, v.rules.State().Text())...)
-		j = append(j, jsonMember{"next_try", onlyIf(!known && !r.NextTry.IsZero(), stamp(r.NextTry))})
-	}
+	facts := answer.Show(v, &v.crawler.Crawler, cmp.Or(v.at, v.std.now()), options)
+	v.known = facts.Known
+	w := &strings.Builder{}
+	v.writeHeading(w, &facts, site)
+	v.writeParts(w, &facts, options.First != nil)
 	switch {
 	case v.format == formatJSON:
-		v.std.encode(j)
-	case known && slices.Equal(v.only, []string{partSitemaps}):
-		for _, s := range sitemaps { // as written, except that a terminal gets no control characters
+		v.writeJSON(facts, site)
+	case v.known && slices.Equal(options.Parts, []answer.Part{answer.PartSitemaps}):
+		for _, s := range facts.Sitemaps { // as written, except that a terminal gets no control characters
 			if v.std.terminal {
 				s = robots.Printable(s)
 			}
 			fmt.Fprintln(v.std.out, s)
 		}
-	case known:
+	case v.known:
 		_, _ = v.std.out.WriteString(w.String())
 	}
 }
 
-// groups returns the rules of each group, in file order.
-func (v *view) groups() []*robots.Rules {
-	d := v.rules.Dialect()
-	var all robots.Crawlers
-	for _, name := range append(v.rules.File().Crawlers(d), anyCrawler) {
-		all.Add(d, name)
+// fleetPermit returns when and why a fleet lets the next request start, nil without a fleet.
+func (v *view) fleetPermit(ctx context.Context, rules *robots.Rules) *pace.Permit {
+	if v.live == nil || v.live.fleet == nil || !v.at.IsZero() {
+		return nil
 	}
-	list := all.RulesBy(func(d robots.Dialect) *robots.Rules { return v.showCommand.rules(v.Source, d, v.std.now(), nil) })
-	list = slices.DeleteFunc(list, func(r *robots.Rules) bool { return r.Group().IsZero() })
-	line := func(r *robots.Rules) int { return r.Group().Lines()[0] }
-	slices.SortStableFunc(list, func(a, b *robots.Rules) int { return line(a) - line(b) })
-	return slices.CompactFunc(list, func(a, b *robots.Rules) bool { // names without a group have that of *
-		return line(a) == line(b) && a.Group().Token() == b.Group().Token()
-	})
+	s, _ := pace.NewSchedule(rules, v.policy) // no error: the policy has been checked
+	list, err := v.live.fleet.Limiter().Try(ctx, []pace.Request{{Origin: v.Record.Origin, Schedule: s}}, 0)
+	if err != nil {
+		v.warn("the fleet's crawl rate is not known: %w", err)
+		return nil
+	}
+	return &list[0]
+}
+
+// writeHeading writes the name, the crawler and, for a site, the outcome of the fetch.
+func (v *view) writeHeading(w io.Writer, facts *answer.Facts, site *robots.Rules) {
+	p := v.palette
+	if !v.first {
+		fmt.Fprintln(w)
+	}
+	place := "no group applies"
+	if facts.Group != nil {
+		place = "group " + facts.Group.String() + ", " + lineList(facts.Group.Lines)
+	}
+	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, robots.Printable(v.title())), p.paint(faint, "("+robots.Printable(v.crawler.Name+", "+facts.Dialect+", ")+place+")"))
+	if f := facts.Fallback; f != nil {
+		fmt.Fprintln(w, p.paint(faint, robots.Printable(v.crawler.Sentence(*f))))
+	}
+	if site == nil {
+		return
+	}
+	state := v.live.stateLine(v.Record, site.State(), site.State().Text())
+	if _, fallback := site.FallbackReason(); fallback {
+		v.warn("%s", state)
+	} else {
+		fmt.Fprintln(w, p.paint(faint, robots.Printable(state)))
+	}
+}
+
+// writeParts writes the parts of the answer.
+func (v *view) writeParts(w io.Writer, facts *answer.Facts, byFleet bool) {
+	part := func(title string, rows [][]string) {
+		if heading(w, v.palette, title); len(rows) == 0 {
+			fmt.Fprintln(w, "  none")
+		}
+		align(w, rows)
+	}
+	if facts.Groups != nil {
+		var rows [][]string
+		for _, g := range facts.Groups {
+			rows = append(rows, []string{"  " + g.String(), count(g.Rules, "rule") + ", " + lineList(g.Lines)})
+		}
+		part("Groups", rows)
+	}
+	if facts.Delays != nil {
+		writeDelays(w, v.palette, facts.Delays, byFleet)
+	}
+	if facts.Sitemaps != nil {
+		var rows [][]string
+		for _, s := range facts.Sitemaps {
+			rows = append(rows, []string{"  " + robots.Printable(s)})
+		}
+		part("Sitemaps", rows)
+	}
+	if s := facts.Signals; s != nil {
+		part("Signals", signalRows(v.palette, s.Signals))
+		printNotes(w, v.palette, s.Notes, s.Dropped)
+	}
+}
+
+// writeJSON writes the answer as a line of JSON.
+func (v *view) writeJSON(facts answer.Facts, site *robots.Rules) {
+	line := shownFile{Facts: facts}
+	if r := v.Record; r == nil {
+		line.File = &v.name
+	} else {
+		line.siteOutcome = newSiteOutcome(r, site.State().Text())
+		if !facts.Known && !r.NextTry.IsZero() {
+			line.NextTry = stamp(r.NextTry)
+		}
+	}
+	v.std.encodeAnswer(line)
 }

@@ -34,7 +34,12 @@ type Check struct {
 type Group struct {
 	Token string `json:"token"` // in lower case, or *
 	Lines []int  `json:"lines"` // of all user-agent lines that name it
+
+	text string // Token, printable on a terminal
 }
+
+// String returns the token, printable on a terminal.
+func (g *Group) String() string { return g.text }
 
 // A State is the outcome of the fetch of a robots.txt. Members that do not apply are absent.
 type State struct {
@@ -96,7 +101,7 @@ func NewGroup(g robots.Group) *Group {
 	if g.IsZero() {
 		return nil
 	}
-	return &Group{Token: validText(g.Token()), Lines: append([]int{}, g.Lines()...)}
+	return &Group{Token: validText(g.Token()), Lines: append([]int{}, g.Lines()...), text: robots.Printable(g.Token())}
 }
 
 // newState returns nil if nothing was fetched.

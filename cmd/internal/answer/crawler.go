@@ -78,6 +78,11 @@ func (c *Crawler) FallbackSentence(r *robots.Rules) string {
 	return ""
 }
 
+// Sentence explains a token that Fallback returned.
+func (c *Crawler) Sentence(token crawlers.FurtherToken) string {
+	return c.known.FallbackSentence(token)
+}
+
 // Binds is whether a file addresses the crawler, in every dialect.
 func (c *Crawler) Binds() crawlers.Binds { return c.known.Binds() }
 

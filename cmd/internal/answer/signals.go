@@ -175,8 +175,8 @@ type Signals struct {
 // maxNotes limits the notes, as those of an explanation are.
 const maxNotes = 50
 
-// SignalsOf returns the signals that apply to a crawler.
-func SignalsOf(r *robots.Rules) Signals {
+// signalsWithNotes returns the signals that apply to a crawler.
+func signalsWithNotes(r *robots.Rules) Signals {
 	list := signalsOf(r, nil)
 	notes := append(signalNotes(r, list), disagreements(list)...)
 	slices.SortStableFunc(notes, func(a, b robots.Note) int { return a.Line - b.Line })

@@ -1,0 +1,101 @@
+package answer
+
+import (
+	"slices"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/crawlers"
+	"github.com/robotskit/robots/pace"
+)
+
+// A Part is a part of Facts. The values are a contract.
+type Part string
+
+// The parts, in the order of the answer.
+const (
+	PartGroups   Part = "groups"
+	PartDelays   Part = "delays"
+	PartSitemaps Part = "sitemaps"
+	PartSignals  Part = "signals"
+)
+
+// Facts are what a robots.txt declares, as one crawler reads it. Members of parts that were not
+// asked for are absent, and delays also if the rules of the site are not known.
+type Facts struct {
+	Agent    []string               `json:"agent"` // the given product tokens, as the dialect reads them
+	Group    *Group                 `json:"group"`
+	Dialect  string                 `json:"dialect"`
+	Fallback *crawlers.FurtherToken `json:"fallback"`
+	Binds    crawlers.Binds         `json:"binds"`
+	Groups   []RuleGroup            `json:"groups,omitzero"`
+	Delays   *Delays                `json:"delays,omitempty"`
+	Sitemaps []string               `json:"sitemaps,omitzero"` // as written
+	*Signals
+
+	Known bool `json:"-"` // the site has a file, or none: it is not unreachable
+}
+
+// A RuleGroup is a group of the file.
+type RuleGroup struct {
+	Group
+	Rules int `json:"rules"` // their number
+}
+
+// ShowOptions select parts and the crawl rate.
+type ShowOptions struct {
+	Parts  []Part      // none for all
+	Policy pace.Policy // has passed Check
+	Pages  int         // of the estimate of a crawl
+	// First is when and why a limiter lets the next request start, nil if the file alone decides.
+	First *pace.Permit
+}
+
+// Show returns what the robots.txt of a source declares, as a crawler reads it at a time.
+func Show(src Source, who *Crawler, at time.Time, o ShowOptions) Facts {
+	rules := src.Rules(who.Dialect, who.Tokens...)
+	f := Facts{
+		Agent: who.Echo(), Group: NewGroup(rules.Group()), Dialect: rules.Dialect().Name, Fallback: who.Fallback(rules), Binds: who.Binds(), Known: Known(rules),
+	}
+	shows := func(part Part) bool { return len(o.Parts) == 0 || slices.Contains(o.Parts, part) }
+	if shows(PartGroups) {
+		f.Groups = groupsOf(src, rules)
+	}
+	if f.Known && shows(PartDelays) {
+		f.Delays = newDelays(rules, at, o)
+	}
+	if shows(PartSitemaps) {
+		f.Sitemaps = append([]string{}, rules.Sitemaps()...)
+	}
+	if shows(PartSignals) {
+		f.Signals = new(signalsWithNotes(rules))
+	}
+	return f
+}
+
+// Known reports whether the rules of a site are known: it has a file, or none.
+func Known(rules *robots.Rules) bool {
+	reason, fallback := rules.FallbackReason()
+	return !fallback || reason == robots.ReasonUnavailable || reason == robots.ReasonRedirectLimit
+}
+
+// groupsOf returns the groups of a file in the dialect of rules, in file order.
+func groupsOf(src Source, rules *robots.Rules) []RuleGroup {
+	d := rules.Dialect()
+	var names robots.Crawlers
+	for _, name := range append(rules.File().Crawlers(d), AnyCrawler) {
+		names.Add(d, name)
+	}
+	list := names.RulesBy(func(d robots.Dialect) *robots.Rules { return src.Rules(d) })
+	list = slices.DeleteFunc(list, func(r *robots.Rules) bool { return r.Group().IsZero() })
+	line := func(r *robots.Rules) int { return r.Group().Lines()[0] }
+	slices.SortStableFunc(list, func(a, b *robots.Rules) int { return line(a) - line(b) })
+	list = slices.CompactFunc(list, func(a, b *robots.Rules) bool { // names without a group have that of *
+		return line(a) == line(b) && a.Group().Token() == b.Group().Token()
+	})
+	groups := []RuleGroup{}
+	for _, r := range list {
+		groups = append(groups, RuleGroup{Group: *NewGroup(r.Group()), Rules: r.Len()})
+	}
+	return groups
+}
