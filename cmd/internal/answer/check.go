@@ -20,10 +20,14 @@ type Check struct {
 	*State
 	CrawlDelay   *Seconds      `json:"crawl_delay"`   // that the group declares, whether or not the crawler honors it
 	RequestRates []RequestRate `json:"request_rates"` // likewise
-	Sitemaps     []string      `json:"sitemaps"`      // as written, in file order
-	Dialect      string        `json:"dialect"`       // in which the crawler reads the file
-	URL          string        `json:"url"`           // as given
-	Agent        any           `json:"agent"`         // as given: a token, or a list
+	// RequestRatesDropped is the number of rates beyond a limit of the API, absent if there are none.
+	RequestRatesDropped int      `json:"request_rates_dropped,omitempty"`
+	Sitemaps            []string `json:"sitemaps"` // as written, in file order
+	// SitemapsDropped is the number of sitemaps beyond a limit of the API, absent if there are none.
+	SitemapsDropped int    `json:"sitemaps_dropped,omitempty"`
+	Dialect         string `json:"dialect"` // in which the crawler reads the file
+	URL             string `json:"url"`     // as given
+	Agent           any    `json:"agent"`   // as given: a token, or a list
 	// Fallback is the token that the dialect auto added and whose group applies, or null.
 	Fallback *crawlers.FurtherToken `json:"fallback"`
 	// Binds is whom the file addresses: yes, not-by-star or no.
@@ -34,6 +38,8 @@ type Check struct {
 type Group struct {
 	Token string `json:"token"` // in lower case, or *
 	Lines []int  `json:"lines"` // of all user-agent lines that name it
+	// LinesDropped is the number of lines beyond a limit of the API, absent if there are none.
+	LinesDropped int `json:"lines_dropped,omitempty"`
 
 	text string // Token, printable on a terminal
 }
@@ -74,8 +80,8 @@ type RequestRate struct {
 }
 
 // NewCheck returns the verdict on a path of rules for a crawler. The URL and the agent are as
-// given: a token, or a list.
-func NewCheck(r *robots.Rules, c *Crawler, path robots.Path, url string, agent any) Check {
+// given: a token, or a list. Lists are limited; the zero value is no limit.
+func NewCheck(r *robots.Rules, c *Crawler, path robots.Path, url string, agent any, limits robots.JSONLimits) Check {
 	v := r.Match(path)
 	j := Check{
 		Allowed: v.Allowed, Verdict: v.Word(), Reason: v.Reason.String(), Rule: NewRule(v.Rule), Group: NewGroup(r.Group()), State: newState(r.State()),
@@ -88,10 +94,22 @@ func NewCheck(r *robots.Rules, c *Crawler, path robots.Path, url string, agent a
 		case rec.Field == robots.FieldCrawlDelay:
 			j.CrawlDelay = new(max(valueOf(j.CrawlDelay), Seconds(rec.Delay)))
 		case rec.Field == robots.FieldRequestRate:
+			if limits.Rates > 0 && len(j.RequestRates) == limits.Rates {
+				j.RequestRatesDropped++
+				continue
+			}
 			j.RequestRates = append(j.RequestRates, newRequestRate(rec.Rate))
 		case rec.Field == robots.FieldSitemap:
+			if limits.Sitemaps > 0 && len(j.Sitemaps) == limits.Sitemaps {
+				j.SitemapsDropped++
+				continue
+			}
 			j.Sitemaps = append(j.Sitemaps, validText(rec.Value))
 		}
+	}
+	if g := j.Group; g != nil && limits.Lines > 0 && len(g.Lines) > limits.Lines {
+		g.LinesDropped = len(g.Lines) - limits.Lines
+		g.Lines = g.Lines[:limits.Lines]
 	}
 	return j
 }

@@ -39,7 +39,7 @@ func compareLines(t *testing.T, name string, r *robots.Rules, url, agent string)
 		t.Fatal(err)
 	}
 	c := Auto(agent, agent)
-	got := encoded(t, NewCheck(r, &c, path, url, agent))
+	got := encoded(t, NewCheck(r, &c, path, url, agent, robots.JSONLimits{}))
 	if want := written(r, &c, path, url, agent); got != want {
 		t.Errorf("%s: the struct is\n%swritten is\n%s", name, got, want)
 	}

@@ -19,7 +19,7 @@ func TestAuto(t *testing.T) {
 			file := robots.Parse([]byte("User-agent: " + f.Token + "\nDisallow: /"))
 			c := Auto(e.Name, e.Name)
 			r := file.Rules(c.Dialect, c.Tokens...)
-			check := NewCheck(r, &c, path, "/a", e.Name)
+			check := NewCheck(r, &c, path, "/a", e.Name, robots.JSONLimits{})
 			if check.Allowed || check.Fallback == nil || *check.Fallback != f || c.FallbackSentence(r) == "" || check.Dialect != e.ReadAs().Name {
 				t.Errorf("%s, a group of %s: %+v, want its fallback", e.Name, f.Token, check)
 			}
@@ -31,7 +31,7 @@ func TestAuto(t *testing.T) {
 			}
 			named := InDialect(c.Dialect, e.Name, e.Name)
 			r = file.Rules(named.Dialect, named.Tokens...)
-			if check := NewCheck(r, &named, path, "/a", e.Name); !check.Allowed || check.Fallback != nil || check.Binds != c.Binds() {
+			if check := NewCheck(r, &named, path, "/a", e.Name, robots.JSONLimits{}); !check.Allowed || check.Fallback != nil || check.Binds != c.Binds() {
 				t.Errorf("%s in a named dialect, a group of %s: %+v", e.Name, f.Token, check)
 			}
 		}

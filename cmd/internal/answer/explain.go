@@ -46,10 +46,10 @@ type Note struct {
 }
 
 // Explain returns the verdict on a path of rules for a crawler, with the steps that led to it. The URL and the
-// agent are as given.
-func Explain(r *robots.Rules, c *Crawler, path robots.Path, url string, agent any) Explanation {
+// agent are as given. Lists of the check are limited.
+func Explain(r *robots.Rules, c *Crawler, path robots.Path, url string, agent any, limits robots.JSONLimits) Explanation {
 	e := lint.Explain(r, path)
-	return Explanation{Check: NewCheck(r, c, path, url, agent), Derivation: NewDerivation(&e), Signals: signalsOf(r, &path)}
+	return Explanation{Check: NewCheck(r, c, path, url, agent, limits), Derivation: NewDerivation(&e), Signals: signalsOf(r, &path)}
 }
 
 // NewDerivation returns the derivation in an explanation.

@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 
 	"github.com/robotskit/robots"
@@ -40,12 +39,6 @@ func (r *request) file(t Text) *robots.File {
 	return nil
 }
 
-// An Explanation is a verdict with the steps that led to it.
-type Explanation struct {
-	Answer json.RawMessage `json:"answer"`
-	answers.Derivation
-}
-
 // explain answers POST /v1/explain.
 func (s *Service) explain(r *request) *answer {
 	var in struct {
@@ -69,14 +62,14 @@ func (s *Service) explain(r *request) *answer {
 		return nil
 	}
 	rules := file.Rules(crawler.Dialect, crawler.Tokens...)
-	e := lint.Explain(rules, path)
-	said := append(e.Verdict.AppendDecisionJSON([]byte{'{'}), ',')
-	said = append(rules.AppendLimitedJSON(said, answerLimits), `,"url":`...)
-	said = append(robots.AppendQuoted(said, url), ',')
-	j := &Explanation{
-		Answer: append(crawler.AppendJSON(append(appendAgent(said, in.Agent), ','), rules), '}'), Derivation: answers.NewDerivation(&e),
+	var agent any = in.Agent
+	switch len(in.Agent) {
+	case 0:
+		agent = answers.AnyCrawler
+	case 1:
+		agent = in.Agent[0]
 	}
-	return answerWith(j)
+	return answerWith(answers.Explain(rules, &crawler, path, url, agent, answerLimits))
 }
 
 // Findings are the mistakes in a file.

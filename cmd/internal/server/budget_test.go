@@ -123,7 +123,7 @@ func TestAnswerLimits(t *testing.T) {
 		{"/v1/check", typeLines, `{"url":"http://KIND-1.example/"` + agentMember, ""},
 		{"/v1/permits", typeJSON, `{"url":"http://KIND-1.example/"` + agentMember, "verdict"},
 		{"/v1/permits/next", typeJSON, `{"urls":["http://KIND-1.example/"]` + agentMember, "answers"},
-		{"/v1/explain", typeJSON, `{"url":"/","robots":` + quoted(rates) + agentMember, "answer"},
+		{"/v1/explain", typeJSON, `{"url":"/","robots":` + quoted(rates) + agentMember, ""},
 		{"/v1/check", typeLines, `{"url":"/","robots":` + quoted(rates) + agentMember, ""},
 	} {
 		for kind, want := range map[string][6]int{"rates": {100, 14_900, 0, 0, 1, 0}, "maps": {0, 0, 1000, 18_000, 1, 0}, "lines": {0, 0, 0, 0, 1000, 24_000}} {
