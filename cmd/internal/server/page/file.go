@@ -42,14 +42,21 @@ const (
 const maxNamed = 1000
 
 // parse returns the kind of each line, notes, named crawlers and sitemaps.
-func parse(_ *budget.Budget, args []string) (any, error) {
+func parse(b *budget.Budget, args []string) (any, error) {
+	const passes = 4 // over the lines: two here, the crawlers, the sitemaps
+	if err := b.Work(passes * budget.Reading(len(args[0]))); err != nil {
+		return nil, err
+	}
 	f := robots.Parse([]byte(args[0]))
 	rfc := robots.RFC9309
-	lenient := map[int]bool{}
+	lenient := []bool{false} // by the number of the line
 	for l := range f.Lines(robots.GoogleCPP) {
+		for len(lenient) <= l.Number {
+			lenient = append(lenient, false)
+		}
 		lenient[l.Number] = l.Field > robots.FieldUnknown
 	}
-	letters := []byte{}
+	letters := make([]byte, 0, len(lenient))
 	for l := range f.Lines(robots.Dialect{}) {
 		kind := byte(kindBlank)
 		switch k, known := kinds[l.Field]; {
@@ -57,7 +64,7 @@ func parse(_ *budget.Budget, args []string) (any, error) {
 			kind = kindIgnored
 		case known && l.Field != robots.FieldUnknown:
 			kind = k
-		case lenient[l.Number]:
+		case l.Number < len(lenient) && lenient[l.Number]:
 			kind = kindLenient
 		case l.Field == robots.FieldUnknown:
 			kind = k

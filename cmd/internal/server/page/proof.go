@@ -23,6 +23,9 @@ const (
 // findings returns the mistakes in a file.
 func findings(b *budget.Budget, args []string) (any, error) {
 	r := lint.File(robots.Parse([]byte(args[0])), lint.Options{MaxSteps: b.Left(lintSteps)})
+	if err := b.Work(r.Steps); err != nil {
+		return nil, err
+	}
 	const most = 500
 	all := []object{}
 	for _, d := range r.Diagnostics[:min(len(r.Diagnostics), most)] {
@@ -37,7 +40,10 @@ func findings(b *budget.Budget, args []string) (any, error) {
 
 // fix returns the file after all safe fixes, in base64 because it can have any bytes.
 func fix(b *budget.Budget, args []string) (any, error) {
-	fixed, _, _ := lint.ApplyFixes([]byte(args[0]), lint.Options{MaxSteps: b.Left(lintSteps)}, false)
+	fixed, _, left := lint.ApplyFixes([]byte(args[0]), lint.Options{MaxSteps: b.Left(lintSteps)}, false)
+	if err := b.Work(left.Steps); err != nil {
+		return nil, err
+	}
 	return object{"body": fixed}, nil
 }
 
