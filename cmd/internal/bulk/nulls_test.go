@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -330,11 +331,20 @@ func firstCrawlers[T any](t *testing.T, lines []byte, agent func(*T) string) fun
 }
 
 // TestNulls: every table has the same nulls, values and rows in Parquet and in JSON Lines, for any
-// number of crawlers.
+// number of crawlers, in a campaign also as DuckDB reads them.
 func TestNulls(t *testing.T) {
 	t.Parallel() // it waits for disks
+	dir := t.TempDir()
+	tables := 0
+	keep := func(parquets, lines []byte) {
+		if campaign.On() {
+			write(t, dir, map[string]string{fmt.Sprint(tables, ".parquet"): string(parquets), fmt.Sprint(tables, ".jsonl"): string(lines)})
+			tables++
+		}
+	}
 	for _, table := range nullTables(t) {
 		found := sameTable(t, table.name, table.parquet, table.lines)
+		keep(table.parquet, table.lines)
 		for i, c := range columnsOf(table.row) {
 			if optional := c.optional || table.row.FieldByIndex(c.field).Type.Kind() == reflect.Pointer; optional != (found[i].nulls() > 0) {
 				t.Errorf("%s.%s: %v in the sample, can be null: %v", table.name, c.name, &found[i], optional)
@@ -343,6 +353,15 @@ func TestNulls(t *testing.T) {
 		for n := 1; table.again != nil && n < nullCrawlers && !t.Failed(); n += campaign.Size(23, 1, 1) {
 			parquets, lines := table.again(n)
 			sameTable(t, fmt.Sprint(table.name, " for ", n, " crawlers"), parquets, lines)
+			if n%10 == 1 || n == 64 {
+				keep(parquets, lines)
+			}
+		}
+	}
+	if tables > 0 {
+		out, err := exec.CommandContext(t.Context(), "node", filepath.Join(duckDB(t), "law.mjs"), dir).CombinedOutput()
+		if err != nil || string(out) != fmt.Sprint(tables, " tables\n") {
+			t.Errorf("DuckDB: %v: %s", err, out)
 		}
 	}
 }
