@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "rewrite the generated pages of docs/, m
 var optionWords = map[string][]string{
 	"AgentMatch": {"whole-or-cut", "token-cut", "whole"},
 	"Escapes":    {"rfc", "google", "raw"},
-	"Honor":      {"reported", "ignored", "honoured", "honoured-inherits"},
+	"Honor":      {"reported", "ignored", "honored", "honored-inherits"},
 	"Outage":     {"nothing", "copy or nothing, 30d: copy or open", "nothing, 12h: copy or open, 30d: if-answering", "nothing, 30d: copy or open"},
 }
 

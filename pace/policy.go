@@ -59,7 +59,7 @@ const (
 	ObeyUnlessIgnored Obey = "unless-ignored"
 	// ObeyDocumented follows only values that the dialect documents. With rfc9309 that is
 	// none, so the default interval applies.
-	ObeyDocumented Obey = "honoured"
+	ObeyDocumented Obey = "honored"
 	// ObeyDeclared follows every usable value in every dialect.
 	ObeyDeclared Obey = "declared"
 )
@@ -96,7 +96,7 @@ func (p Policy) filled() (Policy, *time.Location, error) {
 	}
 	p.Obey = cmp.Or(p.Obey, ObeyUnlessIgnored)
 	if p.Obey != ObeyUnlessIgnored && p.Obey != ObeyDocumented && p.Obey != ObeyDeclared {
-		return p, nil, errors.New("unknown way to obey " + strconv.Quote(string(p.Obey)) + ": it is unless-ignored, honoured or declared")
+		return p, nil, errors.New("unknown way to obey " + strconv.Quote(string(p.Obey)) + ": it is unless-ignored, honored or declared")
 	}
 	zone, err := location(p.Zone)
 	return p, zone, err

@@ -97,13 +97,13 @@ func TestDialects(t *testing.T) {
 		open     bool
 		uses     string
 	}{
-		{robots.RFC9309, "", time.Minute, false, "outdone honoured honoured"},
+		{robots.RFC9309, "", time.Minute, false, "outdone honored honored"},
 		{robots.RFC9309, pace.ObeyDocumented, 4 * time.Second, true, "ignored ignored ignored"},
 		{robots.Google, "", 4 * time.Second, true, "ignored ignored ignored"},
-		{robots.Google, pace.ObeyDeclared, time.Minute, false, "outdone honoured honoured"},
-		{robots.Seznam, "", 30 * time.Second, false, "ignored adjusted honoured"},
-		{robots.Seznam, pace.ObeyDocumented, 30 * time.Second, false, "ignored adjusted honoured"},
-		{robots.Bing, "", 20 * time.Second, true, "honoured ignored ignored"},
+		{robots.Google, pace.ObeyDeclared, time.Minute, false, "outdone honored honored"},
+		{robots.Seznam, "", 30 * time.Second, false, "ignored adjusted honored"},
+		{robots.Seznam, pace.ObeyDocumented, 30 * time.Second, false, "ignored adjusted honored"},
+		{robots.Bing, "", 20 * time.Second, true, "honored ignored ignored"},
 		{robots.Yandex, "", 4 * time.Second, true, "ignored ignored ignored"},
 	}
 	for _, tt := range tests {
@@ -147,7 +147,7 @@ func TestPolicy(t *testing.T) {
 		{pace.Policy{Zone: "Europe/Atlantis"}, `unknown time zone "Europe/Atlantis": it is a name such as Europe/Prague or UTC`},
 		{pace.Policy{Zone: "../etc/passwd"}, `unknown time zone "../etc/passwd": it is a name such as Europe/Prague or UTC`},
 		{pace.Policy{Zone: "Local"}, `the time zone "Local" depends on the machine: name it, such as Europe/Prague`},
-		{pace.Policy{Obey: "all"}, `unknown way to obey "all": it is unless-ignored, honoured or declared`},
+		{pace.Policy{Obey: "all"}, `unknown way to obey "all": it is unless-ignored, honored or declared`},
 	}
 	for _, tt := range tests {
 		got := ""

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
-	"github.com/robotskit/robots/crawlers"
 	"github.com/robotskit/robots/indexing"
 	"github.com/spf13/cobra"
 )
@@ -49,14 +49,10 @@ func newPage(std *streams) *cobra.Command {
 // A pageVerdict is the result for one crawler.
 type pageVerdict struct {
 	Crawler
-	entry     string   // its name in the directory, "" for an unknown crawler
-	tokens    []string // without that of a rival, whose meta tags it is not known to read
-	fallback  *crawlers.FurtherToken
+	rules     *robots.Rules   // of the site of the page
 	verdict   *robots.Verdict // nil without a robots.txt
 	blockedAt string          // the redirect that is blocked, "" for the page itself
-	outlook   indexing.Outlook
-	answers   []pageAnswer // of the outlook
-	ifRead    []pageAnswer // without that on the crawl, as if the crawler could read the page; nil if it can, or the page is unknown
+	outlook   answer.Outlook
 }
 
 func (p *pageCommand) check(ctx context.Context) (int, error) {
@@ -128,12 +124,9 @@ func (p *pageCommand) readPage() (err error) {
 // results returns the crawlers with their verdicts on the current URL.
 func (p *pageCommand) results() (list []pageVerdict) {
 	for i, c := range p.j.crawlers {
-		r := pageVerdict{Crawler: c, tokens: c.OwnTokens(), fallback: c.Fallback(p.j.rules[i].Rules)}
+		r := pageVerdict{Crawler: c, rules: p.j.rules[i].Rules}
 		if !p.noRobots {
 			r.verdict = new(p.j.verdicts[i])
-		}
-		if e, ok := crawlers.Find(c.Name); ok && strings.EqualFold(e.Name, c.Name) {
-			r.Name, r.entry = e.Name, e.Name
 		}
 		list = append(list, r)
 	}
@@ -142,7 +135,8 @@ func (p *pageCommand) results() (list []pageVerdict) {
 
 // checkURL checks one page.
 func (p *pageCommand) checkURL(ctx context.Context, t *urlTarget) error {
-	list, got := p.results(), fetchedPage{page: p.local}
+	list := p.results()
+	got := fetchedPage{page: p.local}
 	if p.noURL {
 		t.url = ""
 	}
@@ -156,13 +150,8 @@ func (p *pageCommand) checkURL(ctx context.Context, t *urlTarget) error {
 	at := cmp.Or(p.at, p.std.now())
 	for i := range list {
 		r := &list[i]
-		engine := indexing.EngineOf(r.Dialect)
-		r.outlook = got.page.Outlook(r.verdict, at, engine, r.tokens...)
-		r.answers = p.answers(r, r.outlook)
-		if got.page != nil && r.outlook.Crawl.Is == indexing.No {
-			r.ifRead = p.answers(r, got.page.Outlook(nil, at, engine, r.tokens...))[1:]
-		}
-		switch r.outlook.Index.Is {
+		r.outlook = answer.Page(r.rules, &r.Crawler.Crawler, t.url, r.verdict, got.page, at)
+		switch r.outlook.Index.Answer {
 		case indexing.Yes:
 		case indexing.Unsure:
 			p.status = max(p.status, exitUndecided)
@@ -171,7 +160,7 @@ func (p *pageCommand) checkURL(ctx context.Context, t *urlTarget) error {
 		}
 	}
 	if p.format == formatJSON {
-		p.writePageJSON(t, &got, list)
+		p.writePageJSON(&got, list)
 	} else {
 		p.writePage(t, &got, list)
 	}

@@ -9,101 +9,54 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/help"
 	"github.com/robotskit/robots/indexing"
 )
 
-// placeOf returns the place of a directive.
-func placeOf(d indexing.Directive) string {
-	if d.Place.Header > 0 {
-		return "X-Robots-Tag line " + strconv.Itoa(d.Place.Header)
+// A pageLine is an answer of one line of text.
+type pageLine struct {
+	what string // can be done
+	answer.PageAnswer
+	why string
+}
+
+// name returns the usual name of a crawler, or else the given one.
+func (r *pageVerdict) name() string {
+	if r.outlook.Name != nil {
+		return *r.outlook.Name
 	}
-	return "HTML line " + strconv.Itoa(d.Place.Line)
+	return r.Name
 }
 
-// cite returns a directive with its place.
-func cite(d indexing.Directive) string {
-	return robots.Printable(clip(d.String())) + " (" + placeOf(d) + ")"
-}
-
-// A pageAnswer is whether a crawler may fetch a page, or its engine can index it, follow its links
-// or show a snippet.
-type pageAnswer struct {
-	what string
-	indexing.Answer
-	why string // for people
-}
-
-// answers returns the answers of an outlook, that on the crawl first.
-func (p *pageCommand) answers(r *pageVerdict, o indexing.Outlook) []pageAnswer {
-	why := o.Crawl.Reason.Sentence() + "; the page is assumed to be allowed"
+// lines returns the answers of an outlook, that on the crawl first.
+func (r *pageVerdict) lines(colors palette) []pageLine {
+	o := &r.outlook
+	why := o.Crawl.Why
 	if r.verdict != nil {
-		why = because(p.palette, *r.verdict, false)
+		why = because(colors, *r.verdict, false)
 	}
 	if r.blockedAt != "" {
 		why = "redirects to " + robots.Printable(r.blockedAt) + ": " + why
 	}
-	return []pageAnswer{
-		{"crawl", o.Crawl, why}, {"index", o.Index, reasonFor(o.Index)}, {"follow", o.Follow, reasonFor(o.Follow)}, {"snippet", o.Snippet, reasonFor(o.Snippet)},
+	return []pageLine{
+		{"crawl", o.Crawl, why}, {"index", o.Index, o.Index.Why}, {"follow", o.Follow, o.Follow.Why}, {"snippet", o.Snippet, o.Snippet.Why},
 	}
-}
-
-// A contradiction is a directive that robots.txt hides, or one that counts against another.
-type contradiction struct {
-	kind        string
-	rule, other indexing.Directive
-	text        string
-}
-
-// contradictions returns the contradictions for a crawler, the worst first.
-func contradictions(o *indexing.Outlook) (list []contradiction) {
-	d := &o.Directives
-	if h := o.Hidden; !h.IsZero() {
-		text := "robots.txt disallows the page, so no crawler reads its " + cite(h)
-		if by := d.By(indexing.NoIndex); !by.IsZero() {
-			text += "; its address can be listed anyway; allow the page so that noindex is read"
-		}
-		list = append(list, contradiction{"hidden", h, indexing.Directive{}, text})
-	}
-	for _, pair := range d.Opposed {
-		text := cite(pair[0]) + " against " + cite(pair[1]) + ": the first counts"
-		if d.Engine != indexing.AnyEngine {
-			text += " for " + d.Engine.Title()
-		}
-		list = append(list, contradiction{"opposed", pair[0], pair[1], text})
-	}
-	return list
-}
-
-// reasonFor explains an answer.
-func reasonFor(a indexing.Answer) string {
-	text := a.Reason.Sentence()
-	switch {
-	case a.Is == indexing.AddressOnly:
-		return text + "; only its address can be listed, if other pages link to it"
-	case a.Reason == indexing.ByRule, a.Reason == indexing.Limited:
-		return cite(a.Rule)
-	case a.Reason == indexing.Expires, a.Reason == indexing.Expired:
-		return text + ", " + stamp(a.Rule.Time) + ": " + cite(a.Rule)
-	case !a.Rule.IsZero():
-		return text + ": " + cite(a.Rule)
-	}
-	return text
 }
 
 // mainReason explains the first answer that is not yes, or else the first that a directive limits.
-func (r *pageVerdict) mainReason() string {
-	for _, a := range r.answers {
-		if a.Is != indexing.Yes && a.Reason != indexing.NotAsked {
-			return a.why
+func mainReason(lines []pageLine) string {
+	for _, line := range lines {
+		if line.Answer != indexing.Yes && line.Reason != indexing.NotAsked {
+			return line.why
 		}
 	}
-	for _, a := range r.answers {
-		if !a.Rule.IsZero() {
-			return a.why
+	for _, line := range lines {
+		if line.Rule != nil {
+			return line.why
 		}
 	}
-	return reasonFor(r.outlook.Index)
+	return lines[1].why // of the index
 }
 
 // writePage writes the result as text.
@@ -114,8 +67,8 @@ func (p *pageCommand) writePage(t *urlTarget, got *fetchedPage, list []pageVerdi
 	}
 	title := cmp.Or(robots.Printable(t.url), "The page")
 	one := len(list) == 1
-	if one && list[0].Name != anyCrawler {
-		title += ", for " + robots.Printable(list[0].Name) + ", in " + list[0].Dialect.Name
+	if name := list[0].name(); one && name != anyCrawler {
+		title += ", for " + robots.Printable(name) + ", in " + list[0].Dialect.Name
 	}
 	fmt.Fprintln(w, p.palette.paint(bold, title))
 	p.writeContradictions(list)
@@ -125,11 +78,11 @@ func (p *pageCommand) writePage(t *urlTarget, got *fetchedPage, list []pageVerdi
 		p.writeOutlooks(list)
 	}
 	p.j.writeState("  ", factOf)
-	if _, state := got.describe(); state != "" {
+	if state := got.text(); state != "" {
 		fmt.Fprintf(w, "  %s\n", p.palette.paint(faint, robots.Printable(state)))
 	}
 	if got.page != nil {
-		p.writeDirectives(got.page, list)
+		p.writeRules(got.page, list)
 	}
 }
 
@@ -142,14 +95,14 @@ func (p *pageCommand) writeContradictions(list []pageVerdict) {
 	for i := range list {
 		r := &list[i]
 		// A none against an all is two contradictions with one text.
-		same := func(a, b contradiction) bool { return a.text == b.text }
-		for _, c := range slices.CompactFunc(contradictions(&r.outlook), same) {
-			if names[c.text] == nil {
-				texts = append(texts, c.text)
+		same := func(a, b answer.Contradiction) bool { return a.Text == b.Text }
+		for _, c := range slices.CompactFunc(slices.Clone(r.outlook.Contradictions), same) {
+			if names[c.Text] == nil {
+				texts = append(texts, c.Text)
 			}
-			names[c.text] = append(names[c.text], r.Name)
+			names[c.Text] = append(names[c.Text], r.name())
 		}
-		blocked = blocked && r.outlook.Crawl.Is == indexing.No
+		blocked = blocked && r.outlook.Crawl.Answer == indexing.No
 	}
 	for _, text := range texts {
 		if len(list) > 1 {
@@ -163,27 +116,29 @@ func (p *pageCommand) writeContradictions(list []pageVerdict) {
 }
 
 // answerWord colors an answer and pads it to the longest.
-func (p *pageCommand) answerWord(a pageAnswer) string {
-	style := map[indexing.Word]string{indexing.Yes: green, indexing.No: red}[a.Is]
-	return p.palette.paint(cmp.Or(style, yellow), fill(a.Is.String(), len("unknown")))
+func (p *pageCommand) answerWord(word indexing.Word) string {
+	style := map[indexing.Word]string{indexing.Yes: green, indexing.No: red}[word]
+	return p.palette.paint(cmp.Or(style, yellow), fill(word.String(), len("unknown")))
 }
 
 // writeOutlook writes the result for one crawler, a line for each answer.
 func (p *pageCommand) writeOutlook(r *pageVerdict) {
-	for _, a := range r.answers {
-		fmt.Fprintf(p.std.out, "  %-7s  %s  %s\n", a.what, p.answerWord(a), a.why)
+	for _, line := range r.lines(p.palette) {
+		fmt.Fprintf(p.std.out, "  %-7s  %s  %s\n", line.what, p.answerWord(line.Answer), line.why)
 	}
-	var ifRead []string
-	for _, a := range r.ifRead {
-		text := a.what + " " + a.Is.String()
-		if !a.Rule.IsZero() {
-			text += ", " + cite(a.Rule)
+	read := r.outlook.IfRead
+	if read == nil {
+		return
+	}
+	var parts []string
+	for _, line := range []pageLine{{what: "index", PageAnswer: read.Index}, {what: "follow", PageAnswer: read.Follow}, {what: "snippet", PageAnswer: read.Snippet}} {
+		text := line.what + " " + line.Answer.String()
+		if line.Rule != nil {
+			text += ", " + line.Rule.Cite()
 		}
-		ifRead = append(ifRead, text)
+		parts = append(parts, text)
 	}
-	if ifRead != nil {
-		help.Wrap(p.std.out, "  if allowed: ", strings.Join(ifRead, "; "))
-	}
+	help.Wrap(p.std.out, "  if allowed: ", strings.Join(parts, "; "))
 }
 
 // writeOutlooks writes a row for each crawler.
@@ -191,24 +146,26 @@ func (p *pageCommand) writeOutlooks(list []pageVerdict) {
 	var rows [][]string
 	for i := range list {
 		r := &list[i]
-		row := []string{"  " + robots.Printable(r.Name), r.Dialect.Name}
-		for _, a := range r.answers {
-			row = append(row, a.what+" "+p.answerWord(a))
+		row := []string{"  " + robots.Printable(r.name()), r.Dialect.Name}
+		lines := r.lines(p.palette)
+		for _, line := range lines {
+			row = append(row, line.what+" "+p.answerWord(line.Answer))
 		}
-		rows = append(rows, append(row, r.mainReason()))
+		rows = append(rows, append(row, mainReason(lines)))
 	}
 	align(p.std.out, rows)
 }
 
-// writeDirectives writes the directives of the page in order, with their effect.
-func (p *pageCommand) writeDirectives(page *indexing.Page, list []pageVerdict) {
+// writeRules writes the rules of the page in order, with their effect.
+func (p *pageCommand) writeRules(page *indexing.Page, list []pageVerdict) {
 	heading(p.std.out, p.palette, "Rules of the page")
 	if len(page.Directives) == 0 {
 		fmt.Fprintln(p.std.out, "  none")
 	}
 	var rows [][]string
-	for i, d := range page.Directives {
-		rows = append(rows, []string{"  " + placeOf(d), robots.Printable(clip(d.String())), effectOf(i, list)})
+	for i := range list[0].outlook.Rules {
+		rule := &list[0].outlook.Rules[i]
+		rows = append(rows, []string{"  " + rule.Place(), rule.String(), effectOf(i, list)})
 	}
 	align(p.std.out, rows)
 	if page.Cut {
@@ -216,106 +173,92 @@ func (p *pageCommand) writeDirectives(page *indexing.Page, list []pageVerdict) {
 	}
 }
 
-// effectOf describes the effect of a directive on the crawlers.
+// effectOf describes the effect of a rule of the page on the crawlers.
 func effectOf(i int, list []pageVerdict) string {
-	first := &list[0].outlook.Directives
-	r := first.Readings[i]
 	effects := map[indexing.Effect]int{}
 	for k := range list {
-		effects[list[k].outlook.Directives.Readings[i].Effect]++
+		effects[list[k].outlook.Rules[i].Effect]++
 	}
 	counts := effects[indexing.Counts]
+	rule := &list[0].outlook.Rules[i]
 	switch {
 	case len(effects) > 1 || counts > 1:
 		return "counts for " + strconv.Itoa(counts) + " of " + strconv.Itoa(len(list))
-	case r.Effect == indexing.Meaningless:
-		return r.Problem.Sentence()
-	case r.Effect == indexing.NotRead && len(list) == 1:
-		return "not documented by " + first.Engine.Title()
+	case rule.Effect == indexing.NotRead && len(list) > 1: // by engines with different names
+		return rule.Effect.Sentence()
 	}
-	return r.Effect.Sentence()
+	return rule.Why
 }
 
-// describe describes the fetch of a page in JSON and for people, null and "" if it was not fetched.
-func (f *fetchedPage) describe() (j jsonObject, text string) {
+// A pageFetch is the fetch of a page.
+type pageFetch struct {
+	Status *int     `json:"status"` // of the last response
+	URLs   []string `json:"urls"`   // requested, redirects included
+	Type   *string  `json:"type"`   // Content-Type
+	Bytes  int      `json:"bytes"`  // of the body that were read
+	Cut    bool     `json:"cut"`    // the page is longer than what was read
+	Error  *string  `json:"error"`  // why the page is unavailable or truncated
+}
+
+// report describes the fetch of a page, nil if it was not fetched.
+func (f *fetchedPage) report() *pageFetch {
 	if len(f.urls) == 0 {
-		return nil, ""
+		return nil
 	}
-	var page indexing.Page
-	var parts []string
-	failure := ""
-	if f.err != nil {
-		failure = f.err.Error()
-	}
+	r := &pageFetch{URLs: f.urls, Type: notEmpty(f.kind), Bytes: f.size}
 	if f.page != nil {
-		page = *f.page
-		parts = append(parts, "status "+strconv.Itoa(page.Status))
+		r.Status = notEmpty(f.page.Status)
+		r.Cut = f.page.Cut
+	}
+	if f.err != nil {
+		r.Error = notEmpty(f.err.Error())
+	}
+	return r
+}
+
+// text describes the fetch of a page for people, "" if it was not fetched.
+func (f *fetchedPage) text() string {
+	r := f.report()
+	if r == nil {
+		return ""
+	}
+	var parts []string
+	if f.page != nil {
+		parts = append(parts, "status "+strconv.Itoa(f.page.Status))
 	}
 	if n := len(f.urls) - 1; n > 0 {
 		parts = append(parts, "redirected to "+clip(f.urls[n]))
 	}
 	switch {
 	case f.page == nil:
-		parts = append(parts, "unavailable: "+failure)
-	case page.Status/100 != 2:
+		parts = append(parts, "unavailable: "+f.err.Error())
+	case f.page.Status/100 != 2:
 	case !indexing.IsHTML(http.Header{"Content-Type": {f.kind}}):
 		parts = append(parts, "not HTML, only headers read: "+clip(f.kind))
 	default:
 		parts = append(parts, count(f.size, "byte")+" of HTML read")
 		if f.err != nil {
-			parts = append(parts, "truncated: "+failure)
+			parts = append(parts, "truncated: "+f.err.Error())
 		}
 	}
-	return jsonObject{
-		{"status", notEmpty(page.Status)}, {"urls", f.urls}, {"type", notEmpty(f.kind)}, {"bytes", f.size}, {"cut", page.Cut}, {"error", notEmpty(failure)},
-	}, "page: " + strings.Join(parts, ", ")
+	return "page: " + strings.Join(parts, ", ")
 }
 
-// directiveMembers describes a directive in JSON, null for none: with the number of its
-// X-Robots-Tag line in header, or of its HTML line.
-func directiveMembers(d indexing.Directive) jsonObject {
-	if d.IsZero() {
-		return nil
-	}
-	return jsonObject{
-		{"agent", notEmpty(d.Agent)}, {"name", d.Name}, {"value", notEmpty(d.Value)}, {"header", notEmpty(d.Place.Header)}, {"line", notEmpty(d.Place.Line)},
-	}
-}
-
-// answersJSON describes answers, nil for none.
-func answersJSON(list []pageAnswer) (j jsonObject) {
-	for _, a := range list {
-		j = append(j, jsonMember{a.what, jsonObject{{"answer", a.Is}, {"reason", a.Reason}, {"rule", directiveMembers(a.Rule)}}})
-	}
-	return j
+// A shownPage is a line of JSON: an outlook, and where the page and its robots.txt are from.
+type shownPage struct {
+	answer.Outlook
+	Page      *pageFetch `json:"page"`                // that was fetched
+	Truncated bool       `json:"truncated,omitempty"` // later rules of a page given with --html are unknown
+	*siteOutcome
 }
 
 // writePageJSON writes a line for each crawler.
-func (p *pageCommand) writePageJSON(t *urlTarget, got *fetchedPage, list []pageVerdict) {
-	page, _ := got.describe()
+func (p *pageCommand) writePageJSON(got *fetchedPage, list []pageVerdict) {
 	for i := range list {
-		r := &list[i]
-		o := &r.outlook
-		contradicting, rules := []jsonObject{}, []jsonObject{}
-		for _, c := range contradictions(o) {
-			contradicting = append(contradicting, jsonObject{{"kind", c.kind}, {"rule", directiveMembers(c.rule)}, {"other", directiveMembers(c.other)}})
-		}
-		for _, r := range o.Directives.Readings {
-			rules = append(rules, append(directiveMembers(r.Directive), jsonObject{{"effect", r.Effect}, {"problem", notEmpty(r.Problem)}}...))
-		}
-		line := jsonObject{
-			{"schema", 1}, {"url", notEmpty(t.url)}, {"name", notEmpty(r.entry)}, {"agent", r.Echo()}, {"dialect", r.Dialect.Name},
-			{"fallback", r.fallback}, {"binds", r.Binds()},
-			{"engine", o.Directives.Engine},
-		}
-		line = append(line, answersJSON(r.answers)...)
-		line = append(line, jsonObject{
-			{"if_read", answersJSON(r.ifRead)}, {"contradictions", contradicting}, {"rules", rules}, {"verdict", r.verdict}, {"page", page},
-			{"truncated", onlyIf(p.local != nil && p.local.Cut, true)}, // later rules of a page given with --html are unknown
-		}...)
+		line := shownPage{Outlook: list[i].outlook, Page: got.report(), Truncated: p.local != nil && p.local.Cut}
 		if record := p.j.from.Record; record != nil {
-			line = append(line, stateMembers(record, p.j.rules[0].State().Text())...)
+			line.siteOutcome = newSiteOutcome(record, p.j.rules[0].State().Text())
 		}
-		p.std.encode(line)
+		p.std.encodeAnswer(line)
 	}
 }

@@ -42,7 +42,7 @@ func newShow(std *streams) *cobra.Command {
 	f.StringVar(&s.policy.Zone, "zone", "UTC", "`NAME` time zone of Visit-time and Request-rate, such as Europe/Prague")
 	f.DurationVar(&s.policy.Floor, "floor", 0, "`DURATION` minimum interval between requests, such as 2s")
 	f.DurationVar(&s.policy.Ceiling, "ceiling", 0, "`DURATION` maximum interval between requests, whatever the site declares, such as 1m")
-	choiceFlag(cmd, (*string)(&s.policy.Obey), "obey", waysToObey[0], "`WHICH` delays to follow: unless-ignored (by the dialect), honoured (by it), declared (all)", waysToObey...)
+	choiceFlag(cmd, (*string)(&s.policy.Obey), "obey", waysToObey[0], "`WHICH` delays to follow: unless-ignored (by the dialect), honored (by it), declared (all)", waysToObey...)
 	s.site.register(cmd)
 	s.site.pages = true
 	registerMaxBytes(cmd, &s.maxBytes)
@@ -111,9 +111,9 @@ func (s *showCommand) shows(part answer.Part) bool {
 
 // A siteOutcome is the outcome of the fetch of a robots.txt.
 type siteOutcome struct {
-	RobotsURL string `json:"robots_url"`
-	Outcome   string `json:"outcome"`
-	Note      string `json:"note"`
+	RobotsURL string `json:"robots_url"` // of a site
+	Outcome   string `json:"outcome"`    // of the fetch of a site's robots.txt
+	Note      string `json:"note"`       // on the outcome, can be empty
 }
 
 func newSiteOutcome(r *fetch.Record, note string) *siteOutcome {
@@ -125,7 +125,7 @@ type shownFile struct {
 	answer.Facts
 	File *string `json:"file,omitempty"` // as given; absent for a site
 	*siteOutcome
-	NextTry string `json:"next_try,omitempty"` // of a site whose rules are not known
+	NextTry string `json:"next_try,omitempty"` // when the next attempt is due, of a site whose rules are not known
 }
 
 // A view is a robots.txt as one crawler reads it.

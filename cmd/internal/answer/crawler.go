@@ -30,6 +30,14 @@ func InDialect(d robots.Dialect, name string, tokens ...string) Crawler {
 	return Crawler{Name: name, Tokens: tokens, Dialect: d, known: known}
 }
 
+// Entry returns the usual name of a crawler whose Name is that of an entry of the directory, else "".
+func (c *Crawler) Entry() string {
+	if e, known := crawlers.Find(c.Name); known && strings.EqualFold(e.Name, c.Name) {
+		return e.Name
+	}
+	return ""
+}
+
 // Given returns the product tokens without those that the dialect auto adds.
 func (c *Crawler) Given() []string { return c.Tokens[:len(c.Tokens)-len(c.known.FurtherTokens)] }
 

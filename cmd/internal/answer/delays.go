@@ -9,15 +9,15 @@ import (
 
 // Delays are when requests of a crawler may start, and how long a crawl takes.
 type Delays struct {
-	Obey     pace.Obey     `json:"obey"`
-	Zone     string        `json:"zone"`
-	At       Moment        `json:"at"`
-	Next     []NextRequest `json:"next"` // each after an immediate response
-	Day      []Span        `json:"day"`  // in order, without gaps
-	Declared []Declaration `json:"declared"`
-	Dropped  int           `json:"dropped"` // declarations beyond the limit
-	Pages    int           `json:"pages"`
-	Takes    *Interval     `json:"seconds"` // for the pages; null for more than ten years
+	Obey     pace.Obey     `json:"obey"`     // unless-ignored, honored or declared: the delays that count
+	Zone     string        `json:"zone"`     // time zone of the file's times
+	At       Moment        `json:"at"`       // where it starts
+	Next     []NextRequest `json:"next"`     // each after an immediate response
+	Day      []Span        `json:"day"`      // in order, without gaps
+	Declared []Declaration `json:"declared"` // lines of the file
+	Dropped  int           `json:"dropped"`  // declarations beyond the limit
+	Pages    int           `json:"pages"`    // of the estimate
+	Takes    *Interval     `json:"seconds"`  // for the pages; null for more than ten years
 
 	Hours []float64 `json:"-"` // pages an hour, for each hour of the clock; nil if the rate is the same all day
 }
@@ -40,40 +40,40 @@ func (i Interval) MarshalJSON() ([]byte, error) {
 
 // A NextRequest is when the next request may start, and why not earlier.
 type NextRequest struct {
-	Start    Moment        `json:"start"`
+	Start    Moment        `json:"start"`    // the earliest
 	Interval Interval      `json:"interval"` // after it
 	Reasons  []DelayReason `json:"reasons"`  // the deciding one first
 }
 
 // A Span is a part of a day with one crawl rate.
 type Span struct {
-	From     Moment        `json:"from"`
-	To       Moment        `json:"to"`
-	Open     bool          `json:"open"` // false if closed by Visit-time
-	Interval Interval      `json:"interval"`
-	Reasons  []DelayReason `json:"reasons"` // the deciding one first
+	From     Moment        `json:"from"`     // included
+	To       Moment        `json:"to"`       // excluded
+	Open     bool          `json:"open"`     // false if closed by Visit-time
+	Interval Interval      `json:"interval"` // between requests
+	Reasons  []DelayReason `json:"reasons"`  // the deciding one first
 }
 
 // A DelayReason is why a request has to wait.
 type DelayReason struct {
-	Cause    pace.Cause `json:"cause"`
-	Line     *int       `json:"line"`
-	Value    *string    `json:"value"`
-	Interval Interval   `json:"interval"`
-	Text     string     `json:"text"`
+	Cause    pace.Cause `json:"cause"`    // one word
+	Line     *int       `json:"line"`     // of the file, null for another cause
+	Value    *string    `json:"value"`    // of the line
+	Interval Interval   `json:"interval"` // that it demands
+	Text     string     `json:"text"`     // a sentence
 
 	Short string `json:"-"` // Text without the interval
 }
 
 // A Declaration is a line that declares a delay or a time.
 type Declaration struct {
-	Line     int      `json:"line"`
-	Field    string   `json:"field"`
-	Value    string   `json:"value"`
-	Declared Interval `json:"declared"`
+	Line     int      `json:"line"`     // from 1
+	Field    string   `json:"field"`    // such as crawl-delay
+	Value    string   `json:"value"`    // as written
+	Declared Interval `json:"declared"` // that the value means
 	Interval Interval `json:"interval"` // that is used for it
-	Use      pace.Use `json:"fate"`
-	Why      *string  `json:"why"`
+	Use      pace.Use `json:"fate"`     // one word: what becomes of it
+	Why      *string  `json:"why"`      // it is not used as declared
 }
 
 // nextStarts is how many requests are listed.

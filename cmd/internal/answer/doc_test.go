@@ -26,6 +26,8 @@ var answersOf = []struct{ section, text, name string }{
 	{"diff", "A line for each crawler and dialect.", "CrawlerDifference"},
 	{"lint", "A line for each finding: `file`, as given, and:", "Finding"},
 	{"test", "A line for each assertion and dialect.", "AssertionResult"},
+	{"show", "A line for each robots.txt and crawler. `--only` leaves out the other parts.", "shownFile"},
+	{"page", "A line for each URL and crawler.", "shownPage"},
 }
 
 // A structDoc is a struct of an answer as its source has it.
@@ -34,11 +36,13 @@ type structDoc struct {
 	fields  []*ast.Field
 }
 
-// structDocs returns the structs of this package, and those of package crawlers with its name.
+// structDocs returns the structs of this package and of the program, and those of package crawlers with
+// its name.
 func structDocs(t *testing.T) map[string]structDoc {
 	docs := map[string]structDoc{}
-	for dir, prefix := range map[string]string{".": "", "../../../crawlers": "crawlers."} {
-		names, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	// Of two structs with one name that of this package is meant.
+	for _, source := range []struct{ dir, prefix string }{{"../../../crawlers", "crawlers."}, {"../../robots", ""}, {".", ""}} {
+		names, err := filepath.Glob(filepath.Join(source.dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +58,7 @@ func structDocs(t *testing.T) map[string]structDoc {
 				}
 				for _, spec := range general.Specs {
 					if body, ok := spec.(*ast.TypeSpec).Type.(*ast.StructType); ok {
-						docs[prefix+spec.(*ast.TypeSpec).Name.Name] = structDoc{oneLine(general.Doc.Text()), body.Fields.List}
+						docs[source.prefix+spec.(*ast.TypeSpec).Name.Name] = structDoc{oneLine(general.Doc.Text()), body.Fields.List}
 					}
 				}
 			}
@@ -76,28 +80,29 @@ type docPage struct {
 // table writes the members of a struct. It leaves out embedded structs with a section of their own.
 func (p *docPage) table(name string) {
 	p.out.WriteString("\n| member | value | meaning |\n| --- | --- | --- |\n")
-	p.rows(name)
+	p.rows(name, false)
 }
 
-func (p *docPage) rows(name string) {
+// rows writes the members of a struct, which are absent without it if it is optional.
+func (p *docPage) rows(name string, optional bool) {
 	doc, ok := p.docs[name]
 	if !ok {
 		p.t.Fatalf("no struct %s", name)
 	}
 	for _, field := range doc.fields {
 		member := ""
-		absent := false
+		absent := optional
 		if field.Tag != nil {
 			tag := reflect.StructTag(strings.Trim(field.Tag.Value, "`")).Get("json")
 			member, _, _ = strings.Cut(tag, ",")
-			absent = strings.Contains(tag, "omit")
+			absent = absent || strings.Contains(tag, "omit")
 		}
 		switch {
 		case member == "-":
 		case len(field.Names) == 0 && member == "":
-			embedded, _ := p.value(field.Type)
-			if embedded != "Check" {
-				p.rows(embedded)
+			if embedded := nameOf(field.Type); embedded != "Check" {
+				_, pointer := field.Type.(*ast.StarExpr)
+				p.rows(embedded, pointer)
 			}
 		case member != "":
 			_, value := p.value(field.Type)
@@ -131,12 +136,12 @@ func (p *docPage) value(e ast.Expr) (name, text string) {
 			name, text = p.value(e.Elt)
 		}
 		return name, "list: " + text
-	case *ast.SelectorExpr:
-		name = e.X.(*ast.Ident).Name + "." + e.Sel.Name
-	case *ast.Ident:
-		name = e.Name
 	}
-	words := map[string]string{"int": "number", "float64": "number", "bool": "boolean", "any": "any", "Seconds": "seconds", "Time": "time"}
+	name = nameOf(e)
+	words := map[string]string{
+		"int": "number", "float64": "number", "bool": "boolean", "any": "any", "Seconds": "seconds", "Interval": "seconds", "Time": "time", "Moment": "time",
+		"robots.Verdict": "object: `allowed`, `verdict`, `reason`, `rule`, `group` and `dialect` as in [check](#check)",
+	}
 	if word, ok := words[name]; ok {
 		return name, word
 	}
@@ -148,6 +153,19 @@ func (p *docPage) value(e ast.Expr) (name, text string) {
 	}
 	short := strings.ToLower(name[strings.LastIndex(name, ".")+1:])
 	return name, "[" + short + "](#" + short + ")"
+}
+
+// nameOf returns the name of a type, without that of this package.
+func nameOf(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return nameOf(e.X)
+	case *ast.SelectorExpr:
+		return strings.TrimPrefix(e.X.(*ast.Ident).Name+"."+e.Sel.Name, "answer.")
+	case *ast.Ident:
+		return e.Name
+	}
+	return ""
 }
 
 // The generated part of docs/json.md stands between these lines.
@@ -181,7 +199,7 @@ func TestDocuments(t *testing.T) {
 	p.out.WriteString("\n## Values\n")
 	for i := 0; i < len(p.needed); i++ { // grows
 		name := p.needed[i]
-		if slices.ContainsFunc(answersOf, func(a struct{ section, text, name string }) bool { return a.name == name }) || p.embedded(name) {
+		if slices.ContainsFunc(answersOf, func(a struct{ section, text, name string }) bool { return a.name == name }) {
 			continue
 		}
 		fmt.Fprintf(&p.out, "\n### %s\n\n%s.\n", strings.ToLower(name[strings.LastIndex(name, ".")+1:]), p.docs[name].meaning)
@@ -197,9 +215,4 @@ func TestDocuments(t *testing.T) {
 	if err := os.WriteFile(path, []byte(want), 0o600); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// embedded reports whether the members of a struct are only part of others.
-func (p *docPage) embedded(name string) bool {
-	return slices.Contains([]string{"State", "Derivation", "CrawlerFacts"}, name)
 }

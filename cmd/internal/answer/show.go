@@ -23,13 +23,13 @@ const (
 // Facts are what a robots.txt declares, as one crawler reads it. Members of parts that were not
 // asked for are absent, and delays also if the rules of the site are not known.
 type Facts struct {
-	Agent    []string               `json:"agent"` // the given product tokens, as the dialect reads them
-	Group    *Group                 `json:"group"`
-	Dialect  string                 `json:"dialect"`
-	Fallback *crawlers.FurtherToken `json:"fallback"`
-	Binds    crawlers.Binds         `json:"binds"`
-	Groups   []RuleGroup            `json:"groups,omitzero"`
-	Delays   *Delays                `json:"delays,omitempty"`
+	Agent    []string               `json:"agent"`             // the given product tokens, as the dialect reads them
+	Group    *Group                 `json:"group"`             // that applies
+	Dialect  string                 `json:"dialect"`           // in which the crawler reads the file
+	Fallback *crawlers.FurtherToken `json:"fallback"`          // whose group applies because no group names the crawler, or null
+	Binds    crawlers.Binds         `json:"binds"`             // whom the file addresses: yes, not-by-star or no
+	Groups   []RuleGroup            `json:"groups,omitzero"`   // of the file, in order
+	Delays   *Delays                `json:"delays,omitempty"`  // when requests may start
 	Sitemaps []string               `json:"sitemaps,omitzero"` // as written
 	*Signals
 
