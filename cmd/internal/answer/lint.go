@@ -4,8 +4,53 @@ import (
 	"encoding/base64"
 	"unicode/utf8"
 
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/budget"
 	"github.com/robotskit/robots/lint"
 )
+
+// Findings are the mistakes in a file.
+type Findings struct {
+	Findings  []Finding `json:"findings"`  // in file order
+	Undecided bool      `json:"undecided"` // a proof needs more steps than the limit
+	Dropped   int       `json:"dropped"`   // findings beyond the limits
+}
+
+// Lint returns the mistakes in a file, of which it keeps at most most, or all for 0. It takes its steps
+// and bytes from a budget and returns the error of that.
+func Lint(b *budget.Budget, file *robots.File, o lint.Options, most int) (Findings, error) {
+	o.MaxSteps = b.Left(o.MaxSteps)
+	found := lint.File(file, o)
+	if err := b.Work(found.Steps); err != nil {
+		return Findings{}, err
+	}
+	kept := found.Diagnostics
+	if most > 0 {
+		kept = kept[:min(len(kept), most)]
+	}
+	f := Findings{Findings: []Finding{}, Undecided: found.Undecided, Dropped: found.Dropped + len(found.Diagnostics) - len(kept)}
+	for i := range kept {
+		if err := b.Hold(sizeOfFinding(&kept[i])); err != nil {
+			return Findings{}, err
+		}
+		f.Findings = append(f.Findings, NewFinding(&kept[i]))
+	}
+	return f, nil
+}
+
+// sizeOfFinding returns the bytes that a finding takes. A byte of text can take eight in JSON, but few do; it is written once and
+// copied once.
+func sizeOfFinding(d *lint.Diagnostic) int {
+	const entry = 1 << 10
+	text := len(d.Message) + len(d.Advice)
+	if d.Fix != nil {
+		text += len(d.Fix.Change)
+		for _, e := range d.Fix.Edits {
+			text += len(e.Text)
+		}
+	}
+	return entry + 2*text
+}
 
 // A Finding is a mistake in a robots.txt. Lines and columns count from 1, columns in bytes.
 type Finding struct {

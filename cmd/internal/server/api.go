@@ -113,10 +113,10 @@ func (s *Service) Handler() http.Handler { return s.handler }
 // An operation answers the requests of a method and path of openapi.yaml.
 type operation struct {
 	pattern string
-	scope   Scope                  // that a client needs, 0 for none
-	types   []string               // of its responses
-	run     func(*request) *answer // nil after a problem
-	query   []string               // parameters, with "..." if they can be repeated
+	scope   Scope                    // that a client needs, 0 for none
+	types   []string                 // of its responses
+	run     func(*request) *response // nil after a problem
+	query   []string                 // parameters, with "..." if they can be repeated
 }
 
 // route makes the handler.
@@ -143,7 +143,7 @@ func (s *Service) route() {
 	}
 	mux.HandleFunc("GET /problems/{type}", problemPage)
 	mux.HandleFunc("GET /robots.txt", func(w http.ResponseWriter, r *http.Request) {
-		(&answer{kind: typeText, caching: "max-age=86400", body: []byte("User-agent: *\nDisallow: /v1/\n")}).write(w, r)
+		(&response{kind: typeText, caching: "max-age=86400", body: []byte("User-agent: *\nDisallow: /v1/\n")}).write(w, r)
 	})
 	s.handler = mux
 }
@@ -155,7 +155,7 @@ func (s *Service) handle(op operation) http.HandlerFunc {
 		req.fail(acceptable(r.Header.Get("Accept"), op.types))
 		req.fail(req.exchange.needs(op.scope))
 		req.readQuery(op.query)
-		var a *answer
+		var a *response
 		if req.problem == nil {
 			a = op.run(req)
 		}
@@ -191,8 +191,8 @@ func accepts(accept string, types []string) bool {
 
 const typeJSON = "application/json"
 
-// An answer is a response.
-type answer struct {
+// A response is what a client gets, other than a problem.
+type response struct {
 	status  int // 200 if 0
 	kind    string
 	caching string // Cache-Control
@@ -201,7 +201,7 @@ type answer struct {
 	zipped  []byte // the body in gzip, for clients that accept it, or nil
 }
 
-func (a *answer) write(w http.ResponseWriter, r *http.Request) {
+func (a *response) write(w http.ResponseWriter, r *http.Request) {
 	maps.Copy(w.Header(), a.header)
 	if a.kind != "" {
 		w.Header().Set("Content-Type", a.kind)
@@ -223,7 +223,7 @@ func (a *answer) write(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answerWith returns a value as a JSON response.
-func answerWith(v any) *answer {
-	return &answer{kind: typeJSON, body: append(appendJSON(nil, v), '\n')}
+// respond returns a value as a JSON response.
+func respond(v any) *response {
+	return &response{kind: typeJSON, body: append(appendJSON(nil, v), '\n')}
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
-	answers "github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/batch"
 	"github.com/robotskit/robots/cmd/internal/budget"
@@ -28,7 +28,7 @@ const (
 )
 
 // check answers GET /v1/check.
-func (s *Service) check(r *request) *answer {
+func (s *Service) check(r *request) *response {
 	url, agents, userInitiated, asStatus := r.queryURL(), r.queryAgents(), r.flag("user_initiated"), r.word("as", "status")
 	q := r.question("query.", url, agents, r.query.Get("dialect"), r.query.Get("wait"))
 	v := r.verdict(q, userInitiated)
@@ -36,9 +36,9 @@ func (s *Service) check(r *request) *answer {
 	case r.problem != nil:
 		return nil
 	case !asStatus:
-		return &answer{kind: typeJSON, caching: s.maxAge(q.record), body: append(q.appendVerdict([]byte("{"), v), "}\n"...)}
+		return &response{kind: typeJSON, caching: s.maxAge(q.record), body: append(q.appendVerdict([]byte("{"), v), "}\n"...)}
 	case v.Allowed:
-		return &answer{status: http.StatusNoContent, caching: s.maxAge(q.record)}
+		return &response{status: http.StatusNoContent, caching: s.maxAge(q.record)}
 	case v.Undecided():
 		r.fail(NewProblem(Pending, "robots.txt of "+q.origin.String()+": "+v.String()).After(s.lifetime(q.record)))
 	default:
@@ -72,7 +72,7 @@ func (p *Problem) outcome() Outcome {
 type question struct {
 	url     string
 	agents  []string // as given
-	crawler answers.Crawler
+	crawler answer.Crawler
 	origin  robots.Origin
 	path    robots.Path
 	wait    time.Duration
@@ -125,7 +125,7 @@ func (q *question) appendVerdict(dst []byte, v robots.Verdict) []byte {
 }
 
 // checkMany answers POST /v1/check.
-func (s *Service) checkMany(r *request) *answer {
+func (s *Service) checkMany(r *request) *response {
 	b := &lines{request: r, wait: r.timeout("query.wait", r.query.Get("wait"))}
 	text, media := r.body(typeJSON, typeLines)
 	begin, separator, end := "", "\n", "\n"
@@ -152,7 +152,7 @@ func (s *Service) checkMany(r *request) *answer {
 	if r.problem != nil {
 		return nil
 	}
-	return &answer{kind: media, body: append(b.answer([]byte(begin), list, separator), end...)}
+	return &response{kind: media, body: append(b.answer([]byte(begin), list, separator), end...)}
 }
 
 func tooManyQuestions(n int, what string) *Problem {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
-	answers "github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/batch"
 	"github.com/robotskit/robots/cmd/internal/budget"
@@ -47,7 +47,7 @@ type wantedSite struct {
 const maxURLs = 1000
 
 // permits answers POST /v1/permits/next.
-func (s *Service) permits(r *request) *answer {
+func (s *Service) permits(r *request) *response {
 	var b struct {
 		URLs    []string `json:"urls"`
 		Most    *int     `json:"most"`
@@ -128,7 +128,7 @@ const longestPermit = 8 << 10
 
 // pages finds the verdicts for URLs. Sites that are not in memory are fetched concurrently; then one
 // site after another is judged, so that only one file at a time is read.
-func (r *request) pages(urls []string, c *answers.Crawler, wait time.Duration) []wantedPage {
+func (r *request) pages(urls []string, c *answer.Crawler, wait time.Duration) []wantedPage {
 	pages := make([]wantedPage, len(urls))
 	all := requestSites{}
 	var wanted []*wantedSite
@@ -172,7 +172,7 @@ func (r *request) pages(urls []string, c *answers.Crawler, wait time.Duration) [
 
 // judge finds the verdicts for the pages of a site, and its schedule if one is allowed. It then keeps
 // neither the record nor the rules.
-func (r *request) judge(at *wantedSite, c *answers.Crawler) {
+func (r *request) judge(at *wantedSite, c *answer.Crawler) {
 	record, b := at.record, r.exchange.budget
 	at.record = nil
 	p := at.problem
@@ -218,7 +218,7 @@ const bytesOfEntry = 256
 
 // rulesOf sets the rules of a record for a crawler, those that the cache keeps if it still has the
 // record, and returns the members that their answers share.
-func (r *request) rulesOf(rules *ask.RuleSet, record *fetch.Record, c *answers.Crawler) ([]byte, error) {
+func (r *request) rulesOf(rules *ask.RuleSet, record *fetch.Record, c *answer.Crawler) ([]byte, error) {
 	if err := rules.Budget.Work(budget.Reading(ask.Source{Record: record}.Size())); err != nil {
 		return nil, err
 	}

@@ -112,7 +112,7 @@ func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999Z
 func stampAfter(t time.Time) string { return stamp(t.Add(time.Millisecond - 1)) }
 
 // permit answers POST /v1/permits.
-func (s *Service) permit(r *request) *answer {
+func (s *Service) permit(r *request) *response {
 	var b struct {
 		URL     *string  `json:"url"`
 		Agent   Agents   `json:"agent"`
@@ -175,11 +175,11 @@ func (r *request) try(requests []pace.Request, most int) (list []pace.Permit) {
 }
 
 // permitsOf returns an answer with the results of released permits.
-func permitsOf(out []byte, returned []Returned) *answer {
+func permitsOf(out []byte, returned []Returned) *response {
 	if returned != nil {
 		out = appendJSON(append(out, `,"done":`...), returned)
 	}
-	return &answer{kind: typeJSON, body: append(out, "}\n"...)}
+	return &response{kind: typeJSON, body: append(out, "}\n"...)}
 }
 
 // appendPermit appends the members of an answer after the verdict, without braces: if the URL is
@@ -208,7 +208,7 @@ func appendJSON(dst []byte, v any) []byte {
 }
 
 // done answers POST /v1/permits/{id}/done.
-func (s *Service) done(r *request) *answer {
+func (s *Service) done(r *request) *response {
 	var b struct {
 		Status     int     `json:"status"`
 		RetryAfter float64 `json:"retry_after"`
@@ -221,7 +221,7 @@ func (s *Service) done(r *request) *answer {
 	if r.problem == nil {
 		r.problem = r.release(&result)
 	}
-	return answerWith(Returned{ID: result.ID, Result: "done"})
+	return respond(Returned{ID: result.ID, Result: "done"})
 }
 
 // releaseAll releases a few permits.

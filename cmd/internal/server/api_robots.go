@@ -96,7 +96,7 @@ func newRecord(r *fetch.Record) *Record {
 const typeText = "text/plain"
 
 // robots answers GET /v1/robots.
-func (s *Service) robots(r *request) *answer {
+func (s *Service) robots(r *request) *response {
 	url, onlyBody := r.queryURL(), r.word("body", "1")
 	origin, _ := r.site("query.url", robots.RFC9309, url)
 	wait := r.timeout("query.wait", r.query.Get("wait"))
@@ -121,17 +121,17 @@ func (s *Service) robots(r *request) *answer {
 	default: // whether it has one is not known
 		r.fail(NewProblem(Pending, "robots.txt of "+origin.String()+": "+record.Cause.Sentence()).After(s.lifetime(record)))
 	}
-	return &answer{kind: typeText, caching: s.maxAge(record), body: body}
+	return &response{kind: typeText, caching: s.maxAge(record), body: body}
 }
 
-func (s *Service) answerRecord(r *fetch.Record) *answer {
-	a := answerWith(newRecord(r))
+func (s *Service) answerRecord(r *fetch.Record) *response {
+	a := respond(newRecord(r))
 	a.caching = s.maxAge(r)
 	return a
 }
 
 // refresh answers POST /v1/robots/refresh.
-func (s *Service) refresh(r *request) *answer {
+func (s *Service) refresh(r *request) *response {
 	var in struct {
 		URL  *string `json:"url"`
 		Wait string  `json:"wait"`
@@ -189,7 +189,7 @@ type Declared struct {
 const mostEntries = 1000
 
 // schedule answers GET /v1/schedule.
-func (s *Service) schedule(r *request) *answer {
+func (s *Service) schedule(r *request) *response {
 	url, agents := r.queryURL(), r.queryAgents()
 	q := r.question("query.", url, agents, r.query.Get("dialect"), r.query.Get("wait"))
 	q.path = robots.RawPath("/")
@@ -222,7 +222,7 @@ func (s *Service) schedule(r *request) *answer {
 		}
 		j.Declared = append(j.Declared, Declared{Line: e.Line, Field: e.Field.String(), Value: e.Value, Interval: e.Interval.Seconds(), Fate: string(e.Use), Why: e.Why})
 	}
-	a := answerWith(j)
+	a := respond(j)
 	a.caching = s.maxAge(q.record)
 	if len(j.Windows) > 0 { // the answer is about now
 		a.caching = private(min(s.lifetime(q.record), j.Windows[0].To.Sub(now)))

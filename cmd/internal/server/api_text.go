@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/robotskit/robots"
-	answers "github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/budget"
 	"github.com/robotskit/robots/compare"
@@ -40,7 +40,7 @@ func (r *request) file(t Text) *robots.File {
 }
 
 // explain answers POST /v1/explain.
-func (s *Service) explain(r *request) *answer {
+func (s *Service) explain(r *request) *response {
 	var in struct {
 		Text    `json:",inline"`
 		URL     *string `json:"url"`
@@ -65,22 +65,15 @@ func (s *Service) explain(r *request) *answer {
 	var agent any = in.Agent
 	switch len(in.Agent) {
 	case 0:
-		agent = answers.AnyCrawler
+		agent = answer.AnyCrawler
 	case 1:
 		agent = in.Agent[0]
 	}
-	return answerWith(answers.Explain(rules, &crawler, path, url, agent, answerLimits))
-}
-
-// Findings are the mistakes in a file.
-type Findings struct {
-	Findings  []answers.Finding `json:"findings"`
-	Undecided bool              `json:"undecided"`
-	Dropped   int               `json:"dropped"`
+	return respond(answer.Explain(rules, &crawler, path, url, agent, answerLimits))
 }
 
 // lint answers POST /v1/lint.
-func (s *Service) lint(r *request) *answer {
+func (s *Service) lint(r *request) *response {
 	var in struct {
 		Text     `json:",inline"`
 		Dialects []string `json:"dialects"`
@@ -96,24 +89,19 @@ func (s *Service) lint(r *request) *answer {
 	if r.problem != nil {
 		return nil
 	}
-	found := lint.File(file, lint.Options{Dialects: in.Dialects, MaxSteps: r.exchange.budget.Left(lintSteps)})
-	r.work(found.Steps)
-	j := &Findings{Findings: []answers.Finding{}, Undecided: found.Undecided, Dropped: found.Dropped}
-	for i := range found.Diagnostics {
-		d := &found.Diagnostics[i]
-		if r.holdText(len(d.Message) + len(d.Advice) + sizeOfFix(d.Fix)); r.problem != nil {
-			return nil
-		}
-		j.Findings = append(j.Findings, answers.NewFinding(d))
+	found, err := answer.Lint(r.exchange.budget, file, lint.Options{Dialects: in.Dialects, MaxSteps: lintSteps}, 0)
+	if err != nil {
+		r.fail(OverBudget(err))
+		return nil
 	}
-	return answerWith(j)
+	return respond(found)
 }
 
 // A Diff is the comparison of two files.
 type Diff struct {
-	Dialect  string                       `json:"dialect"`
-	Same     bool                         `json:"same"`
-	Crawlers []*answers.CrawlerDifference `json:"crawlers"`
+	Dialect  string                      `json:"dialect"`
+	Same     bool                        `json:"same"`
+	Crawlers []*answer.CrawlerDifference `json:"crawlers"`
 }
 
 // Limits of a request: crawlers, dialects, and steps of all proofs together, of about twenty
@@ -129,7 +117,7 @@ const (
 )
 
 // diff answers POST /v1/diff.
-func (s *Service) diff(r *request) *answer {
+func (s *Service) diff(r *request) *response {
 	var in struct {
 		Old     *string  `json:"old"`
 		New     *string  `json:"new"`
@@ -153,7 +141,7 @@ func (s *Service) diff(r *request) *answer {
 		return nil
 	}
 	before, after := robots.Parse([]byte(*in.Old)), robots.Parse([]byte(*in.New))
-	var who []answers.Crawler
+	var who []answer.Crawler
 	for i := range in.Agent {
 		who = append(who, r.crawler("body.", in.Dialect, in.Agent[i:i+1]))
 		who[i].Name = in.Agent[i]
@@ -163,7 +151,7 @@ func (s *Service) diff(r *request) *answer {
 		if dialect == ask.AutoDialect {
 			d = robots.Dialect{}
 		}
-		who = answers.Comparable(before, after, [2]robots.Dialect{d, d})
+		who = answer.Comparable(before, after, [2]robots.Dialect{d, d})
 	}
 	if len(who) > mostCrawlers {
 		r.fail(NewProblem(TooMany, fmt.Sprintf("the files name %d crawlers, but at most %d are compared: select some with agent", len(who)-1, mostCrawlers)))
@@ -175,13 +163,13 @@ func (s *Service) diff(r *request) *answer {
 	if r.problem != nil {
 		return nil
 	}
-	found := answers.Diff(before, after, who, answers.DiffOptions{Total: r.exchange.budget.Left(diffSteps), Changes: diffChanges, Text: diffText})
+	found := answer.Diff(before, after, who, answer.DiffOptions{Total: r.exchange.budget.Left(diffSteps), Changes: diffChanges, Text: diffText})
 	r.work(found.Steps)
 	j := &Diff{Dialect: dialect, Same: true, Crawlers: found.Crawlers}
 	for _, c := range found.Crawlers {
 		j.Same = j.Same && c.Same()
 	}
-	return answerWith(j)
+	return respond(j)
 }
 
 // work takes steps of the budget.
@@ -198,14 +186,4 @@ func (r *request) holdText(n int) {
 	if err := r.exchange.budget.Hold(entry + 2*n); err != nil {
 		r.fail(OverBudget(err))
 	}
-}
-
-func sizeOfFix(f *lint.Fix) (n int) {
-	if f != nil {
-		n = len(f.Change)
-		for _, e := range f.Edits {
-			n += len(e.Text)
-		}
-	}
-	return n
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/budget"
 )
 
@@ -44,12 +45,12 @@ func TestExplain(t *testing.T) {
 func TestLint(t *testing.T) {
 	b := newBench(t, Parts{})
 	for _, dialects := range [][]string{nil, {}} { // all
-		got := read[Findings](b, "/v1/lint", map[string]any{"robots": "User-agent: *\nDisalow: /a\n", "dialects": dialects}).Findings
+		got := read[answer.Findings](b, "/v1/lint", map[string]any{"robots": "User-agent: *\nDisalow: /a\n", "dialects": dialects}).Findings
 		if len(got) != 2 || got[0].Fix != nil || got[1].Fix == nil {
 			t.Errorf("%q: %+v", dialects, got)
 		}
 	}
-	if got := read[Findings](b, "/v1/lint", map[string]any{"robots": "User-agent: *\nDisallow: /a\n", "dialects": []string{"google"}}); len(got.Findings) != 0 {
+	if got := read[answer.Findings](b, "/v1/lint", map[string]any{"robots": "User-agent: *\nDisallow: /a\n", "dialects": []string{"google"}}); len(got.Findings) != 0 {
 		t.Errorf("%+v", got)
 	}
 }

@@ -46,9 +46,9 @@ func OpenAPI(version string) []byte {
 	return text
 }
 
-func (s *Service) openAPI(*request) *answer {
+func (s *Service) openAPI(*request) *response {
 	body := OpenAPI(s.parts.Version)
-	return &answer{kind: typeOpenAPI, caching: "private, max-age=300", body: body, zipped: Gzip(body)}
+	return &response{kind: typeOpenAPI, caching: "private, max-age=300", body: body, zipped: Gzip(body)}
 }
 
 // docsPolicy permits only the style in the page.
@@ -61,9 +61,9 @@ var docsPolicy = sync.OnceValue(func() string {
 
 var zippedDocs = sync.OnceValue(func() []byte { return Gzip(docsText) })
 
-func (s *Service) docs(*request) *answer {
+func (s *Service) docs(*request) *response {
 	header := http.Header{"Content-Security-Policy": {docsPolicy()}}
-	return &answer{kind: "text/html; charset=utf-8", caching: "private, max-age=300", header: header, body: docsText, zipped: zippedDocs()}
+	return &response{kind: "text/html; charset=utf-8", caching: "private, max-age=300", header: header, body: docsText, zipped: zippedDocs()}
 }
 
 // Gzip compresses a body.
@@ -100,6 +100,6 @@ func problemPage(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/docs#"+r.PathValue("type"), http.StatusSeeOther)
 }
 
-func (s *Service) version(*request) *answer {
-	return answerWith(map[string]string{"version": s.parts.Version})
+func (s *Service) version(*request) *response {
+	return respond(map[string]string{"version": s.parts.Version})
 }

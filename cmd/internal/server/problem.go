@@ -101,8 +101,9 @@ func (p *Problem) After(d time.Duration) *Problem {
 
 // Write sends the problem. Other headers must be set before.
 func (p *Problem) Write(w http.ResponseWriter, r *http.Request) {
-	answer, h := *p, w.Header()
-	answer.Instance = r.URL.Path
+	copied := *p
+	h := w.Header()
+	copied.Instance = r.URL.Path
 	for _, name := range []string{"Content-Length", "Content-Encoding", "Etag"} { // of a response that it replaces
 		h.Del(name)
 	}
@@ -123,7 +124,7 @@ func (p *Problem) Write(w http.ResponseWriter, r *http.Request) {
 	}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(&answer) // the client might have disconnected
+	_ = e.Encode(&copied) // the client might have disconnected
 }
 
 // code returns the code of a problem in a batch.

@@ -21,7 +21,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/robotskit/robots"
-	answers "github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/internal/duration"
 )
@@ -176,7 +176,7 @@ func (r *request) timeout(location, text string) time.Duration {
 
 // crawler returns the crawler with some product tokens, which it checks, in the dialect with a
 // name, or the default. Location is the prefix of both, such as "query.".
-func (r *request) crawler(location, dialect string, agents []string) answers.Crawler {
+func (r *request) crawler(location, dialect string, agents []string) answer.Crawler {
 	c, err := ask.Crawler(cmp.Or(dialect, r.s.parts.Dialect), "", agents...)
 	if err != nil {
 		r.fail(invalid(BadParameter, location+"dialect", dialect, err))
