@@ -25,7 +25,7 @@ var encoders = map[string]string{
 	"cmd/internal/server/web/web.go":   "the sites that the page may fetch from",
 	"cmd/robots/config.go":             "values of flags in YAML",
 	"cmd/robots/watch.go":              "the state file, and the webhook",
-	"cmd/internal/bulk":                "tables, manifests and runs on disk",
+	"cmd/robots-bulk/internal/bulk":    "tables, manifests and runs on disk",
 	"fetch/encode.go":                  "records in stores",
 	"pace/snapshot.go":                 "states in stores",
 	"pace/redis":                       "configuration and heartbeats in Redis",

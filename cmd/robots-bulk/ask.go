@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots/cmd/internal/ask"
-	"github.com/robotskit/robots/cmd/internal/bulk"
+	"github.com/robotskit/robots/cmd/robots-bulk/internal/bulk"
 	"github.com/spf13/cobra"
 )
 

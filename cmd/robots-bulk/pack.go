@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/robotskit/robots/cmd/internal/bulk"
+	"github.com/robotskit/robots/cmd/robots-bulk/internal/bulk"
 	"github.com/spf13/cobra"
 )
 

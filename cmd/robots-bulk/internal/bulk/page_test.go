@@ -20,8 +20,8 @@ import (
 var update = flag.Bool("update", false, "write the results for examples/bulk into docs/bulk.md")
 
 const (
-	examples = "../../../examples/bulk"
-	bulkPage = "../../../docs/bulk.md"
+	examples = "../../../../examples/bulk"
+	bulkPage = "../../../../docs/bulk.md"
 )
 
 // sampleMonths are those of the two crawls in examples/bulk, of invented sites. The label

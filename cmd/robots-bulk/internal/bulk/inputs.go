@@ -30,7 +30,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/batch"
 	"github.com/robotskit/robots/cmd/internal/lines"
-	"github.com/robotskit/robots/cmd/internal/warc"
+	"github.com/robotskit/robots/cmd/robots-bulk/internal/warc"
 	"github.com/robotskit/robots/fetch"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/cmd/internal/warc"
+	"github.com/robotskit/robots/cmd/robots-bulk/internal/warc"
 	"github.com/robotskit/robots/fetch"
 )
 
