@@ -14,10 +14,9 @@ import (
 
 // A clause is a numbered clause of docs/clauses.md.
 type clause struct {
-	Schema    int    `json:"schema"`
-	ID        string `json:"id"`
-	Section   string `json:"section"`
-	Statement string `json:"statement"`
+	ID        string `json:"id"`               // a heading of [clauses.md](clauses.md)
+	Section   string `json:"section"`          // its heading
+	Statement string `json:"statement"`        // in Markdown, without links
 	Source    string `json:"source,omitempty"` // only in sections that name sources
 }
 
@@ -33,7 +32,7 @@ func clauses() (list []clause) {
 		case strings.HasPrefix(line, "#### "):
 			id = line[len("#### "):]
 		case id != "":
-			c := clause{Schema: 1, ID: id, Section: section, Statement: links.ReplaceAllString(line, "$1")} //nolint:forbidigo // not a pattern of a rule
+			c := clause{ID: id, Section: section, Statement: links.ReplaceAllString(line, "$1")} //nolint:forbidigo // not a pattern of a rule
 			if s, ok := strings.CutSuffix(c.Statement, "*"); ok {
 				i := strings.LastIndex(s, " *")
 				c.Statement, c.Source = s[:i], s[i+len(" *"):]
@@ -82,7 +81,7 @@ func (c *command) clauses(context.Context) (int, error) {
 	for i, one := range chosen {
 		switch {
 		case c.format == formatJSON:
-			c.std.encode(one)
+			c.std.encodeAnswer(one)
 		case len(c.args) > 0:
 			if one.Source != "" {
 				one.Statement += " (" + one.Source + ")"

@@ -77,6 +77,20 @@ func (s *streams) encodeAnswer(v any) {
 	_, _ = s.out.Write(object.Bytes()[1:])
 }
 
+// A textAnswer is an answer that is written as text too.
+type textAnswer interface {
+	writeText(w io.Writer, colors palette)
+}
+
+// writeAnswer writes an answer as a line of JSON, or as text.
+func (s *streams) writeAnswer(v textAnswer, format string, colors palette) {
+	if format == formatJSON {
+		s.encodeAnswer(v)
+		return
+	}
+	v.writeText(s.out, colors)
+}
+
 // notEmpty returns nil, which is null, for a zero value.
 func notEmpty[T comparable](v T) *T {
 	if v == *new(T) {

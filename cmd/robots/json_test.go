@@ -48,7 +48,8 @@ func TestJSONPage(t *testing.T) {
 	robotsTxt, state := file("robots.txt", body), filepath.Join(dir, "state.json")
 	log := file("a.log", `66.249.66.1 - - [10/Oct/2026:13:55:36 +0000] "GET /a HTTP/1.1" 200 5 "-" "Googlebot/2.1"`+"\n")
 	list := file("list", "1.0.0.0/16\n")
-	commands := map[string][]string{ // by section
+	watch := "watch --allow-private --state " + state + " " + site.URL // the second run has a state
+	commands := map[string][]string{                                   // by section
 		"Values":   nil,
 		"check":    {"check -f " + robotsTxt + " /a", "check --allow-private " + site.URL + "/a", "check --allow-private " + down.URL + "/a"},
 		"explain":  {"explain -f " + robotsTxt + " -a x /a", "explain -f " + robotsTxt + " /a"},
@@ -60,10 +61,11 @@ func TestJSONPage(t *testing.T) {
 		"lint":     {"lint " + robotsTxt},
 		"test":     {"test " + file("t.yaml", "version: 1\nrobots: robots.txt\ntests:\n- {name: n, disallow: [/a, {every: /b}], crawl_delay: 2}\n")},
 		"verify":   {"verify 127.0.0.1 --offline --as Googlebot", "verify --log " + log + " --list Googlebot=" + list + " -f " + robotsTxt},
-		"watch":    {"watch --allow-private --state " + state + " " + site.URL, "watch --expect " + list + " --allow-private " + site.URL, "watch --expect " + filepath.Join(dir, "new.txt") + " --allow-private " + site.URL},
+		"watch":    {watch, watch, "watch --expect " + list + " --allow-private " + site.URL, "watch --expect " + filepath.Join(dir, "new.txt") + " --allow-private " + site.URL},
 		"fleet":    nil,
+		"clause":   {"clause"},
 
-		"clause and --version": {"clause", "--version"},
+		"--version": {"--version"},
 	}
 	if _, err := exec.LookPath("redis-server"); err == nil {
 		at := " --redis " + redistest.Start(t, redistest.Options{}).URL()

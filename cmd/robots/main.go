@@ -107,7 +107,7 @@ func newRoot(std *streams, only string) *cobra.Command {
 			case len(args) > 0:
 				return unknownCommand(cmd, args[0])
 			case showVersion:
-				version(std, versionFormat)
+				std.writeAnswer(newProgramBuild(), versionFormat, palette{})
 			default:
 				std.status = exitBad
 				rootHelp(std.err)

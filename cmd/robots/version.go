@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -30,28 +31,36 @@ func defaultUserAgent() string {
 	return strings.Replace(fetch.DefaultUserAgent, " ", "/"+number+" ", 1)
 }
 
-// version prints the version and the build settings. A build without version control has no
-// commit.
-func version(std *streams, format string) {
+// A programBuild is the answer of --version.
+type programBuild struct {
+	Version  string   `json:"version"`  // v1.2.3, a pseudo-version between tags, or (devel)
+	Commit   *string  `json:"commit"`   // null for a build without version control
+	Modified bool     `json:"modified"` // the files differed from the commit
+	Go       string   `json:"go"`       // version of Go
+	Platform string   `json:"platform"` // operating system and architecture, such as linux/amd64
+	Dialects []string `json:"dialects"` // known ones
+}
+
+func newProgramBuild() *programBuild {
 	settings := map[string]string{}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			settings[s.Key] = s.Value
 		}
 	}
-	commit, modified := settings["vcs.revision"], settings["vcs.modified"] == "true"
-	platform := runtime.GOOS + "/" + runtime.GOARCH
-	if format == formatJSON {
-		std.encode(jsonObject{
-			{"schema", 1}, {"version", programVersion()}, {"commit", notEmpty(commit)}, {"modified", modified}, {"go", runtime.Version()},
-			{"platform", platform}, {"dialects", ask.DialectNames()},
-		})
-		return
+	return &programBuild{
+		Version: programVersion(), Commit: notEmpty(settings["vcs.revision"]), Modified: settings["vcs.modified"] == "true",
+		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Dialects: ask.DialectNames(),
 	}
-	if commit == "" {
-		commit = "unknown"
-	} else if modified {
-		commit += ", modified"
+}
+
+func (b *programBuild) writeText(w io.Writer, _ palette) {
+	commit := "unknown"
+	if b.Commit != nil {
+		commit = *b.Commit
+		if b.Modified {
+			commit += ", modified"
+		}
 	}
-	fmt.Fprintf(std.out, "robots %s (commit %s)\n%s %s\ndialects: %s\n", programVersion(), commit, runtime.Version(), platform, strings.Join(ask.DialectNames(), ", "))
+	fmt.Fprintf(w, "robots %s (commit %s)\n%s %s\ndialects: %s\n", b.Version, commit, b.Go, b.Platform, strings.Join(b.Dialects, ", "))
 }

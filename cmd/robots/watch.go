@@ -146,7 +146,7 @@ func (w *watcher) round(ctx context.Context) (int, error) {
 		if slices.ContainsFunc(reports, func(r *siteReport) bool { return r.Site == f.Record.Origin.String() }) {
 			continue // it is named twice
 		}
-		r := &siteReport{Schema: 1, Site: f.Record.Origin.String(), Observed: w.std.now().UTC().Truncate(time.Second), Events: []watchEvent{}}
+		r := &siteReport{Site: f.Record.Origin.String(), Observed: w.std.now().UTC().Truncate(time.Second), Events: []watchEvent{}}
 		if w.state != "" {
 			versions[r.Site] = r.observe(kept[r.Site], f.Record, w.budget)
 		} else {
@@ -199,7 +199,7 @@ func readState(name string) (map[string]siteState, error) {
 func (w *watcher) print(r *siteReport) {
 	switch w.format {
 	case formatJSON:
-		w.std.encode(r)
+		w.std.encodeAnswer(r)
 	case formatMarkdown:
 		fmt.Fprintf(w.std.out, "### %s: %s\n\n", r.Site, cmp.Or(r.Severity, "unchanged"))
 		for _, e := range r.Events {
@@ -218,21 +218,46 @@ func (w *watcher) print(r *siteReport) {
 // slackText escapes what begins links and mentions, such as <!channel>, in Slack's messages.
 var slackText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
+// A webhookMessage is the body of a request to a webhook.
+type webhookMessage struct {
+	Reports []webhookReport `json:"reports"`
+	Schema  int             `json:"schema"`
+}
+
+// A webhookReport is a report as on standard output.
+type webhookReport struct {
+	Schema int `json:"schema"`
+	*siteReport
+}
+
+// A slackMessage is the body of a request to an incoming webhook of Slack.
+type slackMessage struct {
+	Text string `json:"text"`
+}
+
+// message returns what the webhook receives.
+func (w *watcher) message(reports []*siteReport) any {
+	if w.webhookFormat == formatSlack {
+		var text strings.Builder
+		for _, r := range reports {
+			r.text(&text, "*")
+		}
+		return slackMessage{slackText.Replace(text.String())}
+	}
+	message := webhookMessage{Schema: 1}
+	for _, r := range reports {
+		message.Reports = append(message.Reports, webhookReport{Schema: 1, siteReport: r})
+	}
+	return message
+}
+
 // notify posts the reports that have an event, and tries again after failures.
 func (w *watcher) notify(ctx context.Context, reports []*siteReport) error {
 	reports = slices.DeleteFunc(reports, func(r *siteReport) bool { return len(r.Events) == 0 })
 	if w.webhook == "" || len(reports) == 0 {
 		return nil
 	}
-	message := map[string]any{"schema": 1, "reports": reports}
-	if w.webhookFormat == formatSlack {
-		var text strings.Builder
-		for _, r := range reports {
-			r.text(&text, "*")
-		}
-		message = map[string]any{"text": slackText.Replace(text.String())}
-	}
-	body, _ := json.Marshal(message) // never an error
+	body, _ := json.Marshal(w.message(reports)) // never an error
 	for try := 1; ; try++ {
 		err := w.post(ctx, body)
 		if err == nil {

@@ -19,35 +19,35 @@ import (
 // severityWords are the severities of events.
 var severityWords = map[lint.Severity]string{lint.Error: "critical", lint.Warning: "warning", lint.Note: "info"}
 
-// A siteReport is what one observation of a site found.
+// A siteReport is the result of one observation of a site.
 type siteReport struct {
-	Schema    int          `json:"schema"`
-	Site      string       `json:"site"`
-	Observed  time.Time    `json:"observed"`
-	Since     time.Time    `json:"since,omitzero"` // when the version before was seen first
-	Severity  string       `json:"severity"`       // of the most severe event, "" for no change
+	Site      string       `json:"site"`           // its origin
+	Observed  time.Time    `json:"observed"`       // when it was fetched
+	Since     time.Time    `json:"since,omitzero"` // when the previous version was first observed
+	Severity  string       `json:"severity"`       // of the most severe event: critical, warning or info; empty for no change
 	Undecided bool         `json:"undecided"`      // a proof exceeded the budget, or there is nothing to compare with
-	Events    []watchEvent `json:"events"`
+	Events    []watchEvent `json:"events"`         // in the order found
 
 	severity lint.Severity
 }
 
-// A watchEvent is one change.
+// A watchEvent is one change of a robots.txt.
 type watchEvent struct {
-	Severity string       `json:"severity"`
-	Kind     string       `json:"kind"` // newly-blocked, newly-allowed, declared, layout, foreign, failing, not-fetched, recovered, missing, baseline
-	Crawlers []string     `json:"crawlers,omitempty"`
-	Dialect  string       `json:"dialect,omitempty"`
-	Path     string       `json:"path,omitempty"` // a shortest URL that changed
-	Old      *watchedRule `json:"old,omitempty"`
-	New      *watchedRule `json:"new,omitempty"`
-	Text     string       `json:"text"` // a clause for people
+	Severity string `json:"severity"` // critical, warning or info
+	// Kind is newly-blocked, newly-allowed, declared, layout, foreign, failing, not-fetched, recovered, missing or baseline.
+	Kind     string       `json:"kind"`
+	Crawlers []string     `json:"crawlers,omitempty"` // that the change concerns
+	Dialect  string       `json:"dialect,omitempty"`  // of a verdict
+	Path     string       `json:"path,omitempty"`     // a shortest URL that changed
+	Old      *watchedRule `json:"old,omitempty"`      // that decided before
+	New      *watchedRule `json:"new,omitempty"`      // that decides now
+	Text     string       `json:"text"`               // a phrase
 }
 
-// A watchedRule is the rule behind a verdict, line 0 if no rule matches.
+// A watchedRule is the rule behind a verdict.
 type watchedRule struct {
-	Line int    `json:"line"`
-	Rule string `json:"rule"`
+	Line int    `json:"line"` // from 1; 0 if no rule matches
+	Rule string `json:"rule"` // as written, empty if no rule matches
 }
 
 func (r *siteReport) addEvent(severity lint.Severity, e watchEvent) {

@@ -28,6 +28,9 @@ var answersOf = []struct{ section, text, name string }{
 	{"test", "A line for each assertion and dialect.", "AssertionResult"},
 	{"show", "A line for each robots.txt and crawler. `--only` leaves out the other parts.", "shownFile"},
 	{"page", "A line for each URL and crawler.", "shownPage"},
+	{"watch", "A line for each site. A webhook gets an object with `schema` and the list `reports` of such lines.", "siteReport"},
+	{"clause", "A line for each clause.", "clause"},
+	{"--version", "One line.", "programBuild"},
 }
 
 // A structDoc is a struct of an answer as its source has it.
@@ -139,7 +142,7 @@ func (p *docPage) value(e ast.Expr) (name, text string) {
 	}
 	name = nameOf(e)
 	words := map[string]string{
-		"int": "number", "float64": "number", "bool": "boolean", "any": "any", "Seconds": "seconds", "Interval": "seconds", "Time": "time", "Moment": "time",
+		"int": "number", "float64": "number", "bool": "boolean", "any": "any", "Seconds": "seconds", "Interval": "seconds", "Time": "time", "Moment": "time", "time.Time": "time",
 		"robots.Verdict": "object: `allowed`, `verdict`, `reason`, `rule`, `group` and `dialect` as in [check](#check)",
 	}
 	if word, ok := words[name]; ok {
