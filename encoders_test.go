@@ -18,7 +18,7 @@ var encoders = map[string]string{
 	"cmd/internal/ask":                 "lists of strings in that line",
 	"cmd/internal/batch":               "id, agent and errors in that line",
 	"cmd/robots/check.go":              "the hot line of lists",
-	"cmd/robots/json.go":               "the encoder of the command line",
+	"cmd/internal/screen/streams.go":   "the encoder of the command line",
 	"cmd/robots-bulk/run.go":           "the encoder of robots-bulk",
 	"cmd/internal/server":              "the encoders of the HTTP API: answers, problems, the OpenAPI document",
 	"cmd/internal/server/page/page.go": "the encoder of the page's engine",

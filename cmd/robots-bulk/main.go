@@ -14,9 +14,9 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
-	"github.com/robotskit/robots/cmd/robots-bulk/internal/bulk"
 	"github.com/robotskit/robots/cmd/internal/help"
 	"github.com/robotskit/robots/cmd/internal/screen"
+	"github.com/robotskit/robots/cmd/robots-bulk/internal/bulk"
 	"github.com/spf13/cobra"
 )
 

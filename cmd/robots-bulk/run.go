@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/cmd/robots-bulk/internal/bulk"
 	"github.com/robotskit/robots/cmd/internal/screen"
+	"github.com/robotskit/robots/cmd/robots-bulk/internal/bulk"
 	"github.com/spf13/cobra"
 )
 

@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"golang.org/x/sync/semaphore"
 )
 
@@ -44,7 +45,7 @@ func (c *chunk[T]) units() int64 { return int64(min(1+c.bytes/chunkBytes, maxAhe
 // before it are processed, each once in a chunk or, with once, in the run. Before it waits for input it
 // flushes the output. If ctx ends, it yields what has been read, and errInterrupted. If the output fails,
 // it ends without an error.
-func readAhead[T any](ctx context.Context, entries iter.Seq2[entry[T], error], ready func() bool, once bool, l *live, std *streams) iter.Seq2[[]entry[T], error] {
+func readAhead[T any](ctx context.Context, entries iter.Seq2[entry[T], error], ready func() bool, once bool, l *live, std *screen.Streams) iter.Seq2[[]entry[T], error] {
 	return func(yield func([]entry[T], error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -81,14 +82,14 @@ func readAhead[T any](ctx context.Context, entries iter.Seq2[entry[T], error], r
 			}
 		}()
 		for {
-			_, err := std.out.Write(nil)
-			if std.keep(err); len(chunks) == 0 {
-				std.keep(std.out.Flush())
+			_, err := std.Out.Write(nil)
+			if std.Keep(err); len(chunks) == 0 {
+				std.Keep(std.Out.Flush())
 			}
-			if std.failed != nil {
+			if std.Failed != nil {
 				return
 			}
-			c := chunk[T]{err: errInterrupted}
+			c := chunk[T]{err: screen.ErrInterrupted}
 			select {
 			case c = <-chunks:
 			case <-ctx.Done():

@@ -14,6 +14,7 @@ import (
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/batch"
 	"github.com/robotskit/robots/cmd/internal/lines"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/fetch"
 )
 
@@ -42,12 +43,12 @@ func runBatch(ctx context.Context, f *judgeFlags, headers bool) (int, error) {
 		return exitBad, err
 	}
 	defer b.live.close()
-	ctx, stop := interruptible(ctx)
+	ctx, stop := screen.Interruptible(ctx)
 	defer stop()
 	a := batch.NewAnswerer(&b.defaults)
-	in := lines.NewReader(b.std.in, maxFile)
+	in := lines.NewReader(b.std.In, maxFile)
 	for entries, err := range readAhead(ctx, b.read(in), in.Ready, false, b.live, b.std) {
-		now := b.std.now()
+		now := b.std.Now()
 		for i := range entries {
 			if err := b.answer(ctx, a, &entries[i], now); err != nil {
 				return exitBad, err
@@ -58,7 +59,7 @@ func runBatch(ctx context.Context, f *judgeFlags, headers bool) (int, error) {
 		}
 	}
 	if ctx.Err() != nil { // the end of the input is that of a program that was interrupted too
-		return exitBad, errInterrupted
+		return exitBad, screen.ErrInterrupted
 	}
 	return exitAllowed, nil // the last flush reports why the output failed
 }
@@ -68,11 +69,11 @@ func (b *batchRun) answer(ctx context.Context, a *batch.Answerer, e *entry[batch
 	var record *fetch.Record
 	var failed error
 	if e.site != nil {
-		if record, failed = b.live.get(ctx, e.site); errors.Is(failed, errInterrupted) {
+		if record, failed = b.live.get(ctx, e.site); errors.Is(failed, screen.ErrInterrupted) {
 			return failed
 		}
 	}
-	dst, q := b.std.out.AvailableBuffer(), &e.line.Question
+	dst, q := b.std.Out.AvailableBuffer(), &e.line.Question
 	switch {
 	case e.line.header != "":
 		dst = append(dst, e.line.header...)
@@ -84,7 +85,7 @@ func (b *batchRun) answer(ctx context.Context, a *batch.Answerer, e *entry[batch
 	default:
 		dst = a.Append(dst, q)
 	}
-	_, _ = b.std.out.Write(append(dst, '\n')) // the last flush reports its error
+	_, _ = b.std.Out.Write(append(dst, '\n')) // the last flush reports its error
 	return nil
 }
 
@@ -146,7 +147,7 @@ func (b *batchRun) next(in *lines.Reader) (e entry[batchLine], err error) {
 	case errors.Is(err, io.EOF):
 		return e, err
 	case err != nil && !long:
-		return e, fmt.Errorf("cannot read standard input: %w", cause(err))
+		return e, fmt.Errorf("cannot read standard input: %w", screen.Cause(err))
 	case b.headers && b.left == 0:
 		n, err := strconv.ParseUint(strings.TrimSuffix(string(line), "\r"), 10, 31)
 		if err != nil {

@@ -9,11 +9,12 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/crawlers"
 	"github.com/spf13/cobra"
 )
 
-func checkCommand(std *streams) *cobra.Command {
+func checkCommand(std *screen.Streams) *cobra.Command {
 	f := newJudgeFlags(std)
 	inBatch, headers := false, false
 	cmd := &cobra.Command{Use: "check"}
@@ -40,7 +41,7 @@ func (j *judge) writeVerdicts(t *urlTarget) {
 		return
 	}
 	v := j.verdicts[0]
-	fmt.Fprintf(j.std.out, "%s  %s  %s\n", j.palette.verdict(v), fill(robots.Printable(t.url), j.width), because(j.palette, v, true))
+	fmt.Fprintf(j.std.Out, "%s  %s  %s\n", j.palette.verdict(v), fill(robots.Printable(t.url), j.width), because(j.palette, v, true))
 	j.writeFallback(stateIndent, 0)
 	j.writeState(stateIndent, (*robots.State).Text)
 }
@@ -48,7 +49,7 @@ func (j *judge) writeVerdicts(t *urlTarget) {
 // writeFallback writes which group a crawler follows that no group names, once for each site.
 func (j *judge) writeFallback(indent string, crawler int) {
 	if s := j.crawlers[crawler].FallbackSentence(j.rules[crawler].Rules); s != "" && !j.site.answered {
-		fmt.Fprintf(j.std.out, "%s%s\n", indent, j.palette.paint(faint, robots.Printable(s)))
+		fmt.Fprintf(j.std.Out, "%s%s\n", indent, j.palette.paint(faint, robots.Printable(s)))
 	}
 }
 
@@ -59,7 +60,7 @@ const stateIndent = "           "
 func (j *judge) writeState(indent string, note func(*robots.State) string) {
 	if j.from.Record != nil && !j.site.answered {
 		s := j.rules[0].State()
-		fmt.Fprintf(j.std.out, "%s%s\n", indent, j.palette.paint(faint, robots.Printable(j.live.stateLine(j.from.Record, s, note(s)))))
+		fmt.Fprintf(j.std.Out, "%s%s\n", indent, j.palette.paint(faint, robots.Printable(j.live.stateLine(j.from.Record, s, note(s)))))
 	}
 }
 
@@ -67,18 +68,18 @@ func (j *judge) writeState(indent string, note func(*robots.State) string) {
 // after the version of this format.
 func (j *judge) writeJSON(t *urlTarget) {
 	for i, rules := range j.rules {
-		dst := append(j.std.out.AvailableBuffer(), `{"schema":1,`...)
+		dst := append(j.std.Out.AvailableBuffer(), `{"schema":1,`...)
 		dst = append(rules.AppendVerdict(dst, j.verdicts[i]), `,"url":`...)
 		dst = append(robots.AppendQuoted(dst, t.url), j.about[i]...)
-		_, _ = j.std.out.Write(append(dst, "}\n"...))
+		_, _ = j.std.Out.Write(append(dst, "}\n"...))
 	}
 }
 
 func (j *judge) writeTable(t *urlTarget) {
 	if j.judged > 0 {
-		fmt.Fprintln(j.std.out)
+		fmt.Fprintln(j.std.Out)
 	}
-	fmt.Fprintln(j.std.out, j.palette.paint(bold, robots.Printable(t.url)))
+	fmt.Fprintln(j.std.Out, j.palette.paint(bold, robots.Printable(t.url)))
 	var rows [][]string
 	for i, v := range j.verdicts {
 		why := because(j.palette, v, false)
@@ -98,7 +99,7 @@ func (j *judge) writeTable(t *urlTarget) {
 		}
 		rows = append(rows, []string{"  " + robots.Printable(name), v.Dialect, j.palette.verdict(v), why})
 	}
-	align(j.std.out, rows)
+	align(j.std.Out, rows)
 	j.writeState("  ", factOf)
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots/cmd/internal/help"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/docs"
 	"github.com/spf13/cobra"
 )
@@ -47,7 +48,7 @@ func clauses() (list []clause) {
 // links are those of Markdown: [text](address).
 var links = regexp.MustCompile(`\[([^]]*)\]\([^)]*\)`) //nolint:forbidigo // not a pattern of a rule
 
-func clauseCommand(std *streams) *cobra.Command {
+func clauseCommand(std *screen.Streams) *cobra.Command {
 	c := newCommand(std)
 	cmd := &cobra.Command{
 		Use:  "clause",
@@ -81,18 +82,18 @@ func (c *command) clauses(context.Context) (int, error) {
 	for i, one := range chosen {
 		switch {
 		case c.format == formatJSON:
-			c.std.encodeAnswer(one)
+			c.std.EncodeAnswer(one)
 		case len(c.args) > 0:
 			if one.Source != "" {
 				one.Statement += " (" + one.Source + ")"
 			}
-			help.Wrap(c.std.out, one.ID+"  ", one.Statement)
+			help.Wrap(c.std.Out, one.ID+"  ", one.Statement)
 		default:
 			if one.Section != section {
 				section = one.Section
-				fmt.Fprint(c.std.out, strings.Repeat("\n", min(i, 1)), section, "\n")
+				fmt.Fprint(c.std.Out, strings.Repeat("\n", min(i, 1)), section, "\n")
 			}
-			fmt.Fprintf(c.std.out, "  %s  %s\n", fill(one.ID, 8), beginning(one.Statement))
+			fmt.Fprintf(c.std.Out, "  %s  %s\n", fill(one.ID, 8), beginning(one.Statement))
 		}
 	}
 	return exitAllowed, nil

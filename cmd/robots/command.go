@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/spf13/cobra"
 )
 
 // A command is one run of a verb: its streams, flags and arguments. Verbs embed it.
 type command struct {
-	std     *streams
+	std     *screen.Streams
 	args    []string
 	cmd     *cobra.Command
 	format  string
@@ -20,21 +21,21 @@ type command struct {
 	palette palette // of standard output
 }
 
-func newCommand(std *streams) *command {
+func newCommand(std *screen.Streams) *command {
 	return &command{std: std, format: formatText, color: colorNever}
 }
 
 // run returns the RunE of a verb: it checks the flags that all verbs share.
 func (c *command) run(verb func(context.Context) (int, error)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) (err error) {
-		c.cmd, c.std.name, c.args = cmd, cmd.CommandPath(), args
-		c.palette = newPalette(c.color, c.std.terminal)
-		c.std.status, err = verb(cmd.Context())
+		c.cmd, c.std.Name, c.args = cmd, cmd.CommandPath(), args
+		c.palette = newPalette(c.color, c.std.Terminal)
+		c.std.Status, err = verb(cmd.Context())
 		return err
 	}
 }
 
-func (c *command) warn(format string, args ...any) { c.std.warn(format, args...) }
+func (c *command) warn(format string, args ...any) { c.std.Warn(format, args...) }
 
 // given reports whether a flag was given.
 func (c *command) given(flag string) bool { return c.cmd.Flags().Changed(flag) }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/cmd/internal/server"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -69,7 +70,7 @@ func (s *serveFlags) reload() (*server.Config, []string, error) {
 }
 
 // write prints the settings as a YAML file, with the origin of each in a comment. Tokens are not printed, nor passwords in URLs.
-func (s *serveFlags) write(std *streams, origins map[string]string) {
+func (s *serveFlags) write(std *screen.Streams, origins map[string]string) {
 	s.set.VisitAll(func(f *pflag.Flag) {
 		var value any = f.Value.String()
 		switch f.Value.Type() {
@@ -85,7 +86,7 @@ func (s *serveFlags) write(std *streams, origins map[string]string) {
 			value = withoutPassword(s.config.Store)
 		}
 		text, _ := json.Marshal(value) // which is YAML too
-		fmt.Fprintf(std.out, "%s: %s  # %s\n", f.Name, text, origins[f.Name])
+		fmt.Fprintf(std.Out, "%s: %s  # %s\n", f.Name, text, origins[f.Name])
 	})
 }
 

@@ -144,10 +144,10 @@ func (c *command) warnCrawlers(list []Crawler, file *robots.File) {
 				continue
 			}
 			if s := reading(token, dialects...); s != "" {
-				c.std.warnOnce("-a "+s, "-a %s", s)
+				c.std.WarnOnce("-a "+s, "-a %s", s)
 			}
 			if s := suggestion(token, names); s != "" {
-				c.std.warnOnce("no "+token, "-a %s is not a known crawler%s", strconv.Quote(clip(token)), s)
+				c.std.WarnOnce("no "+token, "-a %s is not a known crawler%s", strconv.Quote(clip(token)), s)
 			}
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/help"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/crawlers"
 	"github.com/spf13/cobra"
 )
@@ -33,7 +34,7 @@ type crawlersCommand struct {
 	omitted int // crawlers that --all adds
 }
 
-func newCrawlers(std *streams) *cobra.Command {
+func newCrawlers(std *screen.Streams) *cobra.Command {
 	c := &crawlersCommand{command: newCommand(std)}
 	cmd := &cobra.Command{
 		Use: "crawlers",
@@ -222,7 +223,7 @@ func remark(e crawlers.Crawler, all bool) string {
 
 // printEntry writes the facts about one crawler.
 func (c *crawlersCommand) printEntry(e crawlers.Crawler) {
-	w := c.std.out
+	w := c.std.Out
 	fmt.Fprintln(w, c.palette.paint(bold, e.Name))
 	dialect, rival := e.Dialect, ""
 	if dialect == crawlers.Unknown {

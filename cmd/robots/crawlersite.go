@@ -29,7 +29,7 @@ func (c *crawlersCommand) judge(ctx context.Context, name string) (int, error) {
 		return exitBad, err
 	}
 	defer live.close()
-	at := cmp.Or(c.at, c.std.now())
+	at := cmp.Or(c.at, c.std.Now())
 	var onPath *robots.Path
 	if c.given("path") {
 		onPath = &path
@@ -71,7 +71,7 @@ func (c *crawlersCommand) printAccess(table []answer.CrawlerAccess, state string
 	switch c.format {
 	case formatJSON:
 		for _, r := range table {
-			c.std.encodeAnswer(r)
+			c.std.EncodeAnswer(r)
 		}
 		return
 	case formatCSV:
@@ -84,7 +84,7 @@ func (c *crawlersCommand) printAccess(table []answer.CrawlerAccess, state string
 			v := r.Standing.Verdict
 			cells = append(cells, append(factCells(r.CrawlerFacts), string(r.Access), answer.Text(r.Verdict), line, v.Rule.String(), robots.Printable(v.Group.Token())))
 		}
-		c.std.writeCSV(cells...)
+		c.std.WriteCSV(cells...)
 		return
 	}
 	c.printSections(len(table), func(i int) crawlers.Purpose { return table[i].Purpose }, func(name string, from, to int) (string, [][]string) {
@@ -99,7 +99,7 @@ func (c *crawlersCommand) printAccess(table []answer.CrawlerAccess, state string
 		return robots.Printable(c.summary(name, table[from:to])), rows
 	})
 	if state != "" {
-		fmt.Fprintln(c.std.out, c.palette.paint(faint, robots.Printable(state)))
+		fmt.Fprintln(c.std.Out, c.palette.paint(faint, robots.Printable(state)))
 	}
 }
 
@@ -108,7 +108,7 @@ func (c *crawlersCommand) printList() {
 	switch c.format {
 	case formatJSON:
 		for _, e := range c.list {
-			c.std.encodeAnswer(answer.NewCrawlerEntry(e))
+			c.std.EncodeAnswer(answer.NewCrawlerEntry(e))
 		}
 		return
 	case formatCSV:
@@ -116,7 +116,7 @@ func (c *crawlersCommand) printList() {
 		for _, e := range c.list {
 			cells = append(cells, append(factCells(answer.NewCrawlerEntry(e).CrawlerFacts), string(e.Status)))
 		}
-		c.std.writeCSV(cells...)
+		c.std.WriteCSV(cells...)
 		return
 	}
 	c.printSections(len(c.list), func(i int) crawlers.Purpose { return c.list[i].Purpose }, func(name string, from, to int) (string, [][]string) {
@@ -143,14 +143,14 @@ func (c *crawlersCommand) printSections(n int, purpose func(i int) crawlers.Purp
 			to++
 		}
 		if from > 0 {
-			fmt.Fprintln(c.std.out)
+			fmt.Fprintln(c.std.Out)
 		}
 		title, rows := section(titles.Replace(string(purpose(from))), from, to)
-		fmt.Fprintln(c.std.out, c.palette.paint(bold, title))
-		align(c.std.out, rows)
+		fmt.Fprintln(c.std.Out, c.palette.paint(bold, title))
+		align(c.std.Out, rows)
 	}
 	if c.omitted > 0 {
-		fmt.Fprintf(c.std.out, "\n%s\n", c.palette.paint(faint, "Omitted: "+count(c.omitted, "crawler")+" not in use (--all includes them)"))
+		fmt.Fprintf(c.std.Out, "\n%s\n", c.palette.paint(faint, "Omitted: "+count(c.omitted, "crawler")+" not in use (--all includes them)"))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/compare"
 	"github.com/robotskit/robots/lint"
 	"github.com/spf13/cobra"
@@ -41,7 +42,7 @@ type differ struct {
 	read     int // URLs of --urls
 }
 
-func diffCommand(std *streams) *cobra.Command {
+func diffCommand(std *screen.Streams) *cobra.Command {
 	d := &differ{command: newCommand(std)}
 	cmd := &cobra.Command{Use: "diff", RunE: d.run(d.diff)}
 	f := cmd.Flags()
@@ -92,7 +93,7 @@ func (d *differ) diff(ctx context.Context) (int, error) {
 	}
 	d.name = names[len(names)-1]
 	d.warnCrawlers(d.chosen, nil)
-	pair := [2]answer.Source{files[0].source(d.std.now()), files[len(files)-1].source(d.std.now())}
+	pair := [2]answer.Source{files[0].source(d.std.Now()), files[len(files)-1].source(d.std.Now())}
 	for _, s := range d.sections {
 		s.compare(pair, d.chosen, answer.DiffOptions{Steps: d.budget, Changes: d.limit})
 	}

@@ -40,12 +40,12 @@ func (d *differ) writeText() {
 	}
 	for i, text := range texts {
 		if i > 0 {
-			fmt.Fprintln(d.std.out)
+			fmt.Fprintln(d.std.Out)
 		}
 		if len(d.sections) > 1 {
-			fmt.Fprintln(d.std.out, d.palette.paint(bold, strings.Join(titles[text], ", ")))
+			fmt.Fprintln(d.std.Out, d.palette.paint(bold, strings.Join(titles[text], ", ")))
 		}
-		_, _ = io.WriteString(d.std.out, text)
+		_, _ = io.WriteString(d.std.Out, text)
 	}
 }
 
@@ -118,7 +118,7 @@ func (d *differ) countText(s *section, g *answer.DifferenceGroup) string {
 func (d *differ) writeJSON() {
 	for _, s := range d.sections {
 		for _, c := range s.Crawlers {
-			d.std.encodeAnswer(c)
+			d.std.EncodeAnswer(c)
 		}
 	}
 }

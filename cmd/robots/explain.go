@@ -8,10 +8,11 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/spf13/cobra"
 )
 
-func explainCommand(std *streams) *cobra.Command {
+func explainCommand(std *screen.Streams) *cobra.Command {
 	f := newJudgeFlags(std)
 	cmd := &cobra.Command{Use: "explain"}
 	f.register(cmd)
@@ -29,7 +30,7 @@ func (j *judge) explain(i int, t *urlTarget) answer.Explanation {
 
 // writeExplanation writes how the verdicts on a URL are derived.
 func (j *judge) writeExplanation(t *urlTarget) {
-	w := j.std.out
+	w := j.std.Out
 	for i, v := range j.verdicts {
 		e := j.explain(i, t)
 		if i+j.judged > 0 {
@@ -59,7 +60,7 @@ func (j *judge) writeExplanation(t *urlTarget) {
 // writeExplanationJSON writes an object for each crawler.
 func (j *judge) writeExplanationJSON(t *urlTarget) {
 	for i := range j.rules {
-		j.std.encodeAnswer(j.explain(i, t))
+		j.std.EncodeAnswer(j.explain(i, t))
 	}
 }
 

@@ -14,12 +14,13 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/help"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/internal/duration"
 	"github.com/spf13/cobra"
 )
 
-func fetchCommand(std *streams) *cobra.Command {
+func fetchCommand(std *screen.Streams) *cobra.Command {
 	c := newCommand(std)
 	var site siteFlags
 	body := false
@@ -47,7 +48,7 @@ func fetchCommand(std *streams) *cobra.Command {
 			return exitBad, err
 		}
 		defer l.close()
-		ctx, stop := interruptible(ctx)
+		ctx, stop := screen.Interruptible(ctx)
 		defer stop()
 		get := l.cache.Refresh // whatever is kept
 		if l.store == nil {
@@ -56,7 +57,7 @@ func fetchCommand(std *streams) *cobra.Command {
 		r, err := get(ctx, origin)
 		switch {
 		case ctx.Err() != nil:
-			return exitBad, errInterrupted
+			return exitBad, screen.ErrInterrupted
 		case err != nil:
 			return exitBad, err
 		}
@@ -65,8 +66,8 @@ func fetchCommand(std *streams) *cobra.Command {
 		if body {
 			printBody(c.std, r)
 			if r.Outcome != fetch.Success {
-				s := r.Rules(robots.RFC9309, c.std.now()).State()
-				c.std.complain(errors.New(l.stateLine(r, s, s.Text())))
+				s := r.Rules(robots.RFC9309, c.std.Now()).State()
+				c.std.Complain(errors.New(l.stateLine(r, s, s.Text())))
 			}
 		} else {
 			c.answer(l.report(c, url, r, site.probe))
@@ -106,13 +107,13 @@ func (c *command) oneURL() (string, error) {
 }
 
 // printBody writes a file: its bytes, or for a terminal without control characters.
-func printBody(std *streams, r *fetch.Record) {
-	if !std.terminal {
-		std.out.Write(r.Body)
+func printBody(std *screen.Streams, r *fetch.Record) {
+	if !std.Terminal {
+		std.Out.Write(r.Body)
 		return
 	}
 	for line := range bytes.Lines(r.Body) {
-		fmt.Fprintln(std.out, robots.Printable(string(bytes.TrimRight(line, "\r\n"))))
+		fmt.Fprintln(std.Out, robots.Printable(string(bytes.TrimRight(line, "\r\n"))))
 	}
 }
 
@@ -123,7 +124,7 @@ func (l *live) report(c *command, url string, r *fetch.Record, probed bool) (j j
 		style = red
 	}
 	fmt.Fprintf(w, "%s  %s\n", c.palette.paint(style, r.Outcome.String()), c.palette.paint(bold, r.Origin.RobotsURL()))
-	why, means := l.meaning(r, c.std.now())
+	why, means := l.meaning(r, c.std.Now())
 	help.Wrap(w, "  ", why)
 	help.Wrap(w, "  ", means)
 	heading(w, c.palette, "Requests")

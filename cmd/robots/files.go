@@ -14,6 +14,7 @@ import (
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/replace"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/fetch"
 )
 
@@ -82,7 +83,7 @@ func (c *command) getFiles(ctx context.Context, flags *siteFlags, dialects []rob
 			origin, err = ask.Site(name)
 			sites[i] = newSite(origin)
 		} else {
-			files[i], err = c.std.read(name)
+			files[i], err = readText(c.std, name)
 		}
 		if err != nil {
 			return nil, nil, err
@@ -92,9 +93,9 @@ func (c *command) getFiles(ctx context.Context, flags *siteFlags, dialects []rob
 		if l, err = newLive(c, flags, dialects, maxBytes); err != nil {
 			return nil, nil, err
 		}
-		defer c.std.screen.Report(progressInterval, func() string { return l.progress.line(c.std.name) })()
+		defer c.std.Screen.Report(progressInterval, func() string { return l.progress.line(c.std.Name) })()
 		var stop context.CancelFunc
-		ctx, stop = interruptible(ctx)
+		ctx, stop = screen.Interruptible(ctx)
 		defer stop()
 	}
 	for _, s := range sites {
@@ -180,7 +181,7 @@ func (l *live) unknown(r *fetch.Record, rules *robots.Rules) error {
 
 // readNamed reads a file, or standard input for "-", and returns its name for messages.
 func (c *command) readNamed(name string) (body []byte, title string, err error) {
-	f, err := c.std.read(name)
+	f, err := readText(c.std, name)
 	if f.over {
 		c.warn("%s is larger than 64 MiB; the rest is not read", f.title())
 	}
@@ -189,7 +190,7 @@ func (c *command) readNamed(name string) (body []byte, title string, err error) 
 
 // readRobots reads a robots.txt and warns about oddities in it as read by RFC 9309.
 func (c *command) readRobots(name string) (*robots.File, error) {
-	f, err := c.std.read(name)
+	f, err := readText(c.std, name)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +201,7 @@ func (c *command) readRobots(name string) (*robots.File, error) {
 // intended.
 func (c *command) parseFile(text *textFile, d robots.Dialect, maxBytes int) *robots.File {
 	f, title, r := robots.Parse(text.body), text.title(), text.Record
-	if _, before := c.std.warned.LoadOrStore("oddities of "+title, true); before {
+	if _, before := c.std.Warned.LoadOrStore("oddities of "+title, true); before {
 		return f
 	}
 	switch {
@@ -214,7 +215,7 @@ func (c *command) parseFile(text *textFile, d robots.Dialect, maxBytes int) *rob
 	}
 	for _, n := range f.Notes(d) {
 		note := robots.Printable(title + ": " + n.Text)
-		fmt.Fprintf(c.std.err, "%s: warning: %s (%s)\n", c.std.name, note, newPalette(c.color, c.std.screen.Terminal).link(n.Clause))
+		fmt.Fprintf(c.std.Err, "%s: warning: %s (%s)\n", c.std.Name, note, newPalette(c.color, c.std.Screen.Terminal).link(n.Clause))
 	}
 	switch {
 	case r != nil:
@@ -238,16 +239,16 @@ func isForeign(f *robots.File) bool {
 	return text
 }
 
-// read reads a file, or standard input if its name is "-".
-func (s *streams) read(name string) (f textFile, err error) {
+// readText reads a file, or standard input if its name is "-".
+func readText(std *screen.Streams, name string) (f textFile, err error) {
 	f.name = name
-	from, _, err := s.open(name)
+	from, _, err := openNamed(std, name)
 	if err != nil {
 		return f, err
 	}
 	defer from.Close()
 	if f.body, err = io.ReadAll(io.LimitReader(from, maxFile+1)); err != nil {
-		return f, fmt.Errorf("cannot read %s: %w", f.title(), cause(err))
+		return f, fmt.Errorf("cannot read %s: %w", f.title(), screen.Cause(err))
 	}
 	if f.over = len(f.body) > maxFile; f.over {
 		f.body = f.body[:maxFile]
@@ -255,15 +256,15 @@ func (s *streams) read(name string) (f textFile, err error) {
 	return f, nil
 }
 
-// open opens a file, or standard input if its name is "-", and returns its name for messages.
+// openNamed opens a file, or standard input if its name is "-", and returns its name for messages.
 // The caller closes it.
-func (s *streams) open(name string) (from io.ReadCloser, title string, err error) {
+func openNamed(std *screen.Streams, name string) (from io.ReadCloser, title string, err error) {
 	title = (&textFile{name: name}).title()
 	switch name {
 	case "":
 		return nil, title, errors.New("empty file name")
 	case "-":
-		return io.NopCloser(s.in), title, nil
+		return io.NopCloser(std.In), title, nil
 	}
 	f, err := os.Open(name)
 	if err == nil {
@@ -273,7 +274,7 @@ func (s *streams) open(name string) (from io.ReadCloser, title string, err error
 		}
 	}
 	if err != nil {
-		return nil, title, fmt.Errorf("cannot read %s: %w", title, cause(err))
+		return nil, title, fmt.Errorf("cannot read %s: %w", title, screen.Cause(err))
 	}
 	return f, title, nil
 }
@@ -281,7 +282,7 @@ func (s *streams) open(name string) (from io.ReadCloser, title string, err error
 // replaceFile is replace.File with the name in its error.
 func replaceFile(name string, body []byte) error {
 	if err := replace.File(name, body); err != nil {
-		return fmt.Errorf("cannot write %s: %w", name, cause(err))
+		return fmt.Errorf("cannot write %s: %w", name, screen.Cause(err))
 	}
 	return nil
 }

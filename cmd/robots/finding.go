@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/csv"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/lint"
 	"github.com/spf13/cobra"
 )
@@ -46,8 +46,6 @@ func failLevel(failOn string) lint.Severity {
 	}
 	return lint.Error + 1
 }
-
-func (s *streams) writeCSV(rows ...[]string) { s.keep(csv.NewWriter(s.out).WriteAll(rows)) }
 
 // A Finding is one result of lint, diff or test.
 type Finding struct {
@@ -88,16 +86,16 @@ func (r *report) shown() []Finding {
 }
 
 // write writes a report for a program that shows it.
-func (r *report) write(std *streams, format string) {
+func (r *report) write(std *screen.Streams, format string) {
 	switch format {
 	case formatSARIF:
-		std.encode(r.sarif())
+		std.Encode(r.sarif())
 	case formatJUnit:
-		std.keep(r.writeJUnit(std.out, std.now()))
+		std.Keep(r.writeJUnit(std.Out, std.Now()))
 	case formatGitHub:
-		r.writeGitHub(std.out)
+		r.writeGitHub(std.Out)
 	default:
-		r.writeMarkdown(std.out)
+		r.writeMarkdown(std.Out)
 	}
 }
 

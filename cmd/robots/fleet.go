@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/fleet"
 	"github.com/spf13/cobra"
 )
@@ -30,7 +31,7 @@ type action func(ctx context.Context, op *fleet.Operator) (int, error)
 // A plan checks the arguments of a command and returns its action.
 type plan func(c *fleetCall) (action, error)
 
-func fleetCommand(std *streams) *cobra.Command {
+func fleetCommand(std *screen.Streams) *cobra.Command {
 	all := &cobra.Command{
 		Use: "fleet",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -95,11 +96,11 @@ func (c *fleetCall) follow(ctx context.Context, p plan) (int, error) {
 	if err != nil {
 		return exitBad, err
 	}
-	ctx, stop := interruptible(ctx)
+	ctx, stop := screen.Interruptible(ctx)
 	defer stop()
 	code, err := c.in(ctx, do)
 	if ctx.Err() != nil {
-		err = errInterrupted
+		err = screen.ErrInterrupted
 	}
 	return code, err
 }

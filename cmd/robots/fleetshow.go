@@ -274,7 +274,7 @@ func (c *fleetCall) held(ctx context.Context, op *fleet.Operator) (int, error) {
 	}
 	for _, h := range list {
 		until, text := &h.Until, "until "+stamp(h.Until)
-		if h.Until.Sub(c.std.now()) >= paceredis.Forever/2 {
+		if h.Until.Sub(c.std.Now()) >= paceredis.Forever/2 {
 			until, text = nil, "until released"
 		}
 		c.answer(jsonObject{{"schema", 1}, {"target", h.Target.String()}, {"until", until}}, fmt.Sprintf("%s: held %s\n", h.Target, text))
@@ -296,7 +296,7 @@ func (c *fleetCall) log(ctx context.Context, op *fleet.Operator) (int, error) {
 func (c *fleetCall) doctor(found []fleet.Finding) (int, error) {
 	if len(found) == 0 {
 		if c.format == formatText {
-			fmt.Fprintf(c.std.out, "no problems found: %s\n", strings.Join(fleet.Checks(), ", "))
+			fmt.Fprintf(c.std.Out, "no problems found: %s\n", strings.Join(fleet.Checks(), ", "))
 		}
 		return exitAllowed, nil
 	}

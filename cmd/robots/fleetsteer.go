@@ -25,11 +25,11 @@ func (c *fleetCall) confirm(what string) error {
 	if c.yes {
 		return nil
 	}
-	if !screen.IsTerminal(c.std.in) {
+	if !screen.IsTerminal(c.std.In) {
 		return errors.New("nothing was changed: there is no terminal for a confirmation; use --yes")
 	}
-	fmt.Fprintf(c.std.err, "%s: %s, for all workers? [y/N] ", c.std.name, what)
-	line, _ := bufio.NewReader(c.std.in).ReadString('\n') // no answer is no
+	fmt.Fprintf(c.std.Err, "%s: %s, for all workers? [y/N] ", c.std.Name, what)
+	line, _ := bufio.NewReader(c.std.In).ReadString('\n') // no answer is no
 	if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
 		return errors.New("nothing was changed")
 	}
@@ -51,7 +51,7 @@ func (c *fleetCall) change(what string, subjects []string, do func(ctx context.C
 			case err != nil && len(subjects) == 1:
 				return exitBad, err
 			case err != nil: // such as that of its server, while others are reachable
-				c.std.complain(fmt.Errorf("%s: %w", to, err))
+				c.std.Complain(fmt.Errorf("%s: %w", to, err))
 				status = exitBad
 				continue
 			}

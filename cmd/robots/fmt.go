@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/lint"
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
@@ -18,7 +19,7 @@ type formatting struct {
 	list, write, diff bool
 }
 
-func fmtCommand(std *streams) *cobra.Command {
+func fmtCommand(std *screen.Streams) *cobra.Command {
 	f := &formatting{command: newCommand(std)}
 	cmd := &cobra.Command{Use: "fmt", RunE: f.run(f.formatFiles)}
 	cmd.Flags().BoolVarP(&f.list, "list", "l", false, "list files with a different layout instead of printing")
@@ -49,10 +50,10 @@ func (f *formatting) formatFiles(ctx context.Context) (int, error) {
 			status = exitDisallowed
 		}
 		if changed && f.list {
-			fmt.Fprintln(f.std.out, files[i].title())
+			fmt.Fprintln(f.std.Out, files[i].title())
 		}
 		if changed && f.diff {
-			f.std.printDiff(files[i].title(), files[i].body, after[i])
+			printDiff(f.std, files[i].title(), files[i].body, after[i])
 		}
 		if changed && f.write {
 			if err := replaceFile(files[i].name, after[i]); err != nil {
@@ -60,18 +61,18 @@ func (f *formatting) formatFiles(ctx context.Context) (int, error) {
 			}
 		}
 		if !f.list && !f.diff && !f.write {
-			f.std.out.Write(after[i])
+			f.std.Out.Write(after[i])
 		}
 	}
 	return status, nil
 }
 
 // printDiff writes the changes of a file.
-func (s *streams) printDiff(title string, before, after []byte) {
+func printDiff(std *screen.Streams, title string, before, after []byte) {
 	title = robots.Printable(title)
 	text := string(diff.Diff(title, before, title, after))
-	if s.terminal {
+	if std.Terminal {
 		text = printableLines(text)
 	}
-	s.out.WriteString(text)
+	std.Out.WriteString(text)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots/cmd/internal/help"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -16,7 +17,7 @@ type verb struct {
 	group string // "" for that of the verb before
 	name  string
 	short string
-	make  func(std *streams) *cobra.Command
+	make  func(std *screen.Streams) *cobra.Command
 }
 
 func verbList() []verb {

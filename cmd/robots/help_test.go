@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/robotskit/robots/cmd/internal/help"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/crawlers"
 	"github.com/robotskit/robots/docs"
 	"github.com/spf13/cobra"
@@ -28,7 +29,7 @@ func TestHelp(t *testing.T) {
 			}
 		}
 	}
-	collect(newRoot(&streams{}, ""))
+	collect(newRoot(&screen.Streams{}, ""))
 	for heading := range strings.Lines(docs.Commands) {
 		path, isCommand := strings.CutPrefix(strings.TrimSpace(heading), "## robots ")
 		if _, rest, err := commands[0].Find(strings.Fields(path)); isCommand && (err != nil || len(rest) > 0) {

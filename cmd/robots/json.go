@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -37,7 +36,7 @@ func (m jsonObject) MarshalJSON() ([]byte, error) {
 			b.WriteByte(',')
 		}
 		fmt.Fprintf(&b, "%q:", one.name)
-		if err := encode(&b, one.value); err != nil {
+		if err := screen.EncodeJSON(&b, one.value); err != nil {
 			return nil, err
 		}
 	}
@@ -56,39 +55,18 @@ func onlyIf(ok bool, v any) any {
 	return v
 }
 
-// encode writes a value as one line of JSON.
-func encode(w io.Writer, v any) error {
-	e := json.NewEncoder(screen.JSON(w))
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
-}
-
-// encode writes a value as one line of JSON.
-func (s *streams) encode(v any) { s.keep(encode(s.out, v)) }
-
-// encodeAnswer writes an answer, an object, as one line of JSON, after the version of this format.
-func (s *streams) encodeAnswer(v any) {
-	var object bytes.Buffer
-	if err := encode(&object, v); err != nil {
-		s.keep(err)
-		return
-	}
-	_, _ = s.out.WriteString(`{"schema":1,`) // the last flush reports its error
-	_, _ = s.out.Write(object.Bytes()[1:])
-}
-
 // A textAnswer is an answer that is written as text too.
 type textAnswer interface {
 	writeText(w io.Writer, colors palette)
 }
 
 // writeAnswer writes an answer as a line of JSON, or as text.
-func (s *streams) writeAnswer(v textAnswer, format string, colors palette) {
+func writeAnswer(std *screen.Streams, v textAnswer, format string, colors palette) {
 	if format == formatJSON {
-		s.encodeAnswer(v)
+		std.EncodeAnswer(v)
 		return
 	}
-	v.writeText(s.out, colors)
+	v.writeText(std.Out, colors)
 }
 
 // notEmpty returns nil, which is null, for a zero value.
@@ -102,8 +80,8 @@ func notEmpty[T comparable](v T) *T {
 // answer writes an answer: v as a line of JSON, or the text.
 func (c *command) answer(v any, text string) {
 	if c.format == formatJSON {
-		c.std.encode(v)
+		c.std.Encode(v)
 		return
 	}
-	_, _ = c.std.out.WriteString(text) // the last flush reports its error
+	_, _ = c.std.Out.WriteString(text) // the last flush reports its error
 }

@@ -74,7 +74,7 @@ func (j *judge) parse(url string) (t urlTarget, origin robots.Origin, err error)
 // whose robots.txt is there are shown. An error of show ends it.
 func (j *judge) each(ctx context.Context, u *urlReader, show func(context.Context, *urlTarget) error) (int, error) {
 	if j.fetches {
-		defer j.std.screen.Report(progressInterval, func() string { return j.live.progress.line(j.std.name) })()
+		defer j.std.Screen.Report(progressInterval, func() string { return j.live.progress.line(j.std.Name) })()
 	}
 	parse := func(text string) (t urlTarget, origin robots.Origin, err error) {
 		url := text
@@ -85,7 +85,7 @@ func (j *judge) each(ctx context.Context, u *urlReader, show func(context.Contex
 		t.url = text
 		return t, origin, err
 	}
-	ctx, stop := interruptible(ctx)
+	ctx, stop := screen.Interruptible(ctx)
 	defer stop()
 	var read int                      // URLs, without lines that have none
 	var counts [exitUndecided + 1]int // of URLs by status, and of lines without one
@@ -101,7 +101,7 @@ all:
 		for i := range entries {
 			t := &entries[i].line
 			if entries[i].err != nil {
-				j.std.complain(entries[i].err)
+				j.std.Complain(entries[i].err)
 				counts[exitBad]++
 				continue
 			}
@@ -122,12 +122,12 @@ all:
 	}
 	switch {
 	case ctx.Err() != nil && read == 0:
-		return exitBad, errInterrupted
+		return exitBad, screen.ErrInterrupted
 	case ctx.Err() != nil:
-		return exitBad, fmt.Errorf("%w: %d of %d URLs are checked", errInterrupted, j.judged, read)
+		return exitBad, fmt.Errorf("%w: %d of %d URLs are checked", screen.ErrInterrupted, j.judged, read)
 	case failed != nil:
 		return exitBad, failed
-	case j.std.failed == nil && u.isList():
+	case j.std.Failed == nil && u.isList():
 		j.summary(read, &counts)
 	}
 	for _, status := range []int{exitBad, exitUndecided, exitDisallowed} {
@@ -195,7 +195,7 @@ func (j *judge) summary(read int, counts *[exitUndecided + 1]int) {
 	if n := counts[exitBad]; n > 0 {
 		parts = append(parts, count(n, "line")+" without a URL")
 	}
-	j.std.complain(errors.New(count(read, "URL") + ": " + strings.Join(parts, ", ")))
+	j.std.Complain(errors.New(count(read, "URL") + ": " + strings.Join(parts, ", ")))
 }
 
 // ruleFlags are the flags that change what the rules of a file are.
@@ -217,7 +217,7 @@ func (f *ruleFlags) rules(from ask.Source, d robots.Dialect, now time.Time, toke
 // rulesIn returns the rules of each crawler in a robots.txt.
 func (j *judge) rulesIn(from ask.Source) (all []*ask.RuleSet) {
 	for _, c := range j.crawlers {
-		all = append(all, &ask.RuleSet{Rules: j.ruleFlags.rules(from, c.Dialect, j.std.now(), c.Tokens)})
+		all = append(all, &ask.RuleSet{Rules: j.ruleFlags.rules(from, c.Dialect, j.std.Now(), c.Tokens)})
 	}
 	return all
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/spf13/cobra"
 )
 
@@ -24,7 +25,7 @@ type judgeFlags struct {
 	site     siteFlags
 }
 
-func newJudgeFlags(std *streams) *judgeFlags {
+func newJudgeFlags(std *screen.Streams) *judgeFlags {
 	return &judgeFlags{command: newCommand(std)}
 }
 

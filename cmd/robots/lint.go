@@ -53,7 +53,7 @@ type linted struct {
 	unfixed bool              // --diff has nothing to show
 }
 
-func lintCommand(std *streams) *cobra.Command {
+func lintCommand(std *screen.Streams) *cobra.Command {
 	l := &linting{command: newCommand(std)}
 	cmd := &cobra.Command{Use: "lint", RunE: l.run(l.lint)}
 	f := cmd.Flags()
@@ -213,22 +213,22 @@ func (l *linting) printText(files []*linted) {
 		title := robots.Printable(f.title())
 		for i := range f.changes {
 			d := &f.changes[i]
-			fmt.Fprintf(l.std.out, "%s:%d:%d: change %s %s: %s\n", title, d.Line, d.Column, d.Check.ID, d.Check.Name, robots.Printable(advice(d)))
+			fmt.Fprintf(l.std.Out, "%s:%d:%d: change %s %s: %s\n", title, d.Line, d.Column, d.Check.ID, d.Check.Name, robots.Printable(advice(d)))
 		}
 		switch {
 		case l.diff && !bytes.Equal(f.body, f.fixed):
-			l.std.printDiff(f.title(), f.body, f.fixed)
+			printDiff(l.std, f.title(), f.body, f.fixed)
 		case f.unfixed && l.fix == fixAll:
-			fmt.Fprintf(l.std.out, "%s: no fix\n", title)
+			fmt.Fprintf(l.std.Out, "%s: no fix\n", title)
 		case f.unfixed:
-			fmt.Fprintf(l.std.out, "%s: no safe fix\n", title)
+			fmt.Fprintf(l.std.Out, "%s: no safe fix\n", title)
 		}
 		for i := range f.Diagnostics {
 			l.printFinding(f, &f.Diagnostics[i])
 		}
 	}
 	if text := l.counts(); text != "" {
-		fmt.Fprintln(l.std.out, text)
+		fmt.Fprintln(l.std.Out, text)
 	}
 }
 
@@ -252,7 +252,7 @@ const maxShown = 100
 
 // printFinding writes a finding with its line.
 func (l *linting) printFinding(f *linted, d *lint.Diagnostic) {
-	w := l.std.out
+	w := l.std.Out
 	fmt.Fprintf(w, "%s:%d:%d: %s %s %s: %s\n", robots.Printable(f.title()), d.Line, d.Column, d.Severity, d.Check.ID, d.Check.Name, d.Message)
 	about := dialectsText(d.Dialects)
 	if text := advice(d); text != "" {
@@ -313,7 +313,7 @@ func (l *linting) explainCheck() error {
 	if c == nil {
 		return fmt.Errorf("unknown check %q; docs/lint.md lists them", clip(l.explain))
 	}
-	w := l.std.out
+	w := l.std.Out
 	fmt.Fprintf(w, "%s %s (%s, fix: %s)\n\n", c.ID, c.Name, c.Severity, c.Fix)
 	help.Wrap(w, "", c.What+" "+c.Why)
 	for _, example := range [][2]string{{"Before", c.Before}, {"After", c.After}} {
@@ -340,7 +340,7 @@ type fileFinding struct {
 func (l *linting) printJSON(files []*linted) {
 	for _, f := range files {
 		for i := range f.Diagnostics {
-			l.std.encodeAnswer(fileFinding{f.name, answer.NewFinding(&f.Diagnostics[i])})
+			l.std.EncodeAnswer(fileFinding{f.name, answer.NewFinding(&f.Diagnostics[i])})
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/cmd/internal/yamlfile"
 	"github.com/robotskit/robots/lint"
 )
@@ -54,7 +55,7 @@ func findConfig(name string) (lintConfig, error) {
 func readConfig(path string) (lintConfig, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return lintConfig{}, fmt.Errorf("cannot read %s: %w", path, cause(err))
+		return lintConfig{}, fmt.Errorf("cannot read %s: %w", path, screen.Cause(err))
 	}
 	return parseConfig(path, text)
 }
@@ -125,7 +126,7 @@ func (k known) fingerprint() string {
 func readBaseline(name string) (baseline, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the baseline %s: %w", name, cause(err))
+		return nil, fmt.Errorf("cannot read the baseline %s: %w", name, screen.Cause(err))
 	}
 	b, number := baseline{}, 0
 	for line := range bytes.Lines(text) {
@@ -153,7 +154,7 @@ func writeBaseline(name string, files []*linted) error {
 	var b bytes.Buffer
 	for _, f := range files {
 		for i := range f.Diagnostics {
-			if err := encode(&b, knownOf(f, &f.Diagnostics[i])); err != nil {
+			if err := screen.EncodeJSON(&b, knownOf(f, &f.Diagnostics[i])); err != nil {
 				return err
 			}
 		}

@@ -9,16 +9,15 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
-	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cache/bolt"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/fleet"
 	"github.com/robotskit/robots/pace"
@@ -124,7 +123,7 @@ type live struct {
 	store    cache.Store  // for the next run: that of the fleet, the file of --cache, or nil
 	began    time.Time
 	progress progress
-	std      *streams // of warnings
+	std      *screen.Streams // of warnings
 }
 
 var errTimeout = errors.New("--timeout must be more than 0")
@@ -185,7 +184,7 @@ func newLive(c *command, s *siteFlags, dialects []robots.Dialect, maxBytes int) 
 	if err != nil {
 		return nil, err
 	}
-	l := &live{began: c.std.now().Truncate(time.Millisecond), std: c.std}
+	l := &live{began: c.std.Now().Truncate(time.Millisecond), std: c.std}
 	paces, err := addressPaces(s.addressPaces)
 	if err == nil {
 		l.limiter, err = pace.NewLocal(paces)
@@ -301,11 +300,11 @@ func (l *live) close() {
 	_ = l.cache.Close() // it has nothing to report
 	if l.fleet != nil {
 		if err := l.fleet.Close(); err != nil {
-			l.std.warn("cannot leave the fleet of --redis: %w", cause(err))
+			l.std.Warn("cannot leave the fleet of --redis: %w", screen.Cause(err))
 		}
 	} else if l.store != nil {
 		if err := l.store.Close(); err != nil {
-			l.std.warn("cannot close the file of --cache: %w", cause(err))
+			l.std.Warn("cannot close the file of --cache: %w", screen.Cause(err))
 		}
 	}
 }
@@ -320,20 +319,20 @@ func (l *live) observe(e cache.Event) {
 		what, effect = "Redis of --redis", "so nothing is fetched until it answers"
 	}
 	if !errors.Is(e.Err, context.DeadlineExceeded) {
-		l.std.warnOnce("store failed", "the %s fails, %s: %w", what, effect, e.Err)
+		l.std.WarnOnce("store failed", "the %s fails, %s: %w", what, effect, e.Err)
 		return
 	}
 	effect = "read, so robots.txt is fetched"
 	if e.Record != nil {
 		effect = "write, so some files might not be kept"
 	}
-	l.std.warnOnce("store late", "the %s took longer than 5 s to %s: %w", what, effect, e.Err)
+	l.std.WarnOnce("store late", "the %s took longer than 5 s to %s: %w", what, effect, e.Err)
 }
 
 // hint warns once which flag permits what the guard has refused, for formats other than text.
 func (l *live) hint(r *fetch.Record) {
 	if h := l.permit(r); h != "" {
-		l.std.warnOnce("refused", "%s is not fetched: %s", r.Origin.RobotsURL(), h)
+		l.std.WarnOnce("refused", "%s is not fetched: %s", r.Origin.RobotsURL(), h)
 	}
 }
 
@@ -365,7 +364,7 @@ func (l *live) start(ctx context.Context, s *site) {
 	go func() {
 		defer close(s.ready)
 		late := time.AfterFunc(l.options.Limits.Total+fetchMargin, func() { //nolint:forbidigo // it is said to people
-			l.std.warnOnce("late", "%s is not fetched yet: its address is busy, or the Redis of --redis does not permit it; interrupt to stop waiting", s.origin.RobotsURL())
+			l.std.WarnOnce("late", "%s is not fetched yet: its address is busy, or the Redis of --redis does not permit it; interrupt to stop waiting", s.origin.RobotsURL())
 		})
 		defer late.Stop()
 		var r *fetch.Record
@@ -382,14 +381,14 @@ func (l *live) get(ctx context.Context, s *site) (r *fetch.Record, err error) {
 	select {
 	case <-s.ready:
 	default:
-		_ = l.std.out.Flush() // the last flush reports its error
+		_ = l.std.Out.Flush() // the last flush reports its error
 		<-s.ready             // soon, if ctx ends
 	}
 	if err = s.err; err == nil {
 		r, err = l.cache.Get(ctx, s.origin)
 	}
 	if err != nil && ctx.Err() != nil {
-		err = errInterrupted
+		err = screen.ErrInterrupted
 	}
 	return r, err
 }
@@ -444,15 +443,4 @@ func (l *live) stateLine(r *fetch.Record, s *robots.State, note string) (line st
 		line += "; " + note
 	}
 	return line
-}
-
-// errInterrupted is the error of a run that a signal ended.
-var errInterrupted = errors.New("interrupted")
-
-// interruptible returns a context that ends with SIGINT, SIGTERM or another signal. A second one
-// ends the program.
-func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	return ctx, stop
 }

@@ -4,17 +4,18 @@ import (
 	"bufio"
 
 	"github.com/robotskit/robots/cmd/internal/lsp"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/spf13/cobra"
 )
 
-func lspCommand(std *streams) *cobra.Command {
+func lspCommand(std *screen.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use: "lsp",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := noArguments(args); err != nil {
 				return err
 			}
-			return lsp.Serve(std.in, unbuffered{std.out}, programVersion())
+			return lsp.Serve(std.In, unbuffered{std.Out}, programVersion())
 		},
 	}
 }

@@ -5,20 +5,12 @@
 package main
 
 import (
-	"bufio"
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"slices"
-	"strings"
-	"sync"
-	"syscall"
-	"time"
 
-	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/help"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/spf13/cobra"
@@ -32,21 +24,6 @@ const (
 	exitUndecided  = 3 // some undecided: robots.txt is unreachable
 )
 
-// streams are the standard streams of one run. Output is buffered, and flushed
-// when the verb is done; lists and batch flush it before they wait.
-type streams struct {
-	in       io.Reader
-	out      *bufio.Writer
-	err      io.Writer
-	screen   *screen.Screen // of err
-	terminal bool           // out is a terminal
-	now      func() time.Time
-	name     string // of the command, which begins its messages: "robots check"
-	status   int    // of the run
-	failed   error  // the first of the writers to out, reported at the end
-	warned   sync.Map
-}
-
 func main() {
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
@@ -54,16 +31,7 @@ func main() {
 // run is the whole program: it reads the command line, runs the verb and
 // returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	std := &streams{
-		in: stdin, terminal: screen.IsTerminal(stdout),
-		screen: screen.New(stderr),
-		now:    time.Now, //nolint:forbidigo // the one clock of the program
-	}
-	std.err = std.screen.Writer(stderr)
-	if std.screen.Terminal {
-		stdout = std.screen.Writer(stdout)
-	}
-	std.out = bufio.NewWriterSize(stdout, 64<<10)
+	std := screen.NewStreams(stdin, stdout, stderr)
 	verb := ""
 	if len(args) > 0 {
 		verb = args[0]
@@ -75,24 +43,22 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err == nil {
 		cmd, err = root.ExecuteContextC(ctx)
 	}
-	std.name = cmd.CommandPath()
+	std.Name = cmd.CommandPath()
 	if err != nil {
-		std.complain(err)
-		std.status = exitBad
+		std.Complain(err)
+		std.Status = exitBad
 	}
-	std.keep(std.out.Flush())
-	if err := std.failed; err != nil && !errors.Is(err, syscall.EPIPE) {
-		// A closed pipe is not an error: its reader has seen enough.
-		std.complain(fmt.Errorf("cannot write standard output: %w", cause(err)))
-		std.status = exitBad
+	if err := std.Finish(); err != nil {
+		std.Complain(err)
+		std.Status = exitBad
 	}
-	return std.status
+	return std.Status
 }
 
 // newRoot builds the command line: all verbs, or only the named one, as most of the time of
 // a short run goes into building. The verb sets the status; its error is invalid usage and becomes
 // one sentence on standard error.
-func newRoot(std *streams, only string) *cobra.Command {
+func newRoot(std *screen.Streams, only string) *cobra.Command {
 	var showVersion bool
 	var versionFormat string
 	root := &cobra.Command{
@@ -107,20 +73,20 @@ func newRoot(std *streams, only string) *cobra.Command {
 			case len(args) > 0:
 				return unknownCommand(cmd, args[0])
 			case showVersion:
-				std.writeAnswer(newProgramBuild(), versionFormat, palette{})
+				writeAnswer(std, newProgramBuild(), versionFormat, palette{})
 			default:
-				std.status = exitBad
-				rootHelp(std.err)
+				std.Status = exitBad
+				rootHelp(std.Err)
 			}
 			return nil
 		},
 	}
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version and stop")
 	choiceFlag(root, &versionFormat, "format", formatText, "`FORMAT` with --version: text or json", formatText, formatJSON)
-	root.SetIn(std.in)
-	root.SetOut(std.out)
-	root.SetErr(std.err)
-	root.SetHelpFunc(func(*cobra.Command, []string) { rootHelp(std.out) })
+	root.SetIn(std.In)
+	root.SetOut(std.Out)
+	root.SetErr(std.Err)
+	root.SetHelpFunc(func(*cobra.Command, []string) { rootHelp(std.Out) })
 	add := func(v verb) {
 		cmd := v.make(std)
 		cmd.Short = v.short
@@ -160,42 +126,4 @@ func helpCommand() *cobra.Command {
 			return about.Help()
 		},
 	}
-}
-
-// keep keeps the first error of writing to standard output. What follows need not stop: out
-// writes nothing after an error.
-func (s *streams) keep(err error) {
-	s.failed = cmp.Or(s.failed, err)
-}
-
-// complain writes a sentence on standard error; one for each of joined errors.
-func (s *streams) complain(err error) {
-	if list, joined := err.(interface{ Unwrap() []error }); joined {
-		for _, err := range list.Unwrap() {
-			s.complain(err)
-		}
-		return
-	}
-	fmt.Fprintf(s.err, "%s: %s\n", s.name, robots.Printable(strings.ReplaceAll(err.Error(), "\n", "; ")))
-}
-
-// warn writes a warning on standard error.
-func (s *streams) warn(format string, args ...any) {
-	s.complain(fmt.Errorf("warning: "+format, args...))
-}
-
-// warnOnce is warn for the first time that something is noticed.
-func (s *streams) warnOnce(what, format string, args ...any) {
-	if _, before := s.warned.LoadOrStore(what, true); !before {
-		s.warn(format, args...)
-	}
-}
-
-// cause returns an error of the file system without operation and path, as the sentence around
-// it names the path.
-func cause(err error) error {
-	if path, ok := errors.AsType[*os.PathError](err); ok {
-		return path.Err
-	}
-	return err
 }

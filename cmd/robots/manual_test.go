@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/robotskit/robots/cmd/internal/help"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
@@ -38,7 +39,7 @@ func TestManual(t *testing.T) {
 		defer func(was func() string) { programVersion = was }(programVersion)
 		programVersion = func() string { return *manualVersion }
 	}
-	root := newRoot(&streams{}, "")
+	root := newRoot(&screen.Streams{}, "")
 	root.DisableAutoGenTag = true
 	var all []*cobra.Command
 	var collect func(*cobra.Command)

@@ -21,6 +21,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cache/bolt"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/internal/campaign"
 )
@@ -212,7 +213,7 @@ func TestSlowDisk(t *testing.T) {
 	disk := &slowDisk{Store: file, full: make(chan struct{})}
 	defer disk.Close()
 	large := newLarge(t, sites)
-	l, err := newLive(newCommand(&streams{err: io.Discard, now: time.Now}), &siteFlags{allowPrivate: true}, nil, 0)
+	l, err := newLive(newCommand(&screen.Streams{Err: io.Discard, Now: time.Now}), &siteFlags{allowPrivate: true}, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +264,7 @@ func TestStoreTrouble(t *testing.T) {
 			"the file of --cache fails, so some files are not kept: no space left on device"},
 	} {
 		var said strings.Builder
-		l := &live{std: &streams{err: &said, name: "robots check"}}
+		l := &live{std: &screen.Streams{Err: &said, Name: "robots check"}}
 		for _, e := range tt.events {
 			e.Kind = cache.EventStoreFailed
 			l.observe(e)
@@ -291,7 +292,7 @@ func TestLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	said, out := io.Pipe()
-	l := &live{cache: c, std: &streams{err: out, name: "robots check"}}
+	l := &live{cache: c, std: &screen.Streams{Err: out, Name: "robots check"}}
 	origin, _, _ := robots.ParseURL("https://site.example/")
 	s := newSite(origin)
 	l.start(t.Context(), s)

@@ -11,6 +11,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/indexing"
 	"github.com/spf13/cobra"
 )
@@ -27,7 +28,7 @@ type pageCommand struct {
 	status int // the worst so far
 }
 
-func newPage(std *streams) *cobra.Command {
+func newPage(std *screen.Streams) *cobra.Command {
 	p := &pageCommand{judgeFlags: newJudgeFlags(std)}
 	cmd := &cobra.Command{Use: "page", RunE: p.run(p.check)}
 	f := cmd.Flags()
@@ -141,13 +142,13 @@ func (p *pageCommand) checkURL(ctx context.Context, t *urlTarget) error {
 		t.url = ""
 	}
 	if p.local == nil {
-		_ = p.std.out.Flush() // show earlier results during the wait; the last flush reports its error
+		_ = p.std.Out.Flush() // show earlier results during the wait; the last flush reports its error
 		got = p.fetch(ctx, t.url, list)
 		if ctx.Err() != nil {
-			return errInterrupted
+			return screen.ErrInterrupted
 		}
 	}
-	at := cmp.Or(p.at, p.std.now())
+	at := cmp.Or(p.at, p.std.Now())
 	for i := range list {
 		r := &list[i]
 		r.outlook = answer.Page(r.rules, &r.Crawler.Crawler, t.url, r.verdict, got.page, at)

@@ -61,7 +61,7 @@ func mainReason(lines []pageLine) string {
 
 // writePage writes the result as text.
 func (p *pageCommand) writePage(t *urlTarget, got *fetchedPage, list []pageVerdict) {
-	w := p.std.out
+	w := p.std.Out
 	if p.j.judged > 0 {
 		fmt.Fprintln(w)
 	}
@@ -108,10 +108,10 @@ func (p *pageCommand) writeContradictions(list []pageVerdict) {
 		if len(list) > 1 {
 			text += " (" + robots.Printable(listed(names[text], 3)) + ")"
 		}
-		help.Wrap(p.std.out, "  "+p.palette.paint(yellow, "contradiction")+": ", text)
+		help.Wrap(p.std.Out, "  "+p.palette.paint(yellow, "contradiction")+": ", text)
 	}
 	if blocked {
-		help.Wrap(p.std.out, "  note: ", "the page may not be fetched, so a noindex on it is unknown, and no crawler would read it")
+		help.Wrap(p.std.Out, "  note: ", "the page may not be fetched, so a noindex on it is unknown, and no crawler would read it")
 	}
 }
 
@@ -124,7 +124,7 @@ func (p *pageCommand) answerWord(word indexing.Word) string {
 // writeOutlook writes the result for one crawler, a line for each answer.
 func (p *pageCommand) writeOutlook(r *pageVerdict) {
 	for _, line := range r.lines(p.palette) {
-		fmt.Fprintf(p.std.out, "  %-7s  %s  %s\n", line.what, p.answerWord(line.Answer), line.why)
+		fmt.Fprintf(p.std.Out, "  %-7s  %s  %s\n", line.what, p.answerWord(line.Answer), line.why)
 	}
 	read := r.outlook.IfRead
 	if read == nil {
@@ -138,7 +138,7 @@ func (p *pageCommand) writeOutlook(r *pageVerdict) {
 		}
 		parts = append(parts, text)
 	}
-	help.Wrap(p.std.out, "  if allowed: ", strings.Join(parts, "; "))
+	help.Wrap(p.std.Out, "  if allowed: ", strings.Join(parts, "; "))
 }
 
 // writeOutlooks writes a row for each crawler.
@@ -153,23 +153,23 @@ func (p *pageCommand) writeOutlooks(list []pageVerdict) {
 		}
 		rows = append(rows, append(row, mainReason(lines)))
 	}
-	align(p.std.out, rows)
+	align(p.std.Out, rows)
 }
 
 // writeRules writes the rules of the page in order, with their effect.
 func (p *pageCommand) writeRules(page *indexing.Page, list []pageVerdict) {
-	heading(p.std.out, p.palette, "Rules of the page")
+	heading(p.std.Out, p.palette, "Rules of the page")
 	if len(page.Directives) == 0 {
-		fmt.Fprintln(p.std.out, "  none")
+		fmt.Fprintln(p.std.Out, "  none")
 	}
 	var rows [][]string
 	for i := range list[0].outlook.Rules {
 		rule := &list[0].outlook.Rules[i]
 		rows = append(rows, []string{"  " + rule.Place(), rule.String(), effectOf(i, list)})
 	}
-	align(p.std.out, rows)
+	align(p.std.Out, rows)
 	if page.Cut {
-		fmt.Fprintln(p.std.out, "  the page is truncated; later rules are unknown")
+		fmt.Fprintln(p.std.Out, "  the page is truncated; later rules are unknown")
 	}
 }
 
@@ -259,6 +259,6 @@ func (p *pageCommand) writePageJSON(got *fetchedPage, list []pageVerdict) {
 		if record := p.j.from.Record; record != nil {
 			line.siteOutcome = newSiteOutcome(record, p.j.rules[0].State().Text())
 		}
-		p.std.encodeAnswer(line)
+		p.std.EncodeAnswer(line)
 	}
 }

@@ -31,7 +31,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-func serveCommand(std *streams) *cobra.Command {
+func serveCommand(std *screen.Streams) *cobra.Command {
 	var flags serveFlags
 	cmd := &cobra.Command{
 		Use: "serve",
@@ -48,7 +48,7 @@ func serveCommand(std *streams) *cobra.Command {
 				return nil
 			}
 			signal.Ignore(syscall.SIGPIPE) // else the end of whoever reads the log would be that of the service
-			ctx, stop := interruptible(cmd.Context())
+			ctx, stop := screen.Interruptible(cmd.Context())
 			defer stop()
 			return serve(ctx, std, &flags.config, flags.reload)
 		},
@@ -73,8 +73,8 @@ type service struct {
 }
 
 // serve runs a service until ctx ends. At each SIGHUP it applies the configuration that reload returns.
-func serve(ctx context.Context, std *streams, c *server.Config, reload func() (*server.Config, []string, error)) (err error) {
-	s := &service{config: c, now: std.now, log: slog.New(slog.NewJSONHandler(screen.JSON(std.err), nil)), metrics: server.NewMetrics(), failing: rate.Sometimes{Interval: time.Minute}}
+func serve(ctx context.Context, std *screen.Streams, c *server.Config, reload func() (*server.Config, []string, error)) (err error) {
+	s := &service{config: c, now: std.Now, log: slog.New(slog.NewJSONHandler(screen.JSON(std.Err), nil)), metrics: server.NewMetrics(), failing: rate.Sometimes{Interval: time.Minute}}
 	gate, err := server.NewGate(c, s.log, s.metrics)
 	if err != nil {
 		return err
@@ -98,8 +98,8 @@ func serve(ctx context.Context, std *streams, c *server.Config, reload func() (*
 		if admin != nil {
 			list = append(list, "admin", "http://"+admin.String()+"/")
 		}
-		s.demo.print(std.out, reachable(at))
-		_ = std.out.Flush() // the last flush reports its error
+		s.demo.print(std.Out, reachable(at))
+		_ = std.Out.Flush() // the last flush reports its error
 		if c.Public && len(c.Hosts) == 0 {
 			s.log.Warn("requests get 421 unless their host is localhost or a loopback address; name other hosts with --host")
 		}

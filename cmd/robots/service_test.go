@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-
 	"net/http/httptest"
 	"os"
 	"os/exec"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/pace"
 	"github.com/spf13/cobra"
@@ -30,7 +31,7 @@ type showCommand struct {
 	policy pace.Policy
 }
 
-func newShow(std *streams) *cobra.Command {
+func newShow(std *screen.Streams) *cobra.Command {
 	s := &showCommand{command: newCommand(std)}
 	cmd := &cobra.Command{Use: "show"}
 	f := cmd.Flags()
@@ -60,7 +61,7 @@ func (s *showCommand) show(ctx context.Context) (int, error) {
 	if err != nil {
 		return exitBad, err
 	}
-	ctx, stop := interruptible(ctx)
+	ctx, stop := screen.Interruptible(ctx)
 	defer stop()
 	files, live, err := s.named(ctx, &s.site, dialectsOf(list), s.maxBytes, s.args...)
 	if err != nil {
@@ -140,7 +141,7 @@ type view struct {
 
 // Rules returns the rules of a crawler by the flags, for answer.Source.
 func (v *view) Rules(d robots.Dialect, tokens ...string) *robots.Rules {
-	return v.showCommand.rules(v.Source, d, v.std.now(), tokens)
+	return v.showCommand.rules(v.Source, d, v.std.Now(), tokens)
 }
 
 // write writes the parts. The text says nothing else of a site whose rules are not known.
@@ -156,7 +157,7 @@ func (v *view) write(ctx context.Context) {
 			options.First = v.fleetPermit(ctx, site)
 		}
 	}
-	facts := answer.Show(v, &v.crawler.Crawler, cmp.Or(v.at, v.std.now()), options)
+	facts := answer.Show(v, &v.crawler.Crawler, cmp.Or(v.at, v.std.Now()), options)
 	v.known = facts.Known
 	w := &strings.Builder{}
 	v.writeHeading(w, &facts, site)
@@ -166,13 +167,13 @@ func (v *view) write(ctx context.Context) {
 		v.writeJSON(facts, site)
 	case v.known && slices.Equal(options.Parts, []answer.Part{answer.PartSitemaps}):
 		for _, s := range facts.Sitemaps { // as written, except that a terminal gets no control characters
-			if v.std.terminal {
+			if v.std.Terminal {
 				s = robots.Printable(s)
 			}
-			fmt.Fprintln(v.std.out, s)
+			fmt.Fprintln(v.std.Out, s)
 		}
 	case v.known:
-		_, _ = v.std.out.WriteString(w.String())
+		_, _ = v.std.Out.WriteString(w.String())
 	}
 }
 
@@ -257,5 +258,5 @@ func (v *view) writeJSON(facts answer.Facts, site *robots.Rules) {
 			line.NextTry = stamp(r.NextTry)
 		}
 	}
-	v.std.encodeAnswer(line)
+	v.std.EncodeAnswer(line)
 }

@@ -25,7 +25,7 @@ type tester struct {
 	suites []*suite.Suite
 }
 
-func testCommand(std *streams) *cobra.Command {
+func testCommand(std *screen.Streams) *cobra.Command {
 	t := &tester{command: newCommand(std)}
 	cmd := &cobra.Command{Use: "test", RunE: t.run(t.test)}
 	f := cmd.Flags()
@@ -53,7 +53,7 @@ func (t *tester) test(ctx context.Context) (int, error) {
 		for _, test := range s.Tests {
 			for r, err := range answer.Run(test, sources[i], t.budget) {
 				if ctx.Err() != nil {
-					err = errInterrupted
+					err = screen.ErrInterrupted
 				}
 				if err != nil {
 					return exitBad, err
@@ -114,7 +114,7 @@ func (t *tester) openAll(ctx context.Context) ([]answer.Source, error) {
 	}
 	files, err := t.known(ctx, &t.site, dialects, names...)
 	for i, f := range files {
-		sources[indexes[i]] = f.source(t.std.now())
+		sources[indexes[i]] = f.source(t.std.Now())
 	}
 	return sources, err
 }
@@ -152,11 +152,11 @@ func (t *tester) write(all []*answer.AssertionResult, summary string) {
 	switch t.format {
 	case formatText:
 		t.writeText(all)
-		fmt.Fprintln(t.std.out, summary)
+		fmt.Fprintln(t.std.Out, summary)
 		return
 	case formatJSON:
 		for _, result := range all {
-			t.std.encodeAnswer(result)
+			t.std.EncodeAnswer(result)
 		}
 		return
 	}
@@ -231,13 +231,13 @@ func (t *tester) writeText(all []*answer.AssertionResult) {
 			lead = t.palette.paint(yellow, "OPEN")
 		}
 		sentence := t.sentence(r, strings.Join(dialects[keyOf(r)], ", "))
-		fmt.Fprintf(t.std.out, "%s %s:%d: %s\n     %s\n", lead, robots.Printable(r.File), r.Line, robots.Printable(r.Name), robots.Printable(sentence))
+		fmt.Fprintf(t.std.Out, "%s %s:%d: %s\n     %s\n", lead, robots.Printable(r.File), r.Line, robots.Printable(r.Name), robots.Printable(sentence))
 		derivation := derivationOf(r)
 		for line := range strings.Lines(derivation) {
-			fmt.Fprint(t.std.out, strings.TrimRight("     "+line, " \n")+"\n")
+			fmt.Fprint(t.std.Out, strings.TrimRight("     "+line, " \n")+"\n")
 		}
 		if derivation != "" {
-			fmt.Fprintln(t.std.out)
+			fmt.Fprintln(t.std.Out)
 		}
 	}
 }

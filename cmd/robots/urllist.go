@@ -16,12 +16,13 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/lines"
+	"github.com/robotskit/robots/cmd/internal/screen"
 )
 
 // A urlReader reads the URLs of a run: its arguments, of which "-" is a list on standard
 // input, then the list of --urls.
 type urlReader struct {
-	std  *streams
+	std  *screen.Streams
 	args []string
 	urls string
 	item string   // what each line of a list is, "" for a list of URLs in any form
@@ -110,7 +111,7 @@ type urlList struct {
 	line  int
 	buf   []byte // a line
 	file  io.Closer
-	std   *streams
+	std   *screen.Streams
 	name  string
 	depth int      // of sitemap indexes
 	child *urlList // the sitemap of an index that is read at present
@@ -120,8 +121,8 @@ type urlList struct {
 }
 
 // openURLs opens a list; "-" is standard input.
-func openURLs(std *streams, name string) (*urlList, error) {
-	file, title, err := std.open(name)
+func openURLs(std *screen.Streams, name string) (*urlList, error) {
+	file, title, err := openNamed(std, name)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +163,7 @@ func (l *urlList) at(err error) error {
 func (l *urlList) all() iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		if err := l.read(yield); err != nil && !errors.Is(err, io.EOF) {
-			l.err = fmt.Errorf("cannot read %s: %w", l.title, cause(err))
+			l.err = fmt.Errorf("cannot read %s: %w", l.title, screen.Cause(err))
 		}
 	}
 }
@@ -186,7 +187,7 @@ func (l *urlList) read(yield func(string, error) bool) error {
 		l.log = true
 		return l.readLines(first, err, loggedURL, yield)
 	case separator == ',':
-		l.std.warn("line %d of %s has a comma, which is read as part of the URL %q: a CSV file begins with a header such as url", l.line, l.title, clip(first))
+		l.std.Warn("line %d of %s has a comma, which is read as part of the URL %q: a CSV file begins with a header such as url", l.line, l.title, clip(first))
 	}
 	return l.readLines(first, err, strings.TrimSpace, yield)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/crawlers"
 	"github.com/robotskit/robots/fetch"
 	"github.com/spf13/cobra"
@@ -46,7 +47,7 @@ type verifyCall struct {
 // A listSource is a file or URL with addresses of a crawler.
 type listSource struct{ crawler, from string }
 
-func verifyCommand(std *streams) *cobra.Command {
+func verifyCommand(std *screen.Streams) *cobra.Command {
 	c := &verifyCall{command: newCommand(std), read: map[string]*crawlers.Addresses{}}
 	cmd := &cobra.Command{Use: "verify", RunE: c.run(c.answer)}
 	f := cmd.Flags()
@@ -78,7 +79,7 @@ func (c *verifyCall) answer(ctx context.Context) (int, error) {
 		}
 		defer c.live.close()
 	}
-	ctx, stop := interruptible(ctx)
+	ctx, stop := screen.Interruptible(ctx)
 	defer stop()
 	c.verifier = crawlers.Verifier{Timeout: c.site.timeout, Lists: map[string]*crawlers.Addresses{}}
 	for _, of := range c.sources {
@@ -321,7 +322,7 @@ func each(n int, fn func(i int)) {
 func (c *verifyCall) answerAddresses(ctx context.Context) (int, error) {
 	c.wantLists(ctx, c.isCandidate)
 	if c.format == formatCSV {
-		c.std.writeCSV([]string{"address", "as", "result", "by", "name", "crawlers", "why"})
+		c.std.WriteCSV([]string{"address", "as", "result", "by", "name", "crawlers", "why"})
 	}
 	u := &urlReader{std: c.std, args: c.args, item: "address"}
 	parse := func(text string) (a netip.Addr, none robots.Origin, err error) {
@@ -332,11 +333,11 @@ func (c *verifyCall) answerAddresses(ctx context.Context) (int, error) {
 		found := make([]crawlers.Identity, len(entries))
 		each(len(found), func(i int) { found[i] = c.identify(ctx, entries[i].line) })
 		if ctx.Err() != nil {
-			return exitBad, errInterrupted
+			return exitBad, screen.ErrInterrupted
 		}
 		for i, id := range found {
 			if e := entries[i]; e.err != nil {
-				c.std.complain(e.err)
+				c.std.Complain(e.err)
 				c.status = worse(c.status, exitBad)
 			} else {
 				c.print(e.line, id)
@@ -369,14 +370,14 @@ func (c *verifyCall) print(a netip.Addr, id crawlers.Identity) {
 	}
 	switch c.format {
 	case formatJSON:
-		c.std.encode(jsonObject{
+		c.std.Encode(jsonObject{
 			{"schema", 1}, {"address", a.String()}, {"as", notEmpty(c.claimed.Name)}, {"result", id.Result},
 			{"by", notEmpty(id.By)}, {"name", notEmpty(id.Name)}, {"crawlers", names}, {"why", id.Why},
 		})
 		return
 	case formatCSV:
 		// Names are chosen by the owners of addresses.
-		c.std.writeCSV([]string{a.String(), c.claimed.Name, string(id.Result), id.By, robots.Printable(id.Name), strings.Join(names, " "), robots.Printable(id.Why)})
+		c.std.WriteCSV([]string{a.String(), c.claimed.Name, string(id.Result), id.By, robots.Printable(id.Name), strings.Join(names, " "), robots.Printable(id.Why)})
 		return
 	}
 	style := map[crawlers.Result]string{crawlers.Verified: green, crawlers.Faked: red}
@@ -384,7 +385,7 @@ func (c *verifyCall) print(a netip.Addr, id crawlers.Identity) {
 	if len(names) > 0 {
 		who = listed(names, 3) + ": "
 	}
-	fmt.Fprintf(c.std.out, "%s  %s  %s\n", fill(a.String(), len("255.255.255.255")), c.palette.paint(cmp.Or(style[id.Result], yellow), fill(string(id.Result), len(crawlers.Verified))), robots.Printable(who+id.Why+c.advice(id)))
+	fmt.Fprintf(c.std.Out, "%s  %s  %s\n", fill(a.String(), len("255.255.255.255")), c.palette.paint(cmp.Or(style[id.Result], yellow), fill(string(id.Result), len(crawlers.Verified))), robots.Printable(who+id.Why+c.advice(id)))
 }
 
 // advice names the flag that would help, "" if none would.

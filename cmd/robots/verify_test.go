@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/internal/campaign"
 )
 
@@ -305,7 +306,7 @@ func TestLogProgress(t *testing.T) {
 		{1_000_000, 0, 0, "robots verify: 1,000,000 lines read"},
 		{100, 1, 1000, "robots verify: 100 lines read, 1 of 1,000 addresses verified"},
 	} {
-		l := &logReader{call: &verifyCall{command: &command{std: &streams{name: "robots verify"}}}}
+		l := &logReader{call: &verifyCall{command: &command{std: &screen.Streams{Name: "robots verify"}}}}
 		l.read.Store(test.read)
 		l.verified.Store(test.asked)
 		l.verifying.Store(test.asking)

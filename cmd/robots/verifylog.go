@@ -129,7 +129,7 @@ func (c *verifyCall) verifyLogs(ctx context.Context) (int, error) {
 			return exitBad, err
 		}
 	}
-	defer c.std.screen.Report(progressInterval, l.progress)()
+	defer c.std.Screen.Report(progressInterval, l.progress)()
 	done := make(chan error, 1)
 	go func() { // which possibly waits for standard input
 		var failed error
@@ -145,7 +145,7 @@ func (c *verifyCall) verifyLogs(ctx context.Context) (int, error) {
 	case <-ctx.Done():
 	}
 	if ctx.Err() != nil {
-		return exitBad, fmt.Errorf("%w: %s read", errInterrupted, count(int(l.read.Load()), "line"))
+		return exitBad, fmt.Errorf("%w: %s read", screen.ErrInterrupted, count(int(l.read.Load()), "line"))
 	}
 	if l.print(); err != nil {
 		return exitBad, err
@@ -174,7 +174,7 @@ func (l *logReader) progress() string {
 	if read < 100_000 && verifying < maxLookups {
 		return ""
 	}
-	line := l.call.std.name + ": " + count(int(read), "line") + " read"
+	line := l.call.std.Name + ": " + count(int(read), "line") + " read"
 	if verifying > 0 {
 		line += fmt.Sprintf(", %s of %s addresses verified", screen.Thousands(l.verified.Load()), screen.Thousands(verifying))
 	}
@@ -183,14 +183,14 @@ func (l *logReader) progress() string {
 
 // readLog reads a log. With a read error it counts as far as it was read.
 func (l *logReader) readLog(ctx context.Context, name string) error {
-	from, title, err := l.call.std.open(name)
+	from, title, err := openNamed(l.call.std, name)
 	if err != nil {
 		return err
 	}
 	defer from.Close()
 	r := lines.NewReader(from, maxLogLine)
 	if err := r.Unzip(); err != nil {
-		return fmt.Errorf("cannot read %s: %w", title, cause(err))
+		return fmt.Errorf("cannot read %s: %w", title, screen.Cause(err))
 	}
 	var line []byte
 	bad := 0
@@ -220,7 +220,7 @@ func (l *logReader) readLog(ctx context.Context, name string) error {
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader):
 		err = errors.New("damaged or truncated gzip")
 	}
-	return fmt.Errorf("cannot read %s after line %d: %w", title, r.Number, cause(err))
+	return fmt.Errorf("cannot read %s after line %d: %w", title, r.Number, screen.Cause(err))
 }
 
 // line counts a line of a log, and returns its problem if it is not one.
@@ -405,10 +405,10 @@ func (l *logReader) print() {
 	switch l.call.format {
 	case formatJSON:
 		for _, v := range list {
-			l.call.std.encode(v.members())
+			l.call.std.Encode(v.members())
 		}
 	case formatCSV:
-		l.call.std.writeCSV(l.rows(list)...)
+		l.call.std.WriteCSV(l.rows(list)...)
 	default:
 		l.printText(list)
 	}
@@ -451,7 +451,7 @@ func (l *logReader) rows(list []*visitor) [][]string {
 
 // printText writes the report for people.
 func (l *logReader) printText(list []*visitor) {
-	w, p := l.call.std.out, l.call.palette
+	w, p := l.call.std.Out, l.call.palette
 	total := 0
 	for _, v := range list {
 		total += v.all()["requests"]

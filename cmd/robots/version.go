@@ -8,9 +8,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/robotskit/robots/fetch"
-
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/fetch"
 )
 
 // programVersion is the version that Go recorded: v1.2.3 for a tag, a pseudo-version between

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/robotskit/robots/cmd/internal/screen"
 )
 
 // TestDefaultUserAgent: requests name the version of the program, if it has one.
@@ -18,7 +20,7 @@ func TestDefaultUserAgent(t *testing.T) {
 		if got := defaultUserAgent(); got != want {
 			t.Errorf("%s: %q, want %q", version, got, want)
 		}
-		for _, cmd := range newRoot(&streams{}, "").Commands() {
+		for _, cmd := range newRoot(&screen.Streams{}, "").Commands() {
 			if f := cmd.Flags().Lookup("user-agent"); f != nil && !strings.Contains(f.Usage+f.DefValue, want) {
 				t.Errorf("%s: the help of %s does not name %q", version, cmd.Name(), want)
 			}

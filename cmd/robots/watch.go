@@ -18,6 +18,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/lint"
 	"github.com/spf13/cobra"
 )
@@ -46,7 +47,7 @@ type watcher struct {
 	webhookFormat string
 }
 
-func watchCommand(std *streams) *cobra.Command {
+func watchCommand(std *screen.Streams) *cobra.Command {
 	w := &watcher{command: newCommand(std)}
 	cmd := &cobra.Command{Use: "watch"}
 	f := cmd.Flags()
@@ -68,7 +69,7 @@ func (w *watcher) watch(ctx context.Context) (int, error) {
 	if err := w.check(); err != nil {
 		return exitBad, err
 	}
-	ctx, stop := interruptible(ctx)
+	ctx, stop := screen.Interruptible(ctx)
 	defer stop()
 	for first := true; ; first = false {
 		status, err := w.round(ctx)
@@ -76,9 +77,9 @@ func (w *watcher) watch(ctx context.Context) (int, error) {
 		case w.every == 0, err != nil && (first || ctx.Err() != nil):
 			return status, err
 		case err != nil: // such as a webhook that is down for some time
-			w.std.complain(err)
+			w.std.Complain(err)
 		}
-		if err := w.std.out.Flush(); err != nil {
+		if err := w.std.Out.Flush(); err != nil {
 			return exitBad, err
 		}
 		select {
@@ -146,7 +147,7 @@ func (w *watcher) round(ctx context.Context) (int, error) {
 		if slices.ContainsFunc(reports, func(r *siteReport) bool { return r.Site == f.Record.Origin.String() }) {
 			continue // it is named twice
 		}
-		r := &siteReport{Site: f.Record.Origin.String(), Observed: w.std.now().UTC().Truncate(time.Second), Events: []watchEvent{}}
+		r := &siteReport{Site: f.Record.Origin.String(), Observed: w.std.Now().UTC().Truncate(time.Second), Events: []watchEvent{}}
 		if w.state != "" {
 			versions[r.Site] = r.observe(kept[r.Site], f.Record, w.budget)
 		} else {
@@ -199,19 +200,19 @@ func readState(name string) (map[string]siteState, error) {
 func (w *watcher) print(r *siteReport) {
 	switch w.format {
 	case formatJSON:
-		w.std.encodeAnswer(r)
+		w.std.EncodeAnswer(r)
 	case formatMarkdown:
-		fmt.Fprintf(w.std.out, "### %s: %s\n\n", r.Site, cmp.Or(r.Severity, "unchanged"))
+		fmt.Fprintf(w.std.Out, "### %s: %s\n\n", r.Site, cmp.Or(r.Severity, "unchanged"))
 		for _, e := range r.Events {
 			who := ""
 			for i, name := range e.Crawlers {
 				who += [...]string{" for ", ", "}[min(i, 1)] + mdSpan(name)
 			}
-			fmt.Fprintf(w.std.out, "- **%s**%s: %s\n", e.Severity, who, mdSpan(e.Text))
+			fmt.Fprintf(w.std.Out, "- **%s**%s: %s\n", e.Severity, who, mdSpan(e.Text))
 		}
-		fmt.Fprintln(w.std.out)
+		fmt.Fprintln(w.std.Out)
 	default:
-		r.text(w.std.out, "")
+		r.text(w.std.Out, "")
 	}
 }
 
@@ -271,7 +272,7 @@ func (w *watcher) notify(ctx context.Context, reports []*siteReport) error {
 		}
 		select {
 		case <-ctx.Done():
-			return errInterrupted
+			return screen.ErrInterrupted
 		case <-time.After(webhookWait << (try - 1)): //nolint:forbidigo // between attempts
 		}
 	}
@@ -291,7 +292,7 @@ func (w *watcher) post(ctx context.Context, body []byte) error {
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return cause(err)
+		return screen.Cause(err)
 	}
 	defer resp.Body.Close()
 	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // so that the connection can be closed cleanly
