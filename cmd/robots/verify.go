@@ -322,7 +322,7 @@ func each(n int, fn func(i int)) {
 func (c *verifyCall) answerAddresses(ctx context.Context) (int, error) {
 	c.wantLists(ctx, c.isCandidate)
 	if c.format == formatCSV {
-		c.std.WriteCSV([]string{"address", "as", "result", "by", "name", "crawlers", "why"})
+		c.std.WriteCSV(addressColumns)
 	}
 	u := &urlReader{std: c.std, args: c.args, item: "address"}
 	parse := func(text string) (a netip.Addr, none robots.Origin, err error) {
@@ -364,28 +364,15 @@ func (c *verifyCall) print(a netip.Addr, id crawlers.Identity) {
 	case crawlers.Unknown:
 		c.status = worse(c.status, exitUndecided)
 	}
-	names := []string{}
-	for _, e := range id.Crawlers {
-		names = append(names, e.Name)
-	}
+	verified := c.newVerifiedAddress(a, id)
 	switch c.format {
 	case formatJSON:
-		c.std.Encode(jsonObject{
-			{"schema", 1}, {"address", a.String()}, {"as", notEmpty(c.claimed.Name)}, {"result", id.Result},
-			{"by", notEmpty(id.By)}, {"name", notEmpty(id.Name)}, {"crawlers", names}, {"why", id.Why},
-		})
-		return
+		c.std.EncodeAnswer(verified)
 	case formatCSV:
-		// Names are chosen by the owners of addresses.
-		c.std.WriteCSV([]string{a.String(), c.claimed.Name, string(id.Result), id.By, robots.Printable(id.Name), strings.Join(names, " "), robots.Printable(id.Why)})
-		return
+		c.std.WriteCSV(verified.row())
+	default:
+		fmt.Fprint(c.std.Out, verified.text(c.palette))
 	}
-	style := map[crawlers.Result]string{crawlers.Verified: green, crawlers.Faked: red}
-	who := ""
-	if len(names) > 0 {
-		who = listed(names, 3) + ": "
-	}
-	fmt.Fprintf(c.std.Out, "%s  %s  %s\n", fill(a.String(), len("255.255.255.255")), c.palette.paint(cmp.Or(style[id.Result], yellow), fill(string(id.Result), len(crawlers.Verified))), robots.Printable(who+id.Why+c.advice(id)))
 }
 
 // advice names the flag that would help, "" if none would.

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -25,8 +24,8 @@ const (
 	// maxVisits limits what is counted before its addresses are verified: some 10 MB.
 	// An address that returns later is verified and counted again.
 	maxVisits = 1 << 16
-	// maxImpostors limits the addresses that are listed per crawler.
-	maxImpostors = 5
+	// maxFakes limits the addresses that are listed per crawler.
+	maxFakes = 5
 	// maxBadLines limits how many malformed lines of a log are reported.
 	maxBadLines = 3
 	// maxSample is how much of a request target is shown, in characters.
@@ -40,68 +39,16 @@ type visit struct {
 	line    int      // of robots.txt, which disallows them; 0 counts all
 }
 
-// countNames are the columns of numbers, in all formats. A line of robots.txt has no addresses.
-var (
-	countNames = []string{"requests", "verified", "faked", "unknown", "addresses"}
-	lineCounts = countNames[:4]
-)
-
-// counts are numbers by the names of their columns.
-type counts map[string]int
-
-// cells formats the numbers with some names.
-func (n counts) cells(names []string, format func(int) string) (cells []string) {
-	for _, name := range names {
-		cells = append(cells, format(n[name]))
-	}
-	return cells
-}
-
-// String lists the results that are not 0.
-func (n counts) String() string {
-	var parts []string
-	for _, name := range lineCounts[1:] {
-		if k := n[name]; k > 0 {
-			parts = append(parts, screen.Thousands(k)+" "+name)
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-// members are the numbers with some names, in JSON.
-func (n counts) members(names []string) (members jsonObject) {
-	for _, name := range names {
-		members = append(members, jsonMember{name, n[name]})
-	}
-	return members
-}
-
-// An impostor is an address that does not belong to the crawler it names.
-type impostor struct {
-	Address  string `json:"address"`
-	Requests int    `json:"requests"`
-	Why      string `json:"why"`
-}
-
-// A tally is all requests of a crawler, or those that a line of robots.txt disallows.
-type tally struct {
-	counts
-	line   int // 0 for all
-	rule   string
-	sample string // the first request target
-}
-
 // A visitor is a crawler with its requests.
 type visitor struct {
 	crawlers.Crawler
-	rules   *robots.Rules // nil without -f
-	lines   map[int]*tally
-	unknown crawlers.Identity // the first one that is unknown
-	fakes   []impostor
+	rules     *robots.Rules // nil without -f
+	all       requestCounts
+	addresses int
+	lines     map[int]*forbiddenRequests // by line of robots.txt
+	unknown   crawlers.Identity          // the first one that is unknown
+	fakes     []fakeAddress
 }
-
-// all are the requests of the crawler.
-func (v *visitor) all() counts { return v.lines[0].counts }
 
 // A logReader reads access logs once, whatever their length.
 type logReader struct {
@@ -147,7 +94,9 @@ func (c *verifyCall) verifyLogs(ctx context.Context) (int, error) {
 	if ctx.Err() != nil {
 		return exitBad, fmt.Errorf("%w: %s read", screen.ErrInterrupted, count(int(l.read.Load()), "line"))
 	}
-	if l.print(); err != nil {
+	l.warn()
+	l.write(l.report())
+	if err != nil {
 		return exitBad, err
 	}
 	if c.failed {
@@ -259,7 +208,7 @@ func (l *logReader) line(ctx context.Context, text string) (problem string) {
 func (l *logReader) visitor(e crawlers.Crawler) *visitor {
 	v := l.visitors[e.Name]
 	if v == nil {
-		v = &visitor{Crawler: e, lines: map[int]*tally{0: {counts: counts{}}}, fakes: []impostor{}}
+		v = &visitor{Crawler: e, lines: map[int]*forbiddenRequests{}, fakes: []fakeAddress{}}
 		if l.file != nil {
 			v.rules = l.file.Rules(e.ReadAs(), e.Tokens...)
 		}
@@ -283,7 +232,7 @@ func (l *logReader) disallowed(by *visitor, request string) int {
 	}
 	line := v.Rule.Line()
 	if by.lines[line] == nil {
-		by.lines[line] = &tally{counts{}, line, v.Rule.String(), strings.Clone(cutText(url, maxSample))}
+		by.lines[line] = &forbiddenRequests{Line: line, Rule: v.Rule.String(), Sample: strings.Clone(cutText(url, maxSample))}
 	}
 	return line
 }
@@ -348,70 +297,61 @@ func (l *logReader) count(v visit, id crawlers.Identity) {
 		}
 		v.by = l.visitor(id.Crawlers[0])
 	}
-	counts := v.by.lines[v.line].counts
-	counts["requests"] += n
-	counts[string(id.Result)] += n
-	counts["addresses"]++
-	switch {
-	case v.line > 0:
+	if v.line > 0 {
+		v.by.lines[v.line].add(n, id.Result)
 		l.call.status = exitDisallowed
+		return
+	}
+	v.by.all.add(n, id.Result)
+	v.by.addresses++
+	switch {
 	case id.Result == crawlers.Faked:
 		l.call.status = exitDisallowed
-		v.by.addImpostor(impostor{v.address.String(), n, id.Why})
+		v.by.addFake(fakeAddress{v.address.String(), n, id.Why})
 	case id.Result == crawlers.Unknown && v.by.unknown.Why == "":
 		v.by.unknown = id
 	}
 }
 
-// addImpostor keeps the impostors with most requests.
-func (v *visitor) addImpostor(f impostor) {
-	if i := slices.IndexFunc(v.fakes, func(k impostor) bool { return k.Address == f.Address }); i >= 0 {
+// addFake keeps the fake addresses with most requests.
+func (v *visitor) addFake(f fakeAddress) {
+	if i := slices.IndexFunc(v.fakes, func(k fakeAddress) bool { return k.Address == f.Address }); i >= 0 {
 		v.fakes[i].Requests += f.Requests
 	} else {
 		v.fakes = append(v.fakes, f)
 	}
-	slices.SortStableFunc(v.fakes, func(a, b impostor) int { return b.Requests - a.Requests })
-	v.fakes = v.fakes[:min(len(v.fakes), maxImpostors)]
+	slices.SortStableFunc(v.fakes, func(a, b fakeAddress) int { return b.Requests - a.Requests })
+	v.fakes = v.fakes[:min(len(v.fakes), maxFakes)]
 }
 
-// sorted returns all requests, and then the lines that were not obeyed, those with most requests first.
-func (v *visitor) sorted() []*tally {
-	return slices.SortedFunc(maps.Values(v.lines), func(a, b *tally) int {
-		return cmp.Or(b.counts["requests"]-a.counts["requests"], a.line-b.line)
-	})
-}
-
-// members are the requests of a crawler in JSON.
-func (v *visitor) members() jsonObject {
-	var lines []jsonObject
+// report returns the requests of the crawler.
+func (v *visitor) report(advice string) crawlerRequests {
+	r := crawlerRequests{
+		Name: v.Name, Operator: v.Operator, Purpose: v.Purpose, requestCounts: v.all, Addresses: v.addresses,
+		Why: notEmpty(v.unknown.Why), Fakes: v.fakes, crawler: v.Crawler, advice: advice,
+	}
 	if v.rules != nil {
-		lines = []jsonObject{}
+		r.Forbidden = []forbiddenRequests{}
 	}
-	for _, n := range v.sorted()[1:] {
-		lines = append(lines, slices.Concat(jsonObject{{"line", n.line}, {"rule", n.rule}}, n.members(lineCounts), jsonObject{{"sample", n.sample}}))
+	for _, line := range v.lines {
+		r.Forbidden = append(r.Forbidden, *line)
 	}
-	return slices.Concat(
-		jsonObject{{"schema", 1}, {"name", v.Name}, {"operator", v.Operator}, {"purpose", v.Purpose}}, v.all().members(countNames),
-		jsonObject{{"why", notEmpty(v.unknown.Why)}, {"fakes", v.fakes}, {"forbidden", lines}},
-	)
+	slices.SortFunc(r.Forbidden, func(a, b forbiddenRequests) int {
+		return cmp.Or(b.Requests-a.Requests, a.Line-b.Line)
+	})
+	return r
 }
 
-// print writes the report, crawlers with most requests first.
-func (l *logReader) print() {
-	l.warn()
-	list := slices.SortedFunc(maps.Values(l.visitors), func(a, b *visitor) int {
-		return cmp.Or(b.all()["requests"]-a.all()["requests"], strings.Compare(a.Name, b.Name))
-	})
-	switch l.call.format {
-	case formatJSON:
-		for _, v := range list {
-			l.call.std.Encode(v.members())
-		}
-	case formatCSV:
-		l.call.std.WriteCSV(l.rows(list)...)
-	default:
-		l.printText(list)
+// report returns the requests of all crawlers, those with most requests first.
+func (l *logReader) report() []crawlerRequests {
+	list := []crawlerRequests{}
+	for _, v := range l.visitors {
+		list = append(list, v.report(l.call.advice(v.unknown)))
 	}
+	slices.SortFunc(list, func(a, b crawlerRequests) int {
+		return cmp.Or(b.Requests-a.Requests, strings.Compare(a.Name, b.Name))
+	})
+	return list
 }
 
 // warn warns of what the logs do not have.
@@ -428,76 +368,5 @@ func (l *logReader) warn() {
 	}
 	if l.ipv4 >= 3 && l.round == l.ipv4 {
 		l.call.warn("all addresses end in .0; if the log is anonymized, no crawler can be verified and \"faked\" means nothing")
-	}
-}
-
-// rows returns the table for CSV.
-func (l *logReader) rows(list []*visitor) [][]string {
-	head := append([]string{"name", "operator", "purpose"}, countNames...)
-	var empty []string
-	if l.file != nil {
-		head, empty = append(head, "line", "rule", "sample"), []string{"", "", ""}
-	}
-	rows := [][]string{head}
-	for _, v := range list {
-		who := []string{v.Name, v.Operator, string(v.Purpose)}
-		rows = append(rows, slices.Concat(who, v.all().cells(countNames, strconv.Itoa), empty))
-		for _, n := range v.sorted()[1:] {
-			rows = append(rows, slices.Concat(who, n.cells(lineCounts, strconv.Itoa), []string{"", strconv.Itoa(n.line), robots.Printable(n.rule), robots.Printable(n.sample)}))
-		}
-	}
-	return rows
-}
-
-// printText writes the report for people.
-func (l *logReader) printText(list []*visitor) {
-	w, p := l.call.std.Out, l.call.palette
-	total := 0
-	for _, v := range list {
-		total += v.all()["requests"]
-	}
-	title := (&textFile{name: l.call.logs[0]}).title()
-	if len(l.call.logs) > 1 {
-		title = count(len(l.call.logs), "log")
-	}
-	title += ": " + count(int(l.read.Load()), "line") + ", " + count(total, "request") + " by " + count(len(list), "crawler")
-	fmt.Fprintln(w, p.paint(bold, robots.Printable(title)))
-	if len(list) == 0 {
-		return
-	}
-	var impostors, disallowed [][]string
-	head := []string{"  crawler"}
-	for _, name := range countNames {
-		head = append(head, fmt.Sprintf("%9s", name))
-	}
-	table := [][]string{append(head, "")}
-	for _, v := range list {
-		name := "  " + v.Name
-		row := append([]string{name}, v.all().cells(countNames, func(n int) string { return fmt.Sprintf("%9s", screen.Thousands(n)) })...)
-		if v.all()["faked"] > 0 {
-			row[3] = p.paint(red, row[3])
-		}
-		table = append(table, append(row, p.paint(faint, robots.Printable(v.unknown.Why+l.call.advice(v.unknown)))))
-		for _, f := range v.fakes {
-			impostors = append(impostors, []string{name, fill(f.Address, 15), robots.Printable(count(f.Requests, "request") + ": " + f.Why)})
-		}
-		for _, n := range v.sorted()[1:] {
-			text := fmt.Sprintf("line %d: %s  %s (%s), such as %s", n.line, n.rule, count(n.counts["requests"], "request"), n.counts, n.sample)
-			if r := remark(v.Crawler, false); r != "" {
-				text += "  [" + r + "]"
-			}
-			disallowed = append(disallowed, []string{name, robots.Printable(text)})
-		}
-	}
-	align(w, table)
-	if len(impostors) > 0 {
-		heading(w, p, "Faked")
-		align(w, impostors)
-	}
-	if file := robots.Printable((&textFile{name: l.call.fileName}).title()); len(disallowed) > 0 {
-		heading(w, p, "Fetched although disallowed by "+file)
-		align(w, disallowed)
-	} else if l.file != nil {
-		fmt.Fprintln(w, "\nNo request was disallowed by "+file)
 	}
 }

@@ -28,6 +28,8 @@ var answersOf = []struct{ section, text, name string }{
 	{"test", "A line for each assertion and dialect.", "AssertionResult"},
 	{"show", "A line for each robots.txt and crawler. `--only` leaves out the other parts.", "shownFile"},
 	{"page", "A line for each URL and crawler.", "shownPage"},
+	{"verify", "Of an address:", "verifiedAddress"},
+	{"verify", "Of access logs, a line for each crawler:", "crawlerRequests"},
 	{"watch", "A line for each site. A webhook gets an object with `schema` and the list `reports` of such lines.", "siteReport"},
 	{"clause", "A line for each clause.", "clause"},
 	{"--version", "One line.", "programBuild"},
