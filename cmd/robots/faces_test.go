@@ -55,7 +55,7 @@ func faceQuestions() (all []faceQuestion) {
 		who := answer.Auto(q.name, q.name)
 		rules := robots.Parse([]byte(q.body)).Rules(who.Dialect, who.Tokens...)
 		path, _ := robots.ParsePath(q.path) // never an error
-		q.want = answer.Explain(rules, &who, path, q.path, q.name, robots.JSONLimits{})
+		q.want = answer.Explain(rules, &who, path, q.path, q.name, answer.ExplainLimits{})
 		q.sentence = who.FallbackSentence(rules)
 	}
 	return all

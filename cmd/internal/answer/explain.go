@@ -1,7 +1,10 @@
 package answer
 
 import (
+	"strings"
+
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/budget"
 	"github.com/robotskit/robots/lint"
 )
 
@@ -10,6 +13,8 @@ type Explanation struct {
 	Check
 	Derivation
 	Signals []Signal `json:"signals"` // those that apply to the URL
+	// SignalsDropped is the number of signals beyond a limit of the API, absent if there are none.
+	SignalsDropped int `json:"signals_dropped,omitempty"`
 }
 
 // A Derivation is how a verdict is reached.
@@ -19,8 +24,10 @@ type Derivation struct {
 	Normal  string      `json:"normal"`  // as the dialect compares it
 	Steps   []Step      `json:"steps"`   // that lead to the verdict, in order
 	Matches []RuleMatch `json:"matches"` // every rule that matches, the winner first
-	Notes   []Note      `json:"notes"`   // lines that almost apply
-	Dropped int         `json:"dropped"` // notes beyond the limit
+	// MatchesDropped is the number of matches beyond a limit of the API, absent if there are none.
+	MatchesDropped int    `json:"matches_dropped,omitempty"`
+	Notes          []Note `json:"notes"`   // lines that almost apply
+	Dropped        int    `json:"dropped"` // notes beyond the limit
 }
 
 // A Step is a step towards a verdict, with the clause behind it.
@@ -45,26 +52,57 @@ type Note struct {
 	Text   string `json:"text"`   // a sentence
 }
 
-// Explain returns the verdict on a path of rules for a crawler, with the steps that led to it. The URL and the
-// agent are as given. Lists of the check are limited.
-func Explain(r *robots.Rules, c *Crawler, path robots.Path, url string, agent any, limits robots.JSONLimits) Explanation {
-	e := lint.Explain(r, path)
-	return Explanation{Check: NewCheck(r, c, path, url, agent, limits), Derivation: NewDerivation(&e), Signals: signalsOf(r, &path)}
+// ExplainLimits limit the lists of an explanation. The zero value is no limit.
+type ExplainLimits struct {
+	Check   robots.JSONLimits
+	Matches int
+	Signals int
 }
 
-// NewDerivation returns the derivation in an explanation.
-func NewDerivation(e *robots.Explanation) Derivation {
-	d := Derivation{
-		Summary: Reason(e.Verdict), Path: e.Path, Normal: e.Normal, Steps: []Step{}, Matches: []RuleMatch{}, Notes: NewNotes(e.Notes), Dropped: e.Dropped,
+// Explain returns the verdict on a path of rules for a crawler, with the steps that led to it. The URL and the
+// agent are as given.
+func Explain(r *robots.Rules, c *Crawler, path robots.Path, url string, agent any, limits ExplainLimits) Explanation {
+	e := lint.Explain(r, path)
+	x := Explanation{Check: NewCheck(r, c, path, url, agent, limits.Check), Derivation: NewDerivation(&e, limits.Matches), Signals: signalsOf(r, &path)}
+	x.Signals, x.SignalsDropped = limited(x.Signals, limits.Signals)
+	return x
+}
+
+// ExplainSteps returns the most steps that Explain takes, besides those of reading the file, as a budget
+// counts them.
+func ExplainSteps(r *robots.Rules, path robots.Path) int {
+	const changes = 4 // of the path or the rules, for the notes
+	work := 0
+	for rule := range r.All() {
+		work += len(rule.Path())
+		if strings.Contains(rule.Path(), "*") {
+			work += len(path.String())
+		}
 	}
+	return budget.Matching((1 + changes) * (work + len(path.String())))
+}
+
+// NewDerivation returns the derivation in an explanation, with at most some matches, or all for 0.
+func NewDerivation(e *robots.Explanation, matches int) Derivation {
+	d := Derivation{Summary: Reason(e.Verdict), Path: e.Path, Normal: e.Normal, Steps: []Step{}, Matches: []RuleMatch{}, Notes: NewNotes(e.Notes), Dropped: e.Dropped}
 	for _, s := range e.Steps {
 		d.Steps = append(d.Steps, Step{Clause: s.Clause, Text: s.Text})
 	}
-	for _, m := range e.Matches {
+	shown, dropped := limited(e.Matches, matches)
+	d.MatchesDropped = dropped
+	for _, m := range shown {
 		match := RuleMatch{Rule: *NewRule(m.Rule), Bytes: m.Rule.Weight(), Won: m.Rule == e.Verdict.Rule, Clause: m.Clause, Why: m.Text}
 		d.Matches = append(d.Matches, match)
 	}
 	return d
+}
+
+// limited returns the first entries of a list, all for 0, and the number of the others.
+func limited[T any](list []T, most int) (shown []T, dropped int) {
+	if most == 0 || len(list) <= most {
+		return list, 0
+	}
+	return list[:most], len(list) - most
 }
 
 // NewNotes returns notes, not nil.

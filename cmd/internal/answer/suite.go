@@ -196,7 +196,7 @@ func (t *testRun) explain(r *AssertionResult, v robots.Verdict, path robots.Path
 	if r.OK {
 		return
 	}
-	r.Explanation = new(Explain(t.rules, t.crawler, path, url, t.agents, robots.JSONLimits{}))
+	r.Explanation = new(Explain(t.rules, t.crawler, path, url, t.agents, ExplainLimits{}))
 	r.Reason = r.Explanation.Summary
 	if s := t.crawler.FallbackSentence(t.rules); s != "" {
 		r.Reason += "; " + s

@@ -65,7 +65,7 @@ func explain(f *robots.File, test *answer.Test, a *answer.Assertion, title strin
 			continue
 		}
 		rules := f.Rules(c.Dialect, c.Tokens...)
-		e := answer.Explain(rules, c, p, a.URL, test.Agents, robots.JSONLimits{})
+		e := answer.Explain(rules, c, p, a.URL, test.Agents, answer.ExplainLimits{})
 		text := fmt.Sprintf("**%s** for %s (%s)%s: %s", e.Verdict, code(strings.Join(test.Agents, ", ")), e.Dialect, title, code(e.Summary))
 		if sentence := c.FallbackSentence(rules); sentence != "" {
 			text += "; " + sentence

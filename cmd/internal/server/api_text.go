@@ -39,6 +39,9 @@ func (r *request) file(t Text) *robots.File {
 	return nil
 }
 
+// explainLimits limit the lists of an explanation as answerLimits do those of a verdict.
+var explainLimits = answer.ExplainLimits{Check: answerLimits, Matches: 1000, Signals: 1000}
+
 // explain answers POST /v1/explain.
 func (s *Service) explain(r *request) *response {
 	var in struct {
@@ -62,6 +65,10 @@ func (s *Service) explain(r *request) *response {
 		return nil
 	}
 	rules := file.Rules(crawler.Dialect, crawler.Tokens...)
+	r.work(answer.ExplainSteps(rules, path))
+	if r.problem != nil {
+		return nil
+	}
 	var agent any = in.Agent
 	switch len(in.Agent) {
 	case 0:
@@ -69,7 +76,7 @@ func (s *Service) explain(r *request) *response {
 	case 1:
 		agent = in.Agent[0]
 	}
-	return respond(answer.Explain(rules, &crawler, path, url, agent, answerLimits))
+	return respond(answer.Explain(rules, &crawler, path, url, agent, explainLimits))
 }
 
 // lint answers POST /v1/lint.

@@ -157,6 +157,35 @@ func TestAnswerLimits(t *testing.T) {
 	}
 }
 
+// TestExplainLimits: an explanation lists a thousand matches and signals and counts the rest, and takes
+// the steps of matching all rules from the budget.
+func TestExplainLimits(t *testing.T) {
+	post := budgetBench(t)
+	for name, c := range map[string]struct {
+		file, path string
+		status     int
+		want       [4]int // matches, those left out, signals, those left out
+	}{
+		"matches": {manyLines(1500, "Disallow: /%d\n"), "/1", 200, [4]int{1, 0, 0, 0}},
+		"same":    {strings.Repeat("Disallow: /\n", 30_000), "/1", 200, [4]int{1000, 29_000, 0, 0}},
+		"signals": {strings.Repeat("License: https://a.b/\n", 15_000), "/1", 200, [4]int{0, 0, 1000, 14_000}},
+		"stars":   {strings.Repeat("Disallow: /"+strings.Repeat("*a", 9)+"*b\n", 15_000), "/" + strings.Repeat("a", 4000), 413, [4]int{}},
+	} {
+		text, _ := json.Marshal(map[string]string{"robots": "User-agent: *\n" + c.file, "url": c.path})
+		status, answer, b := post("/v1/explain", typeJSON, string(text))
+		var got struct {
+			Matches        []any
+			MatchesDropped int `json:"matches_dropped"`
+			Signals        []any
+			SignalsDropped int `json:"signals_dropped"`
+		}
+		_ = json.Unmarshal([]byte(answer), &got)
+		if have := [4]int{len(got.Matches), got.MatchesDropped, len(got.Signals), got.SignalsDropped}; status != c.status || have != c.want || b.Used() > budget.Steps+1 {
+			t.Errorf("%s: status %d, %v, %d steps, want %v", name, status, have, b.Used(), c.want)
+		}
+	}
+}
+
 const agentMember = `,"agent":"MyBot"}`
 
 func quoted(s string) string {

@@ -213,7 +213,7 @@ func explain(_ *budget.Budget, args []string) (any, error) {
 	}
 	rules := c.rules(f)
 	e := lint.Explain(rules, path)
-	d := answer.NewDerivation(&e)
+	d := answer.NewDerivation(&e, 0)
 	if s := c.FallbackSentence(rules); s != "" {
 		d.Notes = append(d.Notes, answer.Note{Clause: "D-62", Text: s})
 	}
