@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/robotskit/robots/cmd/internal/help"
+	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -22,7 +23,7 @@ func TestHelp(t *testing.T) {
 			t.Errorf("%s: exit status %d", args, got)
 		}
 		for line := range strings.Lines(out.String()) {
-			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > help.Width {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > render.Width {
 				t.Errorf("%s: a line of %d columns: %s", args, n, line)
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/batch"
 	"github.com/robotskit/robots/cmd/internal/lines"
+	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/fetch"
 )
@@ -143,7 +144,7 @@ func (b *batchRun) next(in *lines.Reader) (e entry[batchLine], err error) {
 	long := errors.Is(err, lines.ErrLong)
 	switch {
 	case errors.Is(err, io.EOF) && b.left > 0:
-		return e, fmt.Errorf("standard input ended %s before the end of its chunk", count(b.left, "row"))
+		return e, fmt.Errorf("standard input ended %s before the end of its chunk", render.Count(b.left, "row"))
 	case errors.Is(err, io.EOF):
 		return e, err
 	case err != nil && !long:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/crawlers"
 	"github.com/spf13/cobra"
@@ -41,7 +42,7 @@ func (j *judge) writeVerdicts(t *urlTarget) {
 		return
 	}
 	v := j.verdicts[0]
-	fmt.Fprintf(j.std.Out, "%s  %s  %s\n", j.palette.verdict(v), fill(robots.Printable(t.url), j.width), because(j.palette, v, true))
+	fmt.Fprintf(j.std.Out, "%s  %s  %s\n", j.palette.Verdict(v), render.Fill(robots.Printable(t.url), j.width), because(j.palette, v, true))
 	j.writeFallback(stateIndent, 0)
 	j.writeState(stateIndent, (*robots.State).Text)
 }
@@ -49,7 +50,7 @@ func (j *judge) writeVerdicts(t *urlTarget) {
 // writeFallback writes which group a crawler follows that no group names, once for each site.
 func (j *judge) writeFallback(indent string, crawler int) {
 	if s := j.crawlers[crawler].FallbackSentence(j.rules[crawler].Rules); s != "" && !j.site.answered {
-		fmt.Fprintf(j.std.Out, "%s%s\n", indent, j.palette.paint(faint, robots.Printable(s)))
+		fmt.Fprintf(j.std.Out, "%s%s\n", indent, j.palette.Paint(render.Faint, robots.Printable(s)))
 	}
 }
 
@@ -60,7 +61,7 @@ const stateIndent = "           "
 func (j *judge) writeState(indent string, note func(*robots.State) string) {
 	if j.from.Record != nil && !j.site.answered {
 		s := j.rules[0].State()
-		fmt.Fprintf(j.std.Out, "%s%s\n", indent, j.palette.paint(faint, robots.Printable(j.live.stateLine(j.from.Record, s, note(s)))))
+		fmt.Fprintf(j.std.Out, "%s%s\n", indent, j.palette.Paint(render.Faint, robots.Printable(j.live.stateLine(j.from.Record, s, note(s)))))
 	}
 }
 
@@ -79,47 +80,47 @@ func (j *judge) writeTable(t *urlTarget) {
 	if j.judged > 0 {
 		fmt.Fprintln(j.std.Out)
 	}
-	fmt.Fprintln(j.std.Out, j.palette.paint(bold, robots.Printable(t.url)))
+	fmt.Fprintln(j.std.Out, j.palette.Paint(render.Bold, robots.Printable(t.url)))
 	var rows [][]string
 	for i, v := range j.verdicts {
 		why := because(j.palette, v, false)
 		if j.decisive >= 0 {
 			if s := v.State; s != nil && s.Note != "" {
-				why += "  " + j.palette.paint(faint, "("+robots.Printable(s.Note)+")")
+				why += "  " + j.palette.Paint(render.Faint, "("+robots.Printable(s.Note)+")")
 			}
-			rows = append(rows, []string{"  " + v.Dialect, j.palette.verdict(v), why})
+			rows = append(rows, []string{"  " + v.Dialect, j.palette.Verdict(v), why})
 			continue
 		}
 		name := j.crawlers[i].Name
 		if e, ok := crawlers.Find(name); ok && remark(e, false) != "" {
-			why += "  " + j.palette.paint(yellow, "["+remark(e, false)+"]")
+			why += "  " + j.palette.Paint(render.Yellow, "["+remark(e, false)+"]")
 		}
 		if s := j.crawlers[i].FallbackSentence(j.rules[i].Rules); s != "" {
-			why += "  " + j.palette.paint(faint, "("+robots.Printable(s)+")")
+			why += "  " + j.palette.Paint(render.Faint, "("+robots.Printable(s)+")")
 		}
-		rows = append(rows, []string{"  " + robots.Printable(name), v.Dialect, j.palette.verdict(v), why})
+		rows = append(rows, []string{"  " + robots.Printable(name), v.Dialect, j.palette.Verdict(v), why})
 	}
-	align(j.std.Out, rows)
+	render.Align(j.std.Out, rows)
 	j.writeState("  ", factOf)
 }
 
 // because returns in one line why a verdict is what it is: the reason, the group and, if asked
 // for, a dialect other than RFC 9309.
-func because(colors palette, v robots.Verdict, dialect bool) string {
+func because(colors render.Palette, v robots.Verdict, dialect bool) string {
 	return answer.Reason(v) + inGroup(colors, v, dialect)
 }
 
 // inGroup names the group of a verdict and, if asked for, a dialect other than RFC 9309.
-func inGroup(colors palette, v robots.Verdict, dialect bool) string {
+func inGroup(colors render.Palette, v robots.Verdict, dialect bool) string {
 	var parts []string
 	if dialect && v.Dialect != robots.RFC9309.Name && v.Dialect != "" {
 		parts = append(parts, v.Dialect)
 	}
 	if !v.Group.IsZero() {
-		parts = append(parts, "group "+cmp.Or(robots.Printable(v.Group.Token()), `""`), lineList(v.Group.Lines()))
+		parts = append(parts, "group "+cmp.Or(robots.Printable(v.Group.Token()), `""`), render.LineList(v.Group.Lines()))
 	}
 	if len(parts) == 0 {
 		return ""
 	}
-	return "  " + colors.paint(faint, "("+strings.Join(parts, ", ")+")")
+	return "  " + colors.Paint(render.Faint, "("+strings.Join(parts, ", ")+")")
 }

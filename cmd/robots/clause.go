@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/robotskit/robots/cmd/internal/help"
+	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/docs"
 	"github.com/spf13/cobra"
@@ -87,13 +87,13 @@ func (c *command) clauses(context.Context) (int, error) {
 			if one.Source != "" {
 				one.Statement += " (" + one.Source + ")"
 			}
-			help.Wrap(c.std.Out, one.ID+"  ", one.Statement)
+			render.Wrap(c.std.Out, one.ID+"  ", one.Statement)
 		default:
 			if one.Section != section {
 				section = one.Section
 				fmt.Fprint(c.std.Out, strings.Repeat("\n", min(i, 1)), section, "\n")
 			}
-			fmt.Fprintf(c.std.Out, "  %s  %s\n", fill(one.ID, 8), beginning(one.Statement))
+			fmt.Fprintf(c.std.Out, "  %s  %s\n", render.Fill(one.ID, 8), beginning(one.Statement))
 		}
 	}
 	return exitAllowed, nil

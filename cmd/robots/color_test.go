@@ -1,6 +1,10 @@
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/robotskit/robots/cmd/internal/render"
+)
 
 func TestPalette(t *testing.T) {
 	for _, c := range []struct {
@@ -25,9 +29,9 @@ func TestPalette(t *testing.T) {
 			t.Setenv("NO_COLOR", c.noColour)
 			t.Setenv("FORCE_COLOR", c.force)
 			t.Setenv("TERM", c.term)
-			got := newPalette(c.flag, c.terminal)
-			if got.on != c.want {
-				t.Errorf("got %v, want %v", got.on, c.want)
+			got := render.NewPalette(c.flag, c.terminal)
+			if got.On != c.want {
+				t.Errorf("got %v, want %v", got.On, c.want)
 			}
 		})
 	}
@@ -39,7 +43,7 @@ func TestLink(t *testing.T) {
 		"D-09":     page + "d-09\x1b\\D-09\x1b]8;;\x1b\\",
 		"SPEC 3.5": page + "spec-35\x1b\\SPEC 3.5\x1b]8;;\x1b\\",
 	} {
-		if got := (palette{on: true}).link(id); got != want {
+		if got := (render.Palette{On: true}).Link(id); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

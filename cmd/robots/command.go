@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/spf13/cobra"
 )
@@ -18,18 +19,18 @@ type command struct {
 	cmd     *cobra.Command
 	format  string
 	color   string
-	palette palette // of standard output
+	palette render.Palette // of standard output
 }
 
 func newCommand(std *screen.Streams) *command {
-	return &command{std: std, format: formatText, color: colorNever}
+	return &command{std: std, format: formatText, color: render.ColorNever}
 }
 
 // run returns the RunE of a verb: it checks the flags that all verbs share.
 func (c *command) run(verb func(context.Context) (int, error)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) (err error) {
 		c.cmd, c.std.Name, c.args = cmd, cmd.CommandPath(), args
-		c.palette = newPalette(c.color, c.std.Terminal)
+		c.palette = render.NewPalette(c.color, c.std.Terminal)
 		c.std.Status, err = verb(cmd.Context())
 		return err
 	}
@@ -51,7 +52,7 @@ func (c *command) formatFlag(cmd *cobra.Command, more ...string) {
 }
 
 func (c *command) colorFlag(cmd *cobra.Command) {
-	choiceFlag(cmd, &c.color, "color", colorAuto, "`WHEN` color of text: auto, always or never", colorAuto, colorAlways, colorNever)
+	choiceFlag(cmd, &c.color, "color", render.ColorAuto, "`WHEN` color of text: auto, always or never", render.ColorAuto, render.ColorAlways, render.ColorNever)
 }
 
 // timeFlag declares --at.

@@ -13,7 +13,7 @@ import (
 	"unicode"
 
 	"github.com/robotskit/robots/cmd/internal/ask"
-	"github.com/robotskit/robots/cmd/internal/help"
+	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/crawlers"
 	"github.com/spf13/cobra"
@@ -224,7 +224,7 @@ func remark(e crawlers.Crawler, all bool) string {
 // printEntry writes the facts about one crawler.
 func (c *crawlersCommand) printEntry(e crawlers.Crawler) {
 	w := c.std.Out
-	fmt.Fprintln(w, c.palette.paint(bold, e.Name))
+	fmt.Fprintln(w, c.palette.Paint(render.Bold, e.Name))
 	dialect, rival := e.Dialect, ""
 	if dialect == crawlers.Unknown {
 		dialect += ", judged by " + e.ReadAs().Name
@@ -239,7 +239,7 @@ func (c *crawlersCommand) printEntry(e crawlers.Crawler) {
 		{"Crawl-delay", e.CrawlDelay}, {"Request-rate", e.RequestRate}, {"reverse DNS", e.ReverseDNS}, {"addresses", e.Addresses}, {"note", e.Note},
 	} {
 		if fact[1] != "" {
-			help.Wrap(w, fmt.Sprintf("  %-13s ", fact[0]), fact[1])
+			render.Wrap(w, fmt.Sprintf("  %-13s ", fact[0]), fact[1])
 		}
 	}
 	fmt.Fprintln(w, "  sources")
@@ -248,6 +248,6 @@ func (c *crawlersCommand) printEntry(e crawlers.Crawler) {
 		if s.Seen == crawlers.Unknown {
 			seen = "of unknown date"
 		}
-		fmt.Fprintf(w, "    %s, %s\n      %s\n", s.Document, seen, c.palette.paint(faint, strings.Join(s.Says, ", ")))
+		fmt.Fprintf(w, "    %s, %s\n      %s\n", s.Document, seen, c.palette.Paint(render.Faint, strings.Join(s.Says, ", ")))
 	}
 }

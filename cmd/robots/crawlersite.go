@@ -11,6 +11,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/crawlers"
 )
 
@@ -92,14 +93,14 @@ func (c *crawlersCommand) printAccess(table []answer.CrawlerAccess, state string
 		for _, r := range table[from:to] {
 			word := c.accessWord(r.Access)
 			if r.Verdict != nil {
-				word = c.palette.verdict(r.Standing.Verdict)
+				word = c.palette.Verdict(r.Standing.Verdict)
 			}
 			rows = append(rows, []string{"  " + r.Name, r.Operator, word, c.why(r)})
 		}
 		return robots.Printable(c.summary(name, table[from:to])), rows
 	})
 	if state != "" {
-		fmt.Fprintln(c.std.Out, c.palette.paint(faint, robots.Printable(state)))
+		fmt.Fprintln(c.std.Out, c.palette.Paint(render.Faint, robots.Printable(state)))
 	}
 }
 
@@ -122,7 +123,7 @@ func (c *crawlersCommand) printList() {
 	c.printSections(len(c.list), func(i int) crawlers.Purpose { return c.list[i].Purpose }, func(name string, from, to int) (string, [][]string) {
 		var rows [][]string
 		for _, e := range c.list[from:to] {
-			rows = append(rows, []string{"  " + e.Name, e.Operator, c.palette.paint(faint, remark(e, true))})
+			rows = append(rows, []string{"  " + e.Name, e.Operator, c.palette.Paint(render.Faint, remark(e, true))})
 		}
 		return fmt.Sprintf("%s: %d", name, to-from), rows
 	})
@@ -146,19 +147,19 @@ func (c *crawlersCommand) printSections(n int, purpose func(i int) crawlers.Purp
 			fmt.Fprintln(c.std.Out)
 		}
 		title, rows := section(titles.Replace(string(purpose(from))), from, to)
-		fmt.Fprintln(c.std.Out, c.palette.paint(bold, title))
-		align(c.std.Out, rows)
+		fmt.Fprintln(c.std.Out, c.palette.Paint(render.Bold, title))
+		render.Align(c.std.Out, rows)
 	}
 	if c.omitted > 0 {
-		fmt.Fprintf(c.std.Out, "\n%s\n", c.palette.paint(faint, "Omitted: "+count(c.omitted, "crawler")+" not in use (--all includes them)"))
+		fmt.Fprintf(c.std.Out, "\n%s\n", c.palette.Paint(render.Faint, "Omitted: "+render.Count(c.omitted, "crawler")+" not in use (--all includes them)"))
 	}
 }
 
 // accessWord is the access in the column of the table.
 func (c *crawlersCommand) accessWord(a answer.Access) string {
-	style := map[answer.Access]string{answer.AccessAll: green, answer.AccessNone: red}[a]
+	style := map[answer.Access]string{answer.AccessAll: render.Green, answer.AccessNone: render.Red}[a]
 	word := strings.Replace(string(a), string(answer.AccessNone), "nothing", 1)
-	return c.palette.paint(cmp.Or(style, yellow), fill(word, len(answer.AccessUndecided)))
+	return c.palette.Paint(cmp.Or(style, render.Yellow), render.Fill(word, len(answer.AccessUndecided)))
 }
 
 // why names the rule and the group, and adds remarks on the crawler.
@@ -175,7 +176,7 @@ func (c *crawlersCommand) why(r answer.CrawlerAccess) string {
 		remarks = strings.TrimSuffix("the group of another operator; "+remarks, "; ")
 	}
 	if remarks != "" {
-		text += "  " + c.palette.paint(yellow, "["+remarks+"]")
+		text += "  " + c.palette.Paint(render.Yellow, "["+remarks+"]")
 	}
 	return text
 }
@@ -194,7 +195,7 @@ func (c *crawlersCommand) summary(title string, all []answer.CrawlerAccess) stri
 			unnamed = append(unnamed, r.Name)
 		}
 	}
-	text := count(len(all), title+" crawler")
+	text := render.Count(len(all), title+" crawler")
 	if c.given("path") {
 		text = fmt.Sprintf("%d of %s may not fetch %s", disallowed, text, c.path)
 	} else {
@@ -207,7 +208,7 @@ func (c *crawlersCommand) summary(title string, all []answer.CrawlerAccess) stri
 	case n == len(all):
 		text += "; the file names none of them"
 	default:
-		text += "; not named: " + listed(unnamed, 3)
+		text += "; not named: " + render.Listed(unnamed, 3)
 	}
 	return text
 }

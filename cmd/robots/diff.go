@@ -12,6 +12,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/compare"
 	"github.com/robotskit/robots/lint"
@@ -301,11 +302,11 @@ func (d *differ) result(g *answer.DifferenceGroup) string {
 	n := len(g.Blocked.Changes) + len(g.Allowed.Changes)
 	switch {
 	case n > 0 && g.OnlyRewritten:
-		return count(n, "change") + ", only for URLs that browsers rewrite before sending them"
+		return render.Count(n, "change") + ", only for URLs that browsers rewrite before sending them"
 	case n > 0 && g.Complete():
-		return count(n, "change")
+		return render.Count(n, "change")
 	case n > 0:
-		return count(n, "change") + ", possibly more (" + helps(d.budget) + ")"
+		return render.Count(n, "change") + ", possibly more (" + helps(d.budget) + ")"
 	case g.Same():
 		return "same (proved)"
 	case g.Blocked.None():
@@ -322,5 +323,5 @@ func nameList(names []string) string {
 	for i, n := range names {
 		written[i] = robots.Printable(cmp.Or(n, `""`))
 	}
-	return listed(written, 8)
+	return render.Listed(written, 8)
 }

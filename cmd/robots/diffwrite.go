@@ -9,6 +9,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/lint"
 )
@@ -43,7 +44,7 @@ func (d *differ) writeText() {
 			fmt.Fprintln(d.std.Out)
 		}
 		if len(d.sections) > 1 {
-			fmt.Fprintln(d.std.Out, d.palette.paint(bold, strings.Join(titles[text], ", ")))
+			fmt.Fprintln(d.std.Out, d.palette.Paint(render.Bold, strings.Join(titles[text], ", ")))
 		}
 		_, _ = io.WriteString(d.std.Out, text)
 	}
@@ -55,18 +56,18 @@ const nameColumn = 10
 func (d *differ) sectionText(w io.Writer, s *section) {
 	for _, g := range s.Groups() {
 		fails := func(one direction) bool { return len(one.Changes)+one.URLs > 0 && d.selects(one.id, severity(g, one)) }
-		style := green
+		style := render.Green
 		switch {
 		case slices.ContainsFunc(s.directions(g), fails):
-			style = red
+			style = render.Red
 		case !g.Same():
-			style = yellow
+			style = render.Yellow
 		}
 		who := nameList(g.Names)
 		if s.auto() && !slices.Equal(g.Dialects, []string{robots.RFC9309.Name}) {
 			who = s.crawlersText(g)
 		}
-		fmt.Fprintf(w, "%s  %s\n", fill(who, nameColumn), d.palette.paint(style, d.result(g)))
+		fmt.Fprintf(w, "%s  %s\n", render.Fill(who, nameColumn), d.palette.Paint(style, d.result(g)))
 		if g.Note != "" {
 			fmt.Fprintf(w, "  %s\n", g.Note)
 		}
@@ -84,16 +85,16 @@ func (d *differ) sectionText(w io.Writer, s *section) {
 				rows = append(rows, []string{fmt.Sprintf("  and %d more %s (--limit)", rest, one.name)})
 			}
 		}
-		align(w, rows)
+		render.Align(w, rows)
 		if text := d.countText(s, g); text != "" {
 			fmt.Fprintf(w, "  %s\n", text)
 		}
 	}
-	lead := fill("declared", nameColumn) + "  "
+	lead := render.Fill("declared", nameColumn) + "  "
 	for _, line := range s.Declared {
 		for _, text := range declaredTexts(line, d.limit) {
 			fmt.Fprintf(w, "%s%s\n", lead, text)
-			lead = fill("", nameColumn) + "  "
+			lead = render.Fill("", nameColumn) + "  "
 		}
 	}
 }
@@ -111,7 +112,7 @@ func (d *differ) countText(s *section, g *answer.DifferenceGroup) string {
 		}
 		counts = append(counts, text)
 	}
-	return "of " + count(d.read, "URL") + ": " + strings.Join(counts, ", ")
+	return "of " + render.Count(d.read, "URL") + ": " + strings.Join(counts, ", ")
 }
 
 // writeJSON writes a line for each crawler and dialect.
@@ -144,7 +145,7 @@ func (d *differ) report() *report {
 		}
 	}
 	if n := len(r.shown()); n > 0 {
-		r.summary = count(n, "finding")
+		r.summary = render.Count(n, "finding")
 	}
 	return r
 }

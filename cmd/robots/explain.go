@@ -8,6 +8,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/spf13/cobra"
 )
@@ -36,7 +37,7 @@ func (j *judge) writeExplanation(t *urlTarget) {
 		if i+j.judged > 0 {
 			fmt.Fprintln(w)
 		}
-		fmt.Fprintf(w, "%s  %s\n", j.palette.verdict(v), j.palette.paint(bold, robots.Printable(t.url)))
+		fmt.Fprintf(w, "%s  %s\n", j.palette.Verdict(v), j.palette.Paint(render.Bold, robots.Printable(t.url)))
 		reason := because(j.palette, v, true)
 		switch {
 		case j.decisive >= 0:
@@ -51,8 +52,8 @@ func (j *judge) writeExplanation(t *urlTarget) {
 		}
 		printDerivation(w, j.palette, &e.Derivation)
 		if len(e.Signals) > 0 {
-			heading(w, j.palette, "Signals")
-			align(w, signalRows(j.palette, e.Signals))
+			render.Heading(w, j.palette, "Signals")
+			render.Align(w, signalRows(j.palette, e.Signals))
 		}
 	}
 }
@@ -65,57 +66,57 @@ func (j *judge) writeExplanationJSON(t *urlTarget) {
 }
 
 // printDerivation writes how a verdict came to be.
-func printDerivation(w io.Writer, colors palette, d *answer.Derivation) {
-	heading(w, colors, "Steps")
+func printDerivation(w io.Writer, colors render.Palette, d *answer.Derivation) {
+	render.Heading(w, colors, "Steps")
 	var steps, matches [][]string
 	number := len(strconv.Itoa(len(d.Steps)))
 	for i, s := range d.Steps {
-		steps = append(steps, []string{fmt.Sprintf("  %*d", number, i+1), colors.paint(faint, colors.link(s.Clause)), s.Text})
+		steps = append(steps, []string{fmt.Sprintf("  %*d", number, i+1), colors.Paint(render.Faint, colors.Link(s.Clause)), s.Text})
 	}
-	alignWrapped(w, steps)
+	render.AlignWrapped(w, steps)
 
 	for _, m := range d.Matches {
-		result, style := "lost", faint
+		result, style := "lost", render.Faint
 		if m.Won {
-			result, style = "won ", green
+			result, style = "won ", render.Green
 			if m.Directive != robots.FieldAllow.String() {
-				style = red
+				style = render.Red
 			}
 		}
 		if len(matches) == 0 {
-			heading(w, colors, "Rules that match")
-			matches = [][]string{{colors.paint(faint, "  line"), colors.paint(faint, "rule"), colors.paint(faint, "bytes"), colors.paint(faint, "result")}}
+			render.Heading(w, colors, "Rules that match")
+			matches = [][]string{{colors.Paint(render.Faint, "  line"), colors.Paint(render.Faint, "rule"), colors.Paint(render.Faint, "bytes"), colors.Paint(render.Faint, "result")}}
 		}
-		matches = append(matches, []string{fmt.Sprintf("  %4d", m.Line), m.String(), fmt.Sprintf("%5d", m.Bytes), colors.paint(style, result), m.Why + " (" + colors.link(m.Clause) + ")"})
+		matches = append(matches, []string{fmt.Sprintf("  %4d", m.Line), m.String(), fmt.Sprintf("%5d", m.Bytes), colors.Paint(style, result), m.Why + " (" + colors.Link(m.Clause) + ")"})
 	}
-	alignWrapped(w, matches)
+	render.AlignWrapped(w, matches)
 
 	printNotes(w, colors, d.Notes, d.Dropped)
 }
 
-func printNotes(w io.Writer, colors palette, notes []answer.Note, dropped int) {
+func printNotes(w io.Writer, colors render.Palette, notes []answer.Note, dropped int) {
 	if len(notes) == 0 {
 		return
 	}
-	heading(w, colors, "Notes")
+	render.Heading(w, colors, "Notes")
 	var rows [][]string
 	for _, n := range notes {
 		place := "  file"
 		if n.Line > 0 {
 			place = "  line " + strconv.Itoa(n.Line)
 		}
-		rows = append(rows, []string{place, colors.paint(faint, colors.link(n.Clause)), n.Text})
+		rows = append(rows, []string{place, colors.Paint(render.Faint, colors.Link(n.Clause)), n.Text})
 	}
-	alignWrapped(w, rows)
+	render.AlignWrapped(w, rows)
 	if dropped > 0 {
 		fmt.Fprintf(w, "  and %d more\n", dropped)
 	}
 }
 
 // signalRows returns the columns of each value.
-func signalRows(colors palette, list []answer.Signal) (rows [][]string) {
+func signalRows(colors render.Palette, list []answer.Signal) (rows [][]string) {
 	for _, s := range list {
-		rows = append(rows, []string{"  " + lineList([]int{s.Line}), s.Title(), robots.Printable(s.Text()), s.Scope, colors.paint(faint, s.Source.Document+", "+s.Source.Date)})
+		rows = append(rows, []string{"  " + render.LineList([]int{s.Line}), s.Title(), robots.Printable(s.Text()), s.Scope, colors.Paint(render.Faint, s.Source.Document+", "+s.Source.Date)})
 	}
 	return rows
 }

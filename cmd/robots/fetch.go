@@ -13,7 +13,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
-	"github.com/robotskit/robots/cmd/internal/help"
+	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/internal/duration"
@@ -119,24 +119,24 @@ func printBody(std *screen.Streams, r *fetch.Record) {
 
 // report describes the fetch of a URL's robots.txt, in JSON and for people. Times are RFC 3339.
 func (l *live) report(c *command, url string, r *fetch.Record, probed bool) (j jsonObject, text string) {
-	w, good, style := &strings.Builder{}, r.Outcome.Good(), green
+	w, good, style := &strings.Builder{}, r.Outcome.Good(), render.Green
 	if !good {
-		style = red
+		style = render.Red
 	}
-	fmt.Fprintf(w, "%s  %s\n", c.palette.paint(style, r.Outcome.String()), c.palette.paint(bold, r.Origin.RobotsURL()))
+	fmt.Fprintf(w, "%s  %s\n", c.palette.Paint(style, r.Outcome.String()), c.palette.Paint(render.Bold, r.Origin.RobotsURL()))
 	why, means := l.meaning(r, c.std.Now())
-	help.Wrap(w, "  ", why)
-	help.Wrap(w, "  ", means)
-	heading(w, c.palette, "Requests")
+	render.Wrap(w, "  ", why)
+	render.Wrap(w, "  ", means)
+	render.Heading(w, c.palette, "Requests")
 	hops := []jsonObject{}
 	for i := range r.Hops {
 		hop, answer, timings := describeHop(&r.Hops[i])
 		hops = append(hops, hop)
 		lead := fmt.Sprintf("  %*d  ", len(strconv.Itoa(len(r.Hops))), i+1)
 		indent := strings.Repeat(" ", len(lead))
-		fmt.Fprintf(w, "%s%s\n%s%s\n%s%s\n", lead, robots.Printable(r.Hops[i].URL), indent, answer, indent, c.palette.paint(faint, timings))
+		fmt.Fprintf(w, "%s%s\n%s%s\n%s%s\n", lead, robots.Printable(r.Hops[i].URL), indent, answer, indent, c.palette.Paint(render.Faint, timings))
 	}
-	heading(w, c.palette, "Details")
+	render.Heading(w, c.palette, "Details")
 	sum := fmt.Sprintf("%x", sha256.Sum256(r.Body))
 	detail := func(name, value string) { fmt.Fprintf(w, "  %-11s  %s\n", name, robots.Printable(value)) }
 	details(r, sum, detail)
@@ -148,7 +148,7 @@ func (l *live) report(c *command, url string, r *fetch.Record, probed bool) (j j
 	headers := map[string]string{}
 	maps.Copy(headers, r.Header)
 	if len(headers) > 0 {
-		heading(w, c.palette, "Headers that matter")
+		render.Heading(w, c.palette, "Headers that matter")
 	}
 	for _, name := range fetch.HeaderNames() {
 		if value, ok := headers[name]; ok {
@@ -164,11 +164,11 @@ func (l *live) report(c *command, url string, r *fetch.Record, probed bool) (j j
 		{"schema", 1}, {"url", url}, {"robots_url", r.Origin.RobotsURL()},
 		{"outcome", r.Outcome.String()}, {"cause", r.Cause.String()}, {"detail", r.Detail},
 		{"status", r.Status}, {"final_url", r.URL}, {"redirects", r.Redirects()},
-		{"started", stamp(r.Started)}, {"fetched", stamp(r.Fetched)}, {"took_ms", millis(r.Took())},
-		{"expires", onlyIf(good, stamp(r.Expires))}, {"stated_by", onlyIf(stated, r.StatedBy)}, {"stated_seconds", onlyIf(stated, int64(r.StatedLife/time.Second))},
+		{"started", render.Stamp(r.Started)}, {"fetched", render.Stamp(r.Fetched)}, {"took_ms", millis(r.Took())},
+		{"expires", onlyIf(good, render.Stamp(r.Expires))}, {"stated_by", onlyIf(stated, r.StatedBy)}, {"stated_seconds", onlyIf(stated, int64(r.StatedLife/time.Second))},
 		{"retry_after_seconds", onlyIf(!good && r.RetryAfter > 0, int64(r.RetryAfter/time.Second))},
-		{"failing_since", onlyIf(!r.FailingSince.IsZero(), stamp(r.FailingSince))}, {"failures", onlyIf(!good, r.Failures)},
-		{"next_try", onlyIf(!good, stamp(r.NextTry))}, {"last_good", onlyIf(r.LastGood != nil, stamp(last.Fetched))},
+		{"failing_since", onlyIf(!r.FailingSince.IsZero(), render.Stamp(r.FailingSince))}, {"failures", onlyIf(!good, r.Failures)},
+		{"next_try", onlyIf(!good, render.Stamp(r.NextTry))}, {"last_good", onlyIf(r.LastGood != nil, render.Stamp(last.Fetched))},
 		{"missing_is_5xx", onlyIf(r.MissingIs5xx, true)},
 		{"size", onlyIf(file, len(r.Body))}, {"truncated", onlyIf(file, r.Truncated)}, {"sha256", onlyIf(file, sum)},
 		{"headers", headers}, {"hops", hops},
@@ -180,9 +180,9 @@ func (l *live) meaning(r *fetch.Record, now time.Time) (why, means string) {
 	why = r.Cause.Sentence()
 	switch {
 	case r.Cause == fetch.OK:
-		why = "a file of " + count(len(r.Body), "byte")
+		why = "a file of " + render.Count(len(r.Body), "byte")
 		if r.Truncated {
-			why = "a file of more than " + count(len(r.Body), "byte") + ", which are kept"
+			why = "a file of more than " + render.Count(len(r.Body), "byte") + ", which are kept"
 		}
 	case r.Status != 0:
 		why = "status " + strconv.Itoa(r.Status) + ": " + why
@@ -209,7 +209,7 @@ func (l *live) meaning(r *fetch.Record, now time.Time) (why, means string) {
 	case r.Outcome == fetch.Unavailable:
 		means = "A crawler may fetch everything: the site has no robots.txt."
 	case !fallback:
-		means = "The copy of " + stamp(r.LastGood.Fetched) + " applies for now (RFC 9309)."
+		means = "The copy of " + render.Stamp(r.LastGood.Fetched) + " applies for now (RFC 9309)."
 	case whole.Allowed:
 		means = "A crawler may fetch everything after an outage this long (RFC 9309)."
 	default:
@@ -234,10 +234,10 @@ func describeHop(h *fetch.Hop) (j jsonObject, answer, timings string) {
 	} {
 		j = append(j, jsonMember{phase.member, millis(phase.took)})
 		if phase.took >= time.Millisecond {
-			phases = append(phases, phase.title+" "+took(phase.took))
+			phases = append(phases, phase.title+" "+render.Took(phase.took))
 		}
 	}
-	timings = took(h.Took())
+	timings = render.Took(h.Took())
 	if len(phases) > 0 {
 		timings += ": " + strings.Join(phases, ", ")
 	}
@@ -259,17 +259,17 @@ func describeHop(h *fetch.Hop) (j jsonObject, answer, timings string) {
 
 // details calls add with names and values of further facts.
 func details(r *fetch.Record, sum string, add func(name, value string)) {
-	add("fetched at", stamp(r.Started)+", took "+took(r.Took()))
+	add("fetched at", render.Stamp(r.Started)+", took "+render.Took(r.Took()))
 	if r.URL != r.Origin.RobotsURL() {
 		add("final URL", r.URL)
 	}
 	if r.Outcome == fetch.Success {
-		size := count(len(r.Body), "byte")
+		size := render.Count(len(r.Body), "byte")
 		if r.Truncated {
 			size += ", truncated"
 		}
 		if n := len(r.Hops); n > 0 && r.Hops[n-1].Received > 0 {
-			size += ", " + count(int(r.Hops[n-1].Received), "byte") + " received with headers"
+			size += ", " + render.Count(int(r.Hops[n-1].Received), "byte") + " received with headers"
 		}
 		add("size", size)
 		add("SHA-256", sum)
@@ -280,18 +280,18 @@ func details(r *fetch.Record, sum string, add func(name, value string)) {
 		if r.StatedBy != "" {
 			stated = r.StatedBy + " is " + duration.Text(r.StatedLife)
 		}
-		add("fresh until", stamp(r.Expires)+" ("+duration.Text(r.Expires.Sub(r.Fetched))+"; "+stated+")")
+		add("fresh until", render.Stamp(r.Expires)+" ("+duration.Text(r.Expires.Sub(r.Fetched))+"; "+stated+")")
 	case r.Outcome == fetch.Unreachable:
-		again := stamp(r.NextTry)
+		again := render.Stamp(r.NextTry)
 		if r.RetryAfter > 0 {
 			again += " (Retry-After " + duration.Text(r.RetryAfter) + ")"
 		}
 		add("next try", again)
 		if !r.FailingSince.IsZero() && r.FailingSince.Before(r.Fetched) {
-			add("failing", "since "+stamp(r.FailingSince)+", "+count(r.Failures, "attempt"))
+			add("failing", "since "+render.Stamp(r.FailingSince)+", "+render.Count(r.Failures, "attempt"))
 		}
 		if r.LastGood != nil {
-			add("last answer", stamp(r.LastGood.Fetched)+", status "+strconv.Itoa(r.LastGood.Status))
+			add("last answer", render.Stamp(r.LastGood.Fetched)+", status "+strconv.Itoa(r.LastGood.Status))
 		}
 	}
 }

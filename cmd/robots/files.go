@@ -13,6 +13,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/replace"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/fetch"
@@ -133,7 +134,7 @@ func (c *command) readFiles(ctx context.Context, flags *siteFlags) ([]textFile, 
 			return fmt.Errorf("cannot read %s: it is larger than 64 MiB", f.title())
 		case r == nil:
 		case r.Outcome == fetch.Success && r.Truncated:
-			c.warn("%s is truncated to %s by the fetch", f.name, count(len(r.Body), "byte"))
+			c.warn("%s is truncated to %s by the fetch", f.name, render.Count(len(r.Body), "byte"))
 		case r.Outcome == fetch.Success:
 		case r.Outcome.Good():
 			return fmt.Errorf("%s: status %d, so the site has no robots.txt to read", f.name, r.Status)
@@ -215,7 +216,7 @@ func (c *command) parseFile(text *textFile, d robots.Dialect, maxBytes int) *rob
 	}
 	for _, n := range f.Notes(d) {
 		note := robots.Printable(title + ": " + n.Text)
-		fmt.Fprintf(c.std.Err, "%s: warning: %s (%s)\n", c.std.Name, note, newPalette(c.color, c.std.Screen.Terminal).link(n.Clause))
+		fmt.Fprintf(c.std.Err, "%s: warning: %s (%s)\n", c.std.Name, note, render.NewPalette(c.color, c.std.Screen.Terminal).Link(n.Clause))
 	}
 	switch {
 	case r != nil:

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/fleet"
 	"github.com/robotskit/robots/internal/duration"
 	"github.com/robotskit/robots/pace"
@@ -38,11 +39,11 @@ func (c *fleetCall) status(ctx context.Context, op *fleet.Operator) (int, error)
 		})
 		healthy = healthy && (!w.Gone || w.Left)
 		rate += w.Rate
-		rows = append(rows, []string{"  " + w.ID, w.Name, short(w.Rate) + " permits/s", workerState(w, s.At, op.Parts())})
+		rows = append(rows, []string{"  " + w.ID, w.Name, render.Short(w.Rate) + " permits/s", workerState(w, s.At, op.Parts())})
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s, %s permits/s\n", count(live, "worker"), short(rate))
-	align(&text, rows)
+	fmt.Fprintf(&text, "%s, %s permits/s\n", render.Count(live, "worker"), render.Short(rate))
+	render.Align(&text, rows)
 	rows = nil
 	for _, n := range s.Nodes {
 		var failure, refuses *string
@@ -63,7 +64,7 @@ func (c *fleetCall) status(ctx context.Context, op *fleet.Operator) (int, error)
 				state += ", refuses writes: " + robots.Printable(*refuses)
 			}
 			rows = append(rows, []string{
-				"  " + n.Addr, role, n.Version, fmt.Sprintf("%d MiB of %s", n.Memory>>20, most), count(int(n.Keys), "key"), short(n.Rate) + " commands/s", state,
+				"  " + n.Addr, role, n.Version, fmt.Sprintf("%d MiB of %s", n.Memory>>20, most), render.Count(int(n.Keys), "key"), render.Short(n.Rate) + " commands/s", state,
 			})
 		}
 		servers = append(servers, jsonObject{
@@ -71,8 +72,8 @@ func (c *fleetCall) status(ctx context.Context, op *fleet.Operator) (int, error)
 			{"keys", n.Keys}, {"commands_per_second", n.Rate}, {"up_seconds", n.Up.Seconds()}, {"write_error", refuses},
 		})
 	}
-	fmt.Fprintln(&text, count(len(s.Nodes), "server"))
-	align(&text, rows)
+	fmt.Fprintln(&text, render.Count(len(s.Nodes), "server"))
+	render.Align(&text, rows)
 	code := exitAllowed
 	if !healthy {
 		code = exitDisallowed
@@ -85,11 +86,11 @@ func (c *fleetCall) status(ctx context.Context, op *fleet.Operator) (int, error)
 func workerState(w paceredis.Worker, now time.Time, parts int) (state string) {
 	switch {
 	case w.Left:
-		state = "left at " + stamp(w.Beat)
+		state = "left at " + render.Stamp(w.Beat)
 	case w.Gone:
-		state = "away since " + stamp(w.Beat) + ": its permits have expired"
+		state = "away since " + render.Stamp(w.Beat) + ": its permits have expired"
 	default:
-		state = "heartbeat " + took(now.Sub(w.Beat)) + " ago"
+		state = "heartbeat " + render.Took(now.Sub(w.Beat)) + " ago"
 	}
 	if w.Away > 0 && !w.Gone {
 		state += fmt.Sprintf(", %d of %d parts of the state unreachable", w.Away, parts)
@@ -159,7 +160,7 @@ func nextOfSite(s *fleet.Site, crawler Crawler) (next *nextRequest, none string)
 }
 
 // until writes a time and how far off it is.
-func until(t, now time.Time) string { return stamp(t) + ", in " + duration.Text(t.Sub(now)) }
+func until(t, now time.Time) string { return render.Stamp(t) + ", in " + duration.Text(t.Sub(now)) }
 
 // siteAnswer describes a site in JSON and for people.
 func siteAnswer(s *fleet.Site, next *nextRequest, none string) (j jsonObject, text string) {
@@ -177,11 +178,11 @@ func siteAnswer(s *fleet.Site, next *nextRequest, none string) (j jsonObject, te
 			{"outcome", r.Outcome.String()}, {"status", r.Status}, {"cause", r.Cause.String()}, {"bytes", len(r.Body)}, {"fetched", r.Fetched},
 			{"expires", onlyIf(!r.Expires.IsZero(), r.Expires)}, {"next_try", onlyIf(!r.NextTry.IsZero(), r.NextTry)},
 		}
-		text := fmt.Sprintf("fetched %s: %s, status %d, %s", stamp(r.Fetched), r.Outcome, r.Status, count(len(r.Body), "byte"))
+		text := fmt.Sprintf("fetched %s: %s, status %d, %s", render.Stamp(r.Fetched), r.Outcome, r.Status, render.Count(len(r.Body), "byte"))
 		if r.Outcome.Good() {
-			text += ", fresh until " + stamp(r.Expires)
+			text += ", fresh until " + render.Stamp(r.Expires)
 		} else {
-			text += ", " + r.Cause.Sentence() + ", next try from " + stamp(r.NextTry)
+			text += ", " + r.Cause.Sentence() + ", next try from " + render.Stamp(r.NextTry)
 		}
 		say("record", "%s", robots.Printable(text))
 	}
@@ -194,9 +195,9 @@ func siteAnswer(s *fleet.Site, next *nextRequest, none string) (j jsonObject, te
 	case p.State.Last.IsZero():
 		say("last", "no request that still matters")
 	case p.State.Last.After(now):
-		say("last", "counts as requested at %s", stamp(p.State.Last))
+		say("last", "counts as requested at %s", render.Stamp(p.State.Last))
 	default:
-		say("last", "a request ended, or the last one started, at %s", stamp(p.State.Last))
+		say("last", "a request ended, or the last one started, at %s", render.Stamp(p.State.Last))
 	}
 	permits := []jsonObject{}
 	for _, permit := range p.Permits {
@@ -205,10 +206,10 @@ func siteAnswer(s *fleet.Site, next *nextRequest, none string) (j jsonObject, te
 		if permit.Worker == "" {
 			holder = "a client of a service"
 		}
-		say("permit", "%s, from %s, expires %s", holder, stamp(permit.Start), stamp(permit.Expires))
+		say("permit", "%s, from %s, expires %s", holder, render.Stamp(permit.Start), render.Stamp(permit.Expires))
 	}
 	if p.State.BackOff > 0 {
-		say("back-off", "%d times the interval, since the site signaled overload at %s", p.State.BackOff, stamp(p.Overload))
+		say("back-off", "%d times the interval, since the site signaled overload at %s", p.State.BackOff, render.Stamp(p.Overload))
 	}
 	switch {
 	case p.Held.Sub(now) > paceredis.Forever/2:
@@ -260,7 +261,7 @@ func (c *fleetCall) showAddress(ctx context.Context, op *fleet.Operator, addr ne
 		if at.IsZero() {
 			return "none that still matters"
 		}
-		return "last start at " + stamp(at)
+		return "last start at " + render.Stamp(at)
 	}
 	c.answer(jsonObject{{"schema", 1}, {"addr", addr}, {"at", a.At}, {"page", notEmpty(a.Page)}, {"fetch", notEmpty(a.Fetch)}},
 		fmt.Sprintf("%s\n  page        %s\n  robots.txt  %s\n", addr, last(a.Page), last(a.Fetch)))
@@ -273,7 +274,7 @@ func (c *fleetCall) held(ctx context.Context, op *fleet.Operator) (int, error) {
 		return exitBad, err
 	}
 	for _, h := range list {
-		until, text := &h.Until, "until "+stamp(h.Until)
+		until, text := &h.Until, "until "+render.Stamp(h.Until)
 		if h.Until.Sub(c.std.Now()) >= paceredis.Forever/2 {
 			until, text = nil, "until released"
 		}
@@ -288,7 +289,7 @@ func (c *fleetCall) log(ctx context.Context, op *fleet.Operator) (int, error) {
 		return exitBad, err
 	}
 	for _, e := range list {
-		c.answer(jsonObject{{"schema", 1}, {"at", e.At}, {"who", e.Who}, {"what", e.What}}, fmt.Sprintf("%s  %s  %s\n", stamp(e.At), e.Who, strings.TrimSpace(e.What)))
+		c.answer(jsonObject{{"schema", 1}, {"at", e.At}, {"who", e.Who}, {"what", e.What}}, fmt.Sprintf("%s  %s  %s\n", render.Stamp(e.At), e.Who, strings.TrimSpace(e.What)))
 	}
 	return exitAllowed, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/fetch"
 )
@@ -57,11 +58,11 @@ func onlyIf(ok bool, v any) any {
 
 // A textAnswer is an answer that is written as text too.
 type textAnswer interface {
-	writeText(w io.Writer, colors palette)
+	writeText(w io.Writer, colors render.Palette)
 }
 
 // writeAnswer writes an answer as a line of JSON, or as text.
-func writeAnswer(std *screen.Streams, v textAnswer, format string, colors palette) {
+func writeAnswer(std *screen.Streams, v textAnswer, format string, colors render.Palette) {
 	if format == formatJSON {
 		std.EncodeAnswer(v)
 		return

@@ -11,6 +11,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 )
 
@@ -95,7 +96,7 @@ all:
 		for i := range entries {
 			if t := &entries[i].line; entries[i].err == nil {
 				read++
-				j.width = max(j.width, min(utf8.RuneCountInString(robots.Printable(t.url)), maxURLColumn))
+				j.width = max(j.width, min(utf8.RuneCountInString(robots.Printable(t.url)), render.MaxURLColumn))
 			}
 		}
 		for i := range entries {
@@ -193,9 +194,9 @@ func (j *judge) summary(read int, counts *[exitUndecided + 1]int) {
 		}
 	}
 	if n := counts[exitBad]; n > 0 {
-		parts = append(parts, count(n, "line")+" without a URL")
+		parts = append(parts, render.Count(n, "line")+" without a URL")
 	}
-	j.std.Complain(errors.New(count(read, "URL") + ": " + strings.Join(parts, ", ")))
+	j.std.Complain(errors.New(render.Count(read, "URL") + ": " + strings.Join(parts, ", ")))
 }
 
 // ruleFlags are the flags that change what the rules of a file are.

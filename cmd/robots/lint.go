@@ -13,7 +13,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
-	"github.com/robotskit/robots/cmd/internal/help"
+	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/lint"
 	"github.com/spf13/cobra"
@@ -191,7 +191,7 @@ func (l *linting) lintFile(f *linted, o lint.Options) {
 		l.warn("%s: the proofs exceeded their limit, so findings RT502, RT503, RT504 and safe fixes might be missing", f.title())
 	}
 	if f.Dropped > 0 {
-		l.warn("%s: %s omitted, beyond %s per check", f.title(), count(f.Dropped, "finding"), screen.Thousands(lint.MaxFindings))
+		l.warn("%s: %s omitted, beyond %s per check", f.title(), render.Count(f.Dropped, "finding"), screen.Thousands(lint.MaxFindings))
 	}
 }
 
@@ -238,9 +238,9 @@ func (l *linting) counts() string {
 	more := ""
 	for s := lint.Error; s > lint.Off; s-- {
 		if l.shown[s] > 0 {
-			parts = append(parts, count(l.shown[s], s.String()))
+			parts = append(parts, render.Count(l.shown[s], s.String()))
 		} else if l.hidden[s] > 0 {
-			parts = append(parts, count(l.hidden[s], s.String())+" not shown")
+			parts = append(parts, render.Count(l.hidden[s], s.String())+" not shown")
 			more = " (--severity " + s.String() + " shows them)"
 		}
 	}
@@ -315,7 +315,7 @@ func (l *linting) explainCheck() error {
 	}
 	w := l.std.Out
 	fmt.Fprintf(w, "%s %s (%s, fix: %s)\n\n", c.ID, c.Name, c.Severity, c.Fix)
-	help.Wrap(w, "", c.What+" "+c.Why)
+	render.Wrap(w, "", c.What+" "+c.Why)
 	for _, example := range [][2]string{{"Before", c.Before}, {"After", c.After}} {
 		title, text := example[0], example[1]
 		if text != "" {

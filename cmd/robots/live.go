@@ -17,6 +17,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cache/bolt"
+	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/fleet"
@@ -416,18 +417,18 @@ func (l *live) stateLine(r *fetch.Record, s *robots.State, note string) (line st
 			note += "; " + h
 		}
 		if r.Outcome == fetch.Unreachable && l.store != nil {
-			note += "; next try from " + stamp(r.NextTry)
+			note += "; next try from " + render.Stamp(r.NextTry)
 		}
 		return line + note
 	}
 	if r.Fetched.Before(l.began) {
-		line += "kept since " + stamp(r.Fetched)
+		line += "kept since " + render.Stamp(r.Fetched)
 	} else {
-		line += "fetched in " + took(r.Took())
+		line += "fetched in " + render.Took(r.Took())
 	}
 	line += ", status " + strconv.Itoa(r.Status)
 	if n := r.Redirects(); n > 0 {
-		line += " after " + count(n, "redirect")
+		line += " after " + render.Count(n, "redirect")
 		if r.Outcome == fetch.Success {
 			line += " to " + r.URL
 		}
@@ -437,7 +438,7 @@ func (l *live) stateLine(r *fetch.Record, s *robots.State, note string) (line st
 		line += " (" + r.Cause.Sentence() + ")"
 	}
 	if s != nil && s.StaleSince.IsZero() && !r.Expires.IsZero() {
-		line += ", fresh until " + stamp(r.Expires)
+		line += ", fresh until " + render.Stamp(r.Expires)
 	}
 	if note != "" && note != "status "+strconv.Itoa(r.Status) {
 		line += "; " + note

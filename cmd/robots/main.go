@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/robotskit/robots/cmd/internal/help"
+	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/spf13/cobra"
 )
@@ -73,7 +74,7 @@ func newRoot(std *screen.Streams, only string) *cobra.Command {
 			case len(args) > 0:
 				return unknownCommand(cmd, args[0])
 			case showVersion:
-				writeAnswer(std, newProgramBuild(), versionFormat, palette{})
+				writeAnswer(std, newProgramBuild(), versionFormat, render.Palette{})
 			default:
 				std.Status = exitBad
 				rootHelp(std.Err)

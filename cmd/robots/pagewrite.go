@@ -10,7 +10,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
-	"github.com/robotskit/robots/cmd/internal/help"
+	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/indexing"
 )
 
@@ -30,7 +30,7 @@ func (r *pageVerdict) name() string {
 }
 
 // lines returns the answers of an outlook, that on the crawl first.
-func (r *pageVerdict) lines(colors palette) []pageLine {
+func (r *pageVerdict) lines(colors render.Palette) []pageLine {
 	o := &r.outlook
 	why := o.Crawl.Why
 	if r.verdict != nil {
@@ -70,7 +70,7 @@ func (p *pageCommand) writePage(t *urlTarget, got *fetchedPage, list []pageVerdi
 	if name := list[0].name(); one && name != anyCrawler {
 		title += ", for " + robots.Printable(name) + ", in " + list[0].Dialect.Name
 	}
-	fmt.Fprintln(w, p.palette.paint(bold, title))
+	fmt.Fprintln(w, p.palette.Paint(render.Bold, title))
 	p.writeContradictions(list)
 	if one {
 		p.writeOutlook(&list[0])
@@ -79,7 +79,7 @@ func (p *pageCommand) writePage(t *urlTarget, got *fetchedPage, list []pageVerdi
 	}
 	p.j.writeState("  ", factOf)
 	if state := got.text(); state != "" {
-		fmt.Fprintf(w, "  %s\n", p.palette.paint(faint, robots.Printable(state)))
+		fmt.Fprintf(w, "  %s\n", p.palette.Paint(render.Faint, robots.Printable(state)))
 	}
 	if got.page != nil {
 		p.writeRules(got.page, list)
@@ -106,19 +106,19 @@ func (p *pageCommand) writeContradictions(list []pageVerdict) {
 	}
 	for _, text := range texts {
 		if len(list) > 1 {
-			text += " (" + robots.Printable(listed(names[text], 3)) + ")"
+			text += " (" + robots.Printable(render.Listed(names[text], 3)) + ")"
 		}
-		help.Wrap(p.std.Out, "  "+p.palette.paint(yellow, "contradiction")+": ", text)
+		render.Wrap(p.std.Out, "  "+p.palette.Paint(render.Yellow, "contradiction")+": ", text)
 	}
 	if blocked {
-		help.Wrap(p.std.Out, "  note: ", "the page may not be fetched, so a noindex on it is unknown, and no crawler would read it")
+		render.Wrap(p.std.Out, "  note: ", "the page may not be fetched, so a noindex on it is unknown, and no crawler would read it")
 	}
 }
 
 // answerWord colors an answer and pads it to the longest.
 func (p *pageCommand) answerWord(word indexing.Word) string {
-	style := map[indexing.Word]string{indexing.Yes: green, indexing.No: red}[word]
-	return p.palette.paint(cmp.Or(style, yellow), fill(word.String(), len("unknown")))
+	style := map[indexing.Word]string{indexing.Yes: render.Green, indexing.No: render.Red}[word]
+	return p.palette.Paint(cmp.Or(style, render.Yellow), render.Fill(word.String(), len("unknown")))
 }
 
 // writeOutlook writes the result for one crawler, a line for each answer.
@@ -138,7 +138,7 @@ func (p *pageCommand) writeOutlook(r *pageVerdict) {
 		}
 		parts = append(parts, text)
 	}
-	help.Wrap(p.std.Out, "  if allowed: ", strings.Join(parts, "; "))
+	render.Wrap(p.std.Out, "  if allowed: ", strings.Join(parts, "; "))
 }
 
 // writeOutlooks writes a row for each crawler.
@@ -153,12 +153,12 @@ func (p *pageCommand) writeOutlooks(list []pageVerdict) {
 		}
 		rows = append(rows, append(row, mainReason(lines)))
 	}
-	align(p.std.Out, rows)
+	render.Align(p.std.Out, rows)
 }
 
 // writeRules writes the rules of the page in order, with their effect.
 func (p *pageCommand) writeRules(page *indexing.Page, list []pageVerdict) {
-	heading(p.std.Out, p.palette, "Rules of the page")
+	render.Heading(p.std.Out, p.palette, "Rules of the page")
 	if len(page.Directives) == 0 {
 		fmt.Fprintln(p.std.Out, "  none")
 	}
@@ -167,7 +167,7 @@ func (p *pageCommand) writeRules(page *indexing.Page, list []pageVerdict) {
 		rule := &list[0].outlook.Rules[i]
 		rows = append(rows, []string{"  " + rule.Place(), rule.String(), effectOf(i, list)})
 	}
-	align(p.std.Out, rows)
+	render.Align(p.std.Out, rows)
 	if page.Cut {
 		fmt.Fprintln(p.std.Out, "  the page is truncated; later rules are unknown")
 	}
@@ -236,7 +236,7 @@ func (f *fetchedPage) text() string {
 	case !indexing.IsHTML(http.Header{"Content-Type": {f.kind}}):
 		parts = append(parts, "not HTML, only headers read: "+clip(f.kind))
 	default:
-		parts = append(parts, count(f.size, "byte")+" of HTML read")
+		parts = append(parts, render.Count(f.size, "byte")+" of HTML read")
 		if f.err != nil {
 			parts = append(parts, "truncated: "+f.err.Error())
 		}

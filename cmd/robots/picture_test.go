@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/robotskit/robots/cmd/internal/render"
 )
 
 // TestPicture compares docs/explain.svg, which README.md shows, with the output of the command
@@ -40,7 +42,7 @@ func TestPicture(t *testing.T) {
 // picture draws a terminal with a command and its output.
 func picture(command, out string) []byte {
 	const wide, high, left, top = 7.83, 19, 20, 34 // a character, a line, the margins, in pixels
-	fills := map[string]string{bold: "font-weight=\"bold\"", faint: "fill=\"#8b98a8\"", red: "fill=\"#ff8080\"", green: "fill=\"#7ee2a0\"", yellow: "fill=\"#f2cc60\""}
+	fills := map[string]string{render.Bold: "font-weight=\"bold\"", render.Faint: "fill=\"#8b98a8\"", render.Red: "fill=\"#ff8080\"", render.Green: "fill=\"#7ee2a0\"", render.Yellow: "fill=\"#f2cc60\""}
 	lines := append([]string{"$ " + command}, strings.Split(strings.TrimRight(out, "\n"), "\n")...)
 	longest := 0
 	escapes := regexp.MustCompile("\x1b\\[([0-9;]*)m|\x1b\\]8;[^\x1b\a]*(?:\a|\x1b\\\\)")

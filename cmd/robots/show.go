@@ -11,6 +11,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/pace"
@@ -199,11 +200,11 @@ func (v *view) writeHeading(w io.Writer, facts *answer.Facts, site *robots.Rules
 	}
 	place := "no group applies"
 	if facts.Group != nil {
-		place = "group " + facts.Group.String() + ", " + lineList(facts.Group.Lines)
+		place = "group " + facts.Group.String() + ", " + render.LineList(facts.Group.Lines)
 	}
-	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, robots.Printable(v.title())), p.paint(faint, "("+robots.Printable(v.crawler.Name+", "+facts.Dialect+", ")+place+")"))
+	fmt.Fprintf(w, "%s  %s\n", p.Paint(render.Bold, robots.Printable(v.title())), p.Paint(render.Faint, "("+robots.Printable(v.crawler.Name+", "+facts.Dialect+", ")+place+")"))
 	if f := facts.Fallback; f != nil {
-		fmt.Fprintln(w, p.paint(faint, robots.Printable(v.crawler.Sentence(*f))))
+		fmt.Fprintln(w, p.Paint(render.Faint, robots.Printable(v.crawler.Sentence(*f))))
 	}
 	if site == nil {
 		return
@@ -212,22 +213,22 @@ func (v *view) writeHeading(w io.Writer, facts *answer.Facts, site *robots.Rules
 	if _, fallback := site.FallbackReason(); fallback {
 		v.warn("%s", state)
 	} else {
-		fmt.Fprintln(w, p.paint(faint, robots.Printable(state)))
+		fmt.Fprintln(w, p.Paint(render.Faint, robots.Printable(state)))
 	}
 }
 
 // writeParts writes the parts of the answer.
 func (v *view) writeParts(w io.Writer, facts *answer.Facts, byFleet bool) {
 	part := func(title string, rows [][]string) {
-		if heading(w, v.palette, title); len(rows) == 0 {
+		if render.Heading(w, v.palette, title); len(rows) == 0 {
 			fmt.Fprintln(w, "  none")
 		}
-		align(w, rows)
+		render.Align(w, rows)
 	}
 	if facts.Groups != nil {
 		var rows [][]string
 		for _, g := range facts.Groups {
-			rows = append(rows, []string{"  " + g.String(), count(g.Rules, "rule") + ", " + lineList(g.Lines)})
+			rows = append(rows, []string{"  " + g.String(), render.Count(g.Rules, "rule") + ", " + render.LineList(g.Lines)})
 		}
 		part("Groups", rows)
 	}
@@ -255,7 +256,7 @@ func (v *view) writeJSON(facts answer.Facts, site *robots.Rules) {
 	} else {
 		line.siteOutcome = newSiteOutcome(r, site.State().Text())
 		if !facts.Known && !r.NextTry.IsZero() {
-			line.NextTry = stamp(r.NextTry)
+			line.NextTry = render.Stamp(r.NextTry)
 		}
 	}
 	v.std.EncodeAnswer(line)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
-	"github.com/robotskit/robots/cmd/internal/help"
+	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/internal/duration"
 	"github.com/robotskit/robots/pace"
@@ -23,33 +23,33 @@ import (
 const clock = "2006-01-02 15:04:05"
 
 // writeDelays writes when requests of the crawler may start and how long a crawl takes.
-func writeDelays(w io.Writer, colors palette, d *answer.Delays, byFleet bool) {
+func writeDelays(w io.Writer, colors render.Palette, d *answer.Delays, byFleet bool) {
 	from := d.At.Time
 	who := "a request may start"
 	if byFleet {
 		who = "the fleet may start a request"
 	}
-	heading(w, colors, "Crawl rate")
+	render.Heading(w, colors, "Crawl rate")
 	when := "now"
 	if wait := d.Next[0].Start.Sub(from); wait > 0 {
 		when = "in " + duration.Text(wait)
 	}
 	fmt.Fprintf(w, "  At %s %s %s; then %s.\n", from.Format(clock+" MST"), who, when, one(d.Next[0].Interval))
 
-	heading(w, colors, "Pages an hour on "+from.Format("2006-01-02")+", "+d.Zone)
+	render.Heading(w, colors, "Pages an hour on "+from.Format("2006-01-02")+", "+d.Zone)
 	if d.Hours != nil {
 		chart(w, colors, d.Hours)
 	}
 	writeDay(w, d.Day)
-	heading(w, colors, "Next requests, each after an immediate response")
+	render.Heading(w, colors, "Next requests, each after an immediate response")
 	writeNext(w, from, d.Next)
-	heading(w, colors, "Duration")
+	render.Heading(w, colors, "Duration")
 	text := "more than ten years"
 	if d.Takes != nil {
 		text = duration.Text(time.Duration(*d.Takes))
 	}
-	fmt.Fprintf(w, "  %s pages: %s\n", screen.Thousands(d.Pages), colors.paint(bold, text))
-	heading(w, colors, "Delays declared")
+	fmt.Fprintf(w, "  %s pages: %s\n", screen.Thousands(d.Pages), colors.Paint(render.Bold, text))
+	render.Heading(w, colors, "Delays declared")
 	writeDeclared(w, colors, d)
 }
 
@@ -69,7 +69,7 @@ func writeNext(w io.Writer, from time.Time, next []answer.NextRequest) {
 		if d := n.Start.Sub(from); d > 0 {
 			wait = "after " + duration.Text(d)
 		}
-		help.Wrap(w, "  "+n.Start.Format(form)+"  "+fill(wait, 16)+"  ", n.Reasons[0].Short)
+		render.Wrap(w, "  "+n.Start.Format(form)+"  "+render.Fill(wait, 16)+"  ", n.Reasons[0].Short)
 		from = n.Start.Time
 	}
 }
@@ -91,7 +91,7 @@ func writeDay(w io.Writer, day []answer.Span) {
 		for _, r := range s.Reasons[1:] {
 			why += "; also " + r.Short
 		}
-		help.Wrap(w, fmt.Sprintf("  %s-%s  %s  ", s.From.Format("15:04"), to, fill(what, 20)), why)
+		render.Wrap(w, fmt.Sprintf("  %s-%s  %s  ", s.From.Format("15:04"), to, render.Fill(what, 20)), why)
 	}
 	if len(day) > maxRows {
 		fmt.Fprintf(w, "  and %d more\n", len(day)-maxRows)
@@ -99,11 +99,11 @@ func writeDay(w io.Writer, day []answer.Span) {
 }
 
 // writeDeclared lists the rate lines of the file and how each is used.
-func writeDeclared(w io.Writer, colors palette, d *answer.Delays) {
-	styles := map[pace.Use]string{pace.UseAdjusted: yellow, pace.UseOverridden: yellow, pace.UseIgnored: red, pace.UseUnusable: red}
+func writeDeclared(w io.Writer, colors render.Palette, d *answer.Delays) {
+	styles := map[pace.Use]string{pace.UseAdjusted: render.Yellow, pace.UseOverridden: render.Yellow, pace.UseIgnored: render.Red, pace.UseUnusable: render.Red}
 	var rows [][]string
 	for _, e := range d.Declared[:min(len(d.Declared), maxRows)] {
-		use := colors.paint(cmp.Or(styles[e.Use], green), string(e.Use))
+		use := colors.Paint(cmp.Or(styles[e.Use], render.Green), string(e.Use))
 		if e.Why != nil {
 			use += ": " + *e.Why
 		}
@@ -112,7 +112,7 @@ func writeDeclared(w io.Writer, colors palette, d *answer.Delays) {
 	if len(rows) == 0 {
 		fmt.Fprintln(w, "  none for this crawler")
 	}
-	alignWrapped(w, rows)
+	render.AlignWrapped(w, rows)
 	if more := len(d.Declared) - maxRows; more > 0 {
 		fmt.Fprintf(w, "  and %d more\n", more+d.Dropped)
 	}
@@ -124,10 +124,10 @@ const chartRows = 6
 var eighths = [...]string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}
 
 // chart draws how many pages each hour of the day has room for, 80 columns wide.
-func chart(w io.Writer, colors palette, hours []float64) {
+func chart(w io.Writer, colors render.Palette, hours []float64) {
 	most := slices.Max(hours)
 	for row := chartRows - 1; row >= 0; row-- {
-		label := map[int]string{chartRows - 1: short(most), 0: "0"}[row]
+		label := map[int]string{chartRows - 1: render.Short(most), 0: "0"}[row]
 		bars := ""
 		for _, n := range hours {
 			level := 0
@@ -136,11 +136,11 @@ func chart(w io.Writer, colors palette, hours []float64) {
 			}
 			bars += " " + strings.Repeat(eighths[min(max(level-8*row, 0), 8)], 2)
 		}
-		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("  %5s %s", label, colors.paint(green, strings.TrimRight(bars, " "))), " "))
+		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("  %5s %s", label, colors.Paint(render.Green, strings.TrimRight(bars, " "))), " "))
 	}
 	axis := ""
 	for h := range hours {
 		axis += fmt.Sprintf(" %02d", h)
 	}
-	fmt.Fprintf(w, "  %5s %s\n\n", "", colors.paint(faint, axis))
+	fmt.Fprintf(w, "  %5s %s\n\n", "", colors.Paint(render.Faint, axis))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/cmd/internal/suite"
 	"github.com/spf13/cobra"
@@ -144,7 +145,7 @@ func derivationOf(r *answer.AssertionResult) string {
 		return ""
 	}
 	var b strings.Builder
-	printDerivation(&b, palette{}, &r.Explanation.Derivation)
+	printDerivation(&b, render.Palette{}, &r.Explanation.Derivation)
 	return b.String()
 }
 
@@ -226,9 +227,9 @@ func (t *tester) writeText(all []*answer.AssertionResult) {
 		if r.OK || r.Dialect != dialects[keyOf(r)][0] {
 			continue
 		}
-		lead := t.palette.paint(red, "FAIL")
+		lead := t.palette.Paint(render.Red, "FAIL")
 		if r.Undecided {
-			lead = t.palette.paint(yellow, "OPEN")
+			lead = t.palette.Paint(render.Yellow, "OPEN")
 		}
 		sentence := t.sentence(r, strings.Join(dialects[keyOf(r)], ", "))
 		fmt.Fprintf(t.std.Out, "%s %s:%d: %s\n     %s\n", lead, robots.Printable(r.File), r.Line, robots.Printable(r.Name), robots.Printable(sentence))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/render"
 )
 
 // countURLs checks the URLs of --urls against both sides of every comparison.
@@ -33,7 +34,7 @@ func (d *differ) countURLs() error {
 	case d.read == 0:
 		return fmt.Errorf("%s: no URLs; --urls takes a list, CSV, a sitemap or an access log", list.title)
 	case skipped > 0:
-		d.warn("%s: %s without a URL, first line %d", list.title, count(skipped, "line"), firstSkipped)
+		d.warn("%s: %s without a URL, first line %d", list.title, render.Count(skipped, "line"), firstSkipped)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/crawlers"
 	"github.com/robotskit/robots/fetch"
@@ -242,7 +243,7 @@ func (c *verifyCall) warnList(title string, list *crawlers.Addresses) {
 		c.warn("%s: %s", title, p)
 	}
 	if list.Bad > most {
-		c.warn("%s: %s more ignored", title, count(list.Bad-most, "malformed line"))
+		c.warn("%s: %s more ignored", title, render.Count(list.Bad-most, "malformed line"))
 	}
 }
 

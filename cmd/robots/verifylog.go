@@ -16,6 +16,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/lines"
+	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/crawlers"
 )
@@ -92,7 +93,7 @@ func (c *verifyCall) verifyLogs(ctx context.Context) (int, error) {
 	case <-ctx.Done():
 	}
 	if ctx.Err() != nil {
-		return exitBad, fmt.Errorf("%w: %s read", screen.ErrInterrupted, count(int(l.read.Load()), "line"))
+		return exitBad, fmt.Errorf("%w: %s read", screen.ErrInterrupted, render.Count(int(l.read.Load()), "line"))
 	}
 	l.warn()
 	l.write(l.report())
@@ -123,7 +124,7 @@ func (l *logReader) progress() string {
 	if read < 100_000 && verifying < maxLookups {
 		return ""
 	}
-	line := l.call.std.Name + ": " + count(int(read), "line") + " read"
+	line := l.call.std.Name + ": " + render.Count(int(read), "line") + " read"
 	if verifying > 0 {
 		line += fmt.Sprintf(", %s of %s addresses verified", screen.Thousands(l.verified.Load()), screen.Thousands(verifying))
 	}
@@ -161,7 +162,7 @@ func (l *logReader) readLog(ctx context.Context, name string) error {
 		}
 	}
 	if bad > maxBadLines {
-		l.call.warn("%s: %s of %s ignored", title, count(bad, "malformed line"), screen.Thousands(r.Number))
+		l.call.warn("%s: %s of %s ignored", title, render.Count(bad, "malformed line"), screen.Thousands(r.Number))
 	}
 	switch {
 	case ctx.Err() != nil || errors.Is(err, io.EOF):
@@ -359,12 +360,12 @@ func (l *logReader) warn() {
 	switch {
 	case l.common > 0 && !l.identifies:
 		l.call.warn("%s of %s without a User-Agent (common format) ignored; use the combined format, or identify crawlers with --list, --fetch-lists or --dns",
-			screen.Thousands(l.common), count(l.good, "line"))
+			screen.Thousands(l.common), render.Count(l.good, "line"))
 	case l.common > 0 && l.file != nil:
-		l.call.warn("%s of %s without a User-Agent (common format): not checked with -f", screen.Thousands(l.common), count(l.good, "line"))
+		l.call.warn("%s of %s without a User-Agent (common format): not checked with -f", screen.Thousands(l.common), render.Count(l.good, "line"))
 	}
 	if l.unread > 0 {
-		l.call.warn("%s without a readable path: not checked with -f", count(l.unread, "request"))
+		l.call.warn("%s without a readable path: not checked with -f", render.Count(l.unread, "request"))
 	}
 	if l.ipv4 >= 3 && l.round == l.ipv4 {
 		l.call.warn("all addresses end in .0; if the log is anonymized, no crawler can be verified and \"faked\" means nothing")

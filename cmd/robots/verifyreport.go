@@ -10,6 +10,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/crawlers"
 )
@@ -52,14 +53,14 @@ func (a *verifiedAddress) row() []string {
 }
 
 // text returns a line for people.
-func (a *verifiedAddress) text(colors palette) string {
-	style := map[crawlers.Result]string{crawlers.Verified: green, crawlers.Faked: red}[a.Result]
-	result := colors.paint(cmp.Or(style, yellow), fill(string(a.Result), len(crawlers.Verified)))
+func (a *verifiedAddress) text(colors render.Palette) string {
+	style := map[crawlers.Result]string{crawlers.Verified: render.Green, crawlers.Faked: render.Red}[a.Result]
+	result := colors.Paint(cmp.Or(style, render.Yellow), render.Fill(string(a.Result), len(crawlers.Verified)))
 	who := ""
 	if len(a.Crawlers) > 0 {
-		who = listed(a.Crawlers, 3) + ": "
+		who = render.Listed(a.Crawlers, 3) + ": "
 	}
-	return fmt.Sprintf("%s  %s  %s\n", fill(a.Address, len("255.255.255.255")), result, robots.Printable(who+a.Why+a.advice))
+	return fmt.Sprintf("%s  %s  %s\n", render.Fill(a.Address, len("255.255.255.255")), result, robots.Printable(who+a.Why+a.advice))
 }
 
 // crawlerRequests are the requests of a crawler in access logs.
@@ -180,29 +181,29 @@ func (l *logReader) writeText(list []crawlerRequests) {
 	}
 	title := (&textFile{name: l.call.logs[0]}).title()
 	if len(l.call.logs) > 1 {
-		title = count(len(l.call.logs), "log")
+		title = render.Count(len(l.call.logs), "log")
 	}
-	title += ": " + count(int(l.read.Load()), "line") + ", " + count(total, "request") + " by " + count(len(list), "crawler")
-	fmt.Fprintln(w, colors.paint(bold, robots.Printable(title)))
+	title += ": " + render.Count(int(l.read.Load()), "line") + ", " + render.Count(total, "request") + " by " + render.Count(len(list), "crawler")
+	fmt.Fprintln(w, colors.Paint(render.Bold, robots.Printable(title)))
 	if len(list) == 0 {
 		return
 	}
-	align(w, countRows(list, colors))
+	render.Align(w, countRows(list, colors))
 	if fakes := fakeRows(list); len(fakes) > 0 {
-		heading(w, colors, "Faked")
-		align(w, fakes)
+		render.Heading(w, colors, "Faked")
+		render.Align(w, fakes)
 	}
 	file := robots.Printable((&textFile{name: l.call.fileName}).title())
 	if forbidden := forbiddenRows(list); len(forbidden) > 0 {
-		heading(w, colors, "Fetched although disallowed by "+file)
-		align(w, forbidden)
+		render.Heading(w, colors, "Fetched although disallowed by "+file)
+		render.Align(w, forbidden)
 	} else if l.file != nil {
 		fmt.Fprintln(w, "\nNo request was disallowed by "+file)
 	}
 }
 
 // countRows returns a row for each crawler, after the head.
-func countRows(list []crawlerRequests, colors palette) [][]string {
+func countRows(list []crawlerRequests, colors render.Palette) [][]string {
 	head := []string{"  crawler"}
 	for _, name := range append(slices.Clone(countColumns), "addresses") {
 		head = append(head, fmt.Sprintf("%9s", name))
@@ -213,9 +214,9 @@ func countRows(list []crawlerRequests, colors palette) [][]string {
 		r := &list[i]
 		row := slices.Concat([]string{"  " + r.Name}, r.cells(cell), []string{cell(r.Addresses)})
 		if r.Faked > 0 {
-			row[3] = colors.paint(red, row[3])
+			row[3] = colors.Paint(render.Red, row[3])
 		}
-		rows = append(rows, append(row, colors.paint(faint, robots.Printable(answer.Text(r.Why)+r.advice))))
+		rows = append(rows, append(row, colors.Paint(render.Faint, robots.Printable(answer.Text(r.Why)+r.advice))))
 	}
 	return rows
 }
@@ -224,7 +225,7 @@ func countRows(list []crawlerRequests, colors palette) [][]string {
 func fakeRows(list []crawlerRequests) (rows [][]string) {
 	for i := range list {
 		for _, f := range list[i].Fakes {
-			rows = append(rows, []string{"  " + list[i].Name, fill(f.Address, 15), robots.Printable(count(f.Requests, "request") + ": " + f.Why)})
+			rows = append(rows, []string{"  " + list[i].Name, render.Fill(f.Address, 15), robots.Printable(render.Count(f.Requests, "request") + ": " + f.Why)})
 		}
 	}
 	return rows
@@ -234,7 +235,7 @@ func fakeRows(list []crawlerRequests) (rows [][]string) {
 func forbiddenRows(list []crawlerRequests) (rows [][]string) {
 	for i := range list {
 		for _, line := range list[i].Forbidden {
-			text := fmt.Sprintf("line %d: %s  %s (%s), such as %s", line.Line, line.Rule, count(line.Requests, "request"), line.byResult(), line.Sample)
+			text := fmt.Sprintf("line %d: %s  %s (%s), such as %s", line.Line, line.Rule, render.Count(line.Requests, "request"), line.byResult(), line.Sample)
 			if r := remark(list[i].crawler, false); r != "" {
 				text += "  [" + r + "]"
 			}

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/fetch"
 )
 
@@ -53,7 +54,7 @@ func newProgramBuild() *programBuild {
 	}
 }
 
-func (b *programBuild) writeText(w io.Writer, _ palette) {
+func (b *programBuild) writeText(w io.Writer, _ render.Palette) {
 	commit := "unknown"
 	if b.Commit != nil {
 		commit = *b.Commit

@@ -12,6 +12,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/lint"
 )
@@ -211,7 +212,7 @@ func (r *siteReport) text(out io.Writer, mark string) {
 	for _, e := range r.Events {
 		names := ""
 		if len(e.Crawlers) > 0 {
-			names = listed(e.Crawlers, 5) + ": "
+			names = render.Listed(e.Crawlers, 5) + ": "
 		}
 		fmt.Fprintf(out, "  %-8s  %s\n", e.Severity, robots.Printable(names+e.Text))
 	}

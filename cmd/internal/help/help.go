@@ -3,17 +3,13 @@ package help
 
 import (
 	"fmt"
-	"io"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/docs"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
-
-// Width is the number of columns of text, where words permit it.
-const Width = 100
 
 // maxFlagColumn is the widest column of flags.
 const maxFlagColumn = 32
@@ -73,7 +69,7 @@ func Usage(cmd *cobra.Command) error {
 		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0" && f.DefValue != "0s" && f.DefValue != "[]" && !strings.Contains(text, "default") {
 			text += " (default " + f.DefValue + ")"
 		}
-		Wrap(w, fmt.Sprintf("  %-*s  ", width, flagName(f)), text)
+		render.Wrap(w, fmt.Sprintf("  %-*s  ", width, flagName(f)), text)
 	}
 	return nil
 }
@@ -98,48 +94,4 @@ func FlagText(f *pflag.Flag) (placeholder, text string) {
 		text = strings.TrimSpace(strings.TrimPrefix(text, placeholder))
 	}
 	return placeholder, text
-}
-
-// Wrap writes text after lead and breaks it between words; what follows is indented to the
-// width of lead. If that leaves no room, text begins below lead.
-func Wrap(w io.Writer, lead, text string) {
-	indent := Columns(lead)
-	if indent > Width-24 {
-		fmt.Fprintln(w, strings.TrimRight(lead, " "))
-		indent = 12
-		lead = strings.Repeat(" ", indent)
-	}
-	line, column := lead, indent
-	for i, word := range strings.Split(text, " ") {
-		n := Columns(word)
-		switch {
-		case i == 0:
-		case column+1+n > Width:
-			fmt.Fprintln(w, line)
-			line, column = strings.Repeat(" ", indent), indent
-		default:
-			line += " "
-			column++
-		}
-		line += word
-		column += n
-	}
-	fmt.Fprintln(w, line)
-}
-
-// Columns returns how many characters of s a terminal shows: not those of escape sequences.
-func Columns(s string) int {
-	n := 0
-	for {
-		seen, rest, ok := strings.Cut(s, "\x1b")
-		n += utf8.RuneCountInString(seen)
-		if !ok {
-			return n
-		}
-		end := "m"
-		if strings.HasPrefix(rest, "]") {
-			end = "\x1b\\"
-		}
-		_, s, _ = strings.Cut(rest, end)
-	}
 }

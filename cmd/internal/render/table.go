@@ -1,16 +1,14 @@
-package main
+package render
 
 import (
 	"fmt"
 	"io"
 	"strings"
-
-	"github.com/robotskit/robots/cmd/internal/help"
 )
 
 // The widest columns of URLs, and of other text from a file.
 const (
-	maxURLColumn  = 60
+	MaxURLColumn  = 60
 	maxRuleColumn = 40
 )
 
@@ -23,29 +21,29 @@ func pad(rows [][]string, most int) {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], min(help.Columns(cell), most))
+			widths[i] = max(widths[i], min(Columns(cell), most))
 		}
 	}
 	for _, row := range rows {
 		for i, cell := range row[:len(row)-1] {
-			row[i] += strings.Repeat(" ", max(0, widths[i]-help.Columns(cell)))
+			row[i] += strings.Repeat(" ", max(0, widths[i]-Columns(cell)))
 		}
 	}
 }
 
-// align writes rows with their cells in columns.
-func align(w io.Writer, rows [][]string) {
-	pad(rows, maxURLColumn)
+// Align writes rows with their cells in columns.
+func Align(w io.Writer, rows [][]string) {
+	pad(rows, MaxURLColumn)
 	for _, row := range rows {
 		fmt.Fprintln(w, strings.TrimRight(strings.Join(row, "  "), " "))
 	}
 }
 
-// alignWrapped is align for narrower columns with wrapped text in the last.
-func alignWrapped(w io.Writer, rows [][]string) {
+// AlignWrapped is align for narrower columns with wrapped text in the last.
+func AlignWrapped(w io.Writer, rows [][]string) {
 	pad(rows, maxRuleColumn)
 	for _, row := range rows {
 		last := len(row) - 1
-		help.Wrap(w, strings.Join(row[:last], "  ")+"  ", row[last])
+		Wrap(w, strings.Join(row[:last], "  ")+"  ", row[last])
 	}
 }
