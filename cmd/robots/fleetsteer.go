@@ -55,7 +55,7 @@ func (c *fleetCall) change(what string, subjects []string, do func(ctx context.C
 				status = exitBad
 				continue
 			}
-			c.answer(jsonObject{{"schema", 1}, {"to", to}, {"done", done}}, fmt.Sprintf("%s: %s\n", to, done))
+			c.writeAnswer(&fleetChange{To: to, Done: done})
 		}
 		return status, nil
 	}
@@ -221,14 +221,6 @@ func (c *fleetCall) showConfig(ctx context.Context, op *fleet.Operator) (int, er
 	if err = c.partly(err, config.Version > 0); err != nil {
 		return exitBad, err
 	}
-	text := "no worker has joined this fleet yet\n"
-	if config.Version > 0 {
-		text = fmt.Sprintf("concurrency       %d\naddress-interval  %s\nfetch-interval    %s\nlifetime          %s\nversion           %d\n",
-			config.Concurrency, config.AddressInterval, config.FetchInterval, config.Lifetime, config.Version)
-	}
-	c.answer(jsonObject{
-		{"schema", 1}, {"version", config.Version}, {"concurrency", config.Concurrency}, {"address_interval", config.AddressInterval.Seconds()},
-		{"fetch_interval", config.FetchInterval.Seconds()}, {"lifetime", config.Lifetime.Seconds()},
-	}, text)
+	c.writeAnswer(newFleetConfig(&config))
 	return exitAllowed, nil
 }

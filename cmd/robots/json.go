@@ -78,6 +78,16 @@ func notEmpty[T comparable](v T) *T {
 	return &v
 }
 
+// valueOf returns the zero value for nil.
+func valueOf[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
+
+func (c *command) writeAnswer(v textAnswer) { writeAnswer(c.std, v, c.format, c.palette) }
+
 // answer writes an answer: v as a line of JSON, or the text.
 func (c *command) answer(v any, text string) {
 	if c.format == formatJSON {

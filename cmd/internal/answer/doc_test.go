@@ -31,6 +31,14 @@ var answersOf = []struct{ section, text, name string }{
 	{"verify", "Of an address:", "verifiedAddress"},
 	{"verify", "Of access logs, a line for each crawler:", "crawlerRequests"},
 	{"watch", "A line for each site. A webhook gets an object with `schema` and the list `reports` of such lines.", "siteReport"},
+	{"fleet", "`status`:", "fleetStatus"},
+	{"fleet", "`show` of a site:", "fleetSite"},
+	{"fleet", "`show` of an address:", "fleetAddress"},
+	{"fleet", "`config`:", "fleetConfig"},
+	{"fleet", "`held`, a line for each hold:", "fleetHold"},
+	{"fleet", "`log`, a line for each entry:", "fleetLogEntry"},
+	{"fleet", "`doctor`, a line for each problem:", "fleetProblem"},
+	{"fleet", "The commands that change something, a line for each change:", "fleetChange"},
 	{"clause", "A line for each clause.", "clause"},
 	{"--version", "One line.", "programBuild"},
 }
@@ -144,7 +152,7 @@ func (p *docPage) value(e ast.Expr) (name, text string) {
 	}
 	name = nameOf(e)
 	words := map[string]string{
-		"int": "number", "float64": "number", "bool": "boolean", "any": "any", "Seconds": "seconds", "Interval": "seconds", "Time": "time", "Moment": "time", "time.Time": "time",
+		"int": "number", "int64": "number", "float64": "number", "bool": "boolean", "any": "any", "Seconds": "seconds", "Interval": "seconds", "Time": "time", "Moment": "time", "time.Time": "time",
 		"robots.Verdict": "object: `allowed`, `verdict`, `reason`, `rule`, `group` and `dialect` as in [check](#check)",
 	}
 	if word, ok := words[name]; ok {
