@@ -64,8 +64,12 @@ type Request struct {
 	Addr netip.Addr
 	// Lifetime is how long after its start a permit expires: Options.Lifetime if 0, at most
 	// 12 hours. A permit with a lifetime of its own belongs to no process. If it expires,
-	// its request counts as timed out.
+	// its request counts as timed out, unless it is Untrusted.
 	Lifetime time.Duration
+	// Untrusted is set for a client whose behavior is no evidence about the site: its permit
+	// ends when it expires, and causes no back-off. The results that it reports are for the
+	// caller to drop.
+	Untrusted bool
 
 	// Fetched is when the response with the site's robots.txt was read: the request starts at
 	// least one interval later, as after any response. The zero time is ignored, and a time in

@@ -185,7 +185,7 @@ func (l *Local) permit(d *decision) Permit {
 		l.reservePage(r.Addr, d.now, at)
 	}
 	l.sites[r.Origin] = d.site
-	d.site.Permits = append(d.site.Permits, permit{ID: p.ID, Start: at, End: p.Expires, Addr: r.Addr, last: d.site.last, own: r.Lifetime > 0})
+	d.site.Permits = append(d.site.Permits, permit{ID: p.ID, Start: at, End: p.Expires, Addr: r.Addr, last: d.site.last, own: r.Lifetime > 0, Untrusted: r.Untrusted})
 	l.touch(d.site, at, d.schedule.most)
 	return p
 }

@@ -82,6 +82,7 @@ func TestResume(t *testing.T) {
 	if own := try(t, first, pace.Request{Origin: origin("own.example"), Schedule: s}); !own.OK() { // ends with the process
 		t.Fatal(own)
 	}
+	untrusted := try(t, first, pace.Request{Origin: origin("untrusted.example"), Schedule: s, Lifetime: time.Minute, Untrusted: true})
 	now = now.Add(5 * time.Second)
 	data, taken := first.Snapshot(), now
 
@@ -105,6 +106,7 @@ func TestResume(t *testing.T) {
 	refused(second, "out.example", "after the release", now.Add(10*time.Second))
 	now = now.Add(40 * time.Second)
 	refused(second, "lost.example", "after one timed out", lost.Expires.Add(20*time.Second))
+	refused(second, "untrusted.example", "after one of an untrusted client expired", untrusted.Expires.Add(10*time.Second))
 
 	// The clock was set back.
 	now = now.Add(-time.Hour)

@@ -27,7 +27,9 @@ type permit struct {
 	End   time.Time  `json:"expires"`       // if it is not released
 	Addr  netip.Addr `json:"addr,omitzero"` // of its request
 	last  time.Time  // of the site before, restored if the permit is not used
-	own   bool       // it has a lifetime of its own: it counts as timed out when it expires
+	own   bool       // it has a lifetime of its own
+
+	Untrusted bool `json:"untrusted,omitzero"` // else one with a lifetime of its own counts as timed out when it expires
 }
 
 // bytesPerState are those of a site with its name, in a map of average load, on 64 bits.
@@ -114,7 +116,7 @@ func (l *Local) expire(s *site, now time.Time) {
 			return false
 		}
 		l.touch(s, p.End, s.slowest)
-		if p.own {
+		if p.own && !p.Untrusted {
 			l.responded(s, p.End, Result{Timeout: true})
 		}
 		return true

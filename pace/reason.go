@@ -96,7 +96,7 @@ type Use string
 
 // The uses.
 const (
-	UseHonored    Use = "honored" // as declared
+	UseHonored    Use = "honored"  // as declared
 	UseAdjusted   Use = "adjusted" // with another interval than declared; Why is the reason
 	UseOverridden Use = "outdone"  // followed, but other lines decide at all times
 	UseIgnored    Use = "ignored"  // valid, but not followed

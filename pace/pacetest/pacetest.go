@@ -50,6 +50,7 @@ func Run(t *testing.T, s Subject) {
 		{"Unused", unused},
 		{"Expires", expires},
 		{"Lifetime", lifetime},
+		{"Untrusted", untrusted},
 		{"AddressOfRequest", addressOfRequest},
 		{"StartMissed", startMissed},
 		{"StartAgain", startAgain},
@@ -437,6 +438,33 @@ func lifetime(r *run) {
 	}
 }
 
+// untrusted: a permit of an untrusted client that expires only ends: it neither begins nor doubles a
+// back-off.
+func untrusted(r *run) {
+	r.make(pace.Options{})
+	req := r.site(1, "untrusted")
+	req.Lifetime, req.Untrusted = max(2*r.Unit, time.Second), true
+	expire := func() (backOff time.Duration, next time.Time) {
+		r.Helper()
+		p := r.acquired(req)
+		r.refused(req, pace.CauseBusy)
+		r.passTo(p.Expires)
+		look := r.looked(req)
+		x, _ := reason(look, pace.CauseBackOff)
+		return x.Interval, look.NotBefore
+	}
+	backOff, next := expire()
+	if backOff != 0 {
+		r.Errorf("after a permit of an untrusted client has expired, the back-off is %s", backOff)
+	}
+	r.passTo(next)
+	r.release(r.acquired(req), pace.Result{Status: 503})
+	r.passTo(r.refused(req, pace.CauseBackOff).NotBefore)
+	if backOff, _ := expire(); backOff > 2*max(r.Unit, time.Second) {
+		r.Errorf("an expired permit of an untrusted client increases the back-off to %s", backOff)
+	}
+}
+
 // addressOfRequest: the address of a request is reserved with the permit, or neither is.
 func addressOfRequest(r *run) {
 	r.make(pace.Options{AddressInterval: 60 * r.Unit})
@@ -453,6 +481,9 @@ func addressOfRequest(r *run) {
 	}
 	if d := permits[2].Start.Sub(permits[0].Start); d < 60*r.Unit-r.Slack {
 		r.Errorf("two starts at the address are %s apart, want %s", d, 60*r.Unit)
+	}
+	if d := permits[2].Expires.Sub(permits[2].Start); d < list[2].Lifetime-r.Slack || d > list[2].Lifetime+r.Slack {
+		r.Errorf("a permit whose start the address moved expires %s after it, want %s", d, list[2].Lifetime)
 	}
 	list[1].Addr = netip.Addr{}
 	r.acquired(list[1]) // nothing of it was held

@@ -32,6 +32,7 @@ type decision struct {
 	id       permitID
 	within   time.Duration
 	lifetime time.Duration
+	mayMove  time.Duration // by how much the address might move the start, and with it the lifetime
 
 	lost bool // a reply was lost, so the server might know the permit
 
@@ -45,9 +46,15 @@ type decision struct {
 // newDecision returns a decision about a request of a caller.
 func (l *Limiter) newDecision(r pace.Request, mode byte, within time.Duration) *decision {
 	d := &decision{request: r, mode: mode, within: within, lifetime: l.settings().LifetimeOf(r)}
+	if gap, fetchGap := l.settings().At(r.Addr); gap > 0 {
+		d.mayMove = min(max(within, fetchGap), Forever)
+	}
 	switch {
 	case r.Lifetime > 0:
 		d.id = sharedID()
+		if r.Untrusted {
+			d.id[0] = untrustedMark
+		}
 	case mode >= modeAcquire:
 		d.id = l.newID()
 	}
@@ -197,7 +204,7 @@ func (d *decision) appendTo(b []byte, _ *Limiter, now time.Time) []byte {
 		within = min(within, farthest)
 	}
 	b = appendDoubles(append(append(b, d.id[:]...), d.mode), math.Floor(microsOf(within)))
-	b = binary.LittleEndian.AppendUint32(b, uint32(min(d.lifetime.Milliseconds(), math.MaxUint32)))
+	b = binary.LittleEndian.AppendUint32(b, uint32(min((d.lifetime+d.mayMove).Milliseconds(), math.MaxUint32)))
 	b = appendDoubles(b, microsUp(d.request.Schedule.Slowest()))
 	at := len(b)
 	b = binary.LittleEndian.AppendUint16(b, 1)
@@ -220,10 +227,13 @@ func (d *decision) appendTo(b []byte, _ *Limiter, now time.Time) []byte {
 }
 
 // A permitID names a permit on the server. The first 5 bytes are those of its worker, or the
-// first is sharedMark if it belongs to no process.
+// first is a mark if it belongs to no process.
 type permitID [8]byte
 
-const sharedMark = 255
+const (
+	untrustedMark = 254 // of an untrusted client: if it expires, it only ends
+	sharedMark    = 255
+)
 
 // String returns the id in hexadecimal digits.
 func (id permitID) String() string { return hex.EncodeToString(id[:]) }

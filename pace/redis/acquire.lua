@@ -3,7 +3,7 @@
 -- KEYS: the origins. ARGV[1], after what state.lua reads, doubles: concurrency, and how long
 -- after its start a permit of a worker that is gone ends. Then of each origin: the id of the
 -- permit in 8 bytes, whose first 5 are its worker's, or which begins with 255 if it belongs to no
--- process; a byte, 0 to look, 1 to write too that an unknown origin counts as requested now, 2
+-- process, with 254 if it is also of an untrusted client; a byte, 0 to look, 1 to write too that an unknown origin counts as requested now, 2
 -- to acquire a permit, 3 to move the start of one that has started no request, 4 of one that has;
 -- doubles: in how long the start may be at the latest; the lifetime in 4 bytes, in milliseconds;
 -- a double: the slowest interval; the number of spans in 2 bytes; doubles: the beginning of the

@@ -69,7 +69,7 @@ func New(client rueidis.Client, o Options) (*Limiter, error) {
 		l.parts[i].gone.Store(&goneWorkers{at: clock()})
 	}
 	binary.BigEndian.PutUint32(l.worker[1:], rand.Uint32())
-	l.worker[0] = byte(1 + rand.N(sharedMark-1))
+	l.worker[0] = byte(1 + rand.N(untrustedMark-1))
 	l.lastID.Store(rand.Uint64())
 	l.config.Store(&config{settings: o.Options})
 	l.closing, l.close = context.WithCancel(context.Background())

@@ -290,7 +290,7 @@ func (o *Operator) Site(ctx context.Context, origin robots.Origin) (s Site, err 
 		p, id := SitePermit{}, rest[:8]
 		var start, end micros
 		rest, _ = readDoubles(rest[8:], &start, &end)
-		if p.Start, p.Expires = timeAt(start), timeAt(end); id[0] != sharedMark {
+		if p.Start, p.Expires = timeAt(start), timeAt(end); id[0] < untrustedMark {
 			p.Worker = hex.EncodeToString([]byte(id[:5]))
 		}
 		s.Permits = append(s.Permits, p)

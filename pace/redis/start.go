@@ -59,11 +59,10 @@ func (l *Limiter) reserve(ctx context.Context, addr netip.Addr, fetch bool, notB
 func (l *Limiter) reserveAll(ctx context.Context, ds []*decision) {
 	var all sync.WaitGroup
 	for _, d := range ds {
-		gap, fetchGap := l.settings().At(d.request.Addr)
-		if d.err != nil || gap == 0 {
+		if gap, _ := l.settings().At(d.request.Addr); d.err != nil || gap == 0 {
 			continue
 		}
-		within := max(d.within, fetchGap)
+		within := d.mayMove
 		if !d.permit.OK() {
 			within = -1
 		}
@@ -78,7 +77,9 @@ func (l *Limiter) reserveAll(ctx context.Context, ds []*decision) {
 				return
 			case p.OK() && at.reserved:
 				moved := max(at.start.Sub(p.Start), 0)
-				p.Start, p.StartBy = p.Start.Add(moved), p.StartBy.Add(moved/2)
+				p.Start = p.Start.Add(moved)
+				p.StartBy = p.StartBy.Add(moved)
+				p.Expires = p.Expires.Add(moved)
 			default:
 				l.unused(*p)
 				*p = pace.Permit{Origin: p.Origin, Schedule: p.Schedule, NotBefore: latest(p.NotBefore, at.start), Reasons: p.Reasons}

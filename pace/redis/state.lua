@@ -65,7 +65,7 @@ local function site(key, timeout, gone, gone_ago)
       while i <= #value do
         local p = {}
         p.id, p.start, p.before, p.lifetime, i = unpick('<c8ddI4', value, i)
-        p.start, p.before, p.shared = p.start + by, p.before + by, byte(p.id) == 255
+        p.start, p.before, p.shared = p.start + by, p.before + by, byte(p.id) >= 254
         local ends = p.start + p.lifetime * 1000
         if gone and not p.shared and now - p.start >= timeout then
           local at = string.find(gone, sub(p.id, 1, 5), 1, true)
@@ -76,7 +76,7 @@ local function site(key, timeout, gone, gone_ago)
           permits[#permits + 1] = p
         else
           last = max(last, ends)
-          if p.shared then overload(ends) end -- the request counts as timed out
+          if byte(p.id) == 255 then overload(ends) end -- the request counts as timed out
         end
       end
     end
