@@ -85,7 +85,7 @@ func (s *Service) permits(r *request) *response {
 	for i := range pages {
 		if q := &pages[i]; q.allowed {
 			allowed = append(allowed, q)
-			requests = append(requests, pace.Request{Origin: q.site.origin, Schedule: q.site.schedule, Addr: q.site.addr, Fetched: q.site.fetched, Lifetime: hold})
+			requests = append(requests, pace.Request{Origin: q.site.origin, Schedule: q.site.schedule, Addr: q.site.addr, Fetched: q.site.fetched, Lifetime: hold, Untrusted: r.exchange.Anonymous})
 		}
 	}
 	list := r.try(requests, most)

@@ -139,12 +139,10 @@ func (s *Service) permit(r *request) *response {
 	}
 	got := []pace.Permit{{}}
 	if v.Allowed {
-		if !addr.IsValid() {
+		if !addr.IsValid() || r.exchange.Anonymous { // who could name the address of other sites
 			addr = q.record.Addr()
 		}
-		// The lifetime counts from the start at the origin; the start at the address can be
-		// later.
-		request := pace.Request{Origin: q.origin, Schedule: s.paceOf(q.rules), Within: within, Addr: addr.Unmap().WithZone(""), Fetched: q.record.Fetched, Lifetime: hold + within}
+		request := pace.Request{Origin: q.origin, Schedule: s.paceOf(q.rules), Within: within, Addr: addr.Unmap().WithZone(""), Fetched: q.record.Fetched, Lifetime: hold, Untrusted: r.exchange.Anonymous}
 		if got = r.try([]pace.Request{request}, 1); r.problem != nil {
 			return nil
 		}
@@ -260,7 +258,7 @@ func (r *request) release(result *Return) *Problem {
 	case !ok:
 		return NewProblem(NotFound, "unknown permit")
 	case !r.s.now().Before(p.expires()):
-		return NewProblem(Ended, "the permit expired at "+stamp(p.expires())+": unless it was released before, its request counts as timed out; use a longer hold")
+		return NewProblem(Ended, "the permit expired at "+stamp(p.expires())+"; use a longer hold")
 	}
 	if r.exchange.Anonymous {
 		// What anyone can claim about a site binds nobody else: no Retry-After, and no back-off.

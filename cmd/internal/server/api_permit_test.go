@@ -322,3 +322,69 @@ func TestAnonymousPermits(t *testing.T) {
 		t.Errorf("after a Retry-After: %+v", after)
 	}
 }
+
+// TestAnonymousExpiry: a permit that a client without a token does not release ends after its lifetime,
+// also if its start was ahead, and the next start is one interval later. One of a client with a token
+// counts as timed out.
+func TestAnonymousExpiry(t *testing.T) {
+	trusted := Caller{Name: "127.0.0.1/32", Scopes: allScopes}
+	anyone := trusted
+	anyone.Anonymous = true
+	for path, body := range map[string]string{
+		"/v1/permits":      `{"url":"%s/a","hold":"10s","within":"30s"}`,
+		"/v1/permits/next": `{"urls":["%s/a"],"hold":"10s"}`,
+	} {
+		clock := newTestClock()
+		b, s := newBench(t, Parts{Now: clock.now}), newSite(t, "User-agent: *\nCrawl-delay: 5\n")
+		b.fetched(s.URL)
+		for i, c := range []struct {
+			caller *Caller
+			wait   time.Duration
+			reason string
+		}{{&anyone, 5 * time.Second, "line 2"}, {&anyone, 5 * time.Second, "line 2"}, {&trusted, 10 * time.Second, "overloaded"}, {&anyone, 10 * time.Second, "overloaded"}} {
+			b.caller.Store(c.caller)
+			answer := b.post(path, fmt.Sprintf(body, s.URL))
+			_, text, given := strings.Cut(answer.body, `"permit":{`)
+			_, text, _ = strings.Cut(text, `"expires":"`)
+			text, _, _ = strings.Cut(text, `"`)
+			expires, err := time.Parse(time.RFC3339, text)
+			if !given || err != nil {
+				t.Fatalf("%s, %d: %d %s", path, i, answer.status, answer.body)
+			}
+			clock.set(expires.Add(time.Millisecond))
+			b.caller.Store(&trusted)
+			next := b.permit(fmt.Sprintf(`{"url":"%s/a"}`, s.URL))
+			if next.NotBefore == nil || !strings.Contains(strings.Join(next.Reasons, " "), c.reason) {
+				t.Fatalf("%s, %d: after a permit has expired: %+v, want %q", path, i, next, c.reason)
+			}
+			at, err := time.Parse(time.RFC3339, *next.NotBefore)
+			if wait := at.Sub(expires); err != nil || wait < c.wait || wait > c.wait+2*time.Millisecond {
+				t.Errorf("%s, %d: the next start is %s after a permit has expired, want %s", path, i, wait, c.wait)
+			}
+			if path == "/v1/permits/next" {
+				clock.set(at)
+			}
+		}
+	}
+}
+
+// TestAnonymousAddress: a client without a token reserves no start at an address that it names, which
+// might be that of other sites.
+func TestAnonymousAddress(t *testing.T) {
+	b, s, other := newBench(t, Parts{Now: newTestClock().now}), newSite(t, ""), newSite(t, "")
+	trusted := Caller{Name: "127.0.0.1/32", Scopes: allScopes}
+	anyone := trusted
+	anyone.Anonymous = true
+	b.fetched(s.URL)
+	b.caller.Store(&anyone)
+	if got := b.permit(fmt.Sprintf(`{"url":"%s/","addr":"192.0.2.7"}`, s.URL)); got.Permit == nil {
+		t.Fatalf("%+v", got)
+	}
+	b.caller.Store(&trusted)
+	if got := b.permit(fmt.Sprintf(`{"url":"%s/","addr":"192.0.2.7"}`, other.URL)); got.Permit == nil {
+		t.Errorf("after a client without a token has named the address: %+v", got)
+	}
+	if got := b.permit(fmt.Sprintf(`{"url":"%s/"}`, newSite(t, "").URL)); got.Permit != nil {
+		t.Errorf("the address of the fetch was not reserved: %+v", got)
+	}
+}
