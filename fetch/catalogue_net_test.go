@@ -56,6 +56,9 @@ func dnsFaults() []fault {
 			}
 			return code(dnsmessage.RCodeServerFailure)(q, m)
 		}, OK, untilDNS)),
+		served(named("one family silent", "an address of IPv4, no answer for IPv6", func(q dnsmessage.Question, m *dnsmessage.Message) bool {
+			return q.Type == dnsmessage.TypeA && addresses("127.0.0.1")(q, m)
+		}, OK, untilDNS)),
 		served(named("first address dead", "two addresses, no listener at the first", addresses("127.0.0.99", "127.0.0.1"), OK, untilConnect)),
 		served(named("mixed answer", "a private and a usable address: the private one is left out", addresses("10.0.0.1", "127.0.0.1"), OK, untilConnect)),
 	}

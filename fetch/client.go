@@ -70,7 +70,7 @@ type Options struct {
 // Limits bound a fetch. A zero field means the default in its comment.
 type Limits struct {
 	Total   time.Duration // whole fetch with redirects: 30 s
-	DNS     time.Duration // one lookup: 5 s
+	DNS     time.Duration // one lookup: 5 s; two fifths of it for a silent address family
 	Connect time.Duration // one connection, over all addresses of the host: 5 s
 	TLS     time.Duration // one handshake: 5 s
 	Header  time.Duration // from the request to the end of the headers, and each FTP reply: 10 s

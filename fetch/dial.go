@@ -121,21 +121,72 @@ func (c *Client) lookup(ctx context.Context, host string) ([]netip.Addr, error) 
 		}
 	}
 	name := strings.TrimSuffix(host, ".") + "." // search domains are not tried
-	addresses, err := c.options.Resolver.LookupNetIP(ctx, "ip", name)
-	if err == nil && len(addresses) == 0 {
-		err = &net.DNSError{Err: "no address", Name: host, IsNotFound: true}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	delay := c.limits.DNS / resolutionDelays
+	both := c.lookUp(ctx, name, "ip") // ordered by preference
+	select {
+	case r := <-both:
+		if !isNotFound(r.err) {
+			return r.addresses, r.err
+		}
+	case <-time.After(delay):
 	}
-	if !isNotFound(err) {
-		return addresses, err
-	}
-	// If no family has an address, package net returns the error of either. The host does not
-	// exist only if no lookup failed: otherwise the other family might have an address.
-	for _, network := range []string{"ip4", "ip6"} {
-		if addresses, err := c.options.Resolver.LookupNetIP(ctx, network, name); !isNotFound(err) {
-			return addresses, err
+	// If one family has no address, package net waits for the other, and if none has one, it
+	// returns the error of either. The host does not exist only if no lookup failed: otherwise
+	// the other family might have an address.
+	failed := error(&net.DNSError{Err: "no address", Name: host, IsNotFound: true})
+	families := c.lookUp(ctx, name, "ip4", "ip6")
+	var usable []netip.Addr
+	var enough <-chan time.Time
+	for left := cap(families); left > 0; {
+		select {
+		case r := <-both:
+			if r.err == nil {
+				return r.addresses, nil
+			}
+		case r := <-families:
+			left--
+			if r.err == nil {
+				usable = append(usable, r.addresses...)
+				enough = time.After(delay)
+			} else if !isNotFound(r.err) {
+				failed = r.err
+			}
+		case <-enough:
+			left = 0
 		}
 	}
-	return nil, err
+	if len(usable) > 0 {
+		return usable, nil
+	}
+	return nil, failed
+}
+
+// resolutionDelays is the part of Limits.DNS that the lookup of both address families has before
+// one family is enough, and the part that the other one has then (RFC 8305 section 3: 50 ms, for
+// users who wait).
+const resolutionDelays = 5
+
+// A lookupResult has at least one address if there is no error.
+type lookupResult struct {
+	addresses []netip.Addr
+	err       error
+}
+
+// lookUp starts a lookup for each network, ip, ip4 or ip6. Each ends with the context.
+func (c *Client) lookUp(ctx context.Context, name string, networks ...string) <-chan lookupResult {
+	results := make(chan lookupResult, len(networks))
+	for _, network := range networks {
+		go func() {
+			addresses, err := c.options.Resolver.LookupNetIP(ctx, network, name)
+			if err == nil && len(addresses) == 0 {
+				err = &net.DNSError{Err: "no address", Name: name, IsNotFound: true}
+			}
+			results <- lookupResult{addresses, err}
+		}()
+	}
+	return results
 }
 
 func isNotFound(err error) bool {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
@@ -118,5 +119,79 @@ func TestAddressFamilies(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A silentConn is a stream to a name server that answers only queries of some types, after a time.
+type silentConn struct {
+	nameConn
+	after    map[dnsmessage.Type]time.Duration // silence for others
+	deadline time.Time
+	wait     time.Duration
+	silent   bool
+}
+
+func (c *silentConn) Write(query []byte) (int, error) {
+	c.answer = func(q dnsmessage.Question, m *dnsmessage.Message) error {
+		wait, answers := c.after[q.Type]
+		c.wait, c.silent = wait, !answers
+		addresses("192.0.2.1", "192.0.2.2", "2001:db8::1")(q, m)
+		return nil
+	}
+	return c.nameConn.Write(query)
+}
+
+func (c *silentConn) Read(p []byte) (int, error) {
+	if left := time.Until(c.deadline); c.silent || c.wait > left {
+		time.Sleep(left)
+		return 0, os.ErrDeadlineExceeded
+	}
+	time.Sleep(c.wait)
+	c.wait = 0
+	return c.nameConn.Read(p)
+}
+
+func (c *silentConn) SetDeadline(t time.Time) error { c.deadline = t; return nil }
+
+// TestSilentFamily: the addresses of one family are used if no name server answers for the other
+// one, or only much later. Of answers at about the same time both are used.
+func TestSilentFamily(t *testing.T) {
+	const second = time.Second
+	v4, v6 := dnsmessage.TypeA, dnsmessage.TypeAAAA
+	for _, c := range []struct {
+		name  string
+		after map[dnsmessage.Type]time.Duration
+		want  int // addresses
+		took  time.Duration
+	}{
+		{"both at once", map[dnsmessage.Type]time.Duration{v4: 0, v6: 0}, 3, 0},
+		{"both slow", map[dnsmessage.Type]time.Duration{v4: 900 * time.Millisecond, v6: 300 * time.Millisecond}, 3, 900 * time.Millisecond},
+		{"both very slow", map[dnsmessage.Type]time.Duration{v4: 3 * second, v6: 3500 * time.Millisecond}, 3, 3500 * time.Millisecond},
+		{"both within the limit", map[dnsmessage.Type]time.Duration{v4: 4500 * time.Millisecond, v6: 4400 * time.Millisecond}, 3, 4500 * time.Millisecond},
+		{"no IPv6", map[dnsmessage.Type]time.Duration{v4: 0}, 2, 2 * second},
+		{"no IPv4", map[dnsmessage.Type]time.Duration{v6: 0}, 1, 2 * second},
+		{"IPv4 slow, no IPv6", map[dnsmessage.Type]time.Duration{v4: 2 * second}, 2, 4 * second},
+		{"IPv6 too slow", map[dnsmessage.Type]time.Duration{v4: 0, v6: 4 * second}, 2, 2 * second},
+		{"IPv4 near the limit", map[dnsmessage.Type]time.Duration{v4: 3900 * time.Millisecond}, 2, 5 * second},
+		{"silence", nil, 0, 5 * second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			o := Options{Resolver: &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+				return &silentConn{after: c.after}, nil
+			}}}
+			client, err := New(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), client.limits.DNS)
+			defer cancel()
+			began := time.Now()
+			list, err := client.lookup(ctx, "site.test")
+			took := time.Since(began)
+			time.Sleep(time.Minute) // until all queries have ended
+			if len(list) != c.want || (err == nil) != (c.want > 0) || took != c.took {
+				t.Errorf("%s: %v, %v after %s; want %d addresses after %s", c.name, list, err, took, c.want, c.took)
+			}
+		})
 	}
 }
