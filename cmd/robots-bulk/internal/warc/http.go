@@ -24,9 +24,10 @@ type Response struct {
 
 // Response reads the HTTP response in the block of a record. Some archives store a decoded
 // body with the original headers, so chunked encoding and Content-Encoding apply only if the
-// bytes agree. A body shorter than its Content-Length ends with io.ErrUnexpectedEOF, unless
-// the record is marked as truncated, and chunks that are malformed or end early with a *Damage. Like Block it is valid until the next call of Next. The
-// error is a *Damage.
+// bytes agree; if there are none, the headers decide. A body shorter than its Content-Length ends
+// with io.ErrUnexpectedEOF, unless the record is marked as truncated, and chunks that are malformed
+// or end early with a *Damage (RFC 9112 section 8). Like Block it is valid until the next call of
+// Next. The error is a *Damage.
 func (r *Record) Response() (*Response, error) {
 	t := &r.reader.response
 	t.reset(r.Block)
@@ -46,14 +47,16 @@ func (r *Record) Response() (*Response, error) {
 	a.Body = t
 	chunked, encoding := a.Header.Get("Transfer-Encoding"), a.Header.Get("Content-Encoding")
 	delete(a.Header, "Transfer-Encoding")
-	if strings.Contains(strings.ToLower(chunked), "chunked") && isChunk(t.peek(maxChunkHeader)) {
+	start := t.peek(maxChunkHeader)
+	isEmpty := len(start) == 0
+	if strings.Contains(strings.ToLower(chunked), "chunked") && (isEmpty || isChunk(start)) {
 		in := bufio.NewReader(t)
 		a.Body = &chunkedBody{record: r, raw: t, in: in, chunks: httputil.NewChunkedReader(in)}
 		inner := &r.reader.body
 		inner.reset(a.Body)
 		a.Body, t = inner, inner
 	} else if n, err := strconv.ParseInt(a.Header.Get("Content-Length"), 10, 64); err == nil && n > 0 &&
-		chunked == "" && encoding == "" && r.Truncated == "" {
+		chunked == "" && (isEmpty || encoding == "") && r.Truncated == "" {
 		a.Body = &sized{t, n}
 	}
 	if encoding != "" && !isEncoded(encoding, t.peek(512)) {
