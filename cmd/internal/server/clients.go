@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/budget"
 	"golang.org/x/time/rate"
 )
@@ -53,9 +53,16 @@ func (c Caller) needs(s Scope) *Problem {
 
 // A token is an access token. Only the hash of its text is kept.
 type token struct {
-	name   string
-	scopes Scope
-	sum    [sha256.Size]byte
+	name    string
+	scopes  Scope
+	sum     [sha256.Size]byte
+	valid   context.Context // until a reload removes it, or changes its name or scopes
+	removed context.CancelFunc
+}
+
+// same reports whether two tokens have the same text, name and scopes.
+func (t *token) same(u *token) bool {
+	return t.name == u.name && t.scopes == u.scopes && t.sum == u.sum
 }
 
 // leastToken is the minimum length of a token in bytes.
@@ -101,13 +108,14 @@ func parseToken(fields []string) (t token, err error) {
 		return t, fmt.Errorf("a line is NAME SCOPES TOKEN, as in crawler-1 check,fetch,permit and the token")
 	}
 	t = token{name: fields[0], sum: sha256.Sum256([]byte(fields[2]))}
+	t.valid, t.removed = context.WithCancel(context.Background())
 	if !identifier.MatchString(t.name) {
 		return t, fmt.Errorf("the name has letters, digits, points, hyphens and underscores, at most 64")
 	}
 	for scope := range strings.SplitSeq(fields[1], ",") {
 		i := slices.Index(scopes, scope)
 		if i < 0 {
-			return t, fmt.Errorf("unknown scope %q (known: %s)", ask.Clip(scope), strings.Join(scopes, ", "))
+			return t, fmt.Errorf("unknown scope (known: %s)", strings.Join(scopes, ", ")) // it could be the token
 		}
 		t.scopes |= 1 << i
 	}
@@ -117,9 +125,10 @@ func parseToken(fields []string) (t token, err error) {
 	return t, nil
 }
 
-// bearer returns the token in the Authorization header, or "".
+// bearer returns the token in the Authorization header, or "". Several headers are one list (RFC 9110
+// section 5.3), which is no token: a proxy might have checked another one of them.
 func bearer(r *http.Request) string {
-	scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	scheme, text, _ := strings.Cut(strings.Join(r.Header.Values("Authorization"), ", "), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
 		return ""
 	}

@@ -134,7 +134,7 @@ func TestTokens(t *testing.T) {
 	for text, want := range map[string]string{
 		"a check":                       "f:1: a line is NAME SCOPES TOKEN",
 		"\na check s3cret":              "f:2: the token has 6 bytes, at least 32 are needed",
-		"a check,all " + long:           `f:1: unknown scope "all" (known: check, fetch, permit)`,
+		"a check,all " + long:           `f:1: unknown scope (known: check, fetch, permit)`,
 		"a/b check " + long:             "f:1: the name has letters",
 		"a  check,fetch " + long + " x": "f:1: a line is NAME",
 	} {

@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"path"
 	"regexp"
 	"runtime"
 	"runtime/debug"
@@ -106,8 +107,8 @@ var Reloaded = []string{
 }
 
 // Reload reads the tokens again and applies the settings in Reloaded of a checked configuration to all
-// further requests. Connections and requests in progress continue. After an error the settings are those
-// before.
+// further requests. Connections and requests in progress continue, except for requests with a token that is
+// removed or changed: they end with the status 401. After an error the settings are those before.
 func (g *Gate) Reload(c *Config) error {
 	old := g.settings.Load()
 	merged := *old.Config
@@ -125,7 +126,20 @@ func (g *Gate) Reload(c *Config) error {
 	case len(old.tokens) > 0 && len(read.tokens) == 0:
 		return errors.New("there are no tokens any more; restart the service to answer clients without one")
 	}
+	kept := map[context.Context]bool{}
+	for i := range read.tokens {
+		t := &read.tokens[i]
+		if j := slices.IndexFunc(old.tokens, func(before token) bool { return before.same(t) }); j >= 0 {
+			*t = old.tokens[j]
+			kept[t.valid] = true
+		}
+	}
 	g.settings.Store(read)
+	for _, t := range old.tokens {
+		if !kept[t.valid] {
+			t.removed()
+		}
+	}
 	if old.ClientRate != read.ClientRate || old.ClientBurst != read.ClientBurst || old.NewOrigins != read.NewOrigins {
 		g.clients.Purge()
 	}
@@ -169,9 +183,11 @@ func (g *Gate) Wrap(next http.Handler) http.Handler {
 type exchange struct {
 	http.ResponseWriter
 	Caller
-	gate     *Gate // nil without a gate
+	token    *token // nil without one
+	gate     *Gate  // nil without a gate
 	settings *settings
 	request  *http.Request
+	release  func() // of what the request's context holds, or nil
 	id       string
 	traceID  string
 	arrived  time.Time
@@ -288,12 +304,19 @@ func (v *exchange) authenticate(r *http.Request) (p *Problem) {
 	g, text := v.gate, bearer(r)
 	if t := find(v.settings.tokens, text); t != nil {
 		v.Name, v.Scopes = t.name, t.scopes
+		ctx, cancel := context.WithCancel(r.Context())
+		stop := context.AfterFunc(t.valid, cancel)
+		v.token, v.request = t, r.WithContext(ctx)
+		v.release = func() {
+			stop()
+			cancel()
+		}
 		return nil
 	}
 	switch {
 	case len(v.settings.tokens) == 0:
 	case text != "":
-		v.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
+		v.Header().Set("WWW-Authenticate", invalidToken)
 		p = NewProblem(Unauthorized, "the token in Authorization is not valid")
 	case !v.settings.Anonymous && r.URL.Path == "/page/ask":
 		p = NewProblem(Unauthorized, "this service needs tokens, with which its page needs WebAssembly: use a release, and a browser that supports it")
@@ -309,6 +332,9 @@ func (v *exchange) authenticate(r *http.Request) (p *Problem) {
 	}
 	return p
 }
+
+// invalidToken is the WWW-Authenticate of a wrong token (RFC 6750 section 3.1).
+const invalidToken = `Bearer error="invalid_token"`
 
 // isOpen reports whether a request is for the page or a document, which need no token.
 func isOpen(r *http.Request) bool {
@@ -381,6 +407,10 @@ func (v *exchange) hold(n int64) bool {
 	v.held.Add(n)
 	return v.gate.held.Add(n) <= mostHeld
 }
+
+// Needs returns a problem if the client of a request with a context lacks one of the scopes, for handlers
+// of other packages.
+func Needs(ctx context.Context, s Scope) *Problem { return exchangeOf(ctx).needs(s) }
 
 // Budget returns the budget of the request with a context, for handlers of other packages.
 func Budget(ctx context.Context) *budget.Budget { return exchangeOf(ctx).budget }
@@ -502,7 +532,8 @@ func (v *exchange) leave() {
 }
 
 // WriteHeader begins the response, or a problem instead if that is a plain-text error, such as
-// those of http.ServeMux, or if clients that do not read hold too much memory.
+// those of http.ServeMux, if clients that do not read hold too much memory, or if the token was removed
+// meanwhile.
 func (v *exchange) WriteHeader(status int) {
 	if v.status != 0 {
 		return
@@ -512,6 +543,12 @@ func (v *exchange) WriteHeader(status int) {
 	full := v.placed && !v.hold(size) && size > 64<<10
 	v.leave()
 	switch {
+	case v.token != nil && v.token.valid.Err() != nil:
+		v.token = nil
+		h.Set("WWW-Authenticate", invalidToken)
+		NewProblem(Unauthorized, "the token in Authorization is not valid any more").Write(v, v.request)
+		v.discard = true
+		return
 	case status >= 400 && strings.HasPrefix(h.Get("Content-Type"), "text/plain"):
 		p := &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: "the request is not valid"}
 		switch status {
@@ -555,6 +592,9 @@ func (v *exchange) end() {
 		}
 	}
 	v.leave()
+	if v.release != nil {
+		v.release()
+	}
 	v.gate.held.Add(-v.held.Load())
 	v.status = cmp.Or(v.status, http.StatusOK) // like net/http
 	took := time.Since(v.arrived)
@@ -575,11 +615,11 @@ func (v *exchange) note(took time.Duration) {
 		return
 	}
 	target := ask.Clip(r.URL.Path)
-	switch {
+	switch cleaned := path.Clean("/" + r.URL.Path); {
+	case strings.HasPrefix(cleaned, "/v1/permits/") && cleaned != "/v1/permits/next":
+		target = "/v1/permits/" // an id is a right
 	case v.settings.LogURLs:
 		target = r.RequestURI[:min(len(r.RequestURI), 2048)]
-	case strings.HasPrefix(target, "/v1/permits/") && target != "/v1/permits/next":
-		target = "/v1/permits/" // an id is a right
 	}
 	list := []slog.Attr{
 		slog.String("id", v.id), slog.String("client", v.Name), slog.String("method", ask.Clip(r.Method)), slog.String("url", target),

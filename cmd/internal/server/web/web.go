@@ -212,6 +212,10 @@ func matches(header, tag string) bool {
 // arguments, each after its length as four bytes, big endian, so that the bytes of a file stay
 // as they are.
 func serveAsk(w http.ResponseWriter, r *http.Request) {
+	if p := server.Needs(r.Context(), server.ScopeCheck); p != nil {
+		p.Write(w, r)
+		return
+	}
 	if r.Header.Get("Content-Type") != "application/octet-stream" {
 		server.NewProblem(server.UnsupportedType, "the Content-Type must be application/octet-stream: the verb and its arguments, each after its length").Write(w, r)
 		return

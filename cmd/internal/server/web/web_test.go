@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/binary"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,7 +13,9 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
+	"github.com/robotskit/robots/cmd/internal/server"
 	"github.com/robotskit/robots/cmd/internal/server/page"
 )
 
@@ -78,6 +81,23 @@ func TestAsk(t *testing.T) {
 
 // TestAssets: every file has the policy and the best encoding that the client accepts, and is
 // not sent again to a client that has it.
+// TestAskScope: a question to the page's engine needs a token with the scope check, if there are tokens.
+func TestAskScope(t *testing.T) {
+	secret := strings.Repeat("s", 32)
+	c := &server.Config{Tokens: "a check " + secret + "a\nb fetch,permit " + secret + "b\n", BodyTime: time.Hour, WriteTime: time.Hour, URLBytes: 1 << 10, BatchBytes: 1 << 20, Queue: 1, QueueTime: time.Hour}
+	gate, err := server.NewGate(c, slog.New(slog.DiscardHandler), server.NewMetrics())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := gate.Wrap(Handler(Options{}))
+	for authorization, status := range map[string]int{"Basic x": 401, "Bearer " + secret + "x": 401, "Bearer " + secret + "a": 200, "Bearer " + secret + "b": 403} {
+		w := get(h, "POST", "http://localhost/page/ask", question("parse", "a: b\n"), "Content-Type", "application/octet-stream", "Authorization", authorization)
+		if w.Code != status {
+			t.Errorf("%q: status %d, want %d: %.200s", authorization, w.Code, status, w.Body)
+		}
+	}
+}
+
 func TestAssets(t *testing.T) {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
