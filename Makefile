@@ -6,8 +6,9 @@ FUZZTIME ?= 1000x
 BENCH    ?= .
 ROUNDS   ?= 7
 RESULTS  ?= bin/bench
-# Most tests wait for servers and clocks, so more of them run in parallel than there are cores.
-PARALLEL := -p 8 -parallel 8
+# Most tests wait for servers and clocks, so more of them run in parallel than there are cores. The target
+# vet has vetted them.
+PARALLEL := -vet=off -p 8 -parallel 8
 # The only timeout of the tests of a package, which ends only a test that hangs: a machine can be busy or
 # slow. The long tests have 6 hours.
 export TIMEOUT ?= 45m
@@ -51,7 +52,7 @@ vet: ## run go vet, for the library also in 32 bits
 unit: ## run all tests, including imports, examples and generated pages
 	@.ci/gotest unit $(PARALLEL) $(LONGEST) $(PACKAGES)
 race: ## run the short tests of concurrent packages under the race detector, if there is a C compiler
-	@unset CGO_ENABLED; export ROBOTS_CORPUS=; mkdir -p bin/test; if [ "$$(go env CGO_ENABLED)" = 1 ]; then .ci/gotest race-index -race -short -run TestShared . && \
+	@unset CGO_ENABLED; export ROBOTS_CORPUS=; mkdir -p bin/test; if [ "$$(go env CGO_ENABLED)" = 1 ]; then .ci/gotest race-index -vet=off -race -short -run TestShared . && \
 	.ci/gotest race -race -short $(PARALLEL) $(SHARED); else echo "race: skipped, no C compiler" | tee bin/test/race.log; fi
 fuzz: ## run every fuzz target for FUZZTIME: a number of inputs (1000x, seeds included), or a time (60s) that continues from Go's fuzz cache
 	@t=$$(mktemp -d) && trap "rm -r $$t" EXIT && for d in $$(grep -rlE --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \

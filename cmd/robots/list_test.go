@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -133,6 +134,60 @@ func TestLongList(t *testing.T) {
 		if heap > most {
 			t.Errorf("%s: a heap of %d MiB, want at most %d", format, heap, most)
 		}
+	}
+}
+
+// filler reads as any number of bytes x.
+type filler struct{}
+
+func (filler) Read(to []byte) (int, error) {
+	for i := range to {
+		to[i] = 'x'
+	}
+	return len(to), nil
+}
+
+// TestLongLines: a line of a batch can have 64 MiB without its line end, and a line of a list of URLs
+// 1 MiB. A longer one gets an error, and the lines around it are answered.
+func TestLongLines(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: it reads lines of 64 MiB")
+	}
+	const head = `{"id":7,"url":"/","robots":"#`
+	const tail = `"}`
+	batch := func(length int) io.Reader {
+		return io.MultiReader(strings.NewReader(head), io.LimitReader(filler{}, int64(length-len(head)-len(tail))), strings.NewReader(tail+"\n"))
+	}
+	var out, said bytes.Buffer
+	status := run(t.Context(), []string{"check", "--batch"}, io.MultiReader(batch(100), batch(64<<20), batch(64<<20+1), batch(101)), &out, &said)
+	var got []string
+	for line := range strings.Lines(out.String()) {
+		got = append(got, line[:min(len(line), 25)])
+	}
+	const answer = `{"id":7,"allowed":true,"v`
+	if want := []string{answer, answer, `{"id":null,"error":"the l`, answer}; status != exitAllowed || !slices.Equal(got, want) || !strings.Contains(out.String(), "the line is longer than 64 MiB") {
+		t.Errorf("batch: status %d, %q, %.300s", status, got, &said)
+	}
+
+	out.Reset()
+	said.Reset()
+	long := io.MultiReader(strings.NewReader("/"), io.LimitReader(filler{}, 1<<20), strings.NewReader("\n/ok\n"))
+	status = run(t.Context(), []string{"check", "-f", writeFile(t, ""), "-"}, long, &out, &said)
+	if want := "robots check: line 1 of standard input: the line is longer than 1 MiB\n"; status != exitBad || !strings.HasPrefix(out.String(), "allow      /ok  ") || !strings.HasPrefix(said.String(), want) {
+		t.Errorf("list: status %d, %.300s, %.300s", status, &out, &said)
+	}
+}
+
+// TestLongFile: at most 64 MiB of a file are read.
+func TestLongFile(t *testing.T) {
+	file := writeFile(t, "User-agent: *\nDisallow: /\n")
+	if err := os.Truncate(file, 64<<20+1); err != nil {
+		t.Fatal(err)
+	}
+	var out, said bytes.Buffer
+	status := run(t.Context(), []string{"check", "-f", file, "/"}, nil, &out, &said)
+	if want := "robots check: warning: " + file + " is larger than 64 MiB; the rest is not read\n"; status != exitDisallowed || !strings.HasPrefix(said.String(), want) {
+		t.Errorf("status %d, %s", status, &said)
 	}
 }
 

@@ -39,7 +39,6 @@ const ownSitesEnv = "ROBOTS_TEST_SITES"
 //	status N robots ARG...   runs the program and compares its exit status; N can be 0|1
 //	members stdout NAME...   every line of stdout is a JSON object of exactly
 //	                         these members in this order
-//	line FILE N              writes a batch line of exactly N bytes
 //	site NAME KIND [ARG]...  a web site on this machine with its URL in $NAME, or
 //	                         changes its response: file FILE, gzip FILE, status N
 //	                         (each with HEADER=VALUE...), any FILE (at every path),
@@ -107,7 +106,6 @@ func TestScript(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status":   status,
 			"members":  members,
-			"line":     longLine,
 			"site":     webSiteCommand,
 			"page":     webPageCommand,
 			"requests": requests,
@@ -219,19 +217,4 @@ func memberNames(object []byte) ([]string, error) {
 		return nil, errors.New("something after the object")
 	}
 	return names, nil
-}
-
-func longLine(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: line FILE N")
-	}
-	n, err := strconv.Atoi(args[1])
-	ts.Check(err)
-	head, tail := `{"id":"long","url":"/","robots":"#`, `"}`
-	line := head + strings.Repeat("x", n-len(head)-len(tail)) + tail
-	f, err := os.OpenFile(ts.MkAbs(args[0]), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
-	ts.Check(err)
-	_, err = f.WriteString(line + "\n")
-	ts.Check(err)
-	ts.Check(f.Close())
 }
