@@ -559,7 +559,7 @@ func (r *inputReader) line(name string, offset int64, line []byte, long bool, at
 // warc reads an archive.
 func (r *inputReader) warc(ctx context.Context, name string, in io.Reader) error {
 	archive := warc.NewReader(in, func(d warc.Damage) {
-		if d.Lost > 0 && r.lost != nil {
+		if d.LostRecords > 0 && r.lost != nil {
 			r.lost(r.member)
 		}
 		r.damaged(Damaged{Input: name, Offset: d.Offset, Kind: string(d.Kind), Detail: d.Detail})

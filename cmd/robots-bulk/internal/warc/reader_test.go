@@ -107,7 +107,7 @@ var packings = []struct {
 
 // read returns the status and body of each response, the type of other records, and the kinds
 // of damage.
-func read(in io.Reader) (got []string, damage []Kind, err error) {
+func read(in io.Reader) (got []string, damage []DamageKind, err error) {
 	r := NewReader(in, func(d Damage) { damage = append(damage, d.Kind) })
 	defer r.Close()
 	for {
@@ -157,7 +157,7 @@ func TestReader(t *testing.T) {
 		name    string
 		records []string
 		want    []string
-		damage  []Kind
+		damage  []DamageKind
 	}{
 		{"two", []string{ok(hello), next}, []string{wantHello, "404 "}, nil},
 		{"other types", []string{rec("warcinfo", "", "x"), rec("request", robotsURL, "GET"), ok(hello), rec("metadata", robotsURL, ""), rec("revisit", robotsURL, "HTTP/1.1 200 OK\r\n\r\n"), rec("conversion", robotsURL, "x")}, []string{"warcinfo", "request", wantHello, "metadata", "revisit", "conversion"}, nil},
@@ -169,46 +169,46 @@ func TestReader(t *testing.T) {
 		{"no zone", []string{ok(hello, "WARC-Date: 2026-05-01T10:00:00")}, []string{wantHello}, nil},
 		{"leap second", []string{ok(hello, "WARC-Date: 2016-12-31T23:59:60Z")}, []string{wantHello}, nil},
 		{"14 digits", []string{ok(hello, "WARC-Date: 20260501100000")}, []string{wantHello}, nil},
-		{"no date", []string{ok(hello, "WARC-Date: yesterday"), next}, []string{"404 "}, []Kind{BadHeader}},
-		{"no type", []string{ok(hello, "WARC-Type:"), next}, []string{"404 "}, []Kind{BadHeader}},
-		{"no length", []string{ok(hello, "Content-Length:"), next}, []string{"404 "}, []Kind{BadHeader}},
-		{"negative length", []string{ok(hello, "Content-Length: -1"), next}, []string{"404 "}, []Kind{BadHeader}},
-		{"endless header", []string{ok(hello, "X: "+strings.Repeat("x", 70_000)), next}, []string{"404 "}, []Kind{BadHeader}},
-		{"too long", []string{ok(hello, "Content-Length: 99999"), next}, []string{"404 "}, []Kind{BadLength}},
-		{"too short", []string{ok(hello, "Content-Length: 20"), next}, []string{"404 "}, []Kind{BadLength}},
-		{"too short by one line", []string{ok(hello+"x\r\nmore", fmt.Sprint("Content-Length: ", len(hello)+1)), next}, []string{wantHello + "x", "404 "}, []Kind{Garbage}},
-		{"garbage between", []string{ok(hello), "garbage\r\nmore\r\n", next}, []string{wantHello, "404 "}, []Kind{Garbage}},
-		{"garbage first", []string{"garbage\r\n", next}, []string{"404 "}, []Kind{Garbage}},
-		{"garbage last", []string{next, "garbage"}, []string{"404 "}, []Kind{Garbage}},
+		{"no date", []string{ok(hello, "WARC-Date: yesterday"), next}, []string{"404 "}, []DamageKind{BadHeader}},
+		{"no type", []string{ok(hello, "WARC-Type:"), next}, []string{"404 "}, []DamageKind{BadHeader}},
+		{"no length", []string{ok(hello, "Content-Length:"), next}, []string{"404 "}, []DamageKind{BadHeader}},
+		{"negative length", []string{ok(hello, "Content-Length: -1"), next}, []string{"404 "}, []DamageKind{BadHeader}},
+		{"endless header", []string{ok(hello, "X: "+strings.Repeat("x", 70_000)), next}, []string{"404 "}, []DamageKind{BadHeader}},
+		{"too long", []string{ok(hello, "Content-Length: 99999"), next}, []string{"404 "}, []DamageKind{BadLength}},
+		{"too short", []string{ok(hello, "Content-Length: 20"), next}, []string{"404 "}, []DamageKind{BadLength}},
+		{"too short by one line", []string{ok(hello+"x\r\nmore", fmt.Sprint("Content-Length: ", len(hello)+1)), next}, []string{wantHello + "x", "404 "}, []DamageKind{Garbage}},
+		{"garbage between", []string{ok(hello), "garbage\r\nmore\r\n", next}, []string{wantHello, "404 "}, []DamageKind{Garbage}},
+		{"garbage first", []string{"garbage\r\n", next}, []string{"404 "}, []DamageKind{Garbage}},
+		{"garbage last", []string{next, "garbage"}, []string{"404 "}, []DamageKind{Garbage}},
 		{"empty lines between", []string{"\r\n\r\n\r\n" + ok(hello), "\r\n", next}, []string{wantHello, "404 "}, nil},
 		{"no empty lines", []string{strings.TrimSuffix(ok(hello), "\r\n\r\n") + "\r\n", next}, []string{wantHello, "404 "}, nil},
 		{"block that looks like records", []string{ok("HTTP/1.1 200 OK\r\n\r\n" + next), next}, []string{"200 " + next, "404 "}, nil},
 		{"large", []string{ok("HTTP/1.1 200 OK\r\n\r\n" + many), next}, []string{"200 " + many, "404 "}, nil},
 		{"skipped", []string{rec("resource", robotsURL, many), next}, []string{"resource", "404 "}, nil},
 		{"digest", []string{ok(hello, "WARC-Block-Digest: sha1:NOSBQQ4YQXLNYMZHKT7CB6JNCEDYJ4JZ"), ok(hello, "WARC-Block-Digest: SHA1:6ba418439885d6dc332754fe20f92d110784f139")}, []string{wantHello, wantHello}, nil},
-		{"digest of other bytes", []string{ok(strings.Replace(hello, "/\n", "*\n", 1), "WARC-Block-Digest: sha1:NOSBQQ4YQXLNYMZHKT7CB6JNCEDYJ4JZ"), next}, []string{"404 "}, []Kind{BadDigest}},
+		{"digest of other bytes", []string{ok(strings.Replace(hello, "/\n", "*\n", 1), "WARC-Block-Digest: sha1:NOSBQQ4YQXLNYMZHKT7CB6JNCEDYJ4JZ"), next}, []string{"404 "}, []DamageKind{BadDigest}},
 		{"unknown digest", []string{ok(hello, "WARC-Block-Digest: sha512:00"), ok(hello, "WARC-Block-Digest: sha1:00"), ok(hello, "WARC-Block-Digest: crc:00")}, []string{wantHello, wantHello, wantHello}, nil},
 		{"digests by any algorithm", digestsOf(hello, hello), slices.Repeat([]string{wantHello}, 7), nil},
-		{"digests of other bytes by any algorithm", digestsOf(strings.Replace(hello, "/\n", "*\n", 1), hello), nil, slices.Repeat([]Kind{BadDigest}, 7)},
-		{"empty block", []string{ok(""), next}, []string{"404 "}, []Kind{BadHTTP}},
+		{"digests of other bytes by any algorithm", digestsOf(strings.Replace(hello, "/\n", "*\n", 1), hello), nil, slices.Repeat([]DamageKind{BadDigest}, 7)},
+		{"empty block", []string{ok(""), next}, []string{"404 "}, []DamageKind{BadHTTP}},
 
 		{"HTTP/2", []string{ok("HTTP/2 200\r\na: b\r\n\r\nx")}, []string{"200 x"}, nil},
 		{"no reason", []string{ok("HTTP/1.1 200\r\n\r\nx")}, []string{"200 x"}, nil},
 		{"two blanks", []string{ok("HTTP/1.0  301 Moved\r\n\r\n")}, []string{"301 "}, nil},
 		{"no headers", []string{ok("HTTP/1.1 200 OK\r\n\r\n")}, []string{"200 "}, nil},
-		{"headers without an end", []string{ok("HTTP/1.1 200 OK\r\nContent-Type: te"), ok("HTTP/1.1 200 OK\r\n"), ok("HTTP/1.1 200 OK"), next}, []string{"404 "}, []Kind{BadHTTP, BadHTTP, BadHTTP}},
+		{"headers without an end", []string{ok("HTTP/1.1 200 OK\r\nContent-Type: te"), ok("HTTP/1.1 200 OK\r\n"), ok("HTTP/1.1 200 OK"), next}, []string{"404 "}, []DamageKind{BadHTTP, BadHTTP, BadHTTP}},
 		{"LF alone", []string{ok("HTTP/1.1 200 OK\nA: b\n\nx\r\ny")}, []string{"200 x\r\ny"}, nil},
 		{"folded header", []string{ok("HTTP/1.1 200 OK\r\nContent-Encoding:\r\n gzip\r\n\r\n" + zip("x"))}, []string{"gzip 200 " + zip("x")}, nil},
-		{"no status", []string{ok("hello\r\n\r\n"), next}, []string{"404 "}, []Kind{BadHTTP}},
-		{"status of words", []string{ok("HTTP/1.1 OK 200\r\n\r\n"), next}, []string{"404 "}, []Kind{BadHTTP}},
-		{"long head", []string{ok("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 70_000) + "\r\n\r\n"), next}, []string{"404 "}, []Kind{BadHTTP}},
+		{"no status", []string{ok("hello\r\n\r\n"), next}, []string{"404 "}, []DamageKind{BadHTTP}},
+		{"status of words", []string{ok("HTTP/1.1 OK 200\r\n\r\n"), next}, []string{"404 "}, []DamageKind{BadHTTP}},
+		{"long head", []string{ok("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 70_000) + "\r\n\r\n"), next}, []string{"404 "}, []DamageKind{BadHTTP}},
 		{"chunks", []string{ok("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")}, []string{"200 abcde"}, nil},
 		{"chunks in name only", []string{ok("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nUser-agent: *\r\n")}, []string{"200 User-agent: *\r\n"}, nil},
-		{"chunks that end early", []string{ok("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n9\r\nde")}, nil, []Kind{BadHTTP}},
-		{"no chunk", []string{ok("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"), next}, []string{"404 "}, []Kind{BadHTTP}},
-		{"no chunk of gzip", []string{ok("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Encoding: gzip\r\n\r\n"), next}, []string{"404 "}, []Kind{BadHTTP}},
+		{"chunks that end early", []string{ok("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n9\r\nde")}, nil, []DamageKind{BadHTTP}},
+		{"no chunk", []string{ok("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"), next}, []string{"404 "}, []DamageKind{BadHTTP}},
+		{"no chunk of gzip", []string{ok("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Encoding: gzip\r\n\r\n"), next}, []string{"404 "}, []DamageKind{BadHTTP}},
 		{"no chunk, cut by the archive", []string{ok("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "WARC-Truncated: Length")}, []string{"length 200  unexpected EOF"}, nil},
-		{"last chunk without trailers", []string{ok("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"), next}, []string{"404 "}, []Kind{BadHTTP}},
+		{"last chunk without trailers", []string{ok("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"), next}, []string{"404 "}, []DamageKind{BadHTTP}},
 		{"last chunk only", []string{ok("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")}, []string{"200 "}, nil},
 		{"nothing of a gzip body", []string{ok("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 99\r\n\r\n")}, []string{"200  unexpected EOF"}, nil},
 		{"gzip", []string{ok("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + zip("x"))}, []string{"gzip 200 " + zip("x")}, nil},
@@ -244,27 +244,27 @@ func TestDamagedMembers(t *testing.T) {
 	tests := []struct {
 		name, file string
 		want       []string
-		damage     []Kind
+		damage     []DamageKind
 	}{
-		{"checksum of gzip", zip(a) + flip(zip(b), len(zip(b))-6) + zip(c), []string{wantHello, "500 "}, []Kind{BadGzip}},
-		{"data of gzip", zip(a) + flip(zip(b), 14) + zip(c), []string{wantHello, "500 "}, []Kind{BadGzip}},
-		{"header of gzip", zip(a) + flip(zip(b), 3) + zip(c), []string{wantHello, "500 "}, []Kind{BadGzip}},
-		{"magic of gzip", zip(a) + flip(zip(b), 0) + zip(c), []string{wantHello, "500 "}, []Kind{Garbage}},
-		{"gzip cut in the middle", zip(a) + zip(b)[:60] + zip(c), []string{wantHello, "500 "}, []Kind{BadGzip}},
-		{"gzip cut at the end", zip(a) + zip(b)[:60], []string{wantHello}, []Kind{BadGzip}},
-		{"garbage between members", zip(a) + "garbage\x1F\x8B\x08more" + zip(c), []string{wantHello, "500 "}, []Kind{Garbage}},
-		{"zeros at the end", zip(a) + "\x00\x00\x00\x00", []string{wantHello}, []Kind{Garbage}},
-		{"a member that holds no record", zip(a) + zip("hello\r\n") + zip(c), []string{wantHello, "500 "}, []Kind{Garbage}},
+		{"checksum of gzip", zip(a) + flip(zip(b), len(zip(b))-6) + zip(c), []string{wantHello, "500 "}, []DamageKind{BadGzip}},
+		{"data of gzip", zip(a) + flip(zip(b), 14) + zip(c), []string{wantHello, "500 "}, []DamageKind{BadGzip}},
+		{"header of gzip", zip(a) + flip(zip(b), 3) + zip(c), []string{wantHello, "500 "}, []DamageKind{BadGzip}},
+		{"magic of gzip", zip(a) + flip(zip(b), 0) + zip(c), []string{wantHello, "500 "}, []DamageKind{Garbage}},
+		{"gzip cut in the middle", zip(a) + zip(b)[:60] + zip(c), []string{wantHello, "500 "}, []DamageKind{BadGzip}},
+		{"gzip cut at the end", zip(a) + zip(b)[:60], []string{wantHello}, []DamageKind{BadGzip}},
+		{"garbage between members", zip(a) + "garbage\x1F\x8B\x08more" + zip(c), []string{wantHello, "500 "}, []DamageKind{Garbage}},
+		{"zeros at the end", zip(a) + "\x00\x00\x00\x00", []string{wantHello}, []DamageKind{Garbage}},
+		{"a member that holds no record", zip(a) + zip("hello\r\n") + zip(c), []string{wantHello, "500 "}, []DamageKind{Garbage}},
 		{"an empty member", zip(a) + zip("") + zip(c), []string{wantHello, "500 "}, nil},
-		{"checksum of zstd", zstandardOf(a) + flip(zstandardOf(b, sum), len(zstandardOf(b, sum))-2) + zstandardOf(c), []string{wantHello, "500 "}, []Kind{BadZstd}},
-		{"magic of zstd", zstandardOf(a) + flip(zstandardOf(b), 1) + zstandardOf(c), []string{wantHello, "500 "}, []Kind{Garbage}},
-		{"zstd cut at the end", zstandardOf(a) + zstandardOf(b)[:60], []string{wantHello}, []Kind{BadZstd}},
+		{"checksum of zstd", zstandardOf(a) + flip(zstandardOf(b, sum), len(zstandardOf(b, sum))-2) + zstandardOf(c), []string{wantHello, "500 "}, []DamageKind{BadZstd}},
+		{"magic of zstd", zstandardOf(a) + flip(zstandardOf(b), 1) + zstandardOf(c), []string{wantHello, "500 "}, []DamageKind{Garbage}},
+		{"zstd cut at the end", zstandardOf(a) + zstandardOf(b)[:60], []string{wantHello}, []DamageKind{BadZstd}},
 		{"empty frames", skip(0x184D2A5F, "") + zstandardOf(a) + skip(0x184D2A51, "xyz") + zstandardOf(c), []string{wantHello, "500 "}, nil},
-		{"a frame without its end", zstandardOf(a) + skip(0x184D2A51, "xyz")[:9], []string{wantHello}, []Kind{BadZstd}},
-		{"a dictionary that is none", skip(dictionaryFrame, "hello") + zstandardOf(a), []string{wantHello}, []Kind{BadZstd}},
-		{"a dictionary of gigabytes", skip(dictionaryFrame, "hello")[:4] + "\xFF\xFF\xFF\xFF", nil, []Kind{BadZstd, BadZstd}},
+		{"a frame without its end", zstandardOf(a) + skip(0x184D2A51, "xyz")[:9], []string{wantHello}, []DamageKind{BadZstd}},
+		{"a dictionary that is none", skip(dictionaryFrame, "hello") + zstandardOf(a), []string{wantHello}, []DamageKind{BadZstd}},
+		{"a dictionary of gigabytes", skip(dictionaryFrame, "hello")[:4] + "\xFF\xFF\xFF\xFF", nil, []DamageKind{BadZstd, BadZstd}},
 		{"nothing", "", nil, nil},
-		{"text", "hello\nworld\n", nil, []Kind{Garbage}},
+		{"text", "hello\nworld\n", nil, []DamageKind{Garbage}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -294,7 +294,7 @@ func TestLost(t *testing.T) {
 		"one record":       {zip(ok(hello)) + zip(ok(hello))[:20] + "xxxx" + zip(ok(hello))[24:], 0},
 	} {
 		lost := -1
-		r := NewReader(strings.NewReader(test.file), func(d Damage) { lost = d.Lost })
+		r := NewReader(strings.NewReader(test.file), func(d Damage) { lost = d.LostRecords })
 		for {
 			if _, err := r.Next(); errors.Is(err, io.EOF) {
 				break
@@ -361,7 +361,7 @@ func TestLongRecord(t *testing.T) {
 			t.Fatalf("%v, %v; want %s", record, err, want)
 		}
 	}
-	if got := cap(r.text.buf) + cap(r.raw.buf); got > 4*maxRewind {
+	if got := cap(r.content.buffer) + cap(r.file.buffer); got > 4*maxRewind {
 		t.Errorf("%d bytes are held", got)
 	}
 }
