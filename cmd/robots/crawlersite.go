@@ -35,7 +35,7 @@ func (c *crawlersCommand) judge(ctx context.Context, name string) (int, error) {
 	if c.given("path") {
 		onPath = &path
 	}
-	table := answer.AccessTable(files[0].source(at), c.list, onPath)
+	table, _ := answer.AccessTable(files[0].source(at), c.list, onPath, answer.AccessSteps)
 	state := ""
 	if r := files[0].Record; r != nil {
 		s := r.Rules(dialects[0], at).State()

@@ -130,9 +130,6 @@ func (d *differ) check() (names []string, err error) {
 	return names, d.choose()
 }
 
-// autoDialects are the dialects that the directory has for crawlers.
-var autoDialects = []robots.Dialect{robots.RFC9309, robots.Google, robots.Bing, robots.Seznam, robots.Yandex}
-
 // choose sets the sections, the dialects and the crawlers.
 func (d *differ) choose() error {
 	add := func(before, after robots.Dialect) {
@@ -155,7 +152,7 @@ func (d *differ) choose() error {
 			}
 		}
 	case d.dialect == ask.AutoDialect:
-		d.dialects = autoDialects
+		d.dialects = answer.CurrentDialects()
 		add(robots.Dialect{}, robots.Dialect{})
 	default:
 		add(one, one)

@@ -151,7 +151,7 @@ func (r *siteReport) failing(last siteState, record *fetch.Record) siteState {
 		return last
 	}
 	var blocking []string
-	for _, d := range autoDialects {
+	for _, d := range answer.CurrentDialects() {
 		if !rules(d).Allowed(robots.RawPath("/")) {
 			blocking = append(blocking, d.Name)
 		}

@@ -219,25 +219,25 @@ func factsOf(c crawlers.Crawler) CrawlerFacts {
 	}
 }
 
-// AccessTable returns the access of crawlers, in their order. With a path, the verdicts are those
-// on it. Proofs take AccessSteps at most.
-func AccessTable(src Source, who []crawlers.Crawler, path *robots.Path) (table []CrawlerAccess) {
-	prover := NewProver(AccessSteps)
-	for _, c := range who {
-		rules := src.Rules(c.ReadAs(), c.Tokens...)
-		row := CrawlerAccess{CrawlerFacts: factsOf(c), Standing: prover.Stand(rules)}
+// AccessTable returns the access of crawlers, in their order, and the steps of its proofs, at most limit
+// and hardly more. With a path, the verdicts are those on it.
+func AccessTable(src Source, who []crawlers.Crawler, path *robots.Path, limit int) (table []CrawlerAccess, steps int) {
+	prover := NewProver(limit)
+	rules := crawlers.Callers(who).RulesBy(func(d robots.Dialect) *robots.Rules { return src.Rules(d) })
+	for i, c := range who {
+		row := CrawlerAccess{CrawlerFacts: factsOf(c), Standing: prover.Stand(rules[i])}
 		row.Access = row.Standing.Access
 		if path != nil {
-			row.Standing.Verdict = rules.Match(*path)
+			row.Standing.Verdict = rules[i].Match(*path)
 			row.Others = 0
 			row.Verdict = textOrNull(row.Standing.Verdict.Word())
 		}
 		row.Rule = NewRule(row.Standing.Verdict.Rule)
 		row.Group = NewGroup(row.Standing.Verdict.Group)
-		if token, ok := c.Fallback(rules); ok {
+		if token, ok := c.Fallback(rules[i]); ok {
 			row.Fallback = &token
 		}
 		table = append(table, row)
 	}
-	return table
+	return table, limit - prover.steps
 }

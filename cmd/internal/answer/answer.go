@@ -14,6 +14,11 @@ type Source interface {
 // AnyCrawler is the name of a crawler without a name: the group of * applies to it.
 const AnyCrawler = "*"
 
+// CurrentDialects returns the dialects of engines in use, those that the directory has for crawlers.
+func CurrentDialects() []robots.Dialect {
+	return []robots.Dialect{robots.RFC9309, robots.Google, robots.Bing, robots.Seznam, robots.Yandex}
+}
+
 // Path returns the path of a URL as a dialect reads it: in google-cpp any string is valid (C-17).
 func Path(d robots.Dialect, url string) (robots.Path, error) {
 	if d.Escapes == robots.EscapesRaw {

@@ -84,7 +84,7 @@ type RequestRate struct {
 func NewCheck(r *robots.Rules, c *Crawler, path robots.Path, url string, agent any, limits robots.JSONLimits) Check {
 	v := r.Match(path)
 	j := Check{
-		Allowed: v.Allowed, Verdict: v.Word(), Reason: v.Reason.String(), Rule: NewRule(v.Rule), Group: NewGroup(r.Group()), State: newState(r.State()),
+		Allowed: v.Allowed, Verdict: v.Word(), Reason: v.Reason.String(), Rule: NewRule(v.Rule), Group: LimitedGroup(r.Group(), limits.Lines), State: newState(r.State()),
 		RequestRates: []RequestRate{}, Sitemaps: []string{}, Dialect: r.Dialect().Name, URL: validText(url), Agent: agent,
 		Fallback: c.Fallback(r), Binds: c.Binds(),
 	}
@@ -107,19 +107,19 @@ func NewCheck(r *robots.Rules, c *Crawler, path robots.Path, url string, agent a
 			j.Sitemaps = append(j.Sitemaps, validText(rec.Value))
 		}
 	}
-	if g := j.Group; g != nil && limits.Lines > 0 && len(g.Lines) > limits.Lines {
-		g.LinesDropped = len(g.Lines) - limits.Lines
-		g.Lines = g.Lines[:limits.Lines]
-	}
 	return j
 }
 
 // NewGroup returns nil, in JSON null, for no group.
-func NewGroup(g robots.Group) *Group {
+func NewGroup(g robots.Group) *Group { return LimitedGroup(g, 0) }
+
+// LimitedGroup is NewGroup with at most some lines, or all for 0.
+func LimitedGroup(g robots.Group, lines int) *Group {
 	if g.IsZero() {
 		return nil
 	}
-	return &Group{Token: validText(g.Token()), Lines: append([]int{}, g.Lines()...), text: robots.Printable(g.Token())}
+	shown, dropped := limited(g.Lines(), lines)
+	return &Group{Token: validText(g.Token()), Lines: append([]int{}, shown...), LinesDropped: dropped, text: robots.Printable(g.Token())}
 }
 
 // newState returns nil if nothing was fetched.
