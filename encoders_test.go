@@ -22,7 +22,6 @@ var encoders = map[string]string{
 	"cmd/robots-bulk/run.go":           "the encoder of robots-bulk",
 	"cmd/internal/server":              "the encoders of the HTTP API: answers, problems, the OpenAPI document",
 	"cmd/internal/server/page/page.go": "the encoder of the page's engine",
-	"cmd/internal/server/web/web.go":   "the sites that the page may fetch from",
 	"cmd/robots/config.go":             "values of flags in YAML",
 	"cmd/robots/watch.go":              "the state file, and the webhook",
 	"cmd/robots-bulk/internal/bulk":    "tables, manifests and runs on disk",

@@ -218,40 +218,61 @@ func faceAPI(t *testing.T, questions []faceQuestion) {
 }
 
 func faceEngine(t *testing.T, questions []faceQuestion) {
-	var directory struct {
-		Crawlers []struct {
-			Dialect string
-			Tokens  []string
-		}
-	}
-	if err := json.Unmarshal([]byte(page.Ask("dialects")), &directory); err != nil {
-		t.Fatal(err)
-	}
-	columns := map[string]string{}
-	for _, c := range directory.Crawlers {
-		columns[c.Tokens[0]] = c.Dialect + "\t" + strings.Join(c.Tokens, "\t")
-	}
 	for _, q := range questions {
-		var got struct {
-			Rows []struct {
-				Cells []struct {
-					Word, Reason string
-					Line         int
-				}
+		crawler := "auto\t" + q.name
+		text := page.Ask("explain", q.body, crawler, q.path)
+		var explained answer.Explanation
+		if err := json.Unmarshal([]byte(text), &explained); err != nil || explained.Summary != q.want.Summary {
+			t.Errorf("%s %s: %v %s", q.name, q.path, err, text)
+		}
+		var sentence struct {
+			Text string `json:"fallback_reason"`
+		}
+		if err := json.Unmarshal([]byte(text), &sentence); err != nil || sentence.Text != q.sentence {
+			t.Errorf("%s %s: %v, %q, want %q", q.name, q.path, err, sentence.Text, q.sentence)
+		}
+		if d := q.differs([]byte(text)); d != "" {
+			t.Errorf("%s %s: %s", q.name, q.path, d)
+		}
+		q.checkColumn(t, page.Ask("matrix", q.body, crawler, q.path))
+	}
+}
+
+// checkColumn checks a table of one crawler and URL.
+func (q *faceQuestion) checkColumn(t *testing.T, text string) {
+	t.Helper()
+	var got struct {
+		Columns []struct {
+			Dialect  string
+			Group    *answer.Group
+			Fallback *crawlers.FurtherToken
+			Binds    crawlers.Binds
+		}
+		Rows []struct {
+			Cells []struct {
+				Verdict, Reason string
+				Line            int
 			}
 		}
-		text := page.Ask("matrix", q.body, columns[q.name], q.path)
-		if err := json.Unmarshal([]byte(text), &got); err != nil || len(got.Rows) != 1 || len(got.Rows[0].Cells) != 1 {
-			t.Fatalf("%s %s: %v %s", q.name, q.path, err, text)
-		}
-		line := 0
-		if q.want.Rule != nil {
-			line = q.want.Rule.Line
-		}
-		cell := got.Rows[0].Cells[0]
-		if cell.Word != q.want.Verdict || cell.Line != line || cell.Reason != q.want.Reason || !strings.HasPrefix(columns[q.name], q.want.Dialect+"\t") {
-			t.Errorf("%s %s: %s", q.name, q.path, text)
-		}
+	}
+	if err := json.Unmarshal([]byte(text), &got); err != nil || len(got.Columns) != 1 || len(got.Rows) != 1 || len(got.Rows[0].Cells) != 1 {
+		t.Fatalf("%s %s: %v %s", q.name, q.path, err, text)
+	}
+	line := 0
+	if q.want.Rule != nil {
+		line = q.want.Rule.Line
+	}
+	cell := got.Rows[0].Cells[0]
+	column := got.Columns[0]
+	group, _ := json.Marshal(column.Group)
+	want, _ := json.Marshal(q.want.Group) // never an error
+	fallback := ""
+	if column.Fallback != nil {
+		fallback = column.Fallback.Token
+	}
+	if cell.Verdict != q.want.Verdict || cell.Line != line || cell.Reason != q.want.Reason || column.Dialect != q.want.Dialect ||
+		!bytes.Equal(group, want) || fallback != q.fallback || column.Binds != q.want.Binds {
+		t.Errorf("%s %s: %s", q.name, q.path, text)
 	}
 }
 

@@ -2,16 +2,22 @@ package page
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/budget"
+	"github.com/robotskit/robots/crawlers"
+	"github.com/robotskit/robots/indexing"
 	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/internal/hostile"
+	"github.com/robotskit/robots/lint"
 )
 
 const shop = "# shop\nUser-agent: *\nDisallow: /basket\nDisallow: /*?sort=\nAllow: /basket/help\nCrawl-delay: 2\n\n" +
@@ -26,22 +32,19 @@ func members(v any) []map[string]any {
 }
 
 func TestParse(t *testing.T) {
-	m := ask(t, "parse", shop)
+	m := question(t, "parse", shop)
 	if got, want := m["kinds"], "#uddar udg! s"; got != want {
 		t.Errorf("kinds %q, want %q", got, want)
 	}
-	if c := members(m["crawlers"]); len(c) != 1 || c[0]["tokens"].([]any)[0] != "GPTBot" || c[0]["dialect"] != "rfc9309" {
-		t.Errorf("crawlers %v", c)
-	}
-	if s := m["sitemaps"].([]any); len(s) != 1 || s[0] != "https://shop.example/s.xml" {
-		t.Errorf("sitemaps %v", s)
+	if names := m["names"].([]any); len(names) != 1 || names[0] != "GPTBot" {
+		t.Errorf("names %v", names)
 	}
 	long := "User-agent: *\nDisallow: /a\n" + strings.Repeat("#\n", 256_000) + "Disallow: /b\n"
-	kinds := ask(t, "parse", long)["kinds"].(string)
+	kinds := question(t, "parse", long)["kinds"].(string)
 	if !strings.HasPrefix(kinds, "ud##") || !strings.HasSuffix(kinds, "xx") || strings.Count(kinds, "\n") != 0 {
 		t.Errorf("kinds of a long file begin with %q and end with %q", kinds[:8], kinds[len(kinds)-8:])
 	}
-	if notes := members(ask(t, "parse", "<html>")["notes"]); len(notes) != 1 || notes[0]["clause"] != "D-27" {
+	if notes := members(question(t, "parse", "<html>")["notes"]); len(notes) != 1 || notes[0]["clause"] != "D-27" {
 		t.Errorf("notes of a page %v", notes)
 	}
 }
@@ -56,7 +59,7 @@ func TestMatrix(t *testing.T) {
 			crawlers += d.Name + "\t" + n + "\n"
 		}
 		f := robots.Parse([]byte(shop))
-		rows := members(ask(t, "matrix", shop, crawlers, strings.Join(urls, "\n"))["rows"])
+		rows := members(question(t, "matrix", shop, crawlers, strings.Join(urls, "\n"))["rows"])
 		for i, url := range urls {
 			for k, cell := range members(rows[i]["cells"]) {
 				path, err := answer.Path(d, url)
@@ -64,54 +67,134 @@ func TestMatrix(t *testing.T) {
 					t.Fatal(err)
 				}
 				v := f.Rules(d, names[k]).Match(path)
-				if cell["word"] != v.Word() || int(cell["line"].(float64)) != v.Rule.Line() || cell["reason"] != v.Reason.String() {
+				if cell["verdict"] != v.Word() || int(cell["line"].(float64)) != v.Rule.Line() || cell["reason"] != v.Reason.String() {
 					t.Errorf("%s, %s, %s: %v, want %v", d.Name, names[k], url, cell, v)
 				}
 			}
 		}
 	}
-	rows := members(ask(t, "matrix", shop, "rfc9309\tMyBot", "nonsense\n/x")["rows"])
+	rows := members(question(t, "matrix", shop, "rfc9309\tMyBot", "nonsense\n/x")["rows"])
 	if rows[0]["error"] == nil || rows[1]["error"] != nil {
 		t.Errorf("rows %v: want an error for the first alone", rows)
 	}
 	// An engine with another verdict is named: Google reads the misspelled field.
-	rows = members(ask(t, "matrix", "User-agent: a\nDisalow: /x\n", "rfc9309\ta", "/x")["rows"])
-	if got := members(rows[0]["cells"])[0]["others"]; len(got.([]any)) != 1 || got.([]any)[0] != "google" {
-		t.Errorf("others %v, want google", got)
+	rows = members(question(t, "matrix", "User-agent: a\nDisalow: /x\n", "rfc9309\ta", "/x")["rows"])
+	if got := members(rows[0]["cells"])[0]["differing"]; len(got.([]any)) != 1 || got.([]any)[0] != "google" {
+		t.Errorf("differing %v, want google", got)
 	}
 }
 
 func TestExplain(t *testing.T) {
-	m := ask(t, "explain", shop, "rfc9309\tMyBot", "/basket/help")
-	if m["word"] != "allow" || m["line"] != 5.0 || len(members(m["matches"])) != 2 || len(members(m["steps"])) == 0 || len(members(m["others"])) != 8 {
+	m := question(t, "explain", shop, "rfc9309\tMyBot", "/basket/help")
+	if m["verdict"] != "allow" || m["summary"] != "line 5: Allow: /basket/help" || len(members(m["matches"])) != 2 || len(members(m["steps"])) == 0 || len(members(m["dialects"])) != 8 {
 		t.Errorf("%v", m)
 	}
-	if won := members(m["matches"])[0]; won["won"] != true || won["rule"] != "Allow: /basket/help" || won["clause"] != "PREC-01" {
+	if won := members(m["matches"])[0]; won["won"] != true || won["pattern"] != "/basket/help" || won["clause"] != "PREC-01" {
 		t.Errorf("the rule that decides is %v", won)
 	}
 }
 
-// TestAuto: the dialect and tokens of the directory are the dialect auto (D-62).
-func TestAuto(t *testing.T) {
-	for _, crawler := range []string{"auto\tYandexBot", "yandex\tYandexBot\tYandex"} {
-		body := "User-agent: Yandex\nDisallow: /admin\n"
-		column := members(ask(t, "matrix", body, crawler, "/admin")["columns"])[0]
-		if f, _ := column["fallback"].(map[string]any); f["token"] != "Yandex" || f["kind"] != "fallback" || column["binds"] != "yes" {
-			t.Errorf("%q: %v", crawler, column)
+// TestAnswers: an answer has the members of its struct in package answer, with the same values.
+func TestAnswers(t *testing.T) {
+	f := robots.Parse([]byte(shop))
+	who := answer.Auto("SeznamBot", "SeznamBot")
+	rules := f.Rules(who.Dialect, who.Tokens...)
+	path, err := robots.ParsePath("/list?sort=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	verdict := rules.Match(path)
+	findings, err := answer.Lint(nil, f, lint.Options{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unused, err := answer.FindUnused(nil, f, []answer.Crawler{who}, decidesSteps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := indexing.Parse(map[string][]string{"X-Robots-Tag": {"noindex"}}, nil)
+	before := robots.Parse([]byte("User-agent: *\nCrawl-delay: 5\nDisallow: /a\n"))
+	at := time.Unix(1795305600, 0).UTC()
+	googlebot, _ := crawlers.Find("Googlebot")
+	const crawler = "auto\tSeznamBot"
+	for _, c := range []struct {
+		verb   string
+		args   []string
+		member string // of the answer that has the struct, "" for the answer itself
+		want   any
+	}{
+		{"explain", []string{shop, crawler, "/list?sort=1"}, "", answer.Explain(rules, &who, path, "/list?sort=1", []string{"SeznamBot"}, answer.ExplainLimits{})},
+		{"lint", []string{shop}, "", findings},
+		{"diff", []string{string(before.Bytes()), shop, crawler}, "crawlers", answer.Diff(before, f, append([]answer.Crawler{who}, answer.Comparable(before, f, [2]robots.Dialect{})...), answer.DiffOptions{}).Crawlers},
+		{"show", []string{shop, crawler, "1795305600"}, "", answer.Show(f, &who, at, answer.ShowOptions{Parts: []answer.Part{answer.PartDelays, answer.PartSitemaps}, Pages: ratePages})},
+		{"decides", []string{shop, crawler}, "", unused},
+		{"access", []string{shop}, "crawlers/Googlebot", first(answer.AccessTable(f, []crawlers.Crawler{googlebot}, nil, accessSteps))[0]},
+		{"directory", nil, "crawlers/Googlebot", answer.NewCrawlerEntry(googlebot)},
+		{"outlook", []string{shop, crawler, "/list?sort=1", "X-Robots-Tag: noindex"}, "", answer.Page(rules, &who, "/list?sort=1", &verdict, page, time.Time{})},
+	} {
+		encoded, err := json.Marshal(c.want)
+		if err != nil {
+			t.Fatal(err)
 		}
-		notes := members(ask(t, "explain", body, crawler, "/admin")["notes"])
-		if len(notes) != 1 || notes[0]["text"] != "YandexBot is not named; it follows the group of Yandex (Yandex's documentation)" {
-			t.Errorf("%q: notes %v", crawler, notes)
+		var want any
+		if err := json.Unmarshal(encoded, &want); err != nil {
+			t.Fatal(err)
+		}
+		var got any = question(t, c.verb, c.args...)
+		if member, name, _ := strings.Cut(c.member, "/"); member != "" {
+			got = got.(map[string]any)[member]
+			if name != "" {
+				list := members(got)
+				got = any(list[slices.IndexFunc(list, func(m map[string]any) bool { return m["name"] == name })])
+			}
+		}
+		if object, ok := want.(map[string]any); ok {
+			for name, value := range object {
+				if other, has := got.(map[string]any)[name]; !has || !reflect.DeepEqual(value, other) {
+					t.Errorf("%s: %s is %v, want %v", c.verb, name, other, value)
+				}
+			}
+		} else if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, want %v", c.verb, got, want)
 		}
 	}
-	if column := members(ask(t, "matrix", "User-agent: Yandex\nDisallow: /\n", "yandex\tYandexBot", "/")["columns"])[0]; column["fallback"] != nil || column["group"] != "" {
-		t.Errorf("a named dialect takes exactly the given tokens: %v", column)
+}
+
+func first[T any](v T, _ int) T { return v }
+
+// TestAuto: in the dialect auto a name is all that the directory documents of its crawler (D-62).
+func TestAuto(t *testing.T) {
+	body := "User-agent: Yandex\nDisallow: /admin\n\nUser-agent: Google-NotebookLM\nDisallow: /notebook\n"
+	for _, c := range []struct{ crawler, name, dialect, fallback, reason, binds string }{
+		{"auto\tYandexBot", "YandexBot", "yandex", "Yandex", "YandexBot is not named; it follows the group of Yandex (Yandex's documentation)", "yes"},
+		{"auto\tyandexbot", "YandexBot", "yandex", "Yandex", "yandexbot is not named; it follows the group of Yandex (Yandex's documentation)", "yes"},
+		{"auto\tMozilla/5.0 (compatible; YandexBot/3.0)", "YandexBot", "yandex", "Yandex", "YandexBot is not named; it follows the group of Yandex (Yandex's documentation)", "yes"},
+		{"auto\tGoogle-GeminiNotebook", "Google-GeminiNotebook", "google", "Google-NotebookLM", "", "no"},
+		{"auto\tYandexBot\tYandex", "YandexBot", "yandex", "", "", "yes"}, // a list is taken as given
+		{"yandex\tYandexBot", "YandexBot", "yandex", "", "", "yes"},
+		{"auto\tMyBot", "MyBot", "rfc9309", "", "", "yes"},
+		{"auto", "*", "rfc9309", "", "", "yes"},
+	} {
+		column := members(question(t, "matrix", body, c.crawler, "/admin")["columns"])[0]
+		e := question(t, "explain", body, c.crawler, "/admin")
+		token := ""
+		if f, ok := column["fallback"].(map[string]any); ok {
+			token = f["token"].(string)
+		}
+		if column["name"] != c.name || column["dialect"] != c.dialect || token != c.fallback || column["binds"] != c.binds || c.reason != "" && column["fallback_reason"] != c.reason {
+			t.Errorf("%q: %v", c.crawler, column)
+		}
+		for _, member := range []string{"fallback", "fallback_reason", "binds", "dialect", "group"} {
+			if !reflect.DeepEqual(e[member], column[member]) {
+				t.Errorf("%q: %s is %v in the explanation, %v in the table", c.crawler, member, e[member], column[member])
+			}
+		}
 	}
 }
 
 func TestFindings(t *testing.T) {
 	file := "User-agent: *\nDisallow: /a\nDisallow: /a/b\nDisalow: /c\n"
-	list := members(ask(t, "lint", file)["findings"])
+	list := members(question(t, "lint", file)["findings"])
 	safe := 0
 	for _, d := range list {
 		if fix, ok := d["fix"].(map[string]any); ok && fix["safe"] == true {
@@ -125,60 +208,63 @@ func TestFindings(t *testing.T) {
 	if safe == 0 || len(list) < 2 {
 		t.Errorf("%d findings, %d with a fix that is proved: %v", len(list), safe, list)
 	}
-	body, err := base64.StdEncoding.DecodeString(ask(t, "fix", file+"# \xe9\n")["body"].(string))
+	body, err := base64.StdEncoding.DecodeString(question(t, "fix", file+"# \xe9\n")["body"].(string))
 	if fixed := string(body); err != nil || !strings.HasSuffix(fixed, "# \xe9\n") || strings.Contains(fixed, "/a/b") || !strings.Contains(fixed, "Disalow: /c") {
 		t.Errorf("fixed to %q: want the rule gone that has no effect, and the misspelt one and the bytes of the comment left alone", body)
 	}
 }
 
 func TestDiff(t *testing.T) {
-	m := ask(t, "diff", shop, strings.Replace(shop, "/basket\n", "/cart\n", 1), "google\tGooglebot\nrfc9309\tGPTBot")
+	m := question(t, "diff", shop, strings.Replace(shop, "/basket\n", "/cart\n", 1), "google\tGooglebot\nrfc9309\tGPTBot")
 	list := members(m["crawlers"])
-	if len(list) != 3 || list[0]["result"] != "differs" || list[1]["result"] != "same" || list[2]["tokens"].([]any)[0] != "*" {
+	if len(list) != 3 || list[0]["result"] != "differs" || list[1]["result"] != "same" || list[2]["agent"] != "*" {
 		t.Fatalf("%v", list)
 	}
-	blocked := members(list[0]["blocked"].(map[string]any)["changes"])
-	opened := members(list[0]["opened"].(map[string]any)["changes"])
-	if len(blocked) != 1 || blocked[0]["path"] != "/cart" || len(opened) != 1 || opened[0]["path"] != "/basket" {
-		t.Errorf("blocked %v, opened %v", blocked, opened)
+	blocked := members(list[0]["newly_blocked"])
+	allowed := members(list[0]["newly_allowed"])
+	if len(blocked) != 1 || blocked[0]["path"] != "/cart" || len(allowed) != 1 || allowed[0]["path"] != "/basket" {
+		t.Errorf("newly blocked %v, newly allowed %v", blocked, allowed)
 	}
 }
 
-func TestRates(t *testing.T) {
-	body := "User-agent: SeznamBot\nRequest-rate: 1/30s 1800-1900\nRequest-rate: 10/1m\nDisallow:\n"
-	m := ask(t, "rates", body, "seznam\tSeznamBot", "1795305600") // 2026-11-22 00:00:00
-	hours := members(m["hours"])
-	if len(hours) != 24 || hours[18]["pages"] != 120.0 || hours[17]["pages"] != 600.0 {
-		t.Errorf("hours %v", hours)
+func TestShow(t *testing.T) {
+	body := "User-agent: SeznamBot\nRequest-rate: 1/30s 1800-1900\nRequest-rate: 10/1m\nDisallow:\nSitemap: https://shop.example/s.xml\n"
+	m := question(t, "show", body, "auto\tSeznamBot", "1795305600") // 2026-11-22 00:00:00
+	hours := m["hours"].([]any)
+	phases := members(m["phases"])
+	if len(hours) != 24 || hours[18] != 120.0 || hours[17] != 600.0 || len(phases) != 3 || phases[1]["from"] != "18:00" || phases[2]["to"] != "24:00" {
+		t.Errorf("hours %v, phases %v", hours, phases)
 	}
-	if m["takes"] != "3 h" || len(members(m["entries"])) != 2 || m["pace"] != "one request every 6 s" {
-		t.Errorf("takes %v, pace %v, entries %v", m["takes"], m["pace"], m["entries"])
+	if m["takes"] != "3 h" || m["pace"] != "one request every 6 s" || len(m["sitemaps"].([]any)) != 1 {
+		t.Errorf("takes %v, pace %v, sitemaps %v", m["takes"], m["pace"], m["sitemaps"])
 	}
-	if m := ask(t, "rates", body, "seznam\tSeznamBot", "now"); m["error"] == nil {
+	if m := question(t, "show", body, "seznam\tSeznamBot", "now"); m["error"] == nil {
 		t.Error("a time that is none is no error")
+	}
+	if m := question(t, "show", strings.Repeat("Sitemap: /x\n", maxNamed+5), "auto", "0"); len(m["sitemaps"].([]any)) != maxNamed || m["sitemaps_dropped"] != 5.0 {
+		t.Errorf("%v sitemaps are left out", m["sitemaps_dropped"])
 	}
 }
 
 func TestDecides(t *testing.T) {
 	body := "User-agent: *\nDisallow: /a\nAllow: /a/b\nDisallow: /a/b\n\nUser-agent: x\nDisallow: /q%zz?a/../#\n"
-	m := ask(t, "decides", body, "rfc9309\tMyBot")
-	if got := m["never"].([]any); len(got) != 1 || got[0] != 4.0 || m["complete"] != true {
+	m := question(t, "decides", body, "rfc9309\tMyBot")
+	if got := m["lines"].([]any); len(got) != 1 || got[0] != 4.0 || m["complete"] != true {
 		t.Errorf("%v: want line 4, where an allow as long always decides", m)
 	}
 	// For another crawler the rule decides, so it is not listed.
-	if got := ask(t, "decides", "User-agent: *\nDisallow: /a$b\nAllow: /\n", "rfc9309\tMyBot\ngoogle\tMyBot")["never"].([]any); len(got) != 0 {
-		t.Errorf("never %v, want none", got)
+	if got := question(t, "decides", "User-agent: *\nDisallow: /a$b\nAllow: /\n", "rfc9309\tMyBot\ngoogle\tMyBot")["lines"].([]any); len(got) != 0 {
+		t.Errorf("lines %v, want none", got)
 	}
 }
 
-func TestDialects(t *testing.T) {
-	m := ask(t, "dialects")
+func TestDirectory(t *testing.T) {
+	m := question(t, "directory")
 	if got := len(m["dialects"].([]any)); got != len(robots.Dialects()) {
 		t.Errorf("%d dialects", got)
 	}
-	i := slices.IndexFunc(members(m["crawlers"]), func(c map[string]any) bool { return c["tokens"].([]any)[0] == "Googlebot-Image" })
-	if c := members(m["crawlers"])[i]; c["dialect"] != "google" || len(c["tokens"].([]any)) != 2 {
-		t.Errorf("%v", c)
+	if got := len(m["checks"].([]any)); got != len(lint.Checks) {
+		t.Errorf("%d checks", got)
 	}
 }
 
@@ -188,9 +274,9 @@ func TestWrongQuestions(t *testing.T) {
 	for _, q := range [][]string{
 		{""}, {"nonsense"}, {"parse"}, {"parse", "a", "b"}, {"matrix", "", "x\ty", ""}, {"matrix", "", strings.Repeat("google\ta\n", MaxCrawlers+1), "/"},
 		{"matrix", "", "google\ta", strings.Repeat("/\n", MaxURLs+1)}, {"matrix", "", "google\ta", "/" + strings.Repeat("a", MaxLine)},
-		{"explain", "", "google\ta", "no url"}, {"explain", "", "", "/"}, {"rates", "", "google", "-1"}, {"decides", "", "google" + strings.Repeat("\ta", 30)},
+		{"explain", "", "google\ta", "no url"}, {"explain", "", "", "/"}, {"explain", "", "google", "/" + strings.Repeat("a", MaxLine)}, {"show", "", "google", "-1"}, {"show", "", "all", "0"}, {"decides", "", "google" + strings.Repeat("\ta", 30)},
 	} {
-		if m := ask(t, q[0], q[1:]...); m["error"] == nil || len(m) != 1 {
+		if m := question(t, q[0], q[1:]...); m["error"] == nil || len(m) != 1 {
 			t.Errorf("%.60q: %v, want one member, error", q, m)
 		}
 	}
@@ -205,14 +291,14 @@ func TestWrongQuestions(t *testing.T) {
 		for i := range args {
 			args[i] = ugly
 		}
-		ask(t, verb, args...)
+		question(t, verb, args...)
 		if v.args > 1 {
 			args[1] = "google\t\xff\"\ngoogle-legacy"
 		}
 		if v.args == 3 {
 			args[2] = "/\xff\"\\"
 		}
-		ask(t, verb, args...)
+		question(t, verb, args...)
 	}
 }
 

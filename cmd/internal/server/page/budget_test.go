@@ -7,29 +7,75 @@ import (
 	"testing"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/budget"
+	"github.com/robotskit/robots/compare"
 	"github.com/robotskit/robots/lint"
 )
 
-// TestCharges: questions about a whole file take the steps of their work from the budget, besides
-// those for the size of the question, and end when there are none.
+// TestCharges: questions take the steps of their work from the budget, besides those for the size of the
+// question, and end when there are none.
 func TestCharges(t *testing.T) {
 	file := "User-agent: *\n" + strings.Repeat("Disalow: /a\nDisallow: /b*c\n\n", 1000)
+	other := strings.ReplaceAll(file, "/b", "/bb")
+	f := robots.Parse([]byte(file))
+	path := robots.RawPath("/" + strings.Repeat("b", 1000))
+	who := answer.InDialect(robots.RFC9309, "MyBot", "MyBot")
+	rules := f.Rules(who.Dialect, who.Tokens...)
+	_, work := rules.MatchWork(path)
 	_, _, fixed := lint.ApplyFixes([]byte(file), lint.Options{MaxSteps: lintSteps}, false)
-	for verb, steps := range map[string]int{
-		"parse": budget.Reading(len(file)),
-		"lint":  lint.File(robots.Parse([]byte(file)), lint.Options{MaxSteps: lintSteps}).Steps,
-		"fix":   fixed.Steps,
-	} {
+	reading := budget.Reading(len(file))
+	dialects := len(robots.Dialects())
+	const crawler = "rfc9309\tMyBot"
+	ends := map[string]bool{} // proofs that end by themselves where the budget does
+	for _, verb := range []string{"diff", "decides", "access"} {
+		ends[verb] = true
+	}
+	unused := 0
+	for _, e := range compare.Effects(rules, compare.Options{Steps: decidesSteps}) {
+		unused += e.Steps
+	}
+	cases := map[string]struct {
+		args  []string
+		steps int
+	}{
+		"parse":   {[]string{file}, 3 * reading},
+		"matrix":  {[]string{file, crawler, path.String()}, (1+len(answer.CurrentDialects()))*reading + budget.Matching(work)},
+		"explain": {[]string{file, crawler, path.String()}, (1+dialects)*reading + answer.ExplainSteps(rules, path) + dialects*budget.Matching(len(path.String()))},
+		"lint":    {[]string{file}, lint.File(f, lint.Options{MaxSteps: lintSteps}).Steps},
+		"fix":     {[]string{file}, fixed.Steps},
+		"diff":    {[]string{file, other, crawler}, reading + answer.Diff(f, robots.Parse([]byte(other)), []answer.Crawler{who}, answer.DiffOptions{Steps: diffSteps}).Steps},
+		"show":    {[]string{file, crawler, "0"}, reading + budget.Scheduling(len(file))},
+		"decides": {[]string{file, crawler}, reading + unused},
+		"access":  {[]string{file}, len(answer.CurrentDialects()) * reading},
+		"outlook": {[]string{file, crawler, path.String(), ""}, reading + budget.Matching(work)},
+	}
+	for verb := range verbs {
+		c, ok := cases[verb]
+		if !ok {
+			if verb != "directory" {
+				t.Errorf("%s has no case", verb)
+			}
+			continue
+		}
+		size := 0
+		for _, arg := range c.args {
+			size += len(arg)
+		}
 		b := budget.New(budget.Steps, budget.Bytes)
-		if _, err := AskWithin(b, verb, file); err != nil {
+		if _, err := AskWithin(b, verb, c.args...); err != nil {
 			t.Fatal(verb, err)
 		}
-		if want := 4*budget.Reading(len(file)) + steps; b.Used() < want || steps == 0 {
+		want := 4*budget.Reading(size) + c.steps
+		if b.Used() < want || c.steps == 0 {
 			t.Errorf("%s: %d steps, want at least %d", verb, b.Used(), want)
 		}
-		if _, err := AskWithin(budget.New(int64(b.Used())-1, budget.Bytes), verb, file); !errors.Is(err, budget.ErrSteps) {
-			t.Errorf("%s with a step less: %v", verb, err)
+		least := b.Used() - 1
+		if ends[verb] {
+			least = 4*budget.Reading(size) + reading - 1
+		}
+		if _, err := AskWithin(budget.New(int64(least), budget.Bytes), verb, c.args...); !errors.Is(err, budget.ErrSteps) {
+			t.Errorf("%s with %d steps: %v", verb, least, err)
 		}
 	}
 }

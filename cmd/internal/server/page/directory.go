@@ -1,34 +1,57 @@
 package page
 
 import (
-	"strings"
+	"slices"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/budget"
 	"github.com/robotskit/robots/crawlers"
+	"github.com/robotskit/robots/lint"
 )
 
-// known returns the crawler with a name from a file as the dialect auto means it,
-// spelled as in the directory.
-func known(name string) crawler {
-	if c, ok := crawlers.Find(name); ok && strings.EqualFold(name, c.Name) {
-		name = c.Name
-	}
-	return crawler{answer.Auto(name, name)}
+// A reference has what is the same for all files.
+type reference struct {
+	Dialects []string              `json:"dialects"` // their names
+	Crawlers []answer.CrawlerEntry `json:"crawlers"` // of the directory
+	Checks   []check               `json:"checks"`   // of lint
 }
 
-// dialects returns the names of the dialects, and the crawlers of the directory.
-func dialects(*budget.Budget, []string) (any, error) {
-	names, entries := []string{}, []object{}
+// A check is why a finding matters.
+type check struct {
+	ID     string `json:"id"`
+	Why    string `json:"why"`    // one or two sentences
+	Clause string `json:"clause"` // behind it, can be empty
+}
+
+// directory returns the names of the dialects, the crawlers of the directory and the checks.
+func directory(*budget.Budget, []string) (any, error) {
+	r := reference{}
 	for _, d := range robots.Dialects() {
-		names = append(names, d.Name)
+		r.Dialects = append(r.Dialects, d.Name)
 	}
 	for _, c := range crawlers.All() {
-		entries = append(entries, object{
-			"dialect": c.ReadAs().Name, "tokens": list(c.Tokens), "operator": c.Operator, "purpose": c.Purpose, "obeys": c.Obeys,
-			"token_only": c.Status == crawlers.OptOut || c.Status == crawlers.Token,
-		})
+		r.Crawlers = append(r.Crawlers, answer.NewCrawlerEntry(c))
 	}
-	return object{"dialects": names, "crawlers": entries}, nil
+	for _, c := range lint.Checks {
+		r.Checks = append(r.Checks, check{ID: c.ID, Why: c.Why, Clause: c.Clause})
+	}
+	return r, nil
+}
+
+// An accessTable is the access of crawlers.
+type accessTable struct {
+	Crawlers []answer.CrawlerAccess `json:"crawlers"`
+}
+
+// access returns the access of AI crawlers and search engines.
+func access(b *budget.Budget, args []string) (any, error) {
+	if err := b.Work(len(answer.CurrentDialects()) * budget.Reading(len(args[0]))); err != nil {
+		return nil, err
+	}
+	who := slices.DeleteFunc(slices.Clone(crawlers.All()), func(c crawlers.Crawler) bool {
+		return !c.Purpose.IsAI() && c.Purpose != crawlers.Search
+	})
+	table, steps := answer.AccessTable(robots.Parse([]byte(args[0])), who, nil, b.Left(accessSteps))
+	return accessTable{table}, b.Work(steps)
 }

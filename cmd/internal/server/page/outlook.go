@@ -10,35 +10,57 @@ import (
 	"github.com/robotskit/robots/indexing"
 )
 
+// A pageOutlook is that of the answer, with the sentences that are drawn.
+type pageOutlook struct {
+	answer.Outlook
+	Reasons outlookReasons `json:"reasons"`
+	Effects []ruleEffect   `json:"effects"` // of rules
+	Texts   []string       `json:"texts"`   // of contradictions
+}
+
+// The outlookReasons are why something can be done with a page.
+type outlookReasons struct {
+	Crawl   string `json:"crawl"`
+	Index   string `json:"index"`
+	Follow  string `json:"follow"`
+	Snippet string `json:"snippet"`
+}
+
+// A ruleEffect describes a rule of a page.
+type ruleEffect struct {
+	Rule string `json:"rule"`
+	Why  string `json:"why"` // its effect, or why it has none
+}
+
 // outlook combines the verdict for a URL with the directives in pasted headers and HTML.
-func outlook(_ *budget.Budget, args []string) (any, error) {
+func outlook(b *budget.Budget, args []string) (any, error) {
 	c, err := readCrawler(args[1])
 	if err != nil {
 		return nil, err
 	}
-	path, err := answer.Path(c.Dialect, args[2])
+	path, err := readURL(&c, args[2])
 	if err != nil {
+		return nil, err
+	}
+	rules, err := rulesOf(b, robots.Parse([]byte(args[0])), &c)
+	if err != nil {
+		return nil, err
+	}
+	verdict, work := rules.MatchWork(path)
+	if err := b.Work(budget.Matching(work)); err != nil {
 		return nil, err
 	}
 	header, html := pasted(args[3])
 	page := indexing.Parse(header, []byte(html))
-	verdict := c.rules(robots.Parse([]byte(args[0]))).Match(path)
-	o := page.Outlook(&verdict, time.Time{}, indexing.EngineOf(c.Dialect), c.OwnTokens()...)
-	answers, directives := []object{}, []object{}
-	for _, a := range []struct {
-		what string
-		indexing.Answer
-	}{{"Crawl", o.Crawl}, {"Index", o.Index}, {"Follow links", o.Follow}, {"Snippet", o.Snippet}} {
-		answers = append(answers, object{"what": a.what, "is": a.Is.String(), "why": a.Reason.Sentence()})
+	o := pageOutlook{Outlook: answer.Page(rules, &c, args[2], &verdict, page, time.Time{}), Effects: []ruleEffect{}, Texts: []string{}}
+	o.Reasons = outlookReasons{Crawl: o.Crawl.Why, Index: o.Index.Why, Follow: o.Follow.Why, Snippet: o.Snippet.Why}
+	for i := range o.Rules {
+		o.Effects = append(o.Effects, ruleEffect{Rule: o.Rules[i].String(), Why: o.Rules[i].Why})
 	}
-	for _, r := range o.Directives.Readings {
-		directives = append(directives, object{"text": r.Directive.String(), "effect": r.Effect.Sentence()})
+	for i := range o.Contradictions {
+		o.Texts = append(o.Texts, o.Contradictions[i].Text)
 	}
-	answer := object{"answers": answers, "directives": directives}
-	if !o.Hidden.IsZero() {
-		answer["hidden"] = o.Hidden.String()
-	}
-	return answer, nil
+	return o, nil
 }
 
 // pasted splits a text into header lines, and HTML from the first tag on.

@@ -6,15 +6,16 @@
 package page
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/budget"
+	"github.com/robotskit/robots/crawlers"
 )
 
 // The limits of a question. The answer counts what it omits.
@@ -27,20 +28,22 @@ const (
 // Ask answers a question. These are the verbs with their arguments; body is the bytes of a
 // robots.txt:
 //
-//	parse    body                    the kind of each line, notes, crawlers, sitemaps
-//	matrix   body crawlers urls      a verdict for each crawler and URL
-//	explain  body crawler url        the steps of one verdict
-//	lint     body                    mistakes, with fixes
-//	fix      body                    the file after all safe fixes, in base64
-//	diff     before after crawlers   changes for each crawler, over all URLs
-//	rates    body crawler seconds    the crawl rate on the day of a Unix time, in UTC
-//	decides  body crawlers           rules that never decide
-//	dialects                         names of dialects and crawlers
-//	outlook  body crawler url text   what a search engine can do with a page with these headers and HTML
+//	parse      body                    the kind of each line, notes, names of crawlers
+//	matrix     body crawlers urls      a verdict for each crawler and URL
+//	explain    body crawler url        the steps of one verdict
+//	lint       body                    mistakes, with fixes
+//	fix        body                    the file after all safe fixes, in base64
+//	diff       before after crawlers   changes for each crawler, over all URLs
+//	show       body crawler seconds    delays from a Unix time on, in UTC, and sitemaps
+//	decides    body crawlers           rules that never decide
+//	access     body                    the access of AI crawlers and search engines
+//	directory                          names of dialects, crawlers and checks
+//	outlook    body crawler url text   what a search engine can do with a page with these headers and HTML
 //
-// Crawlers and urls are lines. A crawler is its dialect and its tokens, most specific first,
-// separated by tabs. The answer is a JSON object; its only member is error, a sentence, if the
-// question is invalid. Ask is safe for concurrent use.
+// Crawlers and urls are lines. A crawler is a dialect, or auto, and its tokens, most specific first,
+// separated by tabs. The answer is a JSON object: where package answer has a struct for the question,
+// the members of that. Its only member is error, a sentence, if the question is invalid. Ask is safe
+// for concurrent use.
 func Ask(verb string, args ...string) string {
 	text, err := AskWithin(nil, verb, args...)
 	if err != nil {
@@ -56,7 +59,7 @@ func AskWithin(b *budget.Budget, verb string, args ...string) (string, error) {
 	case errors.Is(err, budget.ErrSteps) || errors.Is(err, budget.ErrBytes):
 		return "", err
 	case err != nil:
-		answer = object{"error": err.Error()}
+		answer = failure{err.Error()}
 	}
 	text, err := json.Marshal(answer)
 	if err != nil {
@@ -65,8 +68,10 @@ func AskWithin(b *budget.Budget, verb string, args ...string) (string, error) {
 	return string(text), nil
 }
 
-// An object is a JSON object.
-type object map[string]any
+// A failure is the answer to an invalid question.
+type failure struct {
+	Error string `json:"error"`
+}
 
 func answerTo(b *budget.Budget, verb string, args []string) (any, error) {
 	v, ok := verbs[verb]
@@ -91,16 +96,17 @@ var verbs = map[string]struct {
 	args   int
 	answer func(b *budget.Budget, args []string) (any, error)
 }{
-	"parse":    {1, parse},
-	"matrix":   {3, matrix},
-	"explain":  {3, explain},
-	"lint":     {1, findings},
-	"fix":      {1, fix},
-	"diff":     {3, diff},
-	"rates":    {3, rates},
-	"decides":  {2, decides},
-	"dialects": {0, dialects},
-	"outlook":  {4, outlook},
+	"parse":     {1, parse},
+	"matrix":    {3, matrix},
+	"explain":   {3, explain},
+	"lint":      {1, findings},
+	"fix":       {1, fix},
+	"diff":      {3, diff},
+	"show":      {3, show},
+	"decides":   {2, decides},
+	"access":    {1, access},
+	"directory": {0, directory},
+	"outlook":   {4, outlook},
 }
 
 // clip shortens text of a question for a message.
@@ -112,20 +118,13 @@ func clip(s string) string {
 	return s
 }
 
-// A crawler is a column of the page.
-type crawler struct{ answer.Crawler }
-
-// autoDialect stands for all that the directory documents of the crawler (D-62).
+// autoDialect stands for all that the directory documents of the crawler (D-62). Package ask has it too, but needs
+// net/http, which is too large for a browser.
 const autoDialect = "auto"
 
-// readCrawler reads a dialect and tokens with tabs between them. The dialect and tokens that the
-// directory has for a crawler mean the same as the dialect auto.
-func readCrawler(line string) (crawler, error) {
+// readCrawler reads a dialect, or auto, and tokens with tabs between them.
+func readCrawler(line string) (c answer.Crawler, err error) {
 	name, rest, _ := strings.Cut(line, "\t")
-	d, ok := robots.DialectByName(name)
-	if !ok && name != autoDialect {
-		return crawler{}, errors.New("unknown dialect " + strconv.Quote(clip(name)))
-	}
 	var tokens []string
 	for t := range strings.SplitSeq(rest, "\t") {
 		if t != "" {
@@ -133,20 +132,23 @@ func readCrawler(line string) (crawler, error) {
 		}
 	}
 	if len(tokens) > 20 {
-		return crawler{}, errors.New("a crawler has at most 20 names")
+		return c, errors.New("a crawler has at most 20 names")
+	}
+	first := answer.AnyCrawler
+	if len(tokens) > 0 {
+		first = tokens[0]
 	}
 	if name == autoDialect {
-		return crawler{answer.Auto("", tokens...)}, nil
+		return answer.Auto(first, tokens...), nil
 	}
-	if len(tokens) > 0 {
-		if auto := answer.Auto("", tokens[0]); auto.Dialect.Name == d.Name && slices.Equal(auto.Tokens, tokens) {
-			return crawler{auto}, nil
-		}
+	d, ok := robots.DialectByName(name)
+	if !ok {
+		return c, errors.New("unknown dialect " + strconv.Quote(clip(name)))
 	}
-	return crawler{answer.InDialect(d, "", tokens...)}, nil
+	return answer.InDialect(d, first, tokens...), nil
 }
 
-func readCrawlers(text string) (list []crawler, err error) {
+func readCrawlers(text string) (list []answer.Crawler, err error) {
 	for line := range strings.SplitSeq(text, "\n") {
 		if line == "" {
 			continue
@@ -163,8 +165,34 @@ func readCrawlers(text string) (list []crawler, err error) {
 	return list, nil
 }
 
-// rules returns the rules for the crawler.
-func (c crawler) rules(f *robots.File) *robots.Rules { return f.Rules(c.Dialect, c.Tokens...) }
+// titleOf returns the name of a crawler in the table: as given, spelled as in the directory, and for a
+// User-Agent header the name of its crawler.
+func titleOf(c *answer.Crawler) string {
+	if strings.ContainsAny(c.Name, " /") {
+		if e, ok := crawlers.Find(c.Name); ok {
+			return e.Name
+		}
+	}
+	return cmp.Or(c.Entry(), c.Name)
+}
+
+// rulesOf returns the rules for a crawler, and takes the steps of reading them.
+func rulesOf(b *budget.Budget, f *robots.File, c *answer.Crawler) (*robots.Rules, error) {
+	if err := b.Work(budget.Reading(len(f.Bytes()))); err != nil {
+		return nil, err
+	}
+	return f.Rules(c.Dialect, c.Tokens...), nil
+}
+
+// readURL returns the path of a URL, which has at most MaxLine bytes.
+func readURL(c *answer.Crawler, url string) (robots.Path, error) {
+	if len(url) > MaxLine {
+		return robots.Path{}, errLongURL
+	}
+	return answer.Path(c.Dialect, url)
+}
+
+var errLongURL = errors.New("a URL is longer than " + strconv.Itoa(MaxLine) + " bytes")
 
 // readURLs returns the lines that are not empty.
 func readURLs(text string) (urls []string, err error) {
@@ -176,12 +204,9 @@ func readURLs(text string) (urls []string, err error) {
 			return nil, errors.New("more than " + strconv.Itoa(MaxURLs) + " URLs")
 		}
 		if len(line) > MaxLine {
-			return nil, errors.New("a URL is longer than " + strconv.Itoa(MaxLine) + " bytes")
+			return nil, errLongURL
 		}
 		urls = append(urls, line)
 	}
 	return urls, nil
 }
-
-// list returns a slice that is [] in JSON if it is nil.
-func list[T any](s []T) []T { return append([]T{}, s...) }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// ask returns the answer to a question, which must be JSON.
-func ask(t testing.TB, verb string, args ...string) map[string]any {
+// question returns the answer to a question, which must be JSON.
+func question(t testing.TB, verb string, args ...string) map[string]any {
 	t.Helper()
 	answer := Ask(verb, args...)
 	var m map[string]any

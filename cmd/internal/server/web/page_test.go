@@ -143,7 +143,7 @@ func TestAllDialects(t *testing.T) {
 		want = append(want, d.Name)
 	}
 	slices.Sort(want)
-	for _, names := range []string{`page.state.names.slice(0, 8).map((n) => n.dialect)`, `[...document.querySelector('thead [data-crawler]').options].map((o) => o.value).filter((v) => v !== 'all')`} {
+	for _, names := range []string{`page.state.names.slice(0, 8).map((n) => n.dialect)`, `[...document.querySelector('thead [data-crawler]').options].map((o) => o.value).filter((v) => v !== 'all' && v !== 'auto')`} {
 		if got := eval[[]string](b, names+`.sort()`); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", names, got, want)
 		}
@@ -193,6 +193,39 @@ func TestMouse(t *testing.T) {
 	b.do(`document.querySelector('[data-topic=rates]').click()`)
 	b.click(`td[data-row="0"][data-col="2"]`)
 	b.wait(`['00:00–18:00 UTC: one request every 6 s', '18:00–19:00 UTC: one request every 30 s', '19:00–24:00 UTC: one', '(UTC+5:30)'].every((s) => document.querySelector('#rates').innerText.includes(s))`)
+}
+
+// TestAuto: a name that is typed is read as the dialect auto means it, by the engine (D-62): in the table, the explanation, the
+// differences, and what is copied.
+func TestAuto(t *testing.T) {
+	t.Parallel()
+	b := usual(t)
+	const file = "User-agent: Google-NotebookLM\nDisallow: /notebook\n\nUser-agent: Googlebot\nDisallow: /list\n"
+	b.do(`page.restore({ ...page.snapshot(), file: page.encode(` + quoted(file) + `), before: page.encode(` + quoted(strings.Replace(file, "/notebook", "/note", 1)) + `), urls: ['/notebook'], crawlers: [] })`)
+	b.settled()
+	for i, c := range []struct{ typed, cell, head, why string }{
+		{"Google-GeminiNotebook", "Google-GeminiNotebook as google, /notebook: blocked line 2", "group of Google-NotebookLM", "Google-GeminiNotebook, formerly Google-NotebookLM, is not named; it follows the group of Google-NotebookLM (Google's documentation). D-62"},
+		{"googlebot-image", "Googlebot-Image as google, /notebook: allowed no matching rule", "group of Googlebot", "googlebot-image is not named; it follows the group of Googlebot"},
+		{"Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)", "bingbot as bing, /notebook: allowed no group", "", `is read as "bingbot"`},
+	} {
+		b.do(`document.querySelector('#newcrawler').focus()`)
+		b.keys(c.typed + "\r")
+		b.wait(fmt.Sprintf(`page.state.names?.length === %d`, i+1))
+		b.settled()
+		b.click(fmt.Sprintf(`td[data-row="0"][data-col="%d"]`, i))
+		b.settled()
+		head := eval[string](b, fmt.Sprintf(`document.querySelectorAll('thead th')[%d].innerText`, i+1))
+		if got, why := b.cell(0, i), b.text("#why"); got != c.cell || !strings.Contains(why, c.why) || !strings.Contains(head, c.head) {
+			t.Errorf("%s: the cell says %q, the head %q, explained by %q", c.typed, got, head, why)
+		}
+	}
+	b.wait(`document.querySelector('#changes').textContent.includes('Google-GeminiNotebook google ≠ changes')`)
+	if got := eval[string](b, `page.copies.tests(page.matrix.answer(), page.state.names, 0)`); !strings.Contains(got, "dialect: auto\n") || !strings.Contains(got, `agent: "googlebot-image"`) {
+		t.Errorf("the copied tests are %s", got)
+	}
+	if got := eval[string](b, `page.curl(page.state.names[0], '/notebook')`); !strings.Contains(got, `"agent":["Google-GeminiNotebook"],"dialect":"auto"`) {
+		t.Errorf("the copied command is %s", got)
+	}
 }
 
 // TestPhone: at 390 pixels a picker chooses the crawler, which the table's head changes, and a URL is a
@@ -353,7 +386,7 @@ func TestCopies(t *testing.T) {
 	b := usual(t)
 	file, err := os.ReadFile("testdata/copied/robots.txt")
 	b.ok(err)
-	b.do(`page.restore({ ...page.snapshot(), file: new TextEncoder().encode(` + quoted(string(file)) + `), urls: ['/a', '/a/b"x', '=1+1|y'], crawlers: [{ dialect: 'google', tokens: ['Googlebot-Image', 'Googlebot'] }, { dialect: 'bing', tokens: ['@x'] }] })`)
+	b.do(`page.restore({ ...page.snapshot(), file: new TextEncoder().encode(` + quoted(string(file)) + `), urls: ['/a', '/a/b"x', '=1+1|y'], crawlers: [{ dialect: 'auto', tokens: ['Googlebot-Image'] }, { dialect: 'bing', tokens: ['@x'] }] })`)
 	b.settled()
 	copied := func(kind string) string {
 		return eval[string](b, `page.copies.`+kind+`(page.matrix.answer(), page.state.names, 0)`)

@@ -15,7 +15,6 @@ import (
 	"embed"
 	"encoding/base64"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"html"
 	"io"
@@ -45,9 +44,9 @@ type Options struct {
 
 // A Site is a suggestion.
 type Site struct {
-	Name string `json:"name"`
-	URL  string `json:"url"` // a page with a verdict that shows this
-	See  string `json:"see"` // what the site shows
+	Name string
+	URL  string // a page with a verdict that shows this
+	See  string // what the site shows
 }
 
 // MaxQuestion limits a question to /page/ask in bytes: two files, crawlers and URLs.
@@ -74,11 +73,11 @@ func Handler(o Options) http.Handler {
 	if err != nil {
 		panic(err)
 	}
-	sites, err := json.Marshal(o.Sites)
-	if err != nil {
-		panic(err) // strings are JSON
+	var sites strings.Builder
+	for _, s := range o.Sites {
+		sites.WriteString(`<option value="` + html.EscapeString(s.URL) + `">` + html.EscapeString(s.Name+": "+s.See) + "</option>")
 	}
-	p.index = strings.NewReplacer("{{engine}}", engine, "{{links}}", `<a href="/docs">API</a>`, "{{sites}}", html.EscapeString(string(sites))).Replace(string(index))
+	p.index = strings.NewReplacer("{{engine}}", engine, "{{links}}", `<a href="/docs">API</a>`, "{{sites}}", sites.String()).Replace(string(index))
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", p.serveIndex)
 	mux.HandleFunc("GET /page/{name}", p.serveAsset)

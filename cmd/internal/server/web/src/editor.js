@@ -221,11 +221,11 @@ function createCodeMirror(textarea, nonce, { onChange, onLine, onPaste, onLeave 
     findings(list, fix) {
       const places = list.map((f) => {
         const from = lineAt(f.line);
-        const to = lineAt(f.endLine);
+        const to = lineAt(f.end_line);
         const start = Math.min(from.from + units(from.text, f.column - 1), view.state.doc.length);
         return {
           from: start,
-          to: Math.max(start, Math.min(to.from + units(to.text, f.endColumn - 1), view.state.doc.length)),
+          to: Math.max(start, Math.min(to.from + units(to.text, f.end_column - 1), view.state.doc.length)),
           severity: { error: 'error', warning: 'warning' }[f.severity] || 'info',
           source: f.id,
           message: f.message + (f.advice ? '. ' + f.advice : ''),

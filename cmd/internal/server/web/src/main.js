@@ -2,7 +2,7 @@
 
 import { createEngine, request } from './engine.js';
 import { createEditor, units } from './editor.js';
-import { because, copies, createMatrix, element, groupOf, inWords, loading, narrow, words } from './matrix.js';
+import { because, copies, createMatrix, element, groupOf, inWords, loading, narrow, short, words } from './matrix.js';
 import * as link from './link.js';
 import { capital, panels } from './panels.js';
 import { readURLs } from './lists.js';
@@ -14,8 +14,10 @@ import tricky from '../../../../../examples/tricky.txt';
 const $ = (id) => document.getElementById(id);
 
 const dialects = ['rfc9309', 'google', 'google-cpp', 'google-2019', 'google-legacy', 'seznam', 'bing', 'yandex'];
+const auto = 'auto'; // instead of a dialect: all that the directory documents of the crawler
 const all = 'all'; // instead of a dialect: one column becomes eight
-const titles = { rfc9309: 'RFC 9309', google: 'Google', 'google-cpp': 'Google C++ library', 'google-2019': 'Google 2019', 'google-legacy': 'Google before 2019', seznam: 'Seznam', bing: 'Bing', yandex: 'Yandex', all: 'All dialects' };
+const stated = [auto, ...dialects, all];
+const titles = { auto: 'Auto', rfc9309: 'RFC 9309', google: 'Google', 'google-cpp': 'Google C++ library', 'google-2019': 'Google 2019', 'google-legacy': 'Google before 2019', seznam: 'Seznam', bing: 'Bing', yandex: 'Yandex', all: 'All dialects' };
 
 const mostURLs = 1000;
 const mostCrawlers = 20;
@@ -29,17 +31,17 @@ const mostVersion = 100 << 10; // characters of one
 const examples = {
   shop: {
     text: shop, title: 'Shop',
-    crawlers: [['google', 'Googlebot'], ['rfc9309', 'GPTBot'], ['seznam', 'SeznamBot']],
+    crawlers: [['auto', 'Googlebot'], ['auto', 'GPTBot'], ['auto', 'SeznamBot']],
     urls: ['/basket', '/list?sort=price', '/list?sort=new', '/account/register', '/images/products/1.jpg', '/about'],
   },
   blog: {
     text: blog, title: 'Blog',
-    crawlers: [['google', 'Googlebot'], ['rfc9309', 'GPTBot'], ['rfc9309', 'CCBot']],
+    crawlers: [['auto', 'Googlebot'], ['auto', 'GPTBot'], ['auto', 'CCBot']],
     urls: ['/', '/search', '/search/about', '/about', '/caf\u00e9/archiv/1', '/drafts/next'],
   },
   tricky: {
     text: tricky, title: 'Mistakes',
-    crawlers: [['rfc9309', 'MyBot'], ['google', 'Googlebot'], ['rfc9309', 'MJ12bot'], ['rfc9309', 'FirstBot'], ['rfc9309', 'TieBot']],
+    crawlers: [['auto', 'MyBot'], ['auto', 'Googlebot'], ['auto', 'MJ12bot'], ['auto', 'FirstBot'], ['auto', 'TieBot']],
     urls: ['/misspelled/', '/no-colon/', '/private/', '/admin/', '/printer', '/page.html', '/both/'],
   },
 };
@@ -54,7 +56,8 @@ const state = {
   file: 0, // counts changes of the text
   version: 0, // counts changes of anything
   answered: -1, // the version that the results are about
-  facts: { kinds: '', notes: [], crawlers: [], sitemaps: [] },
+  facts: { kinds: '', notes: [], names: [] },
+  read: new Map(), // columns of answers, by crawler as written: how it reads the file
   findings: null,
   never: [], // lines of rules that never decide
   mode: '',
@@ -151,7 +154,7 @@ async function openFile(blob) {
   const bytes = new Uint8Array(await blob.arrayBuffer());
   if (blob.name?.endsWith('.robots.json')) {
     try {
-      restore(link.restored(JSON.parse(decode(bytes)), [...dialects, all]));
+      restore(link.restored(JSON.parse(decode(bytes)), stated));
     } catch {
       message('The file was not saved by this page.');
     }
@@ -162,25 +165,24 @@ async function openFile(blob) {
 
 // The crawlers and URLs.
 
-// columns are the crawlers; one that is read in all dialects has eight columns.
-function columns() {
-  return state.crawlers.flatMap(({ dialect, tokens }, of) => (dialect === all ? dialects : [dialect]).map((d, i) => ({ name: tokens[0] || '*', dialect: d, tokens, of, first: i === 0 }))).slice(0, 60);
-}
-
 const written = (c) => [c.dialect, ...c.tokens].join('\t');
 
-let directory = new Map(); // of crawlers, by their names in lower case
+// columns are the crawlers; one that is read in all dialects has eight columns. The engine names them, and the dialect in which they
+// read the file.
+function columns() {
+  return state.crawlers.flatMap(({ dialect, tokens }, of) => (dialect === all ? dialects : [dialect]).map((d, i) => {
+    const read = state.read.get(written({ dialect: d, tokens }));
+    return { name: read?.name || tokens[0] || '*', dialect: d, reads: read?.dialect || d, tokens, of, first: i === 0 };
+  })).slice(0, 60);
+}
 
-// crawlerOf returns the crawler that a user types: product tokens with commas, most specific first, or a full User-Agent header with the token of a known crawler.
+let directory = new Map(); // of crawlers, by their names in lower case
+let checks = new Map(); // of lint, by their ids
+
+// crawlerOf returns the crawler that a user types: product tokens with commas, most specific first, or a full User-Agent header.
 function crawlerOf(text) {
-  const named = (n) => directory.get(n.toLowerCase()) || state.facts.crawlers.find((c) => c.tokens[0].toLowerCase() === n.toLowerCase());
-  let found = named(text);
   const list = /[(/]/.test(text) ? [] : text.split(',').map((t) => t.trim()).filter(Boolean);
-  if (!found && list.length < 2 && /[\s/;(]/.test(text)) {
-    const parts = text.match(/[\p{L}\p{N}_.-]+/gu) || [];
-    found = parts.map(named).filter(Boolean).sort((a, b) => b.tokens[0].length - a.tokens[0].length)[0];
-  }
-  return found ? { dialect: found.dialect, tokens: found.tokens } : { dialect: 'rfc9309', tokens: list.length > 1 ? list.slice(0, mostTokens) : [text] };
+  return { dialect: auto, tokens: list.length > 1 ? list.slice(0, mostTokens) : [text] };
 }
 
 const were = (n) => n.toLocaleString('en') + (n === 1 ? ' was' : ' were');
@@ -211,7 +213,7 @@ function heads() {
     if (!c.first) {
       return [element('span', { class: 'name' }, element('span', {}, c.name)), element('span', { class: 'dialect' }, titles[c.dialect])];
     }
-    const select = element('select', { 'aria-label': 'Dialect of ' + c.name, 'data-crawler': c.of }, ...[...dialects, all].map((d) => element('option', { value: d, selected: d === crawler.dialect }, titles[d])));
+    const select = element('select', { 'aria-label': 'Dialect of ' + c.name, 'data-crawler': c.of }, ...stated.map((d) => element('option', { value: d, selected: d === crawler.dialect }, d === auto && c.reads !== auto ? titles[c.reads] + ' (auto)' : titles[d])));
     select.addEventListener('change', () => {
       const kept = chosen();
       crawler.dialect = select.value;
@@ -219,8 +221,8 @@ function heads() {
       refocus = 'select[data-crawler="' + c.of + '"]';
       changed();
     });
-    return [element('span', { class: 'name', title: c.tokens.join(', then ') }, element('span', {}, c.name),
-      element('button', { type: 'button', class: 'quiet', 'aria-label': 'Remove ' + c.name, onclick: () => remove(c.of) }, '×')), select];
+    return [element('span', { class: 'name', title: (state.read.get(written(c))?.tokens || c.tokens).join(', then ') }, element('span', {}, c.name),
+      element('button', { type: 'button', class: 'quiet', 'aria-label': 'Remove ' + c.name, onclick: () => remove(c.of) }, '×')), select, ...short(state.read.get(written(c))).map((text) => element('span', { class: 'dialect remark' }, text))];
   });
   const input = element('input', { id: 'newcrawler', type: 'text', list: 'known', 'aria-label': 'Add a crawler', placeholder: '+', title: 'Product tokens with commas, most specific first, or a full User-Agent header', autocomplete: 'off', spellcheck: 'false', value: $('newcrawler')?.value || null });
   const add = () => {
@@ -238,7 +240,7 @@ function heads() {
   input.addEventListener('input', (event) => (!event.inputType || event.inputType === 'insertReplacementText') && add());
   const seen = new Set(state.crawlers.map((c) => (c.tokens[0] || '*').toLowerCase()));
   const offered = [];
-  for (const { tokens: [name] } of [...state.facts.crawlers.slice(0, mostOffered), ...directory.values()]) {
+  for (const name of [...state.facts.names.slice(0, mostOffered), ...[...directory.values()].map((c) => c.name)]) {
     if (!seen.has(name.toLowerCase())) {
       seen.add(name.toLowerCase());
       offered.push(name);
@@ -365,8 +367,9 @@ function askSlow() {
       status();
     }));
     askNever();
-    askRates();
+    askShow();
     askDiff();
+    askAccess();
   }, idle);
 }
 
@@ -381,8 +384,6 @@ function changed() {
     editor.kinds(facts.kinds);
     $('about').hidden = !facts.notes.length;
     $('about').textContent = facts.notes.map((n) => capital(n.text) + '.').join(' ');
-    show.sitemaps(facts);
-    show.ai([...directory.values()], facts, text());
     status();
   }));
   askWhy();
@@ -411,7 +412,7 @@ function complain(answer) {
 // drawWithout draws the table without results.
 function drawWithout(pending) {
   const names = columns();
-  matrix.show({ columns: names.map(() => ({ group: '', lines: [] })), rows: state.urls.map((url) => ({ url, cells: names.map(() => ({ pending })) })) }, names);
+  matrix.show({ columns: names.map(() => ({ group: null })), rows: state.urls.map((url) => ({ url, cells: names.map(() => ({ pending })) })) }, names);
 }
 
 function askMatrix() {
@@ -431,6 +432,8 @@ function askMatrix() {
     }
     answer.rows.forEach((row, i) => { row.url = state.urls[i] ?? row.url; });
     state.answered = asked.version;
+    state.read = new Map(answer.columns.map((c, i) => [written(names[i]), c]));
+    names = names.map((n, i) => ({ ...n, name: answer.columns[i].name, reads: answer.columns[i].dialect }));
     state.names = names;
     matrix.show(answer, names);
     const fresh = asked.version === state.version;
@@ -482,7 +485,7 @@ function drawCounts() {
 
 function askNever() {
   prove('decides', () => [file(), columns().map(written).join('\n')], withFile((answer) => {
-    state.never = answer.never;
+    state.never = answer.lines;
     drawCounts();
   }));
 }
@@ -498,13 +501,14 @@ function askWhy() {
   if (!chosen()) {
     $('why').replaceChildren();
     $('rates').replaceChildren();
+    $('sitemaps').replaceChildren();
     editor.light(0, []);
     askOutlook();
     return;
   }
   let cell;
   engine.ask('explain', () => {
-    cell = chosen() || { crawler: { dialect: 'rfc9309', tokens: [], name: '*' }, url: '/' };
+    cell = chosen() || { crawler: { dialect: auto, tokens: [], name: '*' }, url: '/' };
     return [file(), written(cell.crawler), cell.url];
   }, (answer) => {
     if (!answer.unanswered && chosen()) {
@@ -520,7 +524,7 @@ function light(answer) {
     editor.light(0, []);
     return;
   }
-  editor.light(answer.line, answer.matches.filter((m) => !m.won).map((m) => m.line));
+  editor.light(answer.rule?.line || 0, answer.matches.filter((m) => !m.won).map((m) => m.line));
 }
 
 function hover(row, col) {
@@ -534,12 +538,23 @@ function hover(row, col) {
   engine.ask('hover', () => [file(), written(crawler), url], (answer) => state.hovered === key && light(answer));
 }
 
-function askRates() {
+// askShow asks what the file declares for a crawler: its crawl rate and sitemaps.
+function askShow() {
   const crawler = chosen()?.crawler || columns()[0];
-  if (!crawler || state.tab !== 'more' || state.topic !== 'rates') {
+  if (!crawler || state.tab !== 'more' || !['rates', 'sitemaps'].includes(state.topic)) {
     return;
   }
-  engine.ask('rates', () => [file(), written(crawler), String(Math.floor(Date.now() / 1000))], withFile((answer) => show.rates(answer, crawler)));
+  engine.ask('show', () => [file(), written(crawler), String(Math.floor(Date.now() / 1000))], withFile((facts) => {
+    show.rates(facts, crawler);
+    show.sitemaps(facts);
+  }));
+}
+
+// askAccess asks for the access of AI crawlers.
+function askAccess() {
+  if (state.tab === 'more' && state.topic === 'ai') {
+    prove('access', () => [file()], withFile((table) => show.ai(table, directory, text())));
+  }
 }
 
 // askOutlook asks what a search engine can do with the selected URL if it answers with the pasted headers.
@@ -556,7 +571,7 @@ $('headers').addEventListener('input', askOutlook);
 // drawFindings draws the findings only where they are seen: a hostile file has hundreds.
 function drawFindings() {
   if (state.findings && state.tab === 'lint') {
-    show.lint(state.findings);
+    show.lint(state.findings, checks);
   }
 }
 
@@ -628,7 +643,11 @@ function askDiff() {
     show.changes(null);
     return;
   }
-  prove('diff', () => [state.before, file(), columns().map(written).join('\n')], withFile((answer) => show.changes(answer)));
+  let compared;
+  prove('diff', () => {
+    compared = columns();
+    return [state.before, file(), compared.map(written).join('\n')];
+  }, withFile((answer) => show.changes(answer, compared, directory)));
 }
 
 // fix applies the edits of a finding to the bytes that they are about.
@@ -685,7 +704,7 @@ const matrix = createMatrix($('grid'), {
     summary();
     sayChosen('');
     askWhy();
-    askRates();
+    askShow();
     if (state.tab !== 'more') {
       openTab('why');
     }
@@ -716,13 +735,13 @@ function sayChosen(news) {
     return; // it was removed, and the table is not drawn anew yet
   }
   const cell = matrix.answer().rows[now.at.row].cells[now.at.col];
-  say(news + now.crawler.name + ', ' + now.url + ': ' + (cell.word ? words[cell.word] + (cell.line ? ' by ' : ', ') + because(cell) : inWords(cell)));
+  say(news + now.crawler.name + ', ' + now.url + ': ' + (cell.verdict ? words[cell.verdict] + (cell.line ? ' by ' : ', ') + because(cell) : inWords(cell)));
 }
 
 function summary() {
   const { rows } = matrix.answer();
   const names = state.names || [];
-  const blocked = (col) => rows.filter((r) => r.cells[col]?.word === 'disallow').length;
+  const blocked = (col) => rows.filter((r) => r.cells[col]?.verdict === 'disallow').length;
   const parts = names.slice(0, 4).map((n, i) => n.name + ' ' + (i ? blocked(i) : blocked(i) + ' of ' + rows.length + ' blocked'));
   $('summary').textContent = !rows.length || !names.length ? '' : narrow.matches ? blocked(matrix.chosen()?.col) + ' of ' + rows.length + ' URLs blocked' : parts.join(' · ') + (names.length > 4 ? ' …' : '');
   state.cells = rows.length * names.length;
@@ -758,7 +777,8 @@ function openTab(name) {
   if (name === 'changes') {
     drawComparing();
   }
-  askRates();
+  askShow();
+  askAccess();
   askOutlook();
   drawFindings();
 }
@@ -769,7 +789,8 @@ function openTopic(name) {
     document.querySelector('[data-topic=' + t + ']').setAttribute('aria-pressed', String(t === name));
     $(t).hidden = t !== name;
   }
-  askRates();
+  askShow();
+  askAccess();
   askOutlook();
 }
 topics.forEach((t) => document.querySelector('[data-topic=' + t + ']').addEventListener('click', () => openTopic(t)));
@@ -937,7 +958,7 @@ function curl({ tokens, dialect }, url) {
 // sentence is the selected result for a ticket.
 function sentence(crawler, url, cell) {
   const rule = cell.line ? ' by line ' + cell.line + ' of robots.txt (' + (text().split(/\r\n?|\n/)[cell.line - 1] || '').trim() + ')' : ': ' + because(cell);
-  return url + ' is ' + words[cell.word] + ' for ' + crawler.name + rule + ', as ' + titles[crawler.dialect] + ' reads it.';
+  return url + ' is ' + words[cell.verdict] + ' for ' + crawler.name + rule + ', as ' + titles[crawler.reads] + ' reads it.';
 }
 
 document.querySelectorAll('[data-copy]').forEach((b) => b.addEventListener('click', () => {
@@ -971,10 +992,6 @@ const site = () => {
   const typed = $('site').value.trim();
   return /^[a-z][a-z0-9+.-]*:\/\//i.test(typed) ? typed : 'https://' + typed;
 };
-
-// Sites of a demo, each with what it shows.
-const sites = JSON.parse(document.documentElement.dataset.sites || 'null') || [];
-$('sites').append(...sites.map((s) => element('option', { value: s.url }, s.name + ': ' + s.see)));
 
 $('fetching').addEventListener('submit', (event) => {
   event.preventDefault();
@@ -1060,7 +1077,7 @@ async function fromFragment(instead) {
     return;
   }
   try {
-    restore(await link.read(location.hash, [...dialects, all]));
+    restore(await link.read(location.hash, stated));
   } catch (error) {
     message(`${error.message} ${instead}`);
   }
@@ -1074,9 +1091,10 @@ show.changes(null);
 if (state.answered < 0) { // the table is there before the engine
   drawWithout(loading);
 }
-engine.ask('dialects', () => [], (answer) => {
-  directory = new Map((answer.crawlers || []).map((c) => [c.tokens[0].toLowerCase(), c]));
-  show.ai([...directory.values()], state.facts, text());
+engine.ask('directory', () => [], (answer) => {
+  directory = new Map((answer.crawlers || []).map((c) => [c.name.toLowerCase(), c]));
+  checks = new Map((answer.checks || []).map((c) => [c.id, c]));
+  drawFindings();
 });
 
 // For the tests of the page.

@@ -45,10 +45,28 @@ export function inWords(cell) {
   if (cell.error) {
     return 'invalid URL';
   }
-  return words[cell.word] + ' ' + because(cell);
+  return words[cell.verdict] + ' ' + because(cell);
 }
 
-export const groupOf = (column) => (column.lines.length ? 'group ' + column.group + ', line ' + column.lines.join(', ') : 'no group applies to this crawler');
+// remarks are what a verdict for a crawler depends on besides the file: a fallback, and whom the file addresses.
+export function remarks({ fallback_reason: reason, binds }) {
+  const addressed = {
+    'not-by-star': 'only a group that names this crawler addresses it, not that of *',
+    no: 'a person requests the pages of this crawler, so the file does not address it',
+  }[binds];
+  return [reason, addressed].filter(Boolean);
+}
+
+// short is remarks as the head of a column has them.
+export function short(column) {
+  const addressed = { 'not-by-star': 'addressed by name', no: 'not addressed' }[column?.binds];
+  return [column?.fallback && 'group of ' + column.fallback.token, addressed].filter(Boolean);
+}
+
+export function groupOf({ group, ...column }) {
+  const lines = group && group.lines.join(', ') + (group.lines_dropped ? ' and ' + group.lines_dropped + ' more' : '');
+  return [group ? 'group ' + group.token + ', line ' + lines : 'no group applies to this crawler', ...remarks(column)].join('; ');
+}
 
 // createMatrix draws the results in place. heads returns the elements in the head of each column and of the one after them, card
 // those in the open card of a narrow window.
@@ -127,10 +145,10 @@ export function createMatrix(place, { heads, card, onChoose, onHover, onLeave, o
       const row = answer.rows[i];
       const input = element('input', { type: 'text', class: 'url', tabindex: -1, value: row.url, 'aria-label': 'URL ' + (i + 1), title: row.error || row.url, 'data-row': i, autocomplete: 'off', autocapitalize: 'off', spellcheck: 'false' });
       const drawn = row.cells.map((cell, k) => {
-        const others = cell.others || [];
+        const others = cell.differing || [];
         const label = labels[k] + ', ' + row.url + ': ' + inWords(cell) + (others.length ? '; different in ' + others.join(', ') : '');
-        return element('td', { role: 'gridcell', tabindex: -1, 'aria-label': label, title: cell.error || null, 'data-row': i, 'data-col': k, class: 'cell ' + (cell.word || (cell.pending ? '' : 'wrong')) },
-          cell.pending ? element('span', { class: cell.pending === loading ? 'placeholder' : 'soft' }, cell.pending === loading ? '' : cell.pending) : element('span', { class: 'verdict' }, mark(cell.word || 'wrong'), element('span', { class: 'word' }, cell.error ? 'invalid URL' : words[cell.word]), ' ',
+        return element('td', { role: 'gridcell', tabindex: -1, 'aria-label': label, title: cell.error || null, 'data-row': i, 'data-col': k, class: 'cell ' + (cell.verdict || (cell.pending ? '' : 'wrong')) },
+          cell.pending ? element('span', { class: cell.pending === loading ? 'placeholder' : 'soft' }, cell.pending === loading ? '' : cell.pending) : element('span', { class: 'verdict' }, mark(cell.verdict || 'wrong'), element('span', { class: 'word' }, cell.error ? 'invalid URL' : words[cell.verdict]), ' ',
             cell.error ? null : element('span', { class: 'by' }, because(cell)),
             others.length > 0 && element('span', { class: 'badge', 'aria-hidden': 'true', title: 'engines differ: the result is different in ' + others.join(', ') }, '⚠')));
       });
@@ -205,7 +223,7 @@ export function createMatrix(place, { heads, card, onChoose, onHover, onLeave, o
       const same = next.columns.length === answer.columns.length;
       answer = next;
       names = columns;
-      labels = names.map((n) => n.name + ' as ' + n.dialect);
+      labels = names.map((n) => n.name + ' as ' + n.reads);
       cells = [];
       body = element('tbody', { role: 'rowgroup' });
       const picker = element('select', { class: 'picker', 'aria-label': 'Crawler' }, ...names.map((n, i) => element('option', { value: i }, names.some((m, k) => k !== i && m.of === n.of) ? labels[i] : n.name)));
@@ -241,7 +259,7 @@ export function createMatrix(place, { heads, card, onChoose, onHover, onLeave, o
 const guarded = (text) => (/^[=+\-@\t\r]/.test(text) ? "'" + text : text);
 
 function rowsOf(answer, names) {
-  return [['URL', ...names.map((n) => n.name + ' (' + n.dialect + ')')], ...answer.rows.map((r) => [r.url, ...r.cells.map(inWords)])];
+  return [['URL', ...names.map((n) => n.name + ' (' + n.reads + ')')], ...answer.rows.map((r) => [r.url, ...r.cells.map(inWords)])];
 }
 
 export const copies = {
@@ -256,7 +274,7 @@ export const copies = {
     const { dialect } = names[chosen];
     let out = 'version: 1\nrobots: robots.txt\ndialect: ' + dialect + '\ntests:\n';
     names.forEach((n, k) => {
-      const of = (word) => answer.rows.filter((r) => r.cells[k].word === word);
+      const of = (word) => answer.rows.filter((r) => r.cells[k].verdict === word);
       if (n.dialect !== dialect || of('allow').length + of('disallow').length === 0) {
         return;
       }

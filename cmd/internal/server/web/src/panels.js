@@ -1,9 +1,9 @@
 // The panels. Text from files is text here, never markup and never a link: it can contain javascript: or anything else.
 
-import { element, mark, words } from './matrix.js';
+import { element, mark, remarks, words } from './matrix.js';
 
 const mostDrawn = 200; // findings
-const mostSpans = 24;
+const mostPhases = 24;
 
 export const capital = (s) => s && s[0].toUpperCase() + s.slice(1);
 const count = (n, one, many) => n.toLocaleString('en') + ' ' + (n === 1 ? one : many);
@@ -13,44 +13,54 @@ export function panels({ reveal, fix, fixAll, addURL, addCrawlers, insert }) {
   const lineButton = (line) => (line ? element('button', { type: 'button', class: 'line', onclick: () => reveal(line) }, 'line ' + line) : null);
   const clause = (id) => (id ? element('span', { class: 'clause', title: 'the clause behind this: robots clause ' + id }, id) : null);
   const list = (kind, items) => element(kind, {}, ...items);
+  // written is a rule as a line; controls and what reorders text are escaped.
+  const written = (rule) => capital(rule.directive) + ': ' + rule.pattern.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (c) => '\\u{' + c.codePointAt(0).toString(16) + '}');
+
+  const more = (n) => (n ? element('p', { class: 'soft' }, 'and ' + count(n, 'more', 'more')) : '');
 
   function why(e, { crawler, url }) {
     if (e.error) {
       at('why').replaceChildren(element('p', { class: 'lead' }, capital(e.error) + '.'));
       return;
     }
-    const head = { allow: 'Allowed', disallow: 'Blocked', undefined: 'Undefined' }[e.word] + ' for ';
+    const head = { allow: 'Allowed', disallow: 'Blocked', undefined: 'Undefined' }[e.verdict] + ' for ';
     const parts = [
-      element('p', { class: 'lead ' + e.word }, mark(e.word), element('span', {}, head, element('strong', {}, crawler.name), e.line ? ' by line ' + e.line : '')),
+      element('p', { class: 'lead ' + e.verdict }, mark(e.verdict), element('span', {}, head, element('strong', {}, crawler.name), e.rule ? ' by line ' + e.rule.line : '')),
       element('p', {}, element('code', {}, url)),
-      element('p', { class: 'rule' }, ...e.line ? [lineButton(e.line), ' ', element('code', {}, e.rule)] : [ capital(e.sentence.replace(/^(allowed|disallowed|undefined): /, '')) + '.']),
+      element('p', { class: 'rule' }, ...e.rule ? [lineButton(e.rule.line), ' ', element('code', {}, written(e.rule))] : [capital(e.summary) + '.']),
+      ...remarks(e).map((text) => (text === e.fallback_reason ? element('p', {}, text + '. ', clause('D-62')) : element('p', {}, capital(text) + '.'))),
       element('h3', {}, 'Steps'),
       element('ol', { class: 'steps' }, ...e.steps.map((s) => element('li', {}, element('span', {}, capital(s.text) + '.'), ' ', clause(s.clause)))),
     ];
     if (e.matches.length) {
-      parts.push(element('h3', {}, 'Matching rules'), element('ul', { class: 'matches' }, ...e.matches.map((m) => element('li', { class: m.won ? 'winner ' + (m.allows ? 'allow' : 'disallow') : 'loser' },
-        element('p', {}, lineButton(m.line), ' ', element('code', {}, m.rule)), element('p', {}, element('strong', {}, m.won ? 'won' : 'lost'), ': ' + m.why + ' ', clause(m.clause))))));
-      if (e.more) {
-        parts.push(element('p', { class: 'soft' }, 'and ' + count(e.more, 'more', 'more')));
-      }
+      parts.push(element('h3', {}, 'Matching rules'), element('ul', { class: 'matches' }, ...e.matches.map((m) => element('li', { class: m.won ? 'winner ' + m.directive : 'loser' },
+        element('p', {}, lineButton(m.line), ' ', element('code', {}, written(m))), element('p', {}, element('strong', {}, m.won ? 'won' : 'lost'), ': ' + m.why + ' ', clause(m.clause))))), more(e.matches_dropped));
     }
     if (e.notes.length) {
-      parts.push(element('h3', {}, 'Notes'), element('ul', { class: 'notes' }, ...e.notes.map((n) => element('li', {}, lineButton(n.line), n.line ? ' ' : null, capital(n.text) + '. ', clause(n.clause)))));
+      parts.push(element('h3', {}, 'Notes'), element('ul', { class: 'notes' }, ...e.notes.map((n) => element('li', {}, lineButton(n.line), n.line ? ' ' : null, capital(n.text) + '. ', clause(n.clause)))), more(e.dropped));
     }
-    parts.push(element('h3', {}, 'In each dialect'), element('ul', { class: 'dialects' }, ...e.others.map((o) => element('li', { class: o.dialect === crawler.dialect ? 'own' : null }, mark(o.word), element('span', {}, o.dialect), element('span', { class: 'soft' }, words[o.word] + (o.line ? ', line ' + o.line : ''))))));
+    if (e.signals.length) {
+      parts.push(element('h3', {}, 'Signals'), element('ul', { class: 'notes' }, ...e.signals.map((s) => element('li', {}, lineButton(s.line), ' ', element('code', {}, s.field + ': ' + (s.name ? s.name + '=' : '') + s.value), s.known ? null : ' ' + s.source.document + ' does not define this'))), more(e.signals_dropped));
+    }
+    parts.push(element('h3', {}, 'In each dialect'), element('ul', { class: 'dialects' }, ...e.dialects.map((d) => element('li', { class: d.dialect === e.dialect ? 'own' : null }, mark(d.verdict), element('span', {}, d.dialect), element('span', { class: 'soft' }, words[d.verdict] + (d.line ? ', line ' + d.line : ''))))));
     at('why').replaceChildren(...parts);
   }
 
-  function direction(title, d, word, crawler) {
-    if (!d.changes.length) {
+  const decision = ({ allowed, rule }) => (allowed ? 'allowed' : 'blocked') + (rule ? ' by line ' + rule.line + ', ' + written(rule) : ', no rule');
+
+  function direction(title, list, word, crawler) {
+    if (!list.length) {
       return null;
     }
-    return element('div', { class: 'direction' }, element('h3', {}, mark(word), title), element('ul', {}, ...d.changes.map((c) => element('li', {},
+    return element('div', { class: 'direction' }, element('h3', {}, mark(word), title), element('ul', {}, ...list.map((c) => element('li', {},
       element('button', { type: 'button', class: 'witness', title: 'Add it to the table', onclick: () => addURL(c.path, crawler) }, c.path),
-      element('span', { class: 'soft' }, ' before: ' + c.old + '; now: ' + c.new)))), d.more ? element('p', { class: 'soft' }, 'and ' + d.more + ' more rules') : null);
+      element('span', { class: 'soft' }, ' before: ' + decision(c.old) + '; now: ' + decision(c.new))))));
   }
 
-  function changes(answer) {
+  const values = (list) => (list.length ? list.join(', ') : 'none');
+
+  // changes shows an answer for these columns, whose differences come first. The directory has the spelling of the other names.
+  function changes(answer, columns, directory) {
     if (!answer) {
       at('changes').replaceChildren(element('p', { class: 'lead' }, 'See what an edit blocks or allows.'),
         element('p', {}, 'Compare the text with its current state, an earlier version or any other robots.txt. For each crawler you see the shortest URLs that are newly blocked or newly allowed, or a proof that no URL changes.'));
@@ -60,14 +70,22 @@ export function panels({ reveal, fix, fixAll, addURL, addCrawlers, insert }) {
     const undecided = answer.crawlers.filter((c) => !c.complete).length;
     at('changes').replaceChildren(
       element('p', { class: 'lead' }, differing ? 'URLs change for ' + differing + ' of ' + count(answer.crawlers.length, 'crawler', 'crawlers') + '.' : undecided ? 'No change found, but not everything is proved.' : 'No URL changes for these crawlers (proved).'),
-      element('ul', { class: 'changes' }, ...answer.crawlers.map((c) => element('li', {},
-        element('p', { class: 'who' }, element('strong', {}, c.tokens[0] || '*'), ' ', element('span', { class: 'dialect' }, c.dialect), ' ',
-          c.result === 'same' ? element('span', { class: 'same' }, '= no change (proved)') : c.result === 'undecided' ? element('span', { class: 'undecided' }, '? undecided') : element('span', { class: 'differs' }, '≠ changes')),
-        direction('newly blocked', c.blocked, 'disallow', c), direction('newly allowed', c.opened, 'allow', c),
-        c.complete ? null : element('p', { class: 'soft' }, 'Not everything is decided: the proof stopped after ' + answer.budget.toLocaleString('en') + ' steps. Use robots diff --budget for more.')))));
+      element('ul', { class: 'changes' }, ...answer.crawlers.map((c, i) => {
+        const crawler = columns[i] || { dialect: 'auto', tokens: [directory.get(c.agent.toLowerCase())?.name || c.agent] };
+        return element('li', {},
+          element('p', { class: 'who' }, element('strong', {}, crawler.name || crawler.tokens[0]), ' ', element('span', { class: 'dialect' }, c.dialect), ' ',
+            c.result === 'same' ? element('span', { class: 'same' }, '= no change (proved)') : c.result === 'undecided' ? element('span', { class: 'undecided' }, '? undecided') : element('span', { class: 'differs' }, '≠ changes')),
+          direction('newly blocked', c.newly_blocked, 'disallow', crawler), direction('newly allowed', c.newly_allowed, 'allow', crawler),
+          ...c.declared.map((d) => element('p', {}, element('code', {}, d.field), ' before: ' + values(d.old) + '; now: ' + values(d.new))),
+          ...c.notes.map((n) => element('p', { class: 'soft' }, capital(n) + '.')),
+          more(c.dropped),
+          c.complete ? null : element('p', { class: 'soft' }, 'Not everything is decided: the proof stopped after ' + answer.budget.toLocaleString('en') + ' steps. Use robots diff --budget for more.'));
+      })),
+      answer.dropped ? element('p', { class: 'soft' }, 'and ' + count(answer.dropped, 'more crawler', 'more crawlers')) : '');
   }
 
-  function lint(answer) {
+  // lint shows findings; checks has why each matters, by its id.
+  function lint(answer, checks) {
     const hidden = Math.max(0, answer.findings.length - mostDrawn) + answer.dropped;
     const safe = answer.findings.filter((f) => f.fix?.safe).length;
     at('lint').replaceChildren(
@@ -76,10 +94,10 @@ export function panels({ reveal, fix, fixAll, addURL, addCrawlers, insert }) {
       element('ul', { class: 'found' }, ...answer.findings.slice(0, mostDrawn).map((f) => element('li', { class: f.severity },
         element('p', {}, element('span', { class: 'severity' }, { error: '✕ error', warning: '! warning', note: 'i note' }[f.severity] || f.severity), ' ', lineButton(f.line), ' ', element('span', {}, capital(f.message) + '.')),
         f.advice ? element('p', {}, capital(f.advice) + '.') : null,
-        element('p', { class: 'soft' }, f.why, ' ', element('span', { class: 'clause' }, f.id), ' ', clause(f.clause)),
+        element('p', { class: 'soft' }, checks.get(f.id)?.why, ' ', element('span', { class: 'clause' }, f.id), ' ', clause(checks.get(f.id)?.clause)),
         f.fix ? element('p', {}, element('button', { type: 'button', onclick: () => fix(f) }, f.fix.safe ? 'Fix' : 'Change'),
           element('span', { class: 'soft' }, f.fix.safe ? ' changes no verdict (proved)' : f.fix.change ? ' ' + f.fix.change : ' might change verdicts')) : null))),
-      hidden > 0 ? element('p', { class: 'soft' }, 'and ' + count(hidden, 'more', 'more')) : '',
+      more(hidden),
       answer.undecided ? element('p', { class: 'soft' }, 'Not every proof was finished, so more rules might have no effect.') : '');
   }
 
@@ -93,59 +111,63 @@ export function panels({ reveal, fix, fixAll, addURL, addCrawlers, insert }) {
   };
 
   function rates(answer, crawler) {
-    const most = Math.max(...answer.hours.map((h) => h.pages), 1);
+    const most = Math.max(...answer.hours, 1);
     const minutes = -new Date().getTimezoneOffset();
     const offset = minutes / 60;
     const height = 120;
     const width = 24;
     const two = (n) => String(n).padStart(2, '0');
     const short = (n) => (n >= 10000 ? Math.round(n / 1000) + 'k' : String(Math.round(n * 10) / 10));
-    const bars = answer.hours.flatMap((h, i) => {
-      const y = h.pages > 0 ? Math.max(2, (h.pages / most) * height) : 0;
+    const bars = answer.hours.flatMap((pages, i) => {
+      const y = pages > 0 ? Math.max(2, (pages / most) * height) : 0;
       return [
-        svg('rect', { class: 'bar', x: i * width + 2, y: 10 + height - y, width: width - 4, height: y, rx: 2 }, svg('title', {}, two(i) + ':00 UTC, ' + short(h.pages) + ' pages: ' + h.spans.join('; '))),
+        svg('rect', { class: 'bar', x: i * width + 2, y: 10 + height - y, width: width - 4, height: y, rx: 2 }, svg('title', {}, two(i) + ':00 UTC, ' + short(pages) + ' pages')),
         svg('text', { x: i * width + width / 2, y: height + 26, 'text-anchor': 'middle' }, two(i)),
         svg('text', { class: 'local', x: (i + 0.5 + Math.ceil(offset) - offset) * width, y: height + 42, 'text-anchor': 'middle' }, two((i + Math.ceil(offset) + 24) % 24)),
       ];
     });
-    const spans = answer.hours.flatMap((h) => h.spans).filter((s, i, all) => !i || s.slice(6) !== all[i - 1].slice(6)); // such as "18:00 closed"
-    const until = (i) => (spans[i + 1] || '24:00').slice(0, 5);
+    const { pages, declared, dropped } = answer.delays;
     at('rates').replaceChildren(
       element('p', { class: 'lead' }, element('strong', {}, crawler.name), ' now: ', answer.pace + '.'),
-      element('p', {}, answer.pages.toLocaleString('en') + ' pages take ', element('strong', {}, answer.takes), ' if every response is immediate.'),
-      element('figure', {}, svg('svg', { viewBox: '0 0 ' + 24 * width + ' ' + (height + 46), role: 'img', 'aria-label': 'Pages per hour, from ' + short(Math.min(...answer.hours.map((h) => h.pages))) + ' to ' + short(most) },
+      element('p', {}, pages.toLocaleString('en') + ' pages take ', element('strong', {}, answer.takes), ' if every response is immediate.'),
+      element('figure', {}, svg('svg', { viewBox: '0 0 ' + 24 * width + ' ' + (height + 46), role: 'img', 'aria-label': 'Pages per hour, from ' + short(Math.min(...answer.hours)) + ' to ' + short(most) },
         ...bars), element('figcaption', { class: 'soft' }, 'Pages per hour, at most ' + short(most) + '. Upper row: UTC; lower row: your time zone (UTC' + (offset < 0 ? '−' : '+') + Math.floor(Math.abs(offset)) + (minutes % 60 ? ':' + two(Math.abs(minutes % 60)) : '') + ').')),
-      element('ul', { class: 'paces' }, ...spans.slice(0, mostSpans).map((s, i) => element('li', {}, (spans.length > 1 ? s.slice(0, 5) + '–' + until(i) + ' UTC: ' : 'all day: ') + s.slice(6)))),
-      spans.length > mostSpans ? element('p', { class: 'soft' }, 'and ' + count(spans.length - mostSpans, 'more', 'more')) : '',
-      answer.entries.length ? element('h3', {}, 'Declared in the file') : '',
-      answer.entries.length ? element('ul', { class: 'entries' }, ...answer.entries.map((e) => element('li', {}, lineButton(e.line), ' ', element('code', {}, e.field + ': ' + e.value), ' ', element('span', { class: 'soft' }, e.fate + (e.why ? ': ' + e.why : ''))))) : '');
+      element('ul', { class: 'paces' }, ...answer.phases.slice(0, mostPhases).map((p, i, all) => element('li', {}, (all.length > 1 ? p.from + '–' + p.to + ' UTC: ' : 'all day: ') + p.text))),
+      more(Math.max(0, answer.phases.length - mostPhases)),
+      declared.length ? element('h3', {}, 'Declared in the file') : '',
+      declared.length ? element('ul', { class: 'entries' }, ...declared.map((d) => element('li', {}, lineButton(d.line), ' ', element('code', {}, d.field + ': ' + d.value), ' ', element('span', { class: 'soft' }, d.fate + (d.why ? ': ' + d.why : ''))))) : '',
+      more(dropped));
   }
 
   function sitemaps(facts) {
-    at('sitemaps').replaceChildren(element('p', { class: 'lead' }, facts.sitemaps.length ? count(facts.sitemaps.length, 'sitemap', 'sitemaps') + '.' : 'The file names no sitemap.'),
-      list('ul', facts.sitemaps.map((s) => element('li', {}, element('code', {}, s)))));
+    const n = facts.sitemaps.length + facts.sitemaps_dropped;
+    at('sitemaps').replaceChildren(element('p', { class: 'lead' }, n ? count(n, 'sitemap', 'sitemaps') + '.' : 'The file names no sitemap.'),
+      list('ul', facts.sitemaps.map((s) => element('li', {}, element('code', {}, s)))), more(facts.sitemaps_dropped));
   }
 
   const categories = [['ai-training', 'AI training', 'collect text to train models'], ['ai-search', 'AI search', 'build an index that AI answers are based on'], ['search', 'Search', 'build a search index']];
 
-  // ai shows the crawlers of the AI categories: which of them the file names, which group applies to the others, and how to block
-  // training without blocking search.
-  function ai(crawlers, facts, text) {
-    const named = new Set(facts.crawlers.map((c) => c.tokens[0].toLowerCase()));
-    const isNamed = (c) => named.has(c.tokens[0].toLowerCase().split(' ')[0]); // a product token ends at a space
-    const add = (list) => addCrawlers(list.map(({ dialect, tokens }) => ({ dialect, tokens })));
+  const accesses = { all: 'everything allowed', part: 'partly blocked', none: 'everything blocked', undecided: 'undecided' };
+
+  // ai shows the crawlers of the AI categories: the access of those that the file names, which group applies to the others, and how
+  // to block training without blocking search. The directory has what is the same for all files.
+  function ai(table, directory, text) {
+    const entry = (c) => directory.get(c.name.toLowerCase());
+    const isNamed = (c) => c.group && c.group.token !== '*' && !c.fallback;
+    const add = (list) => addCrawlers(list.map((c) => ({ dialect: 'auto', tokens: [c.name] })));
     const sections = categories.map(([purpose, title, does]) => {
-      const all = crawlers.filter((c) => c.purpose === purpose);
+      const all = table.crawlers.filter((c) => c.purpose === purpose);
       const inFile = all.filter(isNamed);
-      const others = all.length - inFile.length;
+      const byStar = all.filter((c) => c.group?.token === '*').length;
+      const token = (c) => (['opt-out', 'token'].includes(entry(c)?.status) ? '; an opt-out token: it sends no requests' : '');
       return element('div', { class: 'category' }, element('h3', {}, title), element('p', { class: 'soft' }, count(all.length, 'crawler', 'crawlers') + ' that ' + does + '. '
-        + (inFile.length ? 'The file names ' + inFile.length + '; ' : 'The file names none of them; ') + 'the group for * applies to ' + (inFile.length ? 'the other ' + others + '.' : 'all of them.')),
-        element('ul', {}, ...inFile.map((c) => element('li', {}, element('strong', {}, c.tokens[0]), element('span', { class: 'soft' }, ' ' + c.operator
-          + (c.token_only ? '; an opt-out token: it sends no requests' : '') + (c.obeys === 'no' ? '; does not obey robots.txt' : ''))))),
+        + (inFile.length ? 'The file names ' + inFile.length + '; ' : 'The file names none of them; ') + 'the group of * applies to ' + (byStar === all.length ? 'all of them' : byStar) + '.'),
+        element('ul', {}, ...all.filter((c) => isNamed(c) || c.fallback).map((c) => element('li', {}, element('strong', {}, c.name), element('span', { class: 'soft' }, ' ' + c.operator + ': ' + accesses[c.access]
+          + (c.fallback ? ', by the group of ' + c.fallback.token : '') + token(c) + (c.obeys === 'no' ? '; does not obey robots.txt' : ''))))),
         element('div', { class: 'tools' }, element('button', { type: 'button', onclick: () => add(inFile.length ? inFile : all.slice(0, 5)) }, inFile.length ? 'Add these to the table' : 'Add the first five to the table')));
     });
-    const training = crawlers.filter((c) => c.purpose === 'ai-training' && c.obeys !== 'no' && !isNamed(c));
-    const lines = (text.trim() ? '\n' : '') + '# AI training\n' + training.map((c) => 'User-agent: ' + c.tokens[0] + '\n').join('') + 'Disallow: /\n';
+    const training = table.crawlers.filter((c) => c.purpose === 'ai-training' && c.obeys !== 'no' && !isNamed(c));
+    const lines = (text.trim() ? '\n' : '') + '# AI training\n' + training.map((c) => 'User-agent: ' + c.name + '\n').join('') + 'Disallow: /\n';
     at('ai').replaceChildren(element('p', {}, 'Rules do not bind crawlers that do not obey robots.txt. Opt-out tokens such as Google-Extended send no requests: they limit how an operator uses what other crawlers fetch.'), ...sections,
       element('h3', {}, 'Block training, keep search'),
       training.length ? element('p', {}, element('button', { type: 'button', onclick: () => insert(lines) }, 'Add a group for ' + count(training.length, 'training crawler', 'training crawlers')), element('span', { class: 'soft' }, ' that the file does not name yet. Search crawlers keep their groups.'))
@@ -158,11 +180,12 @@ export function panels({ reveal, fix, fixAll, addURL, addCrawlers, insert }) {
       at('outlook').replaceChildren(element('p', {}, capital(o.error) + '.'));
       return;
     }
+    const answers = [['crawl', 'Crawl'], ['index', 'Index'], ['follow', 'Follow links'], ['snippet', 'Snippet']];
     at('outlook').replaceChildren(element('p', { class: 'lead' }, element('strong', {}, crawler.name), ' and ', element('code', {}, url)),
-      o.hidden ? element('p', { class: 'about' }, 'robots.txt blocks this URL, so the crawler cannot read “' + o.hidden + '”. The URL can still be listed. To keep it out of the index, allow crawling and keep noindex.') : '',
-      element('ul', { class: 'entries' }, ...o.answers.map((a) => element('li', {}, element('strong', {}, a.what + ': ' + (a.is === 'address' ? 'the address only' : a.is)), element('span', { class: 'soft' }, ' (' + a.why + ')')))),
-      o.directives.length ? element('h3', {}, 'Directives') : element('p', { class: 'soft' }, 'No directives were found in the text.'),
-      element('ul', { class: 'entries' }, ...o.directives.map((d) => element('li', {}, element('code', {}, d.text), element('span', { class: 'soft' }, ' ' + d.effect)))));
+      ...o.texts.map((text) => element('p', { class: 'about' }, text + '.')),
+      element('ul', { class: 'entries' }, ...answers.map(([id, title]) => element('li', {}, element('strong', {}, title + ': ' + (o[id].answer === 'address' ? 'the address only' : o[id].answer)), element('span', { class: 'soft' }, ' (' + o.reasons[id] + ')')))),
+      o.effects.length ? element('h3', {}, 'Rules of the page') : element('p', { class: 'soft' }, 'No rules were found in the text.'),
+      element('ul', { class: 'entries' }, ...o.effects.map((r) => element('li', {}, element('code', {}, r.rule), element('span', { class: 'soft' }, ' ' + r.why)))));
   }
 
   // sentence describes a fetch.
