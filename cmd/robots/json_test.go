@@ -77,7 +77,7 @@ func TestJSONPage(t *testing.T) {
 	}
 	quoted := regexp.MustCompile("`([a-z0-9_]+)`")
 	common := strings.Fields("schema line directive pattern pattern_b64 token lines allowed verdict reason rule group crawl_delay request_rates requests seconds from to sitemaps url agent dialect status fetched expires note")
-	rare := strings.Fields("last_good stated_by stated_seconds missing_is_5xx stale_since cut_at degraded lines_dropped request_rates_dropped sitemaps_dropped") // which need an outage, a large file or the API
+	rare := strings.Fields("last_good stated_by stated_seconds missing_is_5xx stale_since cut_at degraded lines_dropped request_rates_dropped sitemaps_dropped matches_dropped signals_dropped") // which need an outage, a large file or the API
 	sections := strings.Split(string(page), "\n## ")
 	if len(sections)-1 != len(commands) {
 		t.Errorf("%d sections, want %d", len(sections)-1, len(commands))
