@@ -61,6 +61,9 @@ type Options struct {
 	// for no wait. pace.Limiter.StartFetch is such a function, by default 10 starts per second
 	// and address. The wait does not count against Limits.Total.
 	Start func(ctx context.Context, origin robots.Origin, addr netip.Addr) error
+	// Redirected is called when a request to another origin has ended, to which robots.txt was
+	// redirected; nil for no call. pace.Limiter.Requested is such a function.
+	Redirected func(ctx context.Context, origin robots.Origin)
 	// Probe requests, after a 5xx, the home page and a page that cannot exist, to find out
 	// whether the site answers missing pages with 5xx (HTTP-07). It is off by default, since
 	// no rules have allowed these requests and only two historic dialects use the result.
@@ -175,6 +178,9 @@ func New(o Options) (*Client, error) {
 	if o.Resolver == nil {
 		o.Resolver = &net.Resolver{PreferGo: true, Dial: dialName}
 		c.hosts = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.ErrUnsupported }}
+	}
+	if o.Redirected == nil {
+		o.Redirected = func(context.Context, robots.Origin) {}
 	}
 	c.options = o
 	c.connect = func(ctx context.Context, d *net.Dialer, address string) (net.Conn, error) {

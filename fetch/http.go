@@ -60,6 +60,9 @@ func (s *session) http() {
 
 // ask sends one request and judges the response. It returns the target of a redirect, or done.
 func (s *session) ask(at robots.Origin, target string) (done bool, next robots.Origin, location string) {
+	if at != s.record.Origin {
+		defer s.client.options.Redirected(s.caller, at)
+	}
 	defer s.leave()
 	r, f := s.get(at, target)
 	if f != nil {

@@ -23,8 +23,8 @@
 // from the end of the last response. The slower of several rules applies, but a rate whose
 // window is open replaces those without a window. A closed site always opens again, so every
 // refusal has a time at which to ask again. The response with the robots.txt counts too, if
-// Request.Fetched says when it was read. [Schedule.Entries] reports every declared line and
-// how it is used. Clause ids such as D-31 are those of docs/clauses.md.
+// Request.Fetched says when it was read, and at the origins to which it was redirected
+// ([Limiter.Requested]). [Schedule.Entries] reports every declared line and how it is used. Clause ids such as D-31 are those of docs/clauses.md.
 //
 // An IP address has a rate limit too: one page request every half second, and one robots.txt
 // fetch at least 100 ms from any other start. Networks that serve many sites from one address

@@ -39,6 +39,11 @@ type Limiter interface {
 	// records the origin as requested now.
 	StartFetch(ctx context.Context, o robots.Origin, addr netip.Addr) error
 
+	// Requested records that a request to an origin has ended for which there was no permit,
+	// such as that of another site's robots.txt that redirects there: the interval of the
+	// origin starts again. Like Release it works after the context has ended.
+	Requested(ctx context.Context, o robots.Origin)
+
 	// Release ends a permit with the result of its request, in any process. A permit that
 	// was released before or has expired is not ended again: its Retry-After still counts,
 	// and the interval of the site starts again. A permit that is not OK is ignored.

@@ -200,12 +200,11 @@ func (l *Local) Release(_ context.Context, p Permit, r Result) error {
 	defer l.mu.Unlock()
 	defer l.queues.Wake(p.Origin)
 	now, s := l.options.Now(), l.sites[p.Origin]
+	if s == nil && !r.Unused {
+		s = l.newSite(p.Origin, now)
+	}
 	if s == nil {
-		if r.Unused || l.full(now) {
-			return nil
-		}
-		s = &site{}
-		l.sites[p.Origin] = s
+		return nil
 	}
 	l.expire(s, now)
 	i := s.index(p.ID)
@@ -223,6 +222,29 @@ func (l *Local) Release(_ context.Context, p Permit, r Result) error {
 		l.responded(s, now, r)
 	}
 	return nil
+}
+
+// newSite adds a site to the memory, and returns nil if that is full.
+func (l *Local) newSite(o robots.Origin, now time.Time) *site {
+	if l.full(now) {
+		return nil
+	}
+	s := &site{}
+	l.sites[o] = s
+	return s
+}
+
+// Requested records that a request without a permit has ended.
+func (l *Local) Requested(_ context.Context, o robots.Origin) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now, s := l.options.Now(), l.sites[o]
+	if s == nil {
+		s = l.newSite(o, now)
+	}
+	if s != nil {
+		l.touch(s, now, defaultMaxCrawlDelay) // the schedule is unknown
+	}
 }
 
 // ended returns an error if the context has ended.

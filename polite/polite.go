@@ -98,6 +98,9 @@ func New(name string, o Options) (*Transport, error) {
 	if o.Fetch.Start == nil {
 		o.Fetch.Start = o.Limiter.StartFetch
 	}
+	if o.Fetch.Redirected == nil {
+		o.Fetch.Redirected = o.Limiter.Requested
+	}
 	client, err := fetch.New(o.Fetch)
 	if err != nil {
 		return nil, err

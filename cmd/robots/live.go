@@ -204,6 +204,7 @@ func newLive(c *command, s *siteFlags, dialects []robots.Dialect, maxBytes int) 
 		Start: func(ctx context.Context, o robots.Origin, addr netip.Addr) error {
 			return l.limiter.StartFetch(ctx, o, addr)
 		},
+		Redirected:  func(ctx context.Context, o robots.Origin) { l.limiter.Requested(ctx, o) },
 		Proxy:       proxy,
 		Connections: maxConnections,
 		Probe:       s.probe,

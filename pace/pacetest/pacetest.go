@@ -57,6 +57,7 @@ func Run(t *testing.T, s Subject) {
 		{"StartFetch", startFetch},
 		{"FetchFirst", fetchFirst},
 		{"Fetched", fetchedSite},
+		{"Requested", requested},
 		{"BackOff", backOff},
 		{"RetryAfter", retryAfter},
 		{"Closed", closed},
@@ -298,6 +299,24 @@ func (r *run) about(at time.Time, units float64) {
 	if early, late := r.last.Add(interval).Sub(at), at.Sub(r.now().Add(interval)); early > r.Slack || late > r.Slack+r.Unit/2 {
 		r.Errorf("%s too early or %s too late for %.2f units", early, late, units)
 	}
+}
+
+// requested: a request without a permit starts the interval of an origin again, known or not, and ends
+// no permit.
+func requested(r *run) {
+	r.make(pace.Options{})
+	known, unknown := r.site(4, "known"), pace.Request{Origin: r.origin("unknown"), Schedule: r.every(4)}
+	for _, req := range []pace.Request{known, unknown} {
+		r.last = r.now()
+		r.limiter.Requested(r.Context(), req.Origin)
+		r.about(r.refused(req, pace.CauseDefault).NotBefore, 4)
+	}
+	r.passTo(r.looked(unknown).NotBefore)
+	p := r.acquired(known)
+	r.limiter.Requested(r.Context(), known.Origin)
+	r.refused(known, pace.CauseBusy)
+	r.release(p, ok)
+	r.about(r.refused(known, pace.CauseDefault).NotBefore, 4)
 }
 
 // fetchedSite: a request starts at least an interval after its robots.txt was read. A time in the

@@ -15,7 +15,7 @@ import (
 // A release is the end of a permit with the result of its request.
 type release struct {
 	origin robots.Origin
-	id     permitID // zero for a fetch of robots.txt
+	id     permitID // zero for a request without one
 	result pace.Result
 	ended  time.Time
 }
@@ -57,6 +57,24 @@ func (l *Limiter) Release(ctx context.Context, p pace.Permit, r pace.Result) err
 		return err
 	}
 	return l.release(ctx, end)
+}
+
+// Requested records that a request without a permit has ended. While the server is unreachable it is
+// queued like a release.
+func (l *Limiter) Requested(ctx context.Context, o robots.Origin) {
+	r := release{origin: o, ended: clock()}
+	if err := l.note(context.WithoutCancel(ctx), r); err != nil {
+		if script.KindOf(err) != script.Refused {
+			l.pending.add(r)
+		}
+		l.goDown(err)
+	}
+}
+
+// note records a request without a permit.
+func (l *Limiter) note(ctx context.Context, r release) error {
+	more := r.appendTo(nil, l, time.Time{})
+	return l.run(ctx, releaseScript, []call{l.nodes.call(r.origin.String(), more, "1")})[0].err
 }
 
 // newRelease returns the release of a permit. The error is that it is none of this package.

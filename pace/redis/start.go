@@ -240,8 +240,7 @@ func (l *Limiter) StartFetch(ctx context.Context, o robots.Origin, addr netip.Ad
 			reserved = err == nil
 		}
 		if err == nil {
-			more := release{origin: o, ended: clock()}.appendTo(nil, l, time.Time{})
-			err = l.run(ctx, releaseScript, []call{l.nodes.call(o.String(), more, "1")})[0].err
+			err = l.note(ctx, release{origin: o, ended: clock()})
 		}
 		switch {
 		case err == nil:

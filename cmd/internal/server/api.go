@@ -77,6 +77,9 @@ func New(p Parts) (*Service, error) {
 	if p.Fetch.Start == nil {
 		p.Fetch.Start = p.Limiter.StartFetch
 	}
+	if p.Fetch.Redirected == nil {
+		p.Fetch.Redirected = p.Limiter.Requested
+	}
 	if len(p.Secret) == 0 {
 		p.Secret = []byte(rand.Text() + rand.Text())
 	}
