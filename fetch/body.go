@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -37,10 +38,10 @@ func (s *session) take(r *reply) {
 	}
 	switch {
 	case int64(len(body)) > keep:
-		s.record.Body, s.record.Truncated = body[:keep:keep], true
+		s.record.Body, s.record.Truncated = r.clip(body[:keep]), true
 		s.end(OK, "")
 	case r.cut && begun && (err == nil || errors.Is(err, io.ErrUnexpectedEOF)):
-		s.record.Body, s.record.Truncated = body[:bytes.LastIndexAny(body, "\r\n")+1], true
+		s.record.Body, s.record.Truncated = r.clip(body[:bytes.LastIndexAny(body, "\r\n")+1]), true
 		s.end(OK, "")
 	case raw.err != nil: // before err: a decoder wraps what it was given
 		s.fail(r.conn.classify(raw.err, Incomplete))
@@ -49,8 +50,17 @@ func (s *session) take(r *reply) {
 	case err != nil:
 		s.fail(r.conn.classify(err, Undecodable))
 	default:
-		s.whole(body)
+		s.whole(r.clip(body))
 	}
+}
+
+// clip returns a body without the room to grow that reading left behind it, up to twice its size, as a
+// record is kept for long. A body in the buffer of a caller stays there.
+func (r *reply) clip(body []byte) []byte {
+	if cap(body)-len(body) > len(body)/8 && r.buffer == nil {
+		return bytes.Clone(body)
+	}
+	return slices.Clip(body)
 }
 
 // limitBody sets the limits for reading a body.

@@ -20,6 +20,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/internal/campaign"
 )
 
@@ -385,4 +386,27 @@ func (e endless) Read(p []byte) (int, error) {
 		p[i] = byte(e)
 	}
 	return len(p), nil
+}
+
+// TestBodyMemory: a record takes hardly more memory than its body, whatever room reading needed.
+func TestBodyMemory(t *testing.T) {
+	for _, size := range []int{0, 1, 5000, 70_000, 300_000, 512_000, 900_000} {
+		c, err := New(Options{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			return &http.Response{
+				StatusCode: 200, ProtoMajor: 1, ProtoMinor: 1, Proto: "HTTP/1.1", Header: http.Header{"Content-Type": {"text/plain"}}, Request: r,
+				ContentLength: -1, Body: io.NopCloser(strings.NewReader(strings.Repeat("Allow: /\n", size/9+1))),
+			}, nil
+		})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		origin, _, _ := robots.ParseURL("http://a.example/")
+		record, err := c.Fetch(t.Context(), origin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if length := len(record.Body); cap(record.Body) > length+length/8+64 || length < min(size, 512_000) {
+			t.Errorf("a body of %d bytes: %d are kept, in room for %d", size, length, cap(record.Body))
+		}
+	}
 }
