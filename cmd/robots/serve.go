@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"syscall"
 	"time"
@@ -85,6 +86,9 @@ func serve(ctx context.Context, std *screen.Streams, c *server.Config, reload fu
 	// As many requests work at a time as there are processors. One thread more takes in what
 	// comes meanwhile: else it would wait for them where nobody counts it and nobody refuses it.
 	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(int64(c.Memory) + restBytes)
+	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	if err := s.open(ctx); err != nil {
 		return err
@@ -107,6 +111,10 @@ func serve(ctx context.Context, std *screen.Streams, c *server.Config, reload fu
 		go s.reloadAt(ctx, hangups, gate, reload)
 	})
 }
+
+// restBytes is the memory of a process without records. Near it and --memory, memory is collected more often,
+// so that strangers cannot make the process twice as large as its records.
+const restBytes = 32 << 20
 
 // reloadAt applies the configuration at each signal, until ctx ends.
 func (s *service) reloadAt(ctx context.Context, hangups <-chan os.Signal, gate *server.Gate, reload func() (*server.Config, []string, error)) {

@@ -308,6 +308,9 @@ func TestServeIdle(t *testing.T) {
 	if threads := fmt.Sprintf("\ngo_sched_gomaxprocs_threads %d\n", processors+1); !strings.Contains(get(t, s.admin+"/metrics"), threads) {
 		t.Errorf("no thread takes in requests while all others work: the metrics have no %q", threads)
 	}
+	if limit := fmt.Sprintf("\ngo_gc_gomemlimit_bytes %g\n", float64(256<<20+restBytes)); !strings.Contains(get(t, s.admin+"/metrics"), limit) {
+		t.Errorf("the memory limit is not that of --memory: the metrics have no %q", limit)
+	}
 	before := memoryOf(t, s.cmd.Process.Pid)
 	for range n {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(s.open, "http://"))

@@ -11,8 +11,9 @@ import (
 
 // The limits of a request to robots serve. A step takes about twenty nanoseconds.
 const (
-	Steps = 50_000_000
-	Bytes = 32 << 20 // of the answer, and as many of the files that the request refers to
+	Steps     = 50_000_000
+	Bytes     = 32 << 20 // of the answer
+	FileBytes = 16 << 20 // of the files of the sites that the request refers to
 )
 
 // Errors of a budget that is used up.

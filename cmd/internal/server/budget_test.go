@@ -45,7 +45,7 @@ func budgetBench(t *testing.T) (post func(path, kind, body string) (status int, 
 	}
 	t.Cleanup(func() { s.Close() })
 	return func(path, kind, body string) (int, string, *budget.Budget) {
-		v := &exchange{budget: budget.New(budget.Steps, budget.Bytes), files: budget.New(0, budget.Bytes), Caller: Caller{Name: "local", Scopes: allScopes, limits: unlimited}}
+		v := &exchange{budget: budget.New(budget.Steps, budget.Bytes), files: budget.New(0, budget.FileBytes), Caller: Caller{Name: "local", Scopes: allScopes, limits: unlimited}}
 		r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
 		r.Header.Set("Content-Type", kind)
 		w := httptest.NewRecorder()

@@ -151,7 +151,7 @@ func (g *Gate) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := &exchange{
 			ResponseWriter: w, gate: g, settings: g.settings.Load(), arrived: time.Now(),
-			budget: budget.New(budget.Steps, budget.Bytes), files: budget.New(0, budget.Bytes),
+			budget: budget.New(budget.Steps, budget.Bytes), files: budget.New(0, budget.FileBytes),
 		}
 		v.Caller = Caller{Name: network(clientAddress(r, v.settings.proxies)), limits: unlimited}
 		v.request = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, v))
@@ -213,7 +213,7 @@ func exchangeOf(ctx context.Context) *exchange {
 	if v, ok := ctx.Value(exchangeKey{}).(*exchange); ok {
 		return v
 	}
-	return &exchange{budget: budget.New(budget.Steps, budget.Bytes), files: budget.New(0, budget.Bytes), Caller: Caller{Name: "local", Scopes: allScopes, limits: unlimited}}
+	return &exchange{budget: budget.New(budget.Steps, budget.Bytes), files: budget.New(0, budget.FileBytes), Caller: Caller{Name: "local", Scopes: allScopes, limits: unlimited}}
 }
 
 var (
