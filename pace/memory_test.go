@@ -2,6 +2,7 @@ package pace
 
 import (
 	"fmt"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -46,11 +47,15 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestReleaseUnknown: releases of unknown permits stay within the bound of the memory.
+// TestReleaseUnknown: releases of unknown permits, and requests without one, stay within the bound of
+// the memory. An unused permit adds no state.
 func TestReleaseUnknown(t *testing.T) {
 	l, err := NewLocal(Options{MaxBytes: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if err := l.Release(t.Context(), Permit{ID: "x"}, Result{Unused: true}); err != nil || len(l.sites) > 0 {
+		t.Errorf("an unused permit: %d states, %v", len(l.sites), err)
 	}
 	for i := range 100_000 {
 		o, _, err := robots.ParseURL(fmt.Sprintf("http://s%d.example/", i))
@@ -60,8 +65,26 @@ func TestReleaseUnknown(t *testing.T) {
 		if err := l.Release(t.Context(), Permit{ID: "x", Origin: o}, Result{Status: 200}); err != nil {
 			t.Fatal(err)
 		}
+		l.Requested(t.Context(), o)
 	}
 	if n := len(l.sites); n > 1<<20/bytesPerState {
 		t.Errorf("%d states", n)
+	}
+}
+
+// TestSweepAddresses: an address is kept for the longer of its two intervals, since a fetch also keeps
+// that of fetches from the last page.
+func TestSweepAddresses(t *testing.T) {
+	addr, now := netip.MustParseAddr("192.0.2.1"), time.Unix(1000, 0)
+	l, err := NewLocal(Options{AddressInterval: time.Second, FetchInterval: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.reservePage(addr, now, now)
+	for i, after := range []time.Duration{time.Minute - 1, time.Minute} {
+		l.sweepOut(now.Add(after))
+		if want := 1 - i; len(l.addrs) != want {
+			t.Errorf("%d addresses after %s, want %d", len(l.addrs), after, want)
+		}
 	}
 }

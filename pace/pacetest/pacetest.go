@@ -52,6 +52,7 @@ func Run(t *testing.T, s Subject) {
 		{"Lifetime", lifetime},
 		{"Untrusted", untrusted},
 		{"AddressOfRequest", addressOfRequest},
+		{"AddressOfFetch", addressOfFetch},
 		{"StartMissed", startMissed},
 		{"StartAgain", startAgain},
 		{"StartFetch", startFetch},
@@ -508,6 +509,21 @@ func addressOfRequest(r *run) {
 	r.acquired(list[1]) // nothing of it was held
 }
 
+// addressOfFetch: a request gets its start at an address that was requested a moment ago for a
+// robots.txt, though that is further ahead than Within.
+func addressOfFetch(r *run) {
+	const addr = "192.0.2.1"
+	r.make(pace.Options{FetchInterval: 10 * r.Unit})
+	req := r.site(1, "fetched")
+	r.known(10, addr)
+	first := r.fetch(r.origin("other"), addr)
+	req.Addr = address(addr)
+	p := r.try(req)[0]
+	if !p.OK() || p.Start.Sub(first.called) < 10*r.Unit-r.Slack {
+		r.Errorf("%s after a fetch at the address, want a start after %s", p, 10*r.Unit)
+	}
+}
+
 // startMissed: a start that the address does not have in time is an error and takes nothing.
 func startMissed(r *run) {
 	r.make(pace.Options{AddressInterval: 20 * r.Unit, Lifetime: 30 * r.Unit})
@@ -515,7 +531,9 @@ func startMissed(r *run) {
 	r.known(20, addr.String())
 	first := r.start(r.acquired(list[0]), addr.String())
 	p := r.acquired(list[1])
-	err := r.limiter.Start(r.Context(), p, addr)
+	after, end := context.WithDeadline(r.Context(), p.StartBy.Add(r.Unit/10)) // which does not matter
+	defer end()
+	err := r.limiter.Start(after, p, addr)
 	missed, is := errors.AsType[*pace.MissedError](err)
 	if !is {
 		r.Fatalf("a start after StartBy: %v, want a MissedError", err)
