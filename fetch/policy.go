@@ -155,9 +155,6 @@ func (v *judge) answer(c *Copy, clause, fact, note string) *robots.Rules {
 func (v *judge) file(c *Copy) *robots.Rules {
 	d, body := v.dialect, c.Body
 	if c.Truncated && (d.MaxFileBytes <= 0 || len(body) <= d.MaxFileBytes) {
-		if len(body) < 2 {
-			body = nil
-		}
 		d.MaxFileBytes, d.OverSizeOpens = max(len(body)-1, 1), false
 	}
 	return robots.Parse(body).Rules(d, v.tokens...)
