@@ -31,14 +31,15 @@ func SURT(o robots.Origin) string {
 
 var defaultPorts = map[string]int{"http": 80, "https": 443, "ftp": 21}
 
-// withoutWWW removes a first label of www and digits, as the Python package surt does.
+// withoutWWW removes a first label of www and digits, as the Python package surt does. The host
+// has no dot at its end.
 func withoutWWW(host string) string {
 	rest, ok := strings.CutPrefix(host, "www")
 	if !ok {
 		return host
 	}
 	rest = strings.TrimLeft(rest, "0123456789")
-	if rest, ok = strings.CutPrefix(rest, "."); ok && rest != "" {
+	if rest, ok = strings.CutPrefix(rest, "."); ok {
 		return rest
 	}
 	return host
