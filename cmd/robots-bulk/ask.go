@@ -37,7 +37,7 @@ func (b *question) tableFlags(cmd *cobra.Command) {
 }
 
 // evaluate runs the task for the options of the flags.
-func (b *question) evaluate(ctx context.Context, task func(bulk.AskOptions) (*bulk.Task, error)) (int, error) {
+func (b *question) evaluate(ctx context.Context, task func(bulk.EvaluationOptions) (*bulk.Task, error)) (int, error) {
 	o, err := b.askOptions()
 	if err != nil {
 		return exitBad, err
@@ -50,7 +50,7 @@ func (b *question) evaluate(ctx context.Context, task func(bulk.AskOptions) (*bu
 }
 
 // askOptions returns the options that the flags set.
-func (b *question) askOptions() (o bulk.AskOptions, err error) {
+func (b *question) askOptions() (o bulk.EvaluationOptions, err error) {
 	switch {
 	case len(b.agents) > 0 && b.agentFile != "":
 		return o, errors.New("-a and --agents exclude each other: name the crawlers with -a or in the file")
@@ -96,7 +96,7 @@ func askCommand(std *streams, status *int) *cobra.Command {
 				*status, err = b.stream(cmd)
 				return err
 			}
-			*status, err = b.evaluate(cmd.Context(), func(o bulk.AskOptions) (*bulk.Task, error) {
+			*status, err = b.evaluate(cmd.Context(), func(o bulk.EvaluationOptions) (*bulk.Task, error) {
 				return o.AskTask(b.dir, b.format, args[0])
 			})
 			return err
@@ -121,7 +121,7 @@ func (b *question) stream(cmd *cobra.Command) (int, error) {
 		b.format = bulk.JSONL
 	}
 	bad := 0
-	err = o.Stream(cmd.Context(), b.std.in, b.std.out, b.format, func(d bulk.Damaged) {
+	err = o.Stream(cmd.Context(), b.std.in, b.std.out, b.format, func(d bulk.Damage) {
 		bad++
 		complain(b.std, b.name, fmt.Errorf("byte %d: %s", d.Offset, d.Detail))
 	})
@@ -153,8 +153,8 @@ func joinCommand(std *streams, status *int) *cobra.Command {
 					return fmt.Errorf("--at %w", err)
 				}
 			}
-			*status, err = b.evaluate(cmd.Context(), func(of bulk.AskOptions) (*bulk.Task, error) {
-				o.AskOptions = of
+			*status, err = b.evaluate(cmd.Context(), func(of bulk.EvaluationOptions) (*bulk.Task, error) {
+				o.EvaluationOptions = of
 				return o.JoinTask(b.dir, b.format, args[0], args[1:])
 			})
 			return err
@@ -177,7 +177,7 @@ func diffCommand(std *streams, status *int) *cobra.Command {
 			if len(args) != 2 {
 				return errors.New("name two snapshots, the older one first")
 			}
-			*status, err = b.evaluate(cmd.Context(), func(o bulk.AskOptions) (*bulk.Task, error) {
+			*status, err = b.evaluate(cmd.Context(), func(o bulk.EvaluationOptions) (*bulk.Task, error) {
 				return o.DiffTask(b.dir, b.format, args[0], args[1])
 			})
 			return err

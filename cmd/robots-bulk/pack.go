@@ -13,7 +13,7 @@ import (
 )
 
 // packFormats are those of a snapshot, which ask, join and diff can read.
-var packFormats = []string{bulk.Parquet, bulk.JSONL, bulk.JSONLZ}
+var packFormats = []string{bulk.Parquet, bulk.JSONL, bulk.JSONLZstd}
 
 // A packing is a run of pack or of one of its two phases.
 type packing struct {
@@ -54,7 +54,7 @@ func packReadCommand(std *streams, status *int) *cobra.Command {
 				return errors.New("no share: add --shard I/N")
 			}
 			return b.start(cmd, args, status, func(ctx context.Context, inputs []bulk.Input, o bulk.RunOptions) error {
-				return bulk.PackRead(ctx, b.dir, b.PackOptions, inputs, o.Slice.Of, o)
+				return bulk.PackRead(ctx, b.dir, b.PackOptions, inputs, o.Share.Of, o)
 			})
 		},
 	}
@@ -78,7 +78,7 @@ func packResolveCommand(std *streams, status *int) *cobra.Command {
 				return fmt.Errorf("unexpected argument %q: the inputs are those of pack read", args[0])
 			}
 			return b.check(cmd, status, func(ctx context.Context, o bulk.RunOptions) error {
-				b.Parts = o.Slice.Of
+				b.Parts = o.Share.Of
 				return bulk.PackResolve(ctx, b.dir, b.format, b.PackOptions, o)
 			})
 		},
@@ -92,7 +92,7 @@ func packResolveCommand(std *streams, status *int) *cobra.Command {
 func (b *packing) inputFlags(cmd *cobra.Command) {
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&b.paths, "paths", "", "`FILE` list of more inputs, one path per line, also gzip; - for standard input")
-	cmd.Flags().BoolVar(&b.Files, "files", false, "read robots.txt files that are named by their site, also in tar and zip")
+	cmd.Flags().BoolVar(&b.LooseFiles, "files", false, "read robots.txt files that are named by their site, also in tar and zip")
 }
 
 func (b *packing) resolveFlags(cmd *cobra.Command) {
@@ -108,7 +108,7 @@ func (b *packing) start(cmd *cobra.Command, args []string, status *int, fn func(
 			return fmt.Errorf("--paths: %w", err)
 		}
 		defer in.Close()
-		more, err := bulk.Paths(in)
+		more, err := bulk.ReadPaths(in)
 		if err != nil {
 			return fmt.Errorf("--paths %s: %w", b.paths, err)
 		}
@@ -117,7 +117,7 @@ func (b *packing) start(cmd *cobra.Command, args []string, status *int, fn func(
 	if len(args) == 0 {
 		return errors.New("no input: name files or folders, or list them with --paths")
 	}
-	inputs, err := b.Inputs(args)
+	inputs, err := b.ListInputs(args)
 	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		return fmt.Errorf("cannot read %s: %w", at.Path, at.Err)
 	} else if err != nil {
@@ -145,11 +145,11 @@ func (b *packing) check(cmd *cobra.Command, status *int, fn func(context.Context
 	if *status, err = b.run(ctx, o, func(o bulk.RunOptions) error { return fn(ctx, o) }); err != nil || *status != exitDone || b.format == "" {
 		return err
 	}
-	s, err := bulk.Look(b.dir)
+	s, err := bulk.ReadStatus(b.dir)
 	if err != nil {
 		return err
 	}
-	if lost := s.Unreadable(); lost != "" {
+	if lost := s.DescribeDamage(); lost != "" {
 		fmt.Fprintf(b.std.err, "%s: %s: see %s\n", b.name, lost, filepath.Join(b.dir, "errors"))
 		if b.strict {
 			*status = exitFailed

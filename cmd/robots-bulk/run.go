@@ -75,10 +75,10 @@ func (b *tableRun) options() (o bulk.RunOptions, err error) {
 	}
 	o.Workers = cmp.Or(b.workers, runtime.GOMAXPROCS(0))
 	if b.share != "" {
-		if o.Slice, err = bulk.ParseSlice(b.share, os.Getenv); err != nil {
+		if o.Share, err = bulk.ParseShare(b.share, os.Getenv); err != nil {
 			return o, err
 		}
-	} else if variable := bulk.ArrayJob(os.Getenv); variable != "" {
+	} else if variable := bulk.ArrayJobVariable(os.Getenv); variable != "" {
 		complain(b.std, b.name, fmt.Errorf("warning: %s is set but no share is selected: this job does all the work", variable))
 	}
 	return o, nil
@@ -133,14 +133,14 @@ func statusCommand(std *streams, status *int) *cobra.Command {
 			if len(args) != 1 {
 				return errors.New("name one output folder of a run")
 			}
-			s, err := bulk.Look(args[0])
+			s, err := bulk.ReadStatus(args[0])
 			if err != nil {
 				return err
 			}
 			switch {
 			case s.Done+len(s.Failed) < s.Shards:
 				*status = exitUnfinished
-			case len(s.Failed) > 0, strict && s.Unreadable() != "":
+			case len(s.Failed) > 0, strict && s.DescribeDamage() != "":
 				*status = exitFailed
 			}
 			if format == "json" {
@@ -175,7 +175,7 @@ func writeStatus(std *streams, dir string, s *bulk.Status) {
 	for _, f := range s.Failed {
 		fmt.Fprintf(std.out, "  %05d  %s  %s\n", f.Shard, robots.Printable(filepath.Base(f.Input)), robots.Printable(f.Error))
 	}
-	if lost := s.Unreadable(); lost != "" {
+	if lost := s.DescribeDamage(); lost != "" {
 		fmt.Fprintf(std.out, "  %s: see %s\n", lost, filepath.Join(dir, "errors"))
 	}
 	for _, name := range s.Unknown {

@@ -16,8 +16,8 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// AskOptions are the evaluations of each capture. They are part of the manifest.
-type AskOptions struct {
+// EvaluationOptions are the evaluations of each capture. They are part of the manifest.
+type EvaluationOptions struct {
 	Agents   [][]string `json:"agents"`          // tokens of each crawler, most specific first; none is *
 	Dialects []string   `json:"dialects"`        // ask.AutoDialect is that of each crawler
 	Paths    []string   `json:"paths,omitempty"` // or URLs
@@ -32,11 +32,11 @@ const (
 )
 
 // AskTask returns the task that evaluates all captures of a snapshot.
-func (o AskOptions) AskTask(dir, format, snapshot string) (*Task, error) {
+func (o EvaluationOptions) AskTask(dir, format, snapshot string) (*Task, error) {
 	if len(o.Paths) == 0 {
 		o.Paths = []string{"/"}
 	}
-	options, err := o.canonical()
+	options, err := o.normalize()
 	if err != nil {
 		return nil, err
 	}
@@ -48,20 +48,20 @@ func (o AskOptions) AskTask(dir, format, snapshot string) (*Task, error) {
 	t.Options = options
 	t.addParts(parts)
 	for i, p := range parts {
-		t.Shards = append(t.Shards, Shard{Number: i, Inputs: inputsOf(parts[i : i+1]), From: p.from, To: p.to})
+		t.Shards = append(t.Shards, Shard{Number: i, Inputs: inputIndexes(parts[i : i+1]), From: p.from, To: p.to})
 	}
-	t.Do = func(ctx context.Context, s Shard, p *Part) (Counts, error) {
+	t.DoShard = func(ctx context.Context, s Shard, p *PartWriter) (ShardCounts, error) {
 		a, err := newEvaluator(o)
 		if err != nil {
-			return Counts{}, err
+			return ShardCounts{}, err
 		}
-		return a.shard(ctx, parts[s.Number:s.Number+1], t.Format, p)
+		return a.evaluatePart(ctx, parts[s.Number:s.Number+1], t.Format, p)
 	}
 	return t, nil
 }
 
-// canonical fills in defaults and returns the options as in the manifest.
-func (o *AskOptions) canonical() (json.RawMessage, error) {
+// normalize fills in defaults and returns the options as in the manifest.
+func (o *EvaluationOptions) normalize() (json.RawMessage, error) {
 	if o.Steps == 0 {
 		o.Steps = answer.AccessSteps
 	}
@@ -85,12 +85,12 @@ func (o *AskOptions) canonical() (json.RawMessage, error) {
 
 // An evaluator evaluates files for all crawlers. It is for one goroutine.
 type evaluator struct {
-	AskOptions
-	crawlers []crawler // in the order of rows
-	all      robots.Crawlers
-	known    map[basis]*ruleSet // the last ones
-	size     int                // bytes of their bodies
-	row      Verdict            // reused by write
+	EvaluationOptions
+	crawlers     []crawler // in the order of rows
+	crawlerRules robots.Crawlers
+	ruleSets     map[ruleSetKey]*ruleSet // the last ones
+	cachedBytes  int                     // bytes of their bodies
+	row          Verdict                 // reused by write
 }
 
 // A crawler is one of the agents in one of its dialects.
@@ -100,8 +100,8 @@ type crawler struct {
 	paths   []robots.Path // of AskOptions
 }
 
-// A basis is what the rules of a capture depend on.
-type basis struct {
+// A ruleSetKey is what the rules of a capture depend on.
+type ruleSetKey struct {
 	sha256         string
 	truncated      bool
 	outcome, cause string
@@ -110,12 +110,12 @@ type basis struct {
 
 // Limits of the rules that an evaluator keeps: neighbors and mirrors share files.
 const (
-	maxKnown      = 1000
-	maxKnownBytes = 16 << 20
+	maxCachedRuleSets = 1000
+	maxCachedBytes    = 16 << 20
 )
 
-func newEvaluator(o AskOptions) (*evaluator, error) {
-	a := &evaluator{AskOptions: o, known: map[basis]*ruleSet{}}
+func newEvaluator(o EvaluationOptions) (*evaluator, error) {
+	a := &evaluator{EvaluationOptions: o, ruleSets: map[ruleSetKey]*ruleSet{}}
 	paths := map[robots.Escapes][]robots.Path{}
 	for _, tokens := range o.Agents {
 		seen := map[string]bool{}
@@ -135,14 +135,14 @@ func newEvaluator(o AskOptions) (*evaluator, error) {
 				}
 			}
 			a.crawlers = append(a.crawlers, crawler{c.Name, d, paths[d.Escapes]})
-			a.all.Add(d, c.Tokens...)
+			a.crawlerRules.Add(d, c.Tokens...)
 		}
 	}
 	return a, nil
 }
 
 // paths returns the paths as a dialect reads them.
-func (o *AskOptions) paths(d robots.Dialect) (paths []robots.Path, err error) {
+func (o *EvaluationOptions) paths(d robots.Dialect) (paths []robots.Path, err error) {
 	for _, text := range o.Paths {
 		_, path, err := ask.URL(d, text, false)
 		if err != nil {
@@ -153,17 +153,17 @@ func (o *AskOptions) paths(d robots.Dialect) (paths []robots.Path, err error) {
 	return paths, nil
 }
 
-// bodyRules returns the rules of a body for each crawler.
-func (a *evaluator) bodyRules(body []byte, truncated bool) []*robots.Rules {
+// rulesOfBody returns the rules of a body for each crawler.
+func (a *evaluator) rulesOfBody(body []byte, truncated bool) []*robots.Rules {
 	if truncated { // each dialect discards a partial last line (D-17)
 		r := &fetch.Record{Outcome: fetch.Success, Body: body, Truncated: true}
-		return a.all.RulesBy(func(d robots.Dialect) *robots.Rules { return r.Rules(d, r.Fetched) })
+		return a.crawlerRules.RulesBy(func(d robots.Dialect) *robots.Rules { return r.Rules(d, r.Fetched) })
 	}
-	return a.all.Rules(robots.Parse(body))
+	return a.crawlerRules.Rules(robots.Parse(body))
 }
 
-// captureRules returns the rules for each crawler of a capture without a body, at its time.
-func (a *evaluator) captureRules(c *Capture) ([]*robots.Rules, error) {
+// rulesWithoutBody returns the rules for each crawler of a capture without a body, at its time.
+func (a *evaluator) rulesWithoutBody(c *Capture) ([]*robots.Rules, error) {
 	r := &fetch.Record{URL: c.URL, Hops: make([]fetch.Hop, c.Hops+1), Status: int(c.Status), Started: c.Fetched, Fetched: c.Fetched}
 	if err := errors.Join(r.Outcome.UnmarshalText([]byte(c.Outcome)), r.Cause.UnmarshalText([]byte(c.Cause))); err != nil {
 		return nil, err
@@ -171,22 +171,22 @@ func (a *evaluator) captureRules(c *Capture) ([]*robots.Rules, error) {
 	if !r.Outcome.Good() {
 		r = r.After(nil)
 	}
-	return a.all.RulesBy(func(d robots.Dialect) *robots.Rules { return r.Rules(d, r.Fetched) }), nil
+	return a.crawlerRules.RulesBy(func(d robots.Dialect) *robots.Rules { return r.Rules(d, r.Fetched) }), nil
 }
 
 // A ruleSet holds the distinct rules of one body, or of one reason to have no body.
 type ruleSet struct {
-	rules  []*robots.Rules
-	first  []int // crawler of each of them, which has its dialect
-	access []answer.Access
-	index  []int // the rules of each crawler
+	rules          []*robots.Rules
+	crawlerIndexes []int // crawler of each of them, which has its dialect
+	access         []answer.Access
+	ruleIndexes    []int // the rules of each crawler
 
-	results []result // of all paths for the first rules, then for the next
+	evaluations []evaluation // of all paths for the first rules, then for the next
 }
 
-// ruleSet collects distinct rules and proves their access.
-func (a *evaluator) ruleSet(all []*robots.Rules) *ruleSet {
-	s := &ruleSet{index: make([]int, len(all))}
+// newRuleSet collects distinct rules and proves their access.
+func (a *evaluator) newRuleSet(all []*robots.Rules) *ruleSet {
+	s := &ruleSet{ruleIndexes: make([]int, len(all))}
 	made := map[*robots.Rules]int{}
 	provers := map[string]*answer.Prover{} // by dialect, so that the cost in one does not change the next
 	for i, r := range all {
@@ -198,43 +198,43 @@ func (a *evaluator) ruleSet(all []*robots.Rules) *ruleSet {
 			}
 			at = len(s.rules)
 			made[r] = at
-			s.rules, s.first = append(s.rules, r), append(s.first, i)
+			s.rules, s.crawlerIndexes = append(s.rules, r), append(s.crawlerIndexes, i)
 			s.access = append(s.access, provers[dialect].Access(r))
 		}
-		s.index[i] = at
+		s.ruleIndexes[i] = at
 	}
 	return s
 }
 
-// ask returns the results of the paths. Without rules, the verdicts are unknown.
-func (a *evaluator) ask(s *ruleSet) *ruleSet {
+// evaluatePaths returns the results of the paths. Without rules, the verdicts are unknown.
+func (a *evaluator) evaluatePaths(s *ruleSet) *ruleSet {
 	if s == nil {
-		return &ruleSet{index: make([]int, len(a.crawlers)), results: slices.Repeat([]result{unknown}, len(a.Paths))}
+		return &ruleSet{ruleIndexes: make([]int, len(a.crawlers)), evaluations: slices.Repeat([]evaluation{unknownEvaluation}, len(a.Paths))}
 	}
-	if s.results == nil {
+	if s.evaluations == nil {
 		for i, r := range s.rules {
-			for _, path := range a.crawlers[s.first[i]].paths {
-				s.results = append(s.results, resultOf(r, r.Match(path), s.access[i]))
+			for _, path := range a.crawlers[s.crawlerIndexes[i]].paths {
+				s.evaluations = append(s.evaluations, evaluate(r, r.Match(path), s.access[i]))
 			}
 		}
 	}
 	return s
 }
 
-// A result is a Result and the delay that the rules declare.
-type result struct {
-	Result
+// A evaluation is a Result and the delay that the rules declare.
+type evaluation struct {
+	PathVerdict
 	CrawlDelay *float64
 }
 
-// resultOf returns the result of a verdict. An undecided verdict is never a permission:
+// evaluate returns the result of a verdict. An undecided verdict is never a permission:
 // /robots.txt of an unreachable site is unknown too, and so is any verdict of a dialect that
 // reads beyond the kept bytes of a truncated file.
-func resultOf(r *robots.Rules, v robots.Verdict, a answer.Access) result {
-	if isCut(r) {
-		return result{Result: Result{Access: string(answer.AccessUndecided)}}
+func evaluate(r *robots.Rules, v robots.Verdict, a answer.Access) evaluation {
+	if isTruncated(r) {
+		return evaluation{PathVerdict: PathVerdict{Access: string(answer.AccessUndecided)}}
 	}
-	t := result{Result: Result{Reason: v.Reason.String(), Access: string(a), Group: valid(v.Group.Token())}}
+	t := evaluation{PathVerdict: PathVerdict{Reason: v.Reason.String(), Access: string(a), Group: validUTF8(v.Group.Token())}}
 	if v.Reason == robots.ReasonRobotsTxt {
 		if site := r.Match(robots.RawPath("/")); site.Undecided() {
 			v, t.Reason = site, site.Reason.String()
@@ -246,7 +246,7 @@ func resultOf(r *robots.Rules, v robots.Verdict, a answer.Access) result {
 	}
 	t.Verdict = v.Word()
 	if !v.Rule.IsZero() {
-		t.Line, t.Directive, t.Pattern = int32(v.Rule.Line()), v.Rule.Directive(), valid(v.Rule.Path())
+		t.Line, t.Directive, t.Pattern = int32(v.Rule.Line()), v.Rule.Directive(), validUTF8(v.Rule.Path())
 	}
 	if seconds, ok := r.CrawlDelay(); ok {
 		t.CrawlDelay = &seconds
@@ -254,89 +254,89 @@ func resultOf(r *robots.Rules, v robots.Verdict, a answer.Access) result {
 	return t
 }
 
-// valid copies a text. Bytes that are not UTF-8 become U+FFFD, as in a batch.
-func valid(s string) string {
+// validUTF8 copies a text. Bytes that are not UTF-8 become U+FFFD, as in a batch.
+func validUTF8(s string) string {
 	if utf8.ValidString(s) {
 		return strings.Clone(s)
 	}
 	return string([]rune(s))
 }
 
-// rulesOf returns the rules for a capture, nil if the archive holds no answer of the site, which
+// cachedRules returns the rules for a capture, nil if the archive holds no answer of the site, which
 // is neither allowed nor disallowed.
-func (a *evaluator) rulesOf(c *held) (*ruleSet, error) {
-	if !c.Answered() {
+func (a *evaluator) cachedRules(c *storedCapture) (*ruleSet, error) {
+	if !c.HasAnswer() {
 		return nil, nil
 	}
-	var key basis
+	var key ruleSetKey
 	if c.hasBody() {
-		key = basis{sha256: c.SHA256, truncated: c.Truncated}
+		key = ruleSetKey{sha256: c.SHA256, truncated: c.Truncated}
 	} else {
-		key = basis{outcome: c.Outcome, cause: c.Cause, status: c.Status, hops: c.Hops}
+		key = ruleSetKey{outcome: c.Outcome, cause: c.Cause, status: c.Status, hops: c.Hops}
 	}
-	if s := a.known[key]; s != nil {
+	if s := a.ruleSets[key]; s != nil {
 		return s, nil
 	}
-	rules, n, err := a.rules(c)
+	rules, n, err := a.readRules(c)
 	if err != nil {
 		return nil, err
 	}
-	if a.size += n; len(a.known) >= maxKnown || a.size > maxKnownBytes {
-		clear(a.known)
-		a.size = n
+	if a.cachedBytes += n; len(a.ruleSets) >= maxCachedRuleSets || a.cachedBytes > maxCachedBytes {
+		clear(a.ruleSets)
+		a.cachedBytes = n
 	}
-	a.known[key] = a.ruleSet(rules)
-	return a.known[key], nil
+	a.ruleSets[key] = a.newRuleSet(rules)
+	return a.ruleSets[key], nil
 }
 
-// rules returns the rules of a capture for each crawler, and the size of its body.
-func (a *evaluator) rules(c *held) (rules []*robots.Rules, size int, err error) {
+// readRules returns the rules of a capture for each crawler, and the size of its body.
+func (a *evaluator) readRules(c *storedCapture) (rules []*robots.Rules, size int, err error) {
 	if !c.hasBody() {
-		rules, err = a.captureRules(&c.Capture)
+		rules, err = a.rulesWithoutBody(&c.Capture)
 		return rules, 0, err
 	}
 	body, err := c.body()
 	if err != nil {
 		return nil, 0, err
 	}
-	return a.bodyRules(body, c.Truncated), len(body), nil
+	return a.rulesOfBody(body, c.Truncated), len(body), nil
 }
 
-// unknown is the result without an answer.
-var unknown = result{Result: Result{Access: string(answer.AccessUnknown)}}
+// unknownEvaluation is the result without an answer.
+var unknownEvaluation = evaluation{PathVerdict: PathVerdict{Access: string(answer.AccessUnknown)}}
 
-// shard makes the rows of a part of a snapshot.
-func (a *evaluator) shard(ctx context.Context, parts []part, format string, p *Part) (counts Counts, err error) {
-	w, err := createTable[Verdict](p, tableVerdicts, format, "surt", "origin", "fetched")
+// evaluatePart makes the rows of a part of a snapshot.
+func (a *evaluator) evaluatePart(ctx context.Context, parts []snapshotPart, format string, p *PartWriter) (counts ShardCounts, err error) {
+	w, err := createTablePart[Verdict](p, tableVerdicts, format, "surt", "origin", "fetched")
 	if err != nil {
 		return counts, err
 	}
-	for c, err := range captures(ctx, &p.scratch, parts, "", "") {
+	for c, err := range readCaptures(ctx, &p.tempFiles, parts, "", "") {
 		if err != nil {
 			return counts, err
 		}
-		rules, err := a.rulesOf(&c)
+		rules, err := a.cachedRules(&c)
 		if err != nil {
 			return counts, fmt.Errorf("%s row %d: %w", parts[0].captures.Name, counts.Captures, err)
 		}
 		counts.Captures++
-		if err := a.write(w, &c.Capture, a.ask(rules)); err != nil {
+		if err := a.writeVerdicts(w, &c.Capture, a.evaluatePaths(rules)); err != nil {
 			return counts, err
 		}
 	}
 	return counts, w.Close()
 }
 
-// write writes the rows of a capture.
-func (a *evaluator) write(w *table[Verdict], c *Capture, of *ruleSet) error {
+// writeVerdicts writes the rows of a capture.
+func (a *evaluator) writeVerdicts(w *tableWriter[Verdict], c *Capture, of *ruleSet) error {
 	row := &a.row
 	*row = Verdict{SURT: c.SURT, Origin: c.Origin, Fetched: c.Fetched.UTC(), Outcome: c.Outcome, Engine: Engine(), Input: c.Input, Offset: c.Offset}
 	for k := range a.crawlers {
 		row.Agent, row.Dialect = a.crawlers[k].name, a.crawlers[k].dialect.Name
-		at := of.index[k] * len(a.Paths)
+		at := of.ruleIndexes[k] * len(a.Paths)
 		for i, path := range a.Paths {
-			t := &of.results[at+i]
-			row.Path, row.Result, row.CrawlDelay = path, t.Result, t.CrawlDelay
+			t := &of.evaluations[at+i]
+			row.Path, row.PathVerdict, row.CrawlDelay = path, t.PathVerdict, t.CrawlDelay
 			if err := w.Write(row); err != nil {
 				return err
 			}
@@ -365,8 +365,8 @@ func ReadAgents(in io.Reader) ([][]string, error) {
 	return list, nil
 }
 
-// isCut reports whether the dialect reads beyond the kept bytes of a truncated file.
-func isCut(r *robots.Rules) bool {
+// isTruncated reports whether the dialect reads beyond the kept bytes of a truncated file.
+func isTruncated(r *robots.Rules) bool {
 	s := r.State()
 	return s != nil && s.CutAt != 0
 }

@@ -51,7 +51,7 @@ func rowsOf[T any](t testing.TB, task *Task, err error) []T {
 	}
 	var all []T
 	for _, s := range task.Shards {
-		for row, err := range readTable[T](task.path(task.Tables[len(task.Tables)-1], task.Name(s))) {
+		for row, err := range readTable[T](task.partPath(task.Tables[len(task.Tables)-1], task.PartName(s))) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,7 +75,7 @@ func TestAskTruth(t *testing.T) {
 		bodies[url] = body
 	})
 	snapshot := snapshotOf(t, archives...)
-	task, err := AskOptions{Agents: agents, Dialects: dialects, Paths: paths}.AskTask(filepath.Join(t.TempDir(), "out"), Parquet, snapshot)
+	task, err := EvaluationOptions{Agents: agents, Dialects: dialects, Paths: paths}.AskTask(filepath.Join(t.TempDir(), "out"), Parquet, snapshot)
 	rows := rowsOf[Verdict](t, task, err)
 	if want := len(bodies) * len(agents) * len(dialects) * len(paths); len(rows) != want {
 		t.Fatalf("%d rows, want %d", len(rows), want)
@@ -104,7 +104,7 @@ func TestAskTruth(t *testing.T) {
 			t.Fatal(err)
 		}
 		row := got
-		row.Result = Result{want.Verdict, want.Reason, want.Rule.Line, want.Rule.Directive, want.Rule.Pattern, want.Group.Token, got.Access}
+		row.PathVerdict = PathVerdict{want.Verdict, want.Reason, want.Rule.Line, want.Rule.Directive, want.Rule.Pattern, want.Group.Token, got.Access}
 		if row.CrawlDelay = want.CrawlDelay; !reflect.DeepEqual(got, row) {
 			t.Fatalf("%+v\nof a batch: %s", got, answer)
 		}
@@ -121,7 +121,7 @@ func TestAskOutcomes(t *testing.T) {
 			redirect("https://d.example/robots.txt", day, "https://nowhere.example/robots.txt")+
 			response("https://e.example/robots.txt", day, 429, "", "")+
 			response("https://f.example/robots.txt", day, 200, "", "User-agent: *\nDisallow: /\xff\xfe$\nAllow: /\n"))
-	o := AskOptions{Agents: [][]string{{"GPTBot"}, {"x"}, {"GPTBot"}}, Dialects: []string{"rfc9309", "google-legacy"}}
+	o := EvaluationOptions{Agents: [][]string{{"GPTBot"}, {"x"}, {"GPTBot"}}, Dialects: []string{"rfc9309", "google-legacy"}}
 	task, err := o.AskTask(filepath.Join(t.TempDir(), "out"), JSONL, snapshot)
 	got := ""
 	for _, r := range rowsOf[Verdict](t, task, err) {

@@ -26,7 +26,7 @@ func TestAskAuto(t *testing.T) {
 		body := "User-agent: *\nAllow: /\n\nUser-agent: " + c.FurtherTokens[0].Token + "\nDisallow: /further\n"
 		archive += response(origin+"/robots.txt", day, 200, "", body)
 	}
-	options := AskOptions{Agents: agents, Dialects: []string{ask.AutoDialect}, Paths: []string{"/further"}}
+	options := EvaluationOptions{Agents: agents, Dialects: []string{ask.AutoDialect}, Paths: []string{"/further"}}
 	task, err := options.AskTask(filepath.Join(t.TempDir(), "out"), JSONL, snapshotOf(t, archive))
 	asked := 0
 	for _, row := range rowsOf[Verdict](t, task, err) {

@@ -25,14 +25,14 @@ type work struct {
 	Panics []int
 }
 
-func (w work) do(ctx context.Context, s Shard, p *Part) (Counts, error) {
-	bodies, err := p.Create("bodies")
+func (w work) do(ctx context.Context, s Shard, p *PartWriter) (ShardCounts, error) {
+	bodies, err := p.CreateTable("bodies")
 	if err != nil {
-		return Counts{}, err
+		return ShardCounts{}, err
 	}
-	captures, err := p.Create("captures")
+	captures, err := p.CreateTable("captures")
 	if err != nil {
-		return Counts{}, err
+		return ShardCounts{}, err
 	}
 	var sum [sha256.Size]byte
 	for i := range w.Rows {
@@ -44,17 +44,17 @@ func (w work) do(ctx context.Context, s Shard, p *Part) (Counts, error) {
 		}
 		switch {
 		case slices.Contains(w.Fails, s.Number):
-			return Counts{}, fmt.Errorf("row %d is broken", i)
+			return ShardCounts{}, fmt.Errorf("row %d is broken", i)
 		case slices.Contains(w.Panics, s.Number):
 			panic("no such row")
 		}
 		select {
 		case <-ctx.Done():
-			return Counts{}, ctx.Err()
+			return ShardCounts{}, ctx.Err()
 		case <-time.After(w.Wait):
 		}
 	}
-	return Counts{Rows: int64(w.Rows)}, nil
+	return ShardCounts{Rows: int64(w.Rows)}, nil
 }
 
 func (w work) task(t testing.TB, dir string) *Task {
@@ -64,7 +64,7 @@ func (w work) task(t testing.TB, dir string) *Task {
 		t.Fatal(err)
 	}
 	task := newTask("test", dir, "txt", "bodies", "captures")
-	task.Options, task.Do = options, w.do
+	task.Options, task.DoShard = options, w.do
 	for i := range w.Shards {
 		task.Inputs = append(task.Inputs, Input{Name: fmt.Sprintf("input-%d", i), Size: 1000})
 		task.Shards = append(task.Shards, Shard{Number: i, Inputs: []int{i}})
@@ -99,7 +99,7 @@ func sumOf(t testing.TB, dir string) string {
 // files.
 func clean(t testing.TB, task *Task) (*Status, string) {
 	t.Helper()
-	s, err := Look(task.Dir)
+	s, err := ReadStatus(task.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,8 +132,8 @@ func TestInterrupt(t *testing.T) {
 	for stops := 0; ; stops++ {
 		task := w.task(t, dir)
 		ctx, stop := context.WithCancel(t.Context())
-		do, begun := task.Do, 0
-		task.Do = func(ctx context.Context, s Shard, p *Part) (Counts, error) {
+		do, begun := task.DoShard, 0
+		task.DoShard = func(ctx context.Context, s Shard, p *PartWriter) (ShardCounts, error) {
 			if begun++; begun == 3 {
 				stop()
 			}
@@ -152,7 +152,7 @@ func TestInterrupt(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
-		if st, err := task.survey(Slice{}); err != nil || len(st.Failed) > 0 {
+		if st, err := task.survey(Share{}); err != nil || len(st.Failed) > 0 {
 			t.Errorf("%+v, %v", st, err)
 		}
 	}
@@ -170,17 +170,17 @@ func TestFailed(t *testing.T) {
 		}
 		s, _ := clean(t, task)
 		if want := []Failure{
-			{0, task.Name(task.Shards[0]), "input-0", "panic: no such row"},
-			{7, task.Name(task.Shards[7]), "input-7", "row 5 is broken"},
+			{0, task.PartName(task.Shards[0]), "input-0", "panic: no such row"},
+			{7, task.PartName(task.Shards[7]), "input-7", "row 5 is broken"},
 		}; s.Done != 8 || !slices.Equal(s.Failed, want) {
 			t.Errorf("%+v, want %+v", s, want)
 		}
 	}
 	good := w
 	good.Fails, good.Panics = nil, nil
-	task.Do = good.do // without the failures
+	task.DoShard = good.do // without the failures
 	fresh := w.task(t, t.TempDir())
-	fresh.Do = good.do
+	fresh.DoShard = good.do
 	var sums [2]string
 	for i, task := range []*Task{task, fresh} {
 		if err := Run(t.Context(), task, RunOptions{}); err != nil {
@@ -199,19 +199,19 @@ func TestFailed(t *testing.T) {
 // TestName: a task that is read from its manifest names its parts as before, also one without
 // inputs that another version of the program made. Parts of other inputs have other names.
 func TestName(t *testing.T) {
-	if a, b := (work{Shards: 2}).task(t, ""), (work{Shards: 3}).task(t, ""); a.Name(a.Shards[0]) == b.Name(b.Shards[0]) {
+	if a, b := (work{Shards: 2}).task(t, ""), (work{Shards: 3}).task(t, ""); a.PartName(a.Shards[0]) == b.PartName(b.Shards[0]) {
 		t.Error("parts of other inputs have the same name")
 	}
 	task := work{Shards: 1}.task(t, t.TempDir())
 	task.Engine, task.Inputs, task.Shards[0].Inputs = "v0.0.0+01234567", nil, nil
-	if err := task.claim(); err != nil {
+	if err := task.claimFolder(); err != nil {
 		t.Fatal(err)
 	}
-	again, err := read(task.Dir)
+	again, err := readManifest(task.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a, b := task.Name(task.Shards[0]), again.Name(again.Shards[0]); a != b {
+	if a, b := task.PartName(task.Shards[0]), again.PartName(again.Shards[0]); a != b {
 		t.Errorf("%s is %s once it is read again", a, b)
 	}
 }

@@ -3,6 +3,7 @@ package bulk
 import (
 	"time"
 
+	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/fetch"
 )
 
@@ -13,8 +14,8 @@ type Capture struct {
 	Origin  string    `parquet:"origin,delta"` // scheme, host, port
 	URL     string    `parquet:"url,delta"`    // requested
 	Fetched time.Time `parquet:"fetched,timestamp(millisecond),delta"`
-	Outcome string    `parquet:"outcome,dict"` // success, unavailable, unreachable; or Unresolved, RevisitUnresolved
-	Cause   string    `parquet:"cause,dict"`   // as fetch has them; NotArchived; RevisitUnresolved
+	Outcome string    `parquet:"outcome,dict"` // success, unavailable, unreachable; or an Outcome constant
+	Cause   string    `parquet:"cause,dict"`   // as in package fetch, or a Cause constant
 	// Status is that of the last answer, null if only its body was archived.
 	Status int32 `parquet:"status,optional"`
 	// Location is the absolute target of a redirect.
@@ -25,25 +26,27 @@ type Capture struct {
 	SHA256       string `parquet:"sha256,optional"` // of the whole body, in hex: the key in bodies
 	Bytes        int64  `parquet:"bytes"`           // of the whole body
 	Truncated    bool   `parquet:"truncated"`
-	Kind         string `parquet:"kind,optional,dict"` // of the body: text, html, empty, binary
+	ContentKind  string `parquet:"kind,optional,dict"` // of the body: text, html, empty, binary
 	Input        string `parquet:"input,dict"`         // file of the archive
 	Offset       int64  `parquet:"warc_offset,delta"`  // in it, of the record
 }
 
-// Outcomes without an answer, which is never a permission.
+// Outcomes without an answer of the site, which are never a permission, and their causes.
 const (
-	Unresolved        = "redirect-unresolved" // an outcome: the redirect target was not archived
-	NotArchived       = "not-archived"        // its cause
-	RevisitUnresolved = "revisit-unresolved"  // an outcome and a cause: the original of a revisit was not archived
+	OutcomeRedirectUnresolved = "redirect-unresolved"
+	CauseNotArchived          = "not-archived" // the redirect target was not archived
+
+	OutcomeRevisitUnresolved = "revisit-unresolved"
+	CauseRevisitUnresolved   = "revisit-unresolved" // the original of a revisit was not archived
 )
 
-// Answered reports whether the answer of the site, or its failure, is known.
-func (c *Capture) Answered() bool {
-	return c.Outcome != Unresolved && c.Outcome != RevisitUnresolved
+// HasAnswer reports whether the answer of the site, or its failure, is known.
+func (c *Capture) HasAnswer() bool {
+	return c.Outcome != OutcomeRedirectUnresolved && c.Outcome != OutcomeRevisitUnresolved
 }
 
-// Damaged is a row of errors/*.jsonl: unreadable records of one kind.
-type Damaged struct {
+// Damage is a row of errors/*.jsonl: unreadable records of one kind.
+type Damage struct {
 	Input  string `parquet:"input"`
 	Offset int64  `parquet:"offset"` // in the input, approximate
 	Kind   string `parquet:"kind"`   // gzip, zstd, header, length, digest, http, garbage; type, uri, name, line, tar, zip; no-archive, no-capture
@@ -59,3 +62,33 @@ type Body struct {
 
 // hasBody reports whether the snapshot has a body of the capture.
 func (c *Capture) hasBody() bool { return c.Outcome == fetch.Success.String() }
+
+// newCapture returns the row of a response without its outcome.
+func newCapture(response *archivedResponse) (*Capture, error) {
+	origin, _, err := robots.ParseURL(response.URL)
+	if err != nil {
+		return nil, err
+	}
+	return &Capture{
+		SURT: SURT(origin), Origin: origin.String(), URL: response.URL, Fetched: time.UnixMilli(response.Time).UTC(),
+		Location: response.Location, Input: response.Input, Offset: response.Offset,
+	}, nil
+}
+
+// setOutcome copies the outcome of the last response of the redirect chain.
+func (c *Capture) setOutcome(last *archivedResponse) {
+	c.Outcome = last.Outcome
+	c.Cause = last.Cause
+	c.Status = last.Status
+	c.SHA256 = last.SHA256
+	c.Bytes = last.Bytes
+	c.Truncated = last.Truncated
+	c.ContentKind = last.ContentKind
+}
+
+// setUnresolved sets the outcome of a redirect or revisit that leads to no response.
+func (c *Capture) setUnresolved(outcome, cause string, status int32) {
+	c.Outcome = outcome
+	c.Cause = cause
+	c.Status = status
+}

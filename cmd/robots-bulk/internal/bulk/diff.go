@@ -15,7 +15,7 @@ import (
 
 // DiffOptions are those of a diff as its manifest has them.
 type DiffOptions struct {
-	AskOptions
+	EvaluationOptions
 	Before int `json:"parts_before"` // parts of the first snapshot
 }
 
@@ -25,15 +25,15 @@ const (
 )
 
 // DiffTask returns the task that compares the last answers of each site in two snapshots.
-func (o AskOptions) DiffTask(dir, format, before, after string) (*Task, error) {
+func (o EvaluationOptions) DiffTask(dir, format, before, after string) (*Task, error) {
 	if len(o.Paths) > 0 {
 		return nil, errors.New("diff compares whole sites, not paths")
 	}
-	if _, err := o.canonical(); err != nil {
+	if _, err := o.normalize(); err != nil {
 		return nil, err
 	}
 	t := newTask(verbDiff, dir, format, tableChanges)
-	var sides [2][]part
+	var sides [2][]snapshotPart
 	for i, snapshot := range []string{before, after} {
 		var err error
 		if sides[i], err = openSnapshot(snapshot); err != nil {
@@ -48,7 +48,7 @@ func (o AskOptions) DiffTask(dir, format, before, after string) (*Task, error) {
 	for i, r := range ranges {
 		s := Shard{Number: i, From: r.from, To: r.to}
 		for _, parts := range sides {
-			s.Inputs = append(s.Inputs, inputsOf(overlapping(parts, r.from, r.to))...)
+			s.Inputs = append(s.Inputs, inputIndexes(overlapping(parts, r.from, r.to))...)
 		}
 		t.Shards = append(t.Shards, s)
 	}
@@ -56,43 +56,43 @@ func (o AskOptions) DiffTask(dir, format, before, after string) (*Task, error) {
 	if t.Options, err = json.Marshal(DiffOptions{o, len(sides[0])}); err != nil {
 		return nil, err
 	}
-	t.Do = func(ctx context.Context, s Shard, p *Part) (Counts, error) {
+	t.DoShard = func(ctx context.Context, s Shard, p *PartWriter) (ShardCounts, error) {
 		a, err := newEvaluator(o)
 		if err != nil {
-			return Counts{}, err
+			return ShardCounts{}, err
 		}
-		return a.diff(ctx, sides, s, t.Format, p)
+		return a.diffRange(ctx, sides, s, t.Format, p)
 	}
 	return t, nil
 }
 
-// A side is one snapshot, read a site at a time.
-type side struct {
-	next func() (held, error, bool)
-	now  held // the decisive capture of the current site
-	more bool // there is one
+// A siteCaptures is one snapshot, read a site at a time.
+type siteCaptures struct {
+	next    func() (storedCapture, error, bool)
+	capture storedCapture // the decisive capture of the current site
+	ok      bool          // there is one
 }
 
 // advance goes to the next site.
-func (s *side) advance() (err error) {
-	s.now, err, s.more = s.next()
+func (s *siteCaptures) advance() (err error) {
+	s.capture, err, s.ok = s.next()
 	return err
 }
 
-// decisive yields one of the captures of each site: the last answer, else the last failure, else
+// decisiveCaptures yields one of the captures of each site: the last answer, else the last failure, else
 // the last capture.
-func decisive(all iter.Seq2[held, error]) iter.Seq2[held, error] {
-	rank := func(c *held) int {
+func decisiveCaptures(all iter.Seq2[storedCapture, error]) iter.Seq2[storedCapture, error] {
+	rank := func(c *storedCapture) int {
 		switch {
 		case c.hasBody() || c.Outcome == fetch.Unavailable.String():
 			return 2
-		case c.Answered():
+		case c.HasAnswer():
 			return 1
 		}
 		return 0
 	}
-	return func(yield func(held, error) bool) {
-		var best held
+	return func(yield func(storedCapture, error) bool) {
+		var best storedCapture
 		for c, err := range all {
 			switch {
 			case err != nil:
@@ -114,15 +114,15 @@ func decisive(all iter.Seq2[held, error]) iter.Seq2[held, error] {
 	}
 }
 
-// diff makes the rows of a range of sites.
-func (a *evaluator) diff(ctx context.Context, parts [2][]part, s Shard, format string, p *Part) (counts Counts, err error) {
-	w, err := createTable[Diff](p, tableChanges, format)
+// diffRange makes the rows of a range of sites.
+func (a *evaluator) diffRange(ctx context.Context, parts [2][]snapshotPart, s Shard, format string, p *PartWriter) (counts ShardCounts, err error) {
+	w, err := createTablePart[AccessChange](p, tableChanges, format)
 	if err != nil {
 		return counts, err
 	}
-	var sides [2]side
+	var sides [2]siteCaptures
 	for i := range sides {
-		next, stop := iter.Pull2(decisive(captures(ctx, &p.scratch, overlapping(parts[i], s.From, s.To), s.From, s.To)))
+		next, stop := iter.Pull2(decisiveCaptures(readCaptures(ctx, &p.tempFiles, overlapping(parts[i], s.From, s.To), s.From, s.To)))
 		defer stop()
 		sides[i].next = next
 		if err := sides[i].advance(); err != nil {
@@ -130,18 +130,18 @@ func (a *evaluator) diff(ctx context.Context, parts [2][]part, s Shard, format s
 		}
 	}
 	before, after := &sides[0], &sides[1]
-	for before.more || after.more {
-		order := cmp.Or(strings.Compare(before.now.SURT, after.now.SURT), strings.Compare(before.now.Origin, after.now.Origin))
-		var rows []Diff
+	for before.ok || after.ok {
+		order := cmp.Or(strings.Compare(before.capture.SURT, after.capture.SURT), strings.Compare(before.capture.Origin, after.capture.Origin))
+		var rows []AccessChange
 		switch {
-		case !after.more || before.more && order < 0:
-			rows = a.every(before.now.Origin, Gone)
+		case !after.ok || before.ok && order < 0:
+			rows = a.sameForAllCrawlers(before.capture.Origin, ChangeGone)
 			err = before.advance()
-		case !before.more || order > 0:
-			rows = a.every(after.now.Origin, Appeared)
+		case !before.ok || order > 0:
+			rows = a.sameForAllCrawlers(after.capture.Origin, ChangeAppeared)
 			err = after.advance()
 		default:
-			if rows, err = a.changes(before, after); err == nil {
+			if rows, err = a.compareCaptures(before, after); err == nil {
 				err = errors.Join(before.advance(), after.advance())
 			}
 			counts.Captures++
@@ -159,52 +159,52 @@ func (a *evaluator) diff(ctx context.Context, parts [2][]part, s Shard, format s
 	return counts, w.Close()
 }
 
-// every returns rows with one change for all crawlers and dialects.
-func (a *evaluator) every(origin, change string) (rows []Diff) {
+// sameForAllCrawlers returns rows with one change for all crawlers and dialects.
+func (a *evaluator) sameForAllCrawlers(origin, change string) (rows []AccessChange) {
 	for _, c := range a.crawlers {
-		rows = append(rows, Diff{Origin: origin, Agent: c.name, Dialect: c.dialect.Name, Change: change})
+		rows = append(rows, AccessChange{Origin: origin, Agent: c.name, Dialect: c.dialect.Name, Change: change})
 	}
 	return rows
 }
 
-// changes compares the captures of the current site.
-func (a *evaluator) changes(before, after *side) ([]Diff, error) {
-	one, two := &before.now, &after.now
-	if !one.Answered() || !two.Answered() {
-		return a.every(one.Origin, Undecided), nil
+// compareCaptures compares the captures of the current site.
+func (a *evaluator) compareCaptures(before, after *siteCaptures) ([]AccessChange, error) {
+	one, two := &before.capture, &after.capture
+	if !one.HasAnswer() || !two.HasAnswer() {
+		return a.sameForAllCrawlers(one.Origin, ChangeUndecided), nil
 	}
 	if one.hasBody() && two.hasBody() && one.SHA256 == two.SHA256 && one.Truncated == two.Truncated {
-		return a.every(one.Origin, Same), nil
+		return a.sameForAllCrawlers(one.Origin, ChangeSame), nil
 	}
 	var rules [2][]*robots.Rules
-	for i, c := range []*held{one, two} {
+	for i, c := range []*storedCapture{one, two} {
 		var err error
-		if rules[i], _, err = a.rules(c); err != nil {
+		if rules[i], _, err = a.readRules(c); err != nil {
 			return nil, err
 		}
 	}
 	results, _ := compare.Each(rules[0], rules[1], compare.Options{Steps: min(a.Steps, compare.DefaultSteps), SkipRobotsTxt: true})
-	rows := make([]Diff, 0, len(a.crawlers))
+	rows := make([]AccessChange, 0, len(a.crawlers))
 	for i, c := range a.crawlers {
-		row := changeOf(rules[0][i], rules[1][i], results[i])
+		row := newAccessChange(rules[0][i], rules[1][i], results[i])
 		row.Origin, row.Agent, row.Dialect = one.Origin, c.name, c.dialect.Name
 		rows = append(rows, row)
 	}
 	return rows, nil
 }
 
-// changeOf returns the change of a crawler. The result for one does not depend on the others, as
+// newAccessChange returns the change of a crawler. The result for one does not depend on the others, as
 // the steps limit each comparison.
-func changeOf(before, after *robots.Rules, r *compare.Result) Diff {
+func newAccessChange(before, after *robots.Rules, r *compare.Result) AccessChange {
 	root := robots.RawPath("/")
-	if before.Match(root).Undecided() || after.Match(root).Undecided() || isCut(before) || isCut(after) {
-		return Diff{Change: Undecided}
+	if before.Match(root).Undecided() || after.Match(root).Undecided() || isTruncated(before) || isTruncated(after) {
+		return AccessChange{Change: ChangeUndecided}
 	}
 	switch {
 	case r.Same():
-		return Diff{Change: Same}
+		return AccessChange{Change: ChangeSame}
 	case !r.Differs():
-		return Diff{Change: Undecided}
+		return AccessChange{Change: ChangeUndecided}
 	}
 	var first compare.Change
 	for _, d := range []compare.Direction{r.NewlyBlocked, r.NewlyAllowed} {
@@ -218,5 +218,5 @@ func changeOf(before, after *robots.Rules, r *compare.Result) Diff {
 		}
 		return int32(v.Rule.Line())
 	}
-	return Diff{Change: Changed, Witness: first.Path, LineBefore: line(first.Old), LineAfter: line(first.New)}
+	return AccessChange{Change: ChangeChanged, Witness: first.Path, LineBefore: line(first.Old), LineAfter: line(first.New)}
 }

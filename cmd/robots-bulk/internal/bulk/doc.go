@@ -5,7 +5,7 @@
 // name is a hash of its input, written aside and renamed when it is complete. So the folder
 // alone shows the progress of a task: manifest.json, written first, lists the shards, and a
 // shard is done when its part of the last table exists. A shard that is repeated gives the
-// same bytes under the same name. [Run] does all shards or a [Slice] of them, so many
+// same bytes under the same name. [Run] does all shards or a [Share] of them, so many
 // machines can work on a task as an array of jobs.
 //
 //	DIR/manifest.json        the task

@@ -18,7 +18,7 @@ import (
 
 // JoinOptions are the evaluations of each URL. They are part of the manifest.
 type JoinOptions struct {
-	AskOptions
+	EvaluationOptions
 	At   time.Time `json:"at,omitzero"`    // of URLs without a time in the list
 	Sort bool      `json:"sort,omitempty"` // lists are in any order
 
@@ -41,7 +41,7 @@ func (o JoinOptions) JoinTask(dir, format, snapshot string, lists []string) (*Ta
 	if len(o.Paths) > 0 {
 		return nil, errors.New("join evaluates the URLs of its lists, no other paths")
 	}
-	if _, err := o.canonical(); err != nil {
+	if _, err := o.normalize(); err != nil {
 		return nil, err
 	}
 	o.At = o.At.UTC()
@@ -58,7 +58,7 @@ func (o JoinOptions) JoinTask(dir, format, snapshot string, lists []string) (*Ta
 		held += p.captures.Size + p.bodies.Size
 	}
 	for _, name := range lists {
-		in, _, _, err := describe(name, false)
+		in, _, _, err := describeInput(name, false)
 		if err != nil {
 			return nil, err
 		}
@@ -80,27 +80,27 @@ func (o JoinOptions) JoinTask(dir, format, snapshot string, lists []string) (*Ta
 		for k := from; k < to; k++ {
 			s.Inputs = append(s.Inputs, k)
 		}
-		s.Inputs = append(s.Inputs, inputsOf(overlapping(parts, s.From, behind(s.To)))...)
+		s.Inputs = append(s.Inputs, inputIndexes(overlapping(parts, s.From, keyAfter(s.To)))...)
 		t.Shards = append(t.Shards, s)
 	}
 	o.Lists = len(lists)
 	if t.Options, err = json.Marshal(o); err != nil {
 		return nil, err
 	}
-	t.Do = func(ctx context.Context, s Shard, p *Part) (Counts, error) {
-		a, err := newEvaluator(o.AskOptions)
+	t.DoShard = func(ctx context.Context, s Shard, p *PartWriter) (ShardCounts, error) {
+		a, err := newEvaluator(o.EvaluationOptions)
 		if err != nil {
-			return Counts{}, err
+			return ShardCounts{}, err
 		}
-		j := &joiner{evaluator: a, JoinOptions: o, last: s.To}
-		err = j.shard(ctx, t, parts, s, p)
+		j := &joiner{evaluator: a, JoinOptions: o, nextShardKey: s.To}
+		err = j.joinShard(ctx, t, parts, s, p)
 		return j.counts, err
 	}
 	return t, nil
 }
 
-// behind returns the first key after that of a site; "" is no bound.
-func behind(site string) string {
+// keyAfter returns the first key after that of a site; "" is no bound.
+func keyAfter(site string) string {
 	if site == "" {
 		return ""
 	}
@@ -112,27 +112,27 @@ func behind(site string) string {
 type joiner struct {
 	*evaluator
 	JoinOptions
-	counts  Counts
-	out     *table[Joined]
-	results []result // of one URL, for each of the distinct rules
-	row     Joined
+	counts      ShardCounts
+	out         *tableWriter[JoinedVerdict]
+	evaluations []evaluation // of one URL, for each of the distinct rules
+	row         JoinedVerdict
 
-	next  func() (held, error, bool)
-	ahead held // the first capture of the next key
-	more  bool
+	readCapture func() (storedCapture, error, bool)
+	nextCapture storedCapture // the first capture of the next key
+	hasNext     bool
 
-	key   string
-	sites map[string][]held // of the key, by origin, by time
-	last  string            // the first key of the next shard, "" for none
+	siteKey      string
+	captures     map[string][]storedCapture // of the key, by origin, by time
+	nextShardKey string                     // the first key of the next shard, "" for none
 }
 
-func (j *joiner) shard(ctx context.Context, t *Task, parts []part, s Shard, p *Part) (err error) {
-	if j.out, err = createTable[Joined](p, tableJoined, t.Format); err != nil {
+func (j *joiner) joinShard(ctx context.Context, t *Task, parts []snapshotPart, s Shard, p *PartWriter) (err error) {
+	if j.out, err = createTablePart[JoinedVerdict](p, tableJoined, t.Format); err != nil {
 		return err
 	}
-	before := behind(s.To)
+	before := keyAfter(s.To)
 	var stop func()
-	j.next, stop = iter.Pull2(captures(ctx, &p.scratch, overlapping(parts, s.From, before), s.From, before))
+	j.readCapture, stop = iter.Pull2(readCaptures(ctx, &p.tempFiles, overlapping(parts, s.From, before), s.From, before))
 	defer stop()
 	if err := j.advance(); err != nil {
 		return err
@@ -145,16 +145,16 @@ func (j *joiner) shard(ctx context.Context, t *Task, parts []part, s Shard, p *P
 	}
 	read := readLists
 	if j.Sort {
-		read = func(lists []string, fn func(place, listed) (bool, error)) error {
-			return sortLists(&p.scratch, lists, fn)
+		read = func(lists []string, fn func(rowPosition, listedURL) (bool, error)) error {
+			return sortLists(&p.tempFiles, lists, fn)
 		}
 	}
 	n := 0
-	if err := read(lists, func(p place, l listed) (bool, error) {
+	if err := read(lists, func(p rowPosition, l listedURL) (bool, error) {
 		if n++; n%1024 == 0 && ctx.Err() != nil {
 			return false, ctx.Err()
 		}
-		return true, j.join(p, l)
+		return true, j.joinURL(p, l)
 	}); err != nil {
 		return err
 	}
@@ -163,20 +163,20 @@ func (j *joiner) shard(ctx context.Context, t *Task, parts []part, s Shard, p *P
 
 // advance reads the first capture of the next key.
 func (j *joiner) advance() (err error) {
-	j.ahead, err, j.more = j.next()
+	j.nextCapture, err, j.hasNext = j.readCapture()
 	return err
 }
 
-// load loads the captures of a key.
-func (j *joiner) load(key string) error {
-	j.key, j.sites = strings.Clone(key), map[string][]held{}
-	for j.more && j.ahead.SURT < key {
+// loadCaptures loads the captures of a key.
+func (j *joiner) loadCaptures(key string) error {
+	j.siteKey, j.captures = strings.Clone(key), map[string][]storedCapture{}
+	for j.hasNext && j.nextCapture.SURT < key {
 		if err := j.advance(); err != nil {
 			return err
 		}
 	}
-	for j.more && j.ahead.SURT == key {
-		j.sites[j.ahead.Origin] = append(j.sites[j.ahead.Origin], j.ahead)
+	for j.hasNext && j.nextCapture.SURT == key {
+		j.captures[j.nextCapture.Origin] = append(j.captures[j.nextCapture.Origin], j.nextCapture)
 		j.counts.Captures++
 		if err := j.advance(); err != nil {
 			return err
@@ -185,9 +185,9 @@ func (j *joiner) load(key string) error {
 	return nil
 }
 
-// inForce returns the last capture of an origin that is not after a time, nil without one.
-func (j *joiner) inForce(origin string, at time.Time) *held {
-	all := j.sites[origin]
+// captureInForce returns the last capture of an origin that is not after a time, nil without one.
+func (j *joiner) captureInForce(origin string, at time.Time) *storedCapture {
+	all := j.captures[origin]
 	i := sort.Search(len(all), func(i int) bool { return all[i].Fetched.After(at) })
 	if i == 0 {
 		return nil
@@ -195,39 +195,39 @@ func (j *joiner) inForce(origin string, at time.Time) *held {
 	return &all[i-1]
 }
 
-// join writes the rows of a URL.
-func (j *joiner) join(p place, l listed) error {
+// joinURL writes the rows of a URL.
+func (j *joiner) joinURL(p rowPosition, l listedURL) error {
 	at := cmp.Or(l.at, j.At).UTC().Truncate(time.Millisecond)
 	if at.IsZero() {
 		return fmt.Errorf("%s has no time: add a column at, or use --at", p)
 	}
-	if l.key != j.key && l.key != "" || j.sites == nil {
+	if l.siteKey != j.siteKey && l.siteKey != "" || j.captures == nil {
 		switch {
-		case l.key < j.key:
-			return fmt.Errorf("%s: %s comes after %s: lists must be sorted by SURT key; use --sort", p, ask.Clip(l.key), ask.Clip(j.key))
-		case j.last != "" && l.key > j.last:
-			return fmt.Errorf("%s: %s comes before %s of the next list: lists must be sorted by SURT key; use --sort", p, ask.Clip(l.key), ask.Clip(j.last))
+		case l.siteKey < j.siteKey:
+			return fmt.Errorf("%s: %s comes after %s: lists must be sorted by SURT key; use --sort", p, ask.Clip(l.siteKey), ask.Clip(j.siteKey))
+		case j.nextShardKey != "" && l.siteKey > j.nextShardKey:
+			return fmt.Errorf("%s: %s comes before %s of the next list: lists must be sorted by SURT key; use --sort", p, ask.Clip(l.siteKey), ask.Clip(j.nextShardKey))
 		}
-		if err := j.load(l.key); err != nil {
+		if err := j.loadCaptures(l.siteKey); err != nil {
 			return err
 		}
 	}
 	row := &j.row
-	row.URL, row.At, row.Path = valid(l.url), at, ""
+	row.URL, row.At, row.Path = validUTF8(l.url), at, ""
 	row.SURT, row.Origin, row.Engine = "", "", Engine()
 	row.Fetched, row.Offset, row.AgeS, row.Outcome, row.Input = nil, nil, nil, "", ""
-	if l.key != "" {
-		row.SURT = valid(j.key)
+	if l.siteKey != "" {
+		row.SURT = validUTF8(j.siteKey)
 	}
-	results := j.results[:0]
+	results := j.evaluations[:0]
 	var rules *ruleSet
 	origin, path, err := robots.ParseURL(l.url)
 	if err == nil {
-		row.Origin, row.Path = origin.String(), valid(path.String())
-		if c := j.inForce(row.Origin, at); c != nil {
+		row.Origin, row.Path = origin.String(), validUTF8(path.String())
+		if c := j.captureInForce(row.Origin, at); c != nil {
 			age := int64(at.Sub(c.Fetched) / time.Second)
 			row.Fetched, row.Offset, row.AgeS, row.Outcome, row.Input = &c.Fetched, &c.Offset, &age, c.Outcome, c.Input
-			if rules, err = j.rulesOf(c); err != nil {
+			if rules, err = j.cachedRules(c); err != nil {
 				return err
 			}
 		}
@@ -235,19 +235,19 @@ func (j *joiner) join(p place, l listed) error {
 	if rules != nil {
 		for i, r := range rules.rules {
 			path := path
-			if j.crawlers[rules.first[i]].dialect.Escapes == robots.EscapesRaw {
+			if j.crawlers[rules.crawlerIndexes[i]].dialect.Escapes == robots.EscapesRaw {
 				path = robots.RawPath(l.url) // as ask.URL takes it
 			}
-			results = append(results, resultOf(r, r.Match(path), rules.access[i]))
+			results = append(results, evaluate(r, r.Match(path), rules.access[i]))
 		}
-		j.results = results
+		j.evaluations = results
 	}
 	for i := range j.crawlers {
-		t := &unknown
+		t := &unknownEvaluation
 		if rules != nil {
-			t = &results[rules.index[i]]
+			t = &results[rules.ruleIndexes[i]]
 		}
-		row.Agent, row.Dialect, row.Result, row.CrawlDelay = j.crawlers[i].name, j.crawlers[i].dialect.Name, t.Result, t.CrawlDelay
+		row.Agent, row.Dialect, row.PathVerdict, row.CrawlDelay = j.crawlers[i].name, j.crawlers[i].dialect.Name, t.PathVerdict, t.CrawlDelay
 		j.counts.Rows++
 		if err := j.out.Write(row); err != nil {
 			return err

@@ -57,7 +57,7 @@ func joinedOf(t *testing.T, o JoinOptions, snapshot string, lists ...string) []s
 	t.Helper()
 	task, err := o.JoinTask(filepath.Join(t.TempDir(), "out"), Parquet, snapshot, lists)
 	var got []string
-	for _, r := range rowsOf[Joined](t, task, err) {
+	for _, r := range rowsOf[JoinedVerdict](t, task, err) {
 		line := r.URL + " "
 		if r.Verdict == "" {
 			line += r.Access
@@ -177,11 +177,11 @@ func TestJoinLists(t *testing.T) {
 		t.Errorf("sorted: got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	for text, want := range map[string]string{
-		"{\"url\":\"https://b.example/\"}\n":            "--at",
-		"https://b.example/\n":                          "not a list of URLs",
-		"{\"at\":\"20260501130000\"}\n":                 "has no url",
-		"{\"url\":\"https://b.example/\",\"at\":\"x\"}": "is not a time",
-		"{\"url\":\"" + strings.Repeat("x", maxLine):    "line 1: longer than 16777216 bytes",
+		"{\"url\":\"https://b.example/\"}\n":              "--at",
+		"https://b.example/\n":                            "not a list of URLs",
+		"{\"at\":\"20260501130000\"}\n":                   "has no url",
+		"{\"url\":\"https://b.example/\",\"at\":\"x\"}":   "is not a time",
+		"{\"url\":\"" + strings.Repeat("x", maxLineBytes): "line 1: longer than 16777216 bytes",
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
@@ -207,15 +207,15 @@ func TestListQuote(t *testing.T) {
 		"url,x\n" + line + "\n" + `"https://b.example/` + ",x\n": "line 4: longer than 16777216 bytes: check for an unclosed quote",
 		"url,x\n" + line + `https://b.example/,"x` + "\n":        "line 3: longer than 16777216 bytes: check for an unclosed quote",
 		`url,"x` + "\n": "line 1: longer than 16777216 bytes: check for an unclosed quote",
-		"url,x\nhttps://b.example/" + strings.Repeat("x", maxLine+64<<10): "line 2: longer than 16777216 bytes",
-		"url,x\n" + line + `https://b"` + "\n":                            `line 3, column 10: bare "`,
+		"url,x\nhttps://b.example/" + strings.Repeat("x", maxLineBytes+64<<10): "line 2: longer than 16777216 bytes",
+		"url,x\n" + line + `https://b"` + "\n":                                 `line 3, column 10: bare "`,
 	} {
 		more := []io.Reader{strings.NewReader(text)}
 		for range 8 {
 			more = append(more, strings.NewReader(rest))
 		}
 		unread := strings.NewReader(rest)
-		err := readTextList(io.MultiReader(append(more, unread)...), "list.csv", func(place, listed) (bool, error) { return true, nil })
+		err := readTextList(io.MultiReader(append(more, unread)...), "list.csv", func(rowPosition, listedURL) (bool, error) { return true, nil })
 		if err == nil || !strings.HasPrefix(err.Error(), "list.csv: ") || !strings.Contains(err.Error(), want) || unread.Len() < len(rest) {
 			t.Errorf("%.40q: %v, and %d of %d bytes are unread", text, err, unread.Len(), len(rest))
 		}
@@ -244,10 +244,10 @@ func TestDiff(t *testing.T) {
 		response(url("blocked"), later, 200, "", "User-agent: *\nAllow: /\n\nUser-agent: GPTBot\nDisallow: /\n")+status("opened", 404)+
 		site("none", "User-agent: *\nDisallow:\n")+site("new", "")+site("down", "")+
 		site("twice", "User-agent: *\nDisallow: /b\n")+response(url("twice"), later, 503, "", ""))
-	o := AskOptions{Agents: [][]string{{"GPTBot"}, {"x"}}}
-	task, err := o.DiffTask(filepath.Join(t.TempDir(), "out"), JSONLZ, before, after)
+	o := EvaluationOptions{Agents: [][]string{{"GPTBot"}, {"x"}}}
+	task, err := o.DiffTask(filepath.Join(t.TempDir(), "out"), JSONLZstd, before, after)
 	got := ""
-	for _, r := range rowsOf[Diff](t, task, err) {
+	for _, r := range rowsOf[AccessChange](t, task, err) {
 		got += strings.TrimRight(fmt.Sprintln(r.Origin, r.Agent, r.Dialect, r.Change, r.Witness, r.LineBefore, r.LineAfter), " ")
 	}
 	want := `https://blocked.example GPTBot rfc9309 changed / 0 5
@@ -284,7 +284,7 @@ func TestRanges(t *testing.T) {
 		list = fmt.Appendf(list, "{\"url\":\"https://s%03d.example/%d\",\"at\":\"20260502000000\"}\n", i, i%5)
 	}
 	var verdicts [2][]Verdict
-	var changes [2][]Diff
+	var changes [2][]AccessChange
 	var joined [2][]string
 	lines := bytes.SplitAfter(list, []byte("\n"))
 	for run := range 2 {
@@ -314,13 +314,13 @@ func TestRanges(t *testing.T) {
 			snapshots[i] = p.dir
 		}
 		before, after := snapshots[0], snapshots[1]
-		task, err := AskOptions{}.DiffTask(filepath.Join(t.TempDir(), "out"), Parquet, before, after)
-		changes[run] = rowsOf[Diff](t, task, err)
+		task, err := EvaluationOptions{}.DiffTask(filepath.Join(t.TempDir(), "out"), Parquet, before, after)
+		changes[run] = rowsOf[AccessChange](t, task, err)
 		if run == 1 && len(task.Shards) < 8 {
 			t.Errorf("%d ranges of sites", len(task.Shards))
 		}
 		joined[run] = joinedOf(t, JoinOptions{}, after, lists...)
-		task, err = AskOptions{Agents: [][]string{{"a"}, {"b"}}}.AskTask(filepath.Join(t.TempDir(), "out"), Parquet, after)
+		task, err = EvaluationOptions{Agents: [][]string{{"a"}, {"b"}}}.AskTask(filepath.Join(t.TempDir(), "out"), Parquet, after)
 		verdicts[run] = rowsOf[Verdict](t, task, err)
 		for i := range verdicts[run] {
 			verdicts[run][i].Input = ""
@@ -359,10 +359,10 @@ func TestJoinNeighbors(t *testing.T) {
 			lines = append(lines, fmt.Sprintf("example,s)/ %s {\"url\": \"%s\"}\n", when, url))
 		}
 	}
-	o := JoinOptions{AskOptions: AskOptions{Agents: [][]string{{"x"}, {"y"}}, Dialects: []string{"rfc9309", "google-cpp"}}}
+	o := JoinOptions{EvaluationOptions: EvaluationOptions{Agents: [][]string{{"x"}, {"y"}}, Dialects: []string{"rfc9309", "google-cpp"}}}
 	rows := func(lines ...string) (got []string) {
 		task, err := o.JoinTask(filepath.Join(t.TempDir(), "out"), Parquet, snapshot, []string{writeList(t, strings.Join(lines, ""))})
-		for _, row := range rowsOf[Joined](t, task, err) {
+		for _, row := range rowsOf[JoinedVerdict](t, task, err) {
 			text, _ := json.Marshal(row)
 			got = append(got, string(text))
 		}

@@ -24,7 +24,7 @@ type job struct {
 	Dir     string
 	Inputs  []Input
 	Resolve bool
-	Slice   Slice
+	Slice   Share
 }
 
 const jobVariable = "ROBOTS_BULK_JOB"
@@ -37,9 +37,9 @@ func TestMain(m *testing.M) {
 	var j job
 	err := json.Unmarshal([]byte(text), &j)
 	if err == nil && j.Resolve {
-		err = PackResolve(context.Background(), j.Dir, Parquet, PackOptions{Parts: j.Slice.Of}, RunOptions{Slice: j.Slice})
+		err = PackResolve(context.Background(), j.Dir, Parquet, PackOptions{Parts: j.Slice.Of}, RunOptions{Share: j.Slice})
 	} else if err == nil {
-		err = PackRead(context.Background(), j.Dir, PackOptions{}, j.Inputs, j.Slice.Of, RunOptions{Slice: j.Slice})
+		err = PackRead(context.Background(), j.Dir, PackOptions{}, j.Inputs, j.Slice.Of, RunOptions{Share: j.Slice})
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -65,7 +65,7 @@ func (j job) start(t *testing.T) *exec.Cmd {
 // begun waits until a job writes its shard, or has written it.
 func (j job) begun(t *testing.T) {
 	t.Helper()
-	dir, table := filepath.Join(j.Dir, packDir), tableRuns
+	dir, table := filepath.Join(j.Dir, runsDir), tableRuns
 	if j.Resolve {
 		dir, table = j.Dir, tableCaptures
 	}
@@ -113,7 +113,7 @@ func TestKill(t *testing.T) {
 	killed := 0
 	for phase, jobs := range []int{shards, parts} {
 		for i := range jobs {
-			j := job{p.dir, p.inputs, phase == 1, Slice{i, jobs}}
+			j := job{p.dir, p.inputs, phase == 1, Share{i, jobs}}
 			for range kills {
 				cmd := j.start(t)
 				j.begun(t)
@@ -131,7 +131,7 @@ func TestKill(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Look(p.dir); err != nil {
+	if _, err := ReadStatus(p.dir); err != nil {
 		t.Fatal(err)
 	}
 	if got := snapshot(t, p.dir); got.sum != whole.sum {

@@ -30,25 +30,25 @@ var (
 	keyColumns = []string{"url_surtkey", "urlkey"}
 )
 
-// A listed is a URL of a list.
-type listed struct {
-	url string
-	at  time.Time // zero: the list has none
-	key string    // of its site, "" if it has none
+// A listedURL is a URL of a list.
+type listedURL struct {
+	url     string
+	at      time.Time // zero: the list has none
+	siteKey string    // of its site, "" if it has none
 }
 
-// place names a row in messages.
-type place struct {
-	File string
-	Unit string // line or row
-	N    int
+// rowPosition names a row in messages.
+type rowPosition struct {
+	File   string
+	Unit   string // line or row
+	Number int
 }
 
-func (p place) String() string { return fmt.Sprintf("%s %s %d", p.File, p.Unit, p.N) }
+func (p rowPosition) String() string { return fmt.Sprintf("%s %s %d", p.File, p.Unit, p.Number) }
 
-// siteKey returns the part of a key of an index that is the site's: com,example of
+// hostOfKey returns the part of a key of an index that is the site's: com,example of
 // com,example)/path, also behind http://( of older ones.
-func siteKey(key string) string {
+func hostOfKey(key string) string {
 	if end := strings.IndexByte(key, ')'); end >= 0 {
 		key = key[:end]
 	}
@@ -61,18 +61,18 @@ func siteKey(key string) string {
 	return key
 }
 
-// withKey gives a URL the key of its site if the list has none.
-func (l *listed) withKey() {
-	if l.key = siteKey(l.key); l.key != "" {
+// setSiteKey gives a URL the key of its site if the list has none.
+func (l *listedURL) setSiteKey() {
+	if l.siteKey = hostOfKey(l.siteKey); l.siteKey != "" {
 		return
 	}
 	if origin, _, err := robots.ParseURL(l.url); err == nil {
-		l.key = SURT(origin)
+		l.siteKey = SURT(origin)
 	}
 }
 
 // readList calls fn with the URLs of a list until it returns false.
-func readList(name string, fn func(p place, l listed) (more bool, err error)) error {
+func readList(name string, fn func(p rowPosition, l listedURL) (more bool, err error)) error {
 	f, err := os.Open(filepath.FromSlash(name))
 	if err != nil {
 		return err
@@ -85,20 +85,20 @@ func readList(name string, fn func(p place, l listed) (more bool, err error)) er
 	return readTextList(f, name, fn)
 }
 
-func readParquetList(f *os.File, name string, fn func(p place, l listed) (bool, error)) error {
+func readParquetList(f *os.File, name string, fn func(p rowPosition, l listedURL) (bool, error)) error {
 	n := 0
 	var failed error // that of fn names the row
-	err := readCells(f, [][]string{urlColumns, atColumns, keyColumns}, func(row []cell) (bool, error) {
+	err := readForeignCells(f, [][]string{urlColumns, atColumns, keyColumns}, func(row []foreignCell) (bool, error) {
 		n++
-		p := place{name, "row", n}
-		l := listed{row[0].text, row[1].time, row[2].text}
+		p := rowPosition{name, "row", n}
+		l := listedURL{row[0].text, row[1].time, row[2].text}
 		if row[1].text != "" {
 			var err error
 			if l.at, err = listTime(row[1].text); err != nil {
 				return false, fmt.Errorf("row %d: %w", n, err)
 			}
 		}
-		l.withKey()
+		l.setSiteKey()
 		var more bool
 		more, failed = fn(p, l)
 		return more, failed
@@ -117,8 +117,8 @@ func listTime(s string) (time.Time, error) {
 	return ask.Time(s)
 }
 
-func readTextList(in io.Reader, name string, fn func(p place, l listed) (bool, error)) error {
-	text, done, err := unpack(in)
+func readTextList(in io.Reader, name string, fn func(p rowPosition, l listedURL) (bool, error)) error {
+	text, done, err := decompress(in)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
@@ -129,14 +129,14 @@ func readTextList(in io.Reader, name string, fn func(p place, l listed) (bool, e
 		_, _ = b.Discard(len("\ufeff"))
 		head = head[len("\ufeff"):]
 	}
-	if first := bytes.TrimLeft(head, " \t\r\n"); len(first) == 0 || first[0] == '{' || isCDXJ(first) {
+	if first := bytes.TrimLeft(head, " \t\r\n"); len(first) == 0 || first[0] == '{' || startsWithCDXJ(first) {
 		return readLineList(b, name, fn)
 	}
 	return readCSVList(b, name, fn)
 }
 
-// isCDXJ reports whether a text begins with a line of CDXJ, or with one of its head.
-func isCDXJ(text []byte) bool {
+// startsWithCDXJ reports whether a text begins with a line of CDXJ, or with one of its head.
+func startsWithCDXJ(text []byte) bool {
 	line, _, _ := bytes.Cut(text, []byte("\n"))
 	if bytes.HasPrefix(line, []byte("!")) {
 		return true
@@ -146,19 +146,19 @@ func isCDXJ(text []byte) bool {
 }
 
 // readLineList reads JSON Lines and CDXJ, whose lines have a key and a time before.
-func readLineList(b *bufio.Reader, name string, fn func(p place, l listed) (bool, error)) error {
+func readLineList(b *bufio.Reader, name string, fn func(p rowPosition, l listedURL) (bool, error)) error {
 	var line []byte
-	for r := lines.NewReader(b, maxLine); ; {
+	for r := lines.NewReader(b, maxLineBytes); ; {
 		var err error
 		if line, err = r.Next(line); errors.Is(err, io.EOF) {
 			return nil
 		} else if errors.Is(err, lines.ErrLong) {
-			return fmt.Errorf("%s line %d: %w", name, r.Number, errLong)
+			return fmt.Errorf("%s line %d: %w", name, r.Number, errLongLine)
 		} else if err != nil {
 			return fmt.Errorf("%s after line %d: %w", name, r.Number, err)
 		}
 		if text := bytes.TrimSpace(line); len(text) > 0 && text[0] != '!' {
-			p := place{name, "line", r.Number}
+			p := rowPosition{name, "line", r.Number}
 			l, err := readLine(text)
 			if err != nil {
 				return fmt.Errorf("%s %w", p, err)
@@ -171,7 +171,7 @@ func readLineList(b *bufio.Reader, name string, fn func(p place, l listed) (bool
 }
 
 // readLine reads a line of JSON or CDXJ.
-func readLine(line []byte) (l listed, err error) {
+func readLine(line []byte) (l listedURL, err error) {
 	object := line
 	var key, at []byte
 	if line[0] != '{' {
@@ -192,24 +192,24 @@ func readLine(line []byte) (l listed, err error) {
 	case row.URL == nil:
 		return l, errors.New("has no url")
 	}
-	l = listed{*row.URL, time.Time{}, cmp.Or(string(key), row.SURTKey, row.URLKey)}
+	l = listedURL{*row.URL, time.Time{}, cmp.Or(string(key), row.SURTKey, row.URLKey)}
 	if stamp := cmp.Or(string(at), row.At, row.FetchTime, row.Timestamp); stamp != "" {
 		if l.at, err = listTime(stamp); err != nil {
 			return l, fmt.Errorf("is invalid: %w", err)
 		}
 	}
-	l.withKey()
+	l.setSiteKey()
 	return l, nil
 }
 
 // readCSVList reads CSV. An unclosed quote makes the rest of the file one record, so a record is
 // limited to maxLine bytes.
-func readCSVList(in io.Reader, name string, fn func(p place, l listed) (bool, error)) error {
+func readCSVList(in io.Reader, name string, fn func(p rowPosition, l listedURL) (bool, error)) error {
 	text := &io.LimitedReader{R: in} // package csv reports where a record begins that it ends
 	r := csv.NewReader(bufio.NewReaderSize(text, 64<<10))
 	r.ReuseRecord = true
 	next := func() (row []string, line int, err error) {
-		text.N = maxLine
+		text.N = maxLineBytes
 		row, err = r.Read()
 		if wrong := (*csv.ParseError)(nil); errors.As(err, &wrong) {
 			line = wrong.StartLine
@@ -218,7 +218,7 @@ func readCSVList(in io.Reader, name string, fn func(p place, l listed) (bool, er
 		}
 		switch {
 		case text.N <= 0:
-			err = fmt.Errorf("%s: record on line %d: %w: check for an unclosed quote; write a quote inside a value twice", name, max(line, 1), errLong)
+			err = fmt.Errorf("%s: record on line %d: %w: check for an unclosed quote; write a quote inside a value twice", name, max(line, 1), errLongLine)
 		case err != nil && !errors.Is(err, io.EOF):
 			err = fmt.Errorf("%s: %w", name, err)
 		}
@@ -250,17 +250,17 @@ func readCSVList(in io.Reader, name string, fn func(p place, l listed) (bool, er
 		if err != nil {
 			return err
 		}
-		p := place{name, "line", line}
-		l := listed{url: row[url]}
+		p := rowPosition{name, "line", line}
+		l := listedURL{url: row[url]}
 		if key >= 0 {
-			l.key = row[key]
+			l.siteKey = row[key]
 		}
 		if at >= 0 && row[at] != "" {
 			if l.at, err = listTime(row[at]); err != nil {
 				return fmt.Errorf("%s: %w", p, err)
 			}
 		}
-		l.withKey()
+		l.setSiteKey()
 		if more, err := fn(p, l); err != nil || !more {
 			return err
 		}
@@ -269,15 +269,15 @@ func readCSVList(in io.Reader, name string, fn func(p place, l listed) (bool, er
 
 // firstSite returns the site of the first URL of a list that has one, else "".
 func firstSite(name string) (site string, err error) {
-	err = readList(name, func(_ place, l listed) (bool, error) {
-		site = l.key
+	err = readList(name, func(_ rowPosition, l listedURL) (bool, error) {
+		site = l.siteKey
 		return site == "", nil
 	})
 	return site, err
 }
 
 // readLists is readList for several lists, one after another.
-func readLists(names []string, fn func(p place, l listed) (bool, error)) error {
+func readLists(names []string, fn func(p rowPosition, l listedURL) (bool, error)) error {
 	for _, name := range names {
 		if err := readList(name, fn); err != nil {
 			return err
@@ -288,30 +288,30 @@ func readLists(names []string, fn func(p place, l listed) (bool, error)) error {
 
 // A sortedURL is the value of a URL whose key is that of its site.
 type sortedURL struct {
-	Place place
-	At    time.Time
-	URL   []byte
+	Position rowPosition
+	At       time.Time
+	URL      []byte
 }
 
 // sortLists is readLists for lists in any order: it sorts them by site first.
-func sortLists(tmp *scratch, names []string, fn func(p place, l listed) (bool, error)) error {
+func sortLists(tmp *tempFiles, names []string, fn func(p rowPosition, l listedURL) (bool, error)) error {
 	s := newSorter(tmp)
-	if err := readLists(names, func(p place, l listed) (bool, error) {
+	if err := readLists(names, func(p rowPosition, l listedURL) (bool, error) {
 		value, err := json.Marshal(sortedURL{p, l.at, []byte(l.url)})
 		if err == nil {
-			err = s.add([]byte(l.key), value)
+			err = s.add([]byte(l.siteKey), value)
 		}
 		return true, err
 	}); err != nil {
 		return err
 	}
-	for p, err := range s.all {
+	for p, err := range s.sortedPairs {
 		var u sortedURL
 		if err == nil {
 			err = json.Unmarshal(p.value, &u)
 		}
 		if err == nil {
-			_, err = fn(u.Place, listed{string(u.URL), u.At, string(p.key)})
+			_, err = fn(u.Position, listedURL{string(u.URL), u.At, string(p.key)})
 		}
 		if err != nil {
 			return err

@@ -16,14 +16,14 @@ import (
 const manifestFile = "manifest.json"
 
 // An OtherTaskError reports that a folder contains the output of another task.
-type OtherTaskError struct{ Dir, Differs string }
+type OtherTaskError struct{ Dir, Member string }
 
 func (e *OtherTaskError) Error() string {
-	return fmt.Sprintf("%s contains the output of another run (see %q in its %s): use another folder, or remove this one", e.Dir, e.Differs, manifestFile)
+	return fmt.Sprintf("%s contains the output of another run (see %q in its %s): use another folder, or remove this one", e.Dir, e.Member, manifestFile)
 }
 
-// claim writes the manifest. It fails if the folder has another one.
-func (t *Task) claim() error {
+// claimFolder writes the manifest. It fails if the folder has another one.
+func (t *Task) claimFolder() error {
 	text, err := json.MarshalIndent(t, "", " ")
 	if err != nil {
 		return fmt.Errorf("options: %w", err)
@@ -32,7 +32,7 @@ func (t *Task) claim() error {
 	old, err := os.ReadFile(filepath.Join(t.Dir, manifestFile))
 	switch {
 	case err == nil && !bytes.Equal(old, text):
-		return &OtherTaskError{t.Dir, differs(old, text)}
+		return &OtherTaskError{t.Dir, differingMember(old, text)}
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
@@ -42,8 +42,8 @@ func (t *Task) claim() error {
 	return writeFile(filepath.Join(t.Dir, manifestFile), text)
 }
 
-// differs names the first member in which two manifests differ.
-func differs(a, b []byte) string {
+// differingMember names the first member in which two manifests differ.
+func differingMember(a, b []byte) string {
 	var old, mine map[string]json.RawMessage
 	if json.Unmarshal(a, &old) != nil || json.Unmarshal(b, &mine) != nil {
 		return "content"
@@ -64,8 +64,8 @@ func writeFile(name string, text []byte) error {
 	return syncDir(filepath.Dir(name))
 }
 
-// read returns the task in a folder without its Do.
-func read(dir string) (*Task, error) {
+// readManifest returns the task in a folder without its Do.
+func readManifest(dir string) (*Task, error) {
 	text, err := os.ReadFile(filepath.Join(dir, manifestFile))
 	if err != nil {
 		return nil, err

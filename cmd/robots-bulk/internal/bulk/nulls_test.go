@@ -114,7 +114,7 @@ func parquetCell(v parquet.Value, logical *format.LogicalType) string {
 	case v.IsNull():
 		return null
 	case timestamp:
-		return `"` + time.UnixMilli(v.Int64()).UTC().Format(timeForm)
+		return `"` + time.UnixMilli(v.Int64()).UTC().Format(timeLayout)
 	case v.Kind() == parquet.ByteArray && logical == nil:
 		return `"` + base64.StdEncoding.EncodeToString(v.ByteArray())
 	case v.Kind() == parquet.ByteArray:
@@ -245,7 +245,7 @@ func nullTables(t *testing.T) (tables []nullTable) {
 	dir := t.TempDir()
 	list := write(t, dir, map[string]string{"list.jsonl": sample.urls})
 	formats := []string{Parquet, JSONL}
-	var o AskOptions
+	var o EvaluationOptions
 	for i := range nullCrawlers {
 		o.Agents = append(o.Agents, []string{fmt.Sprintf("bot%02d", i)})
 	}
@@ -254,7 +254,7 @@ func nullTables(t *testing.T) (tables []nullTable) {
 		var snapshots [2]string
 		for i, text := range sample.crawls {
 			var pack PackOptions
-			inputs, err := pack.Inputs(write(t, dir, map[string]string{fmt.Sprint(i, ".warc"): text}))
+			inputs, err := pack.ListInputs(write(t, dir, map[string]string{fmt.Sprint(i, ".warc"): text}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -263,7 +263,7 @@ func nullTables(t *testing.T) (tables []nullTable) {
 				t.Fatal(err)
 			}
 		}
-		packed, err := read(snapshots[1])
+		packed, err := readManifest(snapshots[1])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -271,7 +271,7 @@ func nullTables(t *testing.T) (tables []nullTable) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		join, err := JoinOptions{AskOptions: o}.JoinTask(filepath.Join(dir, "join-"+format), format, snapshots[0], list)
+		join, err := JoinOptions{EvaluationOptions: o}.JoinTask(filepath.Join(dir, "join-"+format), format, snapshots[0], list)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -288,7 +288,7 @@ func nullTables(t *testing.T) (tables []nullTable) {
 	}
 	part := func(k, task int, table string) []byte {
 		m := made[k][task]
-		text, err := os.ReadFile(m.path(table, m.Name(m.Shards[0])))
+		text, err := os.ReadFile(m.partPath(table, m.PartName(m.Shards[0])))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -300,8 +300,8 @@ func nullTables(t *testing.T) (tables []nullTable) {
 	add(0, tableCaptures, reflect.TypeFor[Capture](), nil)
 	add(0, tableBodies, reflect.TypeFor[Body](), nil)
 	add(1, tableVerdicts, reflect.TypeFor[Verdict](), firstCrawlers(t, part(1, 1, tableVerdicts), func(v *Verdict) string { return v.Agent }))
-	add(2, tableJoined, reflect.TypeFor[Joined](), firstCrawlers(t, part(1, 2, tableJoined), func(v *Joined) string { return v.Agent }))
-	add(3, tableChanges, reflect.TypeFor[Diff](), firstCrawlers(t, part(1, 3, tableChanges), func(v *Diff) string { return v.Agent }))
+	add(2, tableJoined, reflect.TypeFor[JoinedVerdict](), firstCrawlers(t, part(1, 2, tableJoined), func(v *JoinedVerdict) string { return v.Agent }))
+	add(3, tableChanges, reflect.TypeFor[AccessChange](), firstCrawlers(t, part(1, 3, tableChanges), func(v *AccessChange) string { return v.Agent }))
 	return tables
 }
 
@@ -345,7 +345,7 @@ func TestNulls(t *testing.T) {
 	for _, table := range nullTables(t) {
 		found := sameTable(t, table.name, table.parquet, table.lines)
 		keep(table.parquet, table.lines)
-		for i, c := range columnsOf(table.row) {
+		for i, c := range rowColumns(table.row) {
 			if optional := c.optional || table.row.FieldByIndex(c.field).Type.Kind() == reflect.Pointer; optional != (found[i].nulls() > 0) {
 				t.Errorf("%s.%s: %v in the sample, can be null: %v", table.name, c.name, &found[i], optional)
 			}

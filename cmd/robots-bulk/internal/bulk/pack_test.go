@@ -89,7 +89,7 @@ type packing struct {
 
 func newPacking(t testing.TB, o PackOptions, names ...string) *packing {
 	t.Helper()
-	inputs, err := o.Inputs(names)
+	inputs, err := o.ListInputs(names)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,13 +101,13 @@ func (p *packing) run(t testing.TB, o RunOptions) error {
 }
 
 func (p *packing) read(t testing.TB, i, n int) error {
-	return PackRead(t.Context(), p.dir, p.PackOptions, p.inputs, n, RunOptions{Slice: Slice{i, n}})
+	return PackRead(t.Context(), p.dir, p.PackOptions, p.inputs, n, RunOptions{Share: Share{i, n}})
 }
 
 func (p *packing) resolve(t testing.TB, i, n int) error {
 	o := p.PackOptions
 	o.Parts = n
-	return PackResolve(t.Context(), p.dir, Parquet, o, RunOptions{Slice: Slice{i, n}})
+	return PackResolve(t.Context(), p.dir, Parquet, o, RunOptions{Share: Share{i, n}})
 }
 
 func pack(t *testing.T, o PackOptions, run RunOptions, names ...string) *packed {
@@ -121,7 +121,7 @@ func pack(t *testing.T, o PackOptions, run RunOptions, names ...string) *packed 
 
 func snapshot(t *testing.T, dir string) *packed {
 	t.Helper()
-	task, err := read(dir)
+	task, err := readManifest(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,17 +129,17 @@ func snapshot(t *testing.T, dir string) *packed {
 	before := ""
 	for _, s := range task.Shards {
 		held := map[string]bool{}
-		for b, err := range readTable[Body](task.path(tableBodies, task.Name(s))) {
+		for b, err := range readTable[Body](task.partPath(tableBodies, task.PartName(s))) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if sum := sha256.Sum256(b.Body); fmt.Sprintf("%x", sum) != b.SHA256 && len(b.Body) < maxKept || held[b.SHA256] {
+			if sum := sha256.Sum256(b.Body); fmt.Sprintf("%x", sum) != b.SHA256 && len(b.Body) < maxBodyBytes || held[b.SHA256] {
 				t.Errorf("body %s is another, or there twice", b.SHA256)
 			}
 			held[b.SHA256] = true
 			p.bodies[b.SHA256] = string(b.Body)
 		}
-		for c, err := range readTable[Capture](task.path(tableCaptures, task.Name(s))) {
+		for c, err := range readTable[Capture](task.partPath(tableCaptures, task.PartName(s))) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -154,8 +154,8 @@ func snapshot(t *testing.T, dir string) *packed {
 			c.Fetched = c.Fetched.UTC()
 			p.captures = append(p.captures, c)
 		}
-		if f, err := os.Open(task.path(errorsDir, task.Name(s))); err == nil {
-			readLines(f, func(d Damaged) bool { p.damaged[d.Kind] += d.Count; return true })
+		if f, err := os.Open(task.partPath(errorsDir, task.PartName(s))); err == nil {
+			readLineRows(f, func(d Damage) bool { p.damaged[d.Kind] += d.Count; return true })
 			f.Close()
 		}
 	}
@@ -174,7 +174,7 @@ func (p *packed) lines() (list []string) {
 			s += fmt.Sprintf(" -> %s (%d hops, %s)", c.Location, c.Hops, c.ResolvedFrom)
 		}
 		if c.SHA256 != "" {
-			s += fmt.Sprintf(" %s %q", c.Kind, p.bodies[c.SHA256])
+			s += fmt.Sprintf(" %s %q", c.ContentKind, p.bodies[c.SHA256])
 		}
 		if c.Truncated {
 			s += " truncated"
@@ -265,7 +265,7 @@ func TestInputs(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()
 			write(t, dir, test.files)
-			p := pack(t, PackOptions{Files: strings.HasPrefix(test.name, "files")}, RunOptions{}, filepath.Join(dir, test.arg))
+			p := pack(t, PackOptions{LooseFiles: strings.HasPrefix(test.name, "files")}, RunOptions{}, filepath.Join(dir, test.arg))
 			check(t, p, append(want(test.status), test.more...), test.damaged)
 		})
 	}
@@ -304,8 +304,8 @@ func TestNotArchives(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, files)
 	want := []string{`https://a.test 10:00:00 success ok 200 text "Disallow: /"`}
-	check(t, pack(t, PackOptions{}, RunOptions{}, dir), want, map[string]int64{noArchive: 7, "no-capture": 1})
-	check(t, pack(t, PackOptions{Files: true}, RunOptions{}, filepath.Join(dir, "x.wacz")), want, map[string]int64{})
+	check(t, pack(t, PackOptions{}, RunOptions{}, dir), want, map[string]int64{damageNotArchive: 7, "no-capture": 1})
+	check(t, pack(t, PackOptions{LooseFiles: true}, RunOptions{}, filepath.Join(dir, "x.wacz")), want, map[string]int64{})
 }
 
 // TestTruncated: a truncated file keeps its true size and digest, and is undecided where a
@@ -323,7 +323,7 @@ func TestTruncated(t *testing.T) {
 	if c, sum := captures[0], sha256.Sum256([]byte(long)); !c.Truncated || c.Bytes != int64(len(long)) || c.SHA256 != fmt.Sprintf("%x", sum) {
 		t.Errorf("%+v, want %d bytes with digest %x", c, len(long), sum)
 	}
-	o := AskOptions{Dialects: []string{"rfc9309", "google-cpp"}, Paths: []string{"/a", "/robots.txt"}}
+	o := EvaluationOptions{Dialects: []string{"rfc9309", "google-cpp"}, Paths: []string{"/a", "/robots.txt"}}
 	task, err := o.AskTask(filepath.Join(t.TempDir(), "out"), Parquet, before)
 	var got []string
 	for _, r := range rowsOf[Verdict](t, task, err) {
@@ -336,9 +336,9 @@ func TestTruncated(t *testing.T) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
 	after, _ := snapshot(other)
-	task, err = AskOptions{Dialects: []string{"rfc9309", "google-cpp"}}.DiffTask(filepath.Join(t.TempDir(), "diff"), Parquet, before, after)
-	changes := rowsOf[Diff](t, task, err)
-	if len(changes) != 4 || changes[0].Change != Same || changes[1].Change != Undecided {
+	task, err = EvaluationOptions{Dialects: []string{"rfc9309", "google-cpp"}}.DiffTask(filepath.Join(t.TempDir(), "diff"), Parquet, before, after)
+	changes := rowsOf[AccessChange](t, task, err)
+	if len(changes) != 4 || changes[0].Change != ChangeSame || changes[1].Change != ChangeUndecided {
 		t.Errorf("%+v", changes)
 	}
 }
@@ -466,7 +466,7 @@ func TestDamage(t *testing.T) {
 		{"a header that ends early", record("response", url, day, "HTTP/1.1 404 X\r\nContent-Type: te") + record("response", url, day, "HTTP/1.1 301 X\r\nLocation: https://b.test/robots.txt\r\n") +
 			target, []string{good}, map[string]int64{"http": 2}},
 	} {
-		p := pack(t, PackOptions{Files: true}, RunOptions{}, write(t, t.TempDir(), map[string]string{"x": test.text})...)
+		p := pack(t, PackOptions{LooseFiles: true}, RunOptions{}, write(t, t.TempDir(), map[string]string{"x": test.text})...)
 		got := p.lines()
 		slices.Sort(test.want)
 		if !slices.Equal(got, test.want) || fmt.Sprint(p.damaged) != fmt.Sprint(test.damaged) {
@@ -617,8 +617,8 @@ func TestRevisits(t *testing.T) {
 		`https://i.test 10:00:10 success ok 200 -> https://a.test/robots.txt (1 hops, https://a.test/robots.txt) text "Allow: /\n"`,
 	}, map[string]int64{})
 	for _, c := range p.captures {
-		if c.Answered() == strings.Contains(c.Outcome, "unresolved") {
-			t.Errorf("%s: answered: %v", c.Outcome, c.Answered())
+		if c.HasAnswer() == strings.Contains(c.Outcome, "unresolved") {
+			t.Errorf("%s: answered: %v", c.Outcome, c.HasAnswer())
 		}
 	}
 }
@@ -649,7 +649,7 @@ func TestShares(t *testing.T) {
 			}
 		}
 	}
-	runs, _ := filepath.Glob(filepath.Join(p.dir, packDir, tableRuns, "*"))
+	runs, _ := filepath.Glob(filepath.Join(p.dir, runsDir, tableRuns, "*"))
 	for _, i := range []int{2, 0, 0, 1} {
 		if err := p.resolve(t, i, 3); err != nil {
 			t.Fatal(err)

@@ -64,11 +64,11 @@ func TestBulkPage(t *testing.T) {
 	formats := []string{Parquet, JSONL}
 	for _, format := range formats {
 		dir := filepath.Join(work, format)
-		o := AskOptions{Agents: agents, Dialects: []string{"rfc9309", "google"}}
-		one := AskOptions{Agents: agents}
+		o := EvaluationOptions{Agents: agents, Dialects: []string{"rfc9309", "google"}}
+		one := EvaluationOptions{Agents: agents}
 		task, err := o.AskTask(filepath.Join(dir, "verdicts"), format, snapshots["snap"])
 		inLines(t, dir, task, err)
-		task, err = JoinOptions{AskOptions: one}.JoinTask(filepath.Join(dir, "joined"), format, snapshots["snap"], []string{filepath.Join(examples, "urls.jsonl")})
+		task, err = JoinOptions{EvaluationOptions: one}.JoinTask(filepath.Join(dir, "joined"), format, snapshots["snap"], []string{filepath.Join(examples, "urls.jsonl")})
 		inLines(t, dir, task, err)
 		task, err = one.DiffTask(filepath.Join(dir, "changes"), format, snapshots["may"], snapshots["october"])
 		inLines(t, dir, task, err)
@@ -134,7 +134,7 @@ func inLines(t *testing.T, dir string, task *Task, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(task.path(task.Tables[0], task.Name(task.Shards[0])))
+	text, err := os.ReadFile(task.partPath(task.Tables[0], task.PartName(task.Shards[0])))
 	if err != nil || len(task.Shards) != 1 {
 		t.Fatalf("%d shards, %v", len(task.Shards), err)
 	}
@@ -182,7 +182,7 @@ func TestColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, columns := range map[string][]column{
-		"captures": namesOf[Capture](), "bodies": namesOf[Body](), "verdicts": namesOf[Verdict](), "joined": namesOf[Joined](), "changes": namesOf[Diff](),
+		"captures": namesOf[Capture](), "bodies": namesOf[Body](), "verdicts": namesOf[Verdict](), "joined": namesOf[JoinedVerdict](), "changes": namesOf[AccessChange](),
 	} {
 		var names []string
 		for _, c := range columns {
@@ -194,4 +194,4 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-func namesOf[T any]() []column { return columnsOf(reflect.TypeFor[T]()) }
+func namesOf[T any]() []column { return rowColumns(reflect.TypeFor[T]()) }

@@ -18,7 +18,7 @@ import (
 // A pair is a key and a value, valid until the next pair is read.
 type pair struct {
 	key, value []byte
-	source     int // the merged input that has it
+	input      int // the merged input that has it
 }
 
 // readPair reads a pair into the memory of another.
@@ -41,28 +41,28 @@ func readPair(in *bufio.Reader, p *pair) error {
 
 // A pairWriter writes pairs, which come in order.
 type pairWriter struct {
-	out    *bufio.Writer
-	blocks []pairBlock
-	end    int64
-	head   []byte
+	out     *bufio.Writer
+	blocks  []pairBlock
+	end     int64
+	lengths []byte
 }
 
 // A pairBlock is some pairs of a file: it begins at the first pair and ends where the next begins.
 type pairBlock struct {
-	Key   []byte
-	Place int64 // in the file
+	Key    []byte
+	Offset int64 `json:"Place"` // in the file
 }
 
 // blockBytes is the size of a block. Its beginning is in memory, and one is read to find a pair.
 const blockBytes = 16 << 10
 
 func (w *pairWriter) add(p pair) error {
-	if n := len(w.blocks); n == 0 || w.end-w.blocks[n-1].Place >= blockBytes {
+	if n := len(w.blocks); n == 0 || w.end-w.blocks[n-1].Offset >= blockBytes {
 		w.blocks = append(w.blocks, pairBlock{bytes.Clone(p.key), w.end})
 	}
-	w.head = binary.AppendUvarint(binary.AppendUvarint(w.head[:0], uint64(len(p.key))), uint64(len(p.value)))
-	w.end += int64(len(w.head) + len(p.key) + len(p.value))
-	for _, text := range [][]byte{w.head, p.key, p.value} {
+	w.lengths = binary.AppendUvarint(binary.AppendUvarint(w.lengths[:0], uint64(len(p.key))), uint64(len(p.value)))
+	w.end += int64(len(w.lengths) + len(p.key) + len(p.value))
+	for _, text := range [][]byte{w.lengths, p.key, p.value} {
 		if _, err := w.out.Write(text); err != nil {
 			return err
 		}
@@ -77,22 +77,22 @@ type pairFile struct {
 	end    int64
 }
 
-func (w *pairWriter) file(in io.ReaderAt) *pairFile { return &pairFile{in, w.blocks, w.end} }
+func (w *pairWriter) pairFile(in io.ReaderAt) *pairFile { return &pairFile{in, w.blocks, w.end} }
 
-// from returns a reader of the pairs from a key on, and some before.
-func (f *pairFile) from(key []byte) io.Reader {
+// readFrom returns a reader of the pairs from a key on, and some before.
+func (f *pairFile) readFrom(key []byte) io.Reader {
 	i := sort.Search(len(f.blocks), func(i int) bool { return bytes.Compare(f.blocks[i].Key, key) >= 0 })
 	if len(f.blocks) == 0 {
 		return bytes.NewReader(nil)
 	}
-	at := f.blocks[max(i-1, 0)].Place
+	at := f.blocks[max(i-1, 0)].Offset
 	return io.NewSectionReader(f.in, at, f.end-at)
 }
 
-// around returns the last pair before a key and the first one from it on. One that does not
+// neighbors returns the last pair before a key and the first one from it on. One that does not
 // exist has no key.
-func (f *pairFile) around(key []byte) (before, from pair, err error) {
-	in := bufio.NewReaderSize(f.from(key), 4<<10)
+func (f *pairFile) neighbors(key []byte) (before, from pair, err error) {
+	in := bufio.NewReaderSize(f.readFrom(key), 4<<10)
 	for {
 		if err := readPair(in, &from); errors.Is(err, io.EOF) {
 			return before, pair{}, nil
@@ -106,36 +106,36 @@ func (f *pairFile) around(key []byte) (before, from pair, err error) {
 // A sorter sorts pairs in bounded memory: those that do not fit go to sorted files, which are
 // merged at the end. Pairs with equal keys keep their order.
 type sorter struct {
-	scratch *scratch
-	limit   int // bytes in memory
-	bytes   int
-	pairs   []pair
-	files   []*pairFile
+	scratch     *tempFiles
+	memoryLimit int // bytes in memory
+	memory      int
+	pairs       []pair
+	files       []*pairFile
 }
 
 const (
-	sortMemory = 8 << 20
-	pairMemory = 64 // bytes of a pair besides its key and value
-	maxMerged  = 64 // files that are merged at once
+	sorterMemory   = 8 << 20
+	pairMemory     = 64 // bytes of a pair besides its key and value
+	maxMergedFiles = 64 // files that are merged at once
 )
 
-func newSorter(s *scratch) *sorter { return &sorter{scratch: s, limit: sortMemory} }
+func newSorter(s *tempFiles) *sorter { return &sorter{scratch: s, memoryLimit: sorterMemory} }
 
 // add adds a copy of a pair.
 func (s *sorter) add(key, value []byte) error {
-	if s.bytes > s.limit {
+	if s.memory > s.memoryLimit {
 		if err := s.flush(); err != nil {
 			return err
 		}
 	}
 	text := slices.Concat(key, value)
 	s.pairs = append(s.pairs, pair{key: text[:len(key):len(key)], value: text[len(key):]})
-	s.bytes += len(text) + pairMemory
+	s.memory += len(text) + pairMemory
 	return nil
 }
 
-// inMemory yields the pairs in memory in order.
-func (s *sorter) inMemory(yield func(pair, error) bool) {
+// pairsInMemory yields the pairs in memory in order.
+func (s *sorter) pairsInMemory(yield func(pair, error) bool) {
 	slices.SortStableFunc(s.pairs, func(a, b pair) int { return bytes.Compare(a.key, b.key) })
 	for _, p := range s.pairs {
 		if !yield(p, nil) {
@@ -146,23 +146,23 @@ func (s *sorter) inMemory(yield func(pair, error) bool) {
 
 // flush moves the pairs in memory to a file.
 func (s *sorter) flush() error {
-	f, err := s.scratch.write(s.inMemory)
+	f, err := s.scratch.writePairs(s.pairsInMemory)
 	clear(s.pairs)
-	s.files, s.pairs, s.bytes = append(s.files, f), s.pairs[:0], 0
+	s.files, s.pairs, s.memory = append(s.files, f), s.pairs[:0], 0
 	return err
 }
 
-// all yields all pairs in order. Nothing can be added afterwards.
-func (s *sorter) all(yield func(pair, error) bool) {
+// sortedPairs yields all pairs in order. Nothing can be added afterwards.
+func (s *sorter) sortedPairs(yield func(pair, error) bool) {
 	if len(s.files) == 0 {
-		s.inMemory(yield)
+		s.pairsInMemory(yield)
 		return
 	}
 	err := s.flush()
-	for err == nil && len(s.files) > maxMerged {
+	for err == nil && len(s.files) > maxMergedFiles {
 		var merged []*pairFile
-		for part := range slices.Chunk(s.files, maxMerged) {
-			f, failed := s.scratch.write(merge(part, nil))
+		for part := range slices.Chunk(s.files, maxMergedFiles) {
+			f, failed := s.scratch.writePairs(mergePairs(part, nil))
 			merged, err = append(merged, f), cmp.Or(err, failed)
 			for _, f := range part {
 				err = cmp.Or(err, f.in.(*os.File).Truncate(0)) // it is read no more
@@ -174,19 +174,19 @@ func (s *sorter) all(yield func(pair, error) bool) {
 		yield(pair{}, err)
 		return
 	}
-	merge(s.files, nil)(yield)
+	mergePairs(s.files, nil)(yield)
 }
 
-// merge yields the pairs of sorted files from a key on, and some before, in order; equal keys
+// mergePairs yields the pairs of sorted files from a key on, and some before, in order; equal keys
 // in the order of the files.
-func merge(files []*pairFile, from []byte) iter.Seq2[pair, error] {
+func mergePairs(files []*pairFile, from []byte) iter.Seq2[pair, error] {
 	type source struct {
 		pair
 		in *bufio.Reader
 	}
 	return func(yield func(pair, error) bool) {
 		var sources []*source // sorted by their next pair
-		order := func(a, b *source) int { return cmp.Or(bytes.Compare(a.key, b.key), cmp.Compare(a.source, b.source)) }
+		order := func(a, b *source) int { return cmp.Or(bytes.Compare(a.key, b.key), cmp.Compare(a.input, b.input)) }
 		advance := func(s *source) bool {
 			err := readPair(s.in, &s.pair)
 			switch {
@@ -200,7 +200,7 @@ func merge(files []*pairFile, from []byte) iter.Seq2[pair, error] {
 			return true
 		}
 		for i, f := range files {
-			if !advance(&source{pair{source: i}, bufio.NewReaderSize(f.from(from), 32<<10)}) {
+			if !advance(&source{pair{input: i}, bufio.NewReaderSize(f.readFrom(from), 32<<10)}) {
 				return
 			}
 		}

@@ -12,12 +12,12 @@ import (
 // TestSorter sorts in memory, with some files, and with more files than one merge reads.
 func TestSorter(t *testing.T) {
 	for _, limit := range []int{1 << 20, 20_000, 200} {
-		tmp := &scratch{dir: filepath.Join(t.TempDir(), "x")}
+		tmp := &tempFiles{dir: filepath.Join(t.TempDir(), "x")}
 		if err := os.Mkdir(tmp.dir, 0o777); err != nil {
 			t.Fatal(err)
 		}
 		s := newSorter(tmp)
-		s.limit = limit
+		s.memoryLimit = limit
 		random := rand.New(rand.NewPCG(1, 2))
 		var want []string
 		for i := range 5000 {
@@ -29,7 +29,7 @@ func TestSorter(t *testing.T) {
 		}
 		slices.Sort(want)
 		var got []string
-		for p, err := range s.all {
+		for p, err := range s.sortedPairs {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -47,10 +47,10 @@ func TestSorter(t *testing.T) {
 
 // TestAround: in a file of several blocks, each key and each gap is found between its neighbors.
 func TestAround(t *testing.T) {
-	tmp := &scratch{dir: t.TempDir()}
+	tmp := &tempFiles{dir: t.TempDir()}
 	const keys = 3000
 	key := func(i int) string { return fmt.Sprintf("%05d", i) }
-	f, err := tmp.write(func(yield func(pair, error) bool) {
+	f, err := tmp.writePairs(func(yield func(pair, error) bool) {
 		for i := 1; i < keys && yield(pair{key: []byte(key(2 * i)), value: make([]byte, i%100)}, nil); i++ {
 		}
 	})
@@ -58,7 +58,7 @@ func TestAround(t *testing.T) {
 		t.Fatalf("%d blocks, %v", len(f.blocks), err)
 	}
 	for i := 1; i <= 2*keys; i++ {
-		before, from, err := f.around([]byte(key(i)))
+		before, from, err := f.neighbors([]byte(key(i)))
 		least, next := (i-1)/2*2, (i+1)/2*2
 		if err != nil || least >= 2 && string(before.key) != key(least) || least < 2 && before.key != nil || next < 2*keys && string(from.key) != key(next) || next >= 2*keys && from.key != nil {
 			t.Fatalf("%d: between %s and %s, %v", i, before.key, from.key, err)

@@ -105,7 +105,7 @@ func (t *parquetTable) close() error {
 // value returns the value of the column in a row.
 func (c *parquetColumn) value(row reflect.Value) parquet.Value {
 	v := row.FieldByIndex(c.field)
-	if c.null(v) {
+	if c.isNull(v) {
 		return parquet.NullValue().Level(0, 0, c.index)
 	}
 	if v.Kind() == reflect.Pointer {

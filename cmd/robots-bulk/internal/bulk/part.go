@@ -18,14 +18,14 @@ const (
 	errorsDir = "errors"
 )
 
-// A scratch is a folder of temporary files. It owns them: only close removes files.
-type scratch struct {
+// A tempFiles is a folder of temporary files. It owns them: only close removes files.
+type tempFiles struct {
 	dir   string
 	files []*os.File
 }
 
 // create creates a file with a name, or with any for "".
-func (s *scratch) create(name string) (f *os.File, err error) {
+func (s *tempFiles) create(name string) (f *os.File, err error) {
 	if name == "" {
 		f, err = os.CreateTemp(s.dir, "")
 	} else {
@@ -37,8 +37,8 @@ func (s *scratch) create(name string) (f *os.File, err error) {
 	return f, err
 }
 
-// write writes sorted pairs to a file.
-func (s *scratch) write(pairs iter.Seq2[pair, error]) (*pairFile, error) {
+// writePairs writes sorted pairs to a file.
+func (s *tempFiles) writePairs(pairs iter.Seq2[pair, error]) (*pairFile, error) {
 	f, err := s.create("")
 	if err != nil {
 		return nil, err
@@ -52,29 +52,29 @@ func (s *scratch) write(pairs iter.Seq2[pair, error]) (*pairFile, error) {
 			return nil, err
 		}
 	}
-	return w.file(f), w.out.Flush()
+	return w.pairFile(f), w.out.Flush()
 }
 
 // close closes all files and removes the folder.
-func (s *scratch) close() {
+func (s *tempFiles) close() {
 	for _, f := range s.files {
 		f.Close() // again, if it is one of a table
 	}
 	os.RemoveAll(s.dir)
 }
 
-// A Part collects the files of one shard in a folder of its own. Commit makes them durable
+// A PartWriter collects the files of one shard in a folder of its own. Commit makes them durable
 // and renames them, the one of the last table last: then the shard is done. A file with its
 // final name is complete.
-type Part struct {
-	scratch
+type PartWriter struct {
+	tempFiles
 	task   *Task
 	name   string
 	tables map[string]*os.File
 }
 
-// newPart begins to write a shard.
-func newPart(t *Task, name string) (*Part, error) {
+// newPartWriter begins to write a shard.
+func newPartWriter(t *Task, name string) (*PartWriter, error) {
 	tmp := filepath.Join(t.Dir, tmpDir)
 	for {
 		if err := os.MkdirAll(tmp, 0o777); err != nil {
@@ -82,21 +82,21 @@ func newPart(t *Task, name string) (*Part, error) {
 		}
 		dir, err := os.MkdirTemp(tmp, name+"-*")
 		if !errors.Is(err, fs.ErrNotExist) { // else another process removed the empty folder
-			return &Part{scratch{dir: dir}, t, name, map[string]*os.File{}}, err
+			return &PartWriter{tempFiles{dir: dir}, t, name, map[string]*os.File{}}, err
 		}
 	}
 }
 
-// Create returns an unbuffered writer of the part of a table, once for each; that of errors, in
+// CreateTable returns an unbuffered writer of the part of a table, once for each; that of errors, in
 // errors/NAME.damaged.jsonl, is optional.
-func (p *Part) Create(table string) (io.Writer, error) {
+func (p *PartWriter) CreateTable(table string) (io.Writer, error) {
 	f, err := p.create(table)
 	p.tables[table] = f
 	return f, err
 }
 
 // commit gives all parts their final names.
-func (p *Part) commit() error {
+func (p *PartWriter) commit() error {
 	tables := p.task.Tables
 	if p.tables[errorsDir] != nil {
 		tables = append([]string{errorsDir}, tables...)
@@ -119,12 +119,12 @@ func (p *Part) commit() error {
 }
 
 // publish gives the part of a table its name.
-func (p *Part) publish(table string) error {
+func (p *PartWriter) publish(table string) error {
 	dir := filepath.Join(p.task.Dir, table)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	if err := os.Rename(p.tables[table].Name(), p.task.path(table, p.name)); err != nil {
+	if err := os.Rename(p.tables[table].Name(), p.task.partPath(table, p.name)); err != nil {
 		return err
 	}
 	return syncDir(dir)
@@ -140,4 +140,13 @@ func syncDir(dir string) error {
 		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
+}
+
+// createTablePart creates the part of a table.
+func createTablePart[T any](p *PartWriter, name, format string, sorted ...string) (*tableWriter[T], error) {
+	out, err := p.CreateTable(name)
+	if err != nil {
+		return nil, err
+	}
+	return newTableWriter[T](out, format, sorted...)
 }

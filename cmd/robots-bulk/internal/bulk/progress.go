@@ -11,35 +11,35 @@ import (
 // Progress is the progress of a run. The zero value has not begun. It is safe for
 // concurrent use.
 type Progress struct {
-	mu      sync.Mutex
-	started time.Time
-	total   int
-	before  int // done when this run began
-	made    int // in this run
-	failed  int
-	workers int
-	counts  Counts
+	mu          sync.Mutex
+	started     time.Time
+	total       int
+	doneBefore  int // done when this run began
+	doneInRun   int // in this run
+	failed      int
+	workers     int
+	shardCounts ShardCounts
 }
 
 func (p *Progress) begin(st *Status, workers int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.started = time.Now()
-	p.made, p.counts = 0, Counts{} // of the phase before
-	p.total, p.before, p.failed, p.workers = st.Shards, st.Done, 0, workers
+	p.doneInRun, p.shardCounts = 0, ShardCounts{} // of the phase before
+	p.total, p.doneBefore, p.failed, p.workers = st.Shards, st.Done, 0, workers
 }
 
-// done counts a shard.
-func (p *Progress) done(c Counts) {
+// addDone counts a shard.
+func (p *Progress) addDone(c ShardCounts) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.made++
-	p.counts.Captures += c.Captures
-	p.counts.Rows += c.Rows
+	p.doneInRun++
+	p.shardCounts.Captures += c.Captures
+	p.shardCounts.Rows += c.Rows
 }
 
-// fail counts a failed shard.
-func (p *Progress) fail() {
+// addFailed counts a failed shard.
+func (p *Progress) addFailed() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.failed++
@@ -49,7 +49,7 @@ func (p *Progress) fail() {
 func (p *Progress) Done() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return int64(p.before + p.made)
+	return int64(p.doneBefore + p.doneInRun)
 }
 
 // Line describes the progress in one line.
@@ -59,16 +59,16 @@ func (p *Progress) Line() string {
 	if p.started.IsZero() {
 		return "nothing to do"
 	}
-	line := fmt.Sprintf("%s/%s shards", screen.Thousands(int64(p.before+p.made)), screen.Thousands(int64(p.total)))
-	if n := p.counts.Captures; n > 0 {
+	line := fmt.Sprintf("%s/%s shards", screen.Thousands(int64(p.doneBefore+p.doneInRun)), screen.Thousands(int64(p.total)))
+	if n := p.shardCounts.Captures; n > 0 {
 		line += "  " + screen.Thousands(n) + " captures"
-	} else if n := p.counts.Rows; n > 0 {
+	} else if n := p.shardCounts.Rows; n > 0 {
 		line += "  " + screen.Thousands(n) + " rows"
 	}
 	took := time.Since(p.started)
 	line += fmt.Sprintf("  %d workers  %d failed  %v", p.workers, p.failed, took.Round(time.Second))
-	if left := p.total - p.before - p.made - p.failed; p.made > 0 && left > 0 {
-		line += fmt.Sprintf("  %v left", (took * time.Duration(left) / time.Duration(p.made)).Round(time.Second))
+	if left := p.total - p.doneBefore - p.doneInRun - p.failed; p.doneInRun > 0 && left > 0 {
+		line += fmt.Sprintf("  %v left", (took * time.Duration(left) / time.Duration(p.doneInRun)).Round(time.Second))
 	}
 	return line
 }

@@ -16,9 +16,9 @@ func TestLine(t *testing.T) {
 		}
 		time.Sleep(100 * time.Second)
 		for range 1_000 {
-			p.done(Counts{Captures: 910, Rows: 1})
+			p.addDone(ShardCounts{Captures: 910, Rows: 1})
 		}
-		p.fail()
+		p.addFailed()
 		if got, want := p.Line(), "3,000/64,000 shards  910,000 captures  2 workers  1 failed  1m40s  1h41m40s left"; got != want {
 			t.Errorf("got  %q\nwant %q", got, want)
 		}

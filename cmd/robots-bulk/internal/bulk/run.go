@@ -30,10 +30,10 @@ func (e *FailedError) Error() string {
 // the same task continues and retries.
 func Run(ctx context.Context, t *Task, o RunOptions) error {
 	o.defaults()
-	if err := t.claim(); err != nil {
+	if err := t.claimFolder(); err != nil {
 		return err
 	}
-	before, err := t.survey(o.Slice)
+	before, err := t.survey(o.Share)
 	if err != nil {
 		return err
 	}
@@ -42,12 +42,12 @@ func Run(ctx context.Context, t *Task, o RunOptions) error {
 	g, shared := errgroup.WithContext(ctx)
 	g.SetLimit(o.Workers)
 	for _, s := range before.missing {
-		g.Go(func() error { return t.try(shared, s, o.Progress) })
+		g.Go(func() error { return t.tryShard(shared, s, o.Progress) })
 	}
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	after, err := t.survey(o.Slice)
+	after, err := t.survey(o.Share)
 	if err != nil {
 		return err
 	}
@@ -61,62 +61,62 @@ func Run(ctx context.Context, t *Task, o RunOptions) error {
 	return nil
 }
 
-// try does a shard unless it is done. A failure is written to its error file, and the run
+// tryShard does a shard unless it is done. A failure is written to its error file, and the run
 // continues; an error that all shards would have stops it.
-func (t *Task) try(ctx context.Context, s Shard, p *Progress) error {
+func (t *Task) tryShard(ctx context.Context, s Shard, p *Progress) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	name := t.Name(s)
+	name := t.PartName(s)
 	if t.isDone(name) {
-		p.done(Counts{})
+		p.addDone(ShardCounts{})
 		return nil
 	}
-	counts, err := t.do(ctx, s, name)
+	counts, err := t.doShard(ctx, s, name)
 	switch {
 	case err == nil || t.isDone(name): // by another process, which has removed the files of this one
-		p.done(counts)
+		p.addDone(counts)
 		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case stops(err):
+	case stopsRun(err):
 		return err
 	}
-	p.fail()
-	return t.fail(name, err)
+	p.addFailed()
+	return t.writeErrorFile(name, err)
 }
 
-// A failure is the line of an error file, of the last attempt.
-type failure struct {
+// A errorFileLine is the line of an error file, of the last attempt.
+type errorFileLine struct {
 	Error string    `json:"error"`
 	At    time.Time `json:"at"`
 }
 
 func (t *Task) errorFile(name string) string { return filepath.Join(t.Dir, errorsDir, name+".jsonl") }
 
-// fail writes the error file of a shard.
-func (t *Task) fail(name string, why error) error {
+// writeErrorFile writes the error file of a shard.
+func (t *Task) writeErrorFile(name string, why error) error {
 	if err := os.MkdirAll(filepath.Join(t.Dir, errorsDir), 0o777); err != nil {
 		return err
 	}
-	text, err := json.Marshal(failure{clip(why.Error()), time.Now().UTC().Truncate(time.Millisecond)})
+	text, err := json.Marshal(errorFileLine{truncateMessage(why.Error()), time.Now().UTC().Truncate(time.Millisecond)})
 	if err != nil {
 		return err
 	}
 	return writeFile(t.errorFile(name), append(text, '\n'))
 }
 
-// clip limits the length of a message.
-func clip(s string) string {
+// truncateMessage limits the length of a message.
+func truncateMessage(s string) string {
 	if len(s) > 2000 {
 		return s[:2000] + "…"
 	}
 	return s
 }
 
-// do does a shard and commits its parts. A panic is an error of the shard.
-func (t *Task) do(ctx context.Context, s Shard, name string) (counts Counts, err error) {
-	p, err := newPart(t, name)
+// doShard does a shard and commits its parts. A panic is an error of the shard.
+func (t *Task) doShard(ctx context.Context, s Shard, name string) (counts ShardCounts, err error) {
+	p, err := newPartWriter(t, name)
 	if err != nil {
 		return counts, &stopError{err}
 	}
@@ -126,7 +126,7 @@ func (t *Task) do(ctx context.Context, s Shard, name string) (counts Counts, err
 			err = fmt.Errorf("panic: %v", v)
 		}
 	}()
-	if counts, err = t.Do(ctx, s, p); err != nil {
+	if counts, err = t.DoShard(ctx, s, p); err != nil {
 		return counts, err
 	}
 	if err := ctx.Err(); err != nil {
@@ -140,8 +140,8 @@ type stopError struct{ error }
 
 func (e *stopError) Unwrap() error { return e.error }
 
-// stops reports whether all other shards would have the same error.
-func stops(err error) bool {
+// stopsRun reports whether all other shards would have the same error.
+func stopsRun(err error) bool {
 	_, stop := errors.AsType[*stopError](err)
 	return stop || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
 }

@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// A Slice selects the shards whose number modulo Of is Index. The zero value selects all.
-type Slice struct{ Index, Of int } // Index from 0
+// A Share selects the shards whose number modulo Of is Index. The zero value selects all.
+type Share struct{ Index, Of int } // Index from 0
 
-func (s Slice) has(number int) bool { return s.Of <= 1 || number%s.Of == s.Index }
+func (s Share) includes(number int) bool { return s.Of <= 1 || number%s.Of == s.Index }
 
-// arrays are the environment variables of schedulers with the index of an array job.
-var arrays = []struct{ scheduler, index, least, step, count string }{
+// arraySchedulers are the environment variables of schedulers with the index of an array job.
+var arraySchedulers = []struct{ scheduler, index, least, step, count string }{
 	{"Slurm", "SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_STEP", "SLURM_ARRAY_TASK_COUNT"},
 	{"Kubernetes", "JOB_COMPLETION_INDEX", "", "", ""},
 	{"AWS Batch", "AWS_BATCH_JOB_ARRAY_INDEX", "", "", ""},
 }
 
-// ArrayJob returns the variable with the index of this array job, "" if there is none.
-func ArrayJob(getenv func(string) string) string {
-	for _, a := range arrays {
+// ArrayJobVariable returns the variable with the index of this array job, "" if there is none.
+func ArrayJobVariable(getenv func(string) string) string {
+	for _, a := range arraySchedulers {
 		if getenv(a.index) != "" {
 			return a.index
 		}
@@ -29,11 +29,11 @@ func ArrayJob(getenv func(string) string) string {
 	return ""
 }
 
-// ParseSlice parses "2/8", the second of eight shares; "auto/8", with the index from the
+// ParseShare parses "2/8", the second of eight shares; "auto/8", with the index from the
 // scheduler of an array job; and "auto", with both from Slurm.
-func ParseSlice(s string, getenv func(string) string) (Slice, error) {
-	bad := func(why string) (Slice, error) {
-		return Slice{}, fmt.Errorf("%q is not a share such as 1/8 or auto/8: %s", s, why)
+func ParseShare(s string, getenv func(string) string) (Share, error) {
+	bad := func(why string) (Share, error) {
+		return Share{}, fmt.Errorf("%q is not a share such as 1/8 or auto/8: %s", s, why)
 	}
 	which, of, slash := strings.Cut(s, "/")
 	count := 0
@@ -49,21 +49,21 @@ func ParseSlice(s string, getenv func(string) string) (Slice, error) {
 		if err != nil || n < 1 || n > count {
 			return bad("I must be from 1 to N")
 		}
-		return Slice{n - 1, count}, nil
+		return Share{n - 1, count}, nil
 	}
-	for _, a := range arrays {
+	for _, a := range arraySchedulers {
 		if getenv(a.index) == "" {
 			continue
 		}
 		index, err := arrayIndex(getenv, a.index, a.least, a.step)
 		if err != nil {
-			return Slice{}, err
+			return Share{}, err
 		}
 		if a.count != "" {
 			n, err := strconv.Atoi(getenv(a.count))
 			switch {
 			case err == nil && slash && n != count:
-				return Slice{}, fmt.Errorf("%s is %d but the share is of %d", a.count, n, count)
+				return Share{}, fmt.Errorf("%s is %d but the share is of %d", a.count, n, count)
 			case err == nil:
 				count = n
 			}
@@ -72,9 +72,9 @@ func ParseSlice(s string, getenv func(string) string) (Slice, error) {
 			return bad(a.scheduler + " does not set the number of jobs: use auto/N")
 		}
 		if index < 0 || index >= count {
-			return Slice{}, fmt.Errorf("%s is %s, beyond %d jobs (number %d): number the jobs without gaps", a.index, getenv(a.index), count, index+1)
+			return Share{}, fmt.Errorf("%s is %s, beyond %d jobs (number %d): number the jobs without gaps", a.index, getenv(a.index), count, index+1)
 		}
-		return Slice{index, count}, nil
+		return Share{index, count}, nil
 	}
 	return bad("no variable of Slurm, Kubernetes or AWS Batch is set")
 }

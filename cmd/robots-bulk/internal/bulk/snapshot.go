@@ -14,23 +14,23 @@ import (
 
 // This file reads snapshots.
 
-// A part is a part of a snapshot: its captures, and their bodies.
-type part struct {
+// A snapshotPart is a part of a snapshot: its captures, and their bodies.
+type snapshotPart struct {
 	captures, bodies Input
 	from, to         string // the range of its sites, see Shard
-	number           int    // of captures in the inputs of a task; bodies follow
+	inputIndex       int    // of captures in the inputs of a task; bodies follow
 }
 
 // addParts appends the parts of a snapshot to the inputs of a task.
-func (t *Task) addParts(parts []part) {
+func (t *Task) addParts(parts []snapshotPart) {
 	for i := range parts {
-		parts[i].number = len(t.Inputs)
+		parts[i].inputIndex = len(t.Inputs)
 		t.Inputs = append(t.Inputs, parts[i].captures, parts[i].bodies)
 	}
 }
 
 // overlapping returns the parts that can have sites of a range; "" is no bound.
-func overlapping(parts []part, from, before string) (found []part) {
+func overlapping(parts []snapshotPart, from, before string) (found []snapshotPart) {
 	for _, p := range parts {
 		if (before == "" || p.from < before) && (p.to == "" || p.to > from) {
 			found = append(found, p)
@@ -39,29 +39,29 @@ func overlapping(parts []part, from, before string) (found []part) {
 	return found
 }
 
-// inputsOf returns the indexes of parts in the inputs of their task.
-func inputsOf(parts []part) (inputs []int) {
+// inputIndexes returns the indexes of parts in the inputs of their task.
+func inputIndexes(parts []snapshotPart) (inputs []int) {
 	for _, p := range parts {
-		inputs = append(inputs, p.number, p.number+1)
+		inputs = append(inputs, p.inputIndex, p.inputIndex+1)
 	}
 	return inputs
 }
 
 // openSnapshot lists the parts of a snapshot. The hash of captures covers bodies, whose
 // hashes they hold.
-func openSnapshot(dir string) ([]part, error) {
-	t, err := read(dir)
+func openSnapshot(dir string) ([]snapshotPart, error) {
+	t, err := readManifest(dir)
 	if err != nil || t.Verb != verbPack {
 		return nil, fmt.Errorf("%s is not a snapshot of robots-bulk pack", dir)
 	}
 	if t.Format == CSV {
 		return nil, fmt.Errorf("%s is a snapshot in csv, which cannot be read: pack it as parquet or jsonl", dir)
 	}
-	var parts []part
+	var parts []snapshotPart
 	missing := 0
 	for _, s := range t.Shards {
-		name := t.Name(s)
-		captures, _, _, err := describe(t.path(tableCaptures, name), false)
+		name := t.PartName(s)
+		captures, _, _, err := describeInput(t.partPath(tableCaptures, name), false)
 		if errors.Is(err, os.ErrNotExist) {
 			missing++
 			continue
@@ -69,12 +69,12 @@ func openSnapshot(dir string) ([]part, error) {
 		if err != nil {
 			return nil, err
 		}
-		bodies := t.path(tableBodies, name)
+		bodies := t.partPath(tableBodies, name)
 		info, err := os.Stat(bodies)
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, part{captures: captures, bodies: Input{Name: filepath.ToSlash(bodies), Size: info.Size()}, from: s.From, to: s.To})
+		parts = append(parts, snapshotPart{captures: captures, bodies: Input{Name: filepath.ToSlash(bodies), Size: info.Size()}, from: s.From, to: s.To})
 	}
 	if missing > 0 {
 		return nil, fmt.Errorf("%s lacks %d of %d parts: complete robots-bulk pack first", dir, missing, len(t.Shards))
@@ -82,15 +82,15 @@ func openSnapshot(dir string) ([]part, error) {
 	return parts, nil
 }
 
-// A held is a capture and where its body is.
-type held struct {
+// A storedCapture is a capture and where its body is.
+type storedCapture struct {
 	Capture
 	bodies *pairFile // by hash
 }
 
 // body reads the body of a capture.
-func (c *held) body() ([]byte, error) {
-	_, p, err := c.bodies.around([]byte(c.SHA256))
+func (c *storedCapture) body() ([]byte, error) {
+	_, p, err := c.bodies.neighbors([]byte(c.SHA256))
 	if err != nil {
 		return nil, err
 	}
@@ -100,14 +100,14 @@ func (c *held) body() ([]byte, error) {
 	return s2.Decode(nil, p.value)
 }
 
-// captures yields the captures of a range of sites in order. It keeps the bodies of the parts,
+// readCaptures yields the captures of a range of sites in order. It keeps the bodies of the parts,
 // which have them by hash and not by site, in temporary files.
-func captures(ctx context.Context, tmp *scratch, parts []part, from, before string) iter.Seq2[held, error] {
-	return func(yield func(held, error) bool) {
+func readCaptures(ctx context.Context, tmp *tempFiles, parts []snapshotPart, from, before string) iter.Seq2[storedCapture, error] {
+	return func(yield func(storedCapture, error) bool) {
 		for _, in := range parts {
-			bodies, err := tmp.write(in.pairs(ctx))
+			bodies, err := tmp.writePairs(in.bodyPairs(ctx))
 			if err != nil {
-				yield(held{}, err)
+				yield(storedCapture{}, err)
 				return
 			}
 			for c, err := range readTable[Capture](filepath.FromSlash(in.captures.Name)) {
@@ -117,7 +117,7 @@ func captures(ctx context.Context, tmp *scratch, parts []part, from, before stri
 				if err == nil && before != "" && c.SURT >= before {
 					break
 				}
-				if !yield(held{c, bodies}, err) || err != nil {
+				if !yield(storedCapture{c, bodies}, err) || err != nil {
 					return
 				}
 			}
@@ -125,8 +125,8 @@ func captures(ctx context.Context, tmp *scratch, parts []part, from, before stri
 	}
 }
 
-// pairs yields the bodies of a part by hash.
-func (in *part) pairs(ctx context.Context) iter.Seq2[pair, error] {
+// bodyPairs yields the bodies of a part by hash.
+func (in *snapshotPart) bodyPairs(ctx context.Context) iter.Seq2[pair, error] {
 	return func(yield func(pair, error) bool) {
 		for b, err := range readTable[Body](filepath.FromSlash(in.bodies.Name)) {
 			err = cmp.Or(err, ctx.Err())

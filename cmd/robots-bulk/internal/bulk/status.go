@@ -22,12 +22,12 @@ type Status struct {
 	Failed  []Failure `json:"failed"`  // in the last attempt
 	Unknown []string  `json:"unknown"` // files among the parts that belong to no shard
 
-	Damaged map[string]int64 `json:"damaged"` // unreadable records of the inputs, by kind
+	Damage map[string]int64 `json:"damaged"` // unreadable records of the inputs, by kind
 
-	task    *Task
-	missing []Shard // failed ones included
-	parts   map[string]bool
-	errors  map[string]bool
+	task       *Task
+	missing    []Shard // failed ones included
+	doneParts  map[string]bool
+	errorFiles map[string]bool
 }
 
 // A Failure is a shard that failed.
@@ -40,40 +40,40 @@ type Failure struct {
 
 // isDone reports whether a shard is done.
 func (t *Task) isDone(name string) bool {
-	_, err := os.Lstat(t.path(t.Tables[len(t.Tables)-1], name))
+	_, err := os.Lstat(t.partPath(t.Tables[len(t.Tables)-1], name))
 	return err == nil
 }
 
 // survey compares the folder with the manifest.
-func (t *Task) survey(slice Slice) (*Status, error) {
-	st := &Status{Verb: t.Verb, Failed: []Failure{}, Unknown: []string{}, Damaged: map[string]int64{}, task: t}
+func (t *Task) survey(slice Share) (*Status, error) {
+	st := &Status{Verb: t.Verb, Failed: []Failure{}, Unknown: []string{}, Damage: map[string]int64{}, task: t}
 	var err error
-	if st.parts, err = names(filepath.Join(t.Dir, t.Tables[len(t.Tables)-1]), "."+t.Format); err != nil {
+	if st.doneParts, err = namesWithExtension(filepath.Join(t.Dir, t.Tables[len(t.Tables)-1]), "."+t.Format); err != nil {
 		return nil, err
 	}
-	if st.errors, err = names(filepath.Join(t.Dir, errorsDir), ".jsonl"); err != nil {
+	if st.errorFiles, err = namesWithExtension(filepath.Join(t.Dir, errorsDir), ".jsonl"); err != nil {
 		return nil, err
 	}
 	for _, s := range t.Shards {
-		if !slice.has(s.Number) {
+		if !slice.includes(s.Number) {
 			continue
 		}
 		st.Shards++
-		name := t.Name(s)
-		if st.parts[name] {
+		name := t.PartName(s)
+		if st.doneParts[name] {
 			st.Done++
 			continue
 		}
 		st.missing = append(st.missing, s)
-		if st.errors[name] {
+		if st.errorFiles[name] {
 			st.Failed = append(st.Failed, t.failure(s, name))
 		}
 	}
 	return st, nil
 }
 
-// names returns the names in a folder that have an extension, without it.
-func names(dir, extension string) (map[string]bool, error) {
+// namesWithExtension returns the names in a folder that have an extension, without it.
+func namesWithExtension(dir, extension string) (map[string]bool, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -89,7 +89,7 @@ func names(dir, extension string) (map[string]bool, error) {
 
 // failure returns a shard that failed, with the error in its error file.
 func (t *Task) failure(s Shard, name string) Failure {
-	var last failure
+	var last errorFileLine
 	text, err := os.ReadFile(t.errorFile(name))
 	if err == nil {
 		err = json.Unmarshal(text, &last)
@@ -109,8 +109,8 @@ func (t *Task) failure(s Shard, name string) Failure {
 
 // clean removes the errors of shards that are done, and all temporary files if all are.
 func (s *Status) clean() {
-	for name := range s.errors {
-		if s.parts[name] {
+	for name := range s.errorFiles {
+		if s.doneParts[name] {
 			os.Remove(s.task.errorFile(name))
 		}
 	}
@@ -122,13 +122,13 @@ func (s *Status) clean() {
 	}
 }
 
-// Unreadable describes the records and inputs that could not be read, "" if there are none.
-func (s *Status) Unreadable() string {
+// DescribeDamage describes the records and inputs that could not be read, "" if there are none.
+func (s *Status) DescribeDamage() string {
 	var kinds []string
 	n := int64(0)
-	for _, kind := range slices.Sorted(maps.Keys(s.Damaged)) {
-		n += s.Damaged[kind]
-		kinds = append(kinds, kind+" "+screen.Thousands(s.Damaged[kind]))
+	for _, kind := range slices.Sorted(maps.Keys(s.Damage)) {
+		n += s.Damage[kind]
+		kinds = append(kinds, kind+" "+screen.Thousands(s.Damage[kind]))
 	}
 	if n == 0 {
 		return ""
@@ -142,16 +142,16 @@ func (s *Status) Unreadable() string {
 
 // countDamage counts the unreadable records in the inputs of finished shards.
 func (s *Status) countDamage() error {
-	found, err := names(filepath.Join(s.task.Dir, errorsDir), ".damaged.jsonl")
+	found, err := namesWithExtension(filepath.Join(s.task.Dir, errorsDir), ".damaged.jsonl")
 	for name := range found {
-		if !s.parts[name] {
+		if !s.doneParts[name] {
 			continue
 		}
-		for d, err := range readTable[Damaged](s.task.path(errorsDir, name)) {
+		for d, err := range readTable[Damage](s.task.partPath(errorsDir, name)) {
 			if err != nil {
 				return err
 			}
-			s.Damaged[d.Kind] += d.Count
+			s.Damage[d.Kind] += d.Count
 		}
 	}
 	return err
@@ -161,7 +161,7 @@ func (s *Status) countDamage() error {
 func (s *Status) findUnknown() {
 	known := map[string]bool{}
 	for _, shard := range s.task.Shards {
-		known[s.task.Name(shard)+"."+s.task.Format] = true
+		known[s.task.PartName(shard)+"."+s.task.Format] = true
 	}
 	for _, table := range s.task.Tables {
 		entries, _ := os.ReadDir(filepath.Join(s.task.Dir, table)) // a missing folder is not an error
@@ -174,12 +174,12 @@ func (s *Status) findUnknown() {
 	slices.Sort(s.Unknown)
 }
 
-// Look returns the status of the task in a folder, and removes temporary files once all
+// ReadStatus returns the status of the task in a folder, and removes temporary files once all
 // shards are done.
-func Look(dir string) (*Status, error) {
-	t, err := read(dir)
+func ReadStatus(dir string) (*Status, error) {
+	t, err := readManifest(dir)
 	if errors.Is(err, fs.ErrNotExist) { // pack resolve was not started yet
-		t, err = read(filepath.Join(dir, packDir))
+		t, err = readManifest(filepath.Join(dir, runsDir))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s has no %s: it is not the output of a run", dir, manifestFile)
@@ -187,7 +187,7 @@ func Look(dir string) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := t.survey(Slice{})
+	s, err := t.survey(Share{})
 	if err != nil {
 		return nil, err
 	}

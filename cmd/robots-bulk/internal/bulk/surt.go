@@ -19,7 +19,7 @@ func SURT(o robots.Origin) string {
 	case err == nil && at.Is6():
 		host = "[" + host + "]"
 	case err != nil:
-		labels := strings.Split(withoutWWW(host), ".")
+		labels := strings.Split(trimWWW(host), ".")
 		slices.Reverse(labels)
 		host = strings.Join(labels, ",")
 	}
@@ -31,9 +31,9 @@ func SURT(o robots.Origin) string {
 
 var defaultPorts = map[string]int{"http": 80, "https": 443, "ftp": 21}
 
-// withoutWWW removes a first label of www and digits, as the Python package surt does. The host
+// trimWWW removes a first label of www and digits, as the Python package surt does. The host
 // has no dot at its end.
-func withoutWWW(host string) string {
+func trimWWW(host string) string {
 	rest, ok := strings.CutPrefix(host, "www")
 	if !ok {
 		return host

@@ -25,47 +25,47 @@ import (
 // Formats of a table. A row is a struct whose fields have a parquet tag. An optional field is
 // null if it is zero, a pointer if it is nil, in every format.
 const (
-	Parquet = "parquet"
-	JSONL   = "jsonl"
-	JSONLZ  = "jsonl.zst"
-	CSV     = "csv"
+	Parquet   = "parquet"
+	JSONL     = "jsonl"
+	JSONLZstd = "jsonl.zst"
+	CSV       = "csv"
 )
 
 // Formats lists them for messages.
-var Formats = []string{Parquet, JSONL, JSONLZ, CSV}
+var Formats = []string{Parquet, JSONL, JSONLZstd, CSV}
 
-// A table writes rows to a part.
-type table[T any] struct {
-	Write func(row *T) error // the texts of a row must not change afterwards
-	ends  []func() error     // of what it writes through, the last one first
+// A tableWriter writes rows to a part.
+type tableWriter[T any] struct {
+	Write   func(row *T) error // the texts of a row must not change afterwards
+	closers []func() error     // of what it writes through, the last one first
 }
 
-// writeTable returns a writer of rows of the type to w, in the given format. Sorted
+// newTableWriter returns a writer of rows of the type to w, in the given format. Sorted
 // names the columns by which rows come in order, which readers of Parquet use.
-func writeTable[T any](w io.Writer, format string, sorted ...string) (*table[T], error) {
-	t := &table[T]{}
-	if format == JSONLZ {
+func newTableWriter[T any](w io.Writer, format string, sorted ...string) (*tableWriter[T], error) {
+	t := &tableWriter[T]{}
+	if format == JSONLZstd {
 		z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
 		if err != nil {
 			return nil, err
 		}
-		w, t.ends = z, append(t.ends, z.Close)
+		w, t.closers = z, append(t.closers, z.Close)
 	}
 	out := bufio.NewWriterSize(w, 64<<10)
-	t.ends = append(t.ends, out.Flush)
-	columns := columnsOf(reflect.TypeFor[T]())
+	t.closers = append(t.closers, out.Flush)
+	columns := rowColumns(reflect.TypeFor[T]())
 	switch format {
 	case Parquet:
 		p := newParquetTable(out, reflect.TypeFor[T](), columns, sorted)
 		t.Write = func(row *T) error { return p.add(reflect.ValueOf(row).Elem()) }
-		t.ends = append(t.ends, p.close)
+		t.closers = append(t.closers, p.close)
 	case CSV:
 		c := csv.NewWriter(out)
-		t.ends = append(t.ends, func() error { c.Flush(); return c.Error() })
+		t.closers = append(t.closers, func() error { c.Flush(); return c.Error() })
 		record := make([]string, len(columns))
 		t.Write = func(row *T) error {
 			for i := range columns {
-				record[i] = columns[i].text(reflect.ValueOf(row).Elem())
+				record[i] = columns[i].csvValue(reflect.ValueOf(row).Elem())
 			}
 			return c.Write(record)
 		}
@@ -73,7 +73,7 @@ func writeTable[T any](w io.Writer, format string, sorted ...string) (*table[T],
 			record[i] = columns[i].name
 		}
 		return t, c.Write(record)
-	case JSONL, JSONLZ:
+	case JSONL, JSONLZstd:
 		var line []byte
 		t.Write = func(row *T) error {
 			line = line[:0]
@@ -91,8 +91,8 @@ func writeTable[T any](w io.Writer, format string, sorted ...string) (*table[T],
 }
 
 // Close ends the table. It does not close what it was written to.
-func (t *table[T]) Close() error {
-	for _, end := range slices.Backward(t.ends) {
+func (t *tableWriter[T]) Close() error {
+	for _, end := range slices.Backward(t.closers) {
 		if err := end(); err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ type column struct {
 	optional bool
 }
 
-func columnsOf(row reflect.Type) []column {
+func rowColumns(row reflect.Type) []column {
 	var list []column
 	for _, f := range reflect.VisibleFields(row) {
 		if !f.Anonymous {
@@ -118,15 +118,15 @@ func columnsOf(row reflect.Type) []column {
 	return list
 }
 
-// null reports whether a value of the column is null.
-func (c *column) null(v reflect.Value) bool {
+// isNull reports whether a value of the column is null.
+func (c *column) isNull(v reflect.Value) bool {
 	return (c.optional || v.Kind() == reflect.Pointer) && v.IsZero()
 }
 
-// text returns the value of the column in CSV: empty for null, bytes in base64.
-func (c *column) text(row reflect.Value) string {
+// csvValue returns the value of the column in CSV: empty for null, bytes in base64.
+func (c *column) csvValue(row reflect.Value) string {
 	v := row.FieldByIndex(c.field)
-	if c.null(v) {
+	if c.isNull(v) {
 		return ""
 	}
 	if v.Kind() == reflect.Pointer {
@@ -144,17 +144,17 @@ func (c *column) text(row reflect.Value) string {
 	case reflect.Slice:
 		return base64.StdEncoding.EncodeToString(v.Bytes())
 	case reflect.Struct:
-		return v.Interface().(time.Time).UTC().Format(timeForm)
+		return v.Interface().(time.Time).UTC().Format(timeLayout)
 	}
 	panic("a column of type " + v.Type().String())
 }
 
-const timeForm = "2006-01-02T15:04:05.000Z"
+const timeLayout = "2006-01-02T15:04:05.000Z"
 
 // appendJSON appends the value of the column as JSON.
 func (c *column) appendJSON(b []byte, row reflect.Value) []byte {
 	v := row.FieldByIndex(c.field)
-	if c.null(v) {
+	if c.isNull(v) {
 		return append(b, "null"...)
 	}
 	if v.Kind() == reflect.Pointer {
@@ -165,9 +165,9 @@ func (c *column) appendJSON(b []byte, row reflect.Value) []byte {
 		s, _ := json.Marshal(v.String())
 		return append(b, s...)
 	case reflect.Slice, reflect.Struct:
-		return append(append(append(b, '"'), c.text(row)...), '"')
+		return append(append(append(b, '"'), c.csvValue(row)...), '"')
 	}
-	return append(b, c.text(row)...)
+	return append(b, c.csvValue(row)...)
 }
 
 // readTable yields the rows of a part of Parquet or JSON Lines, in order.
@@ -183,9 +183,9 @@ func readTable[T any](path string) iter.Seq2[T, error] {
 		more := true
 		each := func(row T) bool { more = yield(row, nil); return more }
 		if strings.HasSuffix(path, "."+Parquet) {
-			err = readParquet(f, each)
+			err = readParquetRows(f, each)
 		} else {
-			err = readLines(f, each)
+			err = readLineRows(f, each)
 		}
 		if more && err != nil {
 			yield(none, fmt.Errorf("%s: %w", path, err))
@@ -212,7 +212,7 @@ func openParquet(f *os.File, read func(*parquet.File) error) (err error) {
 	return read(file)
 }
 
-func readParquet[T any](f *os.File, yield func(T) bool) error {
+func readParquetRows[T any](f *os.File, yield func(T) bool) error {
 	return openParquet(f, func(file *parquet.File) error {
 		r := parquet.NewGenericReader[T](file)
 		defer r.Close()
@@ -235,16 +235,16 @@ func readParquet[T any](f *os.File, yield func(T) bool) error {
 	})
 }
 
-// A cell is a value in a foreign Parquet file.
-type cell struct {
+// A foreignCell is a value in a foreign Parquet file.
+type foreignCell struct {
 	text string
 	time time.Time
 }
 
-// readCells yields some columns of a Parquet file by row. A column is the first of its names in
+// readForeignCells yields some columns of a Parquet file by row. A column is the first of its names in
 // the file; a missing one has empty cells, except the first, which is required. Cells are valid
 // until the next row.
-func readCells(f *os.File, columns [][]string, yield func(row []cell) (bool, error)) error {
+func readForeignCells(f *os.File, columns [][]string, yield func(row []foreignCell) (bool, error)) error {
 	return openParquet(f, func(file *parquet.File) error {
 		found := make([]string, len(columns))
 		read := parquet.Group{}
@@ -264,13 +264,13 @@ func readCells(f *os.File, columns [][]string, yield func(row []cell) (bool, err
 		r := parquet.NewReader(file, parquet.NewSchema("list", read))
 		defer r.Close()
 		rows := make([]parquet.Row, 128)
-		cells := make([]cell, len(columns))
+		cells := make([]foreignCell, len(columns))
 		names := slices.Sorted(maps.Keys(read)) // as in the rows
 		for {
 			n, err := r.ReadRows(rows)
 			for _, row := range rows[:n] {
 				for k, name := range names {
-					cell, err := cellOf(row[k], read[name].Type())
+					cell, err := newForeignCell(row[k], read[name].Type())
 					if err != nil {
 						return fmt.Errorf("column %s: %w", name, err)
 					}
@@ -290,7 +290,7 @@ func readCells(f *os.File, columns [][]string, yield func(row []cell) (bool, err
 	})
 }
 
-func cellOf(v parquet.Value, t parquet.Type) (c cell, err error) {
+func newForeignCell(v parquet.Value, t parquet.Type) (c foreignCell, err error) {
 	const julian1970 = 2_440_588 // the day, as INT96 counts them
 	switch logical := t.LogicalType(); {
 	case v.IsNull():
@@ -307,7 +307,7 @@ func cellOf(v parquet.Value, t parquet.Type) (c cell, err error) {
 	return c, err
 }
 
-func readLines[T any](f *os.File, yield func(T) bool) error {
+func readLineRows[T any](f *os.File, yield func(T) bool) error {
 	var in io.Reader = bufio.NewReaderSize(f, 64<<10)
 	if strings.HasSuffix(f.Name(), ".zst") {
 		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1))
@@ -317,7 +317,7 @@ func readLines[T any](f *os.File, yield func(T) bool) error {
 		defer z.Close()
 		in = z
 	}
-	columns := columnsOf(reflect.TypeFor[T]())
+	columns := rowColumns(reflect.TypeFor[T]())
 	lines := bufio.NewReaderSize(in, 64<<10)
 	for n := 1; ; n++ {
 		line, err := lines.ReadBytes('\n')

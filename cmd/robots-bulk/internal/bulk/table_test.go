@@ -19,7 +19,7 @@ import (
 func written[T any](t *testing.T, format string, rows []T, sorted ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	w, err := writeTable[T](&b, format, sorted...)
+	w, err := newTableWriter[T](&b, format, sorted...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func written[T any](t *testing.T, format string, rows []T, sorted ...string) []b
 // comesBack writes rows in every format that can be read, reads them, and returns the part in
 // Parquet. Utc puts times in UTC, as Parquet has no zone.
 func comesBack[T any](t *testing.T, rows []T, utc func(*T)) (file []byte) {
-	for _, format := range []string{JSONL, JSONLZ, Parquet} {
+	for _, format := range []string{JSONL, JSONLZstd, Parquet} {
 		file = written(t, format, rows, "surt")
 		if !bytes.Equal(file, written(t, format, rows, "surt")) {
 			t.Errorf("%s: the same rows give other bytes", format)
@@ -80,8 +80,8 @@ func TestTable(t *testing.T) {
 		return []string{"", "a", "b\"\n", "é", strings.Repeat("long", 400)}[random.IntN(n)]
 	}
 	var captures []Capture
-	var rows []Joined
-	var row Joined
+	var rows []JoinedVerdict
+	var row JoinedVerdict
 	for i := range 3000 {
 		if random.IntN(10) == 0 {
 			row.SURT, row.Origin, row.Outcome, row.Input, row.Offset, row.Fetched = some(4), some(5), some(2), some(3), nil, nil
@@ -104,7 +104,7 @@ func TestTable(t *testing.T) {
 		captures = append(captures, Capture{SURT: row.SURT, Origin: row.Origin, Fetched: row.At, Status: row.Line, Location: row.Path, Truncated: i%2 == 0, Bytes: int64(i), Offset: int64(i) << 20})
 	}
 	comesBack(t, captures, func(c *Capture) { c.Fetched = c.Fetched.UTC() })
-	whole := comesBack(t, rows, func(j *Joined) {
+	whole := comesBack(t, rows, func(j *JoinedVerdict) {
 		j.At = j.At.UTC()
 		if j.Fetched != nil {
 			utc := j.Fetched.UTC()
@@ -131,7 +131,7 @@ func TestTable(t *testing.T) {
 	if got := written(t, CSV, []Capture{{SURT: "com,a", URL: "x\"\n", Fetched: day.Add(123 * time.Millisecond), Status: 301, Truncated: true}, {Fetched: day}}); string(got) != want {
 		t.Errorf("%s", got)
 	}
-	if _, err := writeTable[Capture](nil, "xml"); err == nil {
+	if _, err := newTableWriter[Capture](nil, "xml"); err == nil {
 		t.Error("xml: no error")
 	}
 }
@@ -139,13 +139,13 @@ func TestTable(t *testing.T) {
 // TestLongTexts: rows with long values (rules of 512,000 bytes, URLs of 16 MB) are written in
 // bounded memory.
 func TestLongTexts(t *testing.T) {
-	for name, row := range map[string]func(string) Joined{
-		"pattern": func(s string) Joined { return Joined{Result: Result{Pattern: s}} },
-		"url":     func(s string) Joined { return Joined{URL: s} },
+	for name, row := range map[string]func(string) JoinedVerdict{
+		"pattern": func(s string) JoinedVerdict { return JoinedVerdict{PathVerdict: PathVerdict{Pattern: s}} },
+		"url":     func(s string) JoinedVerdict { return JoinedVerdict{URL: s} },
 	} {
 		const count, size = 40, 1 << 19
 		long := strings.Repeat("*", size)
-		var rows []Joined
+		var rows []JoinedVerdict
 		for i := range 2 * count {
 			rows = append(rows, row(fmt.Sprint(i/2, long)))
 		}

@@ -26,8 +26,8 @@ type Task struct {
 	Inputs  []Input         `json:"inputs"` // all
 	Shards  []Shard         `json:"shards"` // Shards[i].Number is i
 
-	Dir string `json:"-"` // the output folder
-	Do  Do     `json:"-"`
+	Dir     string    `json:"-"` // the output folder
+	DoShard ShardFunc `json:"-"`
 
 	seedOnce sync.Once
 	seed     [sha256.Size]byte
@@ -38,9 +38,9 @@ func newTask(verb, dir, format string, tables ...string) *Task {
 	return &Task{Schema: 1, Verb: verb, Engine: Engine(), Format: format, Tables: tables, Dir: dir}
 }
 
-// Do does one shard. Repeated for the same shard, it writes the same bytes. An error of the
+// ShardFunc does one shard. Repeated for the same shard, it writes the same bytes. An error of the
 // context is no failure of the shard.
-type Do func(ctx context.Context, s Shard, p *Part) (Counts, error)
+type ShardFunc func(ctx context.Context, s Shard, p *PartWriter) (ShardCounts, error)
 
 // An Input is a file. Hash identifies its content.
 type Input struct {
@@ -58,12 +58,12 @@ type Shard struct {
 	To     string `json:"to,omitempty"`
 }
 
-// Counts is what a shard contributes to the progress of a run.
-type Counts struct{ Captures, Rows int64 }
+// ShardCounts is what a shard contributes to the progress of a run.
+type ShardCounts struct{ Captures, Rows int64 }
 
-// Name returns the name of the parts of a shard, without extension: its number, and four
+// PartName returns the name of the parts of a shard, without extension: its number, and four
 // bytes of a hash of everything that determines their content.
-func (t *Task) Name(s Shard) string {
+func (t *Task) PartName(s Shard) string {
 	t.seedOnce.Do(func() {
 		h := sha256.New()
 		enc := json.NewEncoder(h)                                                                   // these types cannot fail
@@ -78,8 +78,8 @@ func (t *Task) Name(s Shard) string {
 	return fmt.Sprintf("%05d-%s", s.Number, hex.EncodeToString(sum[:4]))
 }
 
-// path returns the final path of a part of a table.
-func (t *Task) path(table, name string) string {
+// partPath returns the final path of a part of a table.
+func (t *Task) partPath(table, name string) string {
 	if table == errorsDir {
 		return filepath.Join(t.Dir, table, name+".damaged.jsonl")
 	}
@@ -105,7 +105,7 @@ var Engine = sync.OnceValue(func() string {
 // RunOptions are the options of a run. The zero value is one worker.
 type RunOptions struct {
 	Workers int   // shards at a time in this process; 0 is one
-	Slice   Slice // the shards of this process; the zero value is all
+	Share   Share // the shards of this process; the zero value is all
 
 	Progress *Progress // may be nil
 }

@@ -12,16 +12,16 @@ type Verdict struct {
 	Agent   string    `parquet:"agent,dict"`   // tokens of the crawler, separated by spaces
 	Dialect string    `parquet:"dialect,dict"`
 	Path    string    `parquet:"path,dict"`
-	Result
+	PathVerdict
 	CrawlDelay *float64 `parquet:"crawl_delay,dict"` // seconds, as declared by the group
 	Engine     string   `parquet:"engine,dict"`
 	Input      string   `parquet:"input,dict"` // of the capture
 	Offset     int64    `parquet:"warc_offset"`
 }
 
-// A Result is the verdict for one path and the access to the site. It holds no pointer, as
+// A PathVerdict is the verdict for one path and the access to the site. It holds no pointer, as
 // parquet-go reads one in an embedded struct as never null.
-type Result struct {
+type PathVerdict struct {
 	// Verdict is allow, disallow or undefined, null if the archive holds no answer of the
 	// site. Reason is that of the batch, null if the outcome is unknown.
 	Verdict   string `parquet:"verdict,optional,dict"`
@@ -35,10 +35,10 @@ type Result struct {
 	Access string `parquet:"access,dict"`
 }
 
-// A Joined is a row of joined: a URL and the verdict in force at its time for one crawler,
+// A JoinedVerdict is a row of joined: a URL and the verdict in force at its time for one crawler,
 // in the columns of Verdict. Rows are in the order of the list. Without a capture access is
 // unknown. The columns are a contract.
-type Joined struct {
+type JoinedVerdict struct {
 	URL  string    `parquet:"url,delta"` // as in the list
 	At   time.Time `parquet:"asked_at,timestamp(millisecond),delta"`
 	AgeS *int64    `parquet:"age_s"` // seconds from the capture to At
@@ -50,7 +50,7 @@ type Joined struct {
 	Agent   string     `parquet:"agent,dict"`
 	Dialect string     `parquet:"dialect,dict"`
 	Path    string     `parquet:"path,delta"` // of the URL, with its query
-	Result
+	PathVerdict
 	CrawlDelay *float64 `parquet:"crawl_delay,dict"`
 	Engine     string   `parquet:"engine,dict"`
 	Input      string   `parquet:"input,optional,dict"`
@@ -59,16 +59,16 @@ type Joined struct {
 
 // The values of Diff.Change.
 const (
-	Same      = "same"     // proved over all URLs
-	Changed   = "changed"  // with a witness
-	Appeared  = "appeared" // only in the second snapshot
-	Gone      = "gone"     // only in the first
-	Undecided = "undecided"
+	ChangeSame      = "same"     // proved over all URLs
+	ChangeChanged   = "changed"  // with a witness
+	ChangeAppeared  = "appeared" // only in the second snapshot
+	ChangeGone      = "gone"     // only in the first
+	ChangeUndecided = "undecided"
 )
 
-// A Diff is a row of changes: how the access of one crawler to a site differs between two
+// A AccessChange is a row of changes: how the access of one crawler to a site differs between two
 // snapshots. The columns are a contract.
-type Diff struct {
+type AccessChange struct {
 	Origin  string `parquet:"origin,delta"`
 	Agent   string `parquet:"agent,dict"`
 	Dialect string `parquet:"dialect,dict"`
