@@ -53,6 +53,28 @@ func TestFuture(t *testing.T) {
 	})
 }
 
+// TestSane: a time is used up to a minute ahead. Beyond that all times are moved so that the response
+// was read now, and beyond an hour the record has expired.
+func TestSane(t *testing.T) {
+	now := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		ahead, fetched, expires time.Duration
+	}{
+		{-hour, -hour, 0},
+		{time.Minute, time.Minute, hour + time.Minute},
+		{time.Minute + 1, 0, hour},
+		{hour, 0, hour},
+		{hour + 1, 0, 0},
+	} {
+		r := record(cachetest.Origin(0), behaving("file"), now.Add(c.ahead))
+		r.Expires = r.Fetched.Add(hour)
+		got := cache.Sane(r, now)
+		if fetched, expires := got.Fetched.Sub(now), got.Expires.Sub(now); fetched != c.fetched || expires != c.expires {
+			t.Errorf("%s ahead: fetched %s ahead and expires in %s, want %s and %s", c.ahead, fetched, expires, c.fetched, c.expires)
+		}
+	}
+}
+
 // down is a shared store that can be switched off.
 type down struct {
 	*cachetest.Memory

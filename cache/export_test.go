@@ -8,6 +8,9 @@ var Jittered = jittered
 // Merge merges the records of memory and store.
 var Merge = merge
 
+// Sane bounds the times of a record.
+var Sane = sane
+
 // Hot is the memory of a cache.
 type Hot struct{ *memory }
 
