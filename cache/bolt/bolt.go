@@ -169,7 +169,7 @@ func ours(tx *bbolt.Tx) error {
 		return errForeign
 	}
 	v := meta.Get(versionKey)
-	if len(v) != 1 || v[0] == 0 {
+	if len(v) != 1 {
 		return fmt.Errorf("%w: it has no version", errDamaged)
 	}
 	if v[0] != version {
