@@ -16,6 +16,7 @@ import (
 	"github.com/robotskit/robots/cmd/internal/lines"
 	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
+	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/fetch"
 )
 
@@ -28,7 +29,7 @@ type batchLine struct {
 // A batchRun is one run of check --batch. Package batch reads and answers a line.
 type batchRun struct {
 	*judgeFlags
-	live     *live // nil with -f
+	live     *source.Live // nil with -f
 	defaults batch.Defaults
 	rows     bool // columns with tabs between, not JSON
 	headers  bool // a line with the number of rows precedes each chunk of them
@@ -43,12 +44,12 @@ func runBatch(ctx context.Context, f *judgeFlags, headers bool) (int, error) {
 	if err := b.open(ctx); err != nil {
 		return exitBad, err
 	}
-	defer b.live.close()
+	defer b.live.Close()
 	ctx, stop := screen.Interruptible(ctx)
 	defer stop()
 	a := batch.NewAnswerer(&b.defaults)
-	in := lines.NewReader(b.std.In, maxFile)
-	for entries, err := range readAhead(ctx, b.read(in), in.Ready, false, b.live, b.std) {
+	in := lines.NewReader(b.std.In, source.MaxFile)
+	for entries, err := range source.ReadAhead(ctx, b.read(in), in.Ready, false, b.live, b.std) {
 		now := b.std.Now()
 		for i := range entries {
 			if err := b.answer(ctx, a, &entries[i], now); err != nil {
@@ -66,22 +67,22 @@ func runBatch(ctx context.Context, f *judgeFlags, headers bool) (int, error) {
 }
 
 // answer writes the answer to a line. Its only error is errInterrupted.
-func (b *batchRun) answer(ctx context.Context, a *batch.Answerer, e *entry[batchLine], now time.Time) error {
+func (b *batchRun) answer(ctx context.Context, a *batch.Answerer, e *source.Entry[batchLine], now time.Time) error {
 	var record *fetch.Record
 	var failed error
-	if e.site != nil {
-		if record, failed = b.live.get(ctx, e.site); errors.Is(failed, screen.ErrInterrupted) {
+	if e.Site != nil {
+		if record, failed = b.live.Get(ctx, e.Site); errors.Is(failed, screen.ErrInterrupted) {
 			return failed
 		}
 	}
-	dst, q := b.std.Out.AvailableBuffer(), &e.line.Question
+	dst, q := b.std.Out.AvailableBuffer(), &e.Line.Question
 	switch {
-	case e.line.header != "":
-		dst = append(dst, e.line.header...)
+	case e.Line.header != "":
+		dst = append(dst, e.Line.header...)
 	case failed != nil:
 		dst = batch.AppendError(dst, q, batch.Pending, failed)
 	case record != nil:
-		b.live.hint(record)
+		b.live.Hint(record)
 		dst = a.AppendRecord(dst, q, record, now)
 	default:
 		dst = a.Append(dst, q)
@@ -128,8 +129,8 @@ func (b *batchRun) open(ctx context.Context) error {
 }
 
 // read reads the lines.
-func (b *batchRun) read(in *lines.Reader) iter.Seq2[entry[batchLine], error] {
-	return func(yield func(entry[batchLine], error) bool) {
+func (b *batchRun) read(in *lines.Reader) iter.Seq2[source.Entry[batchLine], error] {
+	return func(yield func(source.Entry[batchLine], error) bool) {
 		for {
 			if e, err := b.next(in); !yield(e, err) || err != nil {
 				return
@@ -139,7 +140,7 @@ func (b *batchRun) read(in *lines.Reader) iter.Seq2[entry[batchLine], error] {
 }
 
 // next reads a line.
-func (b *batchRun) next(in *lines.Reader) (e entry[batchLine], err error) {
+func (b *batchRun) next(in *lines.Reader) (e source.Entry[batchLine], err error) {
 	line, err := in.Next(nil)
 	long := errors.Is(err, lines.ErrLong)
 	switch {
@@ -154,22 +155,22 @@ func (b *batchRun) next(in *lines.Reader) (e entry[batchLine], err error) {
 		if err != nil {
 			return e, fmt.Errorf("%s is not the number of rows of a chunk, which --chunk-header expects before it", strconv.Quote(clip(string(line))))
 		}
-		e.line.header, b.left = strconv.FormatUint(n, 10), int(n)
+		e.Line.header, b.left = strconv.FormatUint(n, 10), int(n)
 		return e, nil
 	case b.headers:
 		b.left--
 	}
-	e.bytes = len(line)
+	e.Bytes = len(line)
 	switch {
 	case long:
-		e.line.Question = batch.Bad(b.rows, batch.TooLarge, errors.New("the line is longer than 64 MiB"))
+		e.Line.Question = batch.Bad(b.rows, batch.TooLarge, errors.New("the line is longer than 64 MiB"))
 	case b.rows:
-		e.line.Question = batch.ReadRow(line)
+		e.Line.Question = batch.ReadRow(line)
 	default:
-		e.line.Question = batch.Read(line)
+		e.Line.Question = batch.Read(line)
 	}
 	if b.live != nil {
-		e.origin = b.defaults.Site(&e.line.Question)
+		e.Origin = b.defaults.Site(&e.Line.Question)
 	}
 	return e, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
+	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/crawlers"
 	"github.com/spf13/cobra"
 )
@@ -49,7 +50,7 @@ func (j *judge) writeVerdicts(t *urlTarget) {
 
 // writeFallback writes which group a crawler follows that no group names, once for each site.
 func (j *judge) writeFallback(indent string, crawler int) {
-	if s := j.crawlers[crawler].FallbackSentence(j.rules[crawler].Rules); s != "" && !j.site.answered {
+	if s := j.crawlers[crawler].FallbackSentence(j.rules[crawler].Rules); s != "" && !j.site.Answered {
 		fmt.Fprintf(j.std.Out, "%s%s\n", indent, j.palette.Paint(render.Faint, robots.Printable(s)))
 	}
 }
@@ -59,9 +60,9 @@ const stateIndent = "           "
 
 // writeState writes the state of the robots.txt, once for each site.
 func (j *judge) writeState(indent string, note func(*robots.State) string) {
-	if j.from.Record != nil && !j.site.answered {
+	if j.from.Record != nil && !j.site.Answered {
 		s := j.rules[0].State()
-		fmt.Fprintf(j.std.Out, "%s%s\n", indent, j.palette.Paint(render.Faint, robots.Printable(j.live.stateLine(j.from.Record, s, note(s)))))
+		fmt.Fprintf(j.std.Out, "%s%s\n", indent, j.palette.Paint(render.Faint, robots.Printable(j.live.StateLine(j.from.Record, s, note(s)))))
 	}
 }
 
@@ -101,7 +102,7 @@ func (j *judge) writeTable(t *urlTarget) {
 		rows = append(rows, []string{"  " + robots.Printable(name), v.Dialect, j.palette.Verdict(v), why})
 	}
 	render.Align(j.std.Out, rows)
-	j.writeState("  ", factOf)
+	j.writeState("  ", source.FactOf)
 }
 
 // because returns in one line why a verdict is what it is: the reason, the group and, if asked

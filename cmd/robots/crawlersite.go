@@ -12,6 +12,7 @@ import (
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/render"
+	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/crawlers"
 )
 
@@ -29,17 +30,17 @@ func (c *crawlersCommand) judge(ctx context.Context, name string) (int, error) {
 	if err != nil {
 		return exitBad, err
 	}
-	defer live.close()
+	defer live.Close()
 	at := cmp.Or(c.at, c.std.Now())
 	var onPath *robots.Path
 	if c.given("path") {
 		onPath = &path
 	}
-	table, _ := answer.AccessTable(files[0].source(at), c.list, onPath, answer.AccessSteps)
+	table, _ := answer.AccessTable(files[0].At(at), c.list, onPath, answer.AccessSteps)
 	state := ""
 	if r := files[0].Record; r != nil {
 		s := r.Rules(dialects[0], at).State()
-		state = live.stateLine(r, s, factOf(s))
+		state = live.StateLine(r, s, source.FactOf(s))
 	}
 	if slices.ContainsFunc(table, func(r answer.CrawlerAccess) bool { return r.Access == answer.AccessUnknown }) {
 		c.warn("%s", state)

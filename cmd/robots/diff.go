@@ -14,6 +14,7 @@ import (
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
+	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/compare"
 	"github.com/robotskit/robots/lint"
 	"github.com/spf13/cobra"
@@ -94,7 +95,7 @@ func (d *differ) diff(ctx context.Context) (int, error) {
 	}
 	d.name = names[len(names)-1]
 	d.warnCrawlers(d.chosen, nil)
-	pair := [2]answer.Source{files[0].source(d.std.Now()), files[len(files)-1].source(d.std.Now())}
+	pair := [2]answer.Source{files[0].At(d.std.Now()), files[len(files)-1].At(d.std.Now())}
 	for _, s := range d.sections {
 		s.compare(pair, d.chosen, answer.DiffOptions{Steps: d.budget, Changes: d.limit})
 	}
@@ -121,7 +122,7 @@ func (d *differ) check() (names []string, err error) {
 	case len(names) > 2:
 		return nil, fmt.Errorf("unexpected argument %q after two files", clip(names[2]))
 	}
-	if err := stdinOnce(append(slices.Clone(names), d.urls)...); err != nil {
+	if err := source.StdinOnce(append(slices.Clone(names), d.urls)...); err != nil {
 		return nil, err
 	}
 	if !d.given("limit") && (d.format == formatText || d.format == formatMarkdown || d.format == formatGitHub) {

@@ -15,6 +15,7 @@ import (
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
+	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/internal/duration"
 	"github.com/spf13/cobra"
@@ -43,16 +44,16 @@ func fetchCommand(std *screen.Streams) *cobra.Command {
 		if err != nil {
 			return exitBad, err
 		}
-		l, err := newLive(c, &site, nil, 0)
+		l, err := c.openLive(&site, nil, 0)
 		if err != nil {
 			return exitBad, err
 		}
-		defer l.close()
+		defer l.Close()
 		ctx, stop := screen.Interruptible(ctx)
 		defer stop()
-		get := l.cache.Refresh // whatever is kept
-		if l.store == nil {
-			get = l.client.Fetch // the cache would randomize the lifetime
+		get := l.Cache.Refresh // whatever is kept
+		if l.Store == nil {
+			get = l.Client.Fetch // the cache would randomize the lifetime
 		}
 		r, err := get(ctx, origin)
 		switch {
@@ -61,18 +62,18 @@ func fetchCommand(std *screen.Streams) *cobra.Command {
 		case err != nil:
 			return exitBad, err
 		}
-		text := siteFile(r)
-		c.parseFile(&text, robots.RFC9309, 0)
+		text := source.SiteFile(r)
+		c.reader().Parse(&text, robots.RFC9309, 0)
 		if body {
 			printBody(c.std, r)
 			if r.Outcome != fetch.Success {
 				s := r.Rules(robots.RFC9309, c.std.Now()).State()
-				c.std.Complain(errors.New(l.stateLine(r, s, s.Text())))
+				c.std.Complain(errors.New(l.StateLine(r, s, s.Text())))
 			}
 		} else {
-			c.answer(l.report(c, url, r, site.probe))
+			c.answer(reportOf(l, c, url, r, site.probe))
 			if c.format == formatJSON {
-				l.hint(r)
+				l.Hint(r)
 			}
 		}
 		if r.Outcome.Good() {
@@ -93,8 +94,8 @@ func (c *command) oneURL() (string, error) {
 		return "", fmt.Errorf("unexpected argument %q: one site at a time", clip(c.args[1]))
 	}
 	url := ""
-	u := &urlReader{std: c.std, args: c.args}
-	for text, err := range u.all() {
+	u := &source.URLReader{Std: c.std, Args: c.args}
+	for text, err := range u.All() {
 		if err == nil && url != "" {
 			err = errors.New("several URLs on standard input: use one site at a time")
 		}
@@ -103,7 +104,7 @@ func (c *command) oneURL() (string, error) {
 		}
 		url = text
 	}
-	return url, u.err
+	return url, u.Err
 }
 
 // printBody writes a file: its bytes, or for a terminal without control characters.
@@ -117,14 +118,14 @@ func printBody(std *screen.Streams, r *fetch.Record) {
 	}
 }
 
-// report describes the fetch of a URL's robots.txt, in JSON and for people. Times are RFC 3339.
-func (l *live) report(c *command, url string, r *fetch.Record, probed bool) (j jsonObject, text string) {
+// reportOf describes the fetch of a URL's robots.txt, in JSON and for people. Times are RFC 3339.
+func reportOf(l *source.Live, c *command, url string, r *fetch.Record, probed bool) (j jsonObject, text string) {
 	w, good, style := &strings.Builder{}, r.Outcome.Good(), render.Green
 	if !good {
 		style = render.Red
 	}
 	fmt.Fprintf(w, "%s  %s\n", c.palette.Paint(style, r.Outcome.String()), c.palette.Paint(render.Bold, r.Origin.RobotsURL()))
-	why, means := l.meaning(r, c.std.Now())
+	why, means := meaningOf(l, r, c.std.Now())
 	render.Wrap(w, "  ", why)
 	render.Wrap(w, "  ", means)
 	render.Heading(w, c.palette, "Requests")
@@ -175,8 +176,8 @@ func (l *live) report(c *command, url string, r *fetch.Record, probed bool) (j j
 	}, w.String()
 }
 
-// meaning returns the cause of an outcome, and its effect on crawlers.
-func (l *live) meaning(r *fetch.Record, now time.Time) (why, means string) {
+// meaningOf returns the cause of an outcome, and its effect on crawlers.
+func meaningOf(l *source.Live, r *fetch.Record, now time.Time) (why, means string) {
 	why = r.Cause.Sentence()
 	switch {
 	case r.Cause == fetch.OK:
@@ -196,7 +197,7 @@ func (l *live) meaning(r *fetch.Record, now time.Time) (why, means string) {
 	switch {
 	case r.Outcome == fetch.Refused:
 		means = "No request was sent to the site."
-		if h := l.permit(r); h != "" {
+		if h := l.Permit(r); h != "" {
 			means += " " + h + "."
 		}
 	case r.Outcome == fetch.Success && !fallback:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/screen"
+	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/fleet"
 	"github.com/spf13/cobra"
 )
@@ -107,7 +108,7 @@ func (c *fleetCall) follow(ctx context.Context, p plan) (int, error) {
 
 // in connects to the fleet and does something there.
 func (c *fleetCall) in(ctx context.Context, do action) (int, error) {
-	o, err := withPasswords("--redis", c.redis, fleet.Options{})
+	o, err := source.WithPasswords("--redis", c.redis, fleet.Options{})
 	if err != nil {
 		return exitBad, err
 	}

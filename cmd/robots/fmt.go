@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/replace"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/lint"
 	"github.com/rogpeppe/go-internal/diff"
@@ -36,27 +37,27 @@ func (f *formatting) formatFiles(ctx context.Context) (int, error) {
 	}
 	after := make([][]byte, len(files))
 	for i := range files {
-		if f.write && !files[i].inPlace() {
-			return exitBad, fmt.Errorf("-w cannot write %s; remove it", files[i].title())
+		if f.write && !files[i].InPlace() {
+			return exitBad, fmt.Errorf("-w cannot write %s; remove it", files[i].Title())
 		}
-		if after[i], err = lint.Format(files[i].body); err != nil {
-			return exitBad, fmt.Errorf("%s: %w", files[i].title(), err)
+		if after[i], err = lint.Format(files[i].Body); err != nil {
+			return exitBad, fmt.Errorf("%s: %w", files[i].Title(), err)
 		}
 	}
 	status := exitAllowed
 	for i := range files {
-		changed := !bytes.Equal(files[i].body, after[i])
+		changed := !bytes.Equal(files[i].Body, after[i])
 		if changed && (f.list || f.diff) {
 			status = exitDisallowed
 		}
 		if changed && f.list {
-			fmt.Fprintln(f.std.Out, files[i].title())
+			fmt.Fprintln(f.std.Out, files[i].Title())
 		}
 		if changed && f.diff {
-			printDiff(f.std, files[i].title(), files[i].body, after[i])
+			printDiff(f.std, files[i].Title(), files[i].Body, after[i])
 		}
 		if changed && f.write {
-			if err := replaceFile(files[i].name, after[i]); err != nil {
+			if err := replaceFile(files[i].Name, after[i]); err != nil {
 				return exitBad, err
 			}
 		}
@@ -75,4 +76,12 @@ func printDiff(std *screen.Streams, title string, before, after []byte) {
 		text = printableLines(text)
 	}
 	std.Out.WriteString(text)
+}
+
+// replaceFile is replace.File with the name in its error.
+func replaceFile(name string, body []byte) error {
+	if err := replace.File(name, body); err != nil {
+		return fmt.Errorf("cannot write %s: %w", name, screen.Cause(err))
+	}
+	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
+	"github.com/robotskit/robots/cmd/internal/source"
 )
 
 // A judge judges URLs for crawlers, one after another.
@@ -20,12 +21,12 @@ type judge struct {
 	*command
 	ruleFlags
 	crawlers []Crawler
-	decisive int   // index of the crawler whose verdicts give the exit status, -1 for the worst
-	fetches  bool  // from the site of each URL, else there is one robots.txt for all
-	live     *live // nil if nothing is fetched
+	decisive int          // index of the crawler whose verdicts give the exit status, -1 for the worst
+	fetches  bool         // from the site of each URL, else there is one robots.txt for all
+	live     *source.Live // nil if nothing is fetched
 
 	// The robots.txt of the last URL.
-	site     *site
+	site     *source.Site
 	from     ask.Source
 	rules    []*ask.RuleSet // of each crawler
 	about    [][]byte       // the members of JSON answers that describe each crawler
@@ -73,14 +74,14 @@ func (j *judge) parse(url string) (t urlTarget, origin robots.Origin, err error)
 // exit status of all: undecided before disallowed before allowed. A line of a list that is
 // not a URL is reported and makes the status exitBad. If ctx or the run is interrupted, the URLs
 // whose robots.txt is there are shown. An error of show ends it.
-func (j *judge) each(ctx context.Context, u *urlReader, show func(context.Context, *urlTarget) error) (int, error) {
+func (j *judge) each(ctx context.Context, u *source.URLReader, show func(context.Context, *urlTarget) error) (int, error) {
 	if j.fetches {
-		defer j.std.Screen.Report(progressInterval, func() string { return j.live.progress.line(j.std.Name) })()
+		defer j.std.Screen.Report(source.ProgressInterval, func() string { return j.live.Progress.Line(j.std.Name) })()
 	}
 	parse := func(text string) (t urlTarget, origin robots.Origin, err error) {
 		url := text
 		if !j.fetches {
-			url = u.list.asURL(text)
+			url = u.AsURL(text)
 		}
 		t, origin, err = j.parse(url)
 		t.url = text
@@ -92,21 +93,21 @@ func (j *judge) each(ctx context.Context, u *urlReader, show func(context.Contex
 	var counts [exitUndecided + 1]int // of URLs by status, and of lines without one
 	var failed error                  // why not all URLs are judged
 all:
-	for entries, err := range readAhead(ctx, parsed(u, parse), u.ready, true, j.live, j.std) {
+	for entries, err := range source.ReadAhead(ctx, source.Parsed(u, parse), u.Ready, true, j.live, j.std) {
 		for i := range entries {
-			if t := &entries[i].line; entries[i].err == nil {
+			if t := &entries[i].Line; entries[i].Err == nil {
 				read++
 				j.width = max(j.width, min(utf8.RuneCountInString(robots.Printable(t.url)), render.MaxURLColumn))
 			}
 		}
 		for i := range entries {
-			t := &entries[i].line
-			if entries[i].err != nil {
-				j.std.Complain(entries[i].err)
+			t := &entries[i].Line
+			if entries[i].Err != nil {
+				j.std.Complain(entries[i].Err)
 				counts[exitBad]++
 				continue
 			}
-			if err := j.await(ctx, entries[i].site); err != nil {
+			if err := j.await(ctx, entries[i].Site); err != nil {
 				failed = err
 				continue
 			}
@@ -115,7 +116,7 @@ all:
 				failed = err
 				break all
 			}
-			j.site.answered = true
+			j.site.Answered = true
 			j.judged++
 			counts[status]++
 		}
@@ -128,7 +129,7 @@ all:
 		return exitBad, fmt.Errorf("%w: %d of %d URLs are checked", screen.ErrInterrupted, j.judged, read)
 	case failed != nil:
 		return exitBad, failed
-	case j.std.Failed == nil && u.isList():
+	case j.std.Failed == nil && u.IsList():
 		j.summary(read, &counts)
 	}
 	for _, status := range []int{exitBad, exitUndecided, exitDisallowed} {
@@ -140,11 +141,11 @@ all:
 }
 
 // await waits for a site that the next URL needs, and makes its rules.
-func (j *judge) await(ctx context.Context, s *site) error {
+func (j *judge) await(ctx context.Context, s *source.Site) error {
 	if s == nil || s == j.site {
 		return nil
 	}
-	r, err := j.live.get(ctx, s)
+	r, err := j.live.Get(ctx, s)
 	if err == nil {
 		j.open(s, ask.Source{Record: r})
 	}
@@ -152,12 +153,12 @@ func (j *judge) await(ctx context.Context, s *site) error {
 }
 
 // open makes the rules in the robots.txt of a site, and warns once about it.
-func (j *judge) open(s *site, from ask.Source) {
-	if rec := from.Record; rec != nil && !s.answered {
-		text := siteFile(rec)
-		j.parseFile(&text, j.crawlers[0].Dialect, j.maxBytes)
+func (j *judge) open(s *source.Site, from ask.Source) {
+	if rec := from.Record; rec != nil && !s.Answered {
+		text := source.SiteFile(rec)
+		j.reader().Parse(&text, j.crawlers[0].Dialect, j.maxBytes)
 		if j.format != formatText {
-			j.live.hint(rec)
+			j.live.Hint(rec)
 		}
 	}
 	j.site, j.from, j.rules = s, from, j.rulesIn(from)

@@ -11,6 +11,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/screen"
+	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/spf13/cobra"
 )
 
@@ -54,7 +55,7 @@ func (f *judgeFlags) write(ctx context.Context, text, json func(*judge, *urlTarg
 	if err != nil {
 		return exitBad, err
 	}
-	defer j.live.close()
+	defer j.live.Close()
 	if f.format == formatJSON {
 		text = json
 	}
@@ -67,7 +68,7 @@ func (f *judgeFlags) write(ctx context.Context, text, json func(*judge, *urlTarg
 // open checks the flags, opens the source of robots.txt and returns what reads the URLs. A
 // mistake in the flags or arguments is found before anything is fetched or answered. The
 // caller closes the judge.
-func (f *judgeFlags) open(ctx context.Context) (*judge, *urlReader, error) {
+func (f *judgeFlags) open(ctx context.Context) (*judge, *source.URLReader, error) {
 	j := &judge{command: f.command, ruleFlags: f.ruleFlags, fetches: !f.given("file") && !f.noRobots}
 	var err error
 	if j.crawlers, j.decisive, err = f.crawlers(); err != nil {
@@ -76,7 +77,7 @@ func (f *judgeFlags) open(ctx context.Context) (*judge, *urlReader, error) {
 	if len(f.args) == 0 && f.urls == "" {
 		return nil, nil, errors.New("no URL given: name at least one, - to read a list from standard input, or --urls FILE")
 	}
-	if err := stdinOnce(append(slices.Clone(f.args), f.urls, f.file)...); err != nil {
+	if err := source.StdinOnce(append(slices.Clone(f.args), f.urls, f.file)...); err != nil {
 		return nil, nil, err
 	}
 	for _, arg := range f.args {
@@ -95,25 +96,25 @@ func (f *judgeFlags) open(ctx context.Context) (*judge, *urlReader, error) {
 		from.File = robots.Parse(nil)
 	}
 	if !j.fetches {
-		j.open(new(site), from)
+		j.open(new(source.Site), from)
 	}
 	if f.site.probe && !slices.ContainsFunc(j.crawlers, func(c Crawler) bool { return c.Dialect.ServerErrorsMayMiss }) {
 		f.warn("--probe changes nothing here: only %s use its result", strings.Join(probing(), " and "))
 	}
-	return j, &urlReader{std: f.std, args: f.args, urls: f.urls}, nil
+	return j, &source.URLReader{Std: f.std, Args: f.args, URLs: f.urls}, nil
 }
 
 // source returns the robots.txt of -f, or else the client that fetches from the sites of URLs, which
 // the caller closes. It warns about what the crawlers are named.
-func (f *judgeFlags) source(ctx context.Context, list []Crawler) (from ask.Source, l *live, err error) {
+func (f *judgeFlags) source(ctx context.Context, list []Crawler) (from ask.Source, l *source.Live, err error) {
 	switch {
 	case f.given("file"):
-		var named []textFile
+		var named []source.Text
 		if named, l, err = f.named(ctx, &f.site, dialectsOf(list), f.maxBytes, f.file); err == nil {
 			from = named[0].Source
 		}
 	case !f.noRobots:
-		l, err = newLive(f.command, &f.site, dialectsOf(list), f.maxBytes)
+		l, err = f.openLive(&f.site, dialectsOf(list), f.maxBytes)
 	}
 	if err == nil {
 		f.warnCrawlers(list, from.File)

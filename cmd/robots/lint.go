@@ -15,6 +15,7 @@ import (
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
+	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/lint"
 	"github.com/spf13/cobra"
 )
@@ -43,7 +44,7 @@ type linting struct {
 
 // A linted file has its findings.
 type linted struct {
-	textFile
+	source.Text
 	lint.Result
 	fail    lint.Severity
 	checked []byte            // the text of the findings
@@ -102,12 +103,12 @@ func (l *linting) lint(ctx context.Context) (int, error) {
 		if slices.ContainsFunc(f.Diagnostics, func(d lint.Diagnostic) bool { return d.Severity >= f.fail }) {
 			status = exitDisallowed
 		}
-		if l.fix != "" && !l.diff && !bytes.Equal(f.fixed, f.body) {
-			if err := replaceFile(f.name, f.fixed); err != nil {
+		if l.fix != "" && !l.diff && !bytes.Equal(f.fixed, f.Body) {
+			if err := replaceFile(f.Name, f.fixed); err != nil {
 				return exitBad, err
 			}
 		}
-		if l.diff && !bytes.Equal(f.fixed, f.body) {
+		if l.diff && !bytes.Equal(f.fixed, f.Body) {
 			f.Diagnostics = nil // the fixes are shown instead
 		}
 		f.unfixed = l.diff && len(f.Diagnostics) > 0
@@ -155,19 +156,19 @@ func (l *linting) read(ctx context.Context) (files []*linted, err error) {
 		return nil, err
 	}
 	for _, f := range read {
-		if !f.inPlace() && l.fix != "" && !l.diff {
-			return nil, fmt.Errorf("--fix cannot write %s; add --diff to see the fixes", f.title())
+		if !f.InPlace() && l.fix != "" && !l.diff {
+			return nil, fmt.Errorf("--fix cannot write %s; add --diff to see the fixes", f.Title())
 		}
 		var config lintConfig
 		if l.config != "" {
 			config, err = readConfig(l.config)
 		} else {
-			config, err = findConfig(f.name)
+			config, err = findConfig(f.Name)
 		}
 		if err != nil {
 			return nil, err
 		}
-		one := &linted{textFile: f, fail: l.fail, checked: f.body, fixed: f.body}
+		one := &linted{Text: f, fail: l.fail, checked: f.Body, fixed: f.Body}
 		if config.failOn != 0 && !l.given("fail-on") {
 			one.fail = config.failOn
 		}
@@ -180,18 +181,18 @@ func (l *linting) read(ctx context.Context) (files []*linted, err error) {
 // lintFile finds the mistakes in a file, or those left after the fixes that will be written.
 func (l *linting) lintFile(f *linted, o lint.Options) {
 	if l.fix != "" || l.diff {
-		f.fixed, f.changes, f.Result = lint.ApplyFixes(f.body, o, l.fix == fixAll)
+		f.fixed, f.changes, f.Result = lint.ApplyFixes(f.Body, o, l.fix == fixAll)
 		f.checked = f.fixed
 	}
 	if l.fix == "" || l.diff {
-		f.Result = lint.File(robots.Parse(f.body), o)
-		f.checked = f.body
+		f.Result = lint.File(robots.Parse(f.Body), o)
+		f.checked = f.Body
 	}
 	if f.Undecided {
-		l.warn("%s: the proofs exceeded their limit, so findings RT502, RT503, RT504 and safe fixes might be missing", f.title())
+		l.warn("%s: the proofs exceeded their limit, so findings RT502, RT503, RT504 and safe fixes might be missing", f.Title())
 	}
 	if f.Dropped > 0 {
-		l.warn("%s: %s omitted, beyond %s per check", f.title(), render.Count(f.Dropped, "finding"), screen.Thousands(lint.MaxFindings))
+		l.warn("%s: %s omitted, beyond %s per check", f.Title(), render.Count(f.Dropped, "finding"), screen.Thousands(lint.MaxFindings))
 	}
 }
 
@@ -210,14 +211,14 @@ func (f *linted) lineOf(d *lint.Diagnostic) string {
 // printText writes the findings, or with --diff the fixes.
 func (l *linting) printText(files []*linted) {
 	for _, f := range files {
-		title := robots.Printable(f.title())
+		title := robots.Printable(f.Title())
 		for i := range f.changes {
 			d := &f.changes[i]
 			fmt.Fprintf(l.std.Out, "%s:%d:%d: change %s %s: %s\n", title, d.Line, d.Column, d.Check.ID, d.Check.Name, robots.Printable(advice(d)))
 		}
 		switch {
-		case l.diff && !bytes.Equal(f.body, f.fixed):
-			printDiff(l.std, f.title(), f.body, f.fixed)
+		case l.diff && !bytes.Equal(f.Body, f.fixed):
+			printDiff(l.std, f.Title(), f.Body, f.fixed)
 		case f.unfixed && l.fix == fixAll:
 			fmt.Fprintf(l.std.Out, "%s: no fix\n", title)
 		case f.unfixed:
@@ -253,7 +254,7 @@ const maxShown = 100
 // printFinding writes a finding with its line.
 func (l *linting) printFinding(f *linted, d *lint.Diagnostic) {
 	w := l.std.Out
-	fmt.Fprintf(w, "%s:%d:%d: %s %s %s: %s\n", robots.Printable(f.title()), d.Line, d.Column, d.Severity, d.Check.ID, d.Check.Name, d.Message)
+	fmt.Fprintf(w, "%s:%d:%d: %s %s %s: %s\n", robots.Printable(f.Title()), d.Line, d.Column, d.Severity, d.Check.ID, d.Check.Name, d.Message)
 	about := dialectsText(d.Dialects)
 	if text := advice(d); text != "" {
 		about = text + "; " + about
@@ -340,7 +341,7 @@ type fileFinding struct {
 func (l *linting) printJSON(files []*linted) {
 	for _, f := range files {
 		for i := range f.Diagnostics {
-			l.std.EncodeAnswer(fileFinding{f.name, answer.NewFinding(&f.Diagnostics[i])})
+			l.std.EncodeAnswer(fileFinding{f.Name, answer.NewFinding(&f.Diagnostics[i])})
 		}
 	}
 }

@@ -110,7 +110,7 @@ type known struct {
 type baseline map[known]int
 
 func knownOf(f *linted, d *lint.Diagnostic) known {
-	name := f.name
+	name := f.Name
 	if !ask.NamesSite(name) {
 		name = filepath.ToSlash(filepath.Clean(name))
 	}

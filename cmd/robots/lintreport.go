@@ -32,7 +32,7 @@ func (l *linting) report(files []*linted) *report {
 			r.findings = append(r.findings, f.finding(&f.Diagnostics[i]))
 		}
 		if len(f.Diagnostics) == 0 {
-			r.findings = append(r.findings, Finding{File: f.name, Case: "no findings"})
+			r.findings = append(r.findings, Finding{File: f.Name, Case: "no findings"})
 		}
 	}
 	r.summary = cmp.Or(l.counts(), "no findings")
@@ -45,7 +45,7 @@ func (f *linted) finding(d *lint.Diagnostic) Finding {
 		message += ": " + text
 	}
 	found := Finding{
-		File: f.name, Region: f.region(d.Span.Start, d.Span.End), Level: d.Severity.String(), Failed: d.Severity >= f.fail,
+		File: f.Name, Region: f.region(d.Span.Start, d.Span.End), Level: d.Severity.String(), Failed: d.Severity >= f.fail,
 		ID: d.Check.ID, Case: d.Check.ID + " " + d.Check.Name,
 		Message: message + " (" + dialectsText(d.Dialects) + ")", Details: f.lineOf(d), Key: knownOf(f, d).fingerprint(), Dialects: d.Dialects,
 	}
@@ -54,7 +54,7 @@ func (f *linted) finding(d *lint.Diagnostic) Finding {
 		for _, e := range d.Fix.Edits {
 			edits = append(edits, object{"deletedRegion": f.region(e.Start, e.End), "insertedContent": sarifText(e.Text)})
 		}
-		change := object{"artifactLocation": sarifFile(f.name), "replacements": edits}
+		change := object{"artifactLocation": sarifFile(f.Name), "replacements": edits}
 		found.Fix = object{"description": sarifText(cmp.Or(advice(d), d.Message)), "artifactChanges": []object{change}}
 		found.SafeFix = d.Fix.Safe
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/internal/campaign"
 )
 
@@ -238,7 +239,7 @@ func (endless) Read(b []byte) (int, error) {
 func TestListIsArguments(t *testing.T) {
 	file := writeFile(t, thirteen+"User-agent: Googlebot\nDisallow: /b\n")
 	var urls []string
-	for i := range 3*chunkLines + 1 { // of one width, as the widest that was read says where the reasons stand
+	for i := range 3*source.ChunkLines + 1 { // of one width, as the widest that was read says where the reasons stand
 		urls = append(urls, fmt.Sprintf("https://shop.example/%s/%03d", []string{"a", "b", "c"}[i%3], i))
 	}
 	for _, args := range []string{

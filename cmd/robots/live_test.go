@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/robotskit/robots/cmd/internal/source"
 )
 
 // serveAt starts a server on an address of this machine and returns its URL.
@@ -116,12 +118,12 @@ func TestInterruptBatch(t *testing.T) {
 }
 
 func TestProgress(t *testing.T) {
-	var p progress
-	for begun, want := range map[int64]string{progressLeast - 1: "", 30: "robots check: 2 of 30 robots.txt fetched, 1 failed"} {
-		p.begun.Store(begun)
-		p.done.Store(2)
-		p.failed.Store(1)
-		if line := p.line("robots check"); line != want {
+	var p source.Progress
+	for begun, want := range map[int64]string{source.ProgressLeast - 1: "", 30: "robots check: 2 of 30 robots.txt fetched, 1 failed"} {
+		p.Begun.Store(begun)
+		p.Done.Store(2)
+		p.Failed.Store(1)
+		if line := p.Line("robots check"); line != want {
 			t.Errorf("%d sites: %q, want %q", begun, line, want)
 		}
 	}

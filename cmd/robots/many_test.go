@@ -22,6 +22,7 @@ import (
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cache/bolt"
 	"github.com/robotskit/robots/cmd/internal/screen"
+	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/internal/campaign"
 )
@@ -111,7 +112,7 @@ func traced(stderr string) (said string, heap int) {
 // failures included, and memory is bounded.
 func TestManyLargeFiles(t *testing.T) {
 	// In MiB: the cached records, and a body with its read buffer for each connection.
-	const rounds, most = 2, cacheBytes>>20 + maxConnections
+	const rounds, most = 2, source.CacheBytes>>20 + source.MaxConnections
 	sites := campaign.Size(50, 200, 300)
 	list := func(l *large) string {
 		var in strings.Builder
@@ -190,7 +191,7 @@ type slowDisk struct {
 
 func (s *slowDisk) Put(ctx context.Context, e cache.Entry, keep time.Duration) error {
 	defer s.done.Add(1)
-	if s.waiting.Add(1) == maxConnections {
+	if s.waiting.Add(1) == source.MaxConnections {
 		close(s.full)
 	}
 	select {
@@ -213,37 +214,37 @@ func TestSlowDisk(t *testing.T) {
 	disk := &slowDisk{Store: file, full: make(chan struct{})}
 	defer disk.Close()
 	large := newLarge(t, sites)
-	l, err := newLive(newCommand(&screen.Streams{Err: io.Discard, Now: time.Now}), &siteFlags{allowPrivate: true}, nil, 0)
+	l, err := source.NewLive(&screen.Streams{Err: io.Discard, Now: time.Now}, source.Options{AllowPrivate: true}, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.close()
-	if l.cache, err = cache.New(cache.Options{Fetcher: l.client, Store: disk, Memory: cacheBytes}); err != nil {
+	defer l.Close()
+	if l.Cache, err = cache.New(cache.Options{Fetcher: l.Client, Store: disk, Memory: source.CacheBytes}); err != nil {
 		t.Fatal(err)
 	}
 	var most atomic.Int64
 	large.told = func(requested int64) { raise(&most, requested-disk.done.Load()) }
-	var all []*site
+	var all []*source.Site
 	for _, url := range large.urls {
 		origin, _, err := robots.ParseURL(url + "/")
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := newSite(origin)
-		l.start(t.Context(), s)
+		s := source.NewSite(origin)
+		l.Start(t.Context(), s)
 		all = append(all, s)
 	}
 	for _, s := range all {
-		<-s.ready
-		if s.err != nil {
-			t.Error(s.err)
+		<-s.Ready
+		if s.Err != nil {
+			t.Error(s.Err)
 		}
 	}
 	if got := large.requested.Load(); got != int64(sites) {
 		t.Errorf("%d requests to %d sites", got, sites)
 	}
-	if got := most.Load(); got > 3*maxConnections {
-		t.Errorf("%d sites are fetched or on their way to the disk, want at most %d", got, 3*maxConnections)
+	if got := most.Load(); got > 3*source.MaxConnections {
+		t.Errorf("%d sites are fetched or on their way to the disk, want at most %d", got, 3*source.MaxConnections)
 	}
 }
 
@@ -264,10 +265,10 @@ func TestStoreTrouble(t *testing.T) {
 			"the file of --cache fails, so some files are not kept: no space left on device"},
 	} {
 		var said strings.Builder
-		l := &live{std: &screen.Streams{Err: &said, Name: "robots check"}}
+		l := &source.Live{Std: &screen.Streams{Err: &said, Name: "robots check"}}
 		for _, e := range tt.events {
 			e.Kind = cache.EventStoreFailed
-			l.observe(e)
+			l.Observe(e)
 		}
 		if got, want := said.String(), "robots check: warning: "+tt.want+"\n"; got != want {
 			t.Errorf("%s\ngot  %s\nwant %s", tt.name, got, want)
@@ -285,23 +286,23 @@ func (blocked) Fetch(ctx context.Context, _ robots.Origin) (*fetch.Record, error
 
 // TestLate: whoever waits for a busy address or for Redis is told.
 func TestLate(t *testing.T) {
-	defer func(was time.Duration) { fetchMargin = was }(fetchMargin)
-	fetchMargin = time.Millisecond
+	defer func(was time.Duration) { source.FetchMargin = was }(source.FetchMargin)
+	source.FetchMargin = time.Millisecond
 	c, err := cache.New(cache.Options{Fetcher: blocked{}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	said, out := io.Pipe()
-	l := &live{cache: c, std: &screen.Streams{Err: out, Name: "robots check"}}
+	l := &source.Live{Cache: c, Std: &screen.Streams{Err: out, Name: "robots check"}}
 	origin, _, _ := robots.ParseURL("https://site.example/")
-	s := newSite(origin)
-	l.start(t.Context(), s)
+	s := source.NewSite(origin)
+	l.Start(t.Context(), s)
 	line, err := bufio.NewReader(said).ReadString('\n')
 	if err != nil || !strings.HasPrefix(line, "robots check: warning: https://site.example/robots.txt is not fetched yet: ") {
 		t.Errorf("%q, %v", line, err)
 	}
 	_ = c.Close()
-	<-s.ready
+	<-s.Ready
 }
 
 // TestLargeAnswers: answers much larger than their questions do not accumulate while the first

@@ -12,6 +12,7 @@ import (
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/screen"
+	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/indexing"
 	"github.com/spf13/cobra"
 )
@@ -65,7 +66,7 @@ func (p *pageCommand) check(ctx context.Context) (int, error) {
 		return exitBad, err
 	}
 	p.j = j
-	defer j.live.close()
+	defer j.live.Close()
 	if status, err := j.each(ctx, urls, p.checkURL); status == exitBad {
 		return status, err
 	}
@@ -81,7 +82,7 @@ func (p *pageCommand) readPage() (err error) {
 		return nil
 	}
 	p.noRobots = !p.given("file")
-	if err := stdinOnce(p.html, p.file); err != nil {
+	if err := source.StdinOnce(p.html, p.file); err != nil {
 		return err
 	}
 	if !ask.NamesSite(p.file) {
@@ -111,7 +112,7 @@ func (p *pageCommand) readPage() (err error) {
 	}
 	var body []byte
 	if p.html != "" {
-		if body, _, err = p.readNamed(p.html); err != nil {
+		if body, _, err = p.reader().Text(p.html); err != nil {
 			return err
 		}
 	}

@@ -53,7 +53,7 @@ func (p *pageCommand) judgeRedirect(ctx context.Context, address string, list []
 	if err != nil {
 		return err
 	}
-	r, err := p.j.live.cache.Get(ctx, origin)
+	r, err := p.j.live.Cache.Get(ctx, origin)
 	if err != nil {
 		return err
 	}
@@ -73,13 +73,13 @@ func (p *pageCommand) fetchAs(ctx context.Context, c Crawler, f *fetchedPage, re
 		name, others = ownToken, nil
 	}
 	t, err := polite.New(name, polite.Options{
-		Tokens: others, UserAgent: l.options.UserAgent, Dialect: c.Dialect, Fetch: l.options, Cache: l.cache, Limiter: soonLimiter{l.limiter},
+		Tokens: others, UserAgent: l.Options.UserAgent, Dialect: c.Dialect, Fetch: l.Options, Cache: l.Cache, Limiter: soonLimiter{l.Limiter},
 	})
 	if err != nil {
 		return err
 	}
 	defer t.CloseIdleConnections()
-	ctx, cancel := context.WithTimeout(ctx, l.options.Limits.Total)
+	ctx, cancel := context.WithTimeout(ctx, l.Options.Limits.Total)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, f.urls[0], nil)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/render"
+	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/indexing"
 )
 
@@ -77,7 +78,7 @@ func (p *pageCommand) writePage(t *urlTarget, got *fetchedPage, list []pageVerdi
 	} else {
 		p.writeOutlooks(list)
 	}
-	p.j.writeState("  ", factOf)
+	p.j.writeState("  ", source.FactOf)
 	if state := got.text(); state != "" {
 		fmt.Fprintf(w, "  %s\n", p.palette.Paint(render.Faint, robots.Printable(state)))
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/cmd/internal/server"
 	"github.com/robotskit/robots/cmd/internal/server/web"
+	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/fleet"
 	"github.com/robotskit/robots/pace"
@@ -160,7 +161,7 @@ func guardFor(c *server.Config) fetch.Guard {
 // open makes the parts: store, limiter, and the service on them.
 func (s *service) open(ctx context.Context) error {
 	c := s.config
-	paces, err := addressPaces(c.AddressPaces)
+	paces, err := source.AddressPaces(c.AddressPaces)
 	if err != nil {
 		return err
 	}
@@ -171,7 +172,7 @@ func (s *service) open(ctx context.Context) error {
 			Guard:       guardFor(c),
 			Connections: c.Fetches,
 		},
-		Cache:    cache.Options{Keep: c.Keep, KeepOnce: c.KeepOnce, FetchLimit: c.FetchTimeout + fetchMargin, Observe: s.observe},
+		Cache:    cache.Options{Keep: c.Keep, KeepOnce: c.KeepOnce, FetchLimit: c.FetchTimeout + source.FetchMargin, Observe: s.observe},
 		Fetches:  c.Fetches,
 		FTP:      c.FTP,
 		URLBytes: int64(c.URLBytes),
@@ -209,7 +210,7 @@ func (s *service) open(ctx context.Context) error {
 func (s *service) openFleet(ctx context.Context, parts *server.Parts, paces pace.Options) error {
 	c := s.config
 	var err error
-	if s.fleet, err = join("--store", c.Store, fleet.Options{
+	if s.fleet, err = source.Join("--store", c.Store, fleet.Options{
 		MaxMemoryBytes: int64(c.Memory), Pace: paces, AllowEviction: c.AllowEviction, Observe: s.metrics, Log: s.log,
 	}); err != nil {
 		return err

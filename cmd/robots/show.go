@@ -13,6 +13,7 @@ import (
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
+	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/pace"
 	"github.com/spf13/cobra"
@@ -68,7 +69,7 @@ func (s *showCommand) show(ctx context.Context) (int, error) {
 	if err != nil {
 		return exitBad, err
 	}
-	defer live.close()
+	defer live.Close()
 	var only *robots.File
 	if len(files) == 1 {
 		only = files[0].File
@@ -76,9 +77,9 @@ func (s *showCommand) show(ctx context.Context) (int, error) {
 	s.warnCrawlers(list, only)
 	status := exitAllowed
 	for i, f := range files {
-		f.name = s.args[i] // as given, for a site too
+		f.Name = s.args[i] // as given, for a site too
 		for k, c := range list {
-			v := view{showCommand: s, textFile: f, live: live, crawler: c, first: i+k == 0}
+			v := view{showCommand: s, Text: f, live: live, crawler: c, first: i+k == 0}
 			v.write(ctx)
 			if !v.known {
 				status = exitUndecided
@@ -133,8 +134,8 @@ type shownFile struct {
 // A view is a robots.txt as one crawler reads it.
 type view struct {
 	*showCommand
-	textFile
-	live    *live // nil if nothing is fetched
+	source.Text
+	live    *source.Live // nil if nothing is fetched
 	crawler Crawler
 	first   bool // of the run
 	known   bool // set by write: see answer.Facts
@@ -180,11 +181,11 @@ func (v *view) write(ctx context.Context) {
 
 // fleetPermit returns when and why a fleet lets the next request start, nil without a fleet.
 func (v *view) fleetPermit(ctx context.Context, rules *robots.Rules) *pace.Permit {
-	if v.live == nil || v.live.fleet == nil || !v.at.IsZero() {
+	if v.live == nil || v.live.Fleet == nil || !v.at.IsZero() {
 		return nil
 	}
 	s, _ := pace.NewSchedule(rules, v.policy) // no error: the policy has been checked
-	list, err := v.live.fleet.Limiter().Try(ctx, []pace.Request{{Origin: v.Record.Origin, Schedule: s}}, 0)
+	list, err := v.live.Fleet.Limiter().Try(ctx, []pace.Request{{Origin: v.Record.Origin, Schedule: s}}, 0)
 	if err != nil {
 		v.warn("the fleet's crawl rate is not known: %w", err)
 		return nil
@@ -202,14 +203,14 @@ func (v *view) writeHeading(w io.Writer, facts *answer.Facts, site *robots.Rules
 	if facts.Group != nil {
 		place = "group " + facts.Group.String() + ", " + render.LineList(facts.Group.Lines)
 	}
-	fmt.Fprintf(w, "%s  %s\n", p.Paint(render.Bold, robots.Printable(v.title())), p.Paint(render.Faint, "("+robots.Printable(v.crawler.Name+", "+facts.Dialect+", ")+place+")"))
+	fmt.Fprintf(w, "%s  %s\n", p.Paint(render.Bold, robots.Printable(v.Title())), p.Paint(render.Faint, "("+robots.Printable(v.crawler.Name+", "+facts.Dialect+", ")+place+")"))
 	if f := facts.Fallback; f != nil {
 		fmt.Fprintln(w, p.Paint(render.Faint, robots.Printable(v.crawler.Sentence(*f))))
 	}
 	if site == nil {
 		return
 	}
-	state := v.live.stateLine(v.Record, site.State(), site.State().Text())
+	state := v.live.StateLine(v.Record, site.State(), site.State().Text())
 	if _, fallback := site.FallbackReason(); fallback {
 		v.warn("%s", state)
 	} else {
@@ -252,7 +253,7 @@ func (v *view) writeParts(w io.Writer, facts *answer.Facts, byFleet bool) {
 func (v *view) writeJSON(facts answer.Facts, site *robots.Rules) {
 	line := shownFile{Facts: facts}
 	if r := v.Record; r == nil {
-		line.File = &v.name
+		line.File = &v.Name
 	} else {
 		line.siteOutcome = newSiteOutcome(r, site.State().Text())
 		if !facts.Known && !r.NextTry.IsZero() {

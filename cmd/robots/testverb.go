@@ -13,6 +13,7 @@ import (
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
+	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/cmd/internal/suite"
 	"github.com/spf13/cobra"
 )
@@ -74,12 +75,12 @@ func (t *tester) readSuites() (wrong []error) {
 	if err != nil {
 		return []error{fmt.Errorf("--run %q: %w", clip(t.only), err)}
 	}
-	if err := stdinOnce(t.args...); err != nil {
+	if err := source.StdinOnce(t.args...); err != nil {
 		return []error{err}
 	}
 	tests := 0
 	for _, name := range t.args {
-		body, title, err := t.readNamed(name)
+		body, title, err := t.reader().Text(name)
 		if err != nil {
 			wrong = append(wrong, err)
 			continue
@@ -115,7 +116,7 @@ func (t *tester) openAll(ctx context.Context) ([]answer.Source, error) {
 	}
 	files, err := t.known(ctx, &t.site, dialects, names...)
 	for i, f := range files {
-		sources[indexes[i]] = f.source(t.std.Now())
+		sources[indexes[i]] = f.At(t.std.Now())
 	}
 	return sources, err
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/render"
+	"github.com/robotskit/robots/cmd/internal/source"
 )
 
 // countURLs checks the URLs of --urls against both sides of every comparison.
@@ -12,29 +13,29 @@ func (d *differ) countURLs() error {
 	if !d.given("urls") {
 		return nil
 	}
-	list, err := openURLs(d.std, d.urls)
+	list, err := source.OpenURLs(d.std, d.urls)
 	if err != nil {
 		return err
 	}
-	defer list.close()
+	defer list.Close()
 	var skipped, firstSkipped int
-	for url, err := range list.all() {
-		if err == nil && d.countURL(url, list.asURL(url)) {
+	for url, err := range list.All() {
+		if err == nil && d.countURL(url, list.AsURL(url)) {
 			d.read++
 		} else if skipped++; skipped == 1 {
-			firstSkipped = list.line
+			firstSkipped = list.Line
 		}
 	}
 	for _, s := range d.sections {
 		s.CountedURLs(d.read)
 	}
 	switch {
-	case list.err != nil:
-		return list.err
+	case list.Err != nil:
+		return list.Err
 	case d.read == 0:
-		return fmt.Errorf("%s: no URLs; --urls takes a list, CSV, a sitemap or an access log", list.title)
+		return fmt.Errorf("%s: no URLs; --urls takes a list, CSV, a sitemap or an access log", list.Title)
 	case skipped > 0:
-		d.warn("%s: %s without a URL, first line %d", list.title, render.Count(skipped, "line"), firstSkipped)
+		d.warn("%s: %s without a URL, first line %d", list.Title, render.Count(skipped, "line"), firstSkipped)
 	}
 	return nil
 }

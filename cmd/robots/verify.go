@@ -17,6 +17,7 @@ import (
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
+	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/crawlers"
 	"github.com/robotskit/robots/fetch"
 	"github.com/spf13/cobra"
@@ -40,7 +41,7 @@ type verifyCall struct {
 	sources  []listSource     // of --list
 	verifier crawlers.Verifier
 	read     map[string]*crawlers.Addresses // by file or URL, nil if unavailable
-	live     *live                          // nil if nothing is fetched
+	live     *source.Live                   // nil if nothing is fetched
 	failed   bool                           // a name server or list was unavailable
 	status   int
 }
@@ -75,10 +76,10 @@ func (c *verifyCall) answer(ctx context.Context) (int, error) {
 		return exitBad, err
 	}
 	if fetches {
-		if c.live, err = newLive(c.command, &c.site, nil, 0); err != nil {
+		if c.live, err = c.openLive(&c.site, nil, 0); err != nil {
 			return exitBad, err
 		}
-		defer c.live.close()
+		defer c.live.Close()
 	}
 	ctx, stop := screen.Interruptible(ctx)
 	defer stop()
@@ -124,7 +125,7 @@ func (c *verifyCall) check(fetches bool) error {
 		}
 		inputs = append(inputs, from)
 	}
-	if err := stdinOnce(inputs...); err != nil {
+	if err := source.StdinOnce(inputs...); err != nil {
 		return err
 	}
 	switch {
@@ -205,8 +206,8 @@ func (c *verifyCall) addList(ctx context.Context, of listSource) (err error) {
 		var body []byte
 		title, remote := of.from, ask.NamesSite(of.from)
 		if remote {
-			body, err = c.live.getList(ctx, of.from)
-		} else if body, title, err = c.readNamed(of.from); err != nil {
+			body, err = getList(ctx, c.live, of.from)
+		} else if body, title, err = c.reader().Text(of.from); err != nil {
 			return err
 		}
 		if err == nil {
@@ -273,10 +274,10 @@ func (c *verifyCall) wantLists(ctx context.Context, wanted func(crawlers.Crawler
 }
 
 // getList gets a list through the address guard.
-func (l *live) getList(ctx context.Context, url string) ([]byte, error) {
-	transport := l.client.Transport()
+func getList(ctx context.Context, l *source.Live, url string) ([]byte, error) {
+	transport := l.Client.Transport()
 	defer transport.CloseIdleConnections()
-	client := http.Client{Transport: transport, Timeout: l.options.Limits.Total, CheckRedirect: func(r *http.Request, via []*http.Request) error {
+	client := http.Client{Transport: transport, Timeout: l.Options.Limits.Total, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		switch {
 		case len(via) > 5:
 			return errors.New("more than 5 redirects")
@@ -289,7 +290,7 @@ func (l *live) getList(ctx context.Context, url string) ([]byte, error) {
 	if err != nil {
 		return nil, errors.New("invalid URL")
 	}
-	req.Header.Set("User-Agent", l.options.UserAgent)
+	req.Header.Set("User-Agent", l.Options.UserAgent)
 	resp, err := client.Do(req)
 	if err != nil {
 		return nil, err
@@ -325,23 +326,23 @@ func (c *verifyCall) answerAddresses(ctx context.Context) (int, error) {
 	if c.format == formatCSV {
 		c.std.WriteCSV(addressColumns)
 	}
-	u := &urlReader{std: c.std, args: c.args, item: "address"}
+	u := &source.URLReader{Std: c.std, Args: c.args, Item: "address"}
 	parse := func(text string) (a netip.Addr, none robots.Origin, err error) {
 		a, err = parseAddress(text)
 		return a, none, err
 	}
-	for entries, err := range readAhead(ctx, parsed(u, parse), u.ready, true, nil, c.std) {
+	for entries, err := range source.ReadAhead(ctx, source.Parsed(u, parse), u.Ready, true, nil, c.std) {
 		found := make([]crawlers.Identity, len(entries))
-		each(len(found), func(i int) { found[i] = c.identify(ctx, entries[i].line) })
+		each(len(found), func(i int) { found[i] = c.identify(ctx, entries[i].Line) })
 		if ctx.Err() != nil {
 			return exitBad, screen.ErrInterrupted
 		}
 		for i, id := range found {
-			if e := entries[i]; e.err != nil {
-				c.std.Complain(e.err)
+			if e := entries[i]; e.Err != nil {
+				c.std.Complain(e.Err)
 				c.status = worse(c.status, exitBad)
 			} else {
-				c.print(e.line, id)
+				c.print(e.Line, id)
 			}
 		}
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/robotskit/robots/cmd/internal/screen"
+	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/internal/campaign"
 )
 
@@ -74,15 +75,15 @@ func TestLogLine(t *testing.T) {
 		{"another field first", `192.0.2.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 0.001 "-" "MyBot"`, "", "", "", false, "unterminated Referer"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			l, why := parseLogLine(test.line)
+			l, why := source.ParseLogLine(test.line)
 			if why != test.why {
 				t.Fatalf("why %q, want %q", why, test.why)
 			}
 			if why != "" {
 				return
 			}
-			if url := target(l.request); l.host != test.host || url != test.target || l.userAgent != test.userAgent || l.common != test.common {
-				t.Errorf("got  %q %q %q common %t\nwant %q %q %q common %t", l.host, url, l.userAgent, l.common, test.host, test.target, test.userAgent, test.common)
+			if url := source.Target(l.Request); l.Host != test.host || url != test.target || l.UserAgent != test.userAgent || l.Common != test.common {
+				t.Errorf("got  %q %q %q common %t\nwant %q %q %q common %t", l.Host, url, l.UserAgent, l.Common, test.host, test.target, test.userAgent, test.common)
 			}
 		})
 	}
@@ -110,15 +111,15 @@ func FuzzLogLine(f *testing.F) {
 			return b.String()
 		}
 		line := fmt.Sprintf(`192.0.2.1 - %s %s "%s" 200 5 "%s" "%s"`, escape(user), logTime, escape(request), escape(referer), escape(userAgent))
-		l, why := parseLogLine(line)
+		l, why := source.ParseLogLine(line)
 		if why != "" {
 			t.Fatalf("%s: %s", line, why)
 		}
-		if l.request != request || l.userAgent != userAgent {
-			t.Errorf("%s: request %q of %q, want %q of %q", line, l.request, l.userAgent, request, userAgent)
+		if l.Request != request || l.UserAgent != userAgent {
+			t.Errorf("%s: request %q of %q, want %q of %q", line, l.Request, l.UserAgent, request, userAgent)
 		}
-		_, _ = parseLogLine(request) // anything else must not panic
-		_ = target(request)
+		_, _ = source.ParseLogLine(request) // anything else must not panic
+		_ = source.Target(request)
 	})
 }
 

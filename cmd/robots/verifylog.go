@@ -18,6 +18,7 @@ import (
 	"github.com/robotskit/robots/cmd/internal/lines"
 	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
+	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/crawlers"
 )
 
@@ -77,7 +78,7 @@ func (c *verifyCall) verifyLogs(ctx context.Context) (int, error) {
 			return exitBad, err
 		}
 	}
-	defer c.std.Screen.Report(progressInterval, l.progress)()
+	defer c.std.Screen.Report(source.ProgressInterval, l.progress)()
 	done := make(chan error, 1)
 	go func() { // which possibly waits for standard input
 		var failed error
@@ -109,13 +110,13 @@ func (c *verifyCall) verifyLogs(ctx context.Context) (int, error) {
 // robotsFile returns the robots.txt of -f. That of a site which has none is empty.
 func (c *verifyCall) robotsFile(ctx context.Context) (*robots.File, error) {
 	if !ask.NamesSite(c.fileName) {
-		return c.readRobots(c.fileName)
+		return c.reader().Robots(c.fileName)
 	}
 	files, err := c.known(ctx, &c.site, robots.Dialects(), c.fileName)
 	if err != nil {
 		return nil, err
 	}
-	return robots.Parse(files[0].body), nil
+	return robots.Parse(files[0].Body), nil
 }
 
 // progress describes the progress of a long log, else it is "".
@@ -133,12 +134,12 @@ func (l *logReader) progress() string {
 
 // readLog reads a log. With a read error it counts as far as it was read.
 func (l *logReader) readLog(ctx context.Context, name string) error {
-	from, title, err := openNamed(l.call.std, name)
+	from, title, err := source.OpenNamed(l.call.std, name)
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	r := lines.NewReader(from, maxLogLine)
+	r := lines.NewReader(from, source.MaxLogLine)
 	if err := r.Unzip(); err != nil {
 		return fmt.Errorf("cannot read %s: %w", title, screen.Cause(err))
 	}
@@ -175,28 +176,28 @@ func (l *logReader) readLog(ctx context.Context, name string) error {
 
 // line counts a line of a log, and returns its problem if it is not one.
 func (l *logReader) line(ctx context.Context, text string) (problem string) {
-	line, problem := parseLogLine(text)
+	line, problem := source.ParseLogLine(text)
 	if problem != "" {
 		return problem
 	}
 	l.good++
 	var v visit
-	if line.common {
+	if line.Common {
 		l.common++
 		if !l.identifies {
 			return ""
 		}
 	} else {
-		e, ok := crawlers.Sender(line.userAgent)
+		e, ok := crawlers.Sender(line.UserAgent)
 		if !ok || l.call.claimed.Name != "" && !l.call.isCandidate(e) {
 			return ""
 		}
 		v.by = l.visitor(e)
 	}
-	v.address, _ = parseAddress(line.host) // the zero one for a name
+	v.address, _ = parseAddress(line.Host) // the zero one for a name
 	l.visits[v]++
 	if v.by != nil && v.by.rules != nil {
-		if v.line = l.disallowed(v.by, line.request); v.line > 0 {
+		if v.line = l.disallowed(v.by, line.Request); v.line > 0 {
 			l.visits[v]++
 		}
 	}
@@ -221,8 +222,8 @@ func (l *logReader) visitor(e crawlers.Crawler) *visitor {
 // disallowed returns the line of robots.txt that disallows a request, 0 if none does or the
 // request has no readable target.
 func (l *logReader) disallowed(by *visitor, request string) int {
-	url := target(request)
-	_, path, err := ask.URL(by.rules.Dialect(), asURL(url), false)
+	url := source.Target(request)
+	_, path, err := ask.URL(by.rules.Dialect(), source.AsURL(url), false)
 	if url == "" || err != nil {
 		l.unread++
 		return 0

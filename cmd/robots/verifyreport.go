@@ -12,6 +12,7 @@ import (
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
+	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/crawlers"
 )
 
@@ -179,7 +180,7 @@ func (l *logReader) writeText(list []crawlerRequests) {
 	for i := range list {
 		total += list[i].Requests
 	}
-	title := (&textFile{name: l.call.logs[0]}).title()
+	title := (&source.Text{Name: l.call.logs[0]}).Title()
 	if len(l.call.logs) > 1 {
 		title = render.Count(len(l.call.logs), "log")
 	}
@@ -193,7 +194,7 @@ func (l *logReader) writeText(list []crawlerRequests) {
 		render.Heading(w, colors, "Faked")
 		render.Align(w, fakes)
 	}
-	file := robots.Printable((&textFile{name: l.call.fileName}).title())
+	file := robots.Printable((&source.Text{Name: l.call.fileName}).Title())
 	if forbidden := forbiddenRows(list); len(forbidden) > 0 {
 		render.Heading(w, colors, "Fetched although disallowed by "+file)
 		render.Align(w, forbidden)

@@ -19,6 +19,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/screen"
+	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/lint"
 	"github.com/spf13/cobra"
 )
@@ -128,16 +129,20 @@ func (w *watcher) round(ctx context.Context) (int, error) {
 	if w.state != "" {
 		kept, err = readState(w.state)
 	} else {
-		expected, err = w.readRobots(w.expect)
+		expected, err = w.reader().Robots(w.expect)
 	}
 	if err != nil {
 		return exitBad, err
 	}
-	files, live, err := w.getFiles(ctx, &w.site, robots.Dialects(), 0, w.args, func(l *live, f *textFile) error {
-		l.hint(f.Record)
+	wanted, err := w.wanted(&w.site, robots.Dialects(), 0, w.args)
+	if err != nil {
+		return exitBad, err
+	}
+	files, live, err := w.reader().Files(ctx, &wanted, func(l *source.Live, f *source.Text) error {
+		l.Hint(f.Record)
 		return nil
 	})
-	live.close()
+	live.Close()
 	if err != nil {
 		return exitBad, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/render"
+	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/lint"
 )
@@ -126,7 +127,7 @@ func (r *siteReport) observe(last siteState, record *fetch.Record, budget int) s
 
 // foreign warns of a new version that is not a robots.txt, such as a web page.
 func (r *siteReport) foreign(body []byte) {
-	if isForeign(robots.Parse(body)) {
+	if source.IsForeign(robots.Parse(body)) {
 		r.add(lint.Warning, "foreign", "the response has no line of a robots.txt, so everything is allowed: is it a web page?")
 	}
 }
@@ -138,7 +139,7 @@ func (r *siteReport) failing(last siteState, record *fetch.Record) siteState {
 	rules := func(d robots.Dialect) *robots.Rules {
 		return (ask.Source{Record: record}).Obey(d, 0, r.Observed, []string{anyCrawler})
 	}
-	fact := factOf(rules(robots.RFC9309).State())
+	fact := source.FactOf(rules(robots.RFC9309).State())
 	if record.FailingSince.IsZero() {
 		r.Undecided = true
 		r.add(lint.Note, "not-fetched", "robots.txt was not fetched: %s", fact)

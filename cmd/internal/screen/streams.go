@@ -29,10 +29,10 @@ type Streams struct {
 	Screen   *Screen // of err
 	Terminal bool    // out is a terminal
 	Now      func() time.Time
-	Name     string // of the command, which begins its messages: "robots check"
-	Status   int    // of the run
-	Failed   error  // the first of the writers to out, reported at the end
-	Warned   sync.Map
+	Name     string   // of the command, which begins its messages: "robots check"
+	Status   int      // of the run
+	Failed   error    // the first of the writers to out, reported at the end
+	warned   sync.Map // by what was noticed
 }
 
 // NewStreams returns the streams of a run.
@@ -84,9 +84,15 @@ func (s *Streams) Warn(format string, args ...any) {
 
 // WarnOnce is warn for the first time that something is noticed.
 func (s *Streams) WarnOnce(what, format string, args ...any) {
-	if _, before := s.Warned.LoadOrStore(what, true); !before {
+	if s.First(what) {
 		s.Warn(format, args...)
 	}
+}
+
+// First reports whether something is noticed for the first time in the run.
+func (s *Streams) First(what string) bool {
+	_, before := s.warned.LoadOrStore(what, true)
+	return !before
 }
 
 // Cause returns an error of the file system without operation and path, as the sentence around

@@ -1,4 +1,4 @@
-package main
+package source
 
 import (
 	"cmp"
@@ -19,20 +19,20 @@ import (
 //	{"ClientIP":"192.0.2.1","ClientRequestURI":"/page","ClientRequestUserAgent":"MyBot/1.0"}
 //	{"remote_addr":"192.0.2.1","request":"GET /page HTTP/1.1","http_user_agent":"MyBot/1.0"}
 
-// maxLogLine limits a line of a log, in bytes: more than servers accept in a request.
-const maxLogLine = 64 << 10
+// MaxLogLine limits a line of a log, in bytes: more than servers accept in a request.
+const MaxLogLine = 64 << 10
 
 // A logLine has the fields of a line as the client sent them.
 type logLine struct {
-	host      string
-	request   string
-	userAgent string // "-" if the request had none
-	common    bool   // the format has no User-Agent
+	Host      string
+	Request   string
+	UserAgent string // "-" if the request had none
+	Common    bool   // the format has no User-Agent
 }
 
-// parseLogLine parses a line and returns its problem, "" if it is valid. Fields after
+// ParseLogLine parses a line and returns its problem, "" if it is valid. Fields after
 // those of the combined format are ignored.
-func parseLogLine(line string) (l logLine, problem string) {
+func ParseLogLine(line string) (l logLine, problem string) {
 	if strings.HasPrefix(line, "{") {
 		return parseJSONLogLine(line)
 	}
@@ -43,7 +43,7 @@ func parseLogLine(line string) (l logLine, problem string) {
 	case host == "":
 		return l, "begins with a space"
 	}
-	l.host = host
+	l.Host = host
 	// A user name can contain spaces and brackets, but no unescaped quote.
 	end := strings.Index(rest, `] "`)
 	if end < 0 {
@@ -53,7 +53,7 @@ func parseLogLine(line string) (l logLine, problem string) {
 	if _, err := time.Parse("02/Jan/2006:15:04:05 -0700", rest[begin+1:end]); begin < 0 || err != nil {
 		return l, "invalid time (expected [10/Oct/2026:13:55:36 +0000])"
 	}
-	if l.request, rest, ok = quoted(rest[end+len("] "):]); !ok {
+	if l.Request, rest, ok = quoted(rest[end+len("] "):]); !ok {
 		return l, "unterminated request"
 	}
 	status, rest, _ := strings.Cut(strings.TrimPrefix(rest, " "), " ")
@@ -61,13 +61,13 @@ func parseLogLine(line string) (l logLine, problem string) {
 	if !isNumber(status) || !isNumber(size) {
 		return l, "no status and size after the request"
 	}
-	if l.common = strings.TrimSpace(rest) == ""; l.common {
+	if l.Common = strings.TrimSpace(rest) == ""; l.Common {
 		return l, ""
 	}
 	if _, rest, ok = quoted(rest); !ok {
 		return l, "unterminated Referer"
 	}
-	if l.userAgent, _, ok = quoted(strings.TrimPrefix(rest, " ")); !ok {
+	if l.UserAgent, _, ok = quoted(strings.TrimPrefix(rest, " ")); !ok {
 		return l, "missing or unterminated User-Agent"
 	}
 	return l, ""
@@ -88,16 +88,16 @@ func parseJSONLogLine(line string) (l logLine, problem string) {
 	if err := json.Unmarshal([]byte(line), &fields); err != nil {
 		return l, "invalid JSON, or a field that is not a string"
 	}
-	if l.host = cmp.Or(fields.ClientIP, fields.Address); l.host == "" {
+	if l.Host = cmp.Or(fields.ClientIP, fields.Address); l.Host == "" {
 		return l, "no ClientIP (Cloudflare) or remote_addr (nginx)"
 	}
-	l.request = fields.Request
-	if uri := cmp.Or(fields.ClientRequestURI, fields.URI); l.request == "" && uri != "" {
-		l.request = cmp.Or(fields.ClientRequestMethod, fields.Method, "GET") + " " + uri
+	l.Request = fields.Request
+	if uri := cmp.Or(fields.ClientRequestURI, fields.URI); l.Request == "" && uri != "" {
+		l.Request = cmp.Or(fields.ClientRequestMethod, fields.Method, "GET") + " " + uri
 	}
 	agent := cmp.Or(fields.ClientRequestUserAgent, fields.UserAgent)
-	if l.common = agent == nil; !l.common {
-		l.userAgent = cmp.Or(*agent, "-")
+	if l.Common = agent == nil; !l.Common {
+		l.UserAgent = cmp.Or(*agent, "-")
 	}
 	return l, ""
 }
@@ -136,8 +136,8 @@ func unescape(text string) string {
 	})
 }
 
-// target returns the target of a request line, "" if it has none: clients send anything.
-func target(request string) string {
+// Target returns the target of a request line, "" if it has none: clients send anything.
+func Target(request string) string {
 	method, rest, ok := strings.Cut(request, " ")
 	if !ok || method == "" || method == "CONNECT" {
 		return ""

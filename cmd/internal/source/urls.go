@@ -1,4 +1,4 @@
-package main
+package source
 
 import (
 	"bytes"
@@ -19,80 +19,83 @@ import (
 	"github.com/robotskit/robots/cmd/internal/screen"
 )
 
-// A urlReader reads the URLs of a run: its arguments, of which "-" is a list on standard
+// A URLReader reads the URLs of a run: its arguments, of which "-" is a list on standard
 // input, then the list of --urls.
-type urlReader struct {
-	std  *screen.Streams
-	args []string
-	urls string
-	item string   // what each line of a list is, "" for a list of URLs in any form
-	list *urlList // the current one
-	err  error    // why it ended early
+type URLReader struct {
+	Std  *screen.Streams
+	Args []string
+	URLs string
+	Item string   // what each line of a list is, "" for a list of URLs in any form
+	list *URLList // the current one
+	Err  error    // why it ended early
 }
 
-// stdinOnce returns an error if several names are that of standard input.
-func stdinOnce(names ...string) error {
+// StdinOnce returns an error if several names are that of standard input.
+func StdinOnce(names ...string) error {
 	if i := slices.Index(names, "-"); i >= 0 && slices.Contains(names[i+1:], "-") {
 		return errors.New("standard input can be read only once")
 	}
 	return nil
 }
 
-// isList reports whether URLs come from a list.
-func (u *urlReader) isList() bool { return u.urls != "" || slices.Contains(u.args, "-") }
+// IsList reports whether URLs come from a list.
+func (u *URLReader) IsList() bool { return u.URLs != "" || slices.Contains(u.Args, "-") }
 
-// all yields the URLs, and an error for each line without one.
-func (u *urlReader) all() iter.Seq2[string, error] {
+// All yields the URLs, and an error for each line without one.
+func (u *URLReader) All() iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		for _, arg := range u.args {
+		for _, arg := range u.Args {
 			if arg == "-" && !u.listed(arg, yield) || arg != "-" && !yield(arg, nil) {
 				return
 			}
 		}
-		if u.urls != "" {
-			u.listed(u.urls, yield)
+		if u.URLs != "" {
+			u.listed(u.URLs, yield)
 		}
 	}
 }
 
 // listed yields the URLs of a list, and reports whether more are wanted.
-func (u *urlReader) listed(name string, yield func(string, error) bool) bool {
-	if u.list, u.err = openURLs(u.std, name); u.err != nil {
+func (u *URLReader) listed(name string, yield func(string, error) bool) bool {
+	if u.list, u.Err = OpenURLs(u.Std, name); u.Err != nil {
 		return false
 	}
-	defer u.list.close()
-	u.list.plain = u.item != ""
+	defer u.list.Close()
+	u.list.plain = u.Item != ""
 	found := false
-	for url, err := range u.list.all() {
+	for url, err := range u.list.All() {
 		if found = true; !yield(url, err) {
 			return false
 		}
 	}
-	if u.err = u.list.err; u.err == nil && !found {
-		u.err = fmt.Errorf("%s has no %s", u.list.title, cmp.Or(u.item, "URL"))
+	if u.Err = u.list.Err; u.Err == nil && !found {
+		u.Err = fmt.Errorf("%s has no %s", u.list.Title, cmp.Or(u.Item, "URL"))
 	}
 	u.list = nil
-	return u.err == nil
+	return u.Err == nil
 }
 
-// ready reports whether the next URL is there without waiting for input.
-func (u *urlReader) ready() bool { return u.list == nil || u.list.Ready() }
+// Ready reports whether the next URL is there without waiting for input.
+func (u *URLReader) Ready() bool { return u.list == nil || u.list.Ready() }
 
-// parsed parses the URLs of a reader, to read them ahead.
-func parsed[T any](u *urlReader, parse func(text string) (T, robots.Origin, error)) iter.Seq2[entry[T], error] {
-	return func(yield func(entry[T], error) bool) {
-		for text, err := range u.all() {
-			e := entry[T]{err: err, bytes: len(text)}
+// AsURL returns the last URL, the target of a request in a log with a host.
+func (u *URLReader) AsURL(text string) string { return u.list.AsURL(text) }
+
+// Parsed parses the URLs of a reader, to read them ahead.
+func Parsed[T any](u *URLReader, parse func(text string) (T, robots.Origin, error)) iter.Seq2[Entry[T], error] {
+	return func(yield func(Entry[T], error) bool) {
+		for text, err := range u.All() {
+			e := Entry[T]{Err: err, Bytes: len(text)}
 			if err == nil {
-				if e.line, e.origin, err = parse(text); err != nil {
-					e.err = u.list.at(err)
+				if e.Line, e.Origin, err = parse(text); err != nil {
+					e.Err = u.list.at(err)
 				}
 			}
 			if !yield(e, nil) {
 				return
 			}
 		}
-		yield(entry[T]{}, cmp.Or(u.err, io.EOF))
+		yield(Entry[T]{}, cmp.Or(u.Err, io.EOF))
 	}
 }
 
@@ -103,74 +106,74 @@ const (
 	maxNested = 2
 )
 
-// A urlList reads a list of URLs, a CSV file, a sitemap or an access log, with gzip or
+// A URLList reads a list of URLs, a CSV file, a sitemap or an access log, with gzip or
 // without. The first line decides which one it is.
-type urlList struct {
+type URLList struct {
 	*lines.Reader
-	title string
-	line  int
+	Title string
+	Line  int
 	buf   []byte // a line
 	file  io.Closer
 	std   *screen.Streams
 	name  string
 	depth int      // of sitemap indexes
-	child *urlList // the sitemap of an index that is read at present
+	child *URLList // the sitemap of an index that is read at present
 	log   bool     // it is an access log
 	plain bool     // the lines are not URLs
-	err   error    // why it ended early
+	Err   error    // why it ended early
 }
 
-// openURLs opens a list; "-" is standard input.
-func openURLs(std *screen.Streams, name string) (*urlList, error) {
-	file, title, err := openNamed(std, name)
+// OpenURLs opens a list; "-" is standard input.
+func OpenURLs(std *screen.Streams, name string) (*URLList, error) {
+	file, title, err := OpenNamed(std, name)
 	if err != nil {
 		return nil, err
 	}
-	return &urlList{Reader: lines.NewReader(file, maxURL), title: title, file: file, std: std, name: name}, nil
+	return &URLList{Reader: lines.NewReader(file, maxURL), Title: title, file: file, std: std, name: name}, nil
 }
 
-// asURL returns a URL of a list, the target of a request in a log with a host.
-func (l *urlList) asURL(text string) string {
+// AsURL returns a URL of a list, the target of a request in a log with a host.
+func (l *URLList) AsURL(text string) string {
 	if l != nil && l.log {
-		return asURL(text)
+		return AsURL(text)
 	}
 	return text
 }
 
-// asURL returns the target of a request as a URL: //a/b is a path there (RFC 9112 section 3.2.1), and elsewhere a URL without a
+// AsURL returns the target of a request as a URL: //a/b is a path there (RFC 9112 section 3.2.1), and elsewhere a URL without a
 // scheme.
-func asURL(target string) string {
+func AsURL(target string) string {
 	if strings.HasPrefix(target, "/") {
 		return "http://host.invalid" + target // which is not fetched
 	}
 	return target
 }
 
-func (l *urlList) close() { _ = l.file.Close() }
+func (l *URLList) Close() { _ = l.file.Close() }
 
 // at adds the line of the last URL to an error; without a list it has none.
-func (l *urlList) at(err error) error {
+func (l *URLList) at(err error) error {
 	switch {
 	case l == nil:
 		return err
 	case l.child != nil:
 		return l.child.at(err)
 	}
-	return fmt.Errorf("line %d of %s: %w", l.line, l.title, err)
+	return fmt.Errorf("line %d of %s: %w", l.Line, l.Title, err)
 }
 
-// all yields the URLs, and an error for each line without one.
-func (l *urlList) all() iter.Seq2[string, error] {
+// All yields the URLs, and an error for each line without one.
+func (l *URLList) All() iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		if err := l.read(yield); err != nil && !errors.Is(err, io.EOF) {
-			l.err = fmt.Errorf("cannot read %s: %w", l.title, screen.Cause(err))
+			l.Err = fmt.Errorf("cannot read %s: %w", l.Title, screen.Cause(err))
 		}
 	}
 }
 
 // read yields the URLs until an error ends the list, or yield returns false. It waits for the
 // first line that is not blank.
-func (l *urlList) read(yield func(string, error) bool) error {
+func (l *URLList) read(yield func(string, error) bool) error {
 	if err := l.Unzip(); err != nil {
 		return err
 	}
@@ -187,14 +190,14 @@ func (l *urlList) read(yield func(string, error) bool) error {
 		l.log = true
 		return l.readLines(first, err, loggedURL, yield)
 	case separator == ',':
-		l.std.Warn("line %d of %s has a comma, which is read as part of the URL %q: a CSV file begins with a header such as url", l.line, l.title, clip(first))
+		l.std.Warn("line %d of %s has a comma, which is read as part of the URL %q: a CSV file begins with a header such as url", l.Line, l.Title, ask.Clip(first))
 	}
 	return l.readLines(first, err, strings.TrimSpace, yield)
 }
 
 // readLines reads a URL from each line, where url returns "" for a line without one. The first
 // line has been read, with err.
-func (l *urlList) readLines(line string, err error, url func(string) string, yield func(string, error) bool) error {
+func (l *URLList) readLines(line string, err error, url func(string) string, yield func(string, error) bool) error {
 	for {
 		text := url(line)
 		switch {
@@ -213,10 +216,10 @@ func (l *urlList) readLines(line string, err error, url func(string) string, yie
 }
 
 // text returns the next line that is not blank, without its line end.
-func (l *urlList) text() (string, error) {
+func (l *URLList) text() (string, error) {
 	for {
 		line, err := l.Next(l.buf)
-		l.buf, l.line = line, l.Number
+		l.buf, l.Line = line, l.Number
 		if err != nil {
 			return "", err
 		}
@@ -250,21 +253,21 @@ func csvColumns(line string) (separator byte, column int) {
 
 // readCSV reads rows of which first is the first. Without a column of URLs, it is the first that
 // has one. A first row without a URL is a header.
-func (l *urlList) readCSV(first string, separator byte, column int, yield func(string, error) bool) error {
+func (l *URLList) readCSV(first string, separator byte, column int, yield func(string, error) bool) error {
 	header := column >= 0
 	r := csv.NewReader(io.MultiReader(strings.NewReader(first+"\n"), l))
 	if r.Comma = rune(separator); separator == 0 {
 		r.Comma = '\x1f' // a single column
 	}
 	r.FieldsPerRecord, r.LazyQuotes, r.ReuseRecord = -1, true, true
-	offset := l.line - 1
+	offset := l.Line - 1
 	for n := 0; ; n++ {
 		row, err := r.Read()
 		if err != nil {
 			return err
 		}
 		line, _ := r.FieldPos(0)
-		l.line = offset + line
+		l.Line = offset + line
 		if column < 0 {
 			column = slices.IndexFunc(row, func(s string) bool { return ask.NamesSite(s) || strings.HasPrefix(s, "/") })
 		}
@@ -289,7 +292,7 @@ func (l *urlList) readCSV(first string, separator byte, column int, yield func(s
 func loggedURL(line string) string {
 	if strings.HasPrefix(line, "{") {
 		l, _ := parseJSONLogLine(line) // no request in an invalid line
-		return target(l.request)
+		return Target(l.Request)
 	}
 	_, request, _ := strings.Cut(line, `"`)
 	method, rest, _ := strings.Cut(request, " ")
@@ -304,7 +307,7 @@ func loggedURL(line string) string {
 }
 
 // isXML reports whether the first character that is not blank begins an element.
-func (l *urlList) isXML() bool {
+func (l *URLList) isXML() bool {
 	for n := 1; ; n++ {
 		ahead, err := l.Peek(n)
 		if err != nil || strings.IndexByte(" \t\r\n\uFEFF", ahead[n-1]) < 0 {
@@ -315,7 +318,7 @@ func (l *urlList) isXML() bool {
 
 // readSitemap reads a sitemap, whatever the length of its lines. The sitemaps of an index are
 // files beside it with the names that they have on the site.
-func (l *urlList) readSitemap(yield func(string, error) bool) error {
+func (l *URLList) readSitemap(yield func(string, error) bool) error {
 	x := xml.NewDecoder(l)
 	x.Strict = false
 	x.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // URLs are ASCII
@@ -330,13 +333,13 @@ func (l *urlList) readSitemap(yield func(string, error) bool) error {
 		e, ok := t.(xml.StartElement)
 		if ok && root == "" {
 			if root = e.Name.Local; root != "sitemapindex" && root != "urlset" {
-				return fmt.Errorf("not a sitemap: it begins with <%s>", clip(root))
+				return fmt.Errorf("not a sitemap: it begins with <%s>", ask.Clip(root))
 			}
 		}
 		if !ok || e.Name.Local != "loc" || e.Name.Space != "" && !strings.Contains(e.Name.Space, "/schemas/sitemap/") {
 			continue // <image:loc> is not a page
 		}
-		l.line, _ = x.InputPos()
+		l.Line, _ = x.InputPos()
 		var url string
 		if err := x.DecodeElement(&url, &e); err != nil {
 			return fmt.Errorf("not a sitemap: %w", err)
@@ -350,14 +353,14 @@ func (l *urlList) readSitemap(yield func(string, error) bool) error {
 		if l.child, err = l.sitemap(url); err != nil {
 			return err
 		}
-		for url, err := range l.child.all() {
+		for url, err := range l.child.All() {
 			if !yield(url, err) {
-				l.child.close()
+				l.child.Close()
 				return nil
 			}
 		}
-		l.child.close()
-		if l.err = l.child.err; l.err != nil {
+		l.child.Close()
+		if l.Err = l.child.Err; l.Err != nil {
 			return nil
 		}
 		l.child = nil
@@ -365,7 +368,7 @@ func (l *urlList) readSitemap(yield func(string, error) bool) error {
 }
 
 // sitemap opens a sitemap of an index.
-func (l *urlList) sitemap(url string) (*urlList, error) {
+func (l *URLList) sitemap(url string) (*URLList, error) {
 	if l.depth == maxNested {
 		return nil, errors.New("its sitemap indexes are nested too deeply")
 	}
@@ -375,9 +378,9 @@ func (l *urlList) sitemap(url string) (*urlList, error) {
 	}
 	name, _, _ := strings.Cut(path.String(), "?")
 	name = filepath.Join(filepath.Dir(l.name), filepath.Base(filepath.FromSlash(name)))
-	child, err := openURLs(l.std, name)
+	child, err := OpenURLs(l.std, name)
 	if err != nil {
-		return nil, fmt.Errorf("it is a sitemap index, and its sitemap %s is not beside it: download it to %s", clip(url), clip(name))
+		return nil, fmt.Errorf("it is a sitemap index, and its sitemap %s is not beside it: download it to %s", ask.Clip(url), ask.Clip(name))
 	}
 	child.depth = l.depth + 1
 	return child, nil
