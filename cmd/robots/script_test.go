@@ -39,6 +39,7 @@ const ownSitesEnv = "ROBOTS_TEST_SITES"
 //	status N robots ARG...   runs the program and compares its exit status; N can be 0|1
 //	members stdout NAME...   every line of stdout is a JSON object of exactly
 //	                         these members in this order
+//	line FILE N              writes a file of one line of N bytes
 //	site NAME KIND [ARG]...  a web site on this machine with its URL in $NAME, or
 //	                         changes its response: file FILE, gzip FILE, status N
 //	                         (each with HEADER=VALUE...), any FILE (at every path),
@@ -106,6 +107,7 @@ func TestScript(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status":   status,
 			"members":  members,
+			"line":     longLine,
 			"site":     webSiteCommand,
 			"page":     webPageCommand,
 			"requests": requests,
@@ -217,4 +219,13 @@ func memberNames(object []byte) ([]string, error) {
 		return nil, errors.New("something after the object")
 	}
 	return names, nil
+}
+
+func longLine(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: line FILE N")
+	}
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), append(bytes.Repeat([]byte("x"), n-1), '\n'), 0o600))
 }
