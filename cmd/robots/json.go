@@ -87,12 +87,3 @@ func valueOf[T any](p *T) (v T) {
 }
 
 func (c *command) writeAnswer(v textAnswer) { writeAnswer(c.std, v, c.format, c.palette) }
-
-// answer writes an answer: v as a line of JSON, or the text.
-func (c *command) answer(v any, text string) {
-	if c.format == formatJSON {
-		c.std.Encode(v)
-		return
-	}
-	_, _ = c.std.Out.WriteString(text) // the last flush reports its error
-}

@@ -28,6 +28,7 @@ var answersOf = []struct{ section, text, name string }{
 	{"test", "A line for each assertion and dialect.", "AssertionResult"},
 	{"show", "A line for each robots.txt and crawler. `--only` leaves out the other parts.", "shownFile"},
 	{"page", "A line for each URL and crawler.", "shownPage"},
+	{"fetch", "One line. From `expires` to `sha256`, members that do not apply are absent.", "fetchReport"},
 	{"verify", "Of an address:", "verifiedAddress"},
 	{"verify", "Of access logs, a line for each crawler:", "crawlerRequests"},
 	{"watch", "A line for each site. A webhook gets an object with `schema` and the list `reports` of such lines.", "siteReport"},
@@ -142,6 +143,10 @@ func (p *docPage) value(e ast.Expr) (name, text string) {
 	case *ast.StarExpr:
 		name, text = p.value(e.X)
 		return name, text + " or null"
+	case *ast.MapType:
+		_, key := p.value(e.Key)
+		_, value := p.value(e.Value)
+		return "", "object: " + key + " to " + value
 	case *ast.ArrayType:
 		if pointer, ok := e.Elt.(*ast.StarExpr); ok {
 			name, text = p.value(pointer.X)
@@ -152,7 +157,7 @@ func (p *docPage) value(e ast.Expr) (name, text string) {
 	}
 	name = nameOf(e)
 	words := map[string]string{
-		"int": "number", "int64": "number", "float64": "number", "bool": "boolean", "any": "any", "Seconds": "seconds", "Interval": "seconds", "Time": "time", "Moment": "time", "time.Time": "time",
+		"int": "number", "int64": "number", "float64": "number", "bool": "boolean", "any": "any", "Seconds": "seconds", "milliseconds": "milliseconds", "Interval": "seconds", "Time": "time", "Moment": "time", "time.Time": "time",
 		"robots.Verdict": "object: `allowed`, `verdict`, `reason`, `rule`, `group` and `dialect` as in [check](#check)",
 	}
 	if word, ok := words[name]; ok {
