@@ -72,7 +72,8 @@ func (b *question) askOptions() (o bulk.EvaluationOptions, err error) {
 			return o, fmt.Errorf("--agents %s: %w", b.agentFile, err)
 		}
 	}
-	if o.Dialects = strings.Split(b.dialects, ","); b.dialects == ask.AllDialects {
+	o.Dialects = strings.Split(b.dialects, ",")
+	if b.dialects == ask.AllDialects {
 		o.Dialects = ask.DialectNames()
 	}
 	for i, name := range o.Dialects {

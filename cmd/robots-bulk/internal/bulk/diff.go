@@ -187,7 +187,9 @@ func (a *evaluator) compareCaptures(before, after *siteCaptures) ([]AccessChange
 	rows := make([]AccessChange, 0, len(a.crawlers))
 	for i, c := range a.crawlers {
 		row := newAccessChange(rules[0][i], rules[1][i], results[i])
-		row.Origin, row.Agent, row.Dialect = one.Origin, c.name, c.dialect.Name
+		row.Origin = one.Origin
+		row.Agent = c.name
+		row.Dialect = c.dialect.Name
 		rows = append(rows, row)
 	}
 	return rows, nil

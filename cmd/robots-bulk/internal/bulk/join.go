@@ -149,9 +149,10 @@ func (j *joiner) joinShard(ctx context.Context, t *Task, parts []snapshotPart, s
 			return sortLists(&p.tempFiles, lists, fn)
 		}
 	}
-	n := 0
+	rows := 0
 	if err := read(lists, func(p rowPosition, l listedURL) (bool, error) {
-		if n++; n%1024 == 0 && ctx.Err() != nil {
+		rows++
+		if rows%1024 == 0 && ctx.Err() != nil {
 			return false, ctx.Err()
 		}
 		return true, j.joinURL(p, l)
@@ -196,60 +197,91 @@ func (j *joiner) captureInForce(origin string, at time.Time) *storedCapture {
 }
 
 // joinURL writes the rows of a URL.
-func (j *joiner) joinURL(p rowPosition, l listedURL) error {
+func (j *joiner) joinURL(position rowPosition, l listedURL) error {
 	at := cmp.Or(l.at, j.At).UTC().Truncate(time.Millisecond)
 	if at.IsZero() {
-		return fmt.Errorf("%s has no time: add a column at, or use --at", p)
+		return fmt.Errorf("%s has no time: add a column at, or use --at", position)
 	}
-	if l.siteKey != j.siteKey && l.siteKey != "" || j.captures == nil {
-		switch {
-		case l.siteKey < j.siteKey:
-			return fmt.Errorf("%s: %s comes after %s: lists must be sorted by SURT key; use --sort", p, ask.Clip(l.siteKey), ask.Clip(j.siteKey))
-		case j.nextShardKey != "" && l.siteKey > j.nextShardKey:
-			return fmt.Errorf("%s: %s comes before %s of the next list: lists must be sorted by SURT key; use --sort", p, ask.Clip(l.siteKey), ask.Clip(j.nextShardKey))
-		}
-		if err := j.loadCaptures(l.siteKey); err != nil {
-			return err
-		}
+	if err := j.advanceToKey(position, l.siteKey); err != nil {
+		return err
 	}
-	row := &j.row
-	row.URL, row.At, row.Path = validUTF8(l.url), at, ""
-	row.SURT, row.Origin, row.Engine = "", "", Engine()
-	row.Fetched, row.Offset, row.AgeS, row.Outcome, row.Input = nil, nil, nil, "", ""
+	j.row = JoinedVerdict{URL: validUTF8(l.url), At: at, Engine: Engine()}
 	if l.siteKey != "" {
-		row.SURT = validUTF8(j.siteKey)
+		j.row.SURT = validUTF8(j.siteKey)
 	}
-	results := j.evaluations[:0]
 	var rules *ruleSet
 	origin, path, err := robots.ParseURL(l.url)
 	if err == nil {
-		row.Origin, row.Path = origin.String(), validUTF8(path.String())
-		if c := j.captureInForce(row.Origin, at); c != nil {
-			age := int64(at.Sub(c.Fetched) / time.Second)
-			row.Fetched, row.Offset, row.AgeS, row.Outcome, row.Input = &c.Fetched, &c.Offset, &age, c.Outcome, c.Input
-			if rules, err = j.cachedRules(c); err != nil {
-				return err
-			}
+		j.row.Origin = origin.String()
+		j.row.Path = validUTF8(path.String())
+		rules, err = j.setCapture(j.captureInForce(j.row.Origin, at))
+		if err != nil {
+			return err
 		}
 	}
-	if rules != nil {
-		for i, r := range rules.rules {
-			path := path
-			if j.crawlers[rules.crawlerIndexes[i]].dialect.Escapes == robots.EscapesRaw {
-				path = robots.RawPath(l.url) // as ask.URL takes it
-			}
-			results = append(results, evaluate(r, r.Match(path), rules.access[i]))
-		}
-		j.evaluations = results
+	j.evaluateURL(rules, l.url, path)
+	return j.writeRows(rules)
+}
+
+// advanceToKey loads the captures of a key, which does not precede the current one.
+func (j *joiner) advanceToKey(position rowPosition, key string) error {
+	if j.captures != nil && (key == j.siteKey || key == "") {
+		return nil
 	}
+	switch {
+	case key < j.siteKey:
+		return fmt.Errorf("%s: %s comes after %s: lists must be sorted by SURT key; use --sort",
+			position, ask.Clip(key), ask.Clip(j.siteKey))
+	case j.nextShardKey != "" && key > j.nextShardKey:
+		return fmt.Errorf("%s: %s comes before %s of the next list: lists must be sorted by SURT key; use --sort",
+			position, ask.Clip(key), ask.Clip(j.nextShardKey))
+	}
+	return j.loadCaptures(key)
+}
+
+// setCapture sets the columns of the capture in force, and returns its rules, nil without a capture
+// or an answer.
+func (j *joiner) setCapture(capture *storedCapture) (*ruleSet, error) {
+	if capture == nil {
+		return nil, nil
+	}
+	age := int64(j.row.At.Sub(capture.Fetched) / time.Second)
+	j.row.AgeS = &age
+	j.row.Fetched = &capture.Fetched
+	j.row.Offset = &capture.Offset
+	j.row.Outcome = capture.Outcome
+	j.row.Input = capture.Input
+	return j.cachedRules(capture)
+}
+
+// evaluateURL sets the evaluations of a URL for each of the distinct rules.
+func (j *joiner) evaluateURL(set *ruleSet, url string, path robots.Path) {
+	j.evaluations = j.evaluations[:0]
+	if set == nil {
+		return
+	}
+	for i, rules := range set.rules {
+		dialectPath := path
+		if j.crawlers[set.crawlerIndexes[i]].dialect.Escapes == robots.EscapesRaw {
+			dialectPath = robots.RawPath(url) // as ask.URL takes it
+		}
+		j.evaluations = append(j.evaluations, evaluate(rules, rules.Match(dialectPath), set.access[i]))
+	}
+}
+
+// writeRows writes the row of each crawler.
+func (j *joiner) writeRows(set *ruleSet) error {
 	for i := range j.crawlers {
-		t := &unknownEvaluation
-		if rules != nil {
-			t = &results[rules.ruleIndexes[i]]
+		evaluation := &unknownEvaluation
+		if set != nil {
+			evaluation = &j.evaluations[set.ruleIndexes[i]]
 		}
-		row.Agent, row.Dialect, row.PathVerdict, row.CrawlDelay = j.crawlers[i].name, j.crawlers[i].dialect.Name, t.PathVerdict, t.CrawlDelay
+		j.row.Agent = j.crawlers[i].name
+		j.row.Dialect = j.crawlers[i].dialect.Name
+		j.row.PathVerdict = evaluation.PathVerdict
+		j.row.CrawlDelay = evaluation.CrawlDelay
 		j.counts.Rows++
-		if err := j.out.Write(row); err != nil {
+		if err := j.out.Write(&j.row); err != nil {
 			return err
 		}
 	}

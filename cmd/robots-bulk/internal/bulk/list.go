@@ -63,7 +63,8 @@ func hostOfKey(key string) string {
 
 // setSiteKey gives a URL the key of its site if the list has none.
 func (l *listedURL) setSiteKey() {
-	if l.siteKey = hostOfKey(l.siteKey); l.siteKey != "" {
+	l.siteKey = hostOfKey(l.siteKey)
+	if l.siteKey != "" {
 		return
 	}
 	if origin, _, err := robots.ParseURL(l.url); err == nil {
@@ -238,7 +239,9 @@ func readCSVList(in io.Reader, name string, fn func(p rowPosition, l listedURL) 
 		}
 		return -1
 	}
-	url, at, key := find(urlColumns), find(atColumns), find(keyColumns)
+	url := find(urlColumns)
+	at := find(atColumns)
+	key := find(keyColumns)
 	if url < 0 {
 		return fmt.Errorf("%s is not a list of URLs: the first line is not JSON, CDXJ, or a CSV header with a column url", name)
 	}

@@ -148,7 +148,9 @@ func (s *sorter) pairsInMemory(yield func(pair, error) bool) {
 func (s *sorter) flush() error {
 	f, err := s.scratch.writePairs(s.pairsInMemory)
 	clear(s.pairs)
-	s.files, s.pairs, s.memory = append(s.files, f), s.pairs[:0], 0
+	s.files = append(s.files, f)
+	s.pairs = s.pairs[:0]
+	s.memory = 0
 	return err
 }
 
@@ -209,7 +211,8 @@ func mergePairs(files []*pairFile, from []byte) iter.Seq2[pair, error] {
 			if !yield(s.pair, nil) {
 				return
 			}
-			if sources = slices.Delete(sources, 0, 1); !advance(s) {
+			sources = slices.Delete(sources, 0, 1)
+			if !advance(s) {
 				return
 			}
 		}

@@ -25,8 +25,12 @@ func (p *Progress) begin(st *Status, workers int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.started = time.Now()
-	p.doneInRun, p.shardCounts = 0, ShardCounts{} // of the phase before
-	p.total, p.doneBefore, p.failed, p.workers = st.Shards, st.Done, 0, workers
+	p.doneInRun = 0 // not of the phase before
+	p.shardCounts = ShardCounts{}
+	p.total = st.Shards
+	p.doneBefore = st.Done
+	p.failed = 0
+	p.workers = workers
 }
 
 // addDone counts a shard.
