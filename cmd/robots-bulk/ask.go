@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A question is a run of a command that evaluates rules for crawlers.
-type question struct {
-	tableRun
+// evaluationFlags are the flags of a command that evaluates rules for crawlers.
+type evaluationFlags struct {
+	taskFlags
 	agents    []string
 	agentFile string
 	dialects  string
@@ -21,24 +21,24 @@ type question struct {
 	strict    bool
 }
 
-// askFlags declares the flags of ask, join and diff that precede those of one command.
-func (b *question) askFlags(cmd *cobra.Command) {
+// registerCrawlers declares the flags of ask, join and diff that precede those of one command.
+func (flags *evaluationFlags) registerCrawlers(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringArrayVarP(&b.agents, "agent", "a", nil, "`TOKEN[,TOKEN]` product tokens of one crawler, most specific first (repeat for several crawlers; default *)")
-	f.StringVar(&b.agentFile, "agents", "", "`FILE` list of crawlers, one per line: tokens separated by spaces or commas, most specific first")
-	f.StringVarP(&b.dialects, "dialect", "d", "rfc9309", "`NAME[,NAME]` auto, "+strings.Join(ask.DialectNames(), ", ")+", all")
+	f.StringArrayVarP(&flags.agents, "agent", "a", nil, "`TOKEN[,TOKEN]` product tokens of one crawler, most specific first (repeat for several crawlers; default *)")
+	f.StringVar(&flags.agentFile, "agents", "", "`FILE` list of crawlers, one per line: tokens separated by spaces or commas, most specific first")
+	f.StringVarP(&flags.dialects, "dialect", "d", "rfc9309", "`NAME[,NAME]` auto, "+strings.Join(ask.DialectNames(), ", ")+", all")
 }
 
-// tableFlags declares the flags of ask, join and diff that follow those of one command.
-func (b *question) tableFlags(cmd *cobra.Command) {
-	b.register(cmd, bulk.Formats...)
-	b.registerShare(cmd, "shard")
+// registerOutput declares the flags of ask, join and diff that follow those of one command.
+func (flags *evaluationFlags) registerOutput(cmd *cobra.Command) {
+	flags.register(cmd, bulk.Formats...)
+	flags.registerShare(cmd, "shard")
 }
 
 // evaluate runs the task for the options of the flags.
-func (b *question) evaluate(ctx context.Context, task func(bulk.EvaluationOptions) (*bulk.Task, error)) (int, error) {
-	o, err := b.askOptions()
+func (flags *evaluationFlags) evaluate(ctx context.Context, task func(bulk.EvaluationOptions) (*bulk.Task, error)) (int, error) {
+	o, err := flags.evaluationOptions()
 	if err != nil {
 		return exitBad, err
 	}
@@ -46,45 +46,45 @@ func (b *question) evaluate(ctx context.Context, task func(bulk.EvaluationOption
 	if err != nil {
 		return exitBad, err
 	}
-	return b.runTask(ctx, t)
+	return flags.runTask(ctx, t)
 }
 
-// askOptions returns the options that the flags set.
-func (b *question) askOptions() (o bulk.EvaluationOptions, err error) {
+// evaluationOptions returns the options that the flags set.
+func (flags *evaluationFlags) evaluationOptions() (o bulk.EvaluationOptions, err error) {
 	switch {
-	case len(b.agents) > 0 && b.agentFile != "":
+	case len(flags.agents) > 0 && flags.agentFile != "":
 		return o, errors.New("-a and --agents exclude each other: name the crawlers with -a or in the file")
-	case len(b.agents) > 0:
-		for _, value := range b.agents {
+	case len(flags.agents) > 0:
+		for _, value := range flags.agents {
 			tokens, err := ask.Tokens(value)
 			if err != nil {
 				return o, fmt.Errorf("-a %w", err)
 			}
 			o.Agents = append(o.Agents, tokens)
 		}
-	case b.agentFile != "":
-		f, err := b.std.open(b.agentFile)
+	case flags.agentFile != "":
+		f, err := flags.std.open(flags.agentFile)
 		if err != nil {
 			return o, fmt.Errorf("--agents: %w", err)
 		}
 		defer f.Close()
 		if o.Agents, err = bulk.ReadAgents(f); err != nil {
-			return o, fmt.Errorf("--agents %s: %w", b.agentFile, err)
+			return o, fmt.Errorf("--agents %s: %w", flags.agentFile, err)
 		}
 	}
-	o.Dialects = strings.Split(b.dialects, ",")
-	if b.dialects == ask.AllDialects {
+	o.Dialects = strings.Split(flags.dialects, ",")
+	if flags.dialects == ask.AllDialects {
 		o.Dialects = ask.DialectNames()
 	}
 	for i, name := range o.Dialects {
 		o.Dialects[i] = strings.TrimSpace(name)
 	}
-	o.Paths = b.paths
+	o.Paths = flags.paths
 	return o, nil
 }
 
-func askCommand(std *streams, status *int) *cobra.Command {
-	b := &question{tableRun: tableRun{std: std}}
+func newAskCommand(std *streams, status *int) *cobra.Command {
+	flags := &evaluationFlags{taskFlags: taskFlags{std: std}}
 	cmd := &cobra.Command{
 		Use:                   "ask",
 		Short:                 "Evaluate every capture of a snapshot for crawlers",
@@ -94,51 +94,51 @@ func askCommand(std *streams, status *int) *cobra.Command {
 				return errors.New("name one snapshot, the output folder of robots-bulk pack")
 			}
 			if args[0] == "-" {
-				*status, err = b.stream(cmd)
+				*status, err = flags.stream(cmd)
 				return err
 			}
-			*status, err = b.evaluate(cmd.Context(), func(o bulk.EvaluationOptions) (*bulk.Task, error) {
-				return o.AskTask(b.dir, b.format, args[0])
+			*status, err = flags.evaluate(cmd.Context(), func(o bulk.EvaluationOptions) (*bulk.Task, error) {
+				return o.AskTask(flags.dir, flags.format, args[0])
 			})
 			return err
 		},
 	}
-	b.askFlags(cmd)
-	cmd.Flags().StringArrayVar(&b.paths, "path", nil, "`PATH` path or URL to evaluate for each site (repeat for more; default \"/\")")
-	cmd.Flags().BoolVar(&b.strict, "strict", false, "with -: exit with 1 if a line could not be read")
-	b.tableFlags(cmd)
+	flags.registerCrawlers(cmd)
+	cmd.Flags().StringArrayVar(&flags.paths, "path", nil, "`PATH` path or URL to evaluate for each site (repeat for more; default \"/\")")
+	cmd.Flags().BoolVar(&flags.strict, "strict", false, "with -: exit with 1 if a line could not be read")
+	flags.registerOutput(cmd)
 	return cmd
 }
 
 // stream answers standard input on standard output.
-func (b *question) stream(cmd *cobra.Command) (int, error) {
-	o, err := b.askOptions()
+func (flags *evaluationFlags) stream(cmd *cobra.Command) (int, error) {
+	o, err := flags.evaluationOptions()
 	switch {
 	case err != nil:
 		return exitBad, err
-	case b.dir != "" || b.share != "":
+	case flags.dir != "" || flags.share != "":
 		return exitBad, errors.New("-o and --shard have no use with -: rows go to standard output")
 	case !cmd.Flags().Changed("format"):
-		b.format = bulk.JSONL
+		flags.format = bulk.JSONL
 	}
-	bad := 0
-	err = o.Stream(cmd.Context(), b.std.in, b.std.out, b.format, func(d bulk.Damage) {
-		bad++
-		complain(b.std, b.name, fmt.Errorf("byte %d: %s", d.Offset, d.Detail))
+	damagedLines := 0
+	err = o.Stream(cmd.Context(), flags.std.in, flags.std.out, flags.format, func(d bulk.Damage) {
+		damagedLines++
+		complain(flags.std, flags.name, fmt.Errorf("byte %d: %s", d.Offset, d.Detail))
 	})
 	switch {
 	case cmd.Context().Err() != nil:
 		return exitInterrupted, nil
 	case err != nil:
 		return exitBad, err
-	case bad > 0 && b.strict:
+	case damagedLines > 0 && flags.strict:
 		return exitFailed, nil
 	}
 	return exitDone, nil
 }
 
-func joinCommand(std *streams, status *int) *cobra.Command {
-	b := &question{tableRun: tableRun{std: std}}
+func newJoinCommand(std *streams, status *int) *cobra.Command {
+	flags := &evaluationFlags{taskFlags: taskFlags{std: std}}
 	var at string
 	var o bulk.JoinOptions
 	cmd := &cobra.Command{
@@ -154,22 +154,22 @@ func joinCommand(std *streams, status *int) *cobra.Command {
 					return fmt.Errorf("--at %w", err)
 				}
 			}
-			*status, err = b.evaluate(cmd.Context(), func(of bulk.EvaluationOptions) (*bulk.Task, error) {
+			*status, err = flags.evaluate(cmd.Context(), func(of bulk.EvaluationOptions) (*bulk.Task, error) {
 				o.EvaluationOptions = of
-				return o.JoinTask(b.dir, b.format, args[0], args[1:])
+				return o.JoinTask(flags.dir, flags.format, args[0], args[1:])
 			})
 			return err
 		},
 	}
-	b.askFlags(cmd)
+	flags.registerCrawlers(cmd)
 	cmd.Flags().StringVar(&at, "at", "", "`TIME` time of URLs without one")
 	cmd.Flags().BoolVar(&o.Sort, "sort", false, "sort the lists first, in the output folder")
-	b.tableFlags(cmd)
+	flags.registerOutput(cmd)
 	return cmd
 }
 
-func diffCommand(std *streams, status *int) *cobra.Command {
-	b := &question{tableRun: tableRun{std: std}}
+func newDiffCommand(std *streams, status *int) *cobra.Command {
+	flags := &evaluationFlags{taskFlags: taskFlags{std: std}}
 	cmd := &cobra.Command{
 		Use:                   "diff",
 		Short:                 "Show which sites changed access between two snapshots",
@@ -178,13 +178,13 @@ func diffCommand(std *streams, status *int) *cobra.Command {
 			if len(args) != 2 {
 				return errors.New("name two snapshots, the older one first")
 			}
-			*status, err = b.evaluate(cmd.Context(), func(o bulk.EvaluationOptions) (*bulk.Task, error) {
-				return o.DiffTask(b.dir, b.format, args[0], args[1])
+			*status, err = flags.evaluate(cmd.Context(), func(o bulk.EvaluationOptions) (*bulk.Task, error) {
+				return o.DiffTask(flags.dir, flags.format, args[0], args[1])
 			})
 			return err
 		},
 	}
-	b.askFlags(cmd)
-	b.tableFlags(cmd)
+	flags.registerCrawlers(cmd)
+	flags.registerOutput(cmd)
 	return cmd
 }

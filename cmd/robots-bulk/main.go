@@ -88,11 +88,11 @@ func newRoot(std *streams, status *int) *cobra.Command {
 	root.SetUsageFunc(help.Usage)
 	root.SetVersionTemplate("robots-bulk {{.Version}}\n")
 	root.AddCommand(
-		packCommand(std, status),
-		askCommand(std, status),
-		joinCommand(std, status),
-		diffCommand(std, status),
-		statusCommand(std, status),
+		newPackCommand(std, status),
+		newAskCommand(std, status),
+		newJoinCommand(std, status),
+		newDiffCommand(std, status),
+		newStatusCommand(std, status),
 	)
 	help.Describe(root)
 	return root

@@ -22,8 +22,8 @@ import (
 // progressInterval is how often progress is shown, elsewhere than on a terminal.
 const progressInterval = time.Minute
 
-// A tableRun is a run of a command that works on shards.
-type tableRun struct {
+// taskFlags are the common flags of a command that works on shards.
+type taskFlags struct {
 	std  *streams
 	name string // of the command
 
@@ -34,21 +34,21 @@ type tableRun struct {
 
 // register declares the common flags of a command, after its own; formats are those of its
 // tables, the default first.
-func (b *tableRun) register(cmd *cobra.Command, formats ...string) {
+func (flags *taskFlags) register(cmd *cobra.Command, formats ...string) {
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVarP(&b.dir, "output", "o", "", "`DIR` output folder; a run that was stopped continues there")
-	f.IntVar(&b.workers, "workers", 0, "`N` shards to work on concurrently (default one per core)")
+	f.StringVarP(&flags.dir, "output", "o", "", "`DIR` output folder; a run that was stopped continues there")
+	f.IntVar(&flags.workers, "workers", 0, "`N` shards to work on concurrently (default one per core)")
 	if len(formats) > 0 {
-		f.StringVar(&b.format, "format", formats[0], "`FORMAT` table format: "+strings.Join(formats, ", "))
+		f.StringVar(&flags.format, "format", formats[0], "`FORMAT` table format: "+strings.Join(formats, ", "))
 		complete(cmd, "format", formats)
 	}
 	cmd.PreRunE = func(*cobra.Command, []string) error {
-		b.name = cmd.CommandPath()
+		flags.name = cmd.CommandPath()
 		if len(formats) == 0 {
 			return nil
 		}
-		return checkFormat(b.format, formats...)
+		return checkFormat(flags.format, formats...)
 	}
 }
 
@@ -61,65 +61,66 @@ func checkFormat(format string, known ...string) error {
 }
 
 // registerShare declares the flag that selects one job of an array.
-func (b *tableRun) registerShare(cmd *cobra.Command, flag string) {
-	cmd.Flags().StringVar(&b.share, flag, "", "`I/N` share of the work, such as 1/8; auto/8 in an array job; auto in Slurm")
+func (flags *taskFlags) registerShare(cmd *cobra.Command, flag string) {
+	cmd.Flags().StringVar(&flags.share, flag, "", "`I/N` share of the work, such as 1/8; auto/8 in an array job; auto in Slurm")
 }
 
 // options returns the options of a run.
-func (b *tableRun) options() (o bulk.RunOptions, err error) {
-	if b.dir == "" {
+func (flags *taskFlags) options() (o bulk.RunOptions, err error) {
+	if flags.dir == "" {
 		return o, errors.New("no output folder: add -o DIR")
 	}
-	if b.workers < 0 {
-		return o, fmt.Errorf("--workers %d: must be at least 1", b.workers)
+	if flags.workers < 0 {
+		return o, fmt.Errorf("--workers %d: must be at least 1", flags.workers)
 	}
-	o.Workers = cmp.Or(b.workers, runtime.GOMAXPROCS(0))
-	if b.share != "" {
-		if o.Share, err = bulk.ParseShare(b.share, os.Getenv); err != nil {
+	o.Workers = cmp.Or(flags.workers, runtime.GOMAXPROCS(0))
+	if flags.share != "" {
+		if o.Share, err = bulk.ParseShare(flags.share, os.Getenv); err != nil {
 			return o, err
 		}
 	} else if variable := bulk.ArrayJobVariable(os.Getenv); variable != "" {
-		complain(b.std, b.name, fmt.Errorf("warning: %s is set but no share is selected: this job does all the work", variable))
+		complain(flags.std, flags.name, fmt.Errorf("warning: %s is set but no share is selected: this job does all the work", variable))
 	}
 	return o, nil
 }
 
 // runTask runs a task.
-func (b *tableRun) runTask(ctx context.Context, t *bulk.Task) (int, error) {
-	o, err := b.options()
+func (flags *taskFlags) runTask(ctx context.Context, t *bulk.Task) (int, error) {
+	o, err := flags.options()
 	if err != nil {
 		return exitBad, err
 	}
-	return b.run(ctx, o, func(o bulk.RunOptions) error { return bulk.Run(ctx, t, o) })
+	return flags.run(ctx, o, func(o bulk.RunOptions) error { return bulk.Run(ctx, t, o) })
 }
 
 // run runs fn, prints its progress until it ends, and returns the exit status.
-func (b *tableRun) run(ctx context.Context, o bulk.RunOptions, fn func(bulk.RunOptions) error) (int, error) {
+func (flags *taskFlags) run(ctx context.Context, o bulk.RunOptions, fn func(bulk.RunOptions) error) (int, error) {
 	o.Progress = new(bulk.Progress)
-	stop := b.std.screen.Report(progressInterval, func() string { return " " + o.Progress.Line() })
+	stop := flags.std.screen.Report(progressInterval, func() string { return " " + o.Progress.Line() })
 	err := fn(o)
 	stop()
 	failed, isFailed := errors.AsType[*bulk.FailedError](err)
 	early, isEarly := errors.AsType[*bulk.PhaseError](err)
 	switch {
 	case isFailed:
-		fmt.Fprintf(b.std.err, " %s\n", o.Progress.Line())
-		complain(b.std, b.name, failed)
+		fmt.Fprintf(flags.std.err, " %s\n", o.Progress.Line())
+		complain(flags.std, flags.name, failed)
 		return exitFailed, nil
 	case isEarly:
-		complain(b.std, b.name, early)
+		complain(flags.std, flags.name, early)
 		return exitUnfinished, nil
 	case err == nil:
-		fmt.Fprintf(b.std.err, " %s\n", o.Progress.Line())
+		fmt.Fprintf(flags.std.err, " %s\n", o.Progress.Line())
 		return exitDone, nil
 	case ctx.Err() != nil:
-		fmt.Fprintf(b.std.err, "%s: interrupted: %s shards done; run the same command again to continue\n", b.name, screen.Thousands(o.Progress.Done()))
+		fmt.Fprintf(flags.std.err, "%s: interrupted: %s shards done; run the same command again to continue\n",
+			flags.name, screen.Thousands(o.Progress.Done()))
 		return exitInterrupted, nil
 	}
 	return exitBad, err
 }
 
-func statusCommand(std *streams, status *int) *cobra.Command {
+func newStatusCommand(std *streams, status *int) *cobra.Command {
 	var format string
 	var strict bool
 	cmd := &cobra.Command{

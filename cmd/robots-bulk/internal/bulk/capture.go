@@ -49,7 +49,7 @@ func (c *Capture) HasAnswer() bool {
 type Damage struct {
 	Input  string `parquet:"input"`
 	Offset int64  `parquet:"offset"` // in the input, approximate
-	Kind   string `parquet:"kind"`   // gzip, zstd, header, length, digest, http, garbage; type, uri, name, line, tar, zip; no-archive, no-capture
+	Kind   string `parquet:"kind"`   // a warc.DamageKind; type, uri, name, line, tar, zip; no-archive, no-capture
 	Count  int64  `parquet:"count"`  // records from here on
 	Detail string `parquet:"detail"` // of the first record
 }

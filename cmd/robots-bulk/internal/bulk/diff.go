@@ -57,11 +57,11 @@ func (o EvaluationOptions) DiffTask(dir, format, before, after string) (*Task, e
 		return nil, err
 	}
 	t.DoShard = func(ctx context.Context, s Shard, p *PartWriter) (ShardCounts, error) {
-		a, err := newEvaluator(o)
+		e, err := newEvaluator(o)
 		if err != nil {
 			return ShardCounts{}, err
 		}
-		return a.diffRange(ctx, sides, s, t.Format, p)
+		return e.diffRange(ctx, sides, s, t.Format, p)
 	}
 	return t, nil
 }
@@ -115,8 +115,8 @@ func decisiveCaptures(all iter.Seq2[storedCapture, error]) iter.Seq2[storedCaptu
 }
 
 // diffRange makes the rows of a range of sites.
-func (a *evaluator) diffRange(ctx context.Context, parts [2][]snapshotPart, s Shard, format string, p *PartWriter) (counts ShardCounts, err error) {
-	w, err := createTablePart[AccessChange](p, tableChanges, format)
+func (e *evaluator) diffRange(ctx context.Context, parts [2][]snapshotPart, s Shard, format string, p *PartWriter) (counts ShardCounts, err error) {
+	changes, err := createTablePart[AccessChange](p, tableChanges, format)
 	if err != nil {
 		return counts, err
 	}
@@ -135,13 +135,13 @@ func (a *evaluator) diffRange(ctx context.Context, parts [2][]snapshotPart, s Sh
 		var rows []AccessChange
 		switch {
 		case !after.ok || before.ok && order < 0:
-			rows = a.sameForAllCrawlers(before.capture.Origin, ChangeGone)
+			rows = e.changeForAllCrawlers(before.capture.Origin, ChangeGone)
 			err = before.advance()
 		case !before.ok || order > 0:
-			rows = a.sameForAllCrawlers(after.capture.Origin, ChangeAppeared)
+			rows = e.changeForAllCrawlers(after.capture.Origin, ChangeAppeared)
 			err = after.advance()
 		default:
-			if rows, err = a.compareCaptures(before, after); err == nil {
+			if rows, err = e.compareCaptures(before, after); err == nil {
 				err = errors.Join(before.advance(), after.advance())
 			}
 			counts.Captures++
@@ -151,41 +151,41 @@ func (a *evaluator) diffRange(ctx context.Context, parts [2][]snapshotPart, s Sh
 		}
 		counts.Captures++
 		for i := range rows {
-			if err := w.Write(&rows[i]); err != nil {
+			if err := changes.Write(&rows[i]); err != nil {
 				return counts, err
 			}
 		}
 	}
-	return counts, w.Close()
+	return counts, changes.Close()
 }
 
 // sameForAllCrawlers returns rows with one change for all crawlers and dialects.
-func (a *evaluator) sameForAllCrawlers(origin, change string) (rows []AccessChange) {
-	for _, c := range a.crawlers {
+func (e *evaluator) changeForAllCrawlers(origin, change string) (rows []AccessChange) {
+	for _, c := range e.crawlers {
 		rows = append(rows, AccessChange{Origin: origin, Agent: c.name, Dialect: c.dialect.Name, Change: change})
 	}
 	return rows
 }
 
 // compareCaptures compares the captures of the current site.
-func (a *evaluator) compareCaptures(before, after *siteCaptures) ([]AccessChange, error) {
+func (e *evaluator) compareCaptures(before, after *siteCaptures) ([]AccessChange, error) {
 	one, two := &before.capture, &after.capture
 	if !one.HasAnswer() || !two.HasAnswer() {
-		return a.sameForAllCrawlers(one.Origin, ChangeUndecided), nil
+		return e.changeForAllCrawlers(one.Origin, ChangeUndecided), nil
 	}
 	if one.hasBody() && two.hasBody() && one.SHA256 == two.SHA256 && one.Truncated == two.Truncated {
-		return a.sameForAllCrawlers(one.Origin, ChangeSame), nil
+		return e.changeForAllCrawlers(one.Origin, ChangeSame), nil
 	}
 	var rules [2][]*robots.Rules
 	for i, c := range []*storedCapture{one, two} {
 		var err error
-		if rules[i], _, err = a.readRules(c); err != nil {
+		if rules[i], _, err = e.readRules(c); err != nil {
 			return nil, err
 		}
 	}
-	results, _ := compare.Each(rules[0], rules[1], compare.Options{Steps: min(a.Steps, compare.DefaultSteps), SkipRobotsTxt: true})
-	rows := make([]AccessChange, 0, len(a.crawlers))
-	for i, c := range a.crawlers {
+	results, _ := compare.Each(rules[0], rules[1], compare.Options{Steps: min(e.Steps, compare.DefaultSteps), SkipRobotsTxt: true})
+	rows := make([]AccessChange, 0, len(e.crawlers))
+	for i, c := range e.crawlers {
 		row := newAccessChange(rules[0][i], rules[1][i], results[i])
 		row.Origin = one.Origin
 		row.Agent = c.name

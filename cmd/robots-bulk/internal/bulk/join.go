@@ -53,9 +53,9 @@ func (o JoinOptions) JoinTask(dir, format, snapshot string, lists []string) (*Ta
 	lists = slices.Sorted(slices.Values(lists))
 	lists = slices.Compact(lists)
 	var first []string // the first site of each list
-	held, asked := int64(0), int64(0)
+	snapshotBytes, listBytes := int64(0), int64(0)
 	for _, p := range parts {
-		held += p.captures.Size + p.bodies.Size
+		snapshotBytes += p.captures.Size + p.bodies.Size
 	}
 	for _, name := range lists {
 		in, _, _, err := describeInput(name, false)
@@ -69,11 +69,11 @@ func (o JoinOptions) JoinTask(dir, format, snapshot string, lists []string) (*Ta
 			}
 		}
 		first = append(first, site)
-		asked += in.Size
+		listBytes += in.Size
 		t.Inputs = append(t.Inputs, in)
 	}
 	t.addParts(parts)
-	shards := min(len(lists), max(minJoinShards, int(asked/max(held, 1))))
+	shards := min(len(lists), max(minJoinShards, int(listBytes/max(snapshotBytes, 1))))
 	for i := range shards {
 		from, to := i*len(lists)/shards, (i+1)*len(lists)/shards
 		s := Shard{Number: i, From: cmp.Or(first[from:to]...), To: cmp.Or(first[to:]...)}
@@ -88,11 +88,11 @@ func (o JoinOptions) JoinTask(dir, format, snapshot string, lists []string) (*Ta
 		return nil, err
 	}
 	t.DoShard = func(ctx context.Context, s Shard, p *PartWriter) (ShardCounts, error) {
-		a, err := newEvaluator(o.EvaluationOptions)
+		e, err := newEvaluator(o.EvaluationOptions)
 		if err != nil {
 			return ShardCounts{}, err
 		}
-		j := &joiner{evaluator: a, JoinOptions: o, nextShardKey: s.To}
+		j := &joiner{evaluator: e, JoinOptions: o, nextShardKey: s.To}
 		err = j.joinShard(ctx, t, parts, s, p)
 		return j.counts, err
 	}

@@ -19,7 +19,8 @@ const manifestFile = "manifest.json"
 type OtherTaskError struct{ Dir, Member string }
 
 func (e *OtherTaskError) Error() string {
-	return fmt.Sprintf("%s contains the output of another run (see %q in its %s): use another folder, or remove this one", e.Dir, e.Member, manifestFile)
+	return fmt.Sprintf("%s contains the output of another run (see %q in its %s): use another folder, or remove this one",
+		e.Dir, e.Member, manifestFile)
 }
 
 // claimFolder writes the manifest. It fails if the folder has another one.

@@ -182,19 +182,19 @@ func (s *sorter) sortedPairs(yield func(pair, error) bool) {
 // mergePairs yields the pairs of sorted files from a key on, and some before, in order; equal keys
 // in the order of the files.
 func mergePairs(files []*pairFile, from []byte) iter.Seq2[pair, error] {
-	type source struct {
+	type mergedFile struct {
 		pair
 		in *bufio.Reader
 	}
 	return func(yield func(pair, error) bool) {
-		var sources []*source // sorted by their next pair
-		order := func(a, b *source) int { return cmp.Or(bytes.Compare(a.key, b.key), cmp.Compare(a.input, b.input)) }
-		advance := func(s *source) bool {
+		var merged []*mergedFile // sorted by their next pair
+		order := func(a, b *mergedFile) int { return cmp.Or(bytes.Compare(a.key, b.key), cmp.Compare(a.input, b.input)) }
+		advance := func(s *mergedFile) bool {
 			err := readPair(s.in, &s.pair)
 			switch {
 			case err == nil:
-				i, _ := slices.BinarySearchFunc(sources, s, order)
-				sources = slices.Insert(sources, i, s)
+				i, _ := slices.BinarySearchFunc(merged, s, order)
+				merged = slices.Insert(merged, i, s)
 			case !errors.Is(err, io.EOF):
 				yield(pair{}, err)
 				return false
@@ -202,16 +202,16 @@ func mergePairs(files []*pairFile, from []byte) iter.Seq2[pair, error] {
 			return true
 		}
 		for i, f := range files {
-			if !advance(&source{pair{input: i}, bufio.NewReaderSize(f.readFrom(from), 32<<10)}) {
+			if !advance(&mergedFile{pair{input: i}, bufio.NewReaderSize(f.readFrom(from), 32<<10)}) {
 				return
 			}
 		}
-		for len(sources) > 0 {
-			s := sources[0]
+		for len(merged) > 0 {
+			s := merged[0]
 			if !yield(s.pair, nil) {
 				return
 			}
-			sources = slices.Delete(sources, 0, 1)
+			merged = slices.Delete(merged, 0, 1)
 			if !advance(s) {
 				return
 			}

@@ -74,7 +74,9 @@ func openSnapshot(dir string) ([]snapshotPart, error) {
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, snapshotPart{captures: captures, bodies: Input{Name: filepath.ToSlash(bodies), Size: info.Size()}, from: s.From, to: s.To})
+		parts = append(parts, snapshotPart{
+			captures: captures, bodies: Input{Name: filepath.ToSlash(bodies), Size: info.Size()}, from: s.From, to: s.To,
+		})
 	}
 	if missing > 0 {
 		return nil, fmt.Errorf("%s lacks %d of %d parts: complete robots-bulk pack first", dir, missing, len(t.Shards))

@@ -46,30 +46,30 @@ func (t *Task) isDone(name string) bool {
 
 // survey compares the folder with the manifest.
 func (t *Task) survey(slice Share) (*Status, error) {
-	st := &Status{Verb: t.Verb, Failed: []Failure{}, Unknown: []string{}, Damage: map[string]int64{}, task: t}
+	status := &Status{Verb: t.Verb, Failed: []Failure{}, Unknown: []string{}, Damage: map[string]int64{}, task: t}
 	var err error
-	if st.doneParts, err = namesWithExtension(filepath.Join(t.Dir, t.Tables[len(t.Tables)-1]), "."+t.Format); err != nil {
+	if status.doneParts, err = namesWithExtension(filepath.Join(t.Dir, t.Tables[len(t.Tables)-1]), "."+t.Format); err != nil {
 		return nil, err
 	}
-	if st.errorFiles, err = namesWithExtension(filepath.Join(t.Dir, errorsDir), ".jsonl"); err != nil {
+	if status.errorFiles, err = namesWithExtension(filepath.Join(t.Dir, errorsDir), ".jsonl"); err != nil {
 		return nil, err
 	}
 	for _, s := range t.Shards {
 		if !slice.includes(s.Number) {
 			continue
 		}
-		st.Shards++
+		status.Shards++
 		name := t.PartName(s)
-		if st.doneParts[name] {
-			st.Done++
+		if status.doneParts[name] {
+			status.Done++
 			continue
 		}
-		st.missing = append(st.missing, s)
-		if st.errorFiles[name] {
-			st.Failed = append(st.Failed, t.failure(s, name))
+		status.missing = append(status.missing, s)
+		if status.errorFiles[name] {
+			status.Failed = append(status.Failed, t.failure(s, name))
 		}
 	}
-	return st, nil
+	return status, nil
 }
 
 // namesWithExtension returns the names in a folder that have an extension, without it.

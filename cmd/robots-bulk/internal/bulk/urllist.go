@@ -219,7 +219,8 @@ func readCSVList(in io.Reader, name string, fn func(p rowPosition, l listedURL) 
 		}
 		switch {
 		case text.N <= 0:
-			err = fmt.Errorf("%s: record on line %d: %w: check for an unclosed quote; write a quote inside a value twice", name, max(line, 1), errLongLine)
+			err = fmt.Errorf("%s: record on line %d: %w: check for an unclosed quote; write a quote inside a value twice",
+				name, max(line, 1), errLongLine)
 		case err != nil && !errors.Is(err, io.EOF):
 			err = fmt.Errorf("%s: %w", name, err)
 		}

@@ -72,7 +72,8 @@ func ParseShare(s string, getenv func(string) string) (Share, error) {
 			return bad(a.scheduler + " does not set the number of jobs: use auto/N")
 		}
 		if index < 0 || index >= count {
-			return Share{}, fmt.Errorf("%s is %s, beyond %d jobs (number %d): number the jobs without gaps", a.index, getenv(a.index), count, index+1)
+			return Share{}, fmt.Errorf("%s is %s, beyond %d jobs (number %d): number the jobs without gaps",
+				a.index, getenv(a.index), count, index+1)
 		}
 		return Share{index, count}, nil
 	}
