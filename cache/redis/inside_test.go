@@ -11,6 +11,7 @@ import (
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cache/cachetest"
 	"github.com/robotskit/robots/internal/redistest"
+	"github.com/robotskit/robots/internal/script"
 )
 
 // TestLater: an entry of a later release is refused and not changed.
@@ -188,4 +189,40 @@ func TestLifetimes(t *testing.T) {
 	left(time.Minute)
 	lock(t, s, o, time.Hour)
 	left(longestLock)
+}
+
+// TestReplies: a reply that a script cannot give is an error, also a refusal without a reason.
+func TestReplies(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	s := newStore(t, server.Client(), Options{})
+	reason := errors.New("refused")
+	for _, c := range []struct {
+		reply      string
+		no, errors error
+	}{
+		{"{0}", nil, nil}, {"{1}", reason, reason}, {"{1}", nil, script.ErrReply}, {"{2}", nil, errLater}, {"{3}", nil, errExhausted},
+		{"{4}", reason, script.ErrReply}, {"{-1}", reason, script.ErrReply}, {"{}", reason, script.ErrReply}, {"{'x'}", reason, script.ErrReply},
+	} {
+		_, err := s.run(t.Context(), &script.Script{Text: func() string { return "return " + c.reply }}, c.no, "robots:x")
+		if !errors.Is(err, c.errors) {
+			t.Errorf("%s, refused for %v: %v, want %v", c.reply, c.no, err, c.errors)
+		}
+	}
+}
+
+// TestDownSince: the time since which a cluster is down is the earliest of its parts.
+func TestDownSince(t *testing.T) {
+	s := &Store{parts: make([]part, 4)}
+	s.down.Store(2)
+	now := time.Now()
+	for i, ago := range []time.Duration{0, time.Minute, time.Hour, time.Second} {
+		if p := &s.parts[i]; ago > 0 {
+			p.isDown.Store(true)
+			p.since = now.Add(-ago)
+			p.probe = now.Add(time.Hour)
+		}
+	}
+	if since := s.DownSince(); !since.Equal(now.Add(-time.Hour)) {
+		t.Errorf("down since %s ago, want an hour", now.Sub(since))
+	}
 }
