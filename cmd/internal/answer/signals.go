@@ -156,13 +156,36 @@ func signalsOf(rules *robots.Rules, path *robots.Path) []Signal {
 			}
 		}
 	}
+	if hasUnknownDraft(rules.File().Bytes()) {
+		list = append(list, unknownSignals(rules)...)
+	}
+	slices.SortStableFunc(list, func(a, b Signal) int { return a.Line - b.Line })
+	return list
+}
+
+// unknownSignals returns those of fields that package robots does not know.
+func unknownSignals(rules *robots.Rules) (list []Signal) {
 	for l := range rules.Unknown() {
 		if d := draftOf(rules.File().Text(l.Name)); d != nil {
 			list = append(list, newSignal(d, robots.Preference{Value: rules.File().Text(l.Value), Line: l.Number}, "file"))
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Signal) int { return a.Line - b.Line })
 	return list
+}
+
+// hasUnknownDraft reports whether a file can have a field with a draft that package robots does not
+// know, whose names all contain "llm" or "tdm". Reading its lines takes several times as long.
+func hasUnknownDraft(body []byte) bool {
+	const toLower = 'a' - 'A'
+	for i := 2; i < len(body); i++ {
+		if body[i]|toLower != 'm' {
+			continue
+		}
+		if first, second := body[i-2]|toLower, body[i-1]|toLower; first == 'l' && second == 'l' || first == 't' && second == 'd' {
+			return true
+		}
+	}
+	return false
 }
 
 // Signals are those of a file that apply to a crawler.
