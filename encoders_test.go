@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -33,8 +34,44 @@ var encoders = map[string]string{
 // TestEncoders: nothing else encodes JSON, by a library or by hand.
 func TestEncoders(t *testing.T) {
 	used := map[string]bool{}
+	calls(t, func(file, position string, function ast.Expr) {
+		if strings.HasPrefix(file, "internal/") || !encodesJSON(function) {
+			return
+		}
+		for _, place := range []string{file, path.Dir(file)} {
+			if encoders[place] != "" {
+				used[place] = true
+				return
+			}
+		}
+		t.Errorf("%s encodes JSON; return a struct of cmd/internal/answer, or add a row with the reason", position)
+	})
+	for place := range encoders {
+		if !used[place] {
+			t.Errorf("%s does not encode JSON any more", place)
+		}
+	}
+}
+
+// TestComparers: two sets of rules are compared in one place; the difference of two files for crawlers
+// is that of cmd/internal/answer.
+func TestComparers(t *testing.T) {
+	comparers := []string{"compare", "lint", "cmd/internal/answer"}
+	calls(t, func(file, position string, function ast.Expr) {
+		f, ok := function.(*ast.SelectorExpr)
+		if !ok || f.Sel.Name != "Rules" || slices.Contains(comparers, path.Dir(file)) {
+			return
+		}
+		if x, ok := f.X.(*ast.Ident); ok && x.Name == "compare" {
+			t.Errorf("%s calls compare.Rules; use answer.Diff", position)
+		}
+	})
+}
+
+// calls calls visit for every call in files other than tests, with the position of the call.
+func calls(t *testing.T, visit func(file, position string, function ast.Expr)) {
 	walk(t, func(file string) {
-		if path.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") || strings.HasPrefix(file, "internal/") {
+		if path.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
 			return
 		}
 		set := token.NewFileSet()
@@ -43,25 +80,12 @@ func TestEncoders(t *testing.T) {
 			t.Fatal(err)
 		}
 		ast.Inspect(f, func(n ast.Node) bool {
-			call, ok := n.(*ast.CallExpr)
-			if !ok || !encodesJSON(call.Fun) {
-				return true
+			if call, ok := n.(*ast.CallExpr); ok {
+				visit(file, set.Position(n.Pos()).String(), call.Fun)
 			}
-			for _, place := range []string{file, path.Dir(file)} {
-				if encoders[place] != "" {
-					used[place] = true
-					return true
-				}
-			}
-			t.Errorf("%s encodes JSON; return a struct of cmd/internal/answer, or add a row with the reason", set.Position(n.Pos()))
 			return true
 		})
 	})
-	for place := range encoders {
-		if !used[place] {
-			t.Errorf("%s does not encode JSON any more", place)
-		}
-	}
 }
 
 // encodesJSON reports whether a function writes JSON.
