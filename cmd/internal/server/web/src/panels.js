@@ -4,6 +4,7 @@ import { element, mark, remarks, words } from './matrix.js';
 
 const mostDrawn = 200; // findings
 const mostPhases = 24;
+const mostValues = 10; // of a field, in a comparison
 
 export const capital = (s) => s && s[0].toUpperCase() + s.slice(1);
 const count = (n, one, many) => n.toLocaleString('en') + ' ' + (n === 1 ? one : many);
@@ -57,7 +58,15 @@ export function panels({ reveal, fix, fixAll, addURL, addCrawlers, insert }) {
       element('span', { class: 'soft' }, ' before: ' + decision(c.old) + '; now: ' + decision(c.new))))));
   }
 
-  const values = (list) => (list.length ? list.join(', ') : 'none');
+  // declared lists the values of a field that one of two files has.
+  function declared(d) {
+    const only = (list, others) => {
+      const shown = list.filter((v) => !others.has(v));
+      return shown.slice(0, mostValues).join(', ') + (shown.length > mostValues ? ' and ' + (shown.length - mostValues) + ' more' : '');
+    };
+    const changes = [['removed: ', only(d.old, new Set(d.new))], ['added: ', only(d.new, new Set(d.old))]];
+    return element('p', {}, element('code', {}, d.field), ' ' + changes.filter(([, text]) => text).map(([verb, text]) => verb + text).join('; '));
+  }
 
   // changes shows an answer for these columns, whose differences come first. The directory has the spelling of the other names.
   function changes(answer, columns, directory) {
@@ -76,7 +85,7 @@ export function panels({ reveal, fix, fixAll, addURL, addCrawlers, insert }) {
           element('p', { class: 'who' }, element('strong', {}, crawler.name || crawler.tokens[0]), ' ', element('span', { class: 'dialect' }, c.dialect), ' ',
             c.result === 'same' ? element('span', { class: 'same' }, '= no change (proved)') : c.result === 'undecided' ? element('span', { class: 'undecided' }, '? undecided') : element('span', { class: 'differs' }, '≠ changes')),
           direction('newly blocked', c.newly_blocked, 'disallow', crawler), direction('newly allowed', c.newly_allowed, 'allow', crawler),
-          ...c.declared.map((d) => element('p', {}, element('code', {}, d.field), ' before: ' + values(d.old) + '; now: ' + values(d.new))),
+          ...c.declared.map(declared),
           ...c.notes.map((n) => element('p', { class: 'soft' }, capital(n) + '.')),
           more(c.dropped),
           c.complete ? null : element('p', { class: 'soft' }, 'Not everything is decided: the proof stopped after ' + answer.budget.toLocaleString('en') + ' steps. Use robots diff --budget for more.'));
