@@ -1,10 +1,13 @@
 package fetch
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
@@ -18,21 +21,42 @@ import (
 )
 
 // A crowd counts concurrent connections, each until just before the answer: the client can open
-// the next before this end is closed.
+// the next before this end is closed. No answer begins before a number of connections are open.
 type crowd struct {
 	open, most, all atomic.Int64
-	stay            time.Duration // how long the answer takes
+	enough          int64
+	reached         chan struct{}
 }
 
 func (c *crowd) counted(handle func(*site, net.Conn)) func(*site, net.Conn) {
 	return func(s *site, conn net.Conn) {
 		c.all.Add(1)
 		n := c.open.Add(1)
-		for old := c.most.Load(); n > old && !c.most.CompareAndSwap(old, n); old = c.most.Load() {
+		for old := c.most.Load(); n > old; old = c.most.Load() {
+			if c.most.CompareAndSwap(old, n) && n == c.enough {
+				close(c.reached)
+			}
 		}
-		time.Sleep(c.stay) // a slow site
+		<-c.reached
 		c.open.Add(-1)
 		handle(s, conn)
+	}
+}
+
+// piped is a Dial to a site that answers each request of any address after a time.
+func piped(dials *atomic.Int64, answerAfter time.Duration) func(context.Context, string, string) (net.Conn, error) {
+	return func(context.Context, string, string) (net.Conn, error) {
+		dials.Add(1)
+		client, server := net.Pipe()
+		go func() {
+			defer server.Close()
+			if _, err := http.ReadRequest(bufio.NewReader(server)); err != nil {
+				return
+			}
+			time.Sleep(answerAfter)
+			_, _ = io.WriteString(server, whole("200 OK", someRules))
+		}()
+		return client, nil
 	}
 }
 
@@ -49,14 +73,13 @@ func (p *pool) idle(t testing.TB) {
 }
 
 // TestPerAddress: many origins on one address get as many concurrent connections as the option
-// permits, over all names, schemes and ports, and none fails by the wait, which is longer in
-// total than the time of a fetch.
+// permits, over all names, schemes and ports.
 func TestPerAddress(t *testing.T) {
-	for _, row := range []struct{ perAddress, least, most int }{{1, 1, 1}, {3, 2, 3}, {0, 4, 16}} {
+	for _, row := range []struct{ perAddress, want int }{{1, 1}, {3, 3}, {0, 16}} {
 		t.Run(fmt.Sprint(row.perAddress), func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
-			target := crowd{stay: 80 * time.Millisecond}
+			target := crowd{enough: int64(row.want), reached: make(chan struct{})}
 			file := target.counted(speak(answer(whole("200 OK", someRules))))
 			a, b := s.listen(t, "127.0.0.1:0", file), s.listen(t, "127.0.0.1:0", file)
 			busy := s.listen(t, "127.0.0.1:0", target.counted(ftpServer{}.serve))
@@ -69,9 +92,6 @@ func TestPerAddress(t *testing.T) {
 			}))
 			o := s.options()
 			o.PerAddress = row.perAddress
-			if row.perAddress == 1 {
-				o.Limits.Total = 4 * time.Second
-			}
 			c := s.client(t, o)
 			var fetches sync.WaitGroup
 			for i := range 60 {
@@ -87,12 +107,37 @@ func TestPerAddress(t *testing.T) {
 				})
 			}
 			fetches.Wait()
-			if n := int(target.most.Load()); n < row.least || n > row.most || target.all.Load() != 60 {
-				t.Errorf("%d connections, %d at once, want 60 and %d to %d", target.all.Load(), n, row.least, row.most)
+			if n := int(target.most.Load()); n != row.want || target.all.Load() != 60 {
+				t.Errorf("%d connections, %d at once, want 60 and %d", target.all.Load(), n, row.want)
 			}
 			c.pool.idle(t)
 		})
 	}
+}
+
+// TestWaitForPlace: no fetch fails because it waits for a connection, even longer than a fetch may take.
+func TestWaitForPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var dials atomic.Int64
+		began := time.Now()
+		c, err := New(Options{Guard: Guard{AllowLoopback: true}, PerAddress: 1, Limits: Limits{Total: 30 * time.Second}, Dial: piped(&dials, 8*time.Second)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var fetches sync.WaitGroup
+		for i := range 10 {
+			fetches.Go(func() {
+				if r, err := c.Fetch(t.Context(), mustOrigin(t, fmt.Sprintf("http://127.0.0.1:%d", 8001+i))); err != nil || r.Cause != OK {
+					t.Errorf("%+v, %v", r, err)
+				}
+			})
+		}
+		fetches.Wait()
+		if took := time.Since(began); took != 80*time.Second || dials.Load() != 10 {
+			t.Errorf("%d connections took %v, want one after another", dials.Load(), took)
+		}
+		c.pool.idle(t)
+	})
 }
 
 // TestCross: addresses that redirect to each other cause no deadlock.
@@ -228,46 +273,42 @@ func (g *gate) start(ctx context.Context, _ robots.Origin, addr netip.Addr) erro
 // TestStarts: a connection is opened at its start; a fetch that waits for it holds no place in
 // all, and the wait counts against no limit.
 func TestStarts(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.dns.name("other.test", addresses("127.0.0.2"))
-	at := s.listen(t, "0.0.0.0:0", speak(answer(whole("200 OK", someRules))))
-	g := &gate{addr: netip.MustParseAddr("127.0.0.1"), opened: make(chan struct{})}
-	o := s.options()
-	o.Connections, o.Start, o.Limits.Total = 1, g.start, 2*time.Second
-	c := s.client(t, o)
-	get := func(name string) (*Record, error) {
-		return c.Fetch(context.Background(), mustOrigin(t, "http://"+name+".test:"+at.port()))
-	}
-	var fetches sync.WaitGroup
-	for i := range 5 {
-		fetches.Go(func() {
-			if r, err := get(fmt.Sprint("held", i)); err != nil || r.Cause != OK {
-				t.Errorf("%+v, %v", r, err)
-			}
-		})
-	}
-	for g.asked.Load() == 0 {
-		time.Sleep(time.Millisecond)
-	}
-	if r, err := get("other"); err != nil || r.Cause != OK || r.Hops[0].Address != "127.0.0.2:"+at.port() {
-		t.Errorf("%+v, %v", r, err)
-	}
-	time.Sleep(o.Limits.Total) // which the others do not have so long
-	if n := at.accepted.Load(); n != 1 {
-		t.Errorf("%d connections before their start", n-1)
-	}
-	close(g.opened)
-	fetches.Wait()
-	if n, asked := at.accepted.Load(), g.asked.Load(); n != 6 || asked != 6 {
-		t.Errorf("%d connections at %d starts, want 6", n, asked)
-	}
-	// An error of Start is not a failure of the site.
-	g.err = errors.New("nobody knows")
-	if r, err := get("held"); r != nil || !errors.Is(err, g.err) {
-		t.Errorf("%+v, %v", r, err)
-	}
-	c.pool.idle(t)
+	synctest.Test(t, func(t *testing.T) {
+		var dials atomic.Int64
+		g := &gate{addr: netip.MustParseAddr("127.0.0.1"), opened: make(chan struct{})}
+		c, err := New(Options{Guard: Guard{AllowLoopback: true}, Connections: 1, Start: g.start, Dial: piped(&dials, 0)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		get := func(at string) (*Record, error) { return c.Fetch(t.Context(), mustOrigin(t, "http://"+at)) }
+		var fetches sync.WaitGroup
+		for i := range 5 {
+			fetches.Go(func() {
+				if r, err := get(fmt.Sprintf("127.0.0.1:%d", 8001+i)); err != nil || r.Cause != OK {
+					t.Errorf("%+v, %v", r, err)
+				}
+			})
+		}
+		synctest.Wait()
+		if r, err := get("127.0.0.2"); err != nil || r.Cause != OK {
+			t.Errorf("%+v, %v", r, err)
+		}
+		time.Sleep(time.Hour)
+		if n := dials.Load(); n != 1 {
+			t.Errorf("%d connections before their start", n-1)
+		}
+		close(g.opened)
+		fetches.Wait()
+		if n, asked := dials.Load(), g.asked.Load(); n != 6 || asked != 6 {
+			t.Errorf("%d connections at %d starts, want 6", n, asked)
+		}
+		// An error of Start is not a failure of the site.
+		g.err = errors.New("nobody knows")
+		if r, err := get("127.0.0.1"); r != nil || !errors.Is(err, g.err) {
+			t.Errorf("%+v, %v", r, err)
+		}
+		c.pool.idle(t)
+	})
 }
 
 // TestFetchAfter: the function is called when the fetch has its place and has sent nothing, and
