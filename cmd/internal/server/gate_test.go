@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -322,59 +323,106 @@ func TestGates(t *testing.T) {
 	}
 }
 
+// A pipeListener accepts the server's ends of pipes. The time of a service at one is fake in a bubble.
+type pipeListener chan net.Conn
+
+func (l pipeListener) Accept() (net.Conn, error) {
+	conn, ok := <-l
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return conn, nil
+}
+
+func (l pipeListener) Close() error {
+	close(l)
+	return nil
+}
+
+func (l pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
+
+// send sends text on a new connection.
+func (l pipeListener) send(t *testing.T, text string) (net.Conn, *bufio.Reader) {
+	t.Helper()
+	client, server := net.Pipe()
+	t.Cleanup(func() { client.Close() })
+	l <- server
+	if _, err := io.WriteString(client, text); err != nil {
+		t.Fatal(err)
+	}
+	return client, bufio.NewReader(client)
+}
+
+// bubble runs a service in a bubble with a fake clock.
+func bubble(t *testing.T, handler http.Handler, test func(t *testing.T, l pipeListener), options ...string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		g, err := NewGate(local(t, options...), slog.New(slog.DiscardHandler), NewMetrics())
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := make(pipeListener)
+		s := g.server(t.Context(), handler)
+		var serving sync.WaitGroup
+		serving.Go(func() { _ = s.Serve(problemListener{l}) })
+		test(t, l)
+		s.Close()
+		serving.Wait()
+	})
+}
+
 // TestSlow: headers or a body that do not arrive in time end the connection, and take no place
 // meanwhile.
 func TestSlow(t *testing.T) {
-	if resp := run(t, local(t, "header-time=50ms"), answering(), nil).raw("GET / HTTP/1.1\r\nHost: loc", false); resp != nil {
-		t.Errorf("half a head gets status %d", resp.StatusCode)
-	}
-	s := run(t, local(t, "body-time=50ms", "concurrency=1", "queue=0"), answering(), nil)
-	done := make(chan *http.Response, 1)
-	go func() {
-		done <- s.raw("POST /v1/lint HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n12", false)
-	}()
-	for s.gate.held.Load() == 0 && len(done) == 0 { // while another works it would be refused
-		time.Sleep(time.Millisecond)
-	}
-	for {
-		select {
-		case resp := <-done:
-			if resp == nil || resp.StatusCode != http.StatusRequestTimeout {
-				t.Fatalf("half a body gets %v", resp)
-			}
-			readProblem(t, resp)
-			return
-		default:
-			if resp := s.raw("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", false); resp == nil || resp.StatusCode != http.StatusOK {
-				t.Fatalf("beside half a body another request gets %v", resp)
-			}
+	bubble(t, answering(), func(t *testing.T, l pipeListener) {
+		_, in := l.send(t, "GET / HTTP/1.1\r\nHost: loc")
+		if resp, err := http.ReadResponse(in, nil); err == nil {
+			t.Errorf("half of the headers get status %d", resp.StatusCode)
 		}
-	}
+		began := time.Now()
+		_, in = l.send(t, "POST /v1/lint HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n12")
+		synctest.Wait()
+		_, other := l.send(t, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		if resp, err := http.ReadResponse(other, nil); err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatalf("next to half of a body another request gets %v, %v", resp, err)
+		}
+		resp, err := http.ReadResponse(in, &http.Request{Method: http.MethodPost})
+		if err != nil || resp.StatusCode != http.StatusRequestTimeout || time.Since(began) != 2*time.Second {
+			t.Fatalf("half of a body gets %v, %v after %v", resp, err, time.Since(began))
+		}
+		readProblem(t, resp)
+	}, "header-time=1s", "body-time=2s", "concurrency=1", "queue=0")
 }
 
 // TestLongAnswer: a request with a body can take longer than the timeout of the body, and its
 // context does not end before the client disconnects.
 func TestLongAnswer(t *testing.T) {
-	s := run(t, local(t, "body-time=300ms", "write-time=300ms"), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		exchangeOf(r.Context()).wait(func() {
 			select {
-			case <-time.After(600 * time.Millisecond):
+			case <-time.After(time.Minute):
 			case <-r.Context().Done():
 			}
 		})
 		fmt.Fprint(w, r.Context().Err())
-	}), nil)
-	for range 2 { // on one connection
-		resp, err := http.Post("http://"+s.at+"/v1/lint", "text/plain", strings.NewReader("12"))
-		if err != nil {
-			t.Fatal(err)
+	})
+	bubble(t, handler, func(t *testing.T, l pipeListener) {
+		const request = "POST /v1/lint HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n12"
+		conn, in := l.send(t, request)
+		for i := range 2 { // on one connection
+			resp, err := http.ReadResponse(in, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(resp.Body)
+			if err != nil || string(body) != "<nil>" {
+				t.Errorf("the context ended: %s, %v", body, err)
+			}
+			if i == 0 {
+				_, _ = io.WriteString(conn, request)
+			}
 		}
-		body, err := io.ReadAll(resp.Body)
-		if err != nil || string(body) != "<nil>" {
-			t.Errorf("the context ended: %s, %v", body, err)
-		}
-		resp.Body.Close()
-	}
+	}, "body-time=300ms", "write-time=300ms")
 }
 
 // TestLog: a line for each request, with a valid id of the client, its trace, the question, and

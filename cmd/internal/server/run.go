@@ -45,22 +45,7 @@ func Run(ctx context.Context, g *Gate, handler http.Handler, ready func(context.
 			<-ended
 		}()
 	}
-	s := &http.Server{
-		Handler:           g.Wrap(handler),
-		ReadHeaderTimeout: c.HeaderTime,
-		MaxHeaderBytes:    int(c.HeaderBytes) - 4096, // net/http adds as much
-		IdleTimeout:       c.IdleTime,
-		// Each response sets its own timeout. This is for what net/http writes itself.
-		WriteTimeout: c.BodyTime + c.QueueTime + waitCeiling + c.WriteTime,
-		BaseContext:  func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
-		ErrorLog:     slog.NewLogLogger(g.log.Handler(), slog.LevelDebug), // mistakes of clients
-		ConnContext:  func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
-		ConnState: func(c net.Conn, state http.ConnState) {
-			if state == http.StateIdle { // between two requests
-				c.(*problemConn).passed = false
-			}
-		},
-	}
+	s := g.server(ctx, handler)
 	serving := make(chan error, 1)
 	go func() { serving <- s.Serve(problemListener{at}) }()
 	started(at.Addr(), adminAt)
@@ -89,6 +74,27 @@ func Run(ctx context.Context, g *Gate, handler http.Handler, ready func(context.
 		return err
 	}
 	return nil
+}
+
+// server returns the server of the main listener, with all its timeouts.
+func (g *Gate) server(ctx context.Context, handler http.Handler) *http.Server {
+	c := g.settings.Load()
+	return &http.Server{
+		Handler:           g.Wrap(handler),
+		ReadHeaderTimeout: c.HeaderTime,
+		MaxHeaderBytes:    int(c.HeaderBytes) - 4096, // net/http adds as much
+		IdleTimeout:       c.IdleTime,
+		// Each response sets its own timeout. This is for what net/http writes itself.
+		WriteTimeout: c.BodyTime + c.QueueTime + waitCeiling + c.WriteTime,
+		BaseContext:  func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+		ErrorLog:     slog.NewLogLogger(g.log.Handler(), slog.LevelDebug), // mistakes of clients
+		ConnContext:  func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
+		ConnState: func(c net.Conn, state http.ConnState) {
+			if state == http.StateIdle { // between two requests
+				c.(*problemConn).passed = false
+			}
+		},
+	}
 }
 
 // ready returns what /readyz checks.
