@@ -18,8 +18,8 @@ campaign release-check: export TIMEOUT := 6h
 # adds all others.
 SHARED   := ./cache ./cache/bolt ./cache/redis ./cmd/internal/server ./fetch ./fleet ./pace ./pace/redis ./polite
 # The packages that make test builds in 32 bits, where a constant can be too large for an int. make campaign
-# also runs the tests there, and adds the packages that need the client of Redis, which is slow to compile.
-WORDSIZE := . ./cache ./cache/bolt ./compare ./crawlers ./fetch ./indexing ./lint ./pace ./polite ./robotstest
+# runs the tests of all packages there; those that import net/http or the client of Redis are slow to compile.
+WORDSIZE := . ./compare ./lint
 # The packages whose tests take longest begin first.
 LONGEST  := ./cmd/internal/server/web ./cmd/robots ./cmd/internal/dist ./fetch ./pace/redis ./cache/redis ./cache .
 # Without folders in compiled packages, clones share Go's build cache.
