@@ -56,7 +56,7 @@ func diffCommand(std *screen.Streams) *cobra.Command {
 	budgetFlag(cmd, &d.budget)
 	numberFlag(cmd, &d.limit, 0, "limit", "`N` maximum changes shown per crawler and direction, 0 for all (default 10 in text and markdown)", "a number of changes, 0 for all")
 	d.site.register(cmd)
-	d.formatFlag(cmd, formatSARIF, formatJUnit, formatGitHub, formatMarkdown)
+	d.formatFlag(cmd, render.FormatSARIF, render.FormatJUnit, render.FormatGitHub, formatMarkdown)
 	d.colorFlag(cmd)
 	return cmd
 }
@@ -104,7 +104,7 @@ func (d *differ) diff(ctx context.Context) (int, error) {
 	}
 	r := d.report()
 	d.write(r)
-	return r.status(), nil
+	return statusOfReport(r), nil
 }
 
 // check checks the flags and arguments before anything is read, and returns the names of the
@@ -125,7 +125,7 @@ func (d *differ) check() (names []string, err error) {
 	if err := source.StdinOnce(append(slices.Clone(names), d.urls)...); err != nil {
 		return nil, err
 	}
-	if !d.given("limit") && (d.format == formatText || d.format == formatMarkdown || d.format == formatGitHub) {
+	if !d.given("limit") && (d.format == formatText || d.format == formatMarkdown || d.format == render.FormatGitHub) {
 		d.limit = 10
 	}
 	return names, d.choose()
@@ -273,10 +273,10 @@ func (d *differ) selects(kind string, severity lint.Severity) bool {
 	return kind == d.failOn || severity >= failLevel(d.failOn)
 }
 
-// status is the exit status: a failing change counts before an undecided one.
-func (r *report) status() int {
+// statusOfReport is the exit status: a failing change counts before an undecided one.
+func statusOfReport(r *render.Report) int {
 	status := exitAllowed
-	for _, f := range r.findings {
+	for _, f := range r.Findings {
 		switch {
 		case f.Failed:
 			return exitDisallowed

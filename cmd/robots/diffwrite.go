@@ -15,14 +15,14 @@ import (
 )
 
 // write writes the result in the format of --format.
-func (d *differ) write(r *report) {
+func (d *differ) write(r *render.Report) {
 	switch d.format {
 	case formatText:
 		d.writeText()
 	case formatJSON:
 		d.writeJSON()
 	default:
-		r.write(d.std, d.format)
+		r.Write(d.std, d.format)
 	}
 }
 
@@ -126,13 +126,13 @@ func (d *differ) writeJSON() {
 
 // report returns the changes for other programs. Crawlers without a change are findings
 // that passed.
-func (d *differ) report() *report {
-	r := &report{command: "robots diff", summary: "same (proved)", rules: []object{
-		{"id": failBlocked, "shortDescription": sarifText("URLs that were allowed are blocked.")},
-		{"id": failAllowed, "shortDescription": sarifText("URLs that were blocked are allowed.")},
-		{"id": "groups", "shortDescription": sarifText("A different group applies to a crawler.")},
-		{"id": "declared", "shortDescription": sarifText("Delays, sitemaps or signals differ.")},
-		{"id": "undecided", "shortDescription": sarifText("A proof exceeded its budget.")},
+func (d *differ) report() *render.Report {
+	r := &render.Report{Command: "robots diff", Summary: "same (proved)", Version: programVersion(), Rules: []render.Rule{
+		render.NewRule(failBlocked, "URLs that were allowed are blocked."),
+		render.NewRule(failAllowed, "URLs that were blocked are allowed."),
+		render.NewRule("groups", "A different group applies to a crawler."),
+		render.NewRule("declared", "Delays, sitemaps or signals differ."),
+		render.NewRule("undecided", "A proof exceeded its budget."),
 	}}
 	for _, s := range d.sections {
 		for _, g := range s.Groups() {
@@ -140,21 +140,21 @@ func (d *differ) report() *report {
 		}
 		for _, line := range s.Declared {
 			for _, text := range declaredTexts(line, d.limit) {
-				d.add(r, Finding{Case: title(line.Field), Dialects: s.dialectNames()}, "declared", text, lint.Warning)
+				d.add(r, render.Finding{Case: title(line.Field), Dialects: s.dialectNames()}, "declared", text, lint.Warning)
 			}
 		}
 	}
-	if n := len(r.shown()); n > 0 {
-		r.summary = render.Count(n, "finding")
+	if n := len(r.Shown()); n > 0 {
+		r.Summary = render.Count(n, "finding")
 	}
 	return r
 }
 
 // addGroup adds the findings for crawlers with the same result.
-func (d *differ) addGroup(r *report, s *section, g *answer.DifferenceGroup) {
+func (d *differ) addGroup(r *render.Report, s *section, g *answer.DifferenceGroup) {
 	who := s.crawlersText(g)
-	add := func(id, message string, severity lint.Severity) *Finding {
-		return d.add(r, Finding{Case: nameList(g.Names), Dialects: g.Dialects}, id, message, severity)
+	add := func(id, message string, severity lint.Severity) *render.Finding {
+		return d.add(r, render.Finding{Case: nameList(g.Names), Dialects: g.Dialects}, id, message, severity)
 	}
 	for _, one := range s.directions(g) {
 		severity := severity(g, one)
@@ -186,9 +186,9 @@ func (d *differ) addGroup(r *report, s *section, g *answer.DifferenceGroup) {
 }
 
 // add adds a finding about crawlers or a field.
-func (d *differ) add(r *report, about Finding, id, message string, severity lint.Severity) *Finding {
+func (d *differ) add(r *render.Report, about render.Finding, id, message string, severity lint.Severity) *render.Finding {
 	about.File, about.ID, about.Message = d.name, id, message
 	about.Level, about.Failed = severity.String(), d.selects(id, severity)
-	r.findings = append(r.findings, about)
-	return &r.findings[len(r.findings)-1]
+	r.Findings = append(r.Findings, about)
+	return &r.Findings[len(r.Findings)-1]
 }

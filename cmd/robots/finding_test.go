@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/internal/campaign"
 )
 
@@ -88,7 +89,7 @@ func TestReports(t *testing.T) {
 	} {
 		text := program(t, tt.status, append(strings.Fields(tt.args), "--format", "junit")...)
 		checkJUnit(t, text)
-		var suites junitSuites
+		var suites render.JunitSuites
 		if err := xml.Unmarshal([]byte(text), &suites); err != nil || len(suites.Suites) != 1 {
 			t.Fatalf("%v: %s", err, text)
 		}
@@ -165,9 +166,9 @@ func checkJUnit(t *testing.T, text string) {
 }
 
 // checkSARIF checks that a SARIF log has results, each with a rule and a level.
-func checkSARIF(t *testing.T, text string) *sarifRun {
+func checkSARIF(t *testing.T, text string) *logRun {
 	t.Helper()
-	var log sarifFileLog
+	var log logFileLog
 	if err := strictDecoder(text).Decode(&log); err != nil {
 		t.Fatal(err)
 	}

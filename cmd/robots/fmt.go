@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/replace"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/lint"
@@ -73,7 +74,7 @@ func printDiff(std *screen.Streams, title string, before, after []byte) {
 	title = robots.Printable(title)
 	text := string(diff.Diff(title, before, title, after))
 	if std.Terminal {
-		text = printableLines(text)
+		text = render.PrintableLines(text)
 	}
 	std.Out.WriteString(text)
 }

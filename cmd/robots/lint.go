@@ -67,7 +67,7 @@ func lintCommand(std *screen.Streams) *cobra.Command {
 	f.BoolVar(&l.writeBaseline, "write-baseline", false, "write the findings to the --baseline file")
 	f.StringVar(&l.config, "config", "", "`FILE` configuration file instead of .robots-lint.yaml")
 	f.StringVar(&l.explain, "explain", "", "`ID` check to describe, by ID or name")
-	l.formatFlag(cmd, formatSARIF, formatJUnit, formatGitHub, formatMarkdown)
+	l.formatFlag(cmd, render.FormatSARIF, render.FormatJUnit, render.FormatGitHub, formatMarkdown)
 	l.site.register(cmd)
 	return cmd
 }
@@ -127,7 +127,7 @@ func (l *linting) lint(ctx context.Context) (int, error) {
 	case formatJSON:
 		l.printJSON(files)
 	default:
-		l.report(files).write(l.std, l.format)
+		l.report(files).Write(l.std, l.format)
 	}
 	return status, nil
 }

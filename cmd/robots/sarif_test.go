@@ -13,76 +13,77 @@ import (
 	"testing"
 
 	"github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/lint"
 )
 
 // SARIF 2.1.0 (OASIS section 3), the members that the program writes and their types. Others fail.
 type (
-	sarifFileLog struct {
-		Schema  string     `json:"$schema"`
-		Version string     `json:"version"`
-		Runs    []sarifRun `json:"runs"`
+	logFileLog struct {
+		Schema  string   `json:"$schema"`
+		Version string   `json:"version"`
+		Runs    []logRun `json:"runs"`
 	}
-	sarifRun struct {
+	logRun struct {
 		Tool struct {
-			Driver sarifDriver `json:"driver"`
+			Driver logDriver `json:"driver"`
 		} `json:"tool"`
-		ColumnKind string        `json:"columnKind"`
-		Results    []sarifResult `json:"results"`
+		ColumnKind string      `json:"columnKind"`
+		Results    []logResult `json:"results"`
 	}
-	sarifDriver struct {
-		Name           string      `json:"name"`
-		Version        string      `json:"version,omitempty"`
-		InformationURI string      `json:"informationUri"`
-		Rules          []sarifRule `json:"rules"`
+	logDriver struct {
+		Name           string    `json:"name"`
+		Version        string    `json:"version,omitempty"`
+		InformationURI string    `json:"informationUri"`
+		Rules          []logRule `json:"rules"`
 	}
-	sarifMessage struct {
+	logMessage struct {
 		Text string `json:"text"`
 	}
-	sarifRule struct {
-		ID                   string        `json:"id"`
-		Name                 string        `json:"name,omitempty"`
-		ShortDescription     sarifMessage  `json:"shortDescription"`
-		FullDescription      *sarifMessage `json:"fullDescription,omitempty"`
-		HelpURI              string        `json:"helpUri,omitempty"`
-		DefaultConfiguration *sarifConfig  `json:"defaultConfiguration,omitempty"`
+	logRule struct {
+		ID                   string      `json:"id"`
+		Name                 string      `json:"name,omitempty"`
+		ShortDescription     logMessage  `json:"shortDescription"`
+		FullDescription      *logMessage `json:"fullDescription,omitempty"`
+		HelpURI              string      `json:"helpUri,omitempty"`
+		DefaultConfiguration *logConfig  `json:"defaultConfiguration,omitempty"`
 	}
-	sarifConfig struct {
+	logConfig struct {
 		Enabled bool   `json:"enabled"`
 		Level   string `json:"level"`
 	}
-	sarifResult struct {
+	logResult struct {
 		RuleID              string            `json:"ruleId"`
 		RuleIndex           int               `json:"ruleIndex"`
 		Level               string            `json:"level"`
-		Message             sarifMessage      `json:"message"`
-		Locations           []sarifLocation   `json:"locations"`
+		Message             logMessage        `json:"message"`
+		Locations           []logLocation     `json:"locations"`
 		PartialFingerprints map[string]string `json:"partialFingerprints,omitempty"`
-		Fixes               []sarifFix        `json:"fixes,omitempty"`
-		Properties          sarifProperties   `json:"properties"`
+		Fixes               []logFix          `json:"fixes,omitempty"`
+		Properties          logProperties     `json:"properties"`
 	}
-	sarifLocation struct {
+	logLocation struct {
 		PhysicalLocation struct {
-			ArtifactLocation sarifURI `json:"artifactLocation"`
-			Region           *Region  `json:"region,omitempty"`
+			ArtifactLocation logURI         `json:"artifactLocation"`
+			Region           *render.Region `json:"region,omitempty"`
 		} `json:"physicalLocation"`
 	}
-	sarifURI struct {
+	logURI struct {
 		URI string `json:"uri"`
 	}
-	sarifFix struct {
-		Description     sarifMessage  `json:"description"`
-		ArtifactChanges []sarifChange `json:"artifactChanges"`
+	logFix struct {
+		Description     logMessage  `json:"description"`
+		ArtifactChanges []logChange `json:"artifactChanges"`
 	}
-	sarifChange struct {
-		ArtifactLocation sarifURI           `json:"artifactLocation"`
-		Replacements     []sarifReplacement `json:"replacements"`
+	logChange struct {
+		ArtifactLocation logURI           `json:"artifactLocation"`
+		Replacements     []logReplacement `json:"replacements"`
 	}
-	sarifReplacement struct {
-		DeletedRegion   Region       `json:"deletedRegion"`
-		InsertedContent sarifMessage `json:"insertedContent"`
+	logReplacement struct {
+		DeletedRegion   render.Region `json:"deletedRegion"`
+		InsertedContent logMessage    `json:"insertedContent"`
 	}
-	sarifProperties struct {
+	logProperties struct {
 		Dialects []string `json:"dialects"`
 		SafeFix  *bool    `json:"safeFix,omitempty"`
 	}

@@ -34,7 +34,7 @@ func testCommand(std *screen.Streams) *cobra.Command {
 	f.StringVar(&t.only, "run", "", "`RE` regular expression for the names of the tests to run")
 	budgetFlag(cmd, &t.budget)
 	t.site.register(cmd)
-	t.formatFlag(cmd, formatSARIF, formatJUnit, formatGitHub, formatMarkdown)
+	t.formatFlag(cmd, render.FormatSARIF, render.FormatJUnit, render.FormatGitHub, formatMarkdown)
 	t.colorFlag(cmd)
 	return cmd
 }
@@ -162,17 +162,17 @@ func (t *tester) write(all []*answer.AssertionResult, summary string) {
 		}
 		return
 	}
-	r := &report{command: "robots test", summary: summary, rules: []object{
-		{"id": "assertion", "shortDescription": sarifText("An assertion about a robots.txt fails.")},
-		{"id": "undecided", "shortDescription": sarifText("A proof exceeded its budget.")},
+	r := &render.Report{Command: "robots test", Summary: summary, Version: programVersion(), Rules: []render.Rule{
+		render.NewRule("assertion", "An assertion about a robots.txt fails."),
+		render.NewRule("undecided", "A proof exceeded its budget."),
 	}}
 	for _, result := range all {
 		claim := result.Want + " " + result.About()
 		if result.CrawlDelay {
 			claim = result.About() + " " + result.Want
 		}
-		f := Finding{
-			File: result.File, Region: Region{StartLine: result.Line}, ID: "assertion", Case: result.Name + ": " + claim,
+		f := render.Finding{
+			File: result.File, Region: render.Region{StartLine: result.Line}, ID: "assertion", Case: result.Name + ": " + claim,
 			Message: result.Name + ": " + t.sentence(result, result.Dialect), Details: derivationOf(result), Dialects: []string{result.Dialect},
 			Undecided: result.Undecided,
 		}
@@ -184,9 +184,9 @@ func (t *tester) write(all []*answer.AssertionResult, summary string) {
 			f.Level = "error"
 			f.Failed = true
 		}
-		r.findings = append(r.findings, f)
+		r.Findings = append(r.Findings, f)
 	}
-	r.write(t.std, t.format)
+	r.Write(t.std, t.format)
 }
 
 // summary counts the assertions that fail, and returns the exit status.

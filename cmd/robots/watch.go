@@ -18,6 +18,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/lint"
@@ -211,9 +212,9 @@ func (w *watcher) print(r *siteReport) {
 		for _, e := range r.Events {
 			who := ""
 			for i, name := range e.Crawlers {
-				who += [...]string{" for ", ", "}[min(i, 1)] + mdSpan(name)
+				who += [...]string{" for ", ", "}[min(i, 1)] + render.MdSpan(name)
 			}
-			fmt.Fprintf(w.std.Out, "- **%s**%s: %s\n", e.Severity, who, mdSpan(e.Text))
+			fmt.Fprintf(w.std.Out, "- **%s**%s: %s\n", e.Severity, who, render.MdSpan(e.Text))
 		}
 		fmt.Fprintln(w.std.Out)
 	default:
