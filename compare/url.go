@@ -214,7 +214,7 @@ func (a *alphabet) follow(at place, id int16) (place, bool) {
 	switch c := u.char; {
 	case c == '%':
 		open = 1
-	case open > 0 && c != 0 && hexLetters.has(c):
+	case open > 0 && hexLetters.has(c):
 		if open++; open > 2 {
 			return 0, false
 		}
