@@ -43,6 +43,10 @@ type CrawlerDifference struct {
 	// Steps is the work of the proof, the same on every machine.
 	Steps int      `json:"steps"`
 	Notes []string `json:"notes"` // sentences, for example that a different group applies
+	// Fallback is the token that the dialect auto added and whose group applies in the new file, or null.
+	Fallback *crawlers.FurtherToken `json:"fallback"`
+	// Binds is whom the files address: yes, not-by-star or no.
+	Binds crawlers.Binds `json:"binds"`
 	// URLs is absent without a list of URLs.
 	URLs *URLCounts `json:"urls,omitempty"`
 
@@ -145,6 +149,8 @@ func Diff(before, after Source, who []Crawler, o DiffOptions) *Difference {
 		}
 		own := *shared
 		own.Agent = c.Name
+		own.Fallback = c.Fallback(rules[1][i])
+		own.Binds = c.Binds()
 		own.important = o.Important || isImportant(c.Name)
 		for _, change := range own.Declared {
 			if !change.OfFile() {
