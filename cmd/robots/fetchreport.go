@@ -72,7 +72,7 @@ type fetchHop struct {
 type milliseconds time.Duration
 
 // MarshalJSON writes milliseconds.
-func (m milliseconds) MarshalJSON() ([]byte, error) {
+func (m milliseconds) MarshalJSON() ([]byte, error) { //nolint:unparam // as json.Marshaler wants it
 	return strconv.AppendFloat(nil, float64(time.Duration(m).Microseconds())/1000, 'f', -1, 64), nil
 }
 

@@ -40,7 +40,7 @@ func NewStreams(stdin io.Reader, stdout, stderr io.Writer) *Streams {
 	std := &Streams{
 		In: stdin, Terminal: IsTerminal(stdout),
 		Screen: New(stderr),
-		Now:    time.Now, //nolint:forbidigo // the one clock of the program
+		Now:    time.Now,
 	}
 	std.Err = std.Screen.Writer(stderr)
 	if std.Screen.Terminal {

@@ -22,8 +22,8 @@ import (
 // MaxLogLine limits a line of a log, in bytes: more than servers accept in a request.
 const MaxLogLine = 64 << 10
 
-// A logLine has the fields of a line as the client sent them.
-type logLine struct {
+// A LogLine has the fields of a line as the client sent them.
+type LogLine struct {
 	Host      string
 	Request   string
 	UserAgent string // "-" if the request had none
@@ -32,7 +32,7 @@ type logLine struct {
 
 // ParseLogLine parses a line and returns its problem, "" if it is valid. Fields after
 // those of the combined format are ignored.
-func ParseLogLine(line string) (l logLine, problem string) {
+func ParseLogLine(line string) (l LogLine, problem string) {
 	if strings.HasPrefix(line, "{") {
 		return parseJSONLogLine(line)
 	}
@@ -74,7 +74,7 @@ func ParseLogLine(line string) (l logLine, problem string) {
 }
 
 // parseJSONLogLine parses a line of Cloudflare Logpush or nginx. Other fields are ignored.
-func parseJSONLogLine(line string) (l logLine, problem string) {
+func parseJSONLogLine(line string) (l LogLine, problem string) {
 	var fields struct {
 		ClientIP, ClientRequestMethod, ClientRequestURI string
 		ClientRequestUserAgent                          *string
@@ -125,12 +125,12 @@ func isNumber(text string) bool {
 }
 
 // escapes are those of Apache (\" \\ \n \t \xhh) and nginx (\xHH), and others of Go.
-var escapes = regexp.MustCompile(`\\([abfnrtv"\\]|x[[:xdigit:]]{2}|[0-3][0-7]{2})`) //nolint:forbidigo // not a pattern of a rule
+var escapes = regexp.MustCompile(`\\([abfnrtv"\\]|x[[:xdigit:]]{2}|[0-3][0-7]{2})`)
 
 // unescape decodes the escapes that servers write for quotes, backslashes and control bytes. Other
 // backslashes stay.
 func unescape(text string) string {
-	return escapes.ReplaceAllStringFunc(text, func(escape string) string { //nolint:forbidigo // likewise
+	return escapes.ReplaceAllStringFunc(text, func(escape string) string {
 		value, _ := strconv.Unquote(`"` + escape + `"`) // which is valid
 		return value
 	})

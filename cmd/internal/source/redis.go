@@ -38,7 +38,7 @@ func secret(name string) (string, error) {
 
 // WithPasswords adds the passwords of the environment to the options of a fleet.
 func WithPasswords(flag, at string, o fleet.Options) (fleet.Options, error) {
-	if u, err := url.Parse(at); err == nil { //nolint:forbidigo // not the URL of a site
+	if u, err := url.Parse(at); err == nil {
 		if _, shown := u.User.Password(); shown {
 			return o, fmt.Errorf("%s %s: others can see a password on the command line; set %s, or name a file in %s", flag, u.Redacted(), passwordName, passwordName+inFile)
 		}
