@@ -38,8 +38,8 @@ quick: ## build, vet and run the short tests, in less than a minute with a warm 
 	go vet $(PACKAGES)
 	go test -short -timeout $(TIMEOUT) $(PARALLEL) $(LONGEST) $(PACKAGES)
 test: modules fmt-check vet unit race tidy-check ## run everything that CI runs, at last print what was skipped and why; the output of the tests is in bin/test
-	@{ cat bin/test/unit.log; grep '^race: skipped' bin/test/race.log || true; } | .ci/skipped
-	@if grep -hs '^unstable: ' bin/test/*.log; then echo "make test: passed, the unstable tests above only when run again, alone"; else echo "make test: passed"; fi
+	@{ cat bin/test/unit.log; grep -a '^race: skipped' bin/test/race.log || true; } | .ci/skipped
+	@if grep -ahs '^unstable: ' bin/test/*.log; then echo "make test: passed, the unstable tests above only when run again, alone"; else echo "make test: passed"; fi
 campaign: ## run the long tests (docs/long-runs.md), some hours, and the library's short tests in 32 bits; ROBOTS_CORPUS names a folder of real files
 	ROBOTS_CAMPAIGN=1 go test -count=1 -v -p 1 -timeout $(TIMEOUT) $(PACKAGES)
 	GOARCH=386 go test -short -p 2 -timeout $(TIMEOUT) ./...
