@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/creachadair/jrpc2"
+	"github.com/creachadair/jrpc2/channel"
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/server/page"
@@ -119,7 +121,7 @@ func TestFaces(t *testing.T) {
 	t.Logf("%d questions", len(questions))
 	faces := map[string]func(*testing.T, []faceQuestion){
 		"check": faceCheck, "explain": faceExplain, "batch": faceBatch, "api": faceAPI, "engine": faceEngine, "test": faceTest, "diff": faceDiff,
-		"page": facePage, "crawlers": faceCrawlers,
+		"page": facePage, "crawlers": faceCrawlers, "editor": faceEditor,
 	}
 	for name, ask := range faces {
 		t.Run(name, func(t *testing.T) {
@@ -371,4 +373,52 @@ func faceCrawlers(t *testing.T, questions []faceQuestion) {
 			t.Errorf("%s is missing", q.name)
 		}
 	}
+}
+
+// faceEditor asks robots lsp for the text that an editor shows at the URL of an assertion.
+func faceEditor(t *testing.T, questions []faceQuestion) {
+	serverIn, toServer := io.Pipe()
+	fromServer, serverOut := io.Pipe()
+	status := make(chan int, 1)
+	go func() {
+		var complaints bytes.Buffer
+		status <- run(context.Background(), []string{"lsp"}, serverIn, serverOut, &complaints)
+		_ = serverOut.Close() // never an error
+	}()
+	editor := jrpc2.NewClient(channel.LSP(fromServer, toServer), nil)
+	call := func(method string, params, result any) {
+		if err := editor.CallResult(t.Context(), method, params, result); err != nil {
+			t.Fatalf("%s: %v", method, err)
+		}
+	}
+	notify := func(method string, params any) {
+		if err := editor.Notify(t.Context(), method, params); err != nil {
+			t.Fatalf("%s: %v", method, err)
+		}
+	}
+	call("initialize", map[string]any{"capabilities": map[string]any{}}, new(json.RawMessage))
+	notify("initialized", map[string]any{})
+	for i, q := range questions {
+		uri := fmt.Sprintf("file:///site/%d.yaml", i)
+		text := fmt.Sprintf("version: 1\ntext: %q\ntests:\n- agent: %s\n  disallow: %s\n", q.body, q.name, q.path)
+		notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{"uri": uri, "languageId": "robots", "version": 1, "text": text}})
+		var hover struct {
+			Contents struct{ Value string }
+		}
+		position := map[string]any{"line": 4, "character": len("  disallow: ")}
+		call("textDocument/hover", map[string]any{"textDocument": map[string]any{"uri": uri}, "position": position}, &hover)
+		want := fmt.Sprintf("**%s** for `%s` (%s): `%s`", q.want.Verdict, q.name, q.want.Dialect, q.want.Summary)
+		if q.sentence != "" {
+			want += "; " + q.sentence
+		}
+		if hover.Contents.Value != want {
+			t.Errorf("%s %s: %q, want %q", q.name, q.path, hover.Contents.Value, want)
+		}
+	}
+	call("shutdown", nil, new(json.RawMessage))
+	notify("exit", nil)
+	if got := <-status; got != exitAllowed {
+		t.Errorf("exit status %d", got)
+	}
+	_ = editor.Close() // the server has ended
 }
