@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"time"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
@@ -86,10 +84,17 @@ func (c *fetchCall) write(l *source.Live, url string, r *fetch.Record) {
 		}
 		return
 	}
-	c.writeAnswer(newFetchReport(l, url, r, now, c.site.probe))
+	fetched := l.Fetched(url, r, now)
 	if c.format == formatJSON {
+		c.std.EncodeAnswer(fetched)
 		l.Hint(r)
+		return
 	}
+	var dialects []string
+	if c.site.probe {
+		dialects = probing()
+	}
+	render.Fetch(c.std.Out, c.palette, fetched, dialects)
 }
 
 // oneURL returns the URL of a verb that takes one site: the argument, or the URL on standard
@@ -124,47 +129,4 @@ func printBody(std *screen.Streams, r *fetch.Record) {
 	for line := range bytes.Lines(r.Body) {
 		fmt.Fprintln(std.Out, robots.Printable(string(bytes.TrimRight(line, "\r\n"))))
 	}
-}
-
-// meaningOf returns the cause of an outcome, and its effect on crawlers.
-func meaningOf(l *source.Live, r *fetch.Record, now time.Time) (why, means string) {
-	why = r.Cause.Sentence()
-	switch {
-	case r.Cause == fetch.OK:
-		why = "a file of " + render.Count(len(r.Body), "byte")
-		if r.Truncated {
-			why = "a file of more than " + render.Count(len(r.Body), "byte") + ", which are kept"
-		}
-	case r.Status != 0:
-		why = "status " + strconv.Itoa(r.Status) + ": " + why
-	}
-	if r.Detail != "" {
-		why += " (" + r.Detail + ")"
-	}
-	rules := r.Rules(robots.RFC9309, now)
-	_, fallback := rules.FallbackReason()
-	whole := rules.Match(robots.RawPath("/"))
-	switch {
-	case r.Outcome == fetch.Refused:
-		means = "No request was sent to the site."
-		if h := l.Permit(r); h != "" {
-			means += " " + h + "."
-		}
-	case r.Outcome == fetch.Success && !fallback:
-		means = "Its rules decide; robots check judges URLs by them."
-		if whole.Reason == robots.ReasonEmptyFile {
-			means = "A crawler may fetch everything: the file has no rules."
-		}
-	case r.Cause == fetch.RedirectLimit || r.Cause == fetch.RedirectLoop:
-		means = "A crawler may fetch everything: such redirects count as no robots.txt."
-	case r.Outcome == fetch.Unavailable:
-		means = "A crawler may fetch everything: the site has no robots.txt."
-	case !fallback:
-		means = "The copy of " + render.Stamp(r.LastGood.Fetched) + " applies for now (RFC 9309)."
-	case whole.Allowed:
-		means = "A crawler may fetch everything after an outage this long (RFC 9309)."
-	default:
-		means = "A crawler without an earlier copy may fetch nothing for now (RFC 9309)."
-	}
-	return why, means
 }

@@ -28,7 +28,7 @@ var answersOf = []struct{ section, text, name string }{
 	{"test", "A line for each assertion and dialect.", "AssertionResult"},
 	{"show", "A line for each robots.txt and crawler. `--only` leaves out the other parts.", "shownFile"},
 	{"page", "A line for each URL and crawler.", "shownPage"},
-	{"fetch", "One line. From `expires` to `sha256`, members that do not apply are absent.", "fetchReport"},
+	{"fetch", "One line. From `expires` to `sha256`, members that do not apply are absent.", "Fetch"},
 	{"verify", "Of an address:", "verifiedAddress"},
 	{"verify", "Of access logs, a line for each crawler:", "crawlerRequests"},
 	{"watch", "A line for each site. A webhook gets an object with `schema` and the list `reports` of such lines.", "siteReport"},
@@ -157,7 +157,7 @@ func (p *docPage) value(e ast.Expr) (name, text string) {
 	}
 	name = nameOf(e)
 	words := map[string]string{
-		"int": "number", "int64": "number", "float64": "number", "bool": "boolean", "any": "any", "Seconds": "seconds", "milliseconds": "milliseconds", "Interval": "seconds", "Time": "time", "Moment": "time", "time.Time": "time",
+		"int": "number", "int64": "number", "float64": "number", "bool": "boolean", "any": "any", "Seconds": "seconds", "Milliseconds": "milliseconds", "Interval": "seconds", "Time": "time", "Moment": "time", "time.Time": "time",
 		"robots.Verdict": "object: `allowed`, `verdict`, `reason`, `rule`, `group` and `dialect` as in [check](#check)",
 	}
 	if word, ok := words[name]; ok {
