@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/user"
 	"time"
@@ -144,4 +145,13 @@ func (c *fleetCall) partly(err error, known bool) error {
 		return nil
 	}
 	return err
+}
+
+// writeFleet writes an answer as a line of JSON, or as text.
+func writeFleet[T any](c *fleetCall, v *T, text func(io.Writer, *T)) {
+	if c.format == formatJSON {
+		c.std.EncodeAnswer(v)
+		return
+	}
+	text(c.std.Out, v)
 }

@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/cmd/internal/render"
+	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/fleet"
 )
 
@@ -18,9 +21,9 @@ func (c *fleetCall) status(ctx context.Context, op *fleet.Operator) (int, error)
 	if err := c.partly(failed, len(s.Workers) > 0); err != nil {
 		return exitBad, err
 	}
-	status := newFleetStatus(&s, op.Parts())
-	c.writeAnswer(status)
-	if failed != nil || !status.healthy() {
+	status := source.FleetStatus(&s, op.Parts())
+	writeFleet(c, status, render.FleetStatus)
+	if failed != nil || !status.Healthy() {
 		return exitDisallowed, nil
 	}
 	return exitAllowed, nil
@@ -47,7 +50,7 @@ func (c *fleetCall) show() (action, error) {
 		if err != nil {
 			return exitBad, err
 		}
-		c.writeAnswer(newFleetSite(&s, readers[0]))
+		writeFleet(c, source.FleetSite(&s, readers[0].Crawler), render.FleetSite)
 		if s.Record == nil && !s.Pace.Known {
 			return exitDisallowed, nil
 		}
@@ -64,7 +67,7 @@ func (c *fleetCall) showAddress(ctx context.Context, op *fleet.Operator, addr ne
 	if a.Page.IsZero() && a.Fetch.IsZero() {
 		code = exitDisallowed
 	}
-	c.writeAnswer(newFleetAddress(addr, a))
+	writeFleet(c, source.FleetAddress(addr, a), render.FleetAddress)
 	return code, nil
 }
 
@@ -74,7 +77,7 @@ func (c *fleetCall) held(ctx context.Context, op *fleet.Operator) (int, error) {
 		return exitBad, err
 	}
 	for _, h := range list {
-		c.writeAnswer(newFleetHold(h, c.std.Now()))
+		writeFleet(c, source.FleetHold(h, c.std.Now()), render.FleetHold)
 	}
 	return exitAllowed, nil
 }
@@ -85,7 +88,7 @@ func (c *fleetCall) log(ctx context.Context, op *fleet.Operator) (int, error) {
 		return exitBad, err
 	}
 	for _, e := range list {
-		c.writeAnswer(&fleetLogEntry{At: e.At, Who: e.Who, What: e.What})
+		writeFleet(c, &answer.FleetLogEntry{At: e.At, Who: e.Who, What: e.What}, render.FleetLogEntry)
 	}
 	return exitAllowed, nil
 }
@@ -98,7 +101,7 @@ func (c *fleetCall) doctor(found []fleet.Finding) (int, error) {
 		return exitAllowed, nil
 	}
 	for _, f := range found {
-		c.writeAnswer(&fleetProblem{Check: f.Check, Node: notEmpty(f.Node), Text: f.Text, Do: f.Do})
+		writeFleet(c, &answer.FleetProblem{Check: f.Check, Node: answer.OrNull(f.Node), Text: f.Text, Do: f.Do}, render.FleetProblem)
 	}
 	return exitDisallowed, nil
 }

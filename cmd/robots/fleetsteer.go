@@ -11,7 +11,10 @@ import (
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
+	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/fleet"
 	"github.com/robotskit/robots/internal/duration"
 	paceredis "github.com/robotskit/robots/pace/redis"
@@ -55,7 +58,7 @@ func (c *fleetCall) change(what string, subjects []string, do func(ctx context.C
 				status = exitBad
 				continue
 			}
-			c.writeAnswer(&fleetChange{To: to, Done: done})
+			writeFleet(c, &answer.FleetChange{To: to, Done: done}, render.FleetChange)
 		}
 		return status, nil
 	}
@@ -221,6 +224,6 @@ func (c *fleetCall) showConfig(ctx context.Context, op *fleet.Operator) (int, er
 	if err = c.partly(err, config.Version > 0); err != nil {
 		return exitBad, err
 	}
-	c.writeAnswer(newFleetConfig(&config))
+	writeFleet(c, source.FleetConfig(&config), render.FleetConfig)
 	return exitAllowed, nil
 }

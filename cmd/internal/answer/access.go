@@ -209,7 +209,7 @@ func NewCrawlerEntry(c crawlers.Crawler) CrawlerEntry {
 	return CrawlerEntry{
 		CrawlerFacts: factsOf(c), FurtherTokens: append([]crawlers.FurtherToken{}, c.FurtherTokens...), Status: c.Status,
 		Spellings: append([]string{}, c.Spellings...), CrawlDelay: c.CrawlDelay, RequestRate: c.RequestRate, ReverseDNS: c.ReverseDNS,
-		Addresses: c.Addresses, Rival: textOrNull(c.Rival), GoogleReads: textOrNull(c.GoogleReads), Note: textOrNull(c.Note),
+		Addresses: c.Addresses, Rival: OrNull(c.Rival), GoogleReads: OrNull(c.GoogleReads), Note: OrNull(c.Note),
 	}
 }
 
@@ -230,7 +230,7 @@ func AccessTable(src Source, who []crawlers.Crawler, path *robots.Path, limit in
 		if path != nil {
 			row.Standing.Verdict = rules[i].Match(*path)
 			row.Others = 0
-			row.Verdict = textOrNull(row.Standing.Verdict.Word())
+			row.Verdict = OrNull(row.Standing.Verdict.Word())
 		}
 		row.Rule = NewRule(row.Standing.Verdict.Rule)
 		row.Group = NewGroup(row.Standing.Verdict.Group)

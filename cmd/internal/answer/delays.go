@@ -98,7 +98,7 @@ func newDelays(rules *robots.Rules, at time.Time, o ShowOptions) *Delays {
 	}
 	for _, e := range s.Entries() {
 		d.Declared = append(d.Declared, Declaration{
-			Line: e.Line, Field: e.Field.String(), Value: e.Value, Declared: Interval(e.Declared), Interval: Interval(e.Interval), Use: e.Use, Why: textOrNull(e.Why),
+			Line: e.Line, Field: e.Field.String(), Value: e.Value, Declared: Interval(e.Declared), Interval: Interval(e.Interval), Use: e.Use, Why: OrNull(e.Why),
 		})
 	}
 	if takes, limited := s.Duration(o.Pages, from); limited {
@@ -138,7 +138,7 @@ func nextRequest(s *pace.Schedule, t time.Time, state pace.State) NextRequest {
 func newDelayReasons(reasons []pace.Reason) []DelayReason {
 	list := []DelayReason{}
 	for _, r := range reasons {
-		reason := DelayReason{Cause: r.Cause, Value: textOrNull(r.Value), Interval: Interval(r.Interval), Text: r.String()}
+		reason := DelayReason{Cause: r.Cause, Value: OrNull(r.Value), Interval: Interval(r.Interval), Text: r.String()}
 		if r.Line != 0 {
 			reason.Line = new(r.Line)
 		}

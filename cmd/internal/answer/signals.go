@@ -87,17 +87,17 @@ type Signal struct {
 // newSignal returns a signal; the name and the path can be "".
 func newSignal(d *draft, p robots.Preference, scope string) Signal {
 	return Signal{
-		Field: strings.ToLower(d.title), Name: textOrNull(p.Name), Value: p.Value, Path: textOrNull(p.Path), Scope: scope, Line: p.Line,
+		Field: strings.ToLower(d.title), Name: OrNull(p.Name), Value: p.Value, Path: OrNull(p.Path), Scope: scope, Line: p.Line,
 		Known: d.has(p.Name, p.Value), Source: d.Draft, draft: d,
 	}
 }
 
-// textOrNull returns nil, which is null in JSON, for "".
-func textOrNull(s string) *string {
-	if s == "" {
+// OrNull returns nil, which is null in JSON, for a zero value.
+func OrNull[T comparable](v T) *T {
+	if v == *new(T) {
 		return nil
 	}
-	return &s
+	return &v
 }
 
 // Title is the name of the field as files have it.
