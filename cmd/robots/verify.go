@@ -1,158 +1,161 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/crawlers"
-	"github.com/robotskit/robots/fetch"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 )
 
-// A verifyCall is one run of robots verify.
-type verifyCall struct {
+// verifyOptions are the flags of robots verify, and what a run needs.
+type verifyOptions struct {
 	*command
 	site       siteFlags
 	as         string
 	fileName   string
 	logs       []string
-	lists      []string // of --list
+	lists      []string
 	fetchLists bool
 	dns        bool
 	offline    bool
 	resolver   string
 
 	claimed  crawlers.Crawler // of --as, without a name if none
-	sources  []listSource     // of --list
 	verifier crawlers.Verifier
-	read     map[string]*crawlers.Addresses // by file or URL, nil if unavailable
-	live     *source.Live                   // nil if nothing is fetched
-	failed   bool                           // a name server or list was unavailable
-	status   int
+	sources  source.AddressLists
 }
 
-// A listSource is a file or URL with addresses of a crawler.
-type listSource struct{ crawler, from string }
-
 func verifyCommand(std *screen.Streams) *cobra.Command {
-	c := &verifyCall{command: newCommand(std), read: map[string]*crawlers.Addresses{}}
-	cmd := &cobra.Command{Use: "verify", RunE: c.run(c.answer)}
+	o := &verifyOptions{command: newCommand(std)}
+	cmd := &cobra.Command{Use: "verify", RunE: o.command.run(o.run)}
 	f := cmd.Flags()
-	f.StringVar(&c.as, "as", "", "`NAME` known crawler to verify the addresses for")
-	f.StringArrayVar(&c.logs, "log", nil, "`FILE` access log, - for standard input (repeat for more)")
-	f.StringVarP(&c.fileName, "file", "f", "", "`FILE` robots.txt to check --log against: a file, - for standard input, or the URL of a site")
-	f.BoolVar(&c.dns, "dns", false, "query DNS for the addresses of --log")
-	f.StringVar(&c.resolver, "resolver", "", "`ADDRESS` name server, such as 9.9.9.9 or 127.0.0.1:5353")
-	f.StringArrayVar(&c.lists, "list", nil, "`NAME[,NAME]=FILE` file or URL of address lists: JSON, or an address or prefix per line")
-	f.BoolVar(&c.fetchLists, "fetch-lists", false, "fetch the published lists of the crawlers in question")
-	f.BoolVar(&c.offline, "offline", false, "use no network, only files given with --list")
-	f.DurationVar(&c.site.timeout, "timeout", 0, "`DURATION` timeout per address (default 10s) and per list (default 30s)")
-	c.site.registerWay(cmd)
-	c.formatFlag(cmd, formatCSV)
-	c.colorFlag(cmd)
+	f.StringVar(&o.as, "as", "", "`NAME` known crawler to verify the addresses for")
+	f.StringArrayVar(&o.logs, "log", nil, "`FILE` access log, - for standard input (repeat for more)")
+	f.StringVarP(&o.fileName, "file", "f", "", "`FILE` robots.txt to check --log against: a file, - for standard input, or the URL of a site")
+	f.BoolVar(&o.dns, "dns", false, "query DNS for the addresses of --log")
+	f.StringVar(&o.resolver, "resolver", "", "`ADDRESS` name server, such as 9.9.9.9 or 127.0.0.1:5353")
+	f.StringArrayVar(&o.lists, "list", nil, "`NAME[,NAME]=FILE` file or URL of address lists: JSON, or an address or prefix per line")
+	f.BoolVar(&o.fetchLists, "fetch-lists", false, "fetch the published lists of the crawlers in question")
+	f.BoolVar(&o.offline, "offline", false, "use no network, only files given with --list")
+	f.DurationVar(&o.site.timeout, "timeout", 0, "`DURATION` timeout per address (default 10s) and per list (default 30s)")
+	o.site.registerWay(cmd)
+	o.formatFlag(cmd, formatCSV)
+	o.colorFlag(cmd)
 	return cmd
 }
 
-// answer verifies addresses or logs.
-func (c *verifyCall) answer(ctx context.Context) (int, error) {
-	fetches := c.fetchLists || ask.NamesSite(c.fileName) || slices.ContainsFunc(c.lists, ask.NamesSite)
-	err := c.check(fetches)
+// run verifies addresses or logs.
+func (o *verifyOptions) run(ctx context.Context) (int, error) {
+	given, err := o.check()
 	if err != nil {
 		return exitBad, err
 	}
-	if fetches {
-		if c.live, err = c.openLive(&c.site, nil, 0); err != nil {
+	o.sources.Reader = o.reader()
+	if o.fetches() {
+		if o.sources.Live, err = o.openLive(&o.site, nil, 0); err != nil {
 			return exitBad, err
 		}
-		defer c.live.Close()
+		defer o.sources.Live.Close()
 	}
 	ctx, stop := screen.Interruptible(ctx)
 	defer stop()
-	c.verifier = crawlers.Verifier{Timeout: c.site.timeout, Lists: map[string]*crawlers.Addresses{}}
-	for _, of := range c.sources {
-		if err := c.addList(ctx, of); err != nil {
+	o.verifier = crawlers.Verifier{Timeout: o.site.timeout, Lists: map[string]*crawlers.Addresses{}}
+	for _, list := range given {
+		if err := o.addList(ctx, list.crawler, list.from); err != nil {
 			return exitBad, err
 		}
 	}
-	if !c.offline && (len(c.logs) == 0 || c.dns || c.resolver != "") {
-		r, err := newResolver(c.resolver)
+	if !o.offline && (len(o.logs) == 0 || o.dns || o.resolver != "") {
+		resolver, err := source.NewResolver(o.resolver)
 		if err != nil {
 			return exitBad, err
 		}
-		c.verifier.Resolver = r
+		o.verifier.Resolver = resolver
 	}
-	if len(c.logs) > 0 {
-		return c.verifyLogs(ctx)
+	if len(o.logs) > 0 {
+		return o.verifyLogs(ctx)
 	}
-	return c.answerAddresses(ctx)
+	return o.verifyAddresses(ctx)
 }
 
-// check checks the flags and arguments before anything is opened.
-func (c *verifyCall) check(fetches bool) error {
-	if c.given("as") {
-		var err error
-		if c.claimed, err = knownCrawler(c.as); err != nil {
-			return fmt.Errorf("--as: %w", err)
+// fetches reports whether lists or a robots.txt are fetched.
+func (o *verifyOptions) fetches() bool {
+	return o.fetchLists || ask.NamesSite(o.fileName) || slices.ContainsFunc(o.lists, ask.NamesSite)
+}
+
+// A givenList is a file or URL with addresses of a crawler.
+type givenList struct{ crawler, from string }
+
+// check checks the flags and arguments before anything is opened, and returns the lists of --list.
+func (o *verifyOptions) check() (given []givenList, err error) {
+	if o.given("as") {
+		if o.claimed, err = knownCrawler(o.as); err != nil {
+			return nil, fmt.Errorf("--as: %w", err)
 		}
 	}
-	inputs := append(slices.Concat(c.args, c.logs), c.fileName)
-	for _, text := range c.lists {
+	inputs := append(slices.Concat(o.args, o.logs), o.fileName)
+	for _, text := range o.lists {
 		names, from, ok := strings.Cut(text, "=")
 		if !ok || names == "" || from == "" {
-			return fmt.Errorf("invalid --list %q; write NAME=FILE, such as GPTBot=gptbot.json", clip(text))
+			return nil, fmt.Errorf("invalid --list %q; write NAME=FILE, such as GPTBot=gptbot.json", clip(text))
 		}
 		for name := range strings.SplitSeq(names, ",") {
 			e, err := knownCrawler(name)
 			if err != nil {
-				return fmt.Errorf("--list: %w", err)
+				return nil, fmt.Errorf("--list: %w", err)
 			}
-			c.sources = append(c.sources, listSource{e.Name, from})
+			given = append(given, givenList{e.Name, from})
 		}
 		inputs = append(inputs, from)
 	}
 	if err := source.StdinOnce(inputs...); err != nil {
-		return err
+		return nil, err
 	}
-	switch {
-	case c.given("timeout") && c.site.timeout <= 0:
-		return errTimeout
-	case len(c.args) == 0 && len(c.logs) == 0:
-		return errors.New("no addresses; name one, - to read them from standard input, or a log with --log FILE")
-	case len(c.args) > 0 && len(c.logs) > 0:
-		return fmt.Errorf("unexpected argument %q: --log reads addresses from the log", clip(c.args[0]))
-	case len(c.logs) == 0 && c.given("file"):
-		return errors.New("-f needs --log")
-	case len(c.logs) == 0 && c.dns:
-		return errors.New("--dns needs --log; DNS is queried for addresses given as arguments anyway")
-	case c.offline && (c.dns || c.resolver != "" || fetches):
-		return errors.New("--offline excludes --dns, --resolver, --fetch-lists, and lists and a robots.txt by URL")
-	case c.given("resolver") && c.resolver == "":
-		return errors.New("--resolver: empty address")
+	if err := o.checkTogether(); err != nil {
+		return nil, err
 	}
-	for _, arg := range c.args {
-		if _, err := parseAddress(arg); err != nil && arg != "-" {
-			return err
+	for _, arg := range o.args {
+		if _, err := ask.Address(arg); err != nil && arg != "-" {
+			return nil, err
 		}
 	}
-	if fetches {
-		return nil
+	if o.fetches() {
+		return given, nil
 	}
-	return c.site.unused("without --fetch-lists or a URL of a list or site")
+	return given, o.site.unused("without --fetch-lists or a URL of a list or site")
+}
+
+// checkTogether returns an error for flags and arguments that exclude or need each other.
+func (o *verifyOptions) checkTogether() error {
+	switch {
+	case o.given("timeout") && o.site.timeout <= 0:
+		return errTimeout
+	case len(o.args) == 0 && len(o.logs) == 0:
+		return errors.New("no addresses; name one, - to read them from standard input, or a log with --log FILE")
+	case len(o.args) > 0 && len(o.logs) > 0:
+		return fmt.Errorf("unexpected argument %q: --log reads addresses from the log", clip(o.args[0]))
+	case len(o.logs) == 0 && o.given("file"):
+		return errors.New("-f needs --log")
+	case len(o.logs) == 0 && o.dns:
+		return errors.New("--dns needs --log; DNS is queried for addresses given as arguments anyway")
+	case o.offline && (o.dns || o.resolver != "" || o.fetches()):
+		return errors.New("--offline excludes --dns, --resolver, --fetch-lists, and lists and a robots.txt by URL")
+	case o.given("resolver") && o.resolver == "":
+		return errors.New("--resolver: empty address")
+	}
+	return nil
 }
 
 // knownCrawler returns a crawler of the directory.
@@ -164,153 +167,37 @@ func knownCrawler(name string) (crawlers.Crawler, error) {
 	return e, nil
 }
 
-// parseAddress parses an IPv4 or IPv6 address.
-func parseAddress(text string) (netip.Addr, error) {
-	a, err := netip.ParseAddr(text)
-	if err != nil || a.Zone() != "" {
-		return netip.Addr{}, fmt.Errorf("%q: not an IP address such as 66.249.66.1 or 2001:4860:4801::1", clip(text))
-	}
-	return a.Unmap(), nil
-}
-
-// newResolver returns Go's own resolver, which can be interrupted. It queries the
-// machine's name servers, or the one at an address.
-func newResolver(server string) (*net.Resolver, error) {
-	if server != "" {
-		at, err := netip.ParseAddrPort(server)
-		if err != nil {
-			at, err = netip.ParseAddrPort(net.JoinHostPort(strings.Trim(server, "[]"), "53"))
-		}
-		if err != nil {
-			return nil, fmt.Errorf("--resolver %q: not an address of a name server such as 9.9.9.9 or 127.0.0.1:5353", clip(server))
-		}
-		server = at.String()
-	}
-	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := new(net.Dialer).DialContext(ctx, network, cmp.Or(server, address))
-		if err == nil {
-			context.AfterFunc(ctx, func() { conn.Close() }) // otherwise a canceled lookup continues to read
-		}
-		return conn, err
-	}}, nil
-}
-
-// maxList limits a list that is fetched, in bytes.
-const maxList = 16 << 20
-
-// addList reads a list once, and adds it for a crawler. A file that is not a list is an error, an
-// unavailable URL a warning.
-func (c *verifyCall) addList(ctx context.Context, of listSource) (err error) {
-	list, read := c.read[of.from]
-	if !read {
-		var body []byte
-		title, remote := of.from, ask.NamesSite(of.from)
-		if remote {
-			body, err = getList(ctx, c.live, of.from)
-		} else if body, title, err = c.reader().Text(of.from); err != nil {
-			return err
-		}
-		if err == nil {
-			list, err = crawlers.ReadAddresses(body)
-		}
-		switch {
-		case err == nil:
-			c.warnList(title, list)
-		case remote:
-			c.failed = true
-			hint := ""
-			if refused, ok := errors.AsType[*fetch.RefusedError](err); ok && !c.site.allowPrivate && (fetch.Guard{AllowPrivate: true}).Check(refused.Address) == nil {
-				hint = "; --allow-private permits private and loopback addresses"
-			}
-			if op, ok := errors.AsType[*net.OpError](err); ok { // its text repeats the address
-				err = op.Err
-			}
-			c.warn("cannot fetch the list %s: %w%s", title, err, hint)
-		default:
-			return fmt.Errorf("%s: not a list of addresses: %w", title, err)
-		}
-		c.read[of.from] = list
-	}
+// addList adds the list in a file or at a URL for a crawler.
+func (o *verifyOptions) addList(ctx context.Context, crawler, from string) error {
+	list, err := o.sources.Get(ctx, from)
 	if list != nil {
-		c.verifier.Lists[of.crawler] = list
+		o.verifier.Lists[crawler] = list
 	}
-	return nil
+	return err
 }
 
-// warnList warns of malformed lines in a list.
-func (c *verifyCall) warnList(title string, list *crawlers.Addresses) {
-	const most = 3
-	for _, p := range list.Problems[:min(most, len(list.Problems))] {
-		c.warn("%s: %s", title, p)
+// fetchListsOf fetches the published lists of some crawlers for --fetch-lists.
+func (o *verifyOptions) fetchListsOf(ctx context.Context, wanted func(crawlers.Crawler) bool) {
+	for _, e := range crawlers.All() {
+		if o.fetchLists && e.Addresses != crawlers.Unknown && o.verifier.Lists[e.Name] == nil && wanted(e) {
+			_ = o.addList(ctx, e.Name, e.Addresses) // an unavailable URL is no error
+		}
 	}
-	if list.Bad > most {
-		c.warn("%s: %s more ignored", title, render.Count(list.Bad-most, "malformed line"))
-	}
-}
-
-// isCandidate reports whether an address that names no crawler can be that of e.
-func (c *verifyCall) isCandidate(e crawlers.Crawler) bool {
-	if c.claimed.Name != "" {
-		return e.Name == c.claimed.Name
-	}
-	return e.Status == crawlers.Used
 }
 
 // identify verifies an address that names no crawler.
-func (c *verifyCall) identify(ctx context.Context, address netip.Addr) crawlers.Identity {
-	if c.claimed.Name != "" {
-		return c.verifier.Verify(ctx, address, c.claimed)[0]
+func (o *verifyOptions) identify(ctx context.Context, address netip.Addr) crawlers.Identity {
+	if o.claimed.Name != "" {
+		return o.verifier.Verify(ctx, address, o.claimed)[0]
 	}
-	return c.verifier.Identify(ctx, address)
-}
-
-// wantLists fetches the lists of wanted crawlers for --fetch-lists.
-func (c *verifyCall) wantLists(ctx context.Context, wanted func(crawlers.Crawler) bool) {
-	for _, e := range crawlers.All() {
-		if c.fetchLists && e.Addresses != crawlers.Unknown && c.verifier.Lists[e.Name] == nil && wanted(e) {
-			_ = c.addList(ctx, listSource{e.Name, e.Addresses}) // an unavailable URL is no error
-		}
-	}
-}
-
-// getList gets a list through the address guard.
-func getList(ctx context.Context, l *source.Live, url string) ([]byte, error) {
-	transport := l.Client.Transport()
-	defer transport.CloseIdleConnections()
-	client := http.Client{Transport: transport, Timeout: l.Options.Limits.Total, CheckRedirect: func(r *http.Request, via []*http.Request) error {
-		switch {
-		case len(via) > 5:
-			return errors.New("more than 5 redirects")
-		case via[0].URL.Scheme == "https" && r.URL.Scheme != "https":
-			return errors.New("insecure redirect from https to " + r.URL.Scheme)
-		}
-		return nil
-	}}
-	req, err := http.NewRequestWithContext(fetch.WithDials(ctx, 16, nil), http.MethodGet, url, nil)
-	if err != nil {
-		return nil, errors.New("invalid URL")
-	}
-	req.Header.Set("User-Agent", l.Options.UserAgent)
-	resp, err := client.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return nil, errors.New("status " + strconv.Itoa(resp.StatusCode))
-	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxList+1))
-	if err == nil && len(body) > maxList {
-		err = errors.New("larger than 16 MiB")
-	}
-	return body, err
+	return o.verifier.Identify(ctx, address)
 }
 
 // maxLookups limits concurrent DNS lookups.
 const maxLookups = 32
 
-// each calls fn concurrently for 0 to n-1.
-func each(n int, fn func(i int)) {
+// concurrently calls fn for 0 to n-1.
+func concurrently(n int, fn func(i int)) {
 	var all errgroup.Group
 	all.SetLimit(maxLookups)
 	for i := range n {
@@ -319,37 +206,51 @@ func each(n int, fn func(i int)) {
 	_ = all.Wait() // there are no errors
 }
 
-// answerAddresses verifies the addresses of the command line, and those on standard input as they
+// verifyAddresses verifies the addresses of the command line, and those on standard input as they
 // arrive.
-func (c *verifyCall) answerAddresses(ctx context.Context) (int, error) {
-	c.wantLists(ctx, c.isCandidate)
-	if c.format == formatCSV {
-		c.std.WriteCSV(addressColumns)
+func (o *verifyOptions) verifyAddresses(ctx context.Context) (int, error) {
+	traffic := answer.Traffic{As: o.claimed.Name}
+	o.fetchListsOf(ctx, traffic.Counts)
+	if o.format == formatCSV {
+		o.std.WriteCSV(render.AddressColumns)
 	}
-	u := &source.URLReader{Std: c.std, Args: c.args, Item: "address"}
+	u := &source.URLReader{Std: o.std, Args: o.args, Item: "address"}
 	parse := func(text string) (a netip.Addr, none robots.Origin, err error) {
-		a, err = parseAddress(text)
+		a, err = ask.Address(text)
 		return a, none, err
 	}
-	for entries, err := range source.ReadAhead(ctx, source.Parsed(u, parse), u.Ready, true, nil, c.std) {
+	status := exitAllowed
+	for entries, err := range source.ReadAhead(ctx, source.Parsed(u, parse), u.Ready, true, nil, o.std) {
 		found := make([]crawlers.Identity, len(entries))
-		each(len(found), func(i int) { found[i] = c.identify(ctx, entries[i].Line) })
+		concurrently(len(found), func(i int) { found[i] = o.identify(ctx, entries[i].Line) })
 		if ctx.Err() != nil {
 			return exitBad, screen.ErrInterrupted
 		}
 		for i, id := range found {
 			if e := entries[i]; e.Err != nil {
-				c.std.Complain(e.Err)
-				c.status = worse(c.status, exitBad)
+				o.std.Complain(e.Err)
+				status = worse(status, exitBad)
 			} else {
-				c.print(e.Line, id)
+				o.writeAddress(e.Line, id)
+				status = worse(status, statusOfIdentity(id))
 			}
 		}
 		if err != nil {
 			return exitBad, err
 		}
 	}
-	return c.status, nil // the last flush reports why the output failed
+	return status, nil // the last flush reports why the output failed
+}
+
+// statusOfIdentity returns the exit status of an address.
+func statusOfIdentity(id crawlers.Identity) int {
+	switch id.Result {
+	case crawlers.Faked:
+		return exitDisallowed
+	case crawlers.Unknown:
+		return exitUndecided
+	}
+	return exitAllowed
 }
 
 // worse returns the status that takes precedence: 2 before 1 before 3.
@@ -358,40 +259,36 @@ func worse(a, b int) int {
 	return order[max(slices.Index(order, a), slices.Index(order, b))]
 }
 
-// print writes the result for an address, which can change the exit status.
-func (c *verifyCall) print(a netip.Addr, id crawlers.Identity) {
-	switch id.Result {
-	case crawlers.Faked:
-		c.status = worse(c.status, exitDisallowed)
-	case crawlers.Unknown:
-		c.status = worse(c.status, exitUndecided)
-	}
-	verified := c.newVerifiedAddress(a, id)
-	switch c.format {
+// writeAddress writes the result for an address.
+func (o *verifyOptions) writeAddress(address netip.Addr, id crawlers.Identity) {
+	verified := answer.NewVerifiedAddress(address, o.claimed.Name, id)
+	verified.Advice = o.advice(id)
+	switch o.format {
 	case formatJSON:
-		c.std.EncodeAnswer(verified)
+		o.std.EncodeAnswer(verified)
 	case formatCSV:
-		c.std.WriteCSV(verified.row())
+		o.std.WriteCSV(render.AddressCells(verified))
 	default:
-		fmt.Fprint(c.std.Out, verified.text(c.palette))
+		render.Address(o.std.Out, o.palette, verified)
 	}
 }
 
 // advice names the flag that would help, "" if none would.
-func (c *verifyCall) advice(id crawlers.Identity) string {
+func (o *verifyOptions) advice(id crawlers.Identity) string {
 	if id.Result != crawlers.Unknown || id.Failed {
 		return ""
 	}
 	names, listed := true, true
 	if len(id.Crawlers) > 0 {
-		names, listed = id.Crawlers[0].ReverseDNS != crawlers.Unknown, id.Crawlers[0].Addresses != crawlers.Unknown
+		names = id.Crawlers[0].ReverseDNS != crawlers.Unknown
+		listed = id.Crawlers[0].Addresses != crawlers.Unknown
 	}
 	switch {
-	case names && c.verifier.Resolver == nil && c.offline:
+	case names && o.verifier.Resolver == nil && o.offline:
 		return " (remove --offline)"
-	case names && c.verifier.Resolver == nil:
+	case names && o.verifier.Resolver == nil:
 		return " (use --dns)"
-	case listed && !c.fetchLists && !c.offline:
+	case listed && !o.fetchLists && !o.offline:
 		return " (use --fetch-lists)"
 	}
 	return ""

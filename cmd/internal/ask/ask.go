@@ -4,6 +4,7 @@ package ask
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,6 +53,15 @@ func DialectNames() []string {
 		names = append(names, d.Name)
 	}
 	return names
+}
+
+// Address reads an IPv4 or IPv6 address.
+func Address(text string) (netip.Addr, error) {
+	a, err := netip.ParseAddr(text)
+	if err != nil || a.Zone() != "" {
+		return netip.Addr{}, fmt.Errorf("%q: not an IP address such as 66.249.66.1 or 2001:4860:4801::1", Clip(text))
+	}
+	return a.Unmap(), nil
 }
 
 // Time reads a time as RFC 3339 writes it, where t and z may be in lower case.

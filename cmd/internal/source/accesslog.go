@@ -2,11 +2,24 @@ package source
 
 import (
 	"cmp"
+	"compress/gzip"
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
+
+	"github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/lines"
+	"github.com/robotskit/robots/cmd/internal/render"
+	"github.com/robotskit/robots/cmd/internal/screen"
 )
 
 // Access logs are in the common or the combined format, the default of nginx:
@@ -21,6 +34,74 @@ import (
 
 // MaxLogLine limits a line of a log, in bytes: more than servers accept in a request.
 const MaxLogLine = 64 << 10
+
+// maxBadLines limits how many malformed lines of a log are reported.
+const maxBadLines = 3
+
+// ReadLog reads an access log, with gzip or without, and calls add with each request. It warns of
+// malformed lines, and counts all lines in read. After a read error the requests before it are added.
+func ReadLog(ctx context.Context, std *screen.Streams, name string, read *atomic.Int64, add func(answer.LogRequest)) error {
+	from, title, err := OpenNamed(std, name)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	r := lines.NewReader(from, MaxLogLine)
+	if err := r.Unzip(); err != nil {
+		return fmt.Errorf("cannot read %s: %w", title, screen.Cause(err))
+	}
+	var line []byte
+	bad := 0
+	for ctx.Err() == nil {
+		line, err = r.Next(line)
+		if err != nil && !errors.Is(err, lines.ErrLong) {
+			break
+		}
+		read.Add(1)
+		problem := addLogLine(strings.TrimSuffix(string(line), "\r"), err, add)
+		if problem == "" {
+			continue
+		}
+		bad++
+		if bad <= maxBadLines {
+			std.Warn("%s:%d: not a line of an access log: %s", title, r.Number, problem)
+		}
+	}
+	if bad > maxBadLines {
+		std.Warn("%s: %s of %s ignored", title, render.Count(bad, "malformed line"), screen.Thousands(r.Number))
+	}
+	switch {
+	case ctx.Err() != nil || errors.Is(err, io.EOF):
+		return ctx.Err()
+	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader):
+		err = errors.New("damaged or truncated gzip")
+	}
+	return fmt.Errorf("cannot read %s after line %d: %w", title, r.Number, screen.Cause(err))
+}
+
+// addLogLine calls add with the request in a line, unless it is blank. It returns the problem of a
+// malformed line, or of one that was not read because it is too long.
+func addLogLine(text string, err error, add func(answer.LogRequest)) (problem string) {
+	if err != nil {
+		return "longer than 64 KiB"
+	}
+	if text == "" {
+		return ""
+	}
+	line, problem := ParseLogLine(text)
+	if problem != "" {
+		return problem
+	}
+	request := answer.LogRequest{UserAgent: line.UserAgent, Common: line.Common, Target: Target(line.Request)}
+	request.URL = AsURL(request.Target)
+	address, err := ask.Address(line.Host)
+	if err != nil {
+		address = netip.Addr{} // of a name
+	}
+	request.Address = address
+	add(request)
+	return ""
+}
 
 // A LogLine has the fields of a line as the client sent them.
 type LogLine struct {
