@@ -26,7 +26,7 @@ type Derivation struct {
 	Matches []RuleMatch `json:"matches"` // every rule that matches, the winner first
 	// MatchesDropped is the number of matches beyond a limit of the API, absent if there are none.
 	MatchesDropped int    `json:"matches_dropped,omitempty"`
-	Notes          []Note `json:"notes"`   // lines that almost apply
+	Notes          []Note `json:"notes"`   // at most three near misses, the likeliest first, then lines without the effect that they seem to have
 	Dropped        int    `json:"dropped"` // notes beyond the limit
 }
 
@@ -71,15 +71,14 @@ func Explain(r *robots.Rules, c *Crawler, path robots.Path, url string, agent an
 // ExplainSteps returns the most steps that Explain takes, besides those of reading the file, as a budget
 // counts them.
 func ExplainSteps(r *robots.Rules, path robots.Path) int {
-	const changes = 4 // of the path or the rules, for the notes
-	work := 0
+	work := len(path.String())
 	for rule := range r.All() {
 		work += len(rule.Path())
 		if strings.Contains(rule.Path(), "*") {
 			work += len(path.String())
 		}
 	}
-	return budget.Matching((1 + changes) * (work + len(path.String())))
+	return budget.Matching(2*work + lint.ExplainWork(r, path))
 }
 
 // NewDerivation returns the derivation in an explanation, with at most some matches, or all for 0.

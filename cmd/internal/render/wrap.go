@@ -20,7 +20,14 @@ func Wrap(w io.Writer, lead, text string) {
 		lead = strings.Repeat(" ", indent)
 	}
 	line, column := lead, indent
-	for i, word := range strings.Split(text, " ") {
+	words := strings.Split(text, " ")
+	for i, word := range words {
+		if i > 0 && startsLine(words[i-1]) {
+			continue // written with the word before
+		}
+		if startsLine(word) && i+1 < len(words) {
+			word += " " + words[i+1]
+		}
 		n := Columns(word)
 		switch {
 		case i == 0:
@@ -35,6 +42,11 @@ func Wrap(w io.Writer, lead, text string) {
 		column += n
 	}
 	fmt.Fprintln(w, line)
+}
+
+// startsLine reports whether a word begins a line of robots.txt, which is not broken behind it.
+func startsLine(word string) bool {
+	return word == "Disallow:" || word == "Allow:" || word == "User-agent:"
 }
 
 // Columns returns how many characters of s a terminal shows: not those of escape sequences.
