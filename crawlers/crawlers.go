@@ -32,7 +32,9 @@ type Crawler struct {
 	// Spellings are values in real files instead of the first token, such as full headers and
 	// misspellings. No crawler matches them.
 	Spellings []string `json:"spellings,omitempty"`
-	Purpose   Purpose  `json:"purpose"`
+	Purpose   Purpose  `json:"purpose"` // the main one
+	// Also are further purposes that its documents state.
+	Also []Purpose `json:"also,omitempty"`
 	// ReverseDNS lists the domains, separated by spaces, for forward-confirmed reverse
 	// DNS of its addresses. Addresses is the URL of a list of its addresses. Either can be
 	// unknown.
@@ -53,7 +55,7 @@ type Source struct {
 	Document string `json:"document"`
 	// Seen is the date of the copy that was read (a year, a month or a day), or unknown.
 	Seen string `json:"seen"`
-	// Says names the facts from this source: name, tokens (the fallbacks), operator, purpose,
+	// Says names the facts from this source: name, tokens (the fallbacks), operator, purpose, also,
 	// dialect, obeys, crawl_delay, request_rate, verify.
 	Says []string `json:"says"`
 }

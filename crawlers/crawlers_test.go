@@ -156,7 +156,7 @@ func TestLayout(t *testing.T) {
 
 // members are those of an entry, in the order of the file.
 var members = []string{
-	"name", "tokens", "further_tokens", "spellings", "operator", "purpose", "status", "dialect", "obeys", "crawl_delay", "request_rate",
+	"name", "tokens", "further_tokens", "spellings", "operator", "purpose", "also", "status", "dialect", "obeys", "crawl_delay", "request_rate",
 	"reverse_dns", "addresses", "rival", "google_reads", "note", "sources",
 }
 
@@ -281,7 +281,7 @@ func isURL(s string) bool {
 
 // TestSources: each fact that is not unknown has a document.
 func TestSources(t *testing.T) {
-	facts := []string{"name", "tokens", "operator", "purpose", "dialect", "obeys", "crawl_delay", "request_rate", "verify"}
+	facts := []string{"name", "tokens", "operator", "purpose", "also", "dialect", "obeys", "crawl_delay", "request_rate", "verify"}
 	for _, c := range All() {
 		said := map[string]bool{}
 		for _, s := range c.Sources {
@@ -300,6 +300,7 @@ func TestSources(t *testing.T) {
 		}
 		needs := map[string]bool{
 			"name": true, "tokens": len(c.Tokens) > 1, "operator": c.Operator != Unknown, "purpose": c.Purpose != Unknown,
+			"also":    len(c.Also) > 0,
 			"dialect": c.Dialect != Unknown, "obeys": c.Obeys != Unknown, "crawl_delay": c.CrawlDelay != Unknown,
 			"request_rate": c.RequestRate != Unknown, "verify": c.ReverseDNS != Unknown || c.Addresses != Unknown,
 		}

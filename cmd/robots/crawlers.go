@@ -163,11 +163,12 @@ func choose(purposes []string, operator string, all bool) (list []crawlers.Crawl
 		}
 		wanted[purpose] = true
 	}
+	matches := func(p crawlers.Purpose) bool { return wanted[string(p)] || wanted[anyAI] && p.IsAI() }
 	var operators []string
 	for _, e := range crawlers.All() {
 		operators = append(operators, append(strings.Fields(words(e.Operator)), strings.ToLower(e.Operator))...)
 		switch {
-		case len(wanted) > 0 && !wanted[string(e.Purpose)] && !(wanted[anyAI] && e.Purpose.IsAI()):
+		case len(wanted) > 0 && !slices.ContainsFunc(append([]crawlers.Purpose{e.Purpose}, e.Also...), matches):
 		case !strings.Contains(words(e.Operator), words(operator)):
 		case all || !idle(e):
 			list = append(list, e)

@@ -166,14 +166,15 @@ func (p *Prover) prove(r *robots.Rules) accessProof {
 
 // CrawlerFacts are what the directory documents of a crawler.
 type CrawlerFacts struct {
-	Name     string            `json:"name"`     // its usual name
-	Tokens   []string          `json:"tokens"`   // most specific first
-	Operator string            `json:"operator"` // or unknown
-	Purpose  crawlers.Purpose  `json:"purpose"`  // or unknown
-	Dialect  string            `json:"dialect"`  // or unknown
-	Obeys    crawlers.Obeys    `json:"obeys"`    // yes, no, ignores-star, user-initiated or unknown
-	Binds    crawlers.Binds    `json:"binds"`    // whom a file addresses: yes, not-by-star or no
-	Sources  []crawlers.Source `json:"sources"`  // the documents, the most informative first
+	Name     string             `json:"name"`     // its usual name
+	Tokens   []string           `json:"tokens"`   // most specific first
+	Operator string             `json:"operator"` // or unknown
+	Purpose  crawlers.Purpose   `json:"purpose"`  // the main one, or unknown
+	Also     []crawlers.Purpose `json:"also"`     // further purposes
+	Dialect  string             `json:"dialect"`  // or unknown
+	Obeys    crawlers.Obeys     `json:"obeys"`    // yes, no, ignores-star, user-initiated or unknown
+	Binds    crawlers.Binds     `json:"binds"`    // whom a file addresses: yes, not-by-star or no
+	Sources  []crawlers.Source  `json:"sources"`  // the documents, the most informative first
 }
 
 // A CrawlerEntry is a crawler of the directory without a robots.txt. Members can be unknown.
@@ -215,7 +216,8 @@ func NewCrawlerEntry(c crawlers.Crawler) CrawlerEntry {
 
 func factsOf(c crawlers.Crawler) CrawlerFacts {
 	return CrawlerFacts{
-		Name: c.Name, Tokens: c.Tokens, Operator: c.Operator, Purpose: c.Purpose, Dialect: c.Dialect, Obeys: c.Obeys, Binds: c.Binds(), Sources: c.Sources,
+		Name: c.Name, Tokens: c.Tokens, Operator: c.Operator, Purpose: c.Purpose, Also: append([]crawlers.Purpose{}, c.Also...),
+		Dialect: c.Dialect, Obeys: c.Obeys, Binds: c.Binds(), Sources: c.Sources,
 	}
 }
 
