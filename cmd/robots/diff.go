@@ -1,13 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
@@ -20,44 +18,32 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The kinds of changes that --fail-on accepts besides severities.
-const (
-	failBlocked = "newly-blocked"
-	failAllowed = "newly-allowed"
-)
-
-// A differ is one run of robots diff.
-type differ struct {
+// diffOptions are the flags of robots diff.
+type diffOptions struct {
 	*command
-	crawlerFlags
+	crawler    crawlerFlags
 	site       siteFlags
-	chosen     []Crawler // of --agent
-	dialects   []robots.Dialect
 	dialectsOf string // the file of --dialects
 	urls       string // the file of --urls
 	failOn     string
 	budget     int // steps per direction
 	limit      int // changes shown per crawler and direction, 0 for all
-
-	name     string // of the new file, as given
-	sections []*section
-	read     int // URLs of --urls
 }
 
 func diffCommand(std *screen.Streams) *cobra.Command {
-	d := &differ{command: newCommand(std)}
-	cmd := &cobra.Command{Use: "diff", RunE: d.run(d.diff)}
+	o := &diffOptions{command: newCommand(std)}
+	cmd := &cobra.Command{Use: "diff", RunE: o.command.run(o.run)}
 	f := cmd.Flags()
-	f.StringArrayVarP(&d.agents, "agent", "a", nil, "`TOKEN[,TOKEN]` product tokens of a crawler, most specific first (repeat for more; default * and all crawlers named)")
-	d.registerDialect(cmd, true)
-	f.StringVar(&d.dialectsOf, "dialects", "", "`FILE` robots.txt to compare as the dialects read it")
-	f.StringVar(&d.urls, "urls", "", "`FILE` list, sitemap or access log of URLs, to count those that change; - for standard input")
-	failOnFlag(cmd, &d.failOn, lint.Warning.String(), failBlocked, failAllowed)
-	budgetFlag(cmd, &d.budget)
-	numberFlag(cmd, &d.limit, 0, "limit", "`N` maximum changes shown per crawler and direction, 0 for all (default 10 in text and markdown)", "a number of changes, 0 for all")
-	d.site.register(cmd)
-	d.formatFlag(cmd, render.FormatSARIF, render.FormatJUnit, render.FormatGitHub, formatMarkdown)
-	d.colorFlag(cmd)
+	f.StringArrayVarP(&o.crawler.agents, "agent", "a", nil, "`TOKEN[,TOKEN]` product tokens of a crawler, most specific first (repeat for more; default * and all crawlers named)")
+	o.crawler.registerDialect(cmd, true)
+	f.StringVar(&o.dialectsOf, "dialects", "", "`FILE` robots.txt to compare as the dialects read it")
+	f.StringVar(&o.urls, "urls", "", "`FILE` list, sitemap or access log of URLs, to count those that change; - for standard input")
+	failOnFlag(cmd, &o.failOn, lint.Warning.String(), answer.NewlyBlocked, answer.NewlyAllowed)
+	budgetFlag(cmd, &o.budget)
+	numberFlag(cmd, &o.limit, 0, "limit", "`N` maximum changes shown per crawler and direction, 0 for all (default 10 in text and markdown)", "a number of changes, 0 for all")
+	o.site.register(cmd)
+	o.formatFlag(cmd, render.FormatSARIF, render.FormatJUnit, render.FormatGitHub, formatMarkdown)
+	o.colorFlag(cmd)
 	return cmd
 }
 
@@ -79,198 +65,170 @@ func budgetFlag(cmd *cobra.Command, budget *int) {
 	numberFlag(cmd, budget, 1, "budget", "`N` maximum steps of a proof (default "+strconv.Itoa(compare.DefaultSteps)+")", "a number of steps, 1 to 2147483647")
 }
 
-// helps suggests a larger budget.
-func helps(budget int) string {
-	return "try --budget " + strconv.Itoa(min(budget, (1<<31-1)/10)*10)
-}
-
-func (d *differ) diff(ctx context.Context) (int, error) {
-	names, err := d.check()
+// run compares two files, or one as dialects read it.
+func (o *diffOptions) run(ctx context.Context) (int, error) {
+	names, err := o.files()
 	if err != nil {
 		return exitBad, err
 	}
-	files, err := d.known(ctx, &d.site, d.dialects, names...)
+	pairs, dialects, err := o.dialectPairs()
 	if err != nil {
 		return exitBad, err
 	}
-	d.name = names[len(names)-1]
-	d.warnCrawlers(d.chosen, nil)
-	pair := [2]answer.Source{files[0].At(d.std.Now()), files[len(files)-1].At(d.std.Now())}
-	for _, s := range d.sections {
-		s.compare(pair, d.chosen, answer.DiffOptions{Steps: d.budget, Changes: d.limit})
-	}
-	if err := d.countURLs(); err != nil {
+	chosen, err := o.chosen(dialects)
+	if err != nil {
 		return exitBad, err
 	}
-	r := d.report()
-	d.write(r)
-	return statusOfReport(r), nil
+	files, err := o.known(ctx, &o.site, dialects, names...)
+	if err != nil {
+		return exitBad, err
+	}
+	o.warnCrawlers(chosen, nil)
+	var crawlers []answer.Crawler
+	for _, c := range chosen {
+		crawlers = append(crawlers, c.Crawler)
+	}
+	d := render.Diff{File: names[len(names)-1], Budget: o.budget, Limit: o.shownChanges(), Fails: o.fails}
+	before := files[0].At(o.std.Now())
+	after := files[len(files)-1].At(o.std.Now())
+	for _, pair := range pairs {
+		d.Differences = append(d.Differences, answer.DiffIn(before, after, pair, crawlers, answer.DiffOptions{Steps: o.budget, Changes: d.Limit}))
+	}
+	if o.given("urls") {
+		if err := o.countURLs(&d); err != nil {
+			return exitBad, err
+		}
+	}
+	return o.write(&d), nil
 }
 
-// check checks the flags and arguments before anything is read, and returns the names of the
-// files.
-func (d *differ) check() (names []string, err error) {
-	switch names = d.args; {
-	case d.given("dialects") && len(names) > 0:
+// files checks the arguments, and returns the names of the files.
+func (o *diffOptions) files() (names []string, err error) {
+	names = o.args
+	switch {
+	case o.given("dialects") && len(names) > 0:
 		return nil, fmt.Errorf("unexpected argument %q: --dialects compares one file", clip(names[0]))
-	case d.given("dialects") && d.dialect == ask.AllDialects:
+	case o.given("dialects") && o.crawler.dialect == ask.AllDialects:
 		return nil, errors.New("--dialects compares one dialect with the others; name it with -d, or omit -d")
-	case d.given("dialects"):
-		names = []string{d.dialectsOf}
+	case o.given("dialects"):
+		names = []string{o.dialectsOf}
 	case len(names) < 2:
 		return nil, errors.New("two files needed; name the old and the new one, or one with --dialects FILE")
 	case len(names) > 2:
 		return nil, fmt.Errorf("unexpected argument %q after two files", clip(names[2]))
 	}
-	if err := source.StdinOnce(append(slices.Clone(names), d.urls)...); err != nil {
-		return nil, err
-	}
-	if !d.given("limit") && (d.format == formatText || d.format == formatMarkdown || d.format == render.FormatGitHub) {
-		d.limit = 10
-	}
-	return names, d.choose()
+	return names, source.StdinOnce(append(slices.Clone(names), o.urls)...)
 }
 
-// choose sets the sections, the dialects and the crawlers.
-func (d *differ) choose() error {
-	add := func(before, after robots.Dialect) {
-		d.sections = append(d.sections, &section{dialects: [2]robots.Dialect{before, after}})
+// shownChanges returns the limit of the changes that are shown, 0 for all.
+func (o *diffOptions) shownChanges() int {
+	if !o.given("limit") && (o.format == formatText || o.format == formatMarkdown || o.format == render.FormatGitHub) {
+		return 10
 	}
-	one, err := ask.DialectFor(d.dialect)
-	d.dialects = []robots.Dialect{one}
-	switch {
-	case d.dialect == ask.AllDialects:
-		d.dialects = robots.Dialects()
-		for _, each := range d.dialects {
-			add(each, each)
+	return o.limit
+}
+
+// dialectPairs returns the dialects of the old and the new side of each comparison, zero for those of
+// the crawlers, and all dialects in which the files are read.
+func (o *diffOptions) dialectPairs() (pairs [][2]robots.Dialect, dialects []robots.Dialect, err error) {
+	if o.crawler.dialect == ask.AllDialects {
+		for _, d := range robots.Dialects() {
+			pairs = append(pairs, [2]robots.Dialect{d, d})
 		}
+		return pairs, robots.Dialects(), nil
+	}
+	one, err := ask.DialectFor(o.crawler.dialect)
+	switch {
 	case err != nil:
-		return err
-	case d.given("dialects"):
+		return nil, nil, err
+	case o.given("dialects"):
 		for _, other := range []robots.Dialect{robots.Google, robots.GoogleCPP, robots.Seznam, robots.Bing, robots.Yandex, robots.RFC9309} {
 			if other.Name != one.Name {
-				add(one, other)
+				pairs = append(pairs, [2]robots.Dialect{one, other})
 			}
 		}
-	case d.dialect == ask.AutoDialect:
-		d.dialects = answer.CurrentDialects()
-		add(robots.Dialect{}, robots.Dialect{})
+	case o.crawler.dialect == ask.AutoDialect:
+		return [][2]robots.Dialect{{}}, answer.CurrentDialects(), nil
 	default:
-		add(one, one)
+		pairs = [][2]robots.Dialect{{one, one}}
 	}
-	word := d.dialect
-	if word == ask.AllDialects {
-		word = d.dialects[0].Name
+	return pairs, []robots.Dialect{one}, nil
+}
+
+// chosen returns the crawlers of --agent, each once.
+func (o *diffOptions) chosen(dialects []robots.Dialect) (chosen []Crawler, err error) {
+	dialect := o.crawler.dialect
+	if dialect == ask.AllDialects {
+		dialect = dialects[0].Name
 	}
-	chosen, err := d.parseAgents(word)
-	for _, c := range chosen {
-		if !slices.ContainsFunc(d.chosen, func(o Crawler) bool { return o.Name == c.Name }) {
-			d.chosen = append(d.chosen, c)
+	named, err := o.crawler.parseAgents(dialect)
+	for _, c := range named {
+		if !slices.ContainsFunc(chosen, func(other Crawler) bool { return other.Name == c.Name }) {
+			chosen = append(chosen, c)
 		}
 	}
-	return err
+	return chosen, err
 }
 
-// A section is a part of the output: two files in one dialect or each crawler's own, or one
-// file as two dialects read it.
-type section struct {
-	dialects [2]robots.Dialect // of the old and the new side, zero for the crawler's own
-	*answer.Difference
-}
-
-// auto reports whether each crawler is compared in its own dialect.
-func (s *section) auto() bool { return s.dialects[0].Name == "" }
-
-// between reports whether one file is compared in two dialects.
-func (s *section) between() bool { return s.dialects[0].Name != s.dialects[1].Name }
-
-// dialectNames returns the names of the dialects, none if each crawler is compared in its own.
-func (s *section) dialectNames() []string {
-	if s.auto() {
-		return []string{}
+// countURLs counts the URLs of --urls that change in every comparison.
+func (o *diffOptions) countURLs(d *render.Diff) error {
+	list, err := source.OpenURLs(o.std, o.urls)
+	if err != nil {
+		return err
 	}
-	return slices.Compact([]string{s.dialects[0].Name, s.dialects[1].Name})
-}
-
-// compare compares two files for the chosen crawlers, or else * and all crawlers that they
-// name.
-func (s *section) compare(pair [2]answer.Source, chosen []Crawler, o answer.DiffOptions) {
-	who := s.named(pair, chosen)
-	o.Important = len(chosen) > 0
-	if s.between() {
-		o.NewDialect = s.dialects[1]
-	}
-	s.Difference = answer.Diff(pair[0], pair[1], who, o)
-}
-
-// named returns the chosen crawlers in the dialect of the old side, or else * and those for which
-// the files can differ.
-func (s *section) named(pair [2]answer.Source, chosen []Crawler) (list []answer.Crawler) {
-	for _, c := range chosen {
-		if s.auto() {
-			list = append(list, c.Crawler)
-		} else {
-			list = append(list, answer.InDialect(s.dialects[0], c.Name, c.Given()...))
+	defer list.Close()
+	skipped, firstSkipped := 0, 0
+	d.WithURLs = true
+	for url, err := range list.All() {
+		for _, difference := range d.Differences {
+			if err == nil {
+				err = difference.CountURL(url, list.AsURL(url))
+			}
+		}
+		if err == nil {
+			d.URLs++
+			continue
+		}
+		skipped++
+		if skipped == 1 {
+			firstSkipped = list.Line
 		}
 	}
-	if len(chosen) == 0 {
-		return answer.Comparable(pair[0], pair[1], s.dialects)
+	for _, difference := range d.Differences {
+		difference.CountedURLs(d.URLs)
 	}
-	return list
+	switch {
+	case list.Err != nil:
+		return list.Err
+	case d.URLs == 0:
+		return fmt.Errorf("%s: no URLs; --urls takes a list, CSV, a sitemap or an access log", list.Title)
+	case skipped > 0:
+		o.warn("%s: %s without a URL, first line %d", list.Title, render.Count(skipped, "line"), firstSkipped)
+	}
+	return nil
 }
 
-// A direction is one of the two directions of a comparison.
-type direction struct {
-	id   string // newly-blocked or newly-allowed
-	name string // in text
-	*answer.Direction
+// fails reports whether --fail-on selects a change.
+func (o *diffOptions) fails(kind string, severity lint.Severity) bool {
+	return kind == o.failOn || severity >= failLevel(o.failOn)
 }
 
-// directions returns both directions of the result of a group.
-func (s *section) directions(g *answer.DifferenceGroup) []direction {
-	blocked := direction{id: failBlocked, name: "newly blocked", Direction: &g.Blocked}
-	allowed := direction{id: failAllowed, name: "newly allowed", Direction: &g.Allowed}
-	if s.between() {
-		blocked.name = "only " + s.dialects[1].Name + " blocks"
-		allowed.name = "only " + s.dialects[0].Name + " blocks"
+// write writes the result, and returns the exit status.
+func (o *diffOptions) write(d *render.Diff) int {
+	report := d.Report(programVersion())
+	switch o.format {
+	case formatText:
+		d.Text(o.std.Out, o.palette)
+	case formatJSON:
+		for _, difference := range d.Differences {
+			for _, c := range difference.Crawlers {
+				o.std.EncodeAnswer(c)
+			}
+		}
+	default:
+		report.Write(o.std, o.format)
 	}
-	return []direction{blocked, allowed}
-}
-
-// reasons describes why a URL is allowed on one side and blocked on the other.
-func (s *section) reasons(c compare.Change) (before, after string) {
-	before, after = "old", "new"
-	if s.between() {
-		before, after = s.dialects[0].Name, s.dialects[1].Name
-	}
-	before += " " + answer.Reason(c.Old)
-	after += " " + answer.Reason(c.New)
-	if !c.Shortest {
-		after += " (possibly not the shortest)"
-	}
-	return before, after
-}
-
-// crawlersText names the crawlers of a group and their dialects.
-func (s *section) crawlersText(g *answer.DifferenceGroup) string {
-	separator := ", "
-	if s.between() {
-		separator = " → "
-	}
-	return nameList(g.Names) + " (" + strings.Join(g.Dialects, separator) + ")"
-}
-
-// severity returns the severity of changes in one direction.
-func severity(g *answer.DifferenceGroup, d direction) lint.Severity {
-	if g.Important && d.id == failBlocked {
-		return lint.Error
-	}
-	return lint.Warning
-}
-
-// selects reports whether --fail-on selects a change.
-func (d *differ) selects(kind string, severity lint.Severity) bool {
-	return kind == d.failOn || severity >= failLevel(d.failOn)
+	return statusOfReport(report)
 }
 
 // statusOfReport is the exit status: a failing change counts before an undecided one.
@@ -285,41 +243,4 @@ func statusOfReport(r *render.Report) int {
 		}
 	}
 	return status
-}
-
-// shown returns the changes to show, and how many are left out.
-func (d *differ) shown(changes []compare.Change) ([]compare.Change, int) {
-	if d.limit == 0 || len(changes) <= d.limit {
-		return changes, 0
-	}
-	return changes[:d.limit], len(changes) - d.limit
-}
-
-// result describes the result of a group.
-func (d *differ) result(g *answer.DifferenceGroup) string {
-	n := len(g.Blocked.Changes) + len(g.Allowed.Changes)
-	switch {
-	case n > 0 && g.OnlyRewritten:
-		return render.Count(n, "change") + ", only for URLs that browsers rewrite before sending them"
-	case n > 0 && g.Complete():
-		return render.Count(n, "change")
-	case n > 0:
-		return render.Count(n, "change") + ", possibly more (" + helps(d.budget) + ")"
-	case g.Same():
-		return "same (proved)"
-	case g.Blocked.None():
-		return "nothing newly blocked (proved), newly allowed undecided (" + helps(d.budget) + ")"
-	case g.Allowed.None():
-		return "nothing newly allowed (proved), newly blocked undecided (" + helps(d.budget) + ")"
-	}
-	return "undecided (" + helps(d.budget) + ")"
-}
-
-// nameList joins the first names of crawlers.
-func nameList(names []string) string {
-	written := make([]string, len(names))
-	for i, n := range names {
-		written[i] = robots.Printable(cmp.Or(n, `""`))
-	}
-	return render.Listed(written, 8)
 }

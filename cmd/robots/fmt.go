@@ -7,8 +7,8 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/render"
-	"github.com/robotskit/robots/cmd/internal/replace"
 	"github.com/robotskit/robots/cmd/internal/screen"
+	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/lint"
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
@@ -58,7 +58,7 @@ func (f *formatting) formatFiles(ctx context.Context) (int, error) {
 			printDiff(f.std, files[i].Title(), files[i].Body, after[i])
 		}
 		if changed && f.write {
-			if err := replaceFile(files[i].Name, after[i]); err != nil {
+			if err := source.ReplaceFile(files[i].Name, after[i]); err != nil {
 				return exitBad, err
 			}
 		}
@@ -77,12 +77,4 @@ func printDiff(std *screen.Streams, title string, before, after []byte) {
 		text = render.PrintableLines(text)
 	}
 	std.Out.WriteString(text)
-}
-
-// replaceFile is replace.File with the name in its error.
-func replaceFile(name string, body []byte) error {
-	if err := replace.File(name, body); err != nil {
-		return fmt.Errorf("cannot write %s: %w", name, screen.Cause(err))
-	}
-	return nil
 }

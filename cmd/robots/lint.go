@@ -104,7 +104,7 @@ func (l *linting) lint(ctx context.Context) (int, error) {
 			status = exitDisallowed
 		}
 		if l.fix != "" && !l.diff && !bytes.Equal(f.fixed, f.Body) {
-			if err := replaceFile(f.Name, f.fixed); err != nil {
+			if err := source.ReplaceFile(f.Name, f.fixed); err != nil {
 				return exitBad, err
 			}
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/screen"
+	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/cmd/internal/yamlfile"
 	"github.com/robotskit/robots/lint"
 )
@@ -159,5 +160,5 @@ func writeBaseline(name string, files []*linted) error {
 			}
 		}
 	}
-	return replaceFile(name, b.Bytes())
+	return source.ReplaceFile(name, b.Bytes())
 }

@@ -107,7 +107,7 @@ func writeDeclared(w io.Writer, colors render.Palette, d *answer.Delays) {
 		if e.Why != nil {
 			use += ": " + *e.Why
 		}
-		rows = append(rows, []string{"  line " + strconv.Itoa(e.Line), robots.Printable(title(e.Field) + ": " + e.Value), use})
+		rows = append(rows, []string{"  line " + strconv.Itoa(e.Line), robots.Printable(answer.FieldTitle(e.Field) + ": " + e.Value), use})
 	}
 	if len(rows) == 0 {
 		fmt.Fprintln(w, "  none for this crawler")

@@ -133,7 +133,7 @@ func (t *tester) sentence(r *answer.AssertionResult, dialects string) string {
 	s += " (" + dialects + ")"
 	switch {
 	case r.Undecided:
-		s += ", " + helps(t.budget)
+		s += ", " + render.BudgetHint(t.budget)
 	case r.Reason != "":
 		s += ", " + r.Reason
 	}

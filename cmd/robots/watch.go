@@ -1,119 +1,102 @@
 package main
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"net/http"
 	"net/url"
-	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/cmd/internal/source"
+	"github.com/robotskit/robots/cmd/internal/webhook"
 	"github.com/robotskit/robots/lint"
 	"github.com/spf13/cobra"
 )
 
-const (
-	formatSlack = "slack"
-	// webhookTokenName is the environment variable with the bearer token of --webhook.
-	webhookTokenName = "ROBOTS_WEBHOOK_TOKEN"
-	webhookTries     = 4
-)
+const formatSlack = "slack"
 
-// webhookWait is the time to the second attempt; it doubles. Tests shorten it.
-var webhookWait = time.Second
-
-// A watcher is one run of watch.
-type watcher struct {
+// watchOptions are the flags of robots watch.
+type watchOptions struct {
 	*command
 	site          siteFlags
 	state         string // the file of --state
 	expect        string // the file of --expect
 	every         time.Duration
 	failOn        string
-	fail          lint.Severity // of --fail-on
 	budget        int
 	webhook       string
 	webhookFormat string
 }
 
 func watchCommand(std *screen.Streams) *cobra.Command {
-	w := &watcher{command: newCommand(std)}
+	o := &watchOptions{command: newCommand(std)}
 	cmd := &cobra.Command{Use: "watch"}
 	f := cmd.Flags()
-	f.StringVar(&w.state, "state", "", "`FILE` last version of each site")
-	f.StringVar(&w.expect, "expect", "", "`FILE` robots.txt to compare each site with")
-	failOnFlag(cmd, &w.failOn, lint.Error.String())
-	f.DurationVar(&w.every, "every", 0, "`DURATION` time between rounds, such as 1h, until interrupted")
-	f.StringVar(&w.webhook, "webhook", "", "`URL` endpoint for reports with a change, sent by POST (bearer token in $"+webhookTokenName+")")
-	choiceFlag(cmd, &w.webhookFormat, "webhook-format", formatJSON, "`FORMAT` json or slack", formatJSON, formatSlack)
-	budgetFlag(cmd, &w.budget)
-	w.formatFlag(cmd, formatMarkdown)
-	w.site.register(cmd)
-	w.colorFlag(cmd)
-	cmd.RunE = w.run(w.watch)
+	f.StringVar(&o.state, "state", "", "`FILE` last version of each site")
+	f.StringVar(&o.expect, "expect", "", "`FILE` robots.txt to compare each site with")
+	failOnFlag(cmd, &o.failOn, lint.Error.String())
+	f.DurationVar(&o.every, "every", 0, "`DURATION` time between rounds, such as 1h, until interrupted")
+	f.StringVar(&o.webhook, "webhook", "", "`URL` endpoint for reports with a change, sent by POST (bearer token in $"+webhook.TokenName+")")
+	choiceFlag(cmd, &o.webhookFormat, "webhook-format", formatJSON, "`FORMAT` json or slack", formatJSON, formatSlack)
+	budgetFlag(cmd, &o.budget)
+	o.formatFlag(cmd, formatMarkdown)
+	o.site.register(cmd)
+	o.colorFlag(cmd)
+	cmd.RunE = o.command.run(o.run)
 	return cmd
 }
 
-func (w *watcher) watch(ctx context.Context) (int, error) {
-	if err := w.check(); err != nil {
+// run watches the sites once, or until it is interrupted.
+func (o *watchOptions) run(ctx context.Context) (int, error) {
+	if err := o.check(); err != nil {
 		return exitBad, err
 	}
 	ctx, stop := screen.Interruptible(ctx)
 	defer stop()
 	for first := true; ; first = false {
-		status, err := w.round(ctx)
+		status, err := o.round(ctx)
 		switch {
-		case w.every == 0, err != nil && (first || ctx.Err() != nil):
+		case o.every == 0, err != nil && (first || ctx.Err() != nil):
 			return status, err
 		case err != nil: // such as a webhook that is down for some time
-			w.std.Complain(err)
+			o.std.Complain(err)
 		}
-		if err := w.std.Out.Flush(); err != nil {
+		if err := o.std.Out.Flush(); err != nil {
 			return exitBad, err
 		}
 		select {
 		case <-ctx.Done():
 			return exitAllowed, nil
-		case <-time.After(w.every): //nolint:forbidigo // the interval of --every
+		case <-time.After(o.every): //nolint:forbidigo // the interval of --every
 		}
 	}
 }
 
 // check checks the flags and arguments.
-func (w *watcher) check() error {
-	w.fail = failLevel(w.failOn)
-	if w.expect != "" && !w.given("fail-on") {
-		w.fail = lint.Warning
-	}
+func (o *watchOptions) check() error {
 	switch {
-	case len(w.args) == 0:
+	case len(o.args) == 0:
 		return errors.New("no site given; name the URL of each")
-	case w.state != "" && w.expect != "":
+	case o.state != "" && o.expect != "":
 		return errors.New("--state and --expect exclude each other")
-	case w.state == "" && w.expect == "":
+	case o.state == "" && o.expect == "":
 		return errors.New("add --state FILE, to compare with the last version, or --expect FILE")
-	case w.expect != "" && w.every != 0:
+	case o.expect != "" && o.every != 0:
 		return errors.New("--every repeats a comparison with --state, not with --expect")
-	case w.every < 0 || w.every > 0 && w.every < time.Second:
-		return fmt.Errorf("--every %s is too short; the least is 1s", w.every)
+	case o.every < 0 || o.every > 0 && o.every < time.Second:
+		return fmt.Errorf("--every %s is too short; the least is 1s", o.every)
 	}
-	if u, err := url.Parse(w.webhook); w.given("webhook") && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") { //nolint:forbidigo // not the URL of a site
-		return fmt.Errorf("--webhook %q: not an http or https URL", clip(w.webhook))
+	if u, err := url.Parse(o.webhook); o.given("webhook") && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") { //nolint:forbidigo // not the URL of a site
+		return fmt.Errorf("--webhook %q: not an http or https URL", clip(o.webhook))
 	}
-	for _, arg := range w.args {
+	for _, arg := range o.args {
 		if !ask.NamesSite(arg) {
 			return fmt.Errorf("%q is not the URL of a site, such as https://example.com/", clip(arg))
 		}
@@ -123,23 +106,16 @@ func (w *watcher) check() error {
 
 // round fetches every site once and reports what changed. The state is written after the webhook has accepted the reports, so
 // that no change is lost.
-func (w *watcher) round(ctx context.Context) (int, error) {
-	var kept map[string]siteState
-	var expected *robots.File
-	var err error
-	if w.state != "" {
-		kept, err = readState(w.state)
-	} else {
-		expected, err = w.reader().Robots(w.expect)
-	}
+func (o *watchOptions) round(ctx context.Context) (int, error) {
+	compare, err := o.comparison()
 	if err != nil {
 		return exitBad, err
 	}
-	wanted, err := w.wanted(&w.site, robots.Dialects(), 0, w.args)
+	wanted, err := o.wanted(&o.site, robots.Dialects(), 0, o.args)
 	if err != nil {
 		return exitBad, err
 	}
-	files, live, err := w.reader().Files(ctx, &wanted, func(l *source.Live, f *source.Text) error {
+	files, live, err := o.reader().Files(ctx, &wanted, func(l *source.Live, f *source.Text) error {
 		l.Hint(f.Record)
 		return nil
 	})
@@ -147,83 +123,81 @@ func (w *watcher) round(ctx context.Context) (int, error) {
 	if err != nil {
 		return exitBad, err
 	}
-	var reports []*siteReport
-	status, versions := exitAllowed, map[string]siteState{}
+	var reports []*answer.SiteReport
+	status := exitAllowed
+	versions := map[string]answer.SiteState{}
 	for _, f := range files {
-		if slices.ContainsFunc(reports, func(r *siteReport) bool { return r.Site == f.Record.Origin.String() }) {
+		site := f.Record.Origin.String()
+		if slices.ContainsFunc(reports, func(r *answer.SiteReport) bool { return r.Site == site }) {
 			continue // it is named twice
 		}
-		r := &siteReport{Site: f.Record.Origin.String(), Observed: w.std.Now().UTC().Truncate(time.Second), Events: []watchEvent{}}
-		if w.state != "" {
-			versions[r.Site] = r.observe(kept[r.Site], f.Record, w.budget)
-		} else {
-			r.expect(expected, f.Record, w.budget)
-		}
-		status = worse(status, r.status(w.fail))
+		observation := source.Observe(f.Record, o.std.Now().UTC().Truncate(time.Second))
+		r := answer.NewSiteReport(site, observation)
+		versions[site] = compare(r, observation)
+		status = worse(status, o.status(r))
 		reports = append(reports, r)
-		w.print(r)
+		o.write(r)
 	}
-	if err := w.notify(ctx, reports); err != nil {
+	if err := o.notify(ctx, reports); err != nil {
 		return exitBad, err
 	}
-	if w.state == "" {
+	if o.state == "" {
 		return status, nil
 	}
 	// Another run with other sites can have written the file meanwhile.
-	if kept, err = readState(w.state); err != nil {
+	sites, err := source.ReadSites(o.state)
+	if err != nil {
 		return exitBad, err
 	}
-	maps.Copy(kept, versions)
-	text, _ := json.MarshalIndent(watchState{1, kept}, "", " ") // never an error
-	if err := replaceFile(w.state, append(text, '\n')); err != nil {
+	maps.Copy(sites, versions)
+	if err := source.WriteSites(o.state, sites); err != nil {
 		return exitBad, err
 	}
 	return status, nil
 }
 
-// A watchState is what --state holds.
-type watchState struct {
-	Schema int                  `json:"schema"`
-	Sites  map[string]siteState `json:"sites"`
+// comparison returns what compares an observation with the last version of its site, or with the file
+// of --expect, and returns the version to keep.
+func (o *watchOptions) comparison() (func(*answer.SiteReport, *answer.Observation) answer.SiteState, error) {
+	if o.state != "" {
+		sites, err := source.ReadSites(o.state)
+		return func(r *answer.SiteReport, observation *answer.Observation) answer.SiteState {
+			return r.Observe(sites[r.Site], observation, o.budget)
+		}, err
+	}
+	expected, err := o.reader().Robots(o.expect)
+	return func(r *answer.SiteReport, observation *answer.Observation) answer.SiteState {
+		r.Expect(expected, observation, o.budget)
+		return answer.SiteState{}
+	}, err
 }
 
-// readState returns the sites of --state, none if there is no such file.
-func readState(name string) (map[string]siteState, error) {
-	state := watchState{1, map[string]siteState{}}
-	text, err := os.ReadFile(name)
+// status returns the exit status of a report.
+func (o *watchOptions) status(r *answer.SiteReport) int {
+	fail := failLevel(o.failOn)
+	if o.expect != "" && !o.given("fail-on") {
+		fail = lint.Warning
+	}
 	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return state.Sites, nil
-	case err != nil:
-		return nil, fmt.Errorf("cannot read --state: %w", err)
-	case json.Unmarshal(text, &state) != nil || state.Schema != 1 || state.Sites == nil:
-		return nil, fmt.Errorf("--state %s is not a state of robots watch; name another file", name)
+	case r.Worst >= fail:
+		return exitDisallowed
+	case r.Undecided:
+		return exitUndecided
 	}
-	return state.Sites, nil
+	return exitAllowed
 }
 
-// print writes a report.
-func (w *watcher) print(r *siteReport) {
-	switch w.format {
+// write writes a report.
+func (o *watchOptions) write(r *answer.SiteReport) {
+	switch o.format {
 	case formatJSON:
-		w.std.EncodeAnswer(r)
+		o.std.EncodeAnswer(r)
 	case formatMarkdown:
-		fmt.Fprintf(w.std.Out, "### %s: %s\n\n", r.Site, cmp.Or(r.Severity, "unchanged"))
-		for _, e := range r.Events {
-			who := ""
-			for i, name := range e.Crawlers {
-				who += [...]string{" for ", ", "}[min(i, 1)] + render.MdSpan(name)
-			}
-			fmt.Fprintf(w.std.Out, "- **%s**%s: %s\n", e.Severity, who, render.MdSpan(e.Text))
-		}
-		fmt.Fprintln(w.std.Out)
+		render.SiteMarkdown(o.std.Out, r)
 	default:
-		r.text(w.std.Out, "")
+		render.Site(o.std.Out, r, "")
 	}
 }
-
-// slackText escapes what begins links and mentions, such as <!channel>, in Slack's messages.
-var slackText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 // A webhookMessage is the body of a request to a webhook.
 type webhookMessage struct {
@@ -234,76 +208,34 @@ type webhookMessage struct {
 // A webhookReport is a report as on standard output.
 type webhookReport struct {
 	Schema int `json:"schema"`
-	*siteReport
-}
-
-// A slackMessage is the body of a request to an incoming webhook of Slack.
-type slackMessage struct {
-	Text string `json:"text"`
+	*answer.SiteReport
 }
 
 // message returns what the webhook receives.
-func (w *watcher) message(reports []*siteReport) any {
-	if w.webhookFormat == formatSlack {
-		var text strings.Builder
-		for _, r := range reports {
-			r.text(&text, "*")
-		}
-		return slackMessage{slackText.Replace(text.String())}
+func (o *watchOptions) message(reports []*answer.SiteReport) any {
+	if o.webhookFormat == formatSlack {
+		return render.Slack(reports)
 	}
 	message := webhookMessage{Schema: 1}
 	for _, r := range reports {
-		message.Reports = append(message.Reports, webhookReport{Schema: 1, siteReport: r})
+		message.Reports = append(message.Reports, webhookReport{Schema: 1, SiteReport: r})
 	}
 	return message
 }
 
-// notify posts the reports that have an event, and tries again after failures.
-func (w *watcher) notify(ctx context.Context, reports []*siteReport) error {
-	reports = slices.DeleteFunc(reports, func(r *siteReport) bool { return len(r.Events) == 0 })
-	if w.webhook == "" || len(reports) == 0 {
+// notify posts the reports that have an event to --webhook.
+func (o *watchOptions) notify(ctx context.Context, reports []*answer.SiteReport) error {
+	reports = slices.DeleteFunc(reports, func(r *answer.SiteReport) bool { return len(r.Events) == 0 })
+	if o.webhook == "" || len(reports) == 0 {
 		return nil
 	}
-	body, _ := json.Marshal(w.message(reports)) // never an error
-	for try := 1; ; try++ {
-		err := w.post(ctx, body)
-		if err == nil {
-			return nil
-		}
-		if try == webhookTries {
-			return fmt.Errorf("cannot post to --webhook after %d attempts: %w; the state is unchanged, so the next run reports again", try, err)
-		}
-		if ctx.Err() == nil {
-			w.warn("--webhook: %v; trying again", err)
-		}
-		select {
-		case <-ctx.Done():
-			return screen.ErrInterrupted
-		case <-time.After(webhookWait << (try - 1)): //nolint:forbidigo // between attempts
-		}
+	hook := webhook.Hook{
+		URL: o.webhook, UserAgent: defaultUserAgent(),
+		Failed: func(err error) { o.warn("--webhook: %v; trying again", err) },
 	}
-}
-
-func (w *watcher) post(ctx context.Context, body []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.webhook, bytes.NewReader(body))
-	if err != nil {
-		return err
+	err := hook.Post(ctx, o.message(reports))
+	if err != nil && !errors.Is(err, screen.ErrInterrupted) {
+		err = fmt.Errorf("cannot post to --webhook %w; the state is unchanged, so the next run reports again", err)
 	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("User-Agent", defaultUserAgent())
-	if token := os.Getenv(webhookTokenName); token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return screen.Cause(err)
-	}
-	defer resp.Body.Close()
-	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // so that the connection can be closed cleanly
-	if resp.StatusCode/100 != 2 {
-		return fmt.Errorf("status %d", resp.StatusCode)
-	}
-	return nil
+	return err
 }

@@ -12,14 +12,18 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/cmd/internal/source"
+	"github.com/robotskit/robots/cmd/internal/webhook"
 )
 
 // TestWebhook: a report with a change is posted, again after a failure; if all attempts fail, the next run reports the change
 // again.
 func TestWebhook(t *testing.T) {
-	defer func(wait time.Duration) { webhookWait = wait }(webhookWait)
-	webhookWait = time.Millisecond
-	t.Setenv(webhookTokenName, "secret")
+	defer func(wait time.Duration) { webhook.Wait = wait }(webhook.Wait)
+	webhook.Wait = time.Millisecond
+	t.Setenv(webhook.TokenName, "secret")
 	var mu sync.Mutex
 	text, failures := "User-agent: *\nDisallow: /a\n", 0
 	var posts []string
@@ -60,7 +64,7 @@ func TestWebhook(t *testing.T) {
 		t.Errorf("posts without a change: %q", posts)
 	}
 	blocked := "User-agent: *\nDisallow: /\n"
-	if posts := try(exitBad, blocked, webhookTries); len(posts) != 0 {
+	if posts := try(exitBad, blocked, webhook.Attempts); len(posts) != 0 {
 		t.Errorf("posts of a failed webhook: %q", posts)
 	}
 	sent := try(exitDisallowed, blocked, 2)
@@ -69,7 +73,7 @@ func TestWebhook(t *testing.T) {
 	}
 	token, body, _ := strings.Cut(sent[0], "{")
 	var report struct {
-		Reports []siteReport
+		Reports []answer.SiteReport
 	}
 	if err := json.Unmarshal([]byte("{"+body), &report); err != nil || token != "Bearer secret " || len(report.Reports) != 1 || report.Reports[0].Severity != "critical" || report.Reports[0].Events[0].Path != "/" {
 		t.Errorf("posted %q: %v", sent[0], err)
@@ -83,7 +87,7 @@ func TestWebhook(t *testing.T) {
 	posts = nil
 	posted = func() { fetched = cancel } // in the fourth round
 	fetched = func() {
-		text, failures, fetched = blocked, webhookTries, func() {} // for the second round
+		text, failures, fetched = blocked, webhook.Attempts, func() {} // for the second round
 	}
 	var out bytes.Buffer
 	args := []string{"watch", "--allow-private", "--state", state, "--webhook", site.URL + "/hook", "--every", "1s", site.URL}
@@ -110,7 +114,7 @@ func TestWatchTogether(t *testing.T) {
 	if status := watch(site.URL); status != exitAllowed {
 		t.Errorf("exit status %d", status)
 	}
-	kept, err := readState(state)
+	kept, err := source.ReadSites(state)
 	if err != nil || len(kept) != 2 {
 		t.Errorf("%v: %d sites in the state, want both", err, len(kept))
 	}

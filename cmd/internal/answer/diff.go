@@ -22,6 +22,7 @@ type Difference struct {
 	listing         int // Steps after which no more lists are made, 0 for no limit
 	text            int // bytes of the changes and declarations that are listed
 	betweenDialects bool
+	dialects        [2]robots.Dialect // of the old and the new side, zero for those of the crawlers
 }
 
 // A CrawlerDifference is what changes for one crawler.
@@ -347,6 +348,7 @@ type comparison struct {
 // A Direction is the changes in one of the two directions.
 type Direction struct {
 	compare.Direction
+	Kind     string // NewlyBlocked or NewlyAllowed
 	URLs     int    // of a list
 	FirstURL string // of these
 }
@@ -355,7 +357,8 @@ type Direction struct {
 func (d *Difference) compare(rules [2]*robots.Rules, result *compare.Result, o compare.Options) *comparison {
 	c := &comparison{
 		rules: rules, result: result,
-		Blocked: Direction{Direction: result.NewlyBlocked}, Allowed: Direction{Direction: result.NewlyAllowed},
+		Blocked: Direction{Kind: NewlyBlocked, Direction: result.NewlyBlocked},
+		Allowed: Direction{Kind: NewlyAllowed, Direction: result.NewlyAllowed},
 	}
 	sent := func(c compare.Change) bool { return c.Normal && !strings.Contains(c.Path, "'") }
 	if result.Differs() && !slices.ContainsFunc(slices.Concat(c.Blocked.Changes, c.Allowed.Changes), sent) && (o.Total == 0 || d.Steps < o.Total) {
@@ -426,9 +429,9 @@ func (d *Difference) Groups() (list []*DifferenceGroup) {
 	return list
 }
 
-// CountURL counts a URL of a list where it changes, named as in the list. Its path is that
+// countPath counts a URL of a list where it changes, named as in the list. Its path is that
 // for each side, as dialects can read it differently.
-func (d *Difference) CountURL(name string, before, after robots.Path) {
+func (d *Difference) countPath(name string, before, after robots.Path) {
 	if d.betweenDialects && after.String() == robotsTxt.String() {
 		return
 	}
@@ -445,7 +448,7 @@ func (d *Difference) CountURL(name string, before, after robots.Path) {
 	}
 }
 
-// CountedURLs sets the counts of all crawlers after CountURL was called for a list.
+// CountedURLs sets the counts of all crawlers after CountURL was called for each URL of a list.
 func (d *Difference) CountedURLs(read int) {
 	for _, c := range d.Crawlers {
 		c.URLs = &URLCounts{Read: read, NewlyBlocked: c.comparison.Blocked.URLs, NewlyAllowed: c.comparison.Allowed.URLs}
@@ -502,6 +505,9 @@ var fieldsOfFile = []string{robots.FieldSitemap.String(), robots.FieldHost.Strin
 
 // OfFile reports whether the field applies to all crawlers.
 func (c *Declared) OfFile() bool { return slices.Contains(fieldsOfFile, c.Field) }
+
+// FieldTitle writes the name of a field as files do, such as Crawl-delay.
+func FieldTitle(field string) string { return strings.ToUpper(field[:1]) + field[1:] }
 
 // Removed returns the values that only the old side has, and Added those of the new one.
 func (c *Declared) Removed() []string { return without(c.Old, c.New) }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/robotskit/robots"
@@ -229,22 +228,10 @@ func (r *Reader) Parse(text *Text, d robots.Dialect, maxBytes int) *robots.File 
 	case record != nil:
 	case len(text.Body) == 0 && text.Name == "-":
 		r.Std.Warn("%s is empty, so everything is allowed", title)
-	case IsForeign(f):
+	case answer.IsForeign(f):
 		r.Std.Warn("%s has no line of a robots.txt, so everything is allowed: is it the right file?", title)
 	}
 	return f
-}
-
-// IsForeign reports whether a file has text but no line of a field known in robots.txt.
-func IsForeign(f *robots.File) bool {
-	text := false
-	for line := range f.Lines(robots.Dialect{}) {
-		if line.Field > robots.FieldUnknown {
-			return false
-		}
-		text = text || strings.TrimSpace(strings.TrimSuffix(f.Text(line.Span), f.Text(line.Comment))) != ""
-	}
-	return text
 }
 
 // readText reads a file, or standard input if its name is "-".
