@@ -5,9 +5,6 @@ import (
 	"io"
 	"net/http"
 	neturl "net/url"
-	"os"
-	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -63,9 +60,9 @@ func TestServeOverload(t *testing.T) {
 	if refused > 0 {
 		t.Errorf("%d batches are refused without overload", refused)
 	}
-	before := memoryOf(t, server.cmd.Process.Pid)
+	before := procStatus(t, server.cmd.Process.Pid, "VmRSS")
 	rate, refused := load(400)
-	after := memoryOf(t, server.cmd.Process.Pid)
+	after := procStatus(t, server.cmd.Process.Pid, "VmRSS")
 	t.Logf("capacity %.0f/s; under overload %.0f/s are answered, %d in all refused; memory %d MiB, then %d", capacity, rate, refused, before>>20, after>>20)
 	if rate == 0 || refused == 0 || campaign.On() && rate < capacity/2 {
 		t.Error("the program does not answer what it can and refuse the rest")
@@ -73,19 +70,4 @@ func TestServeOverload(t *testing.T) {
 	if after > 2*before+256<<20 {
 		t.Error("the program grew")
 	}
-}
-
-// memoryOf returns the resident memory of a process in bytes.
-func memoryOf(t testing.TB, pid int) int64 {
-	t.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := regexp.MustCompile(`VmRSS:\s+(\d+) kB`).FindSubmatch(text)
-	if m == nil {
-		t.Fatalf("no VmRSS in %s", text)
-	}
-	n, _ := strconv.ParseInt(string(m[1]), 10, 64)
-	return n << 10
 }

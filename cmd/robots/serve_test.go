@@ -311,7 +311,7 @@ func TestServeIdle(t *testing.T) {
 	if limit := fmt.Sprintf("\ngo_gc_gomemlimit_bytes %g\n", float64(256<<20+restBytes)); !strings.Contains(get(t, s.admin+"/metrics"), limit) {
 		t.Errorf("the memory limit is not that of --memory: the metrics have no %q", limit)
 	}
-	before := memoryOf(t, s.cmd.Process.Pid)
+	before := procStatus(t, s.cmd.Process.Pid, "VmRSS")
 	for range n {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(s.open, "http://"))
 		if err != nil {
@@ -323,7 +323,7 @@ func TestServeIdle(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	after := memoryOf(t, s.cmd.Process.Pid)
+	after := procStatus(t, s.cmd.Process.Pid, "VmRSS")
 	t.Logf("%d idle connections: %d MiB before, %d MiB with them", n, before>>20, after>>20)
 	const most = 300 << 20
 	if n == 10_000 && after > most {

@@ -68,18 +68,38 @@ func Explain(r *robots.Rules, c *Crawler, path robots.Path, url string, agent an
 	return x
 }
 
-// ExplainSteps returns the most steps that Explain takes, besides those of reading the file, as a budget
-// counts them.
-func ExplainSteps(r *robots.Rules, path robots.Path) int {
-	work := len(path.String())
+// A MatchCost limits the work of a match by rules. The zero value is that of no rules.
+type MatchCost struct{ patterns, stars int } // bytes of all patterns, and patterns with a star
+
+// NewMatchCost returns the cost of rules.
+func NewMatchCost(r *robots.Rules) (c MatchCost) {
 	for rule := range r.All() {
-		work += len(rule.Path())
+		c.patterns += len(rule.Path())
 		if strings.Contains(rule.Path(), "*") {
-			work += len(path.String())
+			c.stars++
 		}
 	}
-	return budget.Matching(2*work + lint.ExplainWork(r, path))
+	return c
 }
+
+// Steps returns the most steps of a match of a path, as a budget counts them.
+func (c MatchCost) Steps(path robots.Path) int {
+	return budget.Matching(c.patterns + (c.stars+1)*len(path.String()))
+}
+
+// ExplainCost returns the most that Explain takes, besides reading the file: steps, and bytes of the matches
+// and notes.
+func ExplainCost(r *robots.Rules, path robots.Path) (steps, bytes int) {
+	const notes = 4 // that repeat the path
+	c := NewMatchCost(r)
+	return 2*c.Steps(path) + budget.Matching(lint.ExplainWork(r, path)), bytesOfMatch*r.Len() + textInJSON*(c.patterns+notes*len(path.String()))
+}
+
+// bytesOfMatch is about what a match takes besides its pattern.
+const bytesOfMatch = 256
+
+// textInJSON is the most bytes that a byte of text takes: escaped, and again in base64.
+const textInJSON = 8
 
 // NewDerivation returns the derivation in an explanation, with at most some matches, or all for 0.
 func NewDerivation(e *robots.Explanation, matches int) Derivation {

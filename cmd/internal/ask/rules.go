@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/budget"
 	"github.com/robotskit/robots/fetch"
 )
@@ -49,10 +50,20 @@ type RuleSet struct {
 	Limits robots.JSONLimits
 	Budget *budget.Budget
 	common []byte // kept from the first answer on
+	cost   answer.MatchCost
 }
 
-// Judge returns the verdict for a path. The error is that of the budget.
+// Judge returns the verdict for a path. The error is that of the budget, also if a match of that path
+// could take more than is left.
 func (r *RuleSet) Judge(p robots.Path) (robots.Verdict, error) {
+	if r.Budget != nil {
+		if r.cost == (answer.MatchCost{}) {
+			r.cost = answer.NewMatchCost(r.Rules)
+		}
+		if most := r.cost.Steps(p); r.Budget.Left(most) < most {
+			return robots.Verdict{}, r.Budget.Work(most)
+		}
+	}
 	v, work := r.MatchWork(p)
 	return v, r.Budget.Work(budget.Matching(work))
 }

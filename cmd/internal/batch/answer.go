@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 	"unicode/utf8"
 
@@ -195,6 +196,9 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 	if !ok {
 		return dst, coded{BadURL, errors.New("url is not a string")}
 	}
+	if exceeds(len(url), a.Limits.URL) {
+		return dst, coded{BadURL, fmt.Errorf("url has more than %d bytes", a.Limits.URL)}
+	}
 	_, path, err := ask.URL(d, url, fetched)
 	if err != nil {
 		return dst, coded{BadURL, err}
@@ -212,7 +216,7 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 	default:
 		from.Record, from.at = r, at
 	}
-	if once := from.File == nil && !fetched; once && !from.user && !a.crawler.Expands() && a.Limits == (robots.JSONLimits{}) {
+	if once := from.File == nil && !fetched; once && !from.user && !a.crawler.Expands() && a.Limits == (Limits{}) {
 		if from.maxBytes > 0 {
 			d.MaxFileBytes = from.maxBytes
 		}
@@ -239,7 +243,7 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 				a.dropRules()
 				a.rules = rules.Len()
 			}
-			a.crawler.rules = &ask.RuleSet{Rules: rules, Limits: a.Limits, Budget: a.Budget}
+			a.crawler.rules = &ask.RuleSet{Rules: rules, Limits: a.Limits.Answer, Budget: a.Budget}
 		}
 		v, err := a.crawler.rules.Judge(path)
 		if err != nil {

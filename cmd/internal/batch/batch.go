@@ -49,8 +49,8 @@ type Defaults struct {
 	File          *robots.File   // nil: it is fetched from the site
 	UserInitiated bool           // a user started the fetches
 
-	// Limits are those of the lists of an answer, which a program has that answers others.
-	Limits robots.JSONLimits
+	// Limits are those of a program that answers others.
+	Limits Limits
 	// Budget limits the work and the bytes of all answers together; nil is no limit. Questions that come
 	// after it is used up are answered with TooLarge.
 	Budget *budget.Budget
@@ -60,12 +60,24 @@ type Defaults struct {
 	Heard func(token string, d robots.Dialect)
 }
 
+// Limits are the largest sizes of the members of a question, and of the lists of an answer. 0 is no limit.
+type Limits struct {
+	URL    int // bytes
+	Tokens int // in the member agent
+	Token  int // bytes of each of them
+	Answer robots.JSONLimits
+}
+
+// exceeds reports whether a size is beyond a limit, 0 for none.
+func exceeds(size, limit int) bool { return limit > 0 && size > limit }
+
 // Site returns the site whose robots.txt a question needs: neither the line nor the defaults
 // have a file. For all other lines, invalid ones included, it is zero.
 func (d *Defaults) Site(q *Question) (site robots.Origin) {
 	if q.bad == nil && q.url != nil && d.fetches(q) {
-		text, _ := q.string(q.url)
-		site, _, _ = ask.URL(robots.RFC9309, text, true)
+		if text, _ := q.string(q.url); !exceeds(len(text), d.Limits.URL) {
+			site, _, _ = ask.URL(robots.RFC9309, text, true)
+		}
 	}
 	return site
 }

@@ -88,11 +88,28 @@ func jsonError(line []byte) error {
 // uid, which other programs use.
 func memberMeant(name string) string {
 	for _, known := range memberNames {
-		if strings.EqualFold(name, known) || len(known) > len("url") && max(len(name)-len(known), len(known)-len(name)) < utf8.UTFMax && ask.Edits(name, known) == 1 {
+		if strings.EqualFold(name, known) || len(known) > len("url") && oneEdit(name, known) {
 			return known
 		}
 	}
 	return ""
+}
+
+// oneEdit reports whether one letter of a name, or two neighbors, must be added, dropped, changed or
+// swapped to turn it into a known name of ASCII. A line can have many names, so it allocates nothing.
+func oneEdit(name, known string) bool {
+	for name != "" && known != "" && name[0] == known[0] {
+		name = name[1:]
+		known = known[1:]
+	}
+	for name != "" && known != "" && name[len(name)-1] == known[len(known)-1] {
+		name = name[:len(name)-1]
+		known = known[:len(known)-1]
+	}
+	if len(name) == 2 && len(known) == 2 {
+		return name[0] == known[1] && name[1] == known[0]
+	}
+	return name != known && len(known) <= 1 && len(name) <= utf8.UTFMax && utf8.RuneCountInString(name) <= 1
 }
 
 // body returns the file in a question, of which it has a member. It is not nil.
@@ -201,11 +218,14 @@ func (d *Defaults) tokensOf(q *Question, dialect robots.Dialect) ([]string, erro
 	tokens := d.Agents
 	if q.agent != nil {
 		var err error
-		if tokens, err = q.tokens(); err != nil {
+		if tokens, err = q.tokens(d.Limits.Tokens); err != nil {
 			return nil, err
 		}
 	}
 	for _, t := range tokens {
+		if exceeds(len(t), d.Limits.Token) {
+			return nil, fmt.Errorf("agent has a product token of more than %d bytes: use one such as MyBot", d.Limits.Token)
+		}
 		if names := ask.Listed(t); names != nil && !dialect.RawTokens {
 			return nil, fmt.Errorf("agent %s contains several tokens: use a list of strings (in a TSV row, separate them with spaces), most specific first, such as %s", strconv.Quote(ask.Clip(t)), ask.AppendStrings(nil, names))
 		}
@@ -213,8 +233,8 @@ func (d *Defaults) tokensOf(q *Question, dialect robots.Dialect) ([]string, erro
 	return tokens, nil
 }
 
-// tokens returns the tokens in the member agent.
-func (q *Question) tokens() (tokens []string, err error) {
+// tokens returns the tokens in the member agent, at most limit, 0 for all.
+func (q *Question) tokens(limit int) (tokens []string, err error) {
 	if token, ok := q.string(q.agent); ok {
 		if list := strings.Fields(token); q.row && len(list) > 1 && !strings.ContainsAny(token, "/(),;") {
 			return list, nil // as in tables of robots-bulk
@@ -222,12 +242,20 @@ func (q *Question) tokens() (tokens []string, err error) {
 		return []string{token}, nil
 	}
 	fits := true
-	if list := Elements(q.agent, func(value []byte) {
+	count := 0
+	list := Elements(q.agent, func(value []byte) {
+		if count++; exceeds(count, limit) {
+			return
+		}
 		token, ok := decodeString(value)
 		tokens = append(tokens, token)
 		fits = fits && ok
-	}); !list || !fits {
+	})
+	switch {
+	case !list || !fits:
 		return nil, errors.New("agent is neither a string nor a list of strings")
+	case exceeds(count, limit):
+		return nil, fmt.Errorf("agent has %d product tokens: at most %d are allowed", count, limit)
 	}
 	return tokens, nil
 }

@@ -86,6 +86,9 @@ func (b *Budget) Free(bytes int) {
 	}
 }
 
+// Decoding returns the steps for decoding JSON of some bytes: the costliest has many short members.
+func Decoding(bytes int) int { return 1 + 2*bytes }
+
 // Reading returns the steps for reading a robots.txt of some bytes once: its rules for a crawler, or
 // its other records.
 func Reading(bytes int) int { return 1 + bytes/2 }

@@ -22,10 +22,7 @@ import (
 
 // Verdicts for one URL or for many.
 
-const (
-	mostQuestions = 1000 // per batch
-	typeLines     = "application/x-ndjson"
-)
+const typeLines = "application/x-ndjson"
 
 // check answers GET /v1/check.
 func (s *Service) check(r *request) *response {
@@ -112,9 +109,6 @@ func (v *exchange) judged(origin robots.Origin, verdict robots.Verdict, p *Probl
 	v.answered(origin.String(), outcome)
 }
 
-// answerLimits limit the lists of an answer, which a site could make as long as its robots.txt.
-var answerLimits = robots.JSONLimits{Lines: 1000, Rates: 100, Sitemaps: 1000}
-
 // appendVerdict appends the members of an answer, without braces.
 func (q *question) appendVerdict(dst []byte, v robots.Verdict) []byte {
 	dst = append(v.AppendDecisionJSON(dst), ',')
@@ -133,6 +127,10 @@ func (s *Service) checkMany(r *request) *response {
 	switch {
 	case r.problem != nil:
 	case media == typeLines:
+		r.fail(tooManyQuestions(bytes.Count(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))+1, "lines"))
+		if r.problem != nil {
+			return nil
+		}
 		for line := range bytes.Lines(text) {
 			line = bytes.TrimSuffix(line, []byte("\n"))
 			list = append(list, bytes.TrimSuffix(line, []byte("\r")))
@@ -140,7 +138,6 @@ func (s *Service) checkMany(r *request) *response {
 		if len(list) == 0 {
 			end = ""
 		}
-		r.fail(tooManyQuestions(len(list), "lines"))
 		b.readDefaults(nil)
 	default:
 		begin, separator, end = `{"answers":[`, ",\n", "]}\n"
@@ -178,6 +175,9 @@ func (b *lines) read(body []byte) (list [][]byte) {
 	}
 	members := map[string][]byte{}
 	object, valid := batch.Members(body, func(name string, value []byte) {
+		if b.problem != nil {
+			return
+		}
 		if name != "questions" && name != "defaults" {
 			b.fail(wrong(BadParameter, "body."+ask.Clip(name), "", isUnknown+suggestion(name, []string{"defaults", "questions"})))
 		}
@@ -186,15 +186,21 @@ func (b *lines) read(body []byte) (list [][]byte) {
 		}
 		members[name] = value
 	})
+	count := 0
+	keep := func(question []byte) {
+		if count++; count <= mostQuestions {
+			list = append(list, oneLine(question))
+		}
+	}
 	switch {
 	case !valid:
 		b.problem = NewProblem(BadJSON, "the body "+syntaxText(jsonv2.Unmarshal(body, new(any))))
 	case !object:
 		b.fail(wrong(BadParameter, "body", "", "must be an object"))
-	case !batch.Elements(members["questions"], func(q []byte) { list = append(list, oneLine(q)) }):
+	case !batch.Elements(members["questions"], keep):
 		b.fail(wrong(BadParameter, "body", "", "must have the member questions, a list"))
 	}
-	b.fail(tooManyQuestions(len(list), "questions"))
+	b.fail(tooManyQuestions(count, "questions"))
 	b.readDefaults(members["defaults"])
 	return list
 }
@@ -228,7 +234,7 @@ func (b *lines) readDefaults(text []byte) {
 	}
 	b.defaults = batch.Defaults{
 		Agents: in.Agent, Dialect: b.crawler("body.defaults.", in.Dialect, in.Agent).Dialect, Auto: cmp.Or(in.Dialect, b.s.parts.Dialect) == ask.AutoDialect,
-		UserInitiated: in.UserInitiated, Limits: answerLimits, Budget: b.exchange.budget,
+		UserInitiated: in.UserInitiated, Limits: b.s.questionLimits(), Budget: b.exchange.budget,
 	}
 	b.wait = b.duration("body.defaults.wait", in.Wait, b.wait, 0, mostWait)
 	if in.MaxBytes != nil {

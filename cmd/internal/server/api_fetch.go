@@ -172,12 +172,6 @@ func siteOf(d robots.Dialect, url, location string) (robots.Origin, robots.Path,
 	return origin, path, nil
 }
 
-// Limits for the agents of a question.
-const (
-	mostAgents  = 20
-	longestName = 128
-)
-
 // checkAgents returns a problem for invalid product tokens.
 func checkAgents(agents []string, d robots.Dialect, location string) *Problem {
 	if len(agents) > mostAgents {
@@ -185,8 +179,8 @@ func checkAgents(agents []string, d robots.Dialect, location string) *Problem {
 	}
 	for _, a := range agents {
 		switch {
-		case len(a) > longestName:
-			return wrong(BadParameter, location, a, fmt.Sprintf("has more than %d bytes: use a product token such as MyBot", longestName))
+		case len(a) > longestAgent:
+			return wrong(BadParameter, location, a, fmt.Sprintf("has more than %d bytes: use a product token such as MyBot", longestAgent))
 		case strings.IndexByte(a, 0) >= 0:
 			return wrong(BadParameter, location, "", "contains a NUL: use a product token such as MyBot")
 		}

@@ -17,9 +17,6 @@ import (
 
 // Permits for many sites, with one call of the limiter.
 
-// longestURL is the maximum size of each URL in bytes.
-const longestURL = 8 << 10
-
 // A wantedPage is a URL of a request, with its verdict and its permit.
 type wantedPage struct {
 	url      string
@@ -43,9 +40,6 @@ type wantedSite struct {
 	about    []byte    // and those about the crawler
 }
 
-// maxURLs is the maximum number of URLs in a request.
-const maxURLs = 1000
-
 // permits answers POST /v1/permits/next.
 func (s *Service) permits(r *request) *response {
 	var b struct {
@@ -66,9 +60,9 @@ func (s *Service) permits(r *request) *response {
 		r.fail(wrong(BadParameter, "body.urls", "", "must not be empty"))
 	case b.Most != nil:
 		most = *b.Most
-		r.fail(outside("body.most", float64(most), 1, maxURLs))
+		r.fail(outside("body.most", float64(most), 1, mostURLs))
 	}
-	r.fail(tooMany("body.urls", len(b.URLs), maxURLs))
+	r.fail(tooMany("body.urls", len(b.URLs), mostURLs))
 	hold, wait := r.hold(b.Hold), r.timeout("body.wait", b.Wait)
 	crawler := r.crawler("body.", b.Dialect, b.Agent)
 	if r.problem == nil {
@@ -123,9 +117,6 @@ func (s *Service) permits(r *request) *response {
 	return permitsOf(append(out, ']'), returned)
 }
 
-// longestPermit is more than a permit with its reasons takes in an answer.
-const longestPermit = 8 << 10
-
 // pages finds the verdicts for URLs. Sites that are not in memory are fetched concurrently; then one
 // site after another is judged, so that only one file at a time is read.
 func (r *request) pages(urls []string, c *answer.Crawler, wait time.Duration) []wantedPage {
@@ -136,8 +127,8 @@ func (r *request) pages(urls []string, c *answer.Crawler, wait time.Duration) []
 	for i, url := range urls {
 		q := &pages[i]
 		q.url = url
-		if len(url) > longestURL {
-			q.problem = wrong(BadURL, "body.urls", url, fmt.Sprintf("has a URL of more than %d bytes", longestURL))
+		if longest := r.s.parts.URLBytes; int64(len(url)) > longest {
+			q.problem = wrong(BadURL, "body.urls", url, fmt.Sprintf("has a URL of more than %d bytes", longest))
 			continue
 		}
 		var origin robots.Origin
@@ -212,9 +203,6 @@ func (r *request) judge(at *wantedSite, c *answer.Crawler) {
 		q.outcome = outcomeOf(batch.Last{Answered: true, Allowed: v.Allowed, Undecided: v.Undecided()})
 	}
 }
-
-// bytesOfEntry is about what a schedule takes for each entry.
-const bytesOfEntry = 256
 
 // rulesOf sets the rules of a record for a crawler, those that the cache keeps if it still has the
 // record, and returns the members that their answers share.

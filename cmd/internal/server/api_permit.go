@@ -95,9 +95,6 @@ func (r *Return) invalid(location string) *Problem {
 	return cmp.Or(outside(location+".status", float64(r.Status), 0, 999), outside(location+".retry_after", r.RetryAfter, 0, 31536000))
 }
 
-// maxReturns is how many permits a request can release.
-const maxReturns = 100
-
 // A Returned is the result of releasing a permit: done, also if it was released before,
 // unknown or ended.
 type Returned struct {
@@ -224,7 +221,7 @@ func (s *Service) done(r *request) *response {
 
 // releaseAll releases a few permits.
 func (r *request) releaseAll(list []Return) (returned []Returned) {
-	r.fail(tooMany("body.done", len(list), maxReturns))
+	r.fail(tooMany("body.done", len(list), mostReturns))
 	for i := range list {
 		location := fmt.Sprintf("body.done[%d]", i)
 		if list[i].ID == "" {

@@ -185,9 +185,6 @@ type Declared struct {
 	Why      string  `json:"why,omitempty"`
 }
 
-// mostEntries limits windows and lines.
-const mostEntries = 1000
-
 // schedule answers GET /v1/schedule.
 func (s *Service) schedule(r *request) *response {
 	url, agents := r.queryURL(), r.queryAgents()

@@ -9,7 +9,6 @@ import (
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/budget"
-	"github.com/robotskit/robots/compare"
 	"github.com/robotskit/robots/lint"
 )
 
@@ -39,9 +38,6 @@ func (r *request) file(t Text) *robots.File {
 	return nil
 }
 
-// explainLimits limit the lists of an explanation as answerLimits do those of a verdict.
-var explainLimits = answer.ExplainLimits{Check: answerLimits, Matches: 1000, Signals: 1000}
-
 // explain answers POST /v1/explain.
 func (s *Service) explain(r *request) *response {
 	var in struct {
@@ -65,7 +61,9 @@ func (s *Service) explain(r *request) *response {
 		return nil
 	}
 	rules := file.Rules(crawler.Dialect, crawler.Tokens...)
-	r.work(answer.ExplainSteps(rules, path))
+	steps, bytes := answer.ExplainCost(rules, path)
+	r.work(steps)
+	r.holdBytes(bytes)
 	if r.problem != nil {
 		return nil
 	}
@@ -111,18 +109,6 @@ type Diff struct {
 	Crawlers []*answer.CrawlerDifference `json:"crawlers"`
 }
 
-// Limits of a request: crawlers, dialects, and steps of all proofs together, of about twenty
-// nanoseconds each. Lint also reads a file in each dialect, and has fewer.
-const (
-	mostCrawlers = 1000
-	mostNamed    = 100 // crawlers in the request
-	mostDialects = 20
-	diffSteps    = 10 * compare.DefaultSteps
-	diffChanges  = 1000    // of a crawler and direction
-	diffText     = 2 << 20 // bytes of all paths, patterns and values in an answer
-	lintSteps    = lint.DefaultMaxSteps / 2
-)
-
 // diff answers POST /v1/diff.
 func (s *Service) diff(r *request) *response {
 	var in struct {
@@ -160,17 +146,17 @@ func (s *Service) diff(r *request) *response {
 		}
 		who = answer.Comparable(before, after, [2]robots.Dialect{d, d})
 	}
-	if len(who) > mostCrawlers {
-		r.fail(NewProblem(TooMany, fmt.Sprintf("the files name %d crawlers, but at most %d are compared: select some with agent", len(who)-1, mostCrawlers)))
+	if len(who) > mostCompared {
+		r.fail(NewProblem(TooMany, fmt.Sprintf("the files name %d crawlers, but at most %d are compared: select some with agent", len(who)-1, mostCompared)))
 	}
 	for range who {
 		r.holdText(0)
 	}
-	r.holdText(diffText)
+	r.holdText(longestLists)
 	if r.problem != nil {
 		return nil
 	}
-	found := answer.Diff(before, after, who, answer.DiffOptions{Total: r.exchange.budget.Left(diffSteps), Changes: diffChanges, Text: diffText})
+	found := answer.Diff(before, after, who, answer.DiffOptions{Total: r.exchange.budget.Left(diffSteps), Changes: mostChanges, Text: longestLists})
 	r.work(found.Steps)
 	j := &Diff{Dialect: dialect, Same: true, Crawlers: found.Crawlers}
 	for _, c := range found.Crawlers {
@@ -186,11 +172,16 @@ func (r *request) work(steps int) {
 	}
 }
 
+// holdBytes takes bytes of the budget.
+func (r *request) holdBytes(n int) {
+	if err := r.exchange.budget.Hold(n); err != nil {
+		r.fail(OverBudget(err))
+	}
+}
+
 // holdText takes the bytes for an entry of an answer with text of some bytes. A byte of text can take
 // eight in JSON, which is written once and copied once.
 func (r *request) holdText(n int) {
 	const entry = 1 << 10
-	if err := r.exchange.budget.Hold(entry + 2*n); err != nil {
-		r.fail(OverBudget(err))
-	}
+	r.holdBytes(entry + 2*n)
 }

@@ -65,7 +65,7 @@ func TestDiff(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	var many strings.Builder
-	for i := range mostCrawlers + 1 {
+	for i := range mostCompared + 1 {
 		fmt.Fprintf(&many, "User-agent: bot-%s\nDisallow: /%d\n", strings.Map(func(r rune) rune { return r - '0' + 'a' }, fmt.Sprint(i)), i)
 	}
 	text, _ := json.Marshal(map[string]string{"old": many.String(), "new": ""})
@@ -138,7 +138,7 @@ func TestDiffBudget(t *testing.T) {
 			dropped += crawler.Dropped
 			complete = complete && crawler.Complete
 		}
-		if listed == 0 && complete || dropped == 0 && complete || len(body) > 4*diffText || b.Used() > budget.Steps {
+		if listed == 0 && complete || dropped == 0 && complete || len(body) > 4*longestLists || b.Used() > budget.Steps {
 			t.Errorf("%s: complete %t, %d listed, %d dropped, %d bytes, %d steps", c.name, complete, listed, dropped, len(body), b.Used())
 		}
 	}

@@ -192,3 +192,31 @@ func quoted(s string) string {
 	text, _ := json.Marshal(s)
 	return string(text)
 }
+
+// TestHostileBodies: a body whose cost is in what surrounds its questions is refused, or answered, within the budget.
+func TestHostileBodies(t *testing.T) {
+	post := budgetBench(t)
+	const size = 1 << 20
+	repeat := func(s string) string { return strings.Repeat(s, size/len(s)) }
+	long := `{"url":"/` + strings.Repeat("a", 8000) + `","robots":"User-agent: *\n` + repeat(`Disallow:/*a*b\n`) + `","max_bytes":9999999}`
+	for name, c := range map[string]struct {
+		media, body string
+		status      int
+		want        string
+	}{
+		"members":          {typeLines, "{" + repeat(`"robotxy":1,`) + `"url":"/","robots":""}`, 200, `"allowed":true`},
+		"members outside":  {typeJSON, "{" + repeat(`"x":1,`) + `"questions":[]}`, 422, `x is unknown`},
+		"empty lines":      {typeLines, repeat("\n"), 422, "1048576 lines"},
+		"empty questions":  {typeJSON, `{"questions":[` + repeat("1,") + "1]}", 422, "524289 questions"},
+		"product tokens":   {typeLines, `{"url":"/","robots":"","agent":[` + repeat(`"a",`) + `"a"]}`, 200, `"code":"bad-parameter"`},
+		"a long token":     {typeLines, `{"url":"/","robots":"","agent":"` + repeat("a,") + `"}`, 200, `"code":"bad-parameter"`},
+		"a long URL":       {typeLines, `{"robots":"","url":"/` + repeat("a") + `"}`, 200, `"code":"bad-url"`},
+		"stars":            {typeLines, long, 200, `"code":"too-large"`},
+		"an allowed match": {typeLines, `{"url":"/a","robots":"User-agent: *\n` + repeat(`Disallow:/*a*b\n`) + `"}`, 200, `"allowed":true`},
+	} {
+		status, answer, b := post("/v1/check", c.media, c.body)
+		if status != c.status || !strings.Contains(answer, c.want) || b.Used() > budget.Steps+1 || b.Used() < size {
+			t.Errorf("%s: status %d, %d steps: %.300s", name, status, b.Used(), answer)
+		}
+	}
+}

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/robotskit/robots/cmd/internal/budget"
 	"golang.org/x/time/rate"
 )
 
@@ -175,14 +174,6 @@ func network(a netip.Addr) string {
 	}
 	return p.String()
 }
-
-const (
-	// mostClients is the number of clients that are remembered, in about 20 MB. Of more, those
-	// that sent no request for the longest time get new limits.
-	mostClients = 1 << 16
-	// stepsOfQuestion are the steps that count as one question in the rate limit.
-	stepsOfQuestion = budget.Steps / 100
-)
 
 // limits are the rate limits of a client: of its questions, and of the new origins that it can
 // have fetched.

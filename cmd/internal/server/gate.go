@@ -30,13 +30,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-const (
-	// mostHeld limits the bodies of concurrent requests and responses, in bytes.
-	mostHeld = 256 << 20
-	// stuckAfter is how long requests can wait, with none being served, until the service is
-	// not ready.
-	stuckAfter = 10 * time.Second
-)
+// stuckAfter is how long requests can wait, with none being served, until the service is not ready.
+const stuckAfter = 10 * time.Second
 
 // A Gate limits who can use a service, how much, and how much concurrently. It refuses with
 // problems.
@@ -458,10 +453,6 @@ func (v *exchange) wait(f func()) {
 	defer func() { v.placed = true }()
 	v.gate.places.outside(f)
 }
-
-// mostParallel limits the sites that a request waits for at a time, each of which can have a large
-// file.
-const mostParallel = 128
 
 // inParallel calls get for all missing sites concurrently, within one wait.
 func inParallel[T any](ctx context.Context, missing map[robots.Origin]T, get func(robots.Origin, T)) {

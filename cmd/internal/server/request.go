@@ -23,6 +23,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/budget"
 	"github.com/robotskit/robots/internal/duration"
 )
 
@@ -223,6 +224,7 @@ func (r *request) body(known ...string) (text []byte, media string) {
 	case len(text) == 0 && media == typeJSON:
 		r.fail(NewProblem(BadJSON, "the body is empty: it must be a JSON object"))
 	}
+	r.work(budget.Decoding(len(text)))
 	return text, media
 }
 
@@ -296,9 +298,6 @@ func membersOf(t reflect.Type) (names []string) {
 	}
 	return names
 }
-
-// maxNested is how deep lists and objects of a body can be nested.
-const maxNested = 32
 
 var errTooDeep = fmt.Errorf("has lists and objects nested deeper than %d", maxNested)
 

@@ -41,7 +41,7 @@ func TestCharges(t *testing.T) {
 	}{
 		"parse":   {[]string{file}, 3 * reading},
 		"matrix":  {[]string{file, crawler, path.String()}, (1+len(answer.CurrentDialects()))*reading + budget.Matching(work)},
-		"explain": {[]string{file, crawler, path.String()}, (1+dialects)*reading + answer.ExplainSteps(rules, path) + dialects*budget.Matching(len(path.String()))},
+		"explain": {[]string{file, crawler, path.String()}, (1+dialects)*reading + first(answer.ExplainCost(rules, path)) + dialects*budget.Matching(len(path.String()))},
 		"lint":    {[]string{file}, lint.File(f, lint.Options{MaxSteps: lintSteps}).Steps},
 		"fix":     {[]string{file}, fixed.Steps},
 		"diff":    {[]string{file, other, crawler}, reading + answer.Diff(f, robots.Parse([]byte(other)), []answer.Crawler{who}, answer.DiffOptions{Steps: diffSteps}).Steps},

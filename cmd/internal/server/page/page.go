@@ -124,6 +124,9 @@ const autoDialect = "auto"
 
 // readCrawler reads a dialect, or auto, and tokens with tabs between them.
 func readCrawler(line string) (c answer.Crawler, err error) {
+	if len(line) > MaxLine {
+		return c, errors.New("a crawler is longer than " + strconv.Itoa(MaxLine) + " bytes")
+	}
 	name, rest, _ := strings.Cut(line, "\t")
 	var tokens []string
 	for t := range strings.SplitSeq(rest, "\t") {

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/robotskit/robots"
@@ -160,7 +161,8 @@ func explain(b *budget.Budget, args []string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := b.Work(answer.ExplainSteps(rules, path)); err != nil {
+	steps, bytes := answer.ExplainCost(rules, path)
+	if err := cmp.Or(b.Work(steps), b.Hold(bytes)); err != nil {
 		return nil, err
 	}
 	e := explanation{

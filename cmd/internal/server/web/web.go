@@ -50,7 +50,7 @@ type Site struct {
 }
 
 // MaxQuestion limits a question to /page/ask in bytes: two files, crawlers and URLs.
-const MaxQuestion = 4 << 20
+const MaxQuestion = 2 << 20
 
 // Handler returns a handler for the paths / and /page/. It stores and logs nothing.
 func Handler(o Options) http.Handler {
