@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 )
 
 // Up to scanMost rules, and for the first matches, rules are scanned in order of precedence
@@ -216,6 +217,15 @@ const (
 	maxNgramBits = 16
 	maxFiledBits = 12
 )
+
+// memoryBytes returns the bytes of an index, 0 for nil.
+func (x *index) memoryBytes() int {
+	if x == nil {
+		return 0
+	}
+	return int(unsafe.Sizeof(*x)) + int(unsafe.Sizeof(key{}))*cap(x.keys) + int(unsafe.Sizeof(entry{}))*cap(x.entries) +
+		8*cap(x.ngrams.present) + 4*(cap(x.ngrams.starts)+cap(x.ngrams.rules)+cap(x.short))
+}
 
 func newIndex(r *Rules) *index {
 	x := new(index)

@@ -36,10 +36,10 @@ func TestMemoryBytes(t *testing.T) {
 		before, said := heapBytes(), 0
 		for i := range kept {
 			kept[i] = Parse(tt.body).Rules(RFC9309, "MyBot").WithState(State{Fetched: time.Now()})
-			said += kept[i].MemoryBytes()
 			for range 2 * indexAfter {
 				kept[i].Allowed(path)
 			}
+			said += kept[i].MemoryBytes()
 		}
 		got := heapBytes() - before
 		t.Logf("%-25s %6d bytes, %6d by estimate", tt.name, got/tt.n, said/tt.n)

@@ -566,17 +566,15 @@ func (r *Rules) MatchWork(p Path) (v Verdict, work int) {
 	return v, work + len(p.raw)
 }
 
-// MemoryBytes returns about how many bytes of memory the rules take besides the body of
-// their file, including an index that later matches may build.
+// MemoryBytes returns about how many bytes of memory the rules take besides the body of their
+// file. It grows once, when repeated matches build an index.
 func (r *Rules) MemoryBytes() int {
 	r = r.made()
 	n := int(unsafe.Sizeof(*r)+unsafe.Sizeof(*r.file)) +
 		int(unsafe.Sizeof(lineRef{}))*cap(r.file.lines) + 4*(len(r.file.body)/numberedBlock) + 4*cap(r.lines) + cap(r.buf) +
 		(int(unsafe.Sizeof(rule{}))+8+1)*len(r.rules)
 	if r.lazy != nil {
-		// A literal rule takes 28 bytes and one with a star 4, besides the hashes of its
-		// n-grams: about half of their maximum.
-		n += int(unsafe.Sizeof(*r.lazy)+unsafe.Sizeof(index{})) + 28*len(r.rules) + 4*min(3*len(r.rules), 1<<maxFiledBits)
+		n += int(unsafe.Sizeof(*r.lazy)) + r.lazy.built.Load().memoryBytes()
 	}
 	n += 8 * cap(r.own)
 	if s := r.state; s != nil {

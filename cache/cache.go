@@ -37,7 +37,10 @@ type Options struct {
 	// Store keeps records that do not fit into memory, and outlives the process. Without one,
 	// a site whose record was dropped from memory has no last good response.
 	Store Store
-	// Memory limits the records in memory and the rules made from them, in bytes: 64 MiB.
+	// Memory limits the records in memory and the rules made from them, in bytes: 64 MiB, which
+	// hold about 40,000 sites with usual files, or 22,000 with files of 11 KB. Records that were
+	// not used lately are deflated, and then dropped: without a Store, their sites are fetched
+	// again (EventEvicted). With a Store the size affects only the speed.
 	Memory int64
 	// StaleWait is how long a caller waits for a fetch before it gets a record that has expired
 	// less than 24 hours ago: 1.8 s (RFC 8767 section 5).
@@ -116,6 +119,12 @@ func New(o Options) (*Cache, error) {
 		}
 	}
 	c := &Cache{o: o, hot: newMemory(o.Memory), writes: semaphore.NewWeighted(maxWrites)}
+	if o.Store == nil {
+		var once sync.Once
+		c.hot.evicted = func(origin robots.Origin) {
+			once.Do(func() { c.observe(Event{Kind: EventEvicted, Origin: origin}) })
+		}
+	}
 	c.locker, _ = o.Store.(Locker)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c, nil
@@ -143,7 +152,7 @@ type Crawler struct {
 
 // Rules returns the rules of a crawler for an origin, as Record.Rules does, and the record;
 // errors are those of Get. The rules of the last four crawlers are kept with the record until
-// they change. They count against [Options.Memory].
+// they change or it is deflated. They count against [Options.Memory].
 func (c *Cache) Rules(ctx context.Context, origin robots.Origin, crawler *Crawler) (*robots.Rules, *fetch.Record, error) {
 	it, now, err := c.get(ctx, origin)
 	if err != nil {

@@ -47,9 +47,12 @@
 //
 // # Storage
 //
-// Memory is limited by [Options.Memory]; the least recently used records are dropped. A
-// [Store] keeps more, and longer: package cache/bolt uses a file, and package cachetest tests
-// other implementations. Good responses are kept for 14 days ([Options.KeepOnce]), and for 90
+// Memory is limited by [Options.Memory]. When it is full, the least recently used records are
+// deflated, without their rules, and use of one then costs the time to inflate it. When
+// three quarters are deflated records, the least recently used of these are dropped. A [Store]
+// keeps more, and longer: package cache/bolt uses a file, and package cachetest tests other
+// implementations. Without a Store, a crawler of more sites than its memory holds fetches their
+// files again; the first time is reported as [EventEvicted]. Good responses are kept for 14 days ([Options.KeepOnce]), and for 90
 // days ([Options.Keep]) if they were requested again or the site fails. A fetched record is
 // returned when it is stored, or after 1.8 s if the store is slow. If the store fails, files
 // are fetched again, but Get does not fail.

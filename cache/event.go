@@ -31,9 +31,10 @@ const (
 	EventFetchFailed                      // the Fetcher returned an error
 	EventStoreFailed                      // the store returned an error; the cache continued without it
 	EventFenced                           // the record was not stored, as the holder of a later lock has written
+	EventEvicted                          // the first record was dropped from a full memory before it expired, and there is no store: sites are fetched more often than once in a lifetime
 )
 
-var kinds = [...]string{"", "hit", "waited", "stale", "ahead", "fetched", "fetch-failed", "store-failed", "fenced"}
+var kinds = [...]string{"", "hit", "waited", "stale", "ahead", "fetched", "fetch-failed", "store-failed", "fenced", "evicted"}
 
 // String returns the name in metrics, such as "store-failed".
 func (k EventKind) String() string {

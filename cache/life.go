@@ -62,10 +62,10 @@ func toKeep(r, held *fetch.Record) *fetch.Record {
 	r = wallTimes(r).After(held)
 	if r.Outcome.Good() {
 		life := r.Lifetime()
-		r.Expires = r.Fetched.Add(jittered(life, fetch.LifeFloor, life)) // not longer than the site says (D-28)
+		r.Expires = r.Fetched.Add(jittered(life, fetch.LifeFloor, life)).Truncate(time.Millisecond) // not longer than the site says (D-28)
 		return r
 	}
-	r.NextTry = r.Fetched.Add(jittered(r.RetryDelay()))
+	r.NextTry = r.Fetched.Add(jittered(r.RetryDelay()) + time.Millisecond - 1).Truncate(time.Millisecond) // not before the site's Retry-After
 	return r
 }
 

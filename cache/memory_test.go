@@ -18,7 +18,8 @@ import (
 	"github.com/robotskit/robots/internal/campaign"
 )
 
-// TestMemorySize compares sizeOf with the runtime's own count.
+// TestMemorySize compares the estimates with the runtime's own count: of records, with the rules of
+// a crawler before and after an index is built, and deflated.
 func TestMemorySize(t *testing.T) {
 	if campaign.Race {
 		t.Skip("the race detector has memory of its own")
@@ -33,27 +34,113 @@ func TestMemorySize(t *testing.T) {
 		n    int
 		fill func(r *fetch.Record, i int)
 	}{
-		{"own bodies", 20_000, func(r *fetch.Record, i int) { r.Body = fmt.Appendf(nil, "%2000d", i) }},
-		{"no body", 20_000, func(r *fetch.Record, _ int) {
+		{"own bodies", 4_000, func(r *fetch.Record, i int) { r.Body = fmt.Appendf(nil, "%2000d", i) }},
+		{"no body", 4_000, func(r *fetch.Record, _ int) {
 			r.Outcome, r.Cause, r.Status, r.Header = fetch.Unavailable, fetch.ClientError, 404, nil
 		}},
-		{"outage", 20_000, func(r *fetch.Record, i int) { outage(r, nil, fmt.Appendf(nil, "%500d", i)) }},
+		{"outage", 4_000, func(r *fetch.Record, i int) { outage(r, nil, fmt.Appendf(nil, "%500d", i)) }},
 		{"both grown", 500, func(r *fetch.Record, i int) { outage(r, grown(i), grown(i)) }},
+		{"files of 300 bytes", 4_000, func(r *fetch.Record, i int) { r.Body = robotsFile(i, 300) }},
+		{"files of 2 KB", 2_000, func(r *fetch.Record, i int) { r.Body = robotsFile(i, 2_000) }},
+		{"files of 11 KB", 1_000, func(r *fetch.Record, i int) { r.Body = robotsFile(i, 11_000) }},
 	} {
 		before := heap()
 		m := cache.NewHot(1 << 30)
+		crawler := &cache.Crawler{Dialect: robots.RFC9309, Tokens: []string{"MyBot"}}
+		compare := func(what string) {
+			t.Helper()
+			got := heap() - before
+			_, charged := m.Usage()
+			t.Logf("%-18s %-12s %6d bytes per origin, %6d charged", tt.name, what, got/int64(tt.n), charged/int64(tt.n))
+			if got > charged*120/100 || got < charged*80/100 {
+				t.Errorf("%s, %s: %d bytes, charged %d", tt.name, what, got, charged)
+			}
+		}
 		for i := range tt.n {
 			r := cachetest.Record(cachetest.Origin(i), "")
 			tt.fill(r, i)
 			m.Put(cache.Entry{Record: r})
 		}
-		got := heap() - before
-		_, said := m.Usage()
-		t.Logf("%-10s %5d bytes per origin, %5d by estimate", tt.name, got/int64(tt.n), said/int64(tt.n))
-		if got > said*13/10 || got < said*6/10 {
-			t.Errorf("%s: %d bytes, the estimate says %d", tt.name, got, said)
+		compare("record")
+		for i := range tt.n {
+			m.Rules(cachetest.Origin(i), crawler)
+		}
+		compare("with rules")
+		for i := range tt.n {
+			for range 200 {
+				m.Rules(cachetest.Origin(i), crawler).Allowed(robots.RawPath("/page"))
+			}
+		}
+		compare("with indexes")
+		if tt.name != "both grown" { // of which deflate takes long
+			m.DeflateAll()
+			compare("deflated")
 		}
 		runtime.KeepAlive(m)
+	}
+}
+
+// robotsFile returns a file of about a size, with lines that compress as those of real files do.
+func robotsFile(i, size int) []byte {
+	random := rand.New(rand.NewPCG(uint64(i), 11))
+	words := strings.Fields("search cart checkout account wp-admin includes tag feed print login user images static api v2 de en fr sort filter session")
+	body := []byte("User-agent: *\n")
+	for len(body) < size {
+		body = fmt.Appendf(body, "Disallow: /%s/%s/%x%s\n", words[random.IntN(len(words))], words[random.IntN(len(words))], random.IntN(1<<16),
+			[]string{"", "/", "*", "?*=", ".php$"}[random.IntN(5)])
+	}
+	return body
+}
+
+// TestMemorySlope: three rounds over five times as many sites as fit into memory ready to use cause
+// one fetch of each, and of what was deflated the rules and records are the same. Only over more sites
+// than fit at all are records fetched again, and the first is reported once, unless there is a store.
+func TestMemorySlope(t *testing.T) {
+	const limit = 1 << 20 // 57 sites with files of 11 KB and their rules
+	crawler := &cache.Crawler{Dialect: robots.RFC9309, Tokens: []string{"MyBot"}}
+	for _, tt := range []struct {
+		name             string
+		sites            int
+		store            cache.Store
+		fetches, evicted int
+	}{
+		{"fitting deflated", 230, nil, 230, 0},
+		{"too many", 500, nil, 1500, 1},
+		{"too many with a store", 500, cachetest.NewMemory(), 500, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			fetches, evicted := 0, 0
+			c := open(t, cache.Options{Memory: limit, Store: tt.store, Observe: func(e cache.Event) {
+				if e.Kind == cache.EventEvicted {
+					evicted++
+				}
+			}, Fetcher: fetcherFunc(func(_ context.Context, o robots.Origin) (*fetch.Record, error) {
+				fetches++
+				r := cachetest.Record(o, string(robotsFile(int(o.Host()[0])*256+int(o.Host()[1]), 11_000)))
+				r.Fetched = time.Now()
+				r.Expires = r.Fetched.Add(day)
+				return r, nil
+			})})
+			defer c.Close()
+			first := map[robots.Origin]string{}
+			for range 3 {
+				for i := range tt.sites {
+					rules, r := rulesOf(t, c, cachetest.Origin(i), crawler)
+					got := fmt.Sprint(said(rules), r.Fetched, r.Expires, len(r.Body), r.Hops, r.Header)
+					if first[r.Origin] == "" {
+						first[r.Origin] = got
+					} else if first[r.Origin] != got && tt.fetches == tt.sites {
+						t.Fatalf("%v was %s, is %s", r.Origin, first[r.Origin], got)
+					}
+					if _, bytes := c.Usage(); bytes > limit {
+						t.Fatalf("%d bytes charged", bytes)
+					}
+				}
+			}
+			if fetches != tt.fetches || evicted != tt.evicted {
+				t.Errorf("%s: %d fetches and %d reports, want %d and %d", tt.name, fetches, evicted, tt.fetches, tt.evicted)
+			}
+		})
 	}
 }
 

@@ -417,7 +417,9 @@ func unpack(origin robots.Origin, value []byte) (cache.Entry, error) {
 	if len(value) < headerSize {
 		return cache.Entry{}, errDamaged
 	}
-	return packed.Unpack(origin, binary.BigEndian.Uint64(value[8:]), value[headerSize:])
+	fence := binary.BigEndian.Uint64(value[8:])
+	record, err := packed.Unpack(origin, fence, value[headerSize:])
+	return cache.Entry{Record: record, Fence: fence}, err
 }
 
 // Get returns the entry of an origin. It does not protect the entry from being dropped, but a
@@ -443,7 +445,7 @@ func (s *Store) Put(ctx context.Context, e cache.Entry, keep time.Duration) erro
 	}
 	origin := e.Record.Origin
 	key, until := []byte(origin.String()), uint64(max(time.Now().Add(keep).UnixMilli(), 0))
-	value := slices.Concat(encoded(until), encoded(e.Fence), packed.Pack(e))
+	value := slices.Concat(encoded(until), encoded(e.Fence), packed.Pack(e.Fence, e.Record))
 	if uint64(len(value)) > s.share() {
 		return ctx.Err()
 	}

@@ -365,7 +365,8 @@ func (s *Store) Get(ctx context.Context, origin robots.Origin) (e cache.Entry, e
 		if len(raw) < fenceSize {
 			return errDamaged
 		}
-		if e, err = packed.Unpack(origin, binary.BigEndian.Uint64(raw), raw[fenceSize:]); err != nil {
+		e.Fence = binary.BigEndian.Uint64(raw)
+		if e.Record, err = packed.Unpack(origin, e.Fence, raw[fenceSize:]); err != nil {
 			return fmt.Errorf("%w: %w", errDamaged, err)
 		}
 		return nil
@@ -378,7 +379,7 @@ func (s *Store) Put(ctx context.Context, e cache.Entry, keep time.Duration) erro
 	if e.Record == nil || e.Record.Origin.IsZero() {
 		return errors.New("shared cache: the entry has no record, or the record no origin")
 	}
-	data := packed.Pack(e)
+	data := packed.Pack(e.Fence, e.Record)
 	return s.do(ctx, "put", e.Record.Origin, func(ctx context.Context, key string) error {
 		_, err := s.run(ctx, putScript, cache.ErrFenced, key, encoded(e.Fence), rueidis.BinaryString(data), millis(keep))
 		return err

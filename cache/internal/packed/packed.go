@@ -1,5 +1,5 @@
-// Package packed is the form in which stores of bytes keep an entry: its encoded record,
-// compressed, behind a checksum.
+// Package packed is the form of an entry in stores of bytes, and of one that has not been used
+// lately in memory: its encoded record, compressed, behind a checksum.
 //
 //	CRC-32C of the fence (8 bytes, big-endian) and of the record (4), deflated record
 package packed
@@ -16,7 +16,6 @@ import (
 	"sync"
 
 	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/fetch"
 )
 
@@ -37,8 +36,8 @@ var inflaters = sync.Pool{New: func() any { return flate.NewReaderDict(nil, dict
 // maxInflated bounds what is read of an entry, whatever damage makes of it.
 const maxInflated = 64 << 20
 
-// Pack returns the record of an entry. The fence is not in it.
-func Pack(e cache.Entry) []byte { return PackEncoded(e.Fence, e.Record.Encode()) }
+// Pack packs the record of an entry with this fence, which is only in the checksum.
+func Pack(fence uint64, r *fetch.Record) []byte { return PackEncoded(fence, r.Encode()) }
 
 // PackEncoded packs an encoded record.
 func PackEncoded(fence uint64, plain []byte) []byte {
@@ -52,26 +51,26 @@ func PackEncoded(fence uint64, plain []byte) []byte {
 	return out.Bytes()
 }
 
-// Unpack returns the entry of an origin that was packed, with its fence. The error says what
-// is wrong with the data.
-func Unpack(origin robots.Origin, fence uint64, data []byte) (e cache.Entry, err error) {
+// Unpack returns the record of an origin that was packed with this fence. The error says what is
+// wrong with the data.
+func Unpack(origin robots.Origin, fence uint64, data []byte) (*fetch.Record, error) {
 	if len(data) < crc32.Size {
-		return e, errDamaged
+		return nil, errDamaged
 	}
 	r := inflaters.Get().(io.ReadCloser)
 	defer inflaters.Put(r)
-	if err = r.(flate.Resetter).Reset(bytes.NewReader(data[crc32.Size:]), dictionary); err != nil {
-		return e, err
+	if err := r.(flate.Resetter).Reset(bytes.NewReader(data[crc32.Size:]), dictionary); err != nil {
+		return nil, err
 	}
 	plain, err := io.ReadAll(io.LimitReader(r, maxInflated))
 	if err != nil || !bytes.Equal(checksum(fence, plain), data[:crc32.Size]) {
-		return e, errDamaged
+		return nil, errDamaged
 	}
 	record, err := fetch.Decode(plain)
 	if err == nil && record.Origin != origin {
 		err = fmt.Errorf("record is damaged: it is of %s", record.Origin)
 	}
-	return cache.Entry{Record: record, Fence: fence}, err
+	return record, err
 }
 
 var errDamaged = errors.New("it is damaged")

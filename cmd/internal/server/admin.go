@@ -66,7 +66,7 @@ func NewMetrics() *Metrics {
 	m.fetches = counters("robots_fetches_total", "robots.txt fetches by cause.", "cause", names(fetch.Causes())...)
 	m.fetchTook = histogram("robots_fetch_seconds", "Duration of robots.txt fetches.", 1.0/256, 8)
 	var kinds []cache.EventKind
-	for k := cache.EventHit; k <= cache.EventFenced; k++ {
+	for k := cache.EventHit; k <= cache.EventEvicted; k++ {
 		kinds = append(kinds, k)
 	}
 	m.answers = counters("robots_cache_events_total", "Events of the cache by kind.", "kind", names(kinds)...)
