@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/screen"
 )
 
 // reading describes how the dialects read a value, "" if it is a product token or empty. A
@@ -42,17 +43,18 @@ func reading(value string, ds ...robots.Dialect) string {
 const maxAgentWarnings = 20
 
 // warnAgents returns a function that warns once of each value of agent that is not a product token.
-func (c *command) warnAgents() func(value string, d robots.Dialect) {
+func warnAgents(std *screen.Streams) func(value string, d robots.Dialect) {
 	warned := map[string]bool{}
 	return func(value string, d robots.Dialect) {
 		text := reading(value, d)
 		if text == "" || warned[text] || len(warned) > maxAgentWarnings {
 			return
 		}
-		if warned[text] = true; len(warned) <= maxAgentWarnings {
-			c.warn("agent %s", text)
+		warned[text] = true
+		if len(warned) <= maxAgentWarnings {
+			std.Warn("agent %s", text)
 		} else {
-			c.warn("further agents are not product tokens either; they are not listed")
+			std.Warn("further agents are not product tokens either; they are not listed")
 		}
 	}
 }

@@ -115,15 +115,21 @@ func (b *batchRun) open(ctx context.Context) error {
 	if !b.given("dialect") {
 		b.dialect = robots.RFC9309.Name
 	}
-	list, _, err := b.crawlers()
+	chosen, err := b.choose()
 	if err != nil {
 		return err
 	}
+	one := &chosen.list[0]
 	b.defaults = batch.Defaults{
-		Agents: list[0].Tokens, Dialect: list[0].Dialect, Auto: b.dialect == ask.AutoDialect, MaxBytes: b.maxBytes, At: b.at, UserInitiated: b.userInitiated,
-		Heard: b.warnAgents(),
+		Agents:        one.Tokens,
+		Dialect:       one.Dialect,
+		Auto:          b.dialect == ask.AutoDialect,
+		MaxBytes:      b.maxBytes,
+		At:            b.at,
+		UserInitiated: b.userInitiated,
+		Heard:         warnAgents(b.std),
 	}
-	from, l, err := b.source(ctx, list)
+	from, l, err := b.source(ctx, &chosen)
 	b.defaults.File, b.live = from.File, l
 	return err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -36,7 +37,8 @@ func clauses() (list []clause) {
 			c := clause{ID: id, Section: section, Statement: links.ReplaceAllString(line, "$1")} //nolint:forbidigo // not a pattern of a rule
 			if s, ok := strings.CutSuffix(c.Statement, "*"); ok {
 				i := strings.LastIndex(s, " *")
-				c.Statement, c.Source = s[:i], s[i+len(" *"):]
+				c.Statement = s[:i]
+				c.Source = s[i+len(" *"):]
 			}
 			list = append(list, c)
 			id = ""
@@ -48,11 +50,18 @@ func clauses() (list []clause) {
 // links are those of Markdown: [text](address).
 var links = regexp.MustCompile(`\[([^]]*)\]\([^)]*\)`) //nolint:forbidigo // not a pattern of a rule
 
-func clauseCommand(std *screen.Streams) *cobra.Command {
-	c := newCommand(std)
+// clauseOptions are one run of robots clause.
+type clauseOptions struct {
+	std    *screen.Streams
+	args   []string // ids
+	output outputFlags
+}
+
+func newClauseCommand(std *screen.Streams) *cobra.Command {
+	o := &clauseOptions{std: std}
 	cmd := &cobra.Command{
 		Use:  "clause",
-		RunE: c.run(c.clauses),
+		RunE: runE(std, &o.args, o.run),
 		ValidArgsFunction: func(*cobra.Command, []string, string) (ids []string, _ cobra.ShellCompDirective) {
 			for _, c := range clauses() {
 				ids = append(ids, c.ID)
@@ -60,43 +69,65 @@ func clauseCommand(std *screen.Streams) *cobra.Command {
 			return ids, cobra.ShellCompDirectiveNoFileComp
 		},
 	}
-	c.formatFlag(cmd)
+	o.output.registerFormat(cmd)
 	return cmd
 }
 
-// clauses prints the clauses with the ids of the arguments; without, the beginning of all.
-func (c *command) clauses(context.Context) (int, error) {
-	all := clauses()
-	var chosen []clause
-	for _, id := range c.args {
-		i := slices.IndexFunc(all, func(one clause) bool { return strings.EqualFold(one.ID, id) })
-		if i < 0 {
-			return exitBad, fmt.Errorf("unknown clause %q; robots clause lists them", clip(id))
-		}
-		chosen = append(chosen, all[i])
+func (o *clauseOptions) run(context.Context) (int, error) {
+	list, err := clausesByID(o.args)
+	if err != nil {
+		return exitBad, err
 	}
-	if len(c.args) == 0 {
-		chosen = all
-	}
-	section := ""
-	for i, one := range chosen {
-		switch {
-		case c.format == formatJSON:
-			c.std.EncodeAnswer(one)
-		case len(c.args) > 0:
-			if one.Source != "" {
-				one.Statement += " (" + one.Source + ")"
-			}
-			render.Wrap(c.std.Out, one.ID+"  ", one.Statement)
-		default:
-			if one.Section != section {
-				section = one.Section
-				fmt.Fprint(c.std.Out, strings.Repeat("\n", min(i, 1)), section, "\n")
-			}
-			fmt.Fprintf(c.std.Out, "  %s  %s\n", render.Fill(one.ID, 8), beginning(one.Statement))
+	switch {
+	case o.output.json():
+		for _, c := range list {
+			o.std.EncodeAnswer(c)
 		}
+	case len(o.args) > 0:
+		printClauses(o.std.Out, list)
+	default:
+		printContents(o.std.Out, list)
 	}
 	return exitAllowed, nil
+}
+
+// clausesByID returns the clauses with some ids, all for none.
+func clausesByID(ids []string) (list []clause, err error) {
+	all := clauses()
+	if len(ids) == 0 {
+		return all, nil
+	}
+	for _, id := range ids {
+		i := slices.IndexFunc(all, func(c clause) bool { return strings.EqualFold(c.ID, id) })
+		if i < 0 {
+			return nil, fmt.Errorf("unknown clause %q; robots clause lists them", clip(id))
+		}
+		list = append(list, all[i])
+	}
+	return list, nil
+}
+
+// printClauses writes clauses with their sources.
+func printClauses(w io.Writer, list []clause) {
+	for _, c := range list {
+		text := c.Statement
+		if c.Source != "" {
+			text += " (" + c.Source + ")"
+		}
+		render.Wrap(w, c.ID+"  ", text)
+	}
+}
+
+// printContents writes the beginning of each clause below the heading of its section.
+func printContents(w io.Writer, list []clause) {
+	section := ""
+	for i, c := range list {
+		if c.Section != section {
+			section = c.Section
+			fmt.Fprint(w, strings.Repeat("\n", min(i, 1)), section, "\n")
+		}
+		fmt.Fprintf(w, "  %s  %s\n", render.Fill(c.ID, 8), beginning(c.Statement))
+	}
 }
 
 // beginning returns the words of a clause that fit its line.

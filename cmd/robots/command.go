@@ -2,37 +2,31 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"strings"
-	"time"
 
-	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
+	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/spf13/cobra"
 )
 
-// A command is one run of a verb: its streams, flags and arguments. Verbs embed it.
+// A command is one run of a command that does not have options yet (options.go).
 type command struct {
+	outputFlags
 	std     *screen.Streams
 	args    []string
 	cmd     *cobra.Command
-	format  string
-	color   string
 	palette render.Palette // of standard output
 }
 
-func newCommand(std *screen.Streams) *command {
-	return &command{std: std, format: formatText, color: render.ColorNever}
-}
+func newCommand(std *screen.Streams) *command { return &command{std: std} }
 
-// run returns the RunE of a verb: it checks the flags that all verbs share.
+// run returns the RunE of a command.
 func (c *command) run(verb func(context.Context) (int, error)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) (err error) {
-		c.cmd, c.std.Name, c.args = cmd, cmd.CommandPath(), args
-		c.palette = render.NewPalette(c.color, c.std.Terminal)
-		c.std.Status, err = verb(cmd.Context())
-		return err
+		c.cmd = cmd
+		c.palette = c.outputFlags.palette(c.std)
+		return runE(c.std, &c.args, verb)(cmd, args)
 	}
 }
 
@@ -41,26 +35,30 @@ func (c *command) warn(format string, args ...any) { c.std.Warn(format, args...)
 // given reports whether a flag was given.
 func (c *command) given(flag string) bool { return c.cmd.Flags().Changed(flag) }
 
-// formatFlag declares --format. Of a verb that has more formats than text and json, more names
-// them.
-func (c *command) formatFlag(cmd *cobra.Command, more ...string) {
-	usage := "`FORMAT` text, or json (one object per line)"
-	if len(more) > 0 {
-		usage = "`FORMAT` text, json, " + strings.Join(more, ", ")
-	}
-	choiceFlag(cmd, &c.format, "format", formatText, usage, append([]string{formatText, formatJSON}, more...)...)
+func (c *command) formatFlag(cmd *cobra.Command, more ...string) { c.registerFormat(cmd, more...) }
+
+func (c *command) colorFlag(cmd *cobra.Command) { c.registerColor(cmd) }
+
+func (c *command) reader() *source.Reader { return c.outputFlags.reader(c.std) }
+
+func (c *command) openLive(flags *siteFlags, dialects []robots.Dialect, maxBytes int) (*source.Live, error) {
+	return flags.open(c.std, dialects, maxBytes)
 }
 
-func (c *command) colorFlag(cmd *cobra.Command) {
-	choiceFlag(cmd, &c.color, "color", render.ColorAuto, "`WHEN` color of text: auto, always or never", render.ColorAuto, render.ColorAlways, render.ColorNever)
+func (c *command) named(
+	ctx context.Context, flags *siteFlags, dialects []robots.Dialect, maxBytes int, names ...string,
+) ([]source.Text, *source.Live, error) {
+	return flags.named(ctx, c.reader(), dialects, maxBytes, names...)
 }
 
-// timeFlag declares --at.
-func timeFlag(cmd *cobra.Command, at *time.Time, usage string) {
-	cmd.Flags().Func("at", usage, func(s string) (err error) {
-		if *at, err = ask.Time(s); err != nil {
-			return fmt.Errorf("--at %w", err)
-		}
-		return nil
-	})
+func (c *command) known(ctx context.Context, flags *siteFlags, dialects []robots.Dialect, names ...string) ([]source.Text, error) {
+	return flags.known(ctx, c.reader(), dialects, names...)
+}
+
+func (c *command) readFiles(ctx context.Context, flags *siteFlags) ([]source.Text, error) {
+	return flags.whole(ctx, c.reader(), c.args)
+}
+
+func (c *command) wanted(flags *siteFlags, dialects []robots.Dialect, maxBytes int, names []string) (source.Wanted, error) {
+	return flags.wanted(dialects, maxBytes, names)
 }

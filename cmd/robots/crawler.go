@@ -10,18 +10,10 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/crawlers"
 	"github.com/spf13/cobra"
 )
-
-// A Crawler is a crawler that robots.txt is judged for.
-type Crawler struct {
-	answer.Crawler
-	listed bool // chosen by its category in the directory, not named by the user
-}
-
-// anyCrawler is the name of a crawler without a name: the group of * applies to it.
-const anyCrawler = "*"
 
 // crawlerFlags are the flags that name crawlers and their dialect.
 type crawlerFlags struct {
@@ -51,7 +43,7 @@ func (f *crawlerFlags) registerCategories(cmd *cobra.Command) {
 }
 
 // parseAgents returns the crawlers of --agent in a dialect, or as the dialect auto means them.
-func (f *crawlerFlags) parseAgents(dialect string) (list []Crawler, err error) {
+func (f *crawlerFlags) parseAgents(dialect string) (list []answer.Crawler, err error) {
 	for _, value := range f.agents {
 		tokens, err := ask.Tokens(value)
 		if err != nil {
@@ -61,63 +53,79 @@ func (f *crawlerFlags) parseAgents(dialect string) (list []Crawler, err error) {
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, Crawler{Crawler: c})
+		list = append(list, c)
 	}
 	return list, nil
 }
 
-// crawlers returns the crawlers named by the flags, and the index of the one whose verdicts
-// decide the exit status: -1 if the worst verdict of all does.
-func (f *crawlerFlags) crawlers() (list []Crawler, decisive int, err error) {
+// chosenCrawlers are the crawlers of a run.
+type chosenCrawlers struct {
+	list     []answer.Crawler
+	named    []answer.Crawler // those of --agent
+	decisive int              // index of the crawler whose verdicts give the exit status, -1 for the worst of all
+}
+
+// choose returns the crawlers of the flags: those of --crawlers, then those of --agent, or else the one of *. With --dialect all
+// it is one crawler in each dialect, and that in its own is decisive.
+func (f *crawlerFlags) choose() (c chosenCrawlers, err error) {
 	dialect := f.dialect
 	if dialect == ask.AllDialects {
 		dialect = ask.AutoDialect
 	}
 	if len(f.categories) > 0 {
-		entries, _, err := choose(f.categories, "", false)
+		if c.list, err = f.listed(dialect); err != nil {
+			return c, err
+		}
+	}
+	if c.named, err = f.parseAgents(dialect); err != nil {
+		return c, err
+	}
+	c.list = append(c.list, c.named...)
+	c.decisive = -1
+	if len(c.list) == 0 {
+		one, err := ask.Crawler(dialect, answer.AnyCrawler, answer.AnyCrawler)
 		if err != nil {
-			return nil, 0, err
+			return c, err
 		}
-		for _, e := range entries {
-			c := answer.Auto(e.Name, e.Name)
-			if dialect != ask.AutoDialect {
-				if c, err = ask.Crawler(dialect, e.Name, e.Tokens...); err != nil {
-					return nil, 0, err
-				}
-			}
-			list = append(list, Crawler{Crawler: c, listed: true})
-		}
+		c.list = []answer.Crawler{one}
 	}
-	named, err := f.parseAgents(dialect)
-	if err != nil {
-		return nil, 0, err
+	switch {
+	case f.dialect != ask.AllDialects:
+		return c, nil
+	case len(c.list) > 1:
+		return c, errors.New("--dialect all compares the dialects for one crawler, not for several")
 	}
-	if list = append(list, named...); len(list) == 0 {
-		c, err := ask.Crawler(dialect, anyCrawler, anyCrawler)
-		if err != nil {
-			return nil, 0, err
-		}
-		list = []Crawler{{Crawler: c}}
-	}
-	if f.dialect != ask.AllDialects {
-		return list, -1, nil
-	}
-	if len(list) > 1 {
-		return nil, 0, errors.New("--dialect all compares the dialects for one crawler, not for several")
-	}
-	one := list[0]
-	list = nil
+	one := c.list[0]
+	c.list = nil
 	for i, d := range robots.Dialects() {
 		if d.Name == one.Dialect.Name {
-			decisive = i
+			c.decisive = i
 		}
-		list = append(list, Crawler{Crawler: answer.InDialect(d, one.Name, one.Given()...)})
+		c.list = append(c.list, answer.InDialect(d, one.Name, one.Given()...))
 	}
-	return list, decisive, nil
+	return c, nil
+}
+
+// listed returns the crawlers of --crawlers.
+func (f *crawlerFlags) listed(dialect string) (list []answer.Crawler, err error) {
+	entries, _, err := choose(f.categories, "", false)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		c := answer.Auto(e.Name, e.Name)
+		if dialect != ask.AutoDialect {
+			if c, err = ask.Crawler(dialect, e.Name, e.Tokens...); err != nil {
+				return nil, err
+			}
+		}
+		list = append(list, c)
+	}
+	return list, nil
 }
 
 // dialectsOf returns the dialects of crawlers, each once.
-func dialectsOf(list []Crawler) (all []robots.Dialect) {
+func dialectsOf(list []answer.Crawler) (all []robots.Dialect) {
 	for _, c := range list {
 		if !slices.ContainsFunc(all, func(d robots.Dialect) bool { return d.Name == c.Dialect.Name }) {
 			all = append(all, c.Dialect)
@@ -126,28 +134,27 @@ func dialectsOf(list []Crawler) (all []robots.Dialect) {
 	return all
 }
 
-// warnCrawlers warns of tokens given by the user that are not product tokens, and of
-// misspelled names of known crawlers: of those that the file names, as searching the directory
-// takes longer than starting, or without a file of all.
-func (c *command) warnCrawlers(list []Crawler, file *robots.File) {
-	dialects, names := dialectsOf(list), crawlers.Names()
+// warnCrawlers warns about tokens that are not product tokens in some dialect, and about misspelled names of known crawlers: of
+// those that the file names, as searching the directory takes longer than starting, or without a file of all.
+func warnCrawlers(std *screen.Streams, named []answer.Crawler, dialects []robots.Dialect, file *robots.File) {
+	names := crawlers.Names()
 	if file != nil {
-		var named []string
+		var tokens []string
 		for _, d := range dialects {
-			named = append(named, file.Crawlers(d)...)
+			tokens = append(tokens, file.Crawlers(d)...)
 		}
-		names = slices.Values(named)
+		names = slices.Values(tokens)
 	}
-	for _, crawler := range list {
+	for _, crawler := range named {
 		for _, token := range crawler.Given() {
-			if token == anyCrawler || crawler.listed {
+			if token == answer.AnyCrawler {
 				continue
 			}
 			if s := reading(token, dialects...); s != "" {
-				c.std.WarnOnce("-a "+s, "-a %s", s)
+				std.WarnOnce("-a "+s, "-a %s", s)
 			}
 			if s := suggestion(token, names); s != "" {
-				c.std.WarnOnce("no "+token, "-a %s is not a known crawler%s", strconv.Quote(clip(token)), s)
+				std.WarnOnce("no "+token, "-a %s is not a known crawler%s", strconv.Quote(clip(token)), s)
 			}
 		}
 	}

@@ -83,16 +83,12 @@ func (o *diffOptions) run(ctx context.Context) (int, error) {
 	if err != nil {
 		return exitBad, err
 	}
-	o.warnCrawlers(chosen, nil)
-	var crawlers []answer.Crawler
-	for _, c := range chosen {
-		crawlers = append(crawlers, c.Crawler)
-	}
+	warnCrawlers(o.std, chosen, dialectsOf(chosen), nil)
 	d := render.Diff{File: names[len(names)-1], Budget: o.budget, Limit: o.shownChanges(), Fails: o.fails}
 	before := files[0].At(o.std.Now())
 	after := files[len(files)-1].At(o.std.Now())
 	for _, pair := range pairs {
-		d.Differences = append(d.Differences, answer.DiffIn(before, after, pair, crawlers, answer.DiffOptions{Steps: o.budget, Changes: d.Limit}))
+		d.Differences = append(d.Differences, answer.DiffIn(before, after, pair, chosen, answer.DiffOptions{Steps: o.budget, Changes: d.Limit}))
 	}
 	if o.given("urls") {
 		if err := o.countURLs(&d); err != nil {
@@ -156,14 +152,14 @@ func (o *diffOptions) dialectPairs() (pairs [][2]robots.Dialect, dialects []robo
 }
 
 // chosen returns the crawlers of --agent, each once.
-func (o *diffOptions) chosen(dialects []robots.Dialect) (chosen []Crawler, err error) {
+func (o *diffOptions) chosen(dialects []robots.Dialect) (chosen []answer.Crawler, err error) {
 	dialect := o.crawler.dialect
 	if dialect == ask.AllDialects {
 		dialect = dialects[0].Name
 	}
 	named, err := o.crawler.parseAgents(dialect)
 	for _, c := range named {
-		if !slices.ContainsFunc(chosen, func(other Crawler) bool { return other.Name == c.Name }) {
+		if !slices.ContainsFunc(chosen, func(other answer.Crawler) bool { return other.Name == c.Name }) {
 			chosen = append(chosen, c)
 		}
 	}

@@ -26,7 +26,7 @@ func explainCommand(std *screen.Streams) *cobra.Command {
 // explain returns the explanation of the verdict on a URL for the crawler with an index.
 func (j *judge) explain(i int, t *urlTarget) answer.Explanation {
 	c := &j.crawlers[i]
-	return answer.Explain(j.rules[i].Rules, &c.Crawler, t.pathFor(c.Dialect), t.url, c.Echo(), answer.ExplainLimits{})
+	return answer.Explain(j.rules[i].Rules, c, t.pathFor(c.Dialect), t.url, c.Echo(), answer.ExplainLimits{})
 }
 
 // writeExplanation writes how the verdicts on a URL are derived.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/spf13/cobra"
@@ -58,4 +59,16 @@ func choiceFlag(cmd *cobra.Command, value *string, name, standard, usage string,
 func complete(cmd *cobra.Command, flag string, values []string) {
 	// The only errors are an unknown flag and a flag that is completed twice.
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// timeFlag declares --at.
+func timeFlag(cmd *cobra.Command, at *time.Time, usage string) {
+	cmd.Flags().Func("at", usage, func(s string) error {
+		t, err := ask.Time(s)
+		if err != nil {
+			return fmt.Errorf("--at %w", err)
+		}
+		*at = t
+		return nil
+	})
 }

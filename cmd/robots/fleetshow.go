@@ -41,8 +41,8 @@ func (c *fleetCall) show() (action, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%q is not an origin such as https://example.com: %w", clip(c.args[0]), err)
 	}
-	readers, _, err := c.crawler.crawlers()
-	if err == nil && len(readers) > 1 {
+	readers, err := c.crawler.choose()
+	if err == nil && len(readers.list) > 1 {
 		err = errors.New("several crawlers given: -a names one, with fallbacks after commas")
 	}
 	return func(ctx context.Context, op *fleet.Operator) (int, error) {
@@ -50,7 +50,7 @@ func (c *fleetCall) show() (action, error) {
 		if err != nil {
 			return exitBad, err
 		}
-		writeFleet(c, source.FleetSite(&s, readers[0].Crawler), render.FleetSite)
+		writeFleet(c, source.FleetSite(&s, readers.list[0]), render.FleetSite)
 		if s.Record == nil && !s.Pace.Known {
 			return exitDisallowed, nil
 		}

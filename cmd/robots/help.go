@@ -37,7 +37,7 @@ func verbList() []verb {
 		{"", "verify", "Verify crawler IP addresses, or check an access log", verifyCommand},
 		{"Run", "serve", "Run the HTTP API and web page", serveCommand},
 		{"", "fleet", "Inspect and control workers sharing Redis", fleetCommand},
-		{"Reference", "clause", "Print the specification clause behind a decision", clauseCommand},
+		{"Reference", "clause", "Print the specification clause behind a decision", newClauseCommand},
 	}
 }
 

@@ -36,5 +36,3 @@ func valueOf[T any](p *T) (v T) {
 	}
 	return v
 }
-
-func (c *command) writeAnswer(v textAnswer) { writeAnswer(c.std, v, c.format, c.palette) }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
@@ -20,7 +21,7 @@ import (
 type judge struct {
 	*command
 	ruleFlags
-	crawlers []Crawler
+	crawlers []answer.Crawler
 	decisive int          // index of the crawler whose verdicts give the exit status, -1 for the worst
 	fetches  bool         // from the site of each URL, else there is one robots.txt for all
 	live     *source.Live // nil if nothing is fetched

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/cmd/internal/source"
@@ -70,10 +71,11 @@ func (f *judgeFlags) write(ctx context.Context, text, json func(*judge, *urlTarg
 // caller closes the judge.
 func (f *judgeFlags) open(ctx context.Context) (*judge, *source.URLReader, error) {
 	j := &judge{command: f.command, ruleFlags: f.ruleFlags, fetches: !f.given("file") && !f.noRobots}
-	var err error
-	if j.crawlers, j.decisive, err = f.crawlers(); err != nil {
+	chosen, err := f.choose()
+	if err != nil {
 		return nil, nil, err
 	}
+	j.crawlers, j.decisive = chosen.list, chosen.decisive
 	if len(f.args) == 0 && f.urls == "" {
 		return nil, nil, errors.New("no URL given: name at least one, - to read a list from standard input, or --urls FILE")
 	}
@@ -89,7 +91,7 @@ func (f *judgeFlags) open(ctx context.Context) (*judge, *source.URLReader, error
 		}
 	}
 	var from ask.Source
-	if from, j.live, err = f.source(ctx, j.crawlers); err != nil {
+	if from, j.live, err = f.source(ctx, &chosen); err != nil {
 		return nil, nil, err
 	}
 	if f.noRobots {
@@ -98,7 +100,7 @@ func (f *judgeFlags) open(ctx context.Context) (*judge, *source.URLReader, error
 	if !j.fetches {
 		j.open(new(source.Site), from)
 	}
-	if f.site.probe && !slices.ContainsFunc(j.crawlers, func(c Crawler) bool { return c.Dialect.ServerErrorsMayMiss }) {
+	if f.site.probe && !slices.ContainsFunc(j.crawlers, func(c answer.Crawler) bool { return c.Dialect.ServerErrorsMayMiss }) {
 		f.warn("--probe changes nothing here: only %s use its result", strings.Join(probing(), " and "))
 	}
 	return j, &source.URLReader{Std: f.std, Args: f.args, URLs: f.urls}, nil
@@ -106,18 +108,19 @@ func (f *judgeFlags) open(ctx context.Context) (*judge, *source.URLReader, error
 
 // source returns the robots.txt of -f, or else the client that fetches from the sites of URLs, which
 // the caller closes. It warns about what the crawlers are named.
-func (f *judgeFlags) source(ctx context.Context, list []Crawler) (from ask.Source, l *source.Live, err error) {
+func (f *judgeFlags) source(ctx context.Context, chosen *chosenCrawlers) (from ask.Source, l *source.Live, err error) {
+	dialects := dialectsOf(chosen.list)
 	switch {
 	case f.given("file"):
 		var named []source.Text
-		if named, l, err = f.named(ctx, &f.site, dialectsOf(list), f.maxBytes, f.file); err == nil {
+		if named, l, err = f.named(ctx, &f.site, dialects, f.maxBytes, f.file); err == nil {
 			from = named[0].Source
 		}
 	case !f.noRobots:
-		l, err = f.openLive(&f.site, dialectsOf(list), f.maxBytes)
+		l, err = f.openLive(&f.site, dialects, f.maxBytes)
 	}
 	if err == nil {
-		f.warnCrawlers(list, from.File)
+		warnCrawlers(f.std, chosen.named, dialects, from.File)
 	}
 	return from, l, err
 }

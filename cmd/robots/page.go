@@ -50,7 +50,7 @@ func newPage(std *screen.Streams) *cobra.Command {
 
 // A pageVerdict is the result for one crawler.
 type pageVerdict struct {
-	Crawler
+	answer.Crawler
 	rules     *robots.Rules   // of the site of the page
 	verdict   *robots.Verdict // nil without a robots.txt
 	blockedAt string          // the redirect that is blocked, "" for the page itself
@@ -152,7 +152,7 @@ func (p *pageCommand) checkURL(ctx context.Context, t *urlTarget) error {
 	at := cmp.Or(p.at, p.std.Now())
 	for i := range list {
 		r := &list[i]
-		r.outlook = answer.Page(r.rules, &r.Crawler.Crawler, t.url, r.verdict, got.page, at)
+		r.outlook = answer.Page(r.rules, &r.Crawler, t.url, r.verdict, got.page, at)
 		switch r.outlook.Index.Answer {
 		case indexing.Yes:
 		case indexing.Unsure:

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/indexing"
 	"github.com/robotskit/robots/pace"
@@ -67,9 +68,9 @@ func (p *pageCommand) judgeRedirect(ctx context.Context, address string, list []
 
 // fetchAs fetches a page as a crawler. Every request is checked against the robots.txt of its
 // site and keeps the crawl rate. At most indexing.MaxBytes of HTML are read, and no other content.
-func (p *pageCommand) fetchAs(ctx context.Context, c Crawler, f *fetchedPage, redirected func(string) error) error {
+func (p *pageCommand) fetchAs(ctx context.Context, c answer.Crawler, f *fetchedPage, redirected func(string) error) error {
 	name, others, l := c.Tokens[0], c.Tokens[1:], p.j.live
-	if name == anyCrawler || name == "" {
+	if name == answer.AnyCrawler || name == "" {
 		name, others = ownToken, nil
 	}
 	t, err := polite.New(name, polite.Options{

@@ -68,7 +68,7 @@ func (p *pageCommand) writePage(t *urlTarget, got *fetchedPage, list []pageVerdi
 	}
 	title := cmp.Or(robots.Printable(t.url), "The page")
 	one := len(list) == 1
-	if name := list[0].name(); one && name != anyCrawler {
+	if name := list[0].name(); one && name != answer.AnyCrawler {
 		title += ", for " + robots.Printable(name) + ", in " + list[0].Dialect.Name
 	}
 	fmt.Fprintln(w, p.palette.Paint(render.Bold, title))

@@ -59,10 +59,11 @@ func (s *showCommand) show(ctx context.Context) (int, error) {
 	if err := s.check(); err != nil {
 		return exitBad, err
 	}
-	list, _, err := s.crawlers()
+	chosen, err := s.choose()
 	if err != nil {
 		return exitBad, err
 	}
+	list := chosen.list
 	ctx, stop := screen.Interruptible(ctx)
 	defer stop()
 	files, live, err := s.named(ctx, &s.site, dialectsOf(list), s.maxBytes, s.args...)
@@ -74,7 +75,7 @@ func (s *showCommand) show(ctx context.Context) (int, error) {
 	if len(files) == 1 {
 		only = files[0].File
 	}
-	s.warnCrawlers(list, only)
+	warnCrawlers(s.std, chosen.named, dialectsOf(list), only)
 	status := exitAllowed
 	for i, f := range files {
 		f.Name = s.args[i] // as given, for a site too
@@ -136,7 +137,7 @@ type view struct {
 	*showCommand
 	source.Text
 	live    *source.Live // nil if nothing is fetched
-	crawler Crawler
+	crawler answer.Crawler
 	first   bool // of the run
 	known   bool // set by write: see answer.Facts
 }
@@ -159,7 +160,7 @@ func (v *view) write(ctx context.Context) {
 			options.First = v.fleetPermit(ctx, site)
 		}
 	}
-	facts := answer.Show(v, &v.crawler.Crawler, cmp.Or(v.at, v.std.Now()), options)
+	facts := answer.Show(v, &v.crawler, cmp.Or(v.at, v.std.Now()), options)
 	v.known = facts.Known
 	w := &strings.Builder{}
 	v.writeHeading(w, &facts, site)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
-	"github.com/robotskit/robots/cmd/internal/render"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -113,8 +113,14 @@ func (s *siteFlags) options() (o source.Options, err error) {
 		return o, errors.New("--redis: no Redis URL given; write redis://host:6379, or rediss:// for TLS")
 	}
 	o = source.Options{
-		Cache: s.cache, Redis: s.redis, AllowEviction: s.allowEviction, Pages: s.pages, UserAgent: cmp.Or(s.userAgent, defaultUserAgent()),
-		Timeout: s.timeout, AllowPrivate: s.allowPrivate, Probe: s.probe,
+		Cache:         s.cache,
+		Redis:         s.redis,
+		AllowEviction: s.allowEviction,
+		Pages:         s.pages,
+		UserAgent:     cmp.Or(s.userAgent, defaultUserAgent()),
+		Timeout:       s.timeout,
+		AllowPrivate:  s.allowPrivate,
+		Probe:         s.probe,
 	}
 	if o.Proxy, err = s.parseProxy(); err != nil {
 		return o, err
@@ -145,60 +151,58 @@ func (s *siteFlags) parseProxy() (func(*http.Request) (*url.URL, error), error) 
 	return http.ProxyURL(u), nil
 }
 
-// reader returns what reads the robots.txt that users name.
-func (c *command) reader() *source.Reader {
-	return &source.Reader{Std: c.std, Colors: render.NewPalette(c.color, c.std.Screen.Terminal)}
-}
-
-// openLive returns the client that fetches from sites, which the caller closes.
-func (c *command) openLive(flags *siteFlags, dialects []robots.Dialect, maxBytes int) (*source.Live, error) {
-	o, err := flags.options()
+// open returns the client that fetches from sites, which the caller closes. A robots.txt is fetched up to the largest size limit of
+// the dialects, or to maxBytes unless that is 0.
+func (s *siteFlags) open(std *screen.Streams, dialects []robots.Dialect, maxBytes int) (*source.Live, error) {
+	options, err := s.options()
 	if err != nil {
 		return nil, err
 	}
-	return source.NewLive(c.std, o, dialects, maxBytes)
+	return source.NewLive(std, options, dialects, maxBytes)
 }
 
 // wanted returns the request for named robots.txt files, with the options of the flags if a site is among them.
-func (c *command) wanted(flags *siteFlags, dialects []robots.Dialect, maxBytes int, names []string) (w source.Wanted, err error) {
+func (s *siteFlags) wanted(dialects []robots.Dialect, maxBytes int, names []string) (w source.Wanted, err error) {
 	w = source.Wanted{Names: names, Dialects: dialects, MaxBytes: maxBytes}
 	if err := source.StdinOnce(names...); err != nil {
 		return w, err
 	}
 	if !slices.ContainsFunc(names, ask.NamesSite) {
-		return w, flags.unused("with a file")
+		return w, s.unused("with a file")
 	}
-	w.Options, err = flags.options()
+	w.Options, err = s.options()
 	return w, err
 }
 
 // named returns the robots.txt of files, standard input and sites, to judge by, and warns about oddities in them as read by the first
 // dialect. The caller closes the client.
-func (c *command) named(ctx context.Context, flags *siteFlags, dialects []robots.Dialect, maxBytes int, names ...string) ([]source.Text, *source.Live, error) {
-	w, err := c.wanted(flags, dialects, maxBytes, names)
+func (s *siteFlags) named(
+	ctx context.Context, r *source.Reader, dialects []robots.Dialect, maxBytes int, names ...string,
+) ([]source.Text, *source.Live, error) {
+	w, err := s.wanted(dialects, maxBytes, names)
 	if err != nil {
 		return nil, nil, err
 	}
-	return c.reader().Named(ctx, &w)
+	return r.Named(ctx, &w)
 }
 
 // known is named, and returns an error if the rules of a site are not known.
-func (c *command) known(ctx context.Context, flags *siteFlags, dialects []robots.Dialect, names ...string) ([]source.Text, error) {
-	w, err := c.wanted(flags, dialects, 0, names)
+func (s *siteFlags) known(ctx context.Context, r *source.Reader, dialects []robots.Dialect, names ...string) ([]source.Text, error) {
+	w, err := s.wanted(dialects, 0, names)
 	if err != nil {
 		return nil, err
 	}
-	return c.reader().Known(ctx, &w)
+	return r.Known(ctx, &w)
 }
 
-// readFiles reads the files and sites of the arguments before any is processed.
-func (c *command) readFiles(ctx context.Context, flags *siteFlags) ([]source.Text, error) {
-	if len(c.args) == 0 {
+// whole reads files and sites before any is processed; one that is truncated is an error.
+func (s *siteFlags) whole(ctx context.Context, r *source.Reader, names []string) ([]source.Text, error) {
+	if len(names) == 0 {
 		return nil, errors.New("no file given: name one, - for standard input, or the URL of a site")
 	}
-	w, err := c.wanted(flags, robots.Dialects(), 0, c.args)
+	w, err := s.wanted(robots.Dialects(), 0, names)
 	if err != nil {
 		return nil, err
 	}
-	return c.reader().Whole(ctx, &w)
+	return r.Whole(ctx, &w)
 }
