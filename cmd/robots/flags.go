@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/spf13/cobra"
 )
@@ -33,7 +34,7 @@ func registerMaxBytes(cmd *cobra.Command, n *int) {
 		if err != nil && !errors.Is(err, strconv.ErrRange) { // a number out of range is the largest
 			return fmt.Errorf("--max-bytes %s is not a number of bytes, 0 or more", strconv.Quote(clip(s)))
 		}
-		*n = ask.SizeLimit(int(size))
+		*n = answer.SizeLimit(int(size))
 		return nil
 	})
 }

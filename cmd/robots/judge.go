@@ -28,9 +28,9 @@ type judge struct {
 
 	// The robots.txt of the last URL.
 	site     *source.Site
-	from     ask.Source
-	rules    []*ask.RuleSet // of each crawler
-	about    [][]byte       // the members of JSON answers that describe each crawler
+	from     answer.RobotsTXT
+	rules    []*answer.RuleSet // of each crawler
+	about    [][]byte          // the members of JSON answers that describe each crawler
 	verdicts []robots.Verdict
 
 	judged int // URLs before the last one
@@ -148,13 +148,13 @@ func (j *judge) await(ctx context.Context, s *source.Site) error {
 	}
 	r, err := j.live.Get(ctx, s)
 	if err == nil {
-		j.open(s, ask.Source{Record: r})
+		j.open(s, answer.RobotsTXT{Record: r})
 	}
 	return err
 }
 
 // open makes the rules in the robots.txt of a site, and warns once about it.
-func (j *judge) open(s *source.Site, from ask.Source) {
+func (j *judge) open(s *source.Site, from answer.RobotsTXT) {
 	if rec := from.Record; rec != nil && !s.Answered {
 		text := source.SiteFile(rec)
 		j.reader().Parse(&text, j.crawlers[0].Dialect, j.maxBytes)
@@ -166,7 +166,7 @@ func (j *judge) open(s *source.Site, from ask.Source) {
 	j.about = nil
 	for i, rules := range j.rules {
 		c := &j.crawlers[i]
-		about := append(ask.AppendStrings([]byte(`,"agent":`), c.Echo()), ',')
+		about := append(answer.AppendStrings([]byte(`,"agent":`), c.Echo()), ',')
 		j.about = append(j.about, c.AppendJSON(about, rules.Rules))
 	}
 }
@@ -209,7 +209,7 @@ type ruleFlags struct {
 }
 
 // rules returns what a crawler obeys by a robots.txt.
-func (f *ruleFlags) rules(from ask.Source, d robots.Dialect, now time.Time, tokens []string) *robots.Rules {
+func (f *ruleFlags) rules(from answer.RobotsTXT, d robots.Dialect, now time.Time, tokens []string) *robots.Rules {
 	rules := from.Obey(d, f.maxBytes, cmp.Or(f.at, now), tokens)
 	if f.userInitiated {
 		rules = rules.UserInitiated()
@@ -218,9 +218,9 @@ func (f *ruleFlags) rules(from ask.Source, d robots.Dialect, now time.Time, toke
 }
 
 // rulesIn returns the rules of each crawler in a robots.txt.
-func (j *judge) rulesIn(from ask.Source) (all []*ask.RuleSet) {
+func (j *judge) rulesIn(from answer.RobotsTXT) (all []*answer.RuleSet) {
 	for _, c := range j.crawlers {
-		all = append(all, &ask.RuleSet{Rules: j.ruleFlags.rules(from, c.Dialect, j.std.Now(), c.Tokens)})
+		all = append(all, &answer.RuleSet{Rules: j.ruleFlags.rules(from, c.Dialect, j.std.Now(), c.Tokens)})
 	}
 	return all
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
-	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/spf13/cobra"
@@ -90,7 +89,7 @@ func (f *judgeFlags) open(ctx context.Context) (*judge, *source.URLReader, error
 			return nil, nil, err
 		}
 	}
-	var from ask.Source
+	var from answer.RobotsTXT
 	if from, j.live, err = f.source(ctx, &chosen); err != nil {
 		return nil, nil, err
 	}
@@ -108,13 +107,13 @@ func (f *judgeFlags) open(ctx context.Context) (*judge, *source.URLReader, error
 
 // source returns the robots.txt of -f, or else the client that fetches from the sites of URLs, which
 // the caller closes. It warns about what the crawlers are named.
-func (f *judgeFlags) source(ctx context.Context, chosen *chosenCrawlers) (from ask.Source, l *source.Live, err error) {
+func (f *judgeFlags) source(ctx context.Context, chosen *chosenCrawlers) (from answer.RobotsTXT, l *source.Live, err error) {
 	dialects := dialectsOf(chosen.list)
 	switch {
 	case f.given("file"):
 		var named []source.Text
 		if named, l, err = f.named(ctx, &f.site, dialects, f.maxBytes, f.file); err == nil {
-			from = named[0].Source
+			from = named[0].RobotsTXT
 		}
 	case !f.noRobots:
 		l, err = f.openLive(&f.site, dialects, f.maxBytes)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/robotskit/robots/cmd/internal/answer"
-	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/indexing"
 	"github.com/robotskit/robots/pace"
 	"github.com/robotskit/robots/polite"
@@ -58,7 +57,7 @@ func (p *pageCommand) judgeRedirect(ctx context.Context, address string, list []
 	if err != nil {
 		return err
 	}
-	for i, rules := range p.j.rulesIn(ask.Source{Record: r}) {
+	for i, rules := range p.j.rulesIn(answer.RobotsTXT{Record: r}) {
 		if v := rules.Match(t.pathFor(list[i].Dialect)); list[i].verdict.Allowed && !v.Allowed {
 			list[i].verdict, list[i].blockedAt = &v, address
 		}

@@ -144,7 +144,7 @@ type view struct {
 
 // Rules returns the rules of a crawler by the flags, for answer.Source.
 func (v *view) Rules(d robots.Dialect, tokens ...string) *robots.Rules {
-	return v.showCommand.rules(v.Source, d, v.std.Now(), tokens)
+	return v.showCommand.rules(v.RobotsTXT, d, v.std.Now(), tokens)
 }
 
 // write writes the parts. The text says nothing else of a site whose rules are not known.

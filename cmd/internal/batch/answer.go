@@ -45,7 +45,7 @@ type agentKey struct{ dialect, agent string }
 // A crawlerRules is a crawler that lines name, with its rules in the last file, nil for none.
 type crawlerRules struct {
 	answer.Crawler
-	rules *ask.RuleSet
+	rules *answer.RuleSet
 }
 
 // maxKnown limits the crawlers that an answerer keeps, as lines often name a few in turn.
@@ -56,7 +56,7 @@ const maxRules = 1 << 18
 
 // A basis is everything that rules are made from, except the dialect and the agent.
 type basis struct {
-	ask.Source
+	answer.RobotsTXT
 	maxBytes int
 	at       time.Time // of a record
 	user     bool      // user-initiated
@@ -74,7 +74,7 @@ func NewAnswerer(d *Defaults) *Answerer {
 	case 1:
 		a.given = robots.AppendQuoted(nil, d.Agents[0])
 	default:
-		a.given = ask.AppendStrings(nil, d.Agents)
+		a.given = answer.AppendStrings(nil, d.Agents)
 	}
 	return a
 }
@@ -243,7 +243,7 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 				a.dropRules()
 				a.rules = rules.Len()
 			}
-			a.crawler.rules = &ask.RuleSet{Rules: rules, Limits: a.Limits.Answer, Budget: a.Budget}
+			a.crawler.rules = &answer.RuleSet{Rules: rules, Limits: a.Limits.Answer, Budget: a.Budget}
 		}
 		v, err := a.crawler.rules.Judge(path)
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 )
 
@@ -210,7 +211,7 @@ func (d *Defaults) limitOf(q *Question) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("max_bytes %w", err)
 	}
-	return ask.SizeLimit(n), nil
+	return answer.SizeLimit(n), nil
 }
 
 // tokensOf returns the tokens of a question, or those of the defaults.
@@ -227,7 +228,7 @@ func (d *Defaults) tokensOf(q *Question, dialect robots.Dialect) ([]string, erro
 			return nil, fmt.Errorf("agent has a product token of more than %d bytes: use one such as MyBot", d.Limits.Token)
 		}
 		if names := ask.Listed(t); names != nil && !dialect.RawTokens {
-			return nil, fmt.Errorf("agent %s contains several tokens: use a list of strings (in a TSV row, separate them with spaces), most specific first, such as %s", strconv.Quote(ask.Clip(t)), ask.AppendStrings(nil, names))
+			return nil, fmt.Errorf("agent %s contains several tokens: use a list of strings (in a TSV row, separate them with spaces), most specific first, such as %s", strconv.Quote(ask.Clip(t)), answer.AppendStrings(nil, names))
 		}
 	}
 	return tokens, nil

@@ -238,7 +238,7 @@ func (b *lines) readDefaults(text []byte) {
 	}
 	b.wait = b.duration("body.defaults.wait", in.Wait, b.wait, 0, mostWait)
 	if in.MaxBytes != nil {
-		if b.defaults.MaxBytes = ask.SizeLimit(*in.MaxBytes); *in.MaxBytes < 0 {
+		if b.defaults.MaxBytes = answer.SizeLimit(*in.MaxBytes); *in.MaxBytes < 0 {
 			b.fail(wrong(BadParameter, "body.defaults.max_bytes", strconv.Itoa(*in.MaxBytes), "must be a number of bytes, 0 or more"))
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/pace"
@@ -200,7 +201,7 @@ func appendAgent(dst []byte, agents []string) []byte {
 	case 1:
 		return robots.AppendQuoted(dst, agents[0])
 	}
-	return ask.AppendStrings(dst, agents)
+	return answer.AppendStrings(dst, agents)
 }
 
 // lifetime returns the time until a record expires or is fetched again.

@@ -8,7 +8,6 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cmd/internal/answer"
-	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/batch"
 	"github.com/robotskit/robots/cmd/internal/budget"
 	"github.com/robotskit/robots/fetch"
@@ -167,10 +166,10 @@ func (r *request) judge(at *wantedSite, c *answer.Crawler) {
 	record, b := at.record, r.exchange.budget
 	at.record = nil
 	p := at.problem
-	var rules ask.RuleSet
+	var rules answer.RuleSet
 	if p == nil {
 		defer r.exchange.files.Free(len(record.Body))
-		rules = ask.RuleSet{Limits: answerLimits, Budget: b}
+		rules = answer.RuleSet{Limits: answerLimits, Budget: b}
 		var err error
 		if at.common, err = r.rulesOf(&rules, record, c); err != nil {
 			p = OverBudget(err)
@@ -187,7 +186,7 @@ func (r *request) judge(at *wantedSite, c *answer.Crawler) {
 		}
 		v, err := rules.Judge(q.path)
 		if err == nil {
-			err = b.Hold(ask.LongestDecision(v))
+			err = b.Hold(answer.LongestDecision(v))
 		}
 		if err == nil && v.Allowed && at.schedule == nil {
 			if err = b.Work(budget.Scheduling(len(record.Body))); err == nil {
@@ -206,8 +205,8 @@ func (r *request) judge(at *wantedSite, c *answer.Crawler) {
 
 // rulesOf sets the rules of a record for a crawler, those that the cache keeps if it still has the
 // record, and returns the members that their answers share.
-func (r *request) rulesOf(rules *ask.RuleSet, record *fetch.Record, c *answer.Crawler) ([]byte, error) {
-	if err := rules.Budget.Work(budget.Reading(ask.Source{Record: record}.Size())); err != nil {
+func (r *request) rulesOf(rules *answer.RuleSet, record *fetch.Record, c *answer.Crawler) ([]byte, error) {
+	if err := rules.Budget.Work(budget.Reading(answer.RobotsTXT{Record: record}.Size())); err != nil {
 		return nil, err
 	}
 	kept, of, err := r.s.cache.Rules(ended, record.Origin, &cache.Crawler{Dialect: c.Dialect, Tokens: c.Tokens})

@@ -1,31 +1,30 @@
-package ask
+package answer
 
 import (
 	"time"
 
 	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/budget"
 	"github.com/robotskit/robots/fetch"
 )
 
-// A Source is where rules come from: a file, or the outcome of a fetch.
-type Source struct {
+// A RobotsTXT is a robots.txt: a file, or the outcome of its fetch.
+type RobotsTXT struct {
 	File   *robots.File
 	Record *fetch.Record
 }
 
 // Size returns the number of bytes from which rules are made.
-func (s Source) Size() int {
+func (t RobotsTXT) Size() int {
 	switch {
-	case s.File != nil:
-		return len(s.File.Bytes())
-	case s.Record == nil:
+	case t.File != nil:
+		return len(t.File.Bytes())
+	case t.Record == nil:
 		return 0
-	case s.Record.LastGood != nil:
-		return len(s.Record.Body) + len(s.Record.LastGood.Body)
+	case t.Record.LastGood != nil:
+		return len(t.Record.Body) + len(t.Record.LastGood.Body)
 	}
-	return len(s.Record.Body)
+	return len(t.Record.Body)
 }
 
 // SizeLimit returns a size limit of n bytes, as Obey takes it: for 0 bytes it is 1, as no rule is
@@ -34,14 +33,14 @@ func SizeLimit(n int) int { return max(n, 1) }
 
 // Obey returns the rules of a crawler at a time, with maxBytes instead of the dialect's size
 // limit; 0 leaves that.
-func (s Source) Obey(d robots.Dialect, maxBytes int, at time.Time, tokens []string) *robots.Rules {
+func (t RobotsTXT) Obey(d robots.Dialect, maxBytes int, at time.Time, tokens []string) *robots.Rules {
 	if maxBytes > 0 {
 		d.MaxFileBytes = maxBytes
 	}
-	if s.Record != nil {
-		return s.Record.Rules(d, at, tokens...)
+	if t.Record != nil {
+		return t.Record.Rules(d, at, tokens...)
 	}
-	return s.File.Rules(d, tokens...)
+	return t.File.Rules(d, tokens...)
 }
 
 // A RuleSet is rules with the part of their JSON answers that is the same for all URLs.
@@ -50,15 +49,15 @@ type RuleSet struct {
 	Limits robots.JSONLimits
 	Budget *budget.Budget
 	common []byte // kept from the first answer on
-	cost   answer.MatchCost
+	cost   MatchCost
 }
 
 // Judge returns the verdict for a path. The error is that of the budget, also if a match of that path
 // could take more than is left.
 func (r *RuleSet) Judge(p robots.Path) (robots.Verdict, error) {
 	if r.Budget != nil {
-		if r.cost == (answer.MatchCost{}) {
-			r.cost = answer.NewMatchCost(r.Rules)
+		if r.cost == (MatchCost{}) {
+			r.cost = NewMatchCost(r.Rules)
 		}
 		if most := r.cost.Steps(p); r.Budget.Left(most) < most {
 			return robots.Verdict{}, r.Budget.Work(most)
