@@ -16,7 +16,6 @@ import (
 var encoders = map[string]string{
 	".":                                "the hot line of batches and lists, held to answer.Check",
 	"cmd/internal/answer":              "the members of that line that the directory adds",
-	"cmd/internal/ask":                 "lists of strings in that line",
 	"cmd/internal/batch":               "id, agent and errors in that line",
 	"cmd/robots/check.go":              "the hot line of lists",
 	"cmd/internal/screen/streams.go":   "the encoder of the command line",
