@@ -15,6 +15,7 @@ type Explanation struct {
 	Steps   []Note // decisions that led to the verdict
 	Matches []Note // every rule of the crawler that matches, the deciding one first, and why it won or lost
 	Notes   []Note // lines that do not have the effect that they seem to have, at most 50
+	Near    int    // number of near misses, with which Notes begins, of lint.Explain
 	Dropped int    // number of further notes
 
 	normal string // Normal as it is compared
@@ -98,8 +99,14 @@ func (f *File) kindNote() (n Note) {
 	switch {
 	case bytes.HasPrefix(f.body, []byte("\xFE\xFF")) || bytes.HasPrefix(f.body, []byte("\xFF\xFE")):
 		return Note{Clause: "D-51", Text: "the file is UTF-16; its lines cannot be read, so it has no rules"}
+	case bytes.HasPrefix(f.body, []byte("\x1F\x8B")):
+		return Note{Clause: "FORM-02", Text: "the file is compressed with gzip, and crawlers read its bytes as text, so it has no rules; store the text, or send Content-Encoding: gzip"}
+	case bytes.HasPrefix(body, []byte("<?xml")), bytes.HasPrefix(body, []byte("<Error")):
+		return Note{Clause: "D-27", Text: "the file is XML, perhaps an error of the storage, not a robots.txt; only lines that happen to be robots.txt lines count"}
 	case len(body) > 0 && body[0] == '<':
 		return Note{Clause: "D-27", Text: "the file looks like an HTML page; only lines that happen to be robots.txt lines count"}
+	case len(body) > 1 && body[0] == '{' && (body[1] == '"' || body[1] == '\n' || body[1] == ' '):
+		return Note{Clause: "D-27", Text: "the file looks like JSON, not a robots.txt; only lines that happen to be robots.txt lines count"}
 	}
 	return n
 }

@@ -231,6 +231,6 @@ func (r *Record) since() time.Time {
 func HeaderNames() []string { return slices.Clone(keptHeaders[:]) }
 
 var keptHeaders = [...]string{
-	"Age", "Cache-Control", "Content-Encoding", "Content-Length", "Content-Type",
-	"Date", "Etag", "Expires", "Last-Modified", "Location", "Retry-After", "Server", "X-Robots-Tag",
+	"Age", "Cache-Control", "Cf-Mitigated", "Content-Encoding", "Content-Length", "Content-Type", "Date", "Etag",
+	"Expires", "Last-Modified", "Location", "Retry-After", "Server", "Www-Authenticate", "X-Amzn-Waf-Action", "X-Robots-Tag",
 }

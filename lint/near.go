@@ -98,6 +98,7 @@ func Explain(r *robots.Rules, p robots.Path) robots.Explanation {
 		notes = append(notes, robots.Note{Line: rule.Line(), Clause: "D-09", Text: rule.String() + why})
 	}
 	slices.SortStableFunc(notes, func(a, b robots.Note) int { return a.Line - b.Line })
+	e.Near = len(near)
 	e.Notes = append(near, notes...)
 	if extra := len(e.Notes) - maxNotes; extra > 0 {
 		e.Notes = e.Notes[:maxNotes]

@@ -10,6 +10,7 @@ import (
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
+	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/spf13/cobra"
 )
 
@@ -26,7 +27,9 @@ func explainCommand(std *screen.Streams) *cobra.Command {
 // explain returns the explanation of the verdict on a URL for the crawler with an index.
 func (j *judge) explain(i int, t *urlTarget) answer.Explanation {
 	c := &j.crawlers[i]
-	return answer.Explain(j.rules[i].Rules, c, t.pathFor(c.Dialect), t.url, c.Echo(), answer.ExplainLimits{})
+	e := answer.Explain(j.rules[i].Rules, c, t.pathFor(c.Dialect), t.url, c.Echo(), answer.ExplainLimits{})
+	e.Notes = append(e.Notes, source.Evidence(j.from.Record)...)
+	return e
 }
 
 // writeExplanation writes how the verdicts on a URL are derived.

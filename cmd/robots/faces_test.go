@@ -411,6 +411,9 @@ func faceEditor(t *testing.T, questions []faceQuestion) {
 		if q.sentence != "" {
 			want += "; " + q.sentence
 		}
+		for _, n := range q.want.Notes[:q.want.Near] {
+			want += fmt.Sprintf("\n- line %d: `%s`", n.Line, n.Text)
+		}
 		if hover.Contents.Value != want {
 			t.Errorf("%s %s: %q, want %q", q.name, q.path, hover.Contents.Value, want)
 		}

@@ -28,6 +28,8 @@ type Derivation struct {
 	MatchesDropped int    `json:"matches_dropped,omitempty"`
 	Notes          []Note `json:"notes"`   // at most three near misses, the likeliest first, then lines without the effect that they seem to have
 	Dropped        int    `json:"dropped"` // notes beyond the limit
+
+	Near int `json:"-"` // number of near misses, with which Notes begins
 }
 
 // A Step is a step towards a verdict, with the clause behind it.
@@ -64,8 +66,18 @@ type ExplainLimits struct {
 func Explain(r *robots.Rules, c *Crawler, path robots.Path, url string, agent any, limits ExplainLimits) Explanation {
 	e := lint.Explain(r, path)
 	x := Explanation{Check: NewCheck(r, c, path, url, agent, limits.Check), Derivation: NewDerivation(&e, limits.Matches), Signals: signalsOf(r, &path)}
+	x.Notes = append(x.Notes, FolderNote(path)...)
 	x.Signals, x.SignalsDropped = limited(x.Signals, limits.Signals)
 	return x
+}
+
+// FolderNote returns a note if a URL is that of a robots.txt in a folder.
+func FolderNote(path robots.Path) []Note {
+	file, _, _ := strings.Cut(path.String(), "?")
+	if file == "/robots.txt" || !strings.HasSuffix(file, "/robots.txt") {
+		return nil
+	}
+	return []Note{{Clause: "SCOPE-09", Text: "a robots.txt in a folder does not count: crawlers read only /robots.txt of the host, and fetch this one like any page"}}
 }
 
 // A MatchCost limits the work of a match by rules. The zero value is that of no rules.
@@ -103,7 +115,7 @@ const textInJSON = 8
 
 // NewDerivation returns the derivation in an explanation, with at most some matches, or all for 0.
 func NewDerivation(e *robots.Explanation, matches int) Derivation {
-	d := Derivation{Summary: Reason(e.Verdict), Path: e.Path, Normal: e.Normal, Steps: []Step{}, Matches: []RuleMatch{}, Notes: NewNotes(e.Notes), Dropped: e.Dropped}
+	d := Derivation{Summary: Reason(e.Verdict), Path: e.Path, Normal: e.Normal, Steps: []Step{}, Matches: []RuleMatch{}, Notes: NewNotes(e.Notes), Dropped: e.Dropped, Near: e.Near}
 	for _, s := range e.Steps {
 		d.Steps = append(d.Steps, Step{Clause: s.Clause, Text: s.Text})
 	}

@@ -32,6 +32,7 @@ type Fetch struct {
 	SHA256            string            `json:"sha256,omitempty"`              // of the file, hexadecimal
 	Headers           map[string]string `json:"headers"`                       // of the last response, those that matter
 	Hops              []FetchHop        `json:"hops"`                          // requests, the first to the site itself
+	Notes             []Note            `json:"notes"`                         // on the response: a firewall, a password, an old copy
 
 	Reason         string        `json:"-"` // of the outcome, a phrase
 	Effect         string        `json:"-"` // on crawlers, a sentence

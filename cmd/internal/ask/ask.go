@@ -104,6 +104,9 @@ func Site(name string) (robots.Origin, error) {
 		return origin, err
 	}
 	if p := path.String(); p != "/" && p != "/robots.txt" {
+		if strings.HasSuffix(p, "/robots.txt") {
+			return origin, fmt.Errorf("URL %s does not count: crawlers read no robots.txt in a folder (SCOPE-09); write %s", strconv.Quote(Clip(name)), origin.RobotsURL())
+		}
 		return origin, fmt.Errorf("URL %s is not a site: write %s", strconv.Quote(Clip(name)), origin.RobotsURL())
 	}
 	return origin, nil

@@ -70,6 +70,9 @@ func explain(f *robots.File, test *answer.Test, a *answer.Assertion, title strin
 		if sentence := c.FallbackSentence(rules); sentence != "" {
 			text += "; " + sentence
 		}
+		for _, n := range e.Notes[:e.Near] {
+			text += fmt.Sprintf("\n- line %d: %s", n.Line, code(n.Text))
+		}
 		parts = append(parts, text)
 	}
 	return parts

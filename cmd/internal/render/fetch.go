@@ -24,6 +24,9 @@ func Fetch(w io.Writer, colors Palette, f *answer.Fetch, probing []string) {
 	fmt.Fprintf(w, "%s  %s\n", colors.Paint(style, f.Outcome), colors.Paint(Bold, f.RobotsURL))
 	Wrap(w, "  ", f.Reason)
 	Wrap(w, "  ", f.Effect)
+	for _, n := range f.Notes {
+		Wrap(w, "  ", colors.Paint(Yellow, "note")+"  "+robots.Printable(n.Text)+" ("+colors.Link(n.Clause)+")")
+	}
 	Heading(w, colors, "Requests")
 	for i := range f.Hops {
 		hop := &f.Hops[i]

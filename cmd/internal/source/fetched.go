@@ -20,10 +20,13 @@ func (l *Live) Fetched(url string, r *fetch.Record, now time.Time) *answer.Fetch
 		URL: url, RobotsURL: r.Origin.RobotsURL(), Outcome: r.Outcome.String(), Cause: r.Cause.String(), Detail: r.Detail,
 		Status: r.Status, FinalURL: r.URL, Redirects: r.Redirects(),
 		Started: at(r.Started), Fetched: at(r.Fetched), Took: answer.Milliseconds(r.Took()),
-		MissingIs5xx: r.MissingIs5xx, Headers: map[string]string{}, Hops: hopsOf(r),
+		MissingIs5xx: r.MissingIs5xx, Headers: map[string]string{}, Hops: hopsOf(r), Notes: append([]answer.Note{}, Evidence(r)...),
 		Reason: reasonOf(r), Effect: l.effectOf(r, now),
 	}
 	maps.Copy(f.Headers, r.Header)
+	if path, err := robots.ParsePath(url); err == nil {
+		f.Notes = append(f.Notes, answer.FolderNote(path)...)
+	}
 	if r.Outcome.Good() {
 		f.Expires = at(r.Expires)
 		f.Lifetime = r.Expires.Sub(r.Fetched)

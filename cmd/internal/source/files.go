@@ -221,8 +221,14 @@ func (r *Reader) Parse(text *Text, d robots.Dialect, maxBytes int) *robots.File 
 		d.MaxFileBytes = 0
 	}
 	for _, n := range f.Notes(d) {
-		note := robots.Printable(title + ": " + n.Text)
-		fmt.Fprintf(r.Std.Err, "%s: warning: %s (%s)\n", r.Std.Name, note, r.Colors.Link(n.Clause))
+		r.warn(title, n.Text, n.Clause)
+	}
+	if record != nil {
+		for _, n := range Evidence(record) {
+			if n.Clause == "HTTP-02" {
+				r.warn(title, n.Text, n.Clause)
+			}
+		}
 	}
 	switch {
 	case record != nil:
@@ -232,6 +238,11 @@ func (r *Reader) Parse(text *Text, d robots.Dialect, maxBytes int) *robots.File 
 		r.Std.Warn("%s has no line of a robots.txt, so everything is allowed: is it the right file?", title)
 	}
 	return f
+}
+
+// warn writes a warning about a file with its clause.
+func (r *Reader) warn(title, text, clause string) {
+	fmt.Fprintf(r.Std.Err, "%s: warning: %s (%s)\n", r.Std.Name, robots.Printable(title+": "+text), r.Colors.Link(clause))
 }
 
 // readText reads a file, or standard input if its name is "-".
