@@ -206,7 +206,7 @@ func (o *diffOptions) countURLs(d *render.Diff) error {
 
 // fails reports whether --fail-on selects a change.
 func (o *diffOptions) fails(kind string, severity lint.Severity) bool {
-	return kind == o.failOn || severity >= failLevel(o.failOn)
+	return kind == o.failOn || severity >= ask.FailLevel(o.failOn)
 }
 
 // write writes the result, and returns the exit status.

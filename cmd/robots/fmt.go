@@ -5,76 +5,74 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/lint"
-	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 )
 
-// formatting is one run of robots fmt.
-type formatting struct {
+// fmtOptions are the flags of robots fmt.
+type fmtOptions struct {
 	*command
-	site              siteFlags
-	list, write, diff bool
+	site  siteFlags
+	list  bool
+	write bool
+	diff  bool
 }
 
 func fmtCommand(std *screen.Streams) *cobra.Command {
-	f := &formatting{command: newCommand(std)}
-	cmd := &cobra.Command{Use: "fmt", RunE: f.run(f.formatFiles)}
-	cmd.Flags().BoolVarP(&f.list, "list", "l", false, "list files with a different layout instead of printing")
-	cmd.Flags().BoolVarP(&f.write, "write", "w", false, "write the files in place instead of printing")
-	cmd.Flags().BoolVarP(&f.diff, "diff", "d", false, "show what would change instead of printing")
-	f.site.register(cmd)
+	o := &fmtOptions{command: newCommand(std)}
+	cmd := &cobra.Command{Use: "fmt", RunE: o.command.run(o.run)}
+	cmd.Flags().BoolVarP(&o.list, "list", "l", false, "list files with a different layout instead of printing")
+	cmd.Flags().BoolVarP(&o.write, "write", "w", false, "write the files in place instead of printing")
+	cmd.Flags().BoolVarP(&o.diff, "diff", "d", false, "show what would change instead of printing")
+	o.site.register(cmd)
 	return cmd
 }
 
-func (f *formatting) formatFiles(ctx context.Context) (int, error) {
-	files, err := f.readFiles(ctx, &f.site)
+// run formats all files before the first is written.
+func (o *fmtOptions) run(ctx context.Context) (int, error) {
+	files, err := o.readFiles(ctx, &o.site)
 	if err != nil {
 		return exitBad, err
 	}
-	after := make([][]byte, len(files))
+	formatted := make([][]byte, len(files))
 	for i := range files {
-		if f.write && !files[i].InPlace() {
+		if o.write && !files[i].InPlace() {
 			return exitBad, fmt.Errorf("-w cannot write %s; remove it", files[i].Title())
 		}
-		if after[i], err = lint.Format(files[i].Body); err != nil {
+		if formatted[i], err = lint.Format(files[i].Body); err != nil {
 			return exitBad, fmt.Errorf("%s: %w", files[i].Title(), err)
 		}
 	}
 	status := exitAllowed
 	for i := range files {
-		changed := !bytes.Equal(files[i].Body, after[i])
-		if changed && (f.list || f.diff) {
+		changed := !bytes.Equal(files[i].Body, formatted[i])
+		if changed && (o.list || o.diff) {
 			status = exitDisallowed
 		}
-		if changed && f.list {
-			fmt.Fprintln(f.std.Out, files[i].Title())
-		}
-		if changed && f.diff {
-			printDiff(f.std, files[i].Title(), files[i].Body, after[i])
-		}
-		if changed && f.write {
-			if err := source.ReplaceFile(files[i].Name, after[i]); err != nil {
-				return exitBad, err
-			}
-		}
-		if !f.list && !f.diff && !f.write {
-			f.std.Out.Write(after[i])
+		if err := o.output(&files[i], formatted[i], changed); err != nil {
+			return exitBad, err
 		}
 	}
 	return status, nil
 }
 
-// printDiff writes the changes of a file.
-func printDiff(std *screen.Streams, title string, before, after []byte) {
-	title = robots.Printable(title)
-	text := string(diff.Diff(title, before, title, after))
-	if std.Terminal {
-		text = render.PrintableLines(text)
+// output lists, shows, writes or prints a file.
+func (o *fmtOptions) output(f *source.Text, formatted []byte, changed bool) error {
+	if changed && o.list {
+		fmt.Fprintln(o.std.Out, f.Title())
 	}
-	std.Out.WriteString(text)
+	if changed && o.diff {
+		render.FileDiff(o.std, f.Title(), f.Body, formatted)
+	}
+	if !o.list && !o.diff && !o.write {
+		_, err := o.std.Out.Write(formatted)
+		o.std.Keep(err)
+	}
+	if changed && o.write {
+		return source.ReplaceFile(f.Name, formatted)
+	}
+	return nil
 }

@@ -174,7 +174,7 @@ func (o *watchOptions) comparison() (func(*answer.SiteReport, *answer.Observatio
 
 // status returns the exit status of a report.
 func (o *watchOptions) status(r *answer.SiteReport) int {
-	fail := failLevel(o.failOn)
+	fail := ask.FailLevel(o.failOn)
 	if o.expect != "" && !o.given("fail-on") {
 		fail = lint.Warning
 	}

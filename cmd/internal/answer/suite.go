@@ -121,6 +121,22 @@ func (r *AssertionResult) About() string {
 	return "crawl_delay"
 }
 
+// AssertionCounts are numbers of results.
+type AssertionCounts struct{ All, Failed, Undecided int }
+
+// CountResults counts results.
+func CountResults(results []*AssertionResult) (n AssertionCounts) {
+	n.All = len(results)
+	for _, r := range results {
+		if r.Undecided {
+			n.Undecided++
+		} else if !r.OK {
+			n.Failed++
+		}
+	}
+	return n
+}
+
 // Run yields the results of a test for each of its crawlers. steps limits each proof. An error
 // is that of an assertion that can neither hold nor fail.
 func Run(t *Test, source Source, steps int) iter.Seq2[*AssertionResult, error] {
