@@ -68,6 +68,8 @@ type Options struct {
 	SkipRobotsTxt bool
 	// Total limits the steps of all comparisons by Each together, 0 for no limit.
 	Total int
+
+	within string // a text that every URL begins with, as far as rules are concerned
 }
 
 // URLs is a set of URLs.
@@ -165,7 +167,11 @@ type comparison struct {
 func newComparison(old, new *robots.Rules, o Options) *comparison {
 	c := &comparison{finder: finder{m: meter{limit: o.steps()}}, options: o, rules: [2]*robots.Rules{old, new}}
 	for i, r := range c.rules {
-		c.lists[i] = newList(r, o.SkipRobotsTxt, &c.m)
+		if i > 0 && old == new {
+			c.lists[i] = list{rules: slices.Clone(c.lists[0].rules), form: c.lists[0].form}
+		} else {
+			c.lists[i] = newList(r, o, &c.m)
+		}
 	}
 	c.prepare(&c.lists[0], &c.lists[1], o.URLs)
 	c.prepared = c.m.used

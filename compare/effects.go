@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/robotskit/robots"
 )
@@ -73,6 +74,11 @@ func Effects(r *robots.Rules, o Options) []Effect {
 
 // use returns the use of a rule whose patterns are at these places in the list.
 func (f *finder) use(own, other *list, places []int) Use {
+	for _, i := range places {
+		if f.isNeeded(own, i) {
+			return Needed
+		}
+	}
 	for _, ask := range []struct {
 		aim aim
 		yes Use
@@ -90,4 +96,46 @@ func (f *finder) use(own, other *list, places []int) Use {
 		}
 	}
 	return NeverMatches
+}
+
+// rulesPerStep is the number of rules whose beginnings are only compared in one step.
+const rulesPerStep = 16
+
+// isNeeded tries the two simplest URLs that a rule matches, and reports whether the verdict of one
+// changes without the rule. Only URLs are tried that are their own normal form in every dialect.
+func (f *finder) isNeeded(own *list, place int) bool {
+	c := &own.rules[place]
+	if f.m.empty() {
+		return false
+	}
+	for i, star := range []string{"", "x"} {
+		if i > 0 && len(c.pieces) == 1 {
+			break
+		}
+		path := strings.Join(c.pieces, star)
+		if c.pieces[0] == "" {
+			path = "/" + path
+		}
+		if strings.Contains(path, "%") || !isNormal(path) {
+			continue
+		}
+		decides, allowed := false, true // without the rule
+		f.m.spend(1 + len(own.rules)/rulesPerStep)
+		for i := range own.rules {
+			r := &own.rules[i]
+			if !strings.HasPrefix(path, r.pieces[0]) || !r.matches(path, &f.m) {
+				continue
+			}
+			if r.line == c.line {
+				decides = true
+				continue
+			}
+			allowed = r.allow
+			break
+		}
+		if decides && allowed != c.allow {
+			return true
+		}
+	}
+	return false
 }

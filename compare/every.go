@@ -27,6 +27,7 @@ func Every(r *robots.Rules, pattern string, allowed bool, o Options) (Claim, err
 	d.IndexHTML, d.MaxFileBytes = false, 0
 	rules := robots.Parse([]byte("User-agent: *\nAllow: " + pattern)).Rules(d)
 	for rule := range rules.All() {
+		o.within = literalHead(rule.Pattern().String())
 		if rule.Path() != pattern {
 			return Claim{}, errors.New("compare: " + strconv.Quote(pattern) + " is not the path of a single rule: write it as after Allow:, without a comment or surrounding spaces")
 		}

@@ -45,12 +45,12 @@ const (
 // robotsTxt is the path that most dialects exempt (D-38).
 const robotsTxt = "/robots.txt"
 
-// newList returns the list of rules, without those that match no path.
-func newList(r *robots.Rules, skipRobotsTxt bool, m *meter) list {
+// newList returns the list of rules, without those that match no path within Options.within.
+func newList(r *robots.Rules, o Options, m *meter) list {
 	d := r.Dialect()
 	l := list{form: d.Escapes}
 	allow, whole, exempt := answer(r)
-	if exempt || skipRobotsTxt {
+	if exempt || o.SkipRobotsTxt {
 		l.rules = append(l.rules, rule{pieces: []string{robotsTxt}, end: true, allow: true, weight: weightExempt, line: -1, size: len(robotsTxt), least: len(robotsTxt)})
 	}
 	switch {
@@ -61,6 +61,10 @@ func newList(r *robots.Rules, skipRobotsTxt bool, m *meter) list {
 		for v := range r.All() {
 			p := v.Pattern()
 			n := rule{allow: v.Allows(), weight: v.Weight(), text: p.String(), line: v.Span().Start}
+			if head := literalHead(n.text); !strings.HasPrefix(head, o.within) && !strings.HasPrefix(o.within, head) {
+				m.spend(1)
+				continue
+			}
 			n.pieces, n.end = p.Pieces()
 			m.spend(max(1, len(n.pieces)-usualPieces) + len(n.text)/bytesPerStep)
 			if n.tidy(d.Escapes) {
@@ -69,6 +73,14 @@ func newList(r *robots.Rules, skipRobotsTxt bool, m *meter) list {
 		}
 	}
 	return l
+}
+
+// literalHead returns a text that all paths that match a pattern begin with.
+func literalHead(pattern string) string {
+	if i := strings.IndexAny(pattern, "*$"); i >= 0 {
+		return pattern[:i]
+	}
+	return pattern
 }
 
 // answer returns the verdict for all paths if the rules have only one, and whether /robots.txt
