@@ -36,7 +36,7 @@ func (p *pass) uses() []ruleUses {
 		once.steps = p.steps
 		defer func() { p.steps, p.undecided = once.steps, p.undecided || once.undecided }()
 	}
-	known := map[string][]compare.Effect{}
+	known := map[rulesText][]compare.Use{}
 	shared := map[*choices]ruleUses{}
 	for i, v := range once.views {
 		uses, ok := shared[v.choices]
@@ -50,46 +50,50 @@ func (p *pass) uses() []ruleUses {
 }
 
 // usesIn returns the uses in one dialect.
-func (p *pass) usesIn(v *view, known map[string][]compare.Effect) ruleUses {
+func (p *pass) usesIn(v *view, known map[rulesText][]compare.Use) ruleUses {
 	best := map[int]compare.Use{}
 	done := map[*robots.Rules]bool{}
 	for _, name := range v.crawlers() {
 		r := p.rules(v, name)
-		effects, ok := p.effects(r, known)
-		if !ok {
+		if r == nil {
 			return ruleUses{undecided: true}
 		}
 		if done[r] {
 			continue
 		}
 		done[r] = true
-		for _, e := range effects {
-			line := e.Rule.Line()
-			if was, ok := best[line]; !ok || isBetter(e.Use, was) {
-				best[line] = e.Use
+		uses, ok := p.effects(r, known)
+		if !ok {
+			return ruleUses{undecided: true}
+		}
+		for rule := range r.All() {
+			line := p.lineOf(rule.Span().Start)
+			if was, ok := best[line]; !ok || isBetter(uses[0], was) {
+				best[line] = uses[0]
 			}
+			uses = uses[1:]
 		}
 	}
 	return ruleUses{best: best}
 }
 
-// effects calls compare.Effects with the steps that remain for the file, once for equal rules. It
-// returns false if the steps do not suffice.
-func (p *pass) effects(r *robots.Rules, known map[string][]compare.Effect) ([]compare.Effect, bool) {
-	if r == nil {
+// effects calls compare.Effects with the steps that remain for the file, once for equal rules, and
+// returns the use of each rule in the order of All. It returns false if the steps do not suffice.
+func (p *pass) effects(r *robots.Rules, known map[rulesText][]compare.Use) ([]compare.Use, bool) {
+	if !p.spend(r.Len()) {
 		return nil, false
 	}
-	key := p.key(r, true)
-	effects, ok := known[key]
-	if ok || !p.spend(r.Len()) {
-		return effects, ok
+	key := p.key(r)
+	uses, ok := known[key]
+	if ok {
+		return uses, true
 	}
-	effects = compare.Effects(r, compare.Options{Steps: max(1, min(p.steps/16, compare.DefaultSteps))})
+	effects := compare.Effects(r, compare.Options{Steps: max(1, min(p.steps/16, compare.DefaultSteps))})
 	for _, e := range effects {
 		p.steps -= e.Steps
 	}
-	for i := range effects {
-		e := &effects[i]
+	byPlace := map[int]compare.Use{}
+	for _, e := range effects {
 		if p.steps <= 0 {
 			p.undecided = true
 			return nil, false
@@ -98,9 +102,13 @@ func (p *pass) effects(r *robots.Rules, known map[string][]compare.Effect) ([]co
 			e.Use = compare.NoEffect // heavier rules say the same
 		}
 		p.undecided = p.undecided || e.Use == compare.Undecided
+		byPlace[e.Rule.Span().Start] = e.Use
 	}
-	known[key] = effects
-	return effects, true
+	for rule := range r.All() {
+		uses = append(uses, byPlace[rule.Span().Start])
+	}
+	known[key] = uses
+	return uses, true
 }
 
 // isDenied reports whether it is proved that a URL that one of the rules matches has the opposite

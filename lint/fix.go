@@ -25,14 +25,12 @@ func (p *pass) prove() {
 	slices.Reverse(more) // so that the first one stays
 	fixes = p.leaveOne(append(fixes, more...))
 	inAll := func(o *pass) bool { return p.sameVerdicts(o, p.all) }
-	safe, proved := p.together(nil, fixes, inAll)
+	proved := p.together(nil, fixes, inAll)
 	p.proveUnions(fixes, proved)
 	if len(p.views) < len(p.all) {
+		safe := slices.DeleteFunc(slices.Clone(fixes), func(d *Diagnostic) bool { return !proved[d] })
 		left := slices.DeleteFunc(fixes, func(d *Diagnostic) bool { return proved[d] || d.Check.ID != "RT504" })
-		_, enough := p.together(safe, left, func(o *pass) bool { return p.sameVerdicts(o, p.views) })
-		for d := range enough {
-			proved[d] = true
-		}
+		maps.Copy(proved, p.together(safe, left, func(o *pass) bool { return p.sameVerdicts(o, p.views) }))
 	}
 	p.found = slices.DeleteFunc(p.found, func(d *Diagnostic) bool {
 		return d.Check.ID == "RT504" && d.Severity != Off && !proved[d]
@@ -89,14 +87,10 @@ func (p *pass) proveUnions(fixes []*Diagnostic, proved map[*Diagnostic]bool) {
 	left := slices.DeleteFunc(slices.Clone(fixes), func(d *Diagnostic) bool { return !proved[d] })
 	p.inUnions = maps.Clone(proved)
 	for first := true; len(left) > 0; first = false {
-		var edits []Edit
-		for _, d := range left {
-			edits = append(edits, d.Fix.Edits...)
-		}
 		if !p.spend(p.readingSteps()) {
 			return
 		}
-		other := newPass(robots.Parse(Apply(p.body, edits)), Options{})
+		other := readPass(robots.Parse(Apply(p.body, editsOf(left))))
 		causes, decided := p.causes(other)
 		if !decided {
 			return
@@ -126,13 +120,13 @@ func (p *pass) proveUnions(fixes []*Diagnostic, proved map[*Diagnostic]bool) {
 // for each token, does not have the same for several tokens in google-cpp, none if it has, and
 // false if that is not decided. Line 0 stands for those of fixes that do not delete a rule.
 func (p *pass) causes(other *pass) (lines map[int]bool, decided bool) {
-	proved := p.sameRules(other)
+	proved := p.sameRules(other, func(*robots.Rules, compare.Change) {})
 	lines = map[int]bool{}
-	for i, v := range p.all {
+	for _, v := range p.all {
 		if !v.dialect.MergeTokens {
 			continue
 		}
-		if !p.unions(v, other, other.all[i], func(tokens []string, a, b *robots.Rules, changes []ruleChange) bool {
+		if !p.unions(v, other, other.view(v.dialect), func(tokens []string, a, b *robots.Rules, changes []ruleChange) bool {
 			if proved(tokens, a, b) {
 				return true
 			}
@@ -156,46 +150,93 @@ func (p *pass) causes(other *pass) (lines map[int]bool, decided bool) {
 }
 
 // together returns the fixes that change no verdict, as same reports, when they are applied
-// together, after edits that change none. It applies all of them and compares the verdicts. If
-// these differ, it tries each half, so that one fix remains of two rules that replace each other.
-func (p *pass) together(safe []Edit, found []*Diagnostic, same func(other *pass) bool) ([]Edit, map[*Diagnostic]bool) {
-	hold := map[*Diagnostic]bool{}
-	var try func(found []*Diagnostic)
-	try = func(found []*Diagnostic) {
-		if len(found) == 0 || !p.spend(p.readingSteps()) {
-			return
+// together with fixes that change none. It chooses them by the examples of changed verdicts that
+// are known, and proves the result, which otherwise yields more examples. Only if it yields none
+// because the steps did not suffice, each choice is proved.
+func (p *pass) together(safe []*Diagnostic, found []*Diagnostic, same func(other *pass) bool) map[*Diagnostic]bool {
+	p.examples = nil
+	proved := func(fixes []*Diagnostic) bool {
+		return p.spend(p.readingSteps()) && same(readPass(robots.Parse(Apply(p.body, editsOf(fixes)))))
+	}
+	for {
+		examples := len(p.examples)
+		fixes := choose(safe, found, func(fixes []*Diagnostic) bool { return !p.isRefuted(fixes) })
+		if len(fixes) == len(safe) || proved(fixes) {
+			return setOf(fixes[len(safe):])
 		}
-		edits := slices.Clip(safe)
-		for _, d := range found {
-			edits = append(edits, d.Fix.Edits...)
-		}
-		if same(newPass(robots.Parse(Apply(p.body, edits)), Options{})) {
-			safe = edits
-			for _, d := range found {
-				hold[d] = true
-			}
-			return
-		}
-		if half := len(found) / 2; half > 0 {
-			try(found[:half])
-			try(found[half:])
+		if len(p.examples) == examples || !p.isRefuted(fixes) {
+			break
 		}
 	}
-	try(found)
-	return safe, hold
+	fixes := choose(safe, found, func(fixes []*Diagnostic) bool { return !p.isRefuted(fixes) && proved(fixes) })
+	return setOf(fixes[len(safe):])
+}
+
+// choose adds fixes that hold together, all of them if possible. Otherwise it tries each half, so
+// that one fix remains of two rules that replace each other.
+func choose(safe []*Diagnostic, found []*Diagnostic, hold func(fixes []*Diagnostic) bool) []*Diagnostic {
+	if len(found) == 0 {
+		return safe
+	}
+	if fixes := slices.Concat(safe, found); hold(fixes) {
+		return fixes
+	}
+	if half := len(found) / 2; half > 0 {
+		return choose(choose(safe, found[:half], hold), found[half:], hold)
+	}
+	return safe
+}
+
+func setOf(fixes []*Diagnostic) map[*Diagnostic]bool {
+	set := map[*Diagnostic]bool{}
+	for _, d := range fixes {
+		set[d] = true
+	}
+	return set
+}
+
+func editsOf(fixes []*Diagnostic) (edits []Edit) {
+	for _, d := range fixes {
+		edits = append(edits, d.Fix.Edits...)
+	}
+	return edits
+}
+
+// An example is a URL for which deleting rules changed the verdict of a crawler.
+type example struct {
+	allowed bool          // the verdict of the file
+	matches []robots.Note // the rules of the crawler that match, by precedence
+}
+
+func (p *pass) keepExample(r *robots.Rules, c compare.Change) {
+	matches := r.Explain(robots.RawPath("http://host.example" + c.Path)).Matches
+	p.examples = append(p.examples, example{c.Old.Allowed, matches})
+}
+
+// isRefuted reports whether the verdict of an example changes because of the rules that fixes
+// delete, so that no proof is needed.
+func (p *pass) isRefuted(fixes []*Diagnostic) bool {
+	deleted := map[int]bool{}
+	for _, d := range fixes {
+		if l, ok := p.removes[d.Fix]; ok {
+			deleted[l.Number] = true
+		}
+	}
+	return slices.ContainsFunc(p.examples, func(e example) bool {
+		p.steps--
+		i := slices.IndexFunc(e.matches, func(m robots.Note) bool { return !deleted[m.Line] })
+		return e.allowed != (i < 0 || e.matches[i].Rule.Allows())
+	})
 }
 
 // sameVerdicts reports whether it is proved that another file names the same crawlers and has the
 // same verdicts for each of them in some dialects. One token selects the rules of a crawler,
 // except in google-cpp, and as both files name the same tokens, it selects them in both.
 func (p *pass) sameVerdicts(other *pass, views []*view) bool {
-	proved := p.sameRules(other)
+	proved := p.sameRules(other, p.keepExample)
 	done := map[[2]*choices]bool{}
-	for i, v := range p.all {
-		if !slices.Contains(views, v) {
-			continue
-		}
-		w := other.all[i]
+	for _, v := range views {
+		w := other.view(v.dialect)
 		if done[[2]*choices{v.choices, w.choices}] {
 			continue
 		}
@@ -208,9 +249,8 @@ func (p *pass) sameVerdicts(other *pass, views []*view) bool {
 }
 
 // sameRules returns a function that reports whether it is proved that rules of this file and of
-// another one have the same verdicts.
-func (p *pass) sameRules(other *pass) func(tokens []string, a, b *robots.Rules) bool {
-	same := map[[2]string]bool{} // that are proved
+// another one have the same verdicts, and calls example with the examples if they have not.
+func (p *pass) sameRules(other *pass, example func(r *robots.Rules, c compare.Change)) func(tokens []string, a, b *robots.Rules) bool {
 	known := map[[2]*robots.Rules]bool{}
 	return func(_ []string, a, b *robots.Rules) bool {
 		if known[[2]*robots.Rules{a, b}] {
@@ -220,15 +260,23 @@ func (p *pass) sameRules(other *pass) func(tokens []string, a, b *robots.Rules) 
 		if !p.spend(a.Len() + b.Len()) {
 			return false
 		}
-		keys := [2]string{p.key(a, false), other.key(b, false)}
-		if _, ok := same[keys]; !ok {
+		keys := [2]rulesText{p.key(a), other.key(b)}
+		if keys[0] == keys[1] {
+			return true
+		}
+		same, ok := p.same[keys]
+		if !ok {
 			options := p.budget()
 			options.SkipRobotsTxt = false
 			r := p.compared(a, b, options)
 			p.undecided = p.undecided || r.String() == "undecided"
-			same[keys] = r.Same()
+			same = r.Same()
+			p.same[keys] = same
+			for _, c := range slices.Concat(r.NewlyBlocked.Changes, r.NewlyAllowed.Changes) {
+				example(a, c)
+			}
 		}
-		return same[keys]
+		return same
 	}
 }
 
@@ -338,7 +386,7 @@ func (p *pass) change(d *Diagnostic) string {
 func (p *pass) changeIn(v *view, other *pass, named, inUnions bool) (change string) {
 	known := map[[2]*robots.Rules]bool{}
 	find := func(tokens []string, a, b *robots.Rules) bool {
-		if known[[2]*robots.Rules{a, b}] || p.key(a, false) == other.key(b, false) {
+		if known[[2]*robots.Rules{a, b}] || p.key(a) == other.key(b) {
 			return true
 		}
 		known[[2]*robots.Rules{a, b}] = true
@@ -362,7 +410,6 @@ func (p *pass) changeIn(v *view, other *pass, named, inUnions bool) (change stri
 		return change == ""
 	}
 	w := other.view(v.dialect)
-	other.all = append(other.all, w)
 	if inUnions || p.both(v, other, w, find) && v.dialect.MergeTokens && slices.Equal(v.tokens(), w.tokens()) {
 		p.unions(v, other, w, func(tokens []string, a, b *robots.Rules, _ []ruleChange) bool { return find(tokens, a, b) })
 	}

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"crypto/sha256"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,22 +13,14 @@ import (
 // Checks of all rules of a crawler together.
 
 // rules returns the rules of a crawler with some tokens in a dialect, nil if the steps for proofs
-// are used up: choosing the rules reads the whole file.
+// are used up: choosing the rules reads the whole file, the first time for all single tokens.
 func (p *pass) rules(v *view, tokens ...string) *robots.Rules {
 	long := 0
 	var few [64]byte
 	key := few[:0]
 	for _, token := range tokens {
 		long = max(long, len(token))
-		if groups := v.groupsOf[token]; len(groups) > 0 && token != "*" {
-			key = append(key, "in "...)
-			for _, group := range groups { // crawlers in the same groups have the same rules
-				key = strconv.AppendUint(append(key, ' '), uint64(group), 10)
-			}
-		} else {
-			key = append(key, token...)
-		}
-		key = append(key, '\n')
+		key = v.appendGroups(key, token)
 	}
 	if r := v.rules[string(key)]; r != nil {
 		return r
@@ -36,9 +29,46 @@ func (p *pass) rules(v *view, tokens ...string) *robots.Rules {
 	if !p.spend(1 + len(p.fields) + len(p.body)/64 + long*long/256) {
 		return nil
 	}
+	if len(v.rules) == 0 && p.spend(len(v.names)) {
+		p.readRules(v)
+		if r := v.rules[string(key)]; r != nil {
+			return r
+		}
+	}
 	r := p.file.Rules(v.dialect, tokens...)
 	v.rules[string(key)] = r
 	return r
+}
+
+// readRules reads the rules of all single tokens.
+func (p *pass) readRules(v *view) {
+	var crawlers robots.Crawlers
+	var keys []string
+	known := map[string]bool{}
+	for _, token := range append(v.tokens(), "*") {
+		key := string(v.appendGroups(nil, token))
+		if !known[key] {
+			known[key] = true
+			keys = append(keys, key)
+			crawlers.Add(v.dialect, token)
+		}
+	}
+	for i, r := range crawlers.Rules(p.file) {
+		v.rules[keys[i]] = r
+	}
+}
+
+// appendGroups appends a key of the rules of a token: crawlers in the same groups have the same rules.
+func (v *view) appendGroups(key []byte, token string) []byte {
+	groups := v.groupsOf[token]
+	if len(groups) == 0 || token == "*" {
+		return append(append(key, token...), '\n')
+	}
+	key = append(key, "in "...)
+	for _, group := range groups {
+		key = strconv.AppendUint(append(key, ' '), uint64(group), 10)
+	}
+	return append(key, '\n')
 }
 
 // spend takes steps for a proof, of about twenty nanoseconds each, and reports whether any were
@@ -52,20 +82,16 @@ func (p *pass) spend(steps int) bool {
 	return true
 }
 
-// rulesKey is an argument of key.
-type rulesKey struct {
-	rules  *robots.Rules
-	places bool
-}
+// A rulesText is the hash of the rules of a crawler.
+type rulesText [sha256.Size]byte
 
-// key is equal for two sets of rules only if they have the same verdicts and, with places, the
-// same positions.
-func (p *pass) key(r *robots.Rules, places bool) string {
-	if k, ok := p.keys[rulesKey{r, places}]; ok {
+// key is equal for two sets of rules only if they have the same verdicts.
+func (p *pass) key(r *robots.Rules) rulesText {
+	if k, ok := p.keys[r]; ok {
 		return k
 	}
 	d := r.Dialect()
-	b := []byte{byte(d.Escapes), 0}
+	b := append(p.scratch[:0], byte(d.Escapes), 0)
 	if d.MatchRobotsTxt {
 		b[1] = 1
 	}
@@ -74,13 +100,12 @@ func (p *pass) key(r *robots.Rules, places bool) string {
 		if rule.Allows() {
 			b = append(b, '+')
 		}
-		if places {
-			b = strconv.AppendInt(append(b, '@'), int64(rule.Span().Start), 10)
-		}
 		b = append(append(append(b, ' '), rule.Pattern().String()...), '\n')
 	}
-	p.keys[rulesKey{r, places}] = string(b)
-	return string(b)
+	p.scratch = b
+	k := sha256.Sum256(b)
+	p.keys[r] = k
+	return k
 }
 
 // budget is the part of the remaining steps for one direction of a comparison.
@@ -99,7 +124,7 @@ func siteBlocked(p *pass) {
 	var all []*blocked
 	byLine := map[int]*blocked{}
 	root, _ := robots.ParsePath("/")
-	blocks := map[*robots.Rules]bool{}
+	blocks := map[rulesText]bool{}
 	for _, v := range p.views {
 		for _, name := range v.crawlers() {
 			r := p.rules(v, name)
@@ -110,12 +135,12 @@ func siteBlocked(p *pass) {
 			if verdict.Allowed || verdict.Rule.IsZero() {
 				continue
 			}
-			none, known := blocks[r]
+			none, known := blocks[p.key(r)]
 			if !known {
 				c, _ := compare.Every(r, "/", false, p.budget())
 				none = c.Holds
 				p.undecided = p.undecided || !c.Complete
-				blocks[r] = none
+				blocks[p.key(r)] = none
 				p.spend(c.Steps)
 			}
 			if !none {

@@ -29,16 +29,20 @@ type pass struct {
 	severities []Severity // of Checks
 	options    Options
 	found      []*Diagnostic
-	byLine     map[int][]*Diagnostic // found, by the line where they begin
-	dropping   Diagnostic            // the last finding beyond MaxFindings
-	reported   []uint64              // a bit for each line with a dropped finding of a line, field or path
-	removes    map[*Fix]robots.Line  // the rules that fixes delete
-	usesOf     []ruleUses            // what uses has found out
-	keys       map[rulesKey]string   // what key has found out
-	doubles    *doubles              // what duplicates has found out
-	written    map[string]bool       // paths of all rules, made on demand
-	intended   map[string]string     // what intendedField has found out
-	inUnions   map[*Diagnostic]bool  // whose fixes are not safe only for crawlers of several tokens
+	byLine     map[int][]*Diagnostic         // found, by the line where they begin
+	dropping   Diagnostic                    // the last finding beyond MaxFindings
+	reported   []uint64                      // a bit for each line with a dropped finding of a line, field or path
+	removes    map[*Fix]robots.Line          // the rules that fixes delete
+	usesOf     []ruleUses                    // what uses has found out
+	keys       map[*robots.Rules]rulesText   // what key has found out
+	scratch    []byte                        // memory of key
+	same       map[[2]rulesText]bool         // what sameRules has found out
+	unchanged  map[*robots.Rules][]tokenRule // what tokenRules has found out
+	examples   []example                     // of verdicts that fixes changed
+	doubles    *doubles                      // what duplicates has found out
+	written    map[string]bool               // paths of all rules, made on demand
+	intended   map[string]string             // what intendedField has found out
+	inUnions   map[*Diagnostic]bool          // whose fixes are not safe only for crawlers of several tokens
 	perCheck   map[*Check]int
 	dropped    int
 	steps      int // left for proofs
@@ -73,7 +77,6 @@ func newPass(f *robots.File, o Options) *pass {
 	}
 	for _, d := range robots.Dialects() {
 		v := p.view(d)
-		p.all = append(p.all, v)
 		if slices.Contains(o.Dialects, d.Name) {
 			p.views = append(p.views, v)
 		}
@@ -86,7 +89,8 @@ func newPass(f *robots.File, o Options) *pass {
 
 // readPass returns a pass that has read the lines of a file, without views.
 func readPass(f *robots.File) *pass {
-	p := &pass{file: f, text: f, body: f.Bytes(), kind: kind(f), newline: newline(f.Bytes()), keys: map[rulesKey]string{}}
+	p := &pass{file: f, text: f, body: f.Bytes(), kind: kind(f), newline: newline(f.Bytes()), keys: map[*robots.Rules]rulesText{}, same: map[[2]rulesText]bool{},
+		unchanged: map[*robots.Rules][]tokenRule{}}
 	if p.kind != "" {
 		p.text = robots.Parse(nil)
 	}
@@ -110,7 +114,14 @@ func readPass(f *robots.File) *pass {
 }
 
 // view returns the file as a dialect reads it.
-func (p *pass) view(d robots.Dialect) *view { return newView(p.text, d, len(p.fields), p.all) }
+func (p *pass) view(d robots.Dialect) *view {
+	i := slices.IndexFunc(p.all, func(v *view) bool { return v.dialect.Name == d.Name })
+	if i < 0 {
+		i = len(p.all)
+		p.all = append(p.all, newView(p.text, d, len(p.fields), p.all))
+	}
+	return p.all[i]
+}
 
 // readingSteps is the cost of reading the file in all dialects, in steps: some for each line, and
 // more for those with a field.
@@ -201,8 +212,12 @@ func (p *pass) position(offset int) (line, column int) {
 	return line, offset - start + 1
 }
 
-// edit sets the fix of a finding.
-func (d *Diagnostic) edit(edits ...Edit) { d.Fix = &Fix{Edits: edits} }
+// edit sets the fix of a finding, unless it is dropped.
+func (d *Diagnostic) edit(edits ...Edit) {
+	if d.Check != nil {
+		d.Fix = &Fix{Edits: slices.Clone(edits)} // the argument stays on the stack
+	}
+}
 
 // deletes sets a fix that deletes the line of a rule.
 func (p *pass) deletes(d *Diagnostic, l robots.Line) {

@@ -210,7 +210,11 @@ func misspelledField(p *pass, l robots.Line) {
 	if intended == "" {
 		return
 	}
-	d := p.add(l.Name, "unknown field "+quote(name))
+	d := p.add(l.Name, "unknown field")
+	if d == &p.dropping {
+		return // no text is made
+	}
+	d.Message += " " + quote(name)
 	d.Advice = "write " + intended
 	d.Dialects = p.where(d, func(v *view) bool { return v.field(l) == robots.FieldNone })
 	d.edit(Edit{l.Name.Start, l.Name.End, intended})

@@ -67,7 +67,7 @@ func (p *pass) unions(v *view, other *pass, w *view, do func(tokens []string, a,
 		if !p.spend(1 + a.Len() + b.Len()) {
 			return false
 		}
-		t := newTokenRules(token, a, b)
+		t := p.tokenRules(other, token, a, b)
 		for _, r := range t.rules {
 			with[r] = append(with[r], len(all))
 		}
@@ -116,6 +116,19 @@ func (p *pass) unions(v *view, other *pass, w *view, do func(tokens []string, a,
 		}
 	}
 	return true
+}
+
+// tokenRules is newTokenRules, whose result is kept for a token that has the same rules in both files.
+func (p *pass) tokenRules(other *pass, token string, a, b *robots.Rules) tokenRules {
+	if p.key(a) != other.key(b) {
+		return newTokenRules(token, a, b)
+	}
+	rules, ok := p.unchanged[a]
+	if !ok {
+		rules = newTokenRules(token, a, a).rules
+		p.unchanged[a] = rules
+	}
+	return tokenRules{token: token, rules: rules}
 }
 
 func newTokenRules(token string, a, b *robots.Rules) tokenRules {
