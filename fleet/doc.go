@@ -3,7 +3,9 @@
 //	f, err := fleet.Open(ctx, os.Getenv("REDIS_URL"), fleet.Options{})
 //	...
 //	defer f.Close()
-//	client := polite.Client("MyBot", polite.Options{Fleet: f})
+//	transport, err := polite.New("MyBot", polite.Options{Fleet: f})
+//	...
+//	client := &http.Client{Transport: transport}
 //
 // Each robots.txt is fetched once for the whole fleet, and no site gets requests faster than it permits, however many workers
 // there are. A Fleet combines the store of package cache/redis and the limiter of package pace/redis.

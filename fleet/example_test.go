@@ -29,7 +29,12 @@ func Example() {
 		log.Fatal(err) // one sentence, such as which right the user lacks
 	}
 	defer f.Close()
-	client := polite.Client("MyBot", polite.Options{Fleet: f, AllowPrivate: true}) // the site is on this machine
+	transport, err := polite.New("MyBot", polite.Options{Fleet: f, AllowPrivate: true}) // the site is on this machine
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer transport.Close()
+	client := &http.Client{Transport: transport}
 	for _, path := range []string{"/page", "/private/diary"} {
 		resp, err := client.Get(site.URL + path)
 		var no *polite.DisallowedError

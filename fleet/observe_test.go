@@ -45,6 +45,9 @@ func (o *recorder) String() string {
 	return fmt.Sprint(o.kinds, "\n", o.log.String())
 }
 
+// An observer of polite is one of a fleet too.
+var _ fleet.Observer = polite.Observer(nil)
+
 // TestObserve: an observer receives the events of a client on a fleet, and it and the log show that Redis becomes unreachable,
 // comes back, and has lost its memory.
 func TestObserve(t *testing.T) {

@@ -3,6 +3,17 @@
 //	client := polite.Client("MyBot")
 //	resp, err := client.Get("https://example.com/page")
 //
+// Client serves crawls of up to about 20,000 sites a run. A crawl of more, or one that continues
+// in a later run, keeps each robots.txt in a file:
+//
+//	store, err := bolt.Open("robots.cache", bolt.Options{}) // package cache/bolt
+//	transport, err := polite.New("MyBot", polite.Options{Store: store})
+//	client := &http.Client{Transport: transport}
+//
+// It then fetches each at most about once a day, however many sites there are; memory only makes
+// it faster (Options.Memory). Options.Observe reports what happens, cache.EventEvicted among it:
+// that a crawl without a Store has more sites than its memory holds.
+//
 // Every request, including each hop of a redirect, is checked against the robots.txt of its
 // origin. A disallowed request fails with a *DisallowedError that contains the verdict. An
 // allowed request waits as the site requires: Crawl-delay, Request-rate and Visit-time, 429
@@ -24,9 +35,10 @@
 //
 // robots.txt and pages use the same connections: set proxies, a dialer and certificates once,
 // in Options.Fetch or in a Base. A Base that returns responses from memory makes a test
-// without a network: see the example of Client.
+// without a network: see the example of New.
 //
 // A Transport combines the other packages: fetch gets robots.txt, cache keeps it, robots
 // decides, pace schedules. A crawler with its own queue uses them directly: pace.Limiter.Try
-// returns the sites that are ready.
+// returns the sites that are ready, and a PermitTransport sends their requests. See the example
+// of PermitTransport.
 package polite

@@ -20,13 +20,13 @@ func (p pages) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !ok {
 		return &http.Response{StatusCode: http.StatusNotFound, Body: http.NoBody}, nil
 	}
-	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body))}, nil
+	return &http.Response{StatusCode: http.StatusOK, Status: "200 OK", Body: io.NopCloser(strings.NewReader(body))}, nil
 }
 
 // A test of a crawler without a network: the Base answers from memory, for robots.txt too. No
 // name is resolved, and a short Default shortens the waits.
-func ExampleClient_withoutNetwork() {
-	client := polite.Client("MyBot", polite.Options{
+func ExampleNew_withoutNetwork() {
+	transport, err := polite.New("MyBot", polite.Options{
 		Base: pages{
 			"https://example.com/robots.txt":    "User-agent: MyBot\nDisallow: /private/\n",
 			"https://example.com/":              "home",
@@ -34,6 +34,11 @@ func ExampleClient_withoutNetwork() {
 		},
 		Policy: pace.Policy{Default: time.Millisecond},
 	})
+	if err != nil {
+		panic(err) // which option is invalid
+	}
+	defer transport.Close()
+	client := &http.Client{Transport: transport}
 	for _, url := range []string{"https://example.com/", "https://example.com/private/diary", "https://example.org/gone"} {
 		resp, err := client.Get(url)
 		if no, disallowed := errors.AsType[*polite.DisallowedError](err); disallowed {

@@ -21,7 +21,12 @@ func Example() {
 	}))
 	defer site.Close()
 
-	client := polite.Client("MyBot", polite.Options{AllowPrivate: true, Policy: pace.Policy{Default: time.Second}})
+	transport, err := polite.New("MyBot", polite.Options{AllowPrivate: true, Policy: pace.Policy{Default: time.Second}})
+	if err != nil {
+		panic(err) // which option is invalid
+	}
+	defer transport.Close()
+	client := &http.Client{Transport: transport}
 	for _, path := range []string{"/", "/news", "/private/diary"} {
 		resp, err := client.Get(site.URL + path)
 		var no *polite.DisallowedError

@@ -73,14 +73,16 @@ type sent struct {
 
 func (s *sent) Close() error { s.closed = true; return nil }
 
-func TestClientOptions(t *testing.T) {
-	defer func() {
-		if p, _ := recover().(string); p != "polite: Client takes one Options, not 2" {
-			t.Errorf("panics with %q", p)
+// TestClientName: with a name that New refuses, each request fails with the error of New.
+func TestClientName(t *testing.T) {
+	for _, name := range []string{"", "*", "My\nBot"} {
+		_, want := New(name, Options{})
+		body := &sent{Reader: strings.NewReader("x")}
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://site.example/", body)
+		if _, err := Client(name).Do(req); err == nil || want == nil || !strings.Contains(err.Error(), want.Error()) || !body.closed {
+			t.Errorf("%q: %v, want %v", name, err, want)
 		}
-	}()
-	Client("MyBot", Options{}, Options{AllowPrivate: true})
-	t.Error("no panic: the second Options would not hold")
+	}
 }
 
 // TestUnusable: a request that cannot be judged is an error, closes its body and acquires no

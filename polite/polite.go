@@ -5,10 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -50,16 +51,25 @@ type Options struct {
 	// TLSClientConfig of an *http.Transport, or with another RoundTripper as
 	// fetch.Options.Transport.
 	Base http.RoundTripper
-	// Cache returns the robots.txt files. If nil, the Transport makes one in memory, backed by
-	// Store, and Close closes it. A given Cache is shared and not closed.
-	Cache *cache.Cache
+	// Store keeps robots.txt files for a day or longer, such as a cache/bolt file, so that a
+	// crawl of any number of sites and its next run fetch each once. Close does not close it.
 	Store cache.Store
+	// Memory limits robots.txt files and their rules in memory, in bytes: 64 MiB if 0, 22,000
+	// sites with files of 11 KB, about 40,000 usual sites. Without a Store, a crawl of more
+	// sites fetches files again and again (cache.EventEvicted); with one, it only gets slower.
+	Memory int64
+	// Cache returns the robots.txt files, instead of one of the Transport with Store and
+	// Memory, which Close closes. A given Cache is shared and not closed.
+	Cache *cache.Cache
 	// Limiter decides when requests and fetches of robots.txt start. If nil, it is one for
 	// this process. Transports that share a Limiter share crawl rates.
 	Limiter pace.Limiter
 	// Fleet provides a Store and a Limiter that are shared with other processes. It must have
 	// been opened without an error, and is not closed.
 	Fleet Fleet
+	// Observe gets what happens, for metrics and logs. A given Cache, Limiter or Fleet has an
+	// Observe of its own for records and permits.
+	Observe Observer
 }
 
 // A Fleet is shared by the workers of a crawler, such as *fleet.Fleet on Redis.
@@ -78,6 +88,8 @@ type Transport struct {
 	sites   sites
 	own     *cache.Cache // made by New
 	closed  atomic.Bool
+
+	otherAgent sync.Once // the report of a request's own User-Agent
 }
 
 // New returns a transport for the crawler with this product token. A name with a version or
@@ -93,7 +105,7 @@ func New(name string, o Options) (*Transport, error) {
 	}
 	t := &Transport{crawler: cache.Crawler{Dialect: o.Dialect, Tokens: append([]string{name}, o.Tokens...), Failure: o.Failure}}
 	if o.Limiter == nil {
-		o.Limiter, _ = pace.NewLocal(pace.Options{}) // no error: the zero Options are valid
+		o.Limiter, _ = pace.NewLocal(pace.Options{Observe: o.Observe.Pace}) // no error: the zero Options are valid
 	}
 	if o.Fetch.Start == nil {
 		o.Fetch.Start = o.Limiter.StartFetch
@@ -109,9 +121,13 @@ func New(name string, o Options) (*Transport, error) {
 		o.Base = client.Transport()
 	}
 	if o.Cache == nil {
-		own := cache.Options{Fetcher: client, Store: o.Store}
+		own := cache.Options{Fetcher: client, Store: o.Store, Memory: o.Memory, Observe: o.Observe.Cache}
 		if o.Fleet != nil {
-			own.Memory, own.Observe = o.Fleet.CacheMemory(), o.Fleet.Observe
+			own.Memory = o.Fleet.CacheMemory()
+			own.Observe = func(e cache.Event) {
+				o.Fleet.Observe(e)
+				o.Observe.Cache(e)
+			}
 		}
 		if t.own, err = cache.New(own); err != nil {
 			return nil, err
@@ -141,8 +157,14 @@ func (o Options) filled(name string) (Options, error) {
 			return o, errors.New("the Fleet has no store or no limiter: it must be one that fleet.Open returned without an error")
 		}
 	}
-	if o.Cache != nil && o.Store != nil {
-		return o, errors.New("a Cache has its own store: set Cache or Store, but not both")
+	if o.Cache != nil && (o.Store != nil || o.Memory != 0) {
+		return o, errors.New("a Cache has its own store and memory: set Cache or Store and Memory, but not both")
+	}
+	if o.Fleet != nil && o.Memory != 0 {
+		return o, errors.New("a Fleet limits the memory for records: set fleet.Options.MaxMemoryBytes instead of Memory")
+	}
+	if o.Observe == nil {
+		o.Observe = unobserved{}
 	}
 	o.UserAgent = cmp.Or(o.UserAgent, o.Fetch.UserAgent, name)
 	if strings.ContainsAny(o.UserAgent, "\r\n") {
@@ -172,17 +194,21 @@ func (o *Options) shareWay() {
 }
 
 // Client returns an http.Client for the crawler with this product token, over a Transport with
-// at most one Options. It panics if New returns an error; call New for a name or options from
-// users.
-func Client(name string, o ...Options) *http.Client {
-	if len(o) > 1 {
-		panic(fmt.Sprintf("polite: Client takes one Options, not %d", len(o)))
-	}
-	t, err := New(name, append(o, Options{})[0])
+// zero Options. For a name that New refuses, each request fails with the error of New. Options,
+// such as a Store for many sites, go to New.
+func Client(name string) *http.Client {
+	t, err := New(name, Options{})
 	if err != nil {
-		panic("polite: " + err.Error())
+		return &http.Client{Transport: refusing{err}}
 	}
 	return &http.Client{Transport: t}
+}
+
+// refusing is the transport of a client whose name is unusable.
+type refusing struct{ err error }
+
+func (r refusing) RoundTrip(req *http.Request) (*http.Response, error) {
+	return nil, closeBody(req, r.err)
 }
 
 // A DisallowedError reports that a request was not sent because robots.txt disallows it or is
@@ -254,8 +280,21 @@ const maxDials = 2
 // net/http repeats on another connection waits again. Timeouts, except the end of the caller's
 // context, slow down later requests.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := t.roundTrip(req)
+	if disallowed, is := errors.AsType[*DisallowedError](err); is {
+		t.observe(Event{Kind: EventDisallowed, Err: disallowed}, req)
+	} else if _, is := errors.AsType[*unstarted](err); is {
+		t.observe(Event{Kind: EventUnsent, Err: err}, req)
+	}
+	return resp, err
+}
+
+// observe reports an event of a request.
+func (t *Transport) observe(e Event, req *http.Request) { t.options.Observe.Request(e.of(req)) }
+
+func (t *Transport) roundTrip(req *http.Request) (*http.Response, error) {
 	user, _ := req.Context().Value(userKey{}).(bool)
-	var r request
+	r := request{called: time.Now()}
 	var err error
 	switch {
 	case req.URL == nil:
@@ -263,25 +302,42 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	case t.closed.Load():
 		err = fmt.Errorf("request for %s: the polite transport is closed", robots.Printable(req.URL.Redacted()))
 	case !user:
-		r, err = t.judged(req)
+		err = r.judge(t, req)
 	}
 	if err != nil {
-		return nil, closeBody(req, err)
+		return nil, closeBody(req, &unstarted{err: err})
 	}
 	send := req.Clone(req.Context())
-	if _, set := send.Header["User-Agent"]; !set {
+	if agent, set := send.Header["User-Agent"]; !set {
 		if send.Header == nil {
 			send.Header = make(http.Header)
 		}
 		send.Header.Set("User-Agent", t.options.UserAgent)
+	} else if !user && len(agent) > 0 && !t.isOurs(agent[0]) {
+		t.otherAgent.Do(func() {
+			t.observe(Event{Kind: EventOtherAgent, Err: fmt.Errorf("the request's own User-Agent %q names another crawler than %q, whose rules it obeys", agent[0], t.crawler.Tokens[0])}, req)
+		})
 	}
 	if user {
 		return t.options.Base.RoundTrip(send.WithContext(fetch.WithDials(req.Context(), maxDials, nil)))
 	}
 	if err := r.acquire(req.Context()); err != nil {
-		return nil, closeBody(send, err)
+		return nil, closeBody(send, &unstarted{err: err})
 	}
 	return r.send(send)
+}
+
+// isOurs reports whether a User-Agent header names the crawler, or none.
+func (t *Transport) isOurs(agent string) bool {
+	named := robots.ProductTokens(agent)
+	for _, name := range t.crawler.Tokens {
+		for _, token := range robots.ProductTokens(name) {
+			if slices.ContainsFunc(named, func(n string) bool { return strings.EqualFold(n, token) }) {
+				return true
+			}
+		}
+	}
+	return len(named) == 0
 }
 
 // closeBody closes the body of a request that is not sent, as a RoundTripper must, and returns
@@ -299,6 +355,7 @@ type request struct {
 	req    *http.Request // of the caller
 	origin robots.Origin
 	path   robots.Path
+	called time.Time // RoundTrip
 	record *fetch.Record
 	rules  *robots.Rules
 
@@ -306,17 +363,18 @@ type request struct {
 	permit   pace.Permit
 }
 
-// judged returns a request if it is allowed.
-func (t *Transport) judged(req *http.Request) (r request, err error) {
-	r = request{Transport: t, req: req}
+// judge reads a request of the caller, and returns an error unless it is allowed.
+func (r *request) judge(t *Transport, req *http.Request) (err error) {
+	r.Transport = t
+	r.req = req
 	if r.origin, r.path, err = target(req); err != nil {
-		return r, err
+		return err
 	}
 	if r.rules, r.record, err = t.rules(req.Context(), r.origin); err != nil {
-		return r, err
+		return err
 	}
 	r.schedule, _ = pace.NewSchedule(r.rules, t.options.Policy) // no error: New has checked the policy
-	return r, r.allowed(r.rules)
+	return r.allowed(r.rules)
 }
 
 // allowed returns an error if the rules disallow the request.
@@ -364,20 +422,39 @@ func (r *request) release(result pace.Result) {
 	r.permit = pace.Permit{}
 }
 
-// start starts the request at an address. If the address is not ready while the permit is
-// valid, another one is acquired.
-func (r *request) start(ctx context.Context, addr netip.Addr) error {
+// begin waits until the request can be written to an address. If the address is not ready while
+// the permit is valid, or the site has another robots.txt, another permit is acquired.
+func (r *request) begin(ctx context.Context, addr netip.Addr, unused bool) error {
+	if unused {
+		r.release(pace.Result{Unused: true})
+		if err := r.acquire(ctx); err != nil {
+			return err
+		}
+	}
 	for {
 		err := r.options.Limiter.Start(ctx, r.permit, addr)
 		missed, again := errors.AsType[*pace.MissedError](err)
-		if !again {
+		if err != nil && !again {
 			return err
 		}
-		r.release(pace.Result{Unused: true})
-		select {
-		case <-time.After(time.Until(missed.Permit.NotBefore)):
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		if again {
+			r.release(pace.Result{Unused: true})
+			select {
+			case <-time.After(time.Until(missed.Permit.NotBefore)):
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		} else {
+			// The site's robots.txt might have been fetched during the wait.
+			canStart, err := r.judgeAgain(ctx)
+			if err != nil {
+				return err
+			}
+			if canStart {
+				r.observe(Event{Kind: EventStarted, Took: time.Since(r.called)}, r.req)
+				return nil
+			}
+			r.release(pace.Result{Unused: true})
 		}
 		if err := r.acquire(ctx); err != nil {
 			return err
@@ -387,14 +464,13 @@ func (r *request) start(ctx context.Context, addr netip.Addr) error {
 
 // send sends the request when its address is ready, and releases the permit.
 func (r *request) send(req *http.Request) (*http.Response, error) {
-	ctx, cancel := context.WithCancelCause(req.Context())
-	s := &starts{request: r, ctx: ctx, cancel: cancel, proxied: r.proxied(req)}
+	s := newStarts(r.options.Base, req, r.begin)
 	// The permit is released even if the caller's context has ended or the Base panics, and at
 	// the end of the body if there is one.
 	result := pace.Result{Unused: true}
 	done := func() {
 		r.release(result)
-		cancel(nil)
+		s.cancel(nil)
 	}
 	inBody := false
 	defer func() {
@@ -402,30 +478,12 @@ func (r *request) send(req *http.Request) (*http.Response, error) {
 			done()
 		}
 	}()
-	if _, traced := r.options.Base.(*http.Transport); !traced { // it might not report its connections
-		if err := s.dial(ctx, r.record.Addr()); err != nil {
-			return nil, closeBody(req, err)
-		}
-	}
-	result.Unused = false
-	resp, err := r.options.Base.RoundTrip(req.WithContext(s.trace()))
-	if written, failed := s.end(); failed != nil {
-		if resp != nil && resp.Body != nil {
-			resp.Body.Close()
-		}
-		result.Unused = !written
-		return nil, failed
-	}
+	result.Unused = false // if the Base panics
+	resp, err := s.send(r.options.Base, req, r.record.Addr())
+	result = ResultOf(r.req.Context(), resp, err)
 	if err != nil {
-		timeout, is := errors.AsType[net.Error](err)
-		result.Timeout = is && timeout.Timeout() && !ended(r.req.Context())
 		return nil, err
 	}
-	if resp == nil {
-		return nil, fmt.Errorf("the Base, a %T, returned neither a response nor an error for %s", r.options.Base, r.origin)
-	}
-	result.Status = resp.StatusCode
-	result.RetryAfter = fetch.RetryAfter(resp.Header, time.Now())
 	if inBody = hasBody(req.Method, resp); inBody {
 		resp.Body = newBody(resp.Body, done)
 	}

@@ -5,23 +5,26 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/netip"
 	"sync"
 
+	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/fetch"
-	"github.com/robotskit/robots/pace"
 )
 
 // starts starts every request that one RoundTrip of the Base writes: the request, and
 // repetitions by net/http after the site closed a kept connection. Each has its own start.
 type starts struct {
-	request *request
 	ctx     context.Context //nolint:containedctx // of the request: that of a connection might outlive it
 	cancel  context.CancelCauseFunc
 	proxied bool // the address is that of a proxy, which is not limited (D-57)
+	// begin waits until a request can be written to an address. unused is set if the start before
+	// was not used, because its address did not respond.
+	begin func(ctx context.Context, addr netip.Addr, unused bool) error
 
 	mu       sync.Mutex // held while a start waits, so other connections of the request wait
 	started  bool       // at addr, and nothing was written since
@@ -29,6 +32,49 @@ type starts struct {
 	assigned bool  // the request has a connection; further ones are for later requests
 	written  bool  // a request was written
 	err      error // if set, nothing is sent
+}
+
+// newStarts returns the starts of a request, and the context's cancel function in it, which is
+// called when the response has ended.
+func newStarts(base http.RoundTripper, req *http.Request, begin func(ctx context.Context, addr netip.Addr, unused bool) error) *starts {
+	ctx, cancel := context.WithCancelCause(req.Context())
+	return &starts{ctx: ctx, cancel: cancel, proxied: proxied(base, req), begin: begin}
+}
+
+// send sends the request by its Base. An opaque Base connects to the known address. The error is
+// an *unstarted if a start failed.
+func (s *starts) send(base http.RoundTripper, req *http.Request, known netip.Addr) (*http.Response, error) {
+	if _, traced := base.(*http.Transport); !traced { // it might not report its connections
+		if err := s.dial(s.ctx, known); err != nil {
+			return nil, closeBody(req, &unstarted{err: err})
+		}
+	}
+	resp, err := base.RoundTrip(req.WithContext(s.trace()))
+	if written, failed := s.end(); failed != nil {
+		if resp != nil && resp.Body != nil {
+			resp.Body.Close()
+		}
+		return nil, &unstarted{err: failed, written: written}
+	}
+	if err == nil && resp == nil {
+		err = fmt.Errorf("the Base, a %T, returned neither a response nor an error for %s", base, robots.Printable(req.URL.Redacted()))
+	}
+	return resp, err
+}
+
+// unstarted is the error of a request that was not written, or was written and not repeated.
+type unstarted struct {
+	err     error
+	written bool
+}
+
+func (e *unstarted) Error() string { return e.err.Error() }
+func (e *unstarted) Unwrap() error { return e.err }
+
+// Timeout reports whether the context's deadline has passed, for url.Error.
+func (e *unstarted) Timeout() bool {
+	timeout, is := e.err.(interface{ Timeout() bool })
+	return is && timeout.Timeout()
 }
 
 // errAssigned is the error for a connection that the request no longer needs.
@@ -58,38 +104,13 @@ func (s *starts) start(addr netip.Addr) error {
 	if s.err != nil || s.started && s.addr == addr {
 		return s.err
 	}
-	if s.err = s.startNew(addr); s.err != nil {
+	if s.err = s.begin(s.ctx, addr, s.started); s.err != nil {
 		s.cancel(s.err)
+		return s.err
 	}
-	return s.err
-}
-
-func (s *starts) startNew(addr netip.Addr) error {
-	r := s.request
-	if s.started { // at another address, which did not respond
-		r.release(pace.Result{Unused: true})
-		if err := r.acquire(s.ctx); err != nil {
-			return err
-		}
-	}
-	for {
-		if err := r.start(s.ctx, addr); err != nil {
-			return err
-		}
-		// The site's robots.txt might have been fetched during the wait.
-		canStart, err := r.judgeAgain(s.ctx)
-		if err != nil {
-			return err
-		}
-		if canStart {
-			s.started, s.addr = true, addr
-			return nil
-		}
-		r.release(pace.Result{Unused: true})
-		if err := r.acquire(s.ctx); err != nil {
-			return err
-		}
-	}
+	s.started = true
+	s.addr = addr
+	return nil
 }
 
 // getConn is called when net/http looks for a connection.
@@ -137,11 +158,11 @@ func (s *starts) end() (written bool, err error) {
 
 // proxied reports whether a request uses a proxy, at whose address all sites would share a
 // limit.
-func (t *Transport) proxied(req *http.Request) bool {
-	base, ok := t.options.Base.(*http.Transport)
-	if !ok || base.Proxy == nil {
+func proxied(base http.RoundTripper, req *http.Request) bool {
+	t, ok := base.(*http.Transport)
+	if !ok || t.Proxy == nil {
 		return false
 	}
-	by, err := base.Proxy(req)
+	by, err := t.Proxy(req)
 	return err == nil && by != nil
 }

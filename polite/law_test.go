@@ -1,0 +1,139 @@
+package polite
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/cache/bolt"
+	"github.com/robotskit/robots/internal/campaign"
+)
+
+// web is a RoundTripper with a robots.txt for every site.
+type web struct {
+	files           [][]byte
+	fetches, visits atomic.Int64
+}
+
+func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
+	body := http.NoBody
+	if req.URL.Path != "/robots.txt" {
+		w.visits.Add(1)
+		return &http.Response{StatusCode: http.StatusOK, Body: body, Header: http.Header{}}, nil
+	}
+	w.fetches.Add(1)
+	var site int
+	fmt.Sscanf(req.URL.Host, "www.site-%d.example", &site)
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{
+		"Content-Type": {"text/plain"}, "Last-Modified": {"Wed, 21 Oct 2015 07:28:00 GMT"}, "Server": {"nginx"},
+	}, Body: io.NopCloser(strings.NewReader(string(w.files[site%len(w.files)])))}, nil
+}
+
+// realFiles returns a tenth of the files of ROBOTS_CORPUS, or files of their sizes: the deciles of
+// 14,304 files, and one of the largest in a hundred.
+func realFiles(t *testing.T) (files [][]byte) {
+	if os.Getenv("ROBOTS_CORPUS") != "" {
+		campaign.Files(t, 10, func(_ string, body []byte) { files = append(files, body) })
+		return files
+	}
+	for i := range 100 {
+		size := []int{50, 90, 132, 179, 256, 421, 687, 1240, 2242, 10_415}[i%10]
+		if i == 0 {
+			size = 111_880
+		}
+		random := rand.New(rand.NewPCG(uint64(i), 9309))
+		body := []byte("User-agent: *\n")
+		for len(body) < size {
+			body = fmt.Appendf(body, "Disallow: /private/%x/\n", random.IntN(1<<16))
+		}
+		files = append(files, body)
+	}
+	return files
+}
+
+// TestManySites: with a store, a crawl that visits many times more sites than the memory holds, and
+// all of them again half a day later after a restart, fetches each robots.txt once, and its heap stays
+// within four times its memory.
+func TestManySites(t *testing.T) {
+	campaign.NotForRace(t)
+	sites := campaign.Size(500, 3_000, 500_000)
+	memory := campaign.Size[int64](1<<18, 1<<20, 0)        // 64 MiB
+	most := campaign.Size[uint64](64<<20, 64<<20, 256<<20) // of the heap
+	path := filepath.Join(t.TempDir(), "robots.cache")
+	synctest.Test(t, func(t *testing.T) {
+		w := &web{files: realFiles(t)}
+		var peaks sync.Mutex
+		peak := uint64(0)
+		visit := func(first bool) {
+			store, err := bolt.Open(path, bolt.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := &counts{}
+			transport, err := New("MyBot", Options{Base: w, Store: store, Memory: memory, Observe: o})
+			if err != nil {
+				t.Fatal(err)
+			}
+			client := &http.Client{Transport: transport}
+			var next atomic.Int64
+			var crawl sync.WaitGroup
+			for range 500 {
+				crawl.Go(func() {
+					for i := next.Add(1) - 1; i < int64(sites); i = next.Add(1) - 1 {
+						resp, err := client.Get(fmt.Sprintf("https://www.site-%d.example/page", i))
+						if err == nil {
+							resp.Body.Close()
+						}
+						if i%1000 == 0 {
+							var m runtime.MemStats
+							runtime.ReadMemStats(&m)
+							peaks.Lock()
+							peak = max(peak, m.HeapAlloc)
+							peaks.Unlock()
+						}
+					}
+				})
+			}
+			crawl.Wait()
+			if err := transport.Close(); err != nil {
+				t.Error(err)
+			}
+			if err := store.Close(); err != nil {
+				t.Error(err)
+			}
+			if n := o.of(cache.EventEvicted.String()); n > 0 {
+				t.Error("an eviction is reported, though there is a store")
+			}
+			t.Logf("first %v: %d fetches and %d pages of %d sites, a heap of at most %d MiB", first, w.fetches.Load(), w.visits.Load(), sites, peak>>20)
+		}
+		visit(true)
+		time.Sleep(12 * time.Hour)
+		visit(false)
+		if n := w.fetches.Load(); n != int64(sites) {
+			t.Errorf("%d fetches for %d sites that were visited twice, want one each", n, sites)
+		}
+		if peak > most {
+			t.Errorf("the heap reached %d bytes, want at most %d", peak, most)
+		}
+	})
+	began := time.Now()
+	store, err := bolt.Open(path, bolt.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("the store opens in %v", time.Since(began))
+	if err := store.Close(); err != nil {
+		t.Error(err)
+	}
+}
