@@ -72,7 +72,7 @@ func TestJSONPage(t *testing.T) {
 		for _, c := range []string{"show 192.0.2.1", "hold --yes " + site.URL, "config", "held", "log", "status", "doctor"} {
 			commands["fleet"] = append(commands["fleet"], "fleet "+c+at)
 		}
-		output(t, "page --allow-private"+at+" --timeout 5s "+site.URL+"/x") // by a worker, which leaves its state
+		output(t, "page --allow-private"+at+" --timeout 1m "+site.URL+"/x") // by a worker, which leaves its state
 		commands["fleet"] = append(commands["fleet"], "fleet show"+at+" "+site.URL)
 	}
 	quoted := regexp.MustCompile("`([a-z0-9_]+)`")

@@ -72,16 +72,19 @@ func TestMarkup(t *testing.T) {
 	b.load("?" + "x=%3Cscript%3Ehit()%3C/script%3E")
 	b.do(`globalThis.hits = []; globalThis.hit = () => hits.push('a script ran');
 		document.addEventListener('securitypolicyviolation', (e) => hits.push('the policy refused ' + e.violatedDirective + ' ' + e.blockedURI));
-		const look = () => {
-			for (const e of document.querySelectorAll('*')) {
-				const named = e.closest('head') || e.className === 'cm-widgetBuffer' && !e.src; // the page's and the editor's
-				if (['script', 'img', 'iframe', 'base', 'meta', 'link', 'style', 'i', 'u', 's', 'q', 'slot', 'template'].includes(e.localName) && !named) hits.push('an element ' + e.outerHTML.slice(0, 200));
-				for (const a of e.attributes) {
-					if (a.name.startsWith('on') || a.name === 'srcdoc' || ['href', 'src', 'action', 'formaction'].includes(a.name) && /^\s*(javascript|data|vbscript):/i.test(a.value) && e.localName !== 'link') hits.push('an attribute ' + a.name + ' of ' + e.outerHTML.slice(0, 200));
-				}
+		const judge = (e) => {
+			const named = e.closest('head') || e.className === 'cm-widgetBuffer' && !e.src; // the page's and the editor's
+			if (['script', 'img', 'iframe', 'base', 'meta', 'link', 'style', 'i', 'u', 's', 'q', 'slot', 'template'].includes(e.localName) && !named) hits.push('an element ' + e.outerHTML.slice(0, 200));
+			for (const a of e.attributes) {
+				if (a.name.startsWith('on') || a.name === 'srcdoc' || ['href', 'src', 'action', 'formaction'].includes(a.name) && /^\s*(javascript|data|vbscript):/i.test(a.value) && e.localName !== 'link') hits.push('an attribute ' + a.name + ' of ' + e.outerHTML.slice(0, 200));
 			}
 		};
-		new MutationObserver(look).observe(document, { subtree: true, childList: true, attributes: true }); globalThis.look = look`)
+		const look = () => document.querySelectorAll('*').forEach(judge);
+		new MutationObserver((records) => {
+			for (const { target, addedNodes } of records) {
+				for (const e of [target, ...addedNodes]) if (e.localName) [e, ...e === target ? [] : e.querySelectorAll('*')].forEach(judge);
+			}
+		}).observe(document, { subtree: true, childList: true, attributes: true }); globalThis.look = look`)
 	visit := func(what string) {
 		b.settled()
 		for _, tab := range []string{"why", "changes", "lint", "more"} {
