@@ -67,7 +67,7 @@ func (c *counts) look(t *testing.T, name string, body []byte) {
 			c.fixes++
 		}
 	}
-	if kind(robots.Parse(body)) == "" {
+	if Kind(robots.Parse(body)) == "" {
 		c.text++
 		if wrong == 0 {
 			c.clean++

@@ -14,7 +14,7 @@ import (
 // limit.
 func Format(body []byte) ([]byte, error) {
 	f := robots.Parse(body)
-	if k := kind(f); k != "" {
+	if k := Kind(f); k != "" {
 		return nil, errors.New("it looks like " + k + ", not a robots.txt")
 	}
 	out := layout(f)

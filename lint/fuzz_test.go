@@ -84,7 +84,7 @@ func FuzzFormat(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		out, err := Format(body)
 		if err != nil {
-			if len(body) < 500 && kind(robots.Parse(body)) == "" {
+			if len(body) < 500 && Kind(robots.Parse(body)) == "" {
 				t.Fatalf("%q is refused: %v", body, err)
 			}
 			return

@@ -89,7 +89,7 @@ func newPass(f *robots.File, o Options) *pass {
 
 // readPass returns a pass that has read the lines of a file, without views.
 func readPass(f *robots.File) *pass {
-	p := &pass{file: f, text: f, body: f.Bytes(), kind: kind(f), newline: newline(f.Bytes()), keys: map[*robots.Rules]rulesText{}, same: map[[2]rulesText]bool{},
+	p := &pass{file: f, text: f, body: f.Bytes(), kind: Kind(f), newline: newline(f.Bytes()), keys: map[*robots.Rules]rulesText{}, same: map[[2]rulesText]bool{},
 		unchanged: map[*robots.Rules][]tokenRule{}}
 	if p.kind != "" {
 		p.text = robots.Parse(nil)

@@ -16,9 +16,9 @@ import (
 
 const byteOrderMark = "\uFEFF"
 
-// kind returns the format of a file that is not a robots.txt: "UTF-16", "HTML or XML" or "JSON",
+// Kind returns the format of a file that is not a robots.txt: "UTF-16", "HTML or XML" or "JSON",
 // "" for text. A page with a user-agent line is text: crawlers read its rules.
-func kind(f *robots.File) string {
+func Kind(f *robots.File) string {
 	k := begins(f.Bytes())
 	if k == "" || k == "UTF-16" {
 		return k

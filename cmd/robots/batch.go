@@ -96,8 +96,8 @@ func (b *batchRun) open(ctx context.Context) error {
 	switch {
 	case len(b.args) > 0 && !(len(b.args) == 1 && b.args[0] == "-"):
 		return fmt.Errorf("unexpected argument %q: --batch reads standard input, as in robots check --batch < FILE", clip(b.args[0]))
-	case len(b.categories) > 0 || len(b.agents) > 1:
-		return errors.New("--batch checks for one crawler per line: give one -a, and no --crawlers")
+	case len(b.purposes) > 0 || len(b.agents) > 1:
+		return errors.New("--batch checks for one crawler per line: give one -a, and no --purpose")
 	case b.dialect == ask.AllDialects:
 		return errors.New("--batch answers in one dialect per line, not in all")
 	case b.file == "-":

@@ -17,9 +17,9 @@ import (
 
 // crawlerFlags are the flags that name crawlers and their dialect.
 type crawlerFlags struct {
-	agents     []string
-	dialect    string
-	categories []string
+	agents   []string
+	dialect  string
+	purposes []string
 }
 
 // register declares the flags. With all, --dialect can be "all".
@@ -37,9 +37,9 @@ func (f *crawlerFlags) registerDialect(cmd *cobra.Command, all bool) {
 	complete(cmd, "dialect", names)
 }
 
-func (f *crawlerFlags) registerCategories(cmd *cobra.Command) {
-	cmd.Flags().StringSliceVar(&f.categories, "crawlers", nil, "`CATEGORY` also judge for all known crawlers of these categories, such as search,ai")
-	complete(cmd, "crawlers", categories())
+func (f *crawlerFlags) registerPurpose(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVar(&f.purposes, "purpose", nil, "`PURPOSE` also judge for all known crawlers of these purposes, such as search,ai")
+	complete(cmd, "purpose", purposeWords())
 }
 
 // parseAgents returns the crawlers of --agent in a dialect, or as the dialect auto means them.
@@ -65,14 +65,14 @@ type chosenCrawlers struct {
 	decisive int              // index of the crawler whose verdicts give the exit status, -1 for the worst of all
 }
 
-// choose returns the crawlers of the flags: those of --crawlers, then those of --agent, or else the one of *. With --dialect all
+// choose returns the crawlers of the flags: those of --purpose, then those of --agent, or else the one of *. With --dialect all
 // it is one crawler in each dialect, and that in its own is decisive.
 func (f *crawlerFlags) choose() (c chosenCrawlers, err error) {
 	dialect := f.dialect
 	if dialect == ask.AllDialects {
 		dialect = ask.AutoDialect
 	}
-	if len(f.categories) > 0 {
+	if len(f.purposes) > 0 {
 		if c.list, err = f.listed(dialect); err != nil {
 			return c, err
 		}
@@ -106,9 +106,9 @@ func (f *crawlerFlags) choose() (c chosenCrawlers, err error) {
 	return c, nil
 }
 
-// listed returns the crawlers of --crawlers.
+// listed returns the crawlers of --purpose.
 func (f *crawlerFlags) listed(dialect string) (list []answer.Crawler, err error) {
-	entries, _, err := choose(f.categories, "", false)
+	entries, _, err := choose(f.purposes, "", false)
 	if err != nil {
 		return nil, err
 	}

@@ -44,8 +44,8 @@ func newCrawlers(std *screen.Streams) *cobra.Command {
 		RunE: c.run(c.answer),
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&c.purposes, "purpose", nil, "`CATEGORY` categories of the crawlers to list, separated by commas (see above)")
-	complete(cmd, "purpose", categories())
+	f.StringSliceVar(&c.purposes, "purpose", nil, "`PURPOSE` purposes of the crawlers to list, separated by commas (see above)")
+	complete(cmd, "purpose", purposeWords())
 	f.StringVar(&c.operator, "operator", "", "`NAME` operator of the crawlers to list, or a word of its name")
 	f.StringVar(&c.path, "path", "", "`PATH` path or URL of a page, to list which crawlers may fetch it")
 	f.BoolVar(&c.all, "all", false, "include crawlers that are not in use")
@@ -140,11 +140,11 @@ func idle(e crawlers.Crawler) bool {
 	return e.Status == crawlers.Former || e.Status == crawlers.Mistake || e.Status == crawlers.Unknown
 }
 
-// anyAI stands for the three categories of AI crawlers.
+// anyAI stands for the three purposes of AI crawlers.
 const anyAI = "ai"
 
-// categories are the names of all purposes, after anyAI.
-func categories() []string {
+// purposeWords are the names of all purposes, after anyAI.
+func purposeWords() []string {
 	names := []string{anyAI}
 	for _, p := range crawlers.Purposes() {
 		names = append(names, string(p))
@@ -155,11 +155,11 @@ func categories() []string {
 // choose returns the crawlers of some purposes and an operator, only those in use unless all,
 // and how many it omits.
 func choose(purposes []string, operator string, all bool) (list []crawlers.Crawler, omitted int, err error) {
-	wanted, known := map[string]bool{}, categories()
+	wanted, known := map[string]bool{}, purposeWords()
 	for _, name := range purposes {
 		purpose := strings.ToLower(strings.TrimSpace(name))
 		if !slices.Contains(known, purpose) {
-			return nil, 0, fmt.Errorf("unknown category %q (known: %s, and %s for all of ai-*)", clip(name), strings.Join(known[1:], ", "), anyAI)
+			return nil, 0, fmt.Errorf("unknown purpose %q (known: %s, and %s for all of ai-*)", clip(name), strings.Join(known[1:], ", "), anyAI)
 		}
 		wanted[purpose] = true
 	}
@@ -183,7 +183,7 @@ func choose(purposes []string, operator string, all bool) (list []crawlers.Crawl
 	if near := ask.Nearest(operator, operators); near != "" && near != strings.ToLower(operator) {
 		hint = "; did you mean " + near + "?"
 	}
-	return nil, 0, fmt.Errorf("no crawler in use matches operator %q and these categories%s", clip(operator), hint)
+	return nil, 0, fmt.Errorf("no crawler in use matches operator %q and these purposes%s", clip(operator), hint)
 }
 
 // words returns the words of a name in lower case, each between spaces, to search for some

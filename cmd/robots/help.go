@@ -30,6 +30,7 @@ func verbList() []verb {
 		{"", "show", "Show groups, delays, sitemaps, signals", newShow},
 		{"Edit and test", "lint", "Find mistakes and fix them", lintCommand},
 		{"", "fmt", "Format a robots.txt", fmtCommand},
+		{"", "block", "Block crawlers by purpose, operator or name", newBlockCommand},
 		{"", "test", "Run assertions (robots.test.yaml)", testCommand},
 		{"", "diff", "Show which URLs a change blocks or allows", diffCommand},
 		{"", "lsp", "Start the language server", lspCommand},

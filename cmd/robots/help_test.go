@@ -16,7 +16,7 @@ import (
 )
 
 // TestHelp: the help of every command fits a terminal, shows at most twelve flags, and lists the
-// exit statuses; docs/commands.md has no other command, and lists all categories of crawlers.
+// exit statuses; docs/commands.md has no other command, and lists all purposes of crawlers.
 func TestHelp(t *testing.T) {
 	const columns, description, shown = 100, 100, 12
 	var commands []*cobra.Command

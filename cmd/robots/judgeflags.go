@@ -32,7 +32,7 @@ func newJudgeFlags(std *screen.Streams) *judgeFlags {
 
 func (f *judgeFlags) register(cmd *cobra.Command, formats ...string) {
 	f.crawlerFlags.register(cmd, true)
-	f.registerCategories(cmd)
+	f.registerPurpose(cmd)
 	f.registerFile(cmd, &f.file)
 	cmd.Flags().StringVar(&f.urls, "urls", "", "`FILE` list, CSV, sitemap or access log to read URLs from")
 	f.formatFlag(cmd, formats...)

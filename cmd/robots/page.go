@@ -34,7 +34,7 @@ func newPage(std *screen.Streams) *cobra.Command {
 	cmd := &cobra.Command{Use: "page", RunE: p.run(p.check)}
 	f := cmd.Flags()
 	p.crawlerFlags.register(cmd, true)
-	p.registerCategories(cmd)
+	p.registerPurpose(cmd)
 	f.StringVar(&p.html, "html", "", "`FILE` HTML of the page, - for standard input")
 	f.StringArrayVar(&p.headers, "header", nil, "`LINE` header of the page, such as 'X-Robots-Tag: noindex' (repeat for more)")
 	p.registerFile(cmd, &p.file)
