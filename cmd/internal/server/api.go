@@ -54,6 +54,7 @@ type Service struct {
 	cache   *cache.Cache
 	limiter pace.Limiter
 	now     func() time.Time
+	dialect robots.Dialect // of Parts.Dialect without a crawler
 
 	handler http.Handler
 }
@@ -61,7 +62,8 @@ type Service struct {
 // New returns a service. The error names the invalid part.
 func New(p Parts) (*Service, error) {
 	p.Dialect = cmp.Or(p.Dialect, robots.RFC9309.Name)
-	if _, err := ask.DialectFor(p.Dialect); err != nil {
+	dialect, err := ask.DialectFor(p.Dialect)
+	if err != nil {
 		return nil, err
 	}
 	if err := p.Policy.Check(); err != nil {
@@ -86,7 +88,7 @@ func New(p Parts) (*Service, error) {
 	p.Fetches = cmp.Or(p.Fetches, 2048)
 	p.URLBytes = cmp.Or(p.URLBytes, 8<<10)
 	p.Version = cmp.Or(p.Version, "unknown")
-	s := &Service{parts: p, limiter: p.Limiter, now: p.Now}
+	s := &Service{parts: p, limiter: p.Limiter, now: p.Now, dialect: dialect}
 	if s.now == nil {
 		s.now = time.Now
 	}

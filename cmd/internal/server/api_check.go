@@ -229,13 +229,15 @@ func (b *lines) readDefaults(text []byte) {
 		UserInitiated bool    `json:"user_initiated"`
 		Wait          string  `json:"wait"`
 	}
-	if text != nil {
-		b.fail(bodyProblem("body.defaults", unmarshal(text, &in)))
+	b.defaults = batch.Defaults{Dialect: b.s.dialect, Auto: b.s.parts.Dialect == ask.AutoDialect, Limits: b.s.questionLimits(), Budget: b.exchange.budget}
+	if text == nil {
+		return
 	}
-	b.defaults = batch.Defaults{
-		Agents: in.Agent, Dialect: b.crawler("body.defaults.", in.Dialect, in.Agent).Dialect, Auto: cmp.Or(in.Dialect, b.s.parts.Dialect) == ask.AutoDialect,
-		UserInitiated: in.UserInitiated, Limits: b.s.questionLimits(), Budget: b.exchange.budget,
-	}
+	b.fail(bodyProblem("body.defaults", unmarshal(text, &in)))
+	b.defaults.Agents = in.Agent
+	b.defaults.Dialect = b.crawler("body.defaults.", in.Dialect, in.Agent).Dialect
+	b.defaults.Auto = cmp.Or(in.Dialect, b.s.parts.Dialect) == ask.AutoDialect
+	b.defaults.UserInitiated = in.UserInitiated
 	b.wait = b.duration("body.defaults.wait", in.Wait, b.wait, 0, mostWait)
 	if in.MaxBytes != nil {
 		if b.defaults.MaxBytes = answer.SizeLimit(*in.MaxBytes); *in.MaxBytes < 0 {

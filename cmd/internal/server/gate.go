@@ -30,6 +30,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
+// firstBuffer is the largest part of a body for which there is memory before it arrives.
+const firstBuffer = 4 << 10
+
 // stuckAfter is how long requests can wait, with none being served, until the service is not ready.
 const stuckAfter = 10 * time.Second
 
@@ -360,7 +363,9 @@ func (v *exchange) receive(r *http.Request) *Problem {
 	}
 	body, err := []byte(nil), error(&http.MaxBytesError{Limit: most})
 	if r.ContentLength <= most {
-		body, err = io.ReadAll(holding{http.MaxBytesReader(v.ResponseWriter, r.Body, most), v})
+		received := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0), firstBuffer)+bytes.MinRead))
+		_, err = received.ReadFrom(holding{http.MaxBytesReader(v.ResponseWriter, r.Body, most), v})
+		body = received.Bytes()
 	}
 	if err == nil {
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))

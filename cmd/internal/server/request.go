@@ -217,7 +217,11 @@ func (r *request) body(known ...string) (text []byte, media string) {
 		r.fail(NewProblem(UnsupportedType, "the Content-Type must be "+strings.Join(known, " or ")))
 		return nil, ""
 	}
-	text, err = io.ReadAll(r.Body)
+	text = make([]byte, max(r.ContentLength, 0)) // which a Gate has received
+	_, err = io.ReadFull(r.Body, text)
+	if r.ContentLength < 0 {
+		text, err = io.ReadAll(r.Body)
+	}
 	switch {
 	case err != nil:
 		r.fail(NewProblem(BadJSON, "the body ended before its Content-Length: send all of it"))
