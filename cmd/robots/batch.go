@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -45,6 +46,7 @@ func runBatch(ctx context.Context, f *judgeFlags, headers bool) (int, error) {
 		return exitBad, err
 	}
 	defer b.live.Close()
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // little memory is in use
 	ctx, stop := screen.Interruptible(ctx)
 	defer stop()
 	a := batch.NewAnswerer(&b.defaults)

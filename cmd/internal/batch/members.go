@@ -2,60 +2,122 @@ package batch
 
 import (
 	"bytes"
-	"errors"
-	"io"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// newDecoder returns a decoder that accepts what encoding/json accepts.
-func newDecoder(text []byte) *jsontext.Decoder {
-	return jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+// isJSON reports whether a text is JSON as encoding/json accepts it.
+func isJSON(text []byte) bool {
+	return jsontext.Value(text).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
 // Members calls f with the name and the JSON text of each member of an object, in order, and
 // reports whether the text is an object and whether it is JSON. Encoding/json would match names
 // that differ in case, and read a line of 64 MiB three times.
 func Members(text []byte, f func(name string, value []byte)) (object, valid bool) {
-	d := newDecoder(text)
-	if object = d.PeekKind() == '{'; !object {
-		_, err := d.ReadValue()
-		return false, err == nil && atEnd(d)
+	if !isJSON(text) {
+		return false, false
 	}
-	for _, err := d.ReadToken(); err == nil && d.PeekKind() == '"'; {
-		var token jsontext.Token
-		token, err = d.ReadToken()
-		name := token.String() // holds until the next call
-		value, failed := d.ReadValue()
-		if err != nil || failed != nil {
-			return true, false
+	rest := afterSpace(text)
+	if rest[0] != '{' {
+		return false, true
+	}
+	for rest = afterSpace(rest[1:]); rest[0] != '}'; {
+		name := rest[:sizeOf(rest)]
+		rest = afterSpace(rest[len(name):])
+		rest = afterSpace(rest[1:]) // a colon
+		value := rest[:sizeOf(rest)]
+		f(nameOf(name), value)
+		rest = afterSpace(rest[len(value):])
+		if rest[0] == ',' {
+			rest = afterSpace(rest[1:])
 		}
-		f(name, value)
 	}
-	_, err := d.ReadToken()
-	return true, err == nil && atEnd(d)
-}
-
-func atEnd(d *jsontext.Decoder) bool {
-	_, err := d.ReadToken()
-	return errors.Is(err, io.EOF)
+	return true, true
 }
 
 // Elements calls f with the JSON text of each element of a list, and returns false if the
 // text is not a list.
 func Elements(text []byte, f func(value []byte)) bool {
-	d := newDecoder(text)
-	if open, err := d.ReadToken(); err != nil || open.Kind() != '[' {
+	if !isJSON(text) {
 		return false
 	}
-	for kind := d.PeekKind(); kind != ']' && kind != 0; kind = d.PeekKind() {
-		value, err := d.ReadValue()
-		if err != nil {
-			return false
-		}
+	rest := afterSpace(text)
+	if rest[0] != '[' {
+		return false
+	}
+	for rest = afterSpace(rest[1:]); rest[0] != ']'; {
+		value := rest[:sizeOf(rest)]
 		f(value)
+		rest = afterSpace(rest[len(value):])
+		if rest[0] == ',' {
+			rest = afterSpace(rest[1:])
+		}
 	}
 	return true
+}
+
+// afterSpace returns the part of JSON that begins with its next token.
+func afterSpace(text []byte) []byte {
+	i := 0
+	for i < len(text) && text[i] <= ' ' {
+		i++
+	}
+	return text[i:]
+}
+
+// sizeOf returns the size of the value with which a part of valid JSON begins.
+func sizeOf(text []byte) int {
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; c {
+		case '"':
+			i += sizeOfString(text[i:]) - 1
+		case '{', '[':
+			depth++
+			continue
+		case '}', ']':
+			depth--
+		default:
+			if depth > 0 {
+				continue
+			}
+			for i < len(text) && text[i] > ' ' && text[i] != ',' && text[i] != ']' && text[i] != '}' { // a number or a word
+				i++
+			}
+			return i
+		}
+		if depth == 0 {
+			return i + 1
+		}
+	}
+	return len(text)
+}
+
+// sizeOfString returns the size of the string with which a part of valid JSON begins.
+func sizeOfString(text []byte) int {
+	for end := 1; ; end++ {
+		end += bytes.IndexByte(text[end:], '"')
+		before := end
+		for text[before-1] == '\\' {
+			before--
+		}
+		if (end-before)%2 == 0 {
+			return end + 1
+		}
+	}
+}
+
+// nameOf returns the name in the JSON text of a member's name, without allocating for the known ones.
+func nameOf(text []byte) string {
+	for _, known := range memberNames {
+		if string(text[1:len(text)-1]) == known {
+			return known
+		}
+	}
+	name, _ := decodeString(text)
+	return name
 }
 
 // decodeString returns the value of a JSON text, false if it is not a string. U+FFFD replaces
@@ -64,6 +126,14 @@ func decodeString(text []byte) (string, bool) {
 	if text[0] != '"' {
 		return "", false
 	}
-	value, _ := jsontext.AppendUnquote(nil, text) // an error says that bytes were replaced
-	return string(value), true
+	if inner := text[1 : len(text)-1]; bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
+		return string(inner), true
+	}
+	return string(decodeBytes(text)), true
+}
+
+// decodeBytes returns the bytes of a JSON string.
+func decodeBytes(text []byte) []byte {
+	value, _ := jsontext.AppendUnquote(make([]byte, 0, len(text)), text) // an error reports that bytes were replaced
+	return value
 }

@@ -1,8 +1,14 @@
 package batch
 
 import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // TestMembers: members are in order, names are exact, and values are as written.
@@ -40,4 +46,49 @@ func TestWholeNumber(t *testing.T) {
 			t.Errorf("%s: got %d, %v, want %d, %v", c.text, got, err, c.want, c.ok)
 		}
 	}
+}
+
+// FuzzMembers compares the members and elements of any text with those that a decoder reads.
+func FuzzMembers(f *testing.F) {
+	for _, text := range []string{
+		`{"id":1,"url":"\\","robots":"a\"b\\\"","x":[1,{"y":"]}"},-1.5e3] , "id":null}`, ` [ 1 , "a,]" , {"b":[]} , true ] `, `{"\u0075rl":"\ud800","":{}}`,
+		"\t{\"a\\\\\":\"\\\\\\\\\"}\r", `[]`, `{}`, `7`, `"a"`, `[[[["\""]]]]`, `{"a":1}}`, "{\"\xff\":\"\xff\"}", `[1 2]`,
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var got, want []string
+		object, valid := Members(text, func(name string, value []byte) { got = append(got, name, string(value)) })
+		isList := Elements(text, func(value []byte) { got = append(got, string(value)) })
+		d := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+		whole, err := d.ReadValue()
+		kind := whole.Kind()
+		isValid := err == nil
+		if isValid {
+			_, err = d.ReadToken()
+			isValid = errors.Is(err, io.EOF)
+		}
+		if valid != isValid || isValid && (object != (kind == '{') || isList != (kind == '[')) || !isValid && (object || isList) {
+			t.Fatalf("%q: object %v, valid %v, list %v", text, object, valid, isList)
+		}
+		if !isValid || !object && !isList {
+			return
+		}
+		d = jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+		_, _ = d.ReadToken()
+		for d.PeekKind() != '}' && d.PeekKind() != ']' {
+			if object {
+				name, _ := d.ReadToken()
+				want = append(want, name.String())
+			}
+			value, err := d.ReadValue()
+			if err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, string(value))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	})
 }

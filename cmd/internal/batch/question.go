@@ -121,14 +121,14 @@ func (q *Question) body() ([]byte, error) {
 			return nil, errors.New("robots and robots_b64 are both set: use one")
 		}
 	}
-	value, ok := decodeString(text)
-	if !ok {
+	if text[0] != '"' {
 		return nil, errors.New(name + " is not a string")
 	}
+	value := decodeBytes(text)
 	if q.robotsB64 == nil {
-		return []byte(value), nil
+		return value, nil
 	}
-	body, err := base64.StdEncoding.DecodeString(value)
+	body, err := base64.StdEncoding.AppendDecode(nil, value)
 	if err != nil {
 		return nil, fmt.Errorf("robots_b64 is not base64: %w", err)
 	}

@@ -81,10 +81,10 @@ func TestBudgets(t *testing.T) {
 				urls = append(urls, url)
 				fmt.Fprintf(&questions, `{"url":%q,"agent":"MyBot"}`+"\n", url)
 			}
-			list, _ := json.Marshal(map[string]any{"urls": urls, "agent": "MyBot"})
-			for path, body := range map[string]string{"/v1/permits/next": string(list), "/v1/check": questions.String()} {
+			list, _ := json.Marshal(map[string]any{"urls": urls, "agent": "MyBot", "wait": "30s"})
+			for path, body := range map[string]string{"/v1/permits/next": string(list), "/v1/check?wait=30s": questions.String()} {
 				media := typeJSON
-				if path == "/v1/check" {
+				if path != "/v1/permits/next" {
 					media = typeLines
 				}
 				status, answer, b := post(path, media, body)
