@@ -38,7 +38,7 @@ const (
 	agentToken    agentForm = iota // a name, perhaps with a version
 	agentEmpty                     // nothing
 	agentHeader                    // a whole User-Agent header
-	agentList                      // names with commas between them
+	agentList                      // names with commas or other characters between them
 	agentWildcard                  // a name with a star in it
 )
 
@@ -50,7 +50,7 @@ func formOf(value string) agentForm {
 		return agentToken
 	case isHeader(value):
 		return agentHeader
-	case strings.ContainsRune(value, ','):
+	case strings.ContainsRune(value, ','), len(agentNames(value)) > 0:
 		return agentList
 	case strings.ContainsRune(value, '*'):
 		return agentWildcard
@@ -88,7 +88,7 @@ func product(value string) string {
 func (p *pass) agents(form agentForm, do func(l robots.Line, value string)) {
 	for l := range p.lines() {
 		if l.Field == robots.FieldUserAgent {
-			if value := p.textOf(l.Value); formOf(value) == form {
+			if value := p.textOf(l.Value); formOf(value) == form && p.misreading(l) == readAsMeant {
 				do(l, value)
 			}
 		}
@@ -151,10 +151,12 @@ func tokenHeader(p *pass) {
 
 func tokenList(p *pass) {
 	p.agents(agentList, func(l robots.Line, value string) {
-		var names []string
-		for name := range strings.SplitSeq(value, ",") {
-			if name = strings.Trim(name, " \t"); name != "" {
-				names = append(names, name)
+		names := agentNames(value)
+		if len(names) == 0 {
+			for name := range strings.SplitSeq(value, ",") {
+				if name = strings.Trim(name, " \t"); name != "" {
+					names = append(names, name)
+				}
 			}
 		}
 		if len(names) == 0 {

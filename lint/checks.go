@@ -48,7 +48,7 @@ func checks() []Check {
 	return []Check{
 		{
 			ID: "RT101", Name: "not-robots-txt", Severity: Error, Clause: "D-27", anyKind: true,
-			What:   "The file looks like HTML, XML or JSON.",
+			What:   "The file looks like HTML, XML or JSON, or is compressed with gzip.",
 			Why:    "Servers that return a page for every URL do so for /robots.txt too. Crawlers ignore lines that they cannot read, so the file blocks nothing.",
 			Before: "<!DOCTYPE html>\n<html>",
 			find:   notRobotsTxt,
@@ -109,9 +109,17 @@ func checks() []Check {
 			find: tooManyRules,
 		},
 		{
+			ID: "RT110", Name: "unrendered-template", Severity: Error, anyKind: true,
+			What:   "The file is a template that was not rendered.",
+			Why:    "Crawlers read the code of the template as fields and values, so the file does not have the effect of the rendered one.",
+			Before: "User-agent: *\nDisallow: /a\nSitemap: {{ site.url }}/sitemap.xml\n",
+			After:  "User-agent: *\nDisallow: /a\nSitemap: https://example.com/sitemap.xml\n",
+			find:   unrenderedTemplate,
+		},
+		{
 			ID: "RT201", Name: "missing-colon", Severity: Error, Fix: ChangesFile, Clause: "C-03",
-			What:   "A field name is followed by a space instead of a colon.",
-			Why:    "Only Google reads such a line. All other engines ignore it.",
+			What:   "A field name is followed by a space, = or ; instead of a colon.",
+			Why:    "Engines ignore such a line. Google reads one with a space.",
 			Before: "User-agent: *\nDisallow /a\n",
 			After:  "User-agent: *\nDisallow: /a\n",
 			line:   missingColon,
@@ -169,6 +177,30 @@ func checks() []Check {
 			Before: "User-agent: *\nDisallow:\u00a0/a\n",
 			After:  "User-agent: *\nDisallow: /a\n",
 			line:   invisibleCharacter,
+		},
+		{
+			ID: "RT209", Name: "quoted-value", Severity: Error, Fix: ChangesFile,
+			What:   "A value is in quotes.",
+			Why:    "Engines read the quotes as part of the value, so a rule matches nothing and a name names no crawler.",
+			Before: "User-agent: *\nDisallow: \"/a\"\n",
+			After:  "User-agent: *\nDisallow: /a\n",
+			line:   quotedValue,
+		},
+		{
+			ID: "RT210", Name: "several-values", Severity: Error, Fix: ChangesFile,
+			What:   "A line lists several paths or URLs.",
+			Why:    "A rule has one path and a Sitemap line one URL. Engines read the list as a single value, which matches nothing.",
+			Before: "User-agent: *\nDisallow: /a, /b\n",
+			After:  "User-agent: *\nDisallow: /a\nDisallow: /b\n",
+			line:   severalValues,
+		},
+		{
+			ID: "RT211", Name: "wrong-comment", Severity: Warning, Fix: ChangesFile, Clause: "FORM-06",
+			What:   "A comment starts with // or a semicolon.",
+			Why:    "Only # starts a comment. After a value, engines read the comment as part of it.",
+			Before: "User-agent: *\nDisallow: /a // old pages\n",
+			After:  "User-agent: *\nDisallow: /a # old pages\n",
+			line:   wrongComment,
 		},
 		{
 			ID: "RT301", Name: "rule-before-group", Severity: Error, Clause: "GROUP-03",
@@ -266,7 +298,7 @@ func checks() []Check {
 		},
 		{
 			ID: "RT402", Name: "full-url", Severity: Error, Clause: "D-09", Fix: ChangesFile,
-			What:   "The value of a rule is a full URL.",
+			What:   "The value of a rule is a full URL, or begins with a host name.",
 			Why:    "Rules match paths, so a full URL matches nothing.",
 			Before: "User-agent: *\nDisallow: https://example.com/a\n",
 			After:  "User-agent: *\nDisallow: /a\n",

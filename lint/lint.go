@@ -234,7 +234,7 @@ func (p *pass) checkLines() {
 			continue
 		}
 		path := ""
-		if isRule(l.Field) {
+		if isRule(l.Field) && p.misreading(l) == readAsMeant {
 			path = p.textOf(l.Value)
 		}
 		for _, i := range checks {

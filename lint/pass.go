@@ -91,6 +91,9 @@ func newPass(f *robots.File, o Options) *pass {
 func readPass(f *robots.File) *pass {
 	p := &pass{file: f, text: f, body: f.Bytes(), kind: Kind(f), newline: newline(f.Bytes()), keys: map[*robots.Rules]rulesText{}, same: map[[2]rulesText]bool{},
 		unchanged: map[*robots.Rules][]tokenRule{}}
+	if templateLine(p.body) > 0 {
+		p.kind = "template"
+	}
 	if p.kind != "" {
 		p.text = robots.Parse(nil)
 	}

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,8 +34,18 @@ func isFullURL(path string) bool {
 	return ok && scheme != "" && !strings.ContainsAny(scheme, "/*?$")
 }
 
+// hasHost reports whether a value begins with the name of a host, such as www.example.com.
+func hasHost(value string) bool {
+	host, _, _ := strings.Cut(strings.ToLower(value), "/")
+	last := host[1+strings.LastIndexByte(host, '.'):]
+	if strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789-.") != "" || strings.Contains(host, "..") || strings.Count(host, ".") == 0 || host[0] == '.' {
+		return false
+	}
+	return strings.HasPrefix(host, "www.") && strings.Count(host, ".") > 1 || slices.Contains([]string{"com", "org", "net"}, last)
+}
+
 func noLeadingSlash(p *pass, l robots.Line, path string) {
-	if path[0] == '/' || path[0] == '*' || isFullURL(path) {
+	if path[0] == '/' || path[0] == '*' || isFullURL(path) || hasHost(path) {
 		return
 	}
 	if _, name := secondField(path); name != "" {
@@ -60,15 +71,20 @@ func plain(pattern string) string {
 }
 
 func fullURL(p *pass, l robots.Line, path string) {
-	if !isFullURL(path) {
+	if !isFullURL(path) && !hasHost(path) {
 		return
 	}
-	_, rest, _ := strings.Cut(path, "://")
+	rest := path
+	message := "rule value begins with a host name and matches nothing"
+	if isFullURL(path) {
+		_, rest, _ = strings.Cut(path, "://")
+		message = "rule value is a full URL and matches nothing"
+	}
 	intended := "/"
 	if i := strings.IndexByte(rest, '/'); i >= 0 {
 		intended = rest[i:]
 	}
-	d := p.add(l.Value, "rule value is a full URL and matches nothing")
+	d := p.add(l.Value, message)
 	d.Advice = "use the path: " + intended
 	d.Dialects = p.fails(d, path, plain(intended))
 	d.edit(Edit{l.Value.Start, l.Value.End, intended})
@@ -258,7 +274,7 @@ func standardForm(path string) string {
 func (p *pass) rawBytes(set string, report func(l robots.Line, path string, at robots.Span, intended string) *Diagnostic) {
 	p.paths(func(l robots.Line, path string) {
 		i := strings.IndexAny(path, set)
-		if i < 0 || isFullURL(path) {
+		if i < 0 || isFullURL(path) || p.misreading(l) != readAsMeant {
 			return
 		}
 		if at, name := secondField(path); name != "" && at <= i+1 || path[0] != '/' && path[0] != '*' {

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -21,6 +22,9 @@ func plural(n int, thing string) string {
 func sitemapURL(p *pass) {
 	site := p.site()
 	p.sitemaps(func(l robots.Line, value string) {
+		if p.misreading(l) != readAsMeant {
+			return
+		}
 		if value == "" {
 			p.add(l.Span, "Sitemap line has no URL").Advice = "write the full URL, with https://"
 			return
@@ -30,10 +34,20 @@ func sitemapURL(p *pass) {
 		}
 		d := p.add(l.Value, quote(value)+" is not a full URL")
 		d.Advice = "write the full URL, with https:// and the host"
-		if site != "" && value[0] == '/' {
-			d.Advice = "write " + site + value
-			d.edit(Edit{l.Value.Start, l.Value.End, site + value})
+		intended := ""
+		switch {
+		case strings.HasPrefix(value, "//"):
+			scheme, _, _ := strings.Cut(cmp.Or(site, "https"), ":")
+			intended = scheme + ":" + value
+		case site != "" && value[0] == '/':
+			intended = site + value
+		case hasHost(value):
+			intended = "https://" + value
+		default:
+			return
 		}
+		d.Advice = "write " + intended
+		d.edit(Edit{l.Value.Start, l.Value.End, intended})
 	})
 }
 
@@ -86,7 +100,7 @@ func (p *pass) record(l robots.Line) (rec robots.Record, ok bool) {
 }
 
 func badValue(p *pass, l robots.Line) {
-	if l.Field <= robots.FieldSitemap || l.Field == robots.FieldHost {
+	if l.Field <= robots.FieldSitemap || l.Field == robots.FieldHost || p.misreading(l) != readAsMeant {
 		return
 	}
 	rec, ok := p.record(l)

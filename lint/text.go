@@ -16,11 +16,11 @@ import (
 
 const byteOrderMark = "\uFEFF"
 
-// Kind returns the format of a file that is not a robots.txt: "UTF-16", "HTML or XML" or "JSON",
-// "" for text. A page with a user-agent line is text: crawlers read its rules.
+// Kind returns the format of a file that is not a robots.txt: "UTF-16", "gzip", "HTML or XML" or
+// "JSON", "" for text. A page with a user-agent line is text: crawlers read its rules.
 func Kind(f *robots.File) string {
 	k := begins(f.Bytes())
-	if k == "" || k == "UTF-16" {
+	if k == "" || k == "UTF-16" || k == "gzip" {
 		return k
 	}
 	for l := range f.Lines(robots.Dialect{}) {
@@ -33,8 +33,11 @@ func Kind(f *robots.File) string {
 
 // begins returns the format that a file begins like.
 func begins(body []byte) string {
-	if bytes.HasPrefix(body, []byte("\xFE\xFF")) || bytes.HasPrefix(body, []byte("\xFF\xFE")) {
+	switch {
+	case bytes.HasPrefix(body, []byte("\xFE\xFF")), bytes.HasPrefix(body, []byte("\xFF\xFE")), len(body) >= 4 && body[0]|body[2] == 0, len(body) >= 4 && body[1]|body[3] == 0:
 		return "UTF-16"
+	case bytes.HasPrefix(body, []byte("\x1F\x8B")):
+		return "gzip"
 	}
 	body = bytes.TrimLeft(bytes.TrimPrefix(body, []byte(byteOrderMark)), " \t\r\n\v\f")
 	switch {
@@ -48,9 +51,13 @@ func begins(body []byte) string {
 }
 
 func notRobotsTxt(p *pass) {
-	if p.kind == "HTML or XML" || p.kind == "JSON" {
+	switch p.kind {
+	case "HTML or XML", "JSON":
 		p.add(robots.Span{}, "the file looks like "+p.kind+", so crawlers ignore its lines and it blocks nothing").
 			Advice = "serve robots.txt as plain text, or respond with 404 if there is none"
+	case "gzip":
+		p.add(robots.Span{}, "the file is compressed with gzip, so crawlers ignore its lines and it blocks nothing").
+			Advice = "decompress it, or serve it with Content-Encoding: gzip"
 	}
 }
 
@@ -185,20 +192,44 @@ func customary(name string) string {
 }
 
 func missingColon(p *pass, l robots.Line) {
-	if l.Field != robots.FieldNone {
+	name, separator, rest := p.withoutColon(l)
+	if name == "" {
 		return
 	}
-	text := p.content(l)
-	name, rest, ok := cutBlank(strings.TrimLeft(text, " \t"))
 	field := customary(name)
-	if !ok || field == "" {
-		return
-	}
+	text := p.content(l)
 	at := l.Span.Start + len(text) - len(strings.TrimLeft(text, " \t")) + len(name)
 	d := p.add(robots.Span{Start: at - len(name), End: at}, "missing colon after "+name)
 	d.Advice = "write " + field + ": " + rest
 	d.Dialects = p.where(d, func(v *view) bool { return v.field(l) == robots.FieldNone })
-	d.edit(Edit{at, at, ":"})
+	if strings.Trim(separator, " \t") == "" {
+		d.edit(Edit{at, at, ":"})
+	} else {
+		d.edit(Edit{at, at + len(separator), ": "})
+	}
+}
+
+// withoutColon returns the parts of a line in which spaces, = or ; follow a field name instead of
+// a colon, and no name for another line.
+func (p *pass) withoutColon(l robots.Line) (name, separator, rest string) {
+	if l.Field > robots.FieldUnknown {
+		return "", "", ""
+	}
+	text := strings.Trim(p.content(l), " \t")
+	n := strings.IndexAny(text, " \t=;:")
+	if n < 0 || customary(text[:n]) == "" {
+		return "", "", ""
+	}
+	name, rest = text[:n], strings.TrimLeft(text[n:], " \t")
+	sign := rest != "" && (rest[0] == '=' || rest[0] == ';')
+	if sign {
+		rest = strings.TrimLeft(rest[1:], " \t")
+	}
+	isValue := l.Field == robots.FieldNone || isFullURL(rest) || strings.HasPrefix(rest, "/")
+	if rest == "" || rest[0] == ':' || !sign && !isValue {
+		return "", "", ""
+	}
+	return name, text[n : len(text)-len(rest)], rest
 }
 
 func misspelledField(p *pass, l robots.Line) {
@@ -260,7 +291,10 @@ func isRetired(name string) bool {
 }
 
 func unknownField(p *pass, l robots.Line) {
-	if name := p.textOf(l.Name); l.Field == robots.FieldUnknown && !isRetired(name) && p.intendedField(name) == "" && !isDisguised(name) {
+	if name := p.textOf(l.Name); l.Field == robots.FieldUnknown && !isRetired(name) && p.intendedField(name) == "" && !isDisguised(name) && !p.isWrongComment(l) {
+		if field, _, _ := p.withoutColon(l); field != "" {
+			return
+		}
 		p.add(l.Name, "unknown field "+quote(name)+"; the line has no effect")
 	}
 }
@@ -281,10 +315,10 @@ func retiredField(p *pass, l robots.Line) {
 
 func strayText(p *pass, l robots.Line) {
 	text := strings.TrimSpace(p.content(l))
-	if l.Field != robots.FieldNone || text == "" || isDisguised(text) {
+	if l.Field != robots.FieldNone || text == "" || isDisguised(text) || p.isWrongComment(l) {
 		return
 	}
-	if name, _, ok := cutBlank(text); ok && customary(name) != "" {
+	if name, _, _ := p.withoutColon(l); name != "" {
 		return
 	}
 	start := l.Span.Start + strings.Index(p.textOf(l.Span), text)
@@ -337,6 +371,8 @@ type lookalike struct{ char, intended, name string }
 
 var invisible = []lookalike{
 	{"\u00A0", " ", "a non-breaking space"},
+	{"\u2028", "\n", "a line separator"},
+	{"\u2029", "\n", "a paragraph separator"},
 	{"\u200B", "", "a zero-width space"},
 	{"\u200C", "", "a zero-width non-joiner"},
 	{"\u200D", "", "a zero-width joiner"},
@@ -376,6 +412,9 @@ func invisibleCharacter(p *pass, l robots.Line) {
 	for _, c := range invisible {
 		if !strings.Contains(text, c.char) {
 			continue
+		}
+		if c.intended == "\n" {
+			c.intended = p.newline
 		}
 		parts := strings.Split(text, c.char)
 		start := l.Span.Start
