@@ -84,4 +84,17 @@ func TestEachTotal(t *testing.T) {
 	if results, _ = compare.Each(before, after, compare.Options{Total: total}); results[first+1].String() != "same" {
 		t.Errorf("equal rules after the total: %s", results[first+1])
 	}
+
+	// At twice the total exactly, equal rules are not decided either.
+	two := robots.Parse([]byte("User-agent: *\nDisallow: /x\nDisallow: /y\n")).Rules(robots.RFC9309)
+	equal := []*robots.Rules{two, before[0]}
+	_, steps := compare.Each(equal[:1], equal[:1], compare.Options{})
+	if steps == 0 || steps%2 != 0 {
+		t.Fatalf("%d steps to read two rules twice", steps)
+	}
+	for total, want := range map[int]string{steps / 2: "undecided", steps/2 + 1: "same"} {
+		if results, _ := compare.Each(equal, equal, compare.Options{Total: total}); results[1].String() != want {
+			t.Errorf("after %d steps of a total of %d equal rules are %s, want %s", steps, total, results[1], want)
+		}
+	}
 }

@@ -349,11 +349,15 @@ func (f *Fleet) Secret(ctx context.Context) ([]byte, error) {
 
 // DownSince returns the time since which Redis has been unreachable, or the zero time.
 func (f *Fleet) DownSince() time.Time {
-	a, b := f.shared.DownSince(), f.limiter.DownSince()
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
+	return earlierDown(f.shared.DownSince(), f.limiter.DownSince())
+}
+
+// earlierDown returns the earlier of two times since which parts have been down, of which zero is not down.
+func earlierDown(store, limiter time.Time) time.Time {
+	if store.IsZero() || !limiter.IsZero() && limiter.Before(store) {
+		return limiter
 	}
-	return a
+	return store
 }
 
 // Drained reports whether this worker acquires no more permits, because an operator has drained it (Operator.Drain) or its options

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"os"
 	"strings"
@@ -227,6 +229,31 @@ func TestBadBase(t *testing.T) {
 		if n := len(limiter.released(t)); n != 1 {
 			t.Errorf("%s: %d permits were released", name, n)
 		}
+	}
+}
+
+// TestNoBodyWithoutStart: a response without a body does no harm either if the start of its connection failed.
+func TestNoBodyWithoutStart(t *testing.T) {
+	limiter := newCounting(t)
+	o := withFile(t, local(), "")
+	ctx, cancel := context.WithCancel(t.Context())
+	o.Limiter = limiter
+	o.Base = base(func(r *http.Request) (*http.Response, error) {
+		trace := httptrace.ContextClientTrace(r.Context())
+		trace.WroteHeaders()
+		cancel()
+		conn, other := net.Pipe()
+		defer other.Close()
+		trace.GotConn(httptrace.GotConnInfo{Conn: conn})
+		return &http.Response{StatusCode: 200, Request: r}, nil
+	})
+	_, transport := newClient(t, o)
+	req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://site.test/", http.NoBody)
+	if resp, err := transport.RoundTrip(req); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v and %v", resp, err)
+	}
+	if n := len(limiter.released(t)); n != 1 {
+		t.Errorf("%d permits were released", n)
 	}
 }
 

@@ -323,6 +323,12 @@ func TestDictionary(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
+	sized := func(n int) string { return string(dict) + strings.Repeat("\x00", n-len(dict)) }
+	for size, want := range map[int]int{maxDictionary: 0, maxDictionary + 1: 1} {
+		if _, damage, err := read(strings.NewReader(skip(dictionaryFrame, sized(size)) + zstandardOf(ok(hello)))); err != nil || len(damage) != want {
+			t.Errorf("a dictionary of %d bytes: damage %q, %v", size, damage, err)
+		}
+	}
 	for name, frame := range map[string]string{"plain": string(dict), "compressed": zstandardOf(string(dict))} {
 		file := skip(dictionaryFrame, frame)
 		for _, s := range samples {
