@@ -52,7 +52,9 @@ type work struct {
 	ops     int // operations in a pass
 	bytes   int // of the files that a pass reads, 0 if it reads none
 	engines []engine
-	extra   func() float64 // in the unit of the goal, instead of engines
+	// children is set if the engines are child processes, whose CPU time counts.
+	children bool
+	extra    func() float64 // in the unit of the goal, instead of engines
 }
 
 // An engine makes a pass over all operations. The round selects the input, the same for all engines. The result, such
@@ -109,6 +111,19 @@ func rows() []row {
 			manyCrawlers},
 		row{"Crawlers/who=all", "all crawlers of the directory, a hostile file of 512,000 bytes", "file", atMost("ns/op", 1e9),
 			func([]file) *work { return hostileCrawlers() }})
+	lines := func(files []file) int { return min(250*len(files), 1_000_000) }
+	for _, p := range []struct {
+		against string
+		floor   float64
+	}{{temoto, 5}, {temotoPaths, 0}, {library, 0.67}} {
+		list = append(list, row{"Program/list/against=" + p.against, "robots check -f FILE --urls FILE: a list of 10⁶ URLs, CPU time", "URL", faster(p.against, p.floor),
+			func(files []file) *work { return listProgram(lines(files), p.against) }})
+	}
+	list = append(list,
+		row{"Program/batch/robots=shared", "robots check --batch -f FILE: 10⁶ questions of four crawlers in turn, CPU time", "line", faster(temoto, 2),
+			func(files []file) *work { return batchProgram(lines(files), false) }},
+		row{"Program/batch/robots=inside", "robots check --batch: the same with a file in each of 10⁵ lines", "line", faster(temoto, 10),
+			func(files []file) *work { return batchProgram(lines(files)/10, true) }})
 	for _, p := range []struct {
 		size  int
 		floor time.Duration
