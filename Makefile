@@ -1,5 +1,5 @@
 # make help lists the targets. All need Go; the race detector also needs a C compiler.
-MODULES  := cmd bench .
+MODULES  := cmd bench examples .
 PACKAGES := $(subst ././,./,$(MODULES:%=./%/...))
 FUZZTIME ?= 1000x
 # make bench: the benchmarks, the number of rounds, and the folder for bench.txt, table.md and match.svg.

@@ -56,7 +56,7 @@ var policy = map[string]row{
 	"docs":        {std: []string{"embed"}},                                                                                                       // pages that a program shows
 	"cmd":         {ours: []string{"..."}, mods: []string{""}},
 	"bench":       {ours: []string{"", "fetch", "cache", "crawlers", "polite", "internal/hostile"}, mods: []string{""}},
-	"examples":    {ours: []string{"", "fetch", "cache", "pace", "polite", "fleet", "lint", "compare", "robotstest"}},
+	"examples":    {ours: []string{"", "fetch", "cache", "pace", "polite", "fleet", "lint", "compare", "robotstest"}, mods: []string{""}},
 }
 
 // TestImports checks the imports of every package against the policy.

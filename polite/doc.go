@@ -3,6 +3,8 @@
 //	client := polite.Client("MyBot")
 //	resp, err := client.Get("https://example.com/page")
 //
+// The folder examples/clients has it beside colly, go-retryablehttp and Prometheus.
+//
 // Client serves crawls of up to about 20,000 sites a run. A crawl of more, or one that continues
 // in a later run, keeps each robots.txt in a file:
 //

@@ -57,7 +57,7 @@ func TestRelease(t *testing.T) {
 	if left := must(t, tree, "git", "status", "--porcelain"); left != "" {
 		t.Fatalf("the release left changes:\n%s", left)
 	}
-	if changed := must(t, tree, "git", "diff", "--name-only", "HEAD~1"); changed != "bench/go.mod\nbench/go.sum\ncmd/go.mod\ncmd/go.sum\ngo.work" {
+	if changed := must(t, tree, "git", "diff", "--name-only", "HEAD~1"); changed != "bench/go.mod\nbench/go.sum\ncmd/go.mod\ncmd/go.sum\nexamples/go.mod\nexamples/go.sum\ngo.work" {
 		t.Errorf("the release changed %q", changed)
 	}
 
@@ -82,7 +82,7 @@ func TestRelease(t *testing.T) {
 		// A clone without go.work has all the checksums that it needs, which are those of the
 		// proxy.
 		t.Setenv("GOWORK", "off")
-		for _, dir := range []string{".", "cmd", "bench"} {
+		for _, dir := range []string{".", "cmd", "bench", "examples"} {
 			must(t, filepath.Join(tree, dir), "go", "list", "-deps", "-test", "./...")
 		}
 		t.Logf("go install and three modules without go.work, from %s", proxy)
