@@ -60,14 +60,8 @@ func TestLostPermit(t *testing.T) {
 				lose(server)
 				started := make(chan time.Time, 1)
 				go func() {
-					q, err := second.Acquire(t.Context(), r)
-					if err == nil {
-						err = second.Start(t.Context(), q, netip.Addr{})
-					}
-					if err != nil {
-						t.Error(err)
-					}
-					started <- time.Now()
+					defer func() { started <- time.Now() }()
+					start(t, second, r, netip.Addr{})
 				}()
 				time.Sleep(waits)
 				called := time.Now()
@@ -246,14 +240,8 @@ func TestDamaged(t *testing.T) {
 		if p := try(t, l, r); p.OK() {
 			t.Errorf("%q: a permit at once", damage)
 		}
-		p, err := l.Acquire(t.Context(), r)
-		if err != nil {
-			t.Fatalf("%q: %v", damage, err)
-		}
 		server.Do("SET", addr, damage[len(damage)-1])
-		if err := l.Start(t.Context(), p, netip.MustParseAddr("192.0.2.1")); err != nil {
-			t.Errorf("%q: %v", damage, err)
-		}
+		p, _ := start(t, l, r, netip.MustParseAddr("192.0.2.1"))
 		if err := l.Release(t.Context(), p, ok); err != nil {
 			t.Error(err)
 		}

@@ -112,10 +112,7 @@ func TestSite(t *testing.T) {
 		t.Errorf("an unknown site is %+v, %v", s, err)
 	}
 	ready(t, l, r)
-	p := try(t, l, r)
-	if err := l.Start(t.Context(), p, netip.MustParseAddr("192.0.2.1")); err != nil {
-		t.Fatal(err)
-	}
+	p, _ := start(t, l, r, netip.MustParseAddr("192.0.2.1"))
 	s, err := o.Site(t.Context(), r.Origin)
 	if err != nil || !s.Known || len(s.Permits) != 1 || !s.State.Busy || len(s.Permits[0].Worker) != 10 {
 		t.Errorf("a site with a permit is %+v, %v", s, err)
@@ -192,14 +189,11 @@ func TestDeath(t *testing.T) {
 			proxy := redistest.NewProxy(t, server.Addr)
 			o := redis.WithHeartbeat(redis.Options{Prefix: fresh()}, heartbeat)
 			l := newLimiter(t, redistest.NewClient(t, rueidis.ClientOption{InitAddress: []string{proxy.Addr}, DisableCache: true}), o)
-			p, err := l.Acquire(t.Context(), s.Request)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if dies {
-				if err := l.Start(t.Context(), p, s.addr); err != nil {
-					t.Fatal(err)
-				}
+			var p pace.Permit
+			if !dies {
+				p = acquired(t, l, s.Request)
+			} else {
+				p, _ = start(t, l, s.Request, s.addr)
 				s.starts = append(s.starts, time.Now())
 			}
 			began := time.Now()
