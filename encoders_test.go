@@ -22,7 +22,7 @@ var encoders = map[string]string{
 	"cmd/robots-bulk/run.go":           "the encoder of robots-bulk",
 	"cmd/internal/server":              "the encoders of the HTTP API: answers, problems, the OpenAPI document",
 	"cmd/internal/server/page/page.go": "the encoder of the page's engine",
-	"cmd/robots/config.go":             "values of flags in YAML",
+	"cmd/robots/servesettings.go":      "values of flags in YAML",
 	"cmd/internal/webhook":             "messages to webhooks",
 	"cmd/internal/source/watch.go":     "the state file of robots watch",
 	"cmd/robots-bulk/internal/bulk":    "tables, manifests and runs on disk",

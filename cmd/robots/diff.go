@@ -16,11 +16,15 @@ import (
 	"github.com/robotskit/robots/compare"
 	"github.com/robotskit/robots/lint"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
-// diffOptions are the flags of robots diff.
+// diffOptions are one run of robots diff.
 type diffOptions struct {
-	*command
+	std        *screen.Streams
+	args       []string
+	flags      *pflag.FlagSet
+	output     outputFlags
 	crawler    crawlerFlags
 	site       siteFlags
 	dialectsOf string // the file of --dialects
@@ -30,9 +34,10 @@ type diffOptions struct {
 	limit      int // changes shown per crawler and direction, 0 for all
 }
 
-func diffCommand(std *screen.Streams) *cobra.Command {
-	o := &diffOptions{command: newCommand(std)}
-	cmd := &cobra.Command{Use: "diff", RunE: o.command.run(o.run)}
+func newDiffCommand(std *screen.Streams) *cobra.Command {
+	o := &diffOptions{std: std}
+	cmd := &cobra.Command{Use: "diff", RunE: runE(std, &o.args, o.run)}
+	o.flags = cmd.Flags()
 	f := cmd.Flags()
 	f.StringArrayVarP(&o.crawler.agents, "agent", "a", nil, "`TOKEN[,TOKEN]` product tokens of a crawler, most specific first (repeat for more; default * and all crawlers named)")
 	o.crawler.registerDialect(cmd, true)
@@ -42,8 +47,8 @@ func diffCommand(std *screen.Streams) *cobra.Command {
 	budgetFlag(cmd, &o.budget)
 	numberFlag(cmd, &o.limit, 0, "limit", "`N` maximum changes shown per crawler and direction, 0 for all (default 10 in text and markdown)", "a number of changes, 0 for all")
 	o.site.register(cmd)
-	o.formatFlag(cmd, render.FormatSARIF, render.FormatJUnit, render.FormatGitHub, formatMarkdown)
-	o.colorFlag(cmd)
+	o.output.registerFormat(cmd, render.FormatSARIF, render.FormatJUnit, render.FormatGitHub, formatMarkdown)
+	o.output.registerColor(cmd)
 	return cmd
 }
 
@@ -79,7 +84,7 @@ func (o *diffOptions) run(ctx context.Context) (int, error) {
 	if err != nil {
 		return exitBad, err
 	}
-	files, err := o.known(ctx, &o.site, dialects, names...)
+	files, err := o.site.known(ctx, o.output.reader(o.std), dialects, names...)
 	if err != nil {
 		return exitBad, err
 	}
@@ -90,7 +95,7 @@ func (o *diffOptions) run(ctx context.Context) (int, error) {
 	for _, pair := range pairs {
 		d.Differences = append(d.Differences, answer.DiffIn(before, after, pair, chosen, answer.DiffOptions{Steps: o.budget, Changes: d.Limit}))
 	}
-	if o.given("urls") {
+	if o.flags.Changed("urls") {
 		if err := o.countURLs(&d); err != nil {
 			return exitBad, err
 		}
@@ -102,11 +107,11 @@ func (o *diffOptions) run(ctx context.Context) (int, error) {
 func (o *diffOptions) files() (names []string, err error) {
 	names = o.args
 	switch {
-	case o.given("dialects") && len(names) > 0:
+	case o.flags.Changed("dialects") && len(names) > 0:
 		return nil, fmt.Errorf("unexpected argument %q: --dialects compares one file", clip(names[0]))
-	case o.given("dialects") && o.crawler.dialect == ask.AllDialects:
+	case o.flags.Changed("dialects") && o.crawler.dialect == ask.AllDialects:
 		return nil, errors.New("--dialects compares one dialect with the others; name it with -d, or omit -d")
-	case o.given("dialects"):
+	case o.flags.Changed("dialects"):
 		names = []string{o.dialectsOf}
 	case len(names) < 2:
 		return nil, errors.New("two files needed; name the old and the new one, or one with --dialects FILE")
@@ -118,7 +123,7 @@ func (o *diffOptions) files() (names []string, err error) {
 
 // shownChanges returns the limit of the changes that are shown, 0 for all.
 func (o *diffOptions) shownChanges() int {
-	if !o.given("limit") && (o.format == formatText || o.format == formatMarkdown || o.format == render.FormatGitHub) {
+	if !o.flags.Changed("limit") && (o.output.format == formatText || o.output.format == formatMarkdown || o.output.format == render.FormatGitHub) {
 		return 10
 	}
 	return o.limit
@@ -137,7 +142,7 @@ func (o *diffOptions) dialectPairs() (pairs [][2]robots.Dialect, dialects []robo
 	switch {
 	case err != nil:
 		return nil, nil, err
-	case o.given("dialects"):
+	case o.flags.Changed("dialects"):
 		for _, other := range []robots.Dialect{robots.Google, robots.GoogleCPP, robots.Seznam, robots.Bing, robots.Yandex, robots.RFC9309} {
 			if other.Name != one.Name {
 				pairs = append(pairs, [2]robots.Dialect{one, other})
@@ -199,7 +204,7 @@ func (o *diffOptions) countURLs(d *render.Diff) error {
 	case d.URLs == 0:
 		return fmt.Errorf("%s: no URLs; --urls takes a list, CSV, a sitemap or an access log", list.Title)
 	case skipped > 0:
-		o.warn("%s: %s without a URL, first line %d", list.Title, render.Count(skipped, "line"), firstSkipped)
+		o.std.Warn("%s: %s without a URL, first line %d", list.Title, render.Count(skipped, "line"), firstSkipped)
 	}
 	return nil
 }
@@ -212,9 +217,9 @@ func (o *diffOptions) fails(kind string, severity lint.Severity) bool {
 // write writes the result, and returns the exit status.
 func (o *diffOptions) write(d *render.Diff) int {
 	report := d.Report(programVersion())
-	switch o.format {
+	switch o.output.format {
 	case formatText:
-		d.Text(o.std.Out, o.palette)
+		d.Text(o.std.Out, o.output.palette(o.std))
 	case formatJSON:
 		for _, difference := range d.Differences {
 			for _, c := range difference.Crawlers {
@@ -222,7 +227,7 @@ func (o *diffOptions) write(d *render.Diff) int {
 			}
 		}
 	default:
-		report.Write(o.std, o.format)
+		report.Write(o.std, o.output.format)
 	}
 	return statusOfReport(report)
 }

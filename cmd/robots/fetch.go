@@ -15,30 +15,32 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A fetchCall is one run of robots fetch.
-type fetchCall struct {
-	*command
-	site siteFlags
-	body bool // print only the file
+// fetchOptions are one run of robots fetch.
+type fetchOptions struct {
+	std    *screen.Streams
+	args   []string
+	output outputFlags
+	site   siteFlags
+	body   bool // print only the file
 }
 
-func fetchCommand(std *screen.Streams) *cobra.Command {
-	c := &fetchCall{command: newCommand(std)}
-	cmd := &cobra.Command{Use: "fetch"}
-	cmd.Flags().BoolVar(&c.body, "body", false, "print only the file")
-	c.formatFlag(cmd)
-	c.site.register(cmd)
-	c.site.registerProbe(cmd)
-	c.colorFlag(cmd)
-	cmd.RunE = c.run(c.fetch)
+func newFetchCommand(std *screen.Streams) *cobra.Command {
+	o := &fetchOptions{std: std}
+	cmd := &cobra.Command{Use: "fetch", RunE: runE(std, &o.args, o.run)}
+	cmd.Flags().BoolVar(&o.body, "body", false, "print only the file")
+	o.output.registerFormat(cmd)
+	o.site.register(cmd)
+	o.site.registerProbe(cmd)
+	o.output.registerColor(cmd)
 	return cmd
 }
 
-func (c *fetchCall) fetch(ctx context.Context) (int, error) {
-	if c.body && c.format == formatJSON {
+// run fetches the robots.txt of a site.
+func (o *fetchOptions) run(ctx context.Context) (int, error) {
+	if o.body && o.output.json() {
 		return exitBad, errors.New("--body prints the file as it is, so it excludes --format json")
 	}
-	url, err := c.oneURL()
+	url, err := oneURL(o.std, o.args)
 	if err != nil {
 		return exitBad, err
 	}
@@ -46,7 +48,7 @@ func (c *fetchCall) fetch(ctx context.Context) (int, error) {
 	if err != nil {
 		return exitBad, err
 	}
-	l, err := c.openLive(&c.site, nil, 0)
+	l, err := o.site.open(o.std, nil, 0)
 	if err != nil {
 		return exitBad, err
 	}
@@ -65,8 +67,8 @@ func (c *fetchCall) fetch(ctx context.Context) (int, error) {
 		return exitBad, err
 	}
 	text := source.SiteFile(r)
-	c.reader().Parse(&text, robots.RFC9309, 0)
-	c.write(l, url, r)
+	o.output.reader(o.std).Parse(&text, robots.RFC9309, 0)
+	o.write(l, url, r)
 	if r.Outcome.Good() {
 		return exitAllowed, nil
 	}
@@ -74,40 +76,40 @@ func (c *fetchCall) fetch(ctx context.Context) (int, error) {
 }
 
 // write writes the report, or only the file.
-func (c *fetchCall) write(l *source.Live, url string, r *fetch.Record) {
-	now := c.std.Now()
-	if c.body {
-		printBody(c.std, r)
+func (o *fetchOptions) write(l *source.Live, url string, r *fetch.Record) {
+	now := o.std.Now()
+	if o.body {
+		printBody(o.std, r)
 		if r.Outcome != fetch.Success {
 			s := r.Rules(robots.RFC9309, now).State()
-			c.std.Complain(errors.New(l.StateLine(r, s, s.Text())))
+			o.std.Complain(errors.New(l.StateLine(r, s, s.Text())))
 		}
 		return
 	}
 	fetched := l.Fetched(url, r, now)
-	if c.format == formatJSON {
-		c.std.EncodeAnswer(fetched)
+	if o.output.json() {
+		o.std.EncodeAnswer(fetched)
 		l.Hint(r)
 		return
 	}
 	var dialects []string
-	if c.site.probe {
+	if o.site.probe {
 		dialects = probing()
 	}
-	render.Fetch(c.std.Out, c.palette, fetched, dialects)
+	render.Fetch(o.std.Out, o.output.palette(o.std), fetched, dialects)
 }
 
 // oneURL returns the URL of a verb that takes one site: the argument, or the URL on standard
 // input.
-func (c *command) oneURL() (string, error) {
+func oneURL(std *screen.Streams, args []string) (string, error) {
 	switch {
-	case len(c.args) == 0:
+	case len(args) == 0:
 		return "", errors.New("no URL given: name any URL of the site")
-	case len(c.args) > 1:
-		return "", fmt.Errorf("unexpected argument %q: one site at a time", clip(c.args[1]))
+	case len(args) > 1:
+		return "", fmt.Errorf("unexpected argument %q: one site at a time", clip(args[1]))
 	}
 	url := ""
-	u := &source.URLReader{Std: c.std, Args: c.args}
+	u := &source.URLReader{Std: std, Args: args}
 	for text, err := range u.All() {
 		if err == nil && url != "" {
 			err = errors.New("several URLs on standard input: use one site at a time")

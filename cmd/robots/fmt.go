@@ -12,18 +12,19 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// fmtOptions are the flags of robots fmt.
+// fmtOptions are one run of robots fmt.
 type fmtOptions struct {
-	*command
+	std   *screen.Streams
+	args  []string
 	site  siteFlags
 	list  bool
 	write bool
 	diff  bool
 }
 
-func fmtCommand(std *screen.Streams) *cobra.Command {
-	o := &fmtOptions{command: newCommand(std)}
-	cmd := &cobra.Command{Use: "fmt", RunE: o.command.run(o.run)}
+func newFmtCommand(std *screen.Streams) *cobra.Command {
+	o := &fmtOptions{std: std}
+	cmd := &cobra.Command{Use: "fmt", RunE: runE(std, &o.args, o.run)}
 	cmd.Flags().BoolVarP(&o.list, "list", "l", false, "list files with a different layout instead of printing")
 	cmd.Flags().BoolVarP(&o.write, "write", "w", false, "write the files in place instead of printing")
 	cmd.Flags().BoolVarP(&o.diff, "diff", "d", false, "show what would change instead of printing")
@@ -33,7 +34,7 @@ func fmtCommand(std *screen.Streams) *cobra.Command {
 
 // run formats all files before the first is written.
 func (o *fmtOptions) run(ctx context.Context) (int, error) {
-	files, err := o.readFiles(ctx, &o.site)
+	files, err := o.site.whole(ctx, new(outputFlags).reader(o.std), o.args)
 	if err != nil {
 		return exitBad, err
 	}
@@ -52,15 +53,15 @@ func (o *fmtOptions) run(ctx context.Context) (int, error) {
 		if changed && (o.list || o.diff) {
 			status = exitDisallowed
 		}
-		if err := o.output(&files[i], formatted[i], changed); err != nil {
+		if err := o.put(&files[i], formatted[i], changed); err != nil {
 			return exitBad, err
 		}
 	}
 	return status, nil
 }
 
-// output lists, shows, writes or prints a file.
-func (o *fmtOptions) output(f *source.Text, formatted []byte, changed bool) error {
+// put lists, shows, writes or prints a file.
+func (o *fmtOptions) put(f *source.Text, formatted []byte, changed bool) error {
 	if changed && o.list {
 		fmt.Fprintln(o.std.Out, f.Title())
 	}

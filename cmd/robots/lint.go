@@ -14,6 +14,7 @@ import (
 	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/lint"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // The values of --fix.
@@ -22,9 +23,12 @@ const (
 	fixAll  = "all"
 )
 
-// lintOptions are the flags of robots lint.
+// lintOptions are one run of robots lint.
 type lintOptions struct {
-	*command
+	std           *screen.Streams
+	args          []string
+	flags         *pflag.FlagSet
+	output        outputFlags
 	site          siteFlags
 	severity      string
 	failOn        string
@@ -36,9 +40,10 @@ type lintOptions struct {
 	explain       string
 }
 
-func lintCommand(std *screen.Streams) *cobra.Command {
-	o := &lintOptions{command: newCommand(std)}
-	cmd := &cobra.Command{Use: "lint", RunE: o.command.run(o.run)}
+func newLintCommand(std *screen.Streams) *cobra.Command {
+	o := &lintOptions{std: std}
+	cmd := &cobra.Command{Use: "lint", RunE: runE(std, &o.args, o.run)}
+	o.flags = cmd.Flags()
 	f := cmd.Flags()
 	choiceFlag(cmd, &o.severity, "severity", lint.Warning.String(), "`SEVERITY` lowest severity shown: note, warning or error (formats other than text: note)", ask.Severities()...)
 	failOnFlag(cmd, &o.failOn, lint.Warning.String())
@@ -49,7 +54,7 @@ func lintCommand(std *screen.Streams) *cobra.Command {
 	f.BoolVar(&o.writeBaseline, "write-baseline", false, "write the findings to the --baseline file")
 	f.StringVar(&o.config, "config", "", "`FILE` configuration file instead of .robots-lint.yaml")
 	f.StringVar(&o.explain, "explain", "", "`ID` check to describe, by ID or name")
-	o.formatFlag(cmd, render.FormatSARIF, render.FormatJUnit, render.FormatGitHub, formatMarkdown)
+	o.output.registerFormat(cmd, render.FormatSARIF, render.FormatJUnit, render.FormatGitHub, formatMarkdown)
 	o.site.register(cmd)
 	return cmd
 }
@@ -102,7 +107,7 @@ func (o *lintOptions) run(ctx context.Context) (int, error) {
 // check checks the flags before anything is read.
 func (o *lintOptions) check() error {
 	switch {
-	case o.diff && o.format != formatText:
+	case o.diff && o.output.format != formatText:
 		return errors.New("--diff writes text; remove --format")
 	case o.writeBaseline && o.baseline == "":
 		return errors.New("--write-baseline needs --baseline FILE")
@@ -114,7 +119,7 @@ func (o *lintOptions) check() error {
 
 // leastShown returns the lowest severity that is shown.
 func (o *lintOptions) leastShown() lint.Severity {
-	if o.format != formatText && !o.given("severity") {
+	if o.output.format != formatText && !o.flags.Changed("severity") {
 		return lint.Note
 	}
 	return ask.FailLevel(o.severity)
@@ -122,7 +127,7 @@ func (o *lintOptions) leastShown() lint.Severity {
 
 // lintFiles reads files and finds their mistakes, or those left after the fixes that will be written.
 func (o *lintOptions) lintFiles(ctx context.Context) (files []*answer.LintedFile, err error) {
-	read, err := o.readFiles(ctx, &o.site)
+	read, err := o.site.whole(ctx, o.output.reader(o.std), o.args)
 	if err != nil {
 		return nil, err
 	}
@@ -140,14 +145,14 @@ func (o *lintOptions) lintFiles(ctx context.Context) (files []*answer.LintedFile
 		f.Name = text.Name
 		f.Title = title
 		f.Fail = ask.FailLevel(o.failOn)
-		if config.FailOn != 0 && !o.given("fail-on") {
+		if config.FailOn != 0 && !o.flags.Changed("fail-on") {
 			f.Fail = config.FailOn
 		}
 		if f.Undecided {
-			o.warn("%s: the proofs exceeded their limit, so findings RT502, RT503, RT504 and safe fixes might be missing", title)
+			o.std.Warn("%s: the proofs exceeded their limit, so findings RT502, RT503, RT504 and safe fixes might be missing", title)
 		}
 		if f.Dropped > 0 {
-			o.warn("%s: %s omitted, beyond %s per check", title, render.Count(f.Dropped, "finding"), screen.Thousands(lint.MaxFindings))
+			o.std.Warn("%s: %s omitted, beyond %s per check", title, render.Count(f.Dropped, "finding"), screen.Thousands(lint.MaxFindings))
 		}
 		files = append(files, f)
 	}
@@ -164,7 +169,7 @@ func (o *lintOptions) configFor(name string) (source.LintConfig, error) {
 
 // write writes the findings, or with --diff the fixes.
 func (o *lintOptions) write(result *render.Lint) {
-	switch o.format {
+	switch o.output.format {
 	case formatText:
 		result.Text(o.std)
 	case formatJSON:
@@ -174,7 +179,7 @@ func (o *lintOptions) write(result *render.Lint) {
 			}
 		}
 	default:
-		result.Report(programVersion()).Write(o.std, o.format)
+		result.Report(programVersion()).Write(o.std, o.output.format)
 	}
 }
 

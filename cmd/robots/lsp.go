@@ -2,22 +2,32 @@ package main
 
 import (
 	"bufio"
+	"context"
 
 	"github.com/robotskit/robots/cmd/internal/lsp"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/spf13/cobra"
 )
 
-func lspCommand(std *screen.Streams) *cobra.Command {
-	return &cobra.Command{
-		Use: "lsp",
-		RunE: func(_ *cobra.Command, args []string) error {
-			if err := noArguments(args); err != nil {
-				return err
-			}
-			return lsp.Serve(std.In, unbuffered{std.Out}, programVersion())
-		},
+// lspOptions are one run of robots lsp.
+type lspOptions struct {
+	std  *screen.Streams
+	args []string
+}
+
+func newLspCommand(std *screen.Streams) *cobra.Command {
+	o := &lspOptions{std: std}
+	return &cobra.Command{Use: "lsp", RunE: runE(std, &o.args, o.run)}
+}
+
+func (o *lspOptions) run(context.Context) (int, error) {
+	if err := noArguments(o.args); err != nil {
+		return exitBad, err
 	}
+	if err := lsp.Serve(o.std.In, unbuffered{o.std.Out}, programVersion()); err != nil {
+		return exitBad, err
+	}
+	return exitAllowed, nil
 }
 
 // unbuffered passes every message on at once.

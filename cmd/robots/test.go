@@ -18,23 +18,25 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// testOptions are the flags of robots test.
+// testOptions are one run of robots test.
 type testOptions struct {
-	*command
+	std    *screen.Streams
+	args   []string
+	output outputFlags
 	site   siteFlags
 	only   string // --run
 	budget int
 }
 
-func testCommand(std *screen.Streams) *cobra.Command {
-	o := &testOptions{command: newCommand(std)}
-	cmd := &cobra.Command{Use: "test", RunE: o.command.run(o.run)}
+func newTestCommand(std *screen.Streams) *cobra.Command {
+	o := &testOptions{std: std}
+	cmd := &cobra.Command{Use: "test", RunE: runE(std, &o.args, o.run)}
 	f := cmd.Flags()
 	f.StringVar(&o.only, "run", "", "`RE` regular expression for the names of the tests to run")
 	budgetFlag(cmd, &o.budget)
 	o.site.register(cmd)
-	o.formatFlag(cmd, render.FormatSARIF, render.FormatJUnit, render.FormatGitHub, formatMarkdown)
-	o.colorFlag(cmd)
+	o.output.registerFormat(cmd, render.FormatSARIF, render.FormatJUnit, render.FormatGitHub, formatMarkdown)
+	o.output.registerColor(cmd)
 	return cmd
 }
 
@@ -79,7 +81,7 @@ func (o *testOptions) readSuites() (suites []*suite.Suite, wrong []error) {
 	}
 	tests := 0
 	for _, name := range o.args {
-		body, title, err := o.reader().Text(name)
+		body, title, err := o.output.reader(o.std).Text(name)
 		if err != nil {
 			wrong = append(wrong, err)
 			continue
@@ -113,7 +115,7 @@ func (o *testOptions) open(ctx context.Context, suites []*suite.Suite) ([]answer
 			indexes = append(indexes, i)
 		}
 	}
-	files, err := o.known(ctx, &o.site, dialects, names...)
+	files, err := o.site.known(ctx, o.output.reader(o.std), dialects, names...)
 	for i, f := range files {
 		sources[indexes[i]] = f.At(o.std.Now())
 	}
@@ -126,15 +128,15 @@ func (o *testOptions) write(results []*answer.AssertionResult) int {
 		Results: results, Counts: answer.CountResults(results), Budget: o.budget,
 		Derivation: func(w io.Writer, d *answer.Derivation) { printDerivation(w, render.Palette{}, d) },
 	}
-	switch o.format {
+	switch o.output.format {
 	case formatText:
-		s.Text(o.std.Out, o.palette)
+		s.Text(o.std.Out, o.output.palette(o.std))
 	case formatJSON:
 		for _, r := range results {
 			o.std.EncodeAnswer(r)
 		}
 	default:
-		s.Report(programVersion()).Write(o.std, o.format)
+		s.Report(programVersion()).Write(o.std, o.output.format)
 	}
 	switch {
 	case s.Counts.Failed > 0:

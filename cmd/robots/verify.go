@@ -16,12 +16,16 @@ import (
 	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/crawlers"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 )
 
-// verifyOptions are the flags of robots verify, and what a run needs.
+// verifyOptions are one run of robots verify.
 type verifyOptions struct {
-	*command
+	std        *screen.Streams
+	args       []string
+	flags      *pflag.FlagSet
+	output     outputFlags
 	site       siteFlags
 	as         string
 	fileName   string
@@ -37,9 +41,10 @@ type verifyOptions struct {
 	sources  source.AddressLists
 }
 
-func verifyCommand(std *screen.Streams) *cobra.Command {
-	o := &verifyOptions{command: newCommand(std)}
-	cmd := &cobra.Command{Use: "verify", RunE: o.command.run(o.run)}
+func newVerifyCommand(std *screen.Streams) *cobra.Command {
+	o := &verifyOptions{std: std}
+	cmd := &cobra.Command{Use: "verify", RunE: runE(std, &o.args, o.run)}
+	o.flags = cmd.Flags()
 	f := cmd.Flags()
 	f.StringVar(&o.as, "as", "", "`NAME` known crawler to verify the addresses for")
 	f.StringArrayVar(&o.logs, "log", nil, "`FILE` access log, - for standard input (repeat for more)")
@@ -51,8 +56,8 @@ func verifyCommand(std *screen.Streams) *cobra.Command {
 	f.BoolVar(&o.offline, "offline", false, "use no network, only files given with --list")
 	f.DurationVar(&o.site.timeout, "timeout", 0, "`DURATION` timeout per address (default 10s) and per list (default 30s)")
 	o.site.registerWay(cmd)
-	o.formatFlag(cmd, formatCSV)
-	o.colorFlag(cmd)
+	o.output.registerFormat(cmd, formatCSV)
+	o.output.registerColor(cmd)
 	return cmd
 }
 
@@ -62,9 +67,9 @@ func (o *verifyOptions) run(ctx context.Context) (int, error) {
 	if err != nil {
 		return exitBad, err
 	}
-	o.sources.Reader = o.reader()
+	o.sources.Reader = o.output.reader(o.std)
 	if o.fetches() {
-		if o.sources.Live, err = o.openLive(&o.site, nil, 0); err != nil {
+		if o.sources.Live, err = o.site.open(o.std, nil, 0); err != nil {
 			return exitBad, err
 		}
 		defer o.sources.Live.Close()
@@ -100,7 +105,7 @@ type givenList struct{ crawler, from string }
 
 // check checks the flags and arguments before anything is opened, and returns the lists of --list.
 func (o *verifyOptions) check() (given []givenList, err error) {
-	if o.given("as") {
+	if o.flags.Changed("as") {
 		if o.claimed, err = knownCrawler(o.as); err != nil {
 			return nil, fmt.Errorf("--as: %w", err)
 		}
@@ -140,19 +145,19 @@ func (o *verifyOptions) check() (given []givenList, err error) {
 // checkTogether returns an error for flags and arguments that exclude or need each other.
 func (o *verifyOptions) checkTogether() error {
 	switch {
-	case o.given("timeout") && o.site.timeout <= 0:
+	case o.flags.Changed("timeout") && o.site.timeout <= 0:
 		return errTimeout
 	case len(o.args) == 0 && len(o.logs) == 0:
 		return errors.New("no addresses; name one, - to read them from standard input, or a log with --log FILE")
 	case len(o.args) > 0 && len(o.logs) > 0:
 		return fmt.Errorf("unexpected argument %q: --log reads addresses from the log", clip(o.args[0]))
-	case len(o.logs) == 0 && o.given("file"):
+	case len(o.logs) == 0 && o.flags.Changed("file"):
 		return errors.New("-f needs --log")
 	case len(o.logs) == 0 && o.dns:
 		return errors.New("--dns needs --log; DNS is queried for addresses given as arguments anyway")
 	case o.offline && (o.dns || o.resolver != "" || o.fetches()):
 		return errors.New("--offline excludes --dns, --resolver, --fetch-lists, and lists and a robots.txt by URL")
-	case o.given("resolver") && o.resolver == "":
+	case o.flags.Changed("resolver") && o.resolver == "":
 		return errors.New("--resolver: empty address")
 	}
 	return nil
@@ -211,7 +216,7 @@ func concurrently(n int, fn func(i int)) {
 func (o *verifyOptions) verifyAddresses(ctx context.Context) (int, error) {
 	traffic := answer.Traffic{As: o.claimed.Name}
 	o.fetchListsOf(ctx, traffic.Counts)
-	if o.format == formatCSV {
+	if o.output.format == formatCSV {
 		o.std.WriteCSV(render.AddressColumns)
 	}
 	u := &source.URLReader{Std: o.std, Args: o.args, Item: "address"}
@@ -263,13 +268,13 @@ func worse(a, b int) int {
 func (o *verifyOptions) writeAddress(address netip.Addr, id crawlers.Identity) {
 	verified := answer.NewVerifiedAddress(address, o.claimed.Name, id)
 	verified.Advice = o.advice(id)
-	switch o.format {
+	switch o.output.format {
 	case formatJSON:
 		o.std.EncodeAnswer(verified)
 	case formatCSV:
 		o.std.WriteCSV(render.AddressCells(verified))
 	default:
-		render.Address(o.std.Out, o.palette, verified)
+		render.Address(o.std.Out, o.output.palette(o.std), verified)
 	}
 }
 

@@ -36,7 +36,7 @@ func (o *verifyOptions) verifyLogs(ctx context.Context) (int, error) {
 		As:     o.claimed.Name,
 		Owners: o.verifier.Resolver != nil || len(o.verifier.Lists) > 0 || o.fetchLists,
 	}
-	if o.given("file") {
+	if o.flags.Changed("file") {
 		var err error
 		if traffic.File, err = o.robotsFile(ctx); err != nil {
 			return exitBad, err
@@ -69,9 +69,9 @@ func (o *verifyOptions) verifyLogs(ctx context.Context) (int, error) {
 // robotsFile returns the robots.txt of -f. That of a site which has none is empty.
 func (o *verifyOptions) robotsFile(ctx context.Context) (*robots.File, error) {
 	if !ask.NamesSite(o.fileName) {
-		return o.reader().Robots(o.fileName)
+		return o.output.reader(o.std).Robots(o.fileName)
 	}
-	files, err := o.known(ctx, &o.site, robots.Dialects(), o.fileName)
+	files, err := o.site.known(ctx, o.output.reader(o.std), robots.Dialects(), o.fileName)
 	if err != nil {
 		return nil, err
 	}
@@ -119,16 +119,16 @@ func (o *verifyOptions) warnTraffic(t *answer.Traffic) {
 	common := screen.Thousands(t.NoUserAgent)
 	switch {
 	case t.NoUserAgent > 0 && !t.Owners:
-		o.warn("%s of %s without a User-Agent (common format) ignored; use the combined format, or identify crawlers with --list, --fetch-lists or --dns",
+		o.std.Warn("%s of %s without a User-Agent (common format) ignored; use the combined format, or identify crawlers with --list, --fetch-lists or --dns",
 			common, render.Count(t.Lines, "line"))
 	case t.NoUserAgent > 0 && t.File != nil:
-		o.warn("%s of %s without a User-Agent (common format): not checked with -f", common, render.Count(t.Lines, "line"))
+		o.std.Warn("%s of %s without a User-Agent (common format): not checked with -f", common, render.Count(t.Lines, "line"))
 	}
 	if t.Unreadable > 0 {
-		o.warn("%s without a readable path: not checked with -f", render.Count(t.Unreadable, "request"))
+		o.std.Warn("%s without a readable path: not checked with -f", render.Count(t.Unreadable, "request"))
 	}
 	if t.Anonymized() {
-		o.warn("all addresses end in .0; if the log is anonymized, no crawler can be verified and \"faked\" means nothing")
+		o.std.Warn("all addresses end in .0; if the log is anonymized, no crawler can be verified and \"faked\" means nothing")
 	}
 }
 
@@ -143,7 +143,7 @@ func (o *verifyOptions) writeTraffic(t *answer.Traffic, lines string) int {
 			status = exitDisallowed
 		}
 	}
-	switch o.format {
+	switch o.output.format {
 	case formatJSON:
 		for i := range list {
 			o.std.EncodeAnswer(&list[i])
@@ -159,7 +159,7 @@ func (o *verifyOptions) writeTraffic(t *answer.Traffic, lines string) int {
 		if t.File != nil {
 			file = (&source.Text{Name: o.fileName}).Title()
 		}
-		render.Traffic(o.std.Out, o.palette, list, title+": "+lines, file)
+		render.Traffic(o.std.Out, o.output.palette(o.std), list, title+": "+lines, file)
 	}
 	return status
 }

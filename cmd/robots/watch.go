@@ -18,13 +18,17 @@ import (
 	"github.com/robotskit/robots/cmd/internal/webhook"
 	"github.com/robotskit/robots/lint"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 const formatSlack = "slack"
 
-// watchOptions are the flags of robots watch.
+// watchOptions are one run of robots watch.
 type watchOptions struct {
-	*command
+	std           *screen.Streams
+	args          []string
+	flags         *pflag.FlagSet
+	output        outputFlags
 	site          siteFlags
 	state         string // the file of --state
 	expect        string // the file of --expect
@@ -35,9 +39,10 @@ type watchOptions struct {
 	webhookFormat string
 }
 
-func watchCommand(std *screen.Streams) *cobra.Command {
-	o := &watchOptions{command: newCommand(std)}
-	cmd := &cobra.Command{Use: "watch"}
+func newWatchCommand(std *screen.Streams) *cobra.Command {
+	o := &watchOptions{std: std}
+	cmd := &cobra.Command{Use: "watch", RunE: runE(std, &o.args, o.run)}
+	o.flags = cmd.Flags()
 	f := cmd.Flags()
 	f.StringVar(&o.state, "state", "", "`FILE` last version of each site")
 	f.StringVar(&o.expect, "expect", "", "`FILE` robots.txt to compare each site with")
@@ -46,10 +51,9 @@ func watchCommand(std *screen.Streams) *cobra.Command {
 	f.StringVar(&o.webhook, "webhook", "", "`URL` endpoint for reports with a change, sent by POST (bearer token in $"+webhook.TokenName+")")
 	choiceFlag(cmd, &o.webhookFormat, "webhook-format", formatJSON, "`FORMAT` json or slack", formatJSON, formatSlack)
 	budgetFlag(cmd, &o.budget)
-	o.formatFlag(cmd, formatMarkdown)
+	o.output.registerFormat(cmd, formatMarkdown)
 	o.site.register(cmd)
-	o.colorFlag(cmd)
-	cmd.RunE = o.command.run(o.run)
+	o.output.registerColor(cmd)
 	return cmd
 }
 
@@ -93,7 +97,7 @@ func (o *watchOptions) check() error {
 	case o.every < 0 || o.every > 0 && o.every < time.Second:
 		return fmt.Errorf("--every %s is too short; the least is 1s", o.every)
 	}
-	if u, err := url.Parse(o.webhook); o.given("webhook") && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") { //nolint:forbidigo // not the URL of a site
+	if u, err := url.Parse(o.webhook); o.flags.Changed("webhook") && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") { //nolint:forbidigo // not the URL of a site
 		return fmt.Errorf("--webhook %q: not an http or https URL", clip(o.webhook))
 	}
 	for _, arg := range o.args {
@@ -111,11 +115,11 @@ func (o *watchOptions) round(ctx context.Context) (int, error) {
 	if err != nil {
 		return exitBad, err
 	}
-	wanted, err := o.wanted(&o.site, robots.Dialects(), 0, o.args)
+	wanted, err := o.site.wanted(robots.Dialects(), 0, o.args)
 	if err != nil {
 		return exitBad, err
 	}
-	files, live, err := o.reader().Files(ctx, &wanted, func(l *source.Live, f *source.Text) error {
+	files, live, err := o.output.reader(o.std).Files(ctx, &wanted, func(l *source.Live, f *source.Text) error {
 		l.Hint(f.Record)
 		return nil
 	})
@@ -165,7 +169,7 @@ func (o *watchOptions) comparison() (func(*answer.SiteReport, *answer.Observatio
 			return r.Observe(sites[r.Site], observation, o.budget)
 		}, err
 	}
-	expected, err := o.reader().Robots(o.expect)
+	expected, err := o.output.reader(o.std).Robots(o.expect)
 	return func(r *answer.SiteReport, observation *answer.Observation) answer.SiteState {
 		r.Expect(expected, observation, o.budget)
 		return answer.SiteState{}
@@ -175,7 +179,7 @@ func (o *watchOptions) comparison() (func(*answer.SiteReport, *answer.Observatio
 // status returns the exit status of a report.
 func (o *watchOptions) status(r *answer.SiteReport) int {
 	fail := ask.FailLevel(o.failOn)
-	if o.expect != "" && !o.given("fail-on") {
+	if o.expect != "" && !o.flags.Changed("fail-on") {
 		fail = lint.Warning
 	}
 	switch {
@@ -189,7 +193,7 @@ func (o *watchOptions) status(r *answer.SiteReport) int {
 
 // write writes a report.
 func (o *watchOptions) write(r *answer.SiteReport) {
-	switch o.format {
+	switch o.output.format {
 	case formatJSON:
 		o.std.EncodeAnswer(r)
 	case formatMarkdown:
@@ -231,7 +235,7 @@ func (o *watchOptions) notify(ctx context.Context, reports []*answer.SiteReport)
 	}
 	hook := webhook.Hook{
 		URL: o.webhook, UserAgent: defaultUserAgent(),
-		Failed: func(err error) { o.warn("--webhook: %v; trying again", err) },
+		Failed: func(err error) { o.std.Warn("--webhook: %v; trying again", err) },
 	}
 	err := hook.Post(ctx, o.message(reports))
 	if err != nil && !errors.Is(err, screen.ErrInterrupted) {

@@ -9,36 +9,37 @@ import (
 	"strings"
 	"time"
 
-	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/cmd/internal/server"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// serveFlags are the settings of serve.
-type serveFlags struct {
+// serveSettings are the settings of robots serve.
+type serveSettings struct {
 	config server.Config
-	set    *pflag.FlagSet
-	file   string
-	print  bool
+	set    *pflag.FlagSet // flags of the configuration
+	file   string         // of --config
 }
 
 // register declares a flag for each setting.
-func (s *serveFlags) register(cmd *cobra.Command) {
+func (s *serveSettings) register(cmd *cobra.Command) {
 	s.set = s.config.Flags()
 	s.set.Lookup("store").DefValue = "robots/serve.cache in your cache folder"
 	s.set.Lookup("user-agent").DefValue = defaultUserAgent()
 	cmd.Flags().AddFlagSet(s.set)
 	cmd.Flags().StringVar(&s.file, "config", "", "`FILE` settings in YAML, named as the flags (env ROBOTS_CONFIG)")
-	cmd.Flags().BoolVar(&s.print, "print-config", false, "print the settings with their origins as such a file, and exit")
-	complete(cmd, "dialect", ask.DialectNames())
+}
+
+// load reads the configuration from flags, environment and file, and returns the origins of the settings.
+func (s *serveSettings) load() (origins map[string]string, err error) {
+	return s.config.Load(s.set, os.LookupEnv, cmp.Or(s.file, os.Getenv("ROBOTS_CONFIG")))
 }
 
 // reload reads the configuration again, with the flags of the command line. It returns it with the names
 // of the settings that have changed since the last call.
-func (s *serveFlags) reload() (*server.Config, []string, error) {
-	next := new(serveFlags)
+func (s *serveSettings) reload() (*server.Config, []string, error) {
+	next := &serveSettings{file: s.file}
 	next.set = next.config.Flags()
 	var err error
 	s.set.VisitAll(func(old *pflag.Flag) {
@@ -54,7 +55,7 @@ func (s *serveFlags) reload() (*server.Config, []string, error) {
 		}
 	})
 	if err == nil {
-		_, err = next.config.Load(next.set, os.LookupEnv, cmp.Or(s.file, os.Getenv("ROBOTS_CONFIG")))
+		_, err = next.load()
 	}
 	if err != nil {
 		return nil, nil, err
@@ -70,7 +71,7 @@ func (s *serveFlags) reload() (*server.Config, []string, error) {
 }
 
 // write prints the settings as a YAML file, with the origin of each in a comment. Tokens are not printed, nor passwords in URLs.
-func (s *serveFlags) write(std *screen.Streams, origins map[string]string) {
+func (s *serveSettings) write(std *screen.Streams, origins map[string]string) {
 	s.set.VisitAll(func(f *pflag.Flag) {
 		var value any = f.Value.String()
 		switch f.Value.Type() {
