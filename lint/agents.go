@@ -2,6 +2,7 @@ package lint
 
 import (
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/robotskit/robots"
@@ -223,7 +224,7 @@ func fusedGroups(p *pass) {
 }
 
 func groupWithoutRules(p *pass) {
-	var first robots.Line // of the last run of user-agent lines
+	var first, last robots.Line // of the last run of user-agent lines
 	members := true
 	for l := range p.lines() {
 		switch l.Field {
@@ -231,15 +232,38 @@ func groupWithoutRules(p *pass) {
 			if members {
 				first, members = l, false
 			}
+			last = l
 		case robots.FieldAllow, robots.FieldDisallow, robots.FieldCrawlDelay, robots.FieldRequestRate, robots.FieldVisitTime,
 			robots.FieldContentSignal, robots.FieldContentUsage, robots.FieldLicense:
 			members = true
 		}
 	}
-	if !members {
-		p.add(first.Span, "no rule follows, so this crawler has access to everything").
-			Advice = "add an empty Disallow: to make that explicit"
+	if members {
+		return
 	}
+	// In another group, one of these crawlers can have rules.
+	for l := range p.lines() {
+		if l.Field != robots.FieldUserAgent || l.Number < first.Number || l.Number > last.Number {
+			continue
+		}
+		for other := range p.lines() {
+			name := p.all[0].token(l)
+			if other.Number >= first.Number || name == "" || !p.all[0].named(other, name) || !p.hasRules(other) {
+				continue
+			}
+			d := p.add(l.Span, "no rule follows; the rules for "+robots.Printable(name)+" are those of its group at line "+itoa(other.Number))
+			d.Advice = "delete this line"
+			return
+		}
+	}
+	p.add(first.Span, "no rule follows, so this crawler has access to everything").
+		Advice = "add an empty Disallow: to make that explicit"
+}
+
+// hasRules reports whether the group of a user-agent line has rules.
+func (p *pass) hasRules(l robots.Line) bool {
+	group := p.all[0].group(l)
+	return slices.ContainsFunc(p.all[0].reading.lines, func(s seen) bool { return int(s.group) == group && isRule(s.field) })
 }
 
 // splitGroup compares names as RFC 9309 reads them. Names that become equal only because an

@@ -289,6 +289,14 @@ func checks() []Check {
 			find:   blankAfterAgent,
 		},
 		{
+			ID: "RT312", Name: "dropped-rules", Severity: Warning, Fix: ChangesFile, Clause: "GROUP-07", proved: true,
+			What:   "A group of a crawler disallows nothing, while the group of * does.",
+			Why:    "A crawler that has a group does not obey the group of *, so all rules of * are dropped for it. To allow everything write an empty Disallow.",
+			Before: "User-agent: *\nDisallow: /a\n\nUser-agent: b\nCrawl-delay: 5\n",
+			After:  "User-agent: *\nDisallow: /a\n\nUser-agent: b\nCrawl-delay: 5\nDisallow: /a\n",
+			find:   droppedRules,
+		},
+		{
 			ID: "RT401", Name: "no-leading-slash", Severity: Error, Clause: "D-09", Fix: ChangesFile,
 			What:   "A path starts with neither / nor *.",
 			Why:    "Every URL path starts with /, so the rule matches nothing.",
@@ -452,6 +460,14 @@ func checks() []Check {
 			path:   secretInPath,
 		},
 		{
+			ID: "RT510", Name: "rendering-blocked", Severity: Warning,
+			What:   "A rule blocks scripts or styles for a crawler of a search engine.",
+			Why:    "Search engines render pages. Without the scripts and styles they see a different page than users do. For other crawlers than Googlebot this is a note.",
+			Before: "User-agent: *\nDisallow: /wp-includes/\n",
+			After:  "User-agent: *\nDisallow: /wp-includes/\nAllow: /wp-includes/*.js\nAllow: /wp-includes/*.css\n",
+			find:   renderingBlocked,
+		},
+		{
 			ID: "RT601", Name: "sitemap-url", Severity: Error, Fix: ChangesFile, Clause: "MAP-01",
 			What:   "The value of a Sitemap line is not a full URL.",
 			Why:    "Engines require scheme and host; many ignore anything else.",
@@ -496,6 +512,14 @@ func checks() []Check {
 			Why:    "Googlebot ignores Crawl-delay.",
 			Before: "User-agent: Googlebot\nCrawl-delay: 5\nDisallow:\n",
 			find:   paceIgnored,
+		},
+		{
+			ID: "RT607", Name: "sitemap-host", Severity: Warning,
+			What:   "The host of a sitemap is private or a placeholder.",
+			Why:    "Crawlers cannot fetch it. The file of a test site was probably deployed.",
+			Before: "Sitemap: http://localhost:3000/sitemap.xml\n",
+			After:  "Sitemap: https://example.com/sitemap.xml\n",
+			find:   sitemapHost,
 		},
 		{
 			ID: "RT901", Name: "unused-ignore", Severity: Warning, Fix: SafeIfProved,

@@ -193,8 +193,43 @@ func neverDecides(p *pass) {
 		d := p.add(l.Span, "wherever this rule matches, longer rules decide the opposite")
 		d.Dialects = so
 		d.Advice = "delete it, or make it longer than those"
+		if path, by, longer := p.deciding(l, so); path != "" {
+			rank := "a longer rule"
+			if !longer {
+				rank = "an Allow of the same length"
+			}
+			d.Message = "wherever this rule matches, others decide: line " + itoa(by) + ", " + rank + ", decides the opposite for " + path
+			d.Advice = "delete it, or make it longer than line " + itoa(by)
+		}
 		p.deletes(d, l)
 	})
+}
+
+// deciding returns a URL that the rule of a line matches and that another rule decides the opposite,
+// the line of that rule, and whether it is longer.
+func (p *pass) deciding(l robots.Line, dialects []string) (path string, line int, longer bool) {
+	for _, v := range p.views {
+		if !slices.Contains(dialects, v.dialect.Name) {
+			continue
+		}
+		for _, name := range v.crawlers() {
+			r := p.rules(v, name)
+			if r == nil {
+				return "", 0, false
+			}
+			for rule := range r.All() {
+				if rule.Span().Start != l.Value.Start || !p.spend(16*r.Len()) {
+					continue
+				}
+				c, err := compare.Every(r, rule.Path(), rule.Allows(), p.budget())
+				p.steps -= c.Steps
+				if by := c.Verdict.Rule; err == nil && c.Path != "" && !by.IsZero() {
+					return c.Path, by.Line(), by.Weight() > rule.Weight()
+				}
+			}
+		}
+	}
+	return "", 0, false
 }
 
 func noEffect(p *pass) {

@@ -96,7 +96,7 @@ func dollarInside(p *pass, l robots.Line, path string) {
 		return
 	}
 	d := p.add(robots.Span{Start: l.Value.Start + i, End: l.Value.Start + i + 1}, "$ matches the end of the URL only at the end of a path; here it is a literal $")
-	d.Advice = "write %24 for a literal $"
+	d.Advice = "keep it for a literal $; for the end of the URL write " + path[:i+1]
 }
 
 func trailingStar(p *pass, l robots.Line, path string) {

@@ -1,0 +1,204 @@
+package lint
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/compare"
+	"github.com/robotskit/robots/crawlers"
+)
+
+// Checks of what a file blocks or opens although its owner probably wanted the opposite.
+
+// A droppingGroup is a group that allows its crawlers everything and so drops the rules of *.
+type droppingGroup struct {
+	first, last     int // numbers of its first user-agent line and of its last line
+	names, dialects []string
+	example         compare.Claim // a URL that the group of * disallows
+	rules           string        // the lines of the rules of *
+}
+
+// droppedRules finds groups that disallow nothing while the group of * disallows a part of the
+// site: a crawler that has a group does not obey the group of *. An empty Disallow line is explicit.
+func droppedRules(p *pass) {
+	var found []*droppingGroup
+	for _, v := range p.views {
+		groups := p.droppingGroups(v)
+		if len(groups) == 0 || len(v.groupsOf["*"]) == 0 {
+			continue
+		}
+		star := p.rules(v, "*")
+		if star == nil {
+			continue
+		}
+		some, _ := compare.Every(star, "/", true, p.budget())
+		all, _ := compare.Every(star, "/", false, p.budget())
+		p.steps -= some.Steps + all.Steps
+		if some.Path == "" || all.Path == "" {
+			continue // it allows or disallows everything, or that is undecided
+		}
+		for _, g := range groups {
+			i := slices.IndexFunc(found, func(f *droppingGroup) bool { return f.first == g.first })
+			if i < 0 {
+				g.example, g.rules = some, p.rulesOfStar(v)
+				i = len(found)
+				found = append(found, g)
+			}
+			found[i].dialects = append(found[i].dialects, v.dialect.Name)
+		}
+	}
+	for _, g := range found {
+		d := p.add(p.line(g.first).Span, "this group replaces the rules of *, so "+nameList(g.names)+" may fetch "+g.example.Path+
+			", which line "+itoa(g.example.Verdict.Rule.Line())+" disallows for crawlers without a group")
+		d.Dialects = g.dialects
+		d.Advice = "repeat the rules of * in this group, or write an empty Disallow: to allow everything"
+		at := p.withoutLine(p.line(g.last)).End
+		text := g.rules
+		if at == p.line(g.last).Span.End {
+			text = p.newline + strings.TrimSuffix(text, p.newline)
+		}
+		d.edit(Edit{at, at, text})
+	}
+}
+
+// droppingGroups returns the groups of crawlers without a Disallow line in any of their groups.
+func (p *pass) droppingGroups(v *view) (found []*droppingGroup) {
+	byGroup := map[int32]*droppingGroup{}
+	disallows := map[uint32]bool{}
+	for _, s := range v.reading.lines {
+		if s.group < 0 {
+			continue
+		}
+		g := byGroup[s.group]
+		if g == nil {
+			g = &droppingGroup{first: int(s.number)}
+			byGroup[s.group] = g
+		}
+		if s.field == robots.FieldUserAgent || isRule(s.field) || isPace(s.field) {
+			g.last = int(s.number)
+		}
+		disallows[uint32(s.group)] = disallows[uint32(s.group)] || s.field == robots.FieldDisallow
+	}
+	for _, name := range v.names {
+		groups := v.groupsOf[name]
+		if slices.ContainsFunc(groups, func(group uint32) bool { return disallows[group] }) {
+			continue
+		}
+		g := byGroup[int32(groups[0])]
+		if len(g.names) == 0 {
+			found = append(found, g)
+		}
+		g.names = append(g.names, name)
+	}
+	return found
+}
+
+// rulesOfStar returns the lines of the rules of * with their ends.
+func (p *pass) rulesOfStar(v *view) string {
+	var b strings.Builder
+	for _, s := range v.reading.lines {
+		if isRule(s.field) && s.group >= 0 && slices.Contains(v.groupsOf["*"], uint32(s.group)) {
+			b.WriteString(strings.Trim(p.content(p.line(int(s.number))), " \t") + p.newline)
+		}
+	}
+	return b.String()
+}
+
+// rendering are files that pages need, with the beginning or end of the rules that are for them.
+var rendering = []struct{ rule, path string }{
+	{"/_next", "/_next/static/chunks/main.js"},
+	{"/_nuxt", "/_nuxt/entry.js"},
+	{"/wp-includes", "/wp-includes/js/jquery/jquery.min.js"},
+	{"/assets", "/assets/app.css"},
+	{"/assets", "/assets/app.js"},
+	{".css", "/x.css"},
+	{".js", "/x.js"},
+}
+
+// renderingBlocked finds rules for scripts and styles that apply to a crawler of a search engine. Those
+// with a wildcard are another check for Googlebot.
+func renderingBlocked(p *pass) {
+	found := map[int]*Diagnostic{}
+	for _, v := range p.views {
+		for _, name := range append([]string{"*", "googlebot"}, v.names...) {
+			c, known := crawlers.Find(name)
+			isGoogle := name == "googlebot" && v.dialect.Name == robots.Google.Name
+			if name == "googlebot" && !isGoogle || name != "*" && !isGoogle && (!known || c.Purpose != crawlers.Search) {
+				continue
+			}
+			r := p.rules(v, name)
+			if r == nil {
+				return
+			}
+			for _, f := range rendering {
+				path, _ := robots.ParsePath(f.path)
+				if !p.spend(matchSteps(r, path)) {
+					return
+				}
+				verdict := r.Match(path)
+				if verdict.Allowed || verdict.Rule.IsZero() || !isFor(verdict.Rule.Path(), f.rule) {
+					continue
+				}
+				l := p.line(verdict.Rule.Line())
+				if slices.ContainsFunc(p.byLine[l.Number], func(d *Diagnostic) bool { return d.Check.ID == "RT507" }) {
+					continue
+				}
+				d := found[l.Number]
+				if d == nil {
+					d = p.add(verdict.Rule.Span(), "pages need files that this rule blocks for search engines, such as "+f.path)
+					d.Dialects = nil
+					d.Severity = min(d.Severity, Note)
+					d.Advice = "delete the rule, or allow the scripts and styles in it"
+					found[l.Number] = d
+				}
+				if isGoogle {
+					d.Severity = p.severity
+					d.Message = "pages need files that this rule blocks for Googlebot, which renders pages, such as " + f.path
+				}
+				if !slices.Contains(d.Dialects, v.dialect.Name) {
+					d.Dialects = append(d.Dialects, v.dialect.Name)
+				}
+			}
+		}
+	}
+}
+
+// isFor reports whether the path of a rule begins with a folder or ends with a file extension.
+func isFor(path, rule string) bool {
+	if rule[0] == '.' {
+		return endsIn(path, rule)
+	}
+	return strings.HasPrefix("/"+strings.TrimLeft(path, "/*"), rule)
+}
+
+// placeholders are the names that hosts have in examples and templates.
+var placeholders = []string{
+	"domain.com", "domain.tld", "mydomain.com", "mysite.com", "mywebsite.com", "site.com", "website.com", "your-domain.com", "your-site.com",
+	"your-website.com", "yourdomain.com", "yourdomain.tld", "yoursite.com", "yourwebsite.com",
+}
+
+func sitemapHost(p *pass) {
+	p.sitemaps(func(l robots.Line, value string) {
+		origin, _, err := robots.ParseURL(value)
+		if err != nil {
+			return
+		}
+		host := origin.Host()
+		what := ""
+		address, err := netip.ParseAddr(strings.Trim(host, "[]"))
+		switch {
+		case err == nil && (address.IsPrivate() || address.IsLoopback() || address.IsLinkLocalUnicast() || address.IsUnspecified()):
+			what = "a private address"
+		case host == "localhost", slices.ContainsFunc([]string{".localhost", ".local", ".internal", ".test", ".invalid"}, func(end string) bool { return strings.HasSuffix(host, end) }):
+			what = "a host of a private network"
+		case slices.Contains(placeholders, strings.TrimPrefix(host, "www.")):
+			what = "a placeholder"
+		default:
+			return
+		}
+		p.add(l.Value, "the host of this sitemap, "+host+", is "+what+", so crawlers cannot fetch it").
+			Advice = "write the URL of the sitemap on the public site"
+	})
+}
