@@ -51,7 +51,7 @@ type Region struct {
 // A Report is what a command has found.
 type Report struct {
 	Command  string
-	Summary  string
+	Summary  string // counts, without text of a file
 	Version  string // of the program
 	Rules    []Rule // of all findings
 	Findings []Finding
