@@ -133,6 +133,20 @@ var ruleByName = sync.OnceValue(func() map[string]int {
 	return m
 })
 
+// Readers returns the engines whose documentation has a rule in its place, nil if all of them have
+// it or none.
+func (d Directive) Readers() (list []Engine) {
+	for e := Google; e < engineCount; e++ {
+		if e.reads(&d) {
+			list = append(list, e)
+		}
+	}
+	if len(list) == int(engineCount-Google) {
+		return nil
+	}
+	return list
+}
+
 // EngineOf returns the engine of a robots.txt dialect, AnyEngine for robots.RFC9309.
 func EngineOf(d robots.Dialect) Engine {
 	switch d.Name {

@@ -44,6 +44,9 @@ type Page struct {
 	Status int
 	// Directives are the directives of the headers, then those of the meta tags.
 	Directives []Directive
+	// Signals are the headers that state preferences for the use of the content, such as
+	// Content-Usage. No answer of this package depends on them.
+	Signals []Signal
 	// HTML is set if the page was read as HTML; for other content types only headers
 	// are read.
 	HTML bool
@@ -51,6 +54,15 @@ type Page struct {
 	// not read.
 	Cut bool
 }
+
+// A Signal is a header that states preferences: its canonical name, and a value as sent, at most 1 KiB.
+type Signal struct{ Name, Value string }
+
+// signalHeaders are the headers that Page.Signals has, at most MaxSignals of them.
+var signalHeaders = [...]string{"Content-Signal", "Content-Usage", "Tdm-Reservation", "Tdm-Policy"}
+
+// MaxSignals limits Page.Signals.
+const MaxSignals = 20
 
 // A Directive is one directive of a page.
 type Directive struct {
@@ -119,6 +131,13 @@ func Parse(header map[string][]string, html []byte) *Page {
 	p := &Page{}
 	for i, line := range header["X-Robots-Tag"] {
 		p.readList(line, "", Place{Header: i + 1})
+	}
+	for _, name := range signalHeaders {
+		for _, value := range header[name] {
+			if len(p.Signals) < MaxSignals && len(value) <= 1<<10 {
+				p.Signals = append(p.Signals, Signal{name, value})
+			}
+		}
 	}
 	if len(html) > 0 && IsHTML(header) {
 		p.HTML = true

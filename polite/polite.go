@@ -216,10 +216,26 @@ func (r refusing) RoundTrip(req *http.Request) (*http.Response, error) {
 type DisallowedError struct {
 	URL     string // without a password
 	Verdict robots.Verdict
+
+	private bool // AllowPrivate would permit the address that the guard refused
 }
 
 func (e *DisallowedError) Error() string {
-	return "robots.txt: " + robots.Printable(e.URL) + " is " + e.Verdict.String()
+	text := "robots.txt: " + robots.Printable(e.URL) + " is " + e.Verdict.String()
+	if e.private {
+		text += "; Options.AllowPrivate permits sites in private networks and on this machine"
+	}
+	return text
+}
+
+// isPrivate reports whether AllowPrivate permits the address that a text names.
+func isPrivate(text string) bool {
+	for word := range strings.FieldsSeq(text) {
+		if at, err := netip.ParseAddrPort(strings.Trim(word, "(:,;)")); err == nil {
+			return fetch.Guard{AllowPrivate: true}.Check(at) == nil
+		}
+	}
+	return false
 }
 
 // Undecided reports whether robots.txt could not be fetched, so that the request might be
@@ -380,7 +396,7 @@ func (r *request) judge(t *Transport, req *http.Request) (err error) {
 // allowed returns an error if the rules disallow the request.
 func (r *request) allowed(by *robots.Rules) error {
 	if v := by.Match(r.path); !v.Allowed {
-		return &DisallowedError{URL: r.req.URL.Redacted(), Verdict: v}
+		return &DisallowedError{URL: r.req.URL.Redacted(), Verdict: v, private: v.Reason == robots.ReasonRefused && isPrivate(v.State.Text())}
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func TestJSONPage(t *testing.T) {
 		"check":    {"check -f " + robotsTxt + " /a", "check --allow-private " + site.URL + "/a", "check --allow-private " + down.URL + "/a"},
 		"explain":  {"explain -f " + robotsTxt + " -a x /a", "explain -f " + robotsTxt + " /a"},
 		"crawlers": {"crawlers GPTBot", "crawlers " + robotsTxt + " --path /a"},
-		"show":     {"show " + robotsTxt, "show --allow-private " + site.URL, "show --allow-private " + down.URL},
+		"show":     {"show --url /a?b " + robotsTxt, "show --allow-private " + site.URL, "show --allow-private " + down.URL},
 		"page":     {"page --allow-private " + site.URL + "/", "page --allow-private " + site.URL + "/a", "page --html " + file("p.html", strings.Repeat("x", 600_000))},
 		"fetch":    {"fetch --allow-private " + site.URL, "fetch --allow-private " + down.URL},
 		"diff":     {"diff --urls " + file("urls", "/a\n") + " " + robotsTxt + " " + file("new.txt", "User-agent: *\nDisallow: /c\n"), "diff --dialects " + robotsTxt},

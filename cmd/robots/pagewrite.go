@@ -168,6 +168,14 @@ func (p *pageCommand) writeRules(page *indexing.Page, list []pageVerdict) {
 		rule := &list[0].outlook.Rules[i]
 		rows = append(rows, []string{"  " + rule.Place(), rule.String(), effectOf(i, list)})
 	}
+	for i := range list[0].outlook.Signals {
+		s := &list[0].outlook.Signals[i]
+		effect := "a preference, " + s.Source.Document
+		if !s.Known {
+			effect = "not defined by " + s.Source.Document
+		}
+		rows = append(rows, []string{"  header", robots.Printable(s.Text()), effect})
+	}
 	render.Align(p.std.Out, rows)
 	if page.Cut {
 		fmt.Fprintln(p.std.Out, "  the page is truncated; later rules are unknown")

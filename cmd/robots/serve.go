@@ -159,7 +159,7 @@ func reachable(at net.Addr) string {
 
 // guardFor returns the guard of a service. For strangers it permits only the ports of http and https, for redirects too.
 func guardFor(c *server.Config) fetch.Guard {
-	g := fetch.Guard{Allow: ownSites}
+	g := fetch.Guard{Allow: ownSites, AllowPrivate: c.AllowPrivate}
 	if c.Anonymous && c.Public || c.Public && c.TokensFile == "" && c.Tokens == "" {
 		g.Ports = []uint16{80, 443}
 	}

@@ -20,7 +20,7 @@ import (
 )
 
 // showParts are the values of --only.
-var showParts = []string{string(answer.PartGroups), string(answer.PartDelays), string(answer.PartSitemaps), string(answer.PartSignals)}
+var showParts = []string{string(answer.PartGroups), string(answer.PartDelays), string(answer.PartSitemaps), string(answer.PartSignals), string(answer.PartClean)}
 
 // A showCommand is one run of show.
 type showCommand struct {
@@ -30,6 +30,7 @@ type showCommand struct {
 	site   siteFlags
 	only   []string
 	pages  int
+	url    string // to clean by Clean-param
 	policy pace.Policy
 }
 
@@ -41,6 +42,7 @@ func newShow(std *screen.Streams) *cobra.Command {
 	f.StringSliceVar(&s.only, "only", nil, "`PART` parts to show: "+strings.Join(showParts, ", "))
 	complete(cmd, "only", showParts)
 	f.IntVar(&s.pages, "pages", 1000, "`N` number of pages in the estimate of a crawl")
+	f.StringVar(&s.url, "url", "", "`URL` show the URL without the parameters that Clean-param names")
 	s.formatFlag(cmd)
 	f.StringVar(&s.policy.Zone, "zone", "UTC", "`NAME` time zone of Visit-time and Request-rate, such as Europe/Prague")
 	f.DurationVar(&s.policy.Floor, "floor", 0, "`DURATION` minimum interval between requests, such as 2s")
@@ -149,7 +151,7 @@ func (v *view) Rules(d robots.Dialect, tokens ...string) *robots.Rules {
 
 // write writes the parts. The text says nothing else of a site whose rules are not known.
 func (v *view) write(ctx context.Context) {
-	options := answer.ShowOptions{Policy: v.policy, Pages: v.pages}
+	options := answer.ShowOptions{Policy: v.policy, Pages: v.pages, URL: v.url}
 	for _, part := range v.only {
 		options.Parts = append(options.Parts, answer.Part(part))
 	}
@@ -243,6 +245,17 @@ func (v *view) writeParts(w io.Writer, facts *answer.Facts, byFleet bool) {
 			rows = append(rows, []string{"  " + robots.Printable(s)})
 		}
 		part("Sitemaps", rows)
+	}
+	if len(facts.CleanParams) > 0 || facts.CleanURL != nil {
+		var rows [][]string
+		for i := range facts.CleanParams {
+			c := &facts.CleanParams[i]
+			rows = append(rows, []string{"  " + render.LineList([]int{c.Line}), robots.Printable(c.String())})
+		}
+		if facts.CleanURL != nil {
+			rows = append(rows, []string{"  URL", robots.Printable(*facts.CleanURL)})
+		}
+		part("Clean-param", rows)
 	}
 	if s := facts.Signals; s != nil {
 		part("Signals", signalRows(v.palette, s.Signals))

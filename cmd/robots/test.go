@@ -8,13 +8,16 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/cmd/internal/suite"
+	"github.com/robotskit/robots/crawlers"
 	"github.com/spf13/cobra"
 )
 
@@ -56,6 +59,7 @@ func (o *testOptions) run(ctx context.Context) (int, error) {
 	var results []*answer.AssertionResult
 	for i, s := range suites {
 		for _, test := range s.Tests {
+			o.warnAgents(test)
 			for r, err := range answer.Run(test, sources[i], o.budget) {
 				if ctx.Err() != nil {
 					err = screen.ErrInterrupted
@@ -68,6 +72,15 @@ func (o *testOptions) run(ctx context.Context) (int, error) {
 		}
 	}
 	return o.write(results), nil
+}
+
+// warnAgents warns about misspelled names of known crawlers.
+func (o *testOptions) warnAgents(test *answer.Test) {
+	for _, token := range test.Agents {
+		if near := suggestion(token, crawlers.Names()); near != "" {
+			o.std.WarnOnce("no "+token, "%s:%d: agent %s is not a known crawler%s", test.File, test.Line, strconv.Quote(ask.Clip(token)), near)
+		}
+	}
 }
 
 // readSuites reads all files, reports every mistake in them, and selects the tests of --run.

@@ -2,6 +2,7 @@ package answer
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/robotskit/robots"
@@ -26,6 +27,44 @@ type Outlook struct {
 	Contradictions []Contradiction        `json:"contradictions"` // the worst first
 	Rules          []PageRule             `json:"rules"`          // all of the page, in order
 	Verdict        *robots.Verdict        `json:"verdict"`        // that of robots.txt, null without one
+	Signals        []PageSignal           `json:"signals"`        // of the headers, such as Content-Usage
+}
+
+// A PageSignal is one value of a header of a page that states a preference. It changes nothing else.
+type PageSignal struct {
+	Field  string `json:"field"`  // in lower case
+	Name   string `json:"name"`   // of the preference, empty for the field itself
+	Value  string `json:"value"`  // as written
+	Known  bool   `json:"known"`  // the document has the name and the value
+	Source Draft  `json:"source"` // the document that defines it
+}
+
+// Text is the signal as a header has it.
+func (s *PageSignal) Text() string {
+	if s.Name == "" {
+		return draftOf(s.Field).title + ": " + s.Value
+	}
+	return draftOf(s.Field).title + ": " + s.Name + "=" + s.Value
+}
+
+// pageSignals returns the signals in the headers of a page; not nil.
+func pageSignals(page *indexing.Page) []PageSignal {
+	list := []PageSignal{}
+	if page == nil {
+		return list
+	}
+	for _, h := range page.Signals {
+		d := draftOf(h.Name)
+		for part := range strings.SplitSeq(h.Value, ",") {
+			name, value, ok := strings.Cut(strings.TrimSpace(part), "=")
+			if !ok {
+				value = name
+				name = ""
+			}
+			list = append(list, PageSignal{Field: strings.ToLower(h.Name), Name: name, Value: value, Known: d.has(name, value), Source: d.Draft})
+		}
+	}
+	return list
 }
 
 // IfRead is what an engine could do with a page if its crawler could read it.
@@ -83,7 +122,7 @@ func Page(rules *robots.Rules, who *Crawler, url string, verdict *robots.Verdict
 		URL: notEmpty(url), Name: notEmpty(who.Entry()), Agent: who.Echo(), Dialect: who.Dialect.Name, Fallback: who.Fallback(rules),
 		Binds: who.Binds(), Engine: reading.Directives.Engine, Crawl: newPageAnswer(reading.Crawl), Index: newPageAnswer(reading.Index),
 		Follow: newPageAnswer(reading.Follow), Snippet: newPageAnswer(reading.Snippet),
-		Contradictions: contradictions(&reading), Rules: []PageRule{}, Verdict: verdict,
+		Contradictions: contradictions(&reading), Rules: []PageRule{}, Verdict: verdict, Signals: pageSignals(page),
 	}
 	if verdict == nil {
 		o.Crawl.Why += "; the page is assumed to be allowed"
@@ -108,6 +147,13 @@ func newPageRule(r *indexing.Reading, engine indexing.Engine) PageRule {
 		rule.Why = r.Problem.Sentence()
 	case indexing.NotRead:
 		rule.Why = "not documented by " + engine.Title()
+	}
+	if readers := r.Readers(); len(readers) > 0 && (r.Effect == indexing.Counts && engine == indexing.AnyEngine || r.Effect == indexing.NotRead) {
+		var titles []string
+		for _, e := range readers {
+			titles = append(titles, e.Title())
+		}
+		rule.Why += "; read by " + strings.Join(titles, ", ")
 	}
 	return rule
 }

@@ -2,6 +2,7 @@ package answer
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/robotskit/robots"
@@ -18,6 +19,7 @@ const (
 	PartDelays   Part = "delays"
 	PartSitemaps Part = "sitemaps"
 	PartSignals  Part = "signals"
+	PartClean    Part = "clean-params"
 )
 
 // Facts are what a robots.txt declares, as one crawler reads it. Members of parts that were not
@@ -32,6 +34,8 @@ type Facts struct {
 	Delays   *Delays                `json:"delays,omitempty"`  // when requests may start
 	Sitemaps []string               `json:"sitemaps,omitzero"` // as written
 	*Signals
+	CleanParams []CleanParam `json:"clean_params,omitzero"` // of Yandex: parameters without effect on the page
+	CleanURL    *string      `json:"clean_url,omitempty"`   // the given URL without them
 
 	Known bool `json:"-"` // the site has a file, or none: it is not unreachable
 }
@@ -47,6 +51,7 @@ type ShowOptions struct {
 	Parts  []Part      // none for all
 	Policy pace.Policy // has passed Check
 	Pages  int         // of the estimate of a crawl
+	URL    string      // to clean by Clean-param, "" for none
 	// First is when and why a limiter lets the next request start, nil if the file alone decides.
 	First *pace.Permit
 }
@@ -70,7 +75,67 @@ func Show(src Source, who *Crawler, at time.Time, o ShowOptions) Facts {
 	if shows(PartSignals) {
 		f.Signals = new(signalsWithNotes(rules))
 	}
+	if shows(PartClean) {
+		f.CleanParams = cleanParams(rules)
+		if o.URL != "" {
+			f.CleanURL = new(cleanURL(o.URL, f.CleanParams))
+		}
+	}
 	return f
+}
+
+// A CleanParam is a valid line Clean-param, which applies to all crawlers that read it.
+type CleanParam struct {
+	Line       int      `json:"line"`       // from 1
+	Parameters []string `json:"parameters"` // names
+	Path       string   `json:"path"`       // pattern of the paths to which it applies, empty for all
+}
+
+// String returns the value of the line.
+func (c *CleanParam) String() string {
+	return strings.TrimSuffix(strings.Join(c.Parameters, "&")+" "+c.Path, " ")
+}
+
+// cleanParams returns the lines Clean-param of a file; not nil.
+func cleanParams(rules *robots.Rules) []CleanParam {
+	list := []CleanParam{}
+	for rec := range rules.Records() {
+		if rec.Field != robots.FieldCleanParam || !rec.Usable {
+			continue
+		}
+		names, path, _ := strings.Cut(strings.ReplaceAll(rec.Value, "\t", " "), " ")
+		list = append(list, CleanParam{Line: rec.Line, Parameters: strings.Split(validText(names), "&"), Path: validText(strings.TrimSpace(path))})
+	}
+	return list
+}
+
+// cleanURL returns a URL without the parameters that Clean-param lines name for its path.
+func cleanURL(url string, list []CleanParam) string {
+	url, fragment, _ := strings.Cut(url, "#")
+	base, query, ok := strings.Cut(url, "?")
+	path, err := robots.ParsePath(base)
+	if !ok || err != nil {
+		return url
+	}
+	removed := map[string]bool{}
+	for _, c := range list {
+		if c.Path == "" || !robots.Parse([]byte("User-agent: *\nDisallow: "+c.Path+"\n")).Rules(robots.Yandex).Allowed(path) {
+			for _, name := range c.Parameters {
+				removed[name] = true
+			}
+		}
+	}
+	rest := slices.DeleteFunc(strings.Split(query, "&"), func(parameter string) bool {
+		name, _, _ := strings.Cut(parameter, "=")
+		return removed[name]
+	})
+	if len(rest) > 0 {
+		base += "?" + strings.Join(rest, "&")
+	}
+	if fragment != "" {
+		base += "#" + fragment
+	}
+	return base
 }
 
 // Known reports whether the rules of a site are known: it has a file, or none.

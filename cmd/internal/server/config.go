@@ -40,7 +40,7 @@ type Config struct {
 	UserAgent               string
 	FetchTimeout            time.Duration
 	AddressPaces            []string
-	FTP                     bool
+	FTP, AllowPrivate       bool
 	ClientRate, ClientBurst int
 	NewOrigins              int
 	Concurrency, Fetches    int
@@ -94,6 +94,7 @@ func (c *Config) Flags() *pflag.FlagSet {
 	duration(&c.FetchTimeout, "timeout", 30*time.Second, time.Millisecond, 24*time.Hour, "`DURATION` timeout per robots.txt fetch, redirects included")
 	f.StringArrayVar(&c.AddressPaces, "address-pace", nil, "`PREFIX=RATE` rate limit for each address of a prefix: 104.16.0.0/13=50/s (repeat for more)")
 	f.BoolVar(&c.FTP, "ftp", false, "fetch ftp URLs")
+	f.BoolVar(&c.AllowPrivate, "allow-private", false, "fetch from private networks and this machine, for an intranet")
 	number(&c.ClientRate, "client-rate", 200, 0, 1e6, "`N` questions per second of an unauthenticated client, 0 for no limit")
 	number(&c.ClientBurst, "client-burst", 1000, 1, 1e6, "`N` questions at once of an unauthenticated client; each question of a batch counts")
 	number(&c.NewOrigins, "new-origins", 20, 1, 1e6, "`N` new sites per minute that an unauthenticated client can have fetched")

@@ -17,6 +17,7 @@ import (
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/lines"
 	"github.com/robotskit/robots/cmd/internal/screen"
+	"golang.org/x/text/encoding/unicode"
 )
 
 // A URLReader reads the URLs of a run: its arguments, of which "-" is a list on standard
@@ -176,6 +177,10 @@ func (l *URLList) All() iter.Seq2[string, error] {
 func (l *URLList) read(yield func(string, error) bool) error {
 	if err := l.Unzip(); err != nil {
 		return err
+	}
+	if mark, _ := l.Peek(2); string(mark) == "\xFF\xFE" || string(mark) == "\xFE\xFF" { // as spreadsheets write it
+		text := unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder().Reader(l.Reader)
+		l.Reader = lines.NewReader(text, maxURL)
 	}
 	if !l.plain && l.isXML() {
 		return l.readSitemap(yield)
