@@ -137,6 +137,8 @@ func runLoop(name string) bool {
 	defer out.Flush()
 	var line func(out *bufio.Writer, text string)
 	switch data, group := temotoParse([]byte(shop)), temotoGroup([]byte(shop), anyBot); name {
+	case echo:
+		serveEcho()
 	case temoto + "/batch":
 		line = temotoBatch(data)
 	case temoto + "/", temotoPaths + "/":

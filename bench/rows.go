@@ -123,7 +123,9 @@ func rows() []row {
 		row{"Program/batch/robots=shared", "robots check --batch -f FILE: 10⁶ questions of four crawlers in turn, CPU time", "line", faster(temoto, 2),
 			func(files []file) *work { return batchProgram(lines(files), false) }},
 		row{"Program/batch/robots=inside", "robots check --batch: the same with a file in each of 10⁵ lines", "line", faster(temoto, 10),
-			func(files []file) *work { return batchProgram(lines(files)/10, true) }})
+			func(files []file) *work { return batchProgram(lines(files)/10, true) }},
+		row{"Program/serve", "POST /v1/check: a question with its file, one connection, CPU time", "request", faster(echo, 0.5),
+			func(files []file) *work { return serviceProgram(lines(files) / 50) }})
 	for _, p := range []struct {
 		size  int
 		floor time.Duration
