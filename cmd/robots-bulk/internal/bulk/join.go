@@ -52,37 +52,12 @@ func (o JoinOptions) JoinTask(dir, format, snapshot string, lists []string) (*Ta
 	t := newTask(verbJoin, dir, format, tableJoined)
 	lists = slices.Sorted(slices.Values(lists))
 	lists = slices.Compact(lists)
-	var first []string // the first site of each list
-	snapshotBytes, listBytes := int64(0), int64(0)
-	for _, p := range parts {
-		snapshotBytes += p.captures.Size + p.bodies.Size
-	}
-	for _, name := range lists {
-		in, _, _, err := describeInput(name, false)
-		if err != nil {
-			return nil, err
-		}
-		site := ""
-		if !o.Sort {
-			if site, err = firstSite(name); err != nil {
-				return nil, err
-			}
-		}
-		first = append(first, site)
-		listBytes += in.Size
-		t.Inputs = append(t.Inputs, in)
+	first, err := o.addLists(t, lists)
+	if err != nil {
+		return nil, err
 	}
 	t.addParts(parts)
-	shards := min(len(lists), max(minJoinShards, int(listBytes/max(snapshotBytes, 1))))
-	for i := range shards {
-		from, to := i*len(lists)/shards, (i+1)*len(lists)/shards
-		s := Shard{Number: i, From: cmp.Or(first[from:to]...), To: cmp.Or(first[to:]...)}
-		for k := from; k < to; k++ {
-			s.Inputs = append(s.Inputs, k)
-		}
-		s.Inputs = append(s.Inputs, inputIndexes(overlapping(parts, s.From, keyAfter(s.To)))...)
-		t.Shards = append(t.Shards, s)
-	}
+	addJoinShards(t, parts, first)
 	o.Lists = len(lists)
 	if t.Options, err = json.Marshal(o); err != nil {
 		return nil, err
@@ -97,6 +72,50 @@ func (o JoinOptions) JoinTask(dir, format, snapshot string, lists []string) (*Ta
 		return j.counts, err
 	}
 	return t, nil
+}
+
+// addLists adds lists to the inputs of a task, and returns the first site of each, "" if they are sorted
+// later.
+func (o *JoinOptions) addLists(t *Task, lists []string) (first []string, err error) {
+	for _, name := range lists {
+		in, _, _, err := describeInput(name, false)
+		if err != nil {
+			return nil, err
+		}
+		site := ""
+		if !o.Sort {
+			if site, err = firstSite(name); err != nil {
+				return nil, err
+			}
+		}
+		first = append(first, site)
+		t.Inputs = append(t.Inputs, in)
+	}
+	return first, nil
+}
+
+// addJoinShards adds the shards of a task whose first inputs are lists, of which first are the first sites.
+func addJoinShards(t *Task, parts []snapshotPart, first []string) {
+	lists := len(first)
+	snapshotBytes := int64(0)
+	for _, p := range parts {
+		snapshotBytes += p.captures.Size + p.bodies.Size
+	}
+	listBytes := int64(0)
+	for _, in := range t.Inputs[:lists] {
+		listBytes += in.Size
+	}
+	shards := min(lists, max(minJoinShards, int(listBytes/max(snapshotBytes, 1))))
+	for i := range shards {
+		from := i * lists / shards
+		to := (i + 1) * lists / shards
+		s := Shard{Number: i, From: cmp.Or(first[from:to]...), To: cmp.Or(first[to:]...)}
+		for k := from; k < to; k++ {
+			s.Inputs = append(s.Inputs, k)
+		}
+		s.Inputs = append(s.Inputs, inputIndexes(overlapping(parts, s.From, keyAfter(s.To)))...)
+		t.Shards = append(t.Shards, s)
+	}
 }
 
 // keyAfter returns the first key after that of a site; "" is no bound.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -206,48 +207,19 @@ func readLine(line []byte) (l listedURL, err error) {
 // readCSVList reads CSV. An unclosed quote makes the rest of the file one record, so a record is
 // limited to maxLine bytes.
 func readCSVList(in io.Reader, name string, fn func(p rowPosition, l listedURL) (bool, error)) error {
-	text := &io.LimitedReader{R: in} // package csv reports where a record begins that it ends
-	r := csv.NewReader(bufio.NewReaderSize(text, 64<<10))
-	r.ReuseRecord = true
-	next := func() (row []string, line int, err error) {
-		text.N = maxLineBytes
-		row, err = r.Read()
-		if wrong := (*csv.ParseError)(nil); errors.As(err, &wrong) {
-			line = wrong.StartLine
-		} else if err == nil {
-			line, _ = r.FieldPos(0)
-		}
-		switch {
-		case text.N <= 0:
-			err = fmt.Errorf("%s: record on line %d: %w: check for an unclosed quote; write a quote inside a value twice",
-				name, max(line, 1), errLongLine)
-		case err != nil && !errors.Is(err, io.EOF):
-			err = fmt.Errorf("%s: %w", name, err)
-		}
-		return row, line, err
-	}
-	head, _, err := next()
+	r := newCSVList(in, name)
+	head, _, err := r.next()
 	if err != nil {
 		return err
 	}
-	find := func(names []string) int {
-		for _, want := range names {
-			for i, have := range head {
-				if strings.EqualFold(strings.TrimSpace(have), want) {
-					return i
-				}
-			}
-		}
-		return -1
-	}
-	url := find(urlColumns)
-	at := find(atColumns)
-	key := find(keyColumns)
+	url := columnOf(head, urlColumns)
+	at := columnOf(head, atColumns)
+	key := columnOf(head, keyColumns)
 	if url < 0 {
 		return fmt.Errorf("%s is not a list of URLs: the first line is not JSON, CDXJ, or a CSV header with a column url", name)
 	}
 	for {
-		row, line, err := next()
+		row, line, err := r.next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -269,6 +241,51 @@ func readCSVList(in io.Reader, name string, fn func(p rowPosition, l listedURL) 
 			return err
 		}
 	}
+}
+
+// A csvList reads records of bounded size.
+type csvList struct {
+	name string
+	text *io.LimitedReader // of the current record, as package csv reports only where one begins
+	csv  *csv.Reader
+}
+
+// newCSVList returns a list with a name for errors.
+func newCSVList(in io.Reader, name string) *csvList {
+	text := &io.LimitedReader{R: in}
+	r := csv.NewReader(bufio.NewReaderSize(text, 64<<10))
+	r.ReuseRecord = true
+	return &csvList{name, text, r}
+}
+
+// next returns the next record, which is valid until the next call, and its line.
+func (l *csvList) next() (row []string, line int, err error) {
+	l.text.N = maxLineBytes
+	row, err = l.csv.Read()
+	if wrong := (*csv.ParseError)(nil); errors.As(err, &wrong) {
+		line = wrong.StartLine
+	} else if err == nil {
+		line, _ = l.csv.FieldPos(0)
+	}
+	switch {
+	case l.text.N <= 0:
+		err = fmt.Errorf("%s: record on line %d: %w: check for an unclosed quote; write a quote inside a value twice",
+			l.name, max(line, 1), errLongLine)
+	case err != nil && !errors.Is(err, io.EOF):
+		err = fmt.Errorf("%s: %w", l.name, err)
+	}
+	return row, line, err
+}
+
+// columnOf returns the column with the first of some names that a header has, -1 without one.
+func columnOf(head, names []string) int {
+	for _, name := range names {
+		i := slices.IndexFunc(head, func(title string) bool { return strings.EqualFold(strings.TrimSpace(title), name) })
+		if i >= 0 {
+			return i
+		}
+	}
+	return -1
 }
 
 // firstSite returns the site of the first URL of a list that has one, else "".
