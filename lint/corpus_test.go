@@ -29,8 +29,8 @@ func TestCorpus(t *testing.T) {
 	if part > 30 {
 		return // too few for shares
 	}
-	if percent(c.cleanUnproved, c.text) < 84 || percent(c.clean, c.text) < 75 {
-		t.Error("84 % of text files are to have no error or warning without the proofs, and 75 % with them")
+	if percent(c.cleanUnproved, c.text) < 82 || percent(c.clean, c.text) < 75 {
+		t.Error("82 % of text files are to have no error or warning without the proofs, and 75 % with them")
 	}
 	c.golden(t, fmt.Sprintf("every %d of %d files\n", part, total), filepath.Join("testdata", fmt.Sprintf("counts-%d.txt", part)))
 }

@@ -15,7 +15,8 @@ import (
 // A droppingGroup is a group that allows its crawlers everything and so drops the rules of *.
 type droppingGroup struct {
 	first, last     int // numbers of its first user-agent line and of its last line
-	names, dialects []string
+	names, dialects []string // the names as the file writes them
+	drops           bool
 	example         compare.Claim // a URL that the group of * disallows
 	rules           string        // the lines of the rules of *
 }
@@ -81,16 +82,24 @@ func (p *pass) droppingGroups(v *view) (found []*droppingGroup) {
 		}
 		disallows[uint32(s.group)] = disallows[uint32(s.group)] || s.field == robots.FieldDisallow
 	}
+	dropping := map[string]bool{} // names
 	for _, name := range v.names {
 		groups := v.groupsOf[name]
 		if slices.ContainsFunc(groups, func(group uint32) bool { return disallows[group] }) {
 			continue
 		}
 		g := byGroup[int32(groups[0])]
-		if len(g.names) == 0 {
+		if !g.drops {
+			g.drops = true
 			found = append(found, g)
 		}
-		g.names = append(g.names, name)
+		dropping[name] = true
+	}
+	for _, s := range v.reading.lines {
+		if s.group >= 0 && s.set >= 0 && byGroup[s.group].drops && slices.ContainsFunc(v.sets[s.set], func(name string) bool { return dropping[name] }) {
+			g := byGroup[s.group]
+			g.names = append(g.names, robots.Printable(p.textOf(p.line(int(s.number)).Value)))
+		}
 	}
 	return found
 }
