@@ -3,6 +3,7 @@ package robots
 import (
 	"encoding/binary"
 	"math/bits"
+	"strings"
 	"sync"
 )
 
@@ -30,6 +31,7 @@ func Allowed(body []byte, d Dialect, p Path, tokens ...string) bool {
 	var buf [512]byte
 	q := oneShot{d: &d, tokens: d.tokensOf(tokens)}
 	q.path, q.plain = d.taken(p, buf[:0])
+	q.raw = d.onlyEscaped(p, q.path)
 	q.prepare()
 	if q.exempt() {
 		return true
@@ -47,6 +49,7 @@ func AppendJSON(dst, body []byte, d Dialect, p Path, tokens ...string) (_ []byte
 		var buf [512]byte
 		q := oneShot{d: &d, tokens: d.tokensOf(tokens), details: t}
 		q.path, q.plain = d.taken(p, buf[:0])
+		q.raw = d.onlyEscaped(p, q.path)
 		q.prepare()
 		if (!d.MergeTokens || len(q.tokens) == 1) && !q.exempt() {
 			t.file.loneCR = q.read(body)
@@ -68,6 +71,7 @@ type oneShot struct {
 	d       *Dialect
 	tokens  []string
 	path    string   // in normal form
+	raw     string   // as given if the normal form only escapes more bytes, else ""
 	plain   int      // bytes at its start that every normal form keeps
 	head    uint64   // load8(path)
 	plain8  int      // plain, at most 8
@@ -101,6 +105,15 @@ func (d *Dialect) taken(p Path, buf []byte) (path string, plain int) {
 	}
 	path = d.normal(p, buf)
 	return path, plainLen(path)
+}
+
+// onlyEscaped returns the path as given if its normal form only escapes some of its bytes, else "". A rule that has
+// no escape itself, and does not match this shorter path, does not match the normal form either.
+func (d *Dialect) onlyEscaped(p Path, normal string) string {
+	if len(normal) <= len(p.raw) || strings.IndexByte(p.raw, '%') >= 0 || d.Escapes == EscapesGoogle && hasDots(p.raw) {
+		return ""
+	}
+	return p.raw
 }
 
 // prepare computes what is the same for all lines.
@@ -331,6 +344,9 @@ func (q *oneShot) weigh(value string, field Field) int32 {
 		if p := (Pattern{text: value, weight: int32(len(value))}); p.match(q.path) {
 			return d.weigh(p)
 		}
+		return -1
+	}
+	if q.raw != "" && !d.AssumeSlash && !opens && strings.IndexByte(value, '%') < 0 && !(Pattern{text: value}).match(q.raw) {
 		return -1
 	}
 	var buf [1024]byte
