@@ -3,11 +3,13 @@ package web
 import (
 	"encoding/json"
 	"fmt"
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -24,6 +26,9 @@ import (
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/pace"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
+	"go.yaml.in/yaml/v3"
 )
 
 // TestUse is a typical use of the page.
@@ -394,7 +399,7 @@ func TestCopies(t *testing.T) {
 	for kind, want := range map[string]string{
 		"tsv":      "URL\tGooglebot-Image (google)\t'@x (bing)\n/a\tblocked line 2\tblocked line 2\n/a/b\"x\tallowed line 3\tallowed line 3\n'=1+1|y\tinvalid URL\tinvalid URL\n",
 		"csv":      "\"URL\",\"Googlebot-Image (google)\",\"'@x (bing)\"\r\n\"/a\",\"blocked line 2\",\"blocked line 2\"\r\n\"/a/b\"\"x\",\"allowed line 3\",\"allowed line 3\"\r\n\"'=1+1|y\",\"invalid URL\",\"invalid URL\"\r\n",
-		"markdown": "| URL | Googlebot-Image (google) | @x (bing) |\n| --- | --- | --- |\n| /a | blocked line 2 | blocked line 2 |\n| /a/b\"x | allowed line 3 | allowed line 3 |\n| =1+1\\|y | invalid URL | invalid URL |\n",
+		"markdown": "| URL | `Googlebot-Image (google)` | `@x (bing)` |\n| --- | --- | --- |\n| `/a` | blocked line 2 | blocked line 2 |\n| `/a/b\"x` | allowed line 3 | allowed line 3 |\n| `=1+1\\|y` | invalid URL | invalid URL |\n",
 	} {
 		if got := copied(kind); got != want {
 			t.Errorf("%s: %q, want %q", kind, got, want)
@@ -408,6 +413,46 @@ func TestCopies(t *testing.T) {
 	b.ok(err)
 	if got := copied("tests"); got != string(want) {
 		t.Errorf("the tests are %s, want those of %s", got, kept)
+	}
+
+	// Whatever a URL or a token contains, a copy has it in one cell, or in one value.
+	hostile := []string{"/`|\\\\|`` x", "/&lt;b&gt;*@user*~~x~~[y](z)<img>|", "/\u0085\u2028\u2029\u007f\ufeff", "/\\\"{[,: #", "/%20'"}
+	text, err := json.Marshal(hostile)
+	b.ok(err)
+	b.do(`page.restore({ ...page.snapshot(), urls: ` + string(text) + `, crawlers: [{ dialect: 'google', tokens: ['a|b\u0060', '\u2028@me'] }] })`)
+	b.settled()
+	var suite struct {
+		Tests []struct {
+			Agent    any
+			Allow    []any
+			Disallow []any
+		}
+	}
+	b.ok(yaml.Unmarshal([]byte(copied("tests")), &suite))
+	var urls []string
+	for _, tests := range suite.Tests {
+		for _, one := range append(tests.Allow, tests.Disallow...) {
+			if m, ok := one.(map[string]any); ok {
+				one = m["url"]
+			}
+			urls = append(urls, fmt.Sprint(one))
+		}
+	}
+	if slices.Sort(urls); !slices.Equal(urls, slices.Sorted(slices.Values(hostile))) {
+		t.Errorf("the tests have %q, want %q", urls, hostile)
+	}
+	var table strings.Builder
+	b.ok(goldmark.New(goldmark.WithExtensions(extension.GFM)).Convert([]byte(copied("markdown")), &table))
+	row := regexp.MustCompile(`(?s)<tr>\n<td><code>(.*?)</code></td>\n<td>[a-z0-9 ]+</td>\n</tr>`)
+	var shown []string
+	for _, m := range row.FindAllStringSubmatch(table.String(), -1) {
+		shown = append(shown, html.UnescapeString(m[1]))
+	}
+	for i, url := range hostile {
+		hostile[i] = strings.NewReplacer("\u0085", " ", "\u2028", " ", "\u2029", " ", "\u007f", " ").Replace(url)
+	}
+	if !slices.Equal(shown, hostile) {
+		t.Errorf("the table shows %q, want %q:\n%s", shown, hostile, &table)
 	}
 }
 

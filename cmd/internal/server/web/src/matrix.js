@@ -262,12 +262,27 @@ function rowsOf(answer, names) {
   return [['URL', ...names.map((n) => n.name + ' (' + n.reads + ')')], ...answer.rows.map((r) => [r.url, ...r.cells.map(inWords)])];
 }
 
+// code is text as code in a cell of a table: no character of it is Markdown, and no name in it notifies anybody.
+function code(text) {
+  const line = text.replace(/[\p{Cc}\u2028\u2029]/gu, ' ');
+  let fence = '`';
+  while (line.includes(fence)) {
+    fence += '`';
+  }
+  const pad = fence.length > 1 || /^ |^$/.test(line) ? ' ' : '';
+  return (fence + pad + line + pad + fence).replaceAll('|', '\\|');
+}
+
+// yaml is text in double quotes. YAML reads the characters that it escapes as ends of lines, or refuses them.
+const yaml = (text) => JSON.stringify(text.toWellFormed()).replace(/[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g, (c) => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
+
 export const copies = {
   tsv: (answer, names) => rowsOf(answer, names).map((r) => r.map((c) => guarded(c.replace(/[\t\r\n]/g, ' '))).join('\t')).join('\n') + '\n',
   csv: (answer, names) => rowsOf(answer, names).map((r) => r.map((c) => '"' + guarded(c).replaceAll('"', '""') + '"').join(',')).join('\r\n') + '\r\n',
   markdown(answer, names) {
-    const [head, ...rows] = rowsOf(answer, names).map((r) => '| ' + r.map((c) => c.replace(/[\\|`*_<>[\]]/g, '\\$&')).join(' | ') + ' |');
-    return [head, '|' + ' --- |'.repeat(names.length + 1), ...rows].join('\n') + '\n';
+    const [head, ...rows] = rowsOf(answer, names);
+    const row = (cells) => '| ' + cells.join(' | ') + ' |\n';
+    return row([head[0], ...head.slice(1).map(code)]) + '|' + ' --- |'.repeat(head.length) + '\n' + rows.map((r) => row([code(r[0]), ...r.slice(1)])).join('');
   },
   // tests is a file for robots test, for the robots.txt beside it. It has one dialect, that of the chosen column.
   tests(answer, names, chosen) {
@@ -278,10 +293,10 @@ export const copies = {
       if (n.dialect !== dialect || of('allow').length + of('disallow').length === 0) {
         return;
       }
-      out += '  - name: ' + JSON.stringify(n.name) + '\n    agent: ' + JSON.stringify(n.tokens.length > 1 ? n.tokens : n.tokens[0] || '*') + '\n';
+      out += '  - name: ' + yaml(n.name) + '\n    agent: ' + (n.tokens.length > 1 ? '[' + n.tokens.map(yaml).join(',') + ']' : yaml(n.tokens[0] || '*')) + '\n';
       for (const word of ['allow', 'disallow']) {
         if (of(word).length) {
-          out += '    ' + word + ':\n' + of(word).map((r) => '      - ' + (r.cells[k].line ? '{url: ' + JSON.stringify(r.url) + ', line: ' + r.cells[k].line + '}' : JSON.stringify(r.url)) + '\n').join('');
+          out += '    ' + word + ':\n' + of(word).map((r) => '      - ' + (r.cells[k].line ? '{url: ' + yaml(r.url) + ', line: ' + r.cells[k].line + '}' : yaml(r.url)) + '\n').join('');
         }
       }
     });
