@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"path"
 	"regexp"
 	"runtime"
@@ -603,6 +604,39 @@ func (v *exchange) end() {
 	}
 }
 
+// loggedURL returns the path and the query of a request. Values that are a token, the id of a permit or a
+// URL with a password are xxxxx.
+func (v *exchange) loggedURL() string {
+	u := v.request.URL
+	if u.RawQuery == "" {
+		return ask.Clip(u.Path)
+	}
+	secret := func(raw string) bool {
+		text, err := url.QueryUnescape(raw)
+		if err != nil {
+			return true
+		}
+		site, err := url.Parse(text)
+		return find(v.settings.tokens, strings.TrimPrefix(text, "Bearer ")) != nil || strings.HasPrefix(text, permitHead) || err == nil && site.User != nil
+	}
+	pairs := strings.Split(u.RawQuery, "&")
+	for i, pair := range pairs {
+		name, value, _ := strings.Cut(pair, "=")
+		if secret(name) {
+			name = "xxxxx"
+		}
+		if secret(value) || strings.HasSuffix(name, "token") {
+			value = "xxxxx"
+		}
+		if strings.Contains(pair, "=") {
+			name += "=" + value
+		}
+		pairs[i] = name
+	}
+	text := u.EscapedPath() + "?" + strings.Join(pairs, "&")
+	return text[:min(len(text), 2048)]
+}
+
 // note logs a request. Without --log-urls, the line contains no query and no text of the
 // client.
 func (v *exchange) note(took time.Duration) {
@@ -615,7 +649,7 @@ func (v *exchange) note(took time.Duration) {
 	case strings.HasPrefix(cleaned, "/v1/permits/") && cleaned != "/v1/permits/next":
 		target = "/v1/permits/" // an id is a right
 	case v.settings.LogURLs:
-		target = r.RequestURI[:min(len(r.RequestURI), 2048)]
+		target = v.loggedURL()
 	}
 	list := []slog.Attr{
 		slog.String("id", v.id), slog.String("client", v.Name), slog.String("method", ask.Clip(r.Method)), slog.String("url", target),

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -458,6 +459,36 @@ func TestLog(t *testing.T) {
 		}
 		if urls == "false" && strings.Contains(log, "p_secret") {
 			t.Errorf("the log has a permit:\n%s", log)
+		}
+	}
+}
+
+// TestLoggedURL: with --log-urls, no token, permit or password is logged, wherever a client puts it.
+func TestLoggedURL(t *testing.T) {
+	secret := strings.Repeat("s", 40)
+	c := local(t)
+	c.Tokens = "a check " + secret + "\n"
+	g, err := NewGate(c, slog.New(slog.DiscardHandler), NewMetrics())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for target, want := range map[string]string{
+		"/v1/check?url=a&n=1":                               "/v1/check?url=a&n=1",
+		"/v1/check?url=/shop_a&flag":                        "/v1/check?url=/shop_a&flag",
+		"/v1/check?url=a&access_token=other":                "/v1/check?url=a&access_token=xxxxx",
+		"/v1/check?key=" + secret + "&n=1":                  "/v1/check?key=xxxxx&n=1",
+		"/v1/check?key=%73" + secret[1:]:                    "/v1/check?key=xxxxx",
+		"/v1/check?" + secret:                               "/v1/check?xxxxx",
+		"/v1/check?key=Bearer+" + secret:                    "/v1/check?key=xxxxx",
+		"/v1/check?url=https://me:geheim@a.example/":        "/v1/check?url=xxxxx",
+		"/v1/check?url=https%3A%2F%2Fme:geheim%40a.example": "/v1/check?url=xxxxx",
+		"/v1/robots?id=p_geheim":                            "/v1/robots?id=xxxxx",
+		"http://me:geheim@localhost/v1/check?a=b":           "/v1/check?a=b",
+		"/v1/check?a=%zz":                                   "/v1/check?a=xxxxx",
+	} {
+		v := &exchange{request: httptest.NewRequest(http.MethodGet, target, http.NoBody), settings: g.settings.Load()}
+		if got := v.loggedURL(); got != want {
+			t.Errorf("%s is logged as %s, want %s", target, got, want)
 		}
 	}
 }
