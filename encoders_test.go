@@ -28,6 +28,7 @@ var encoders = map[string]string{
 	"cmd/robots-bulk/internal/bulk":    "tables, manifests and runs on disk",
 	"fetch/encode.go":                  "records in stores",
 	"pace/snapshot.go":                 "states in stores",
+	"bench":                            "questions, and the answers of loops that robots is compared with",
 	"pace/redis":                       "configuration and heartbeats in Redis",
 }
 
