@@ -14,7 +14,7 @@ import (
 
 // A droppingGroup is a group that allows its crawlers everything and so drops the rules of *.
 type droppingGroup struct {
-	first, last     int // numbers of its first user-agent line and of its last line
+	first, last     int      // numbers of its first user-agent line and of its last line
 	names, dialects []string // the names as the file writes them
 	drops           bool
 	example         compare.Claim // a URL that the group of * disallows

@@ -20,6 +20,9 @@ func ids(r Result) []string {
 func TestChecks(t *testing.T) {
 	for i := range Checks {
 		c := &Checks[i]
+		if (c.After == "") == (c.Instead == "") {
+			t.Errorf("%s: what to write instead is to be in After or Instead", c.ID)
+		}
 		if c.Before == "" {
 			continue
 		}

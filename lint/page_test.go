@@ -51,12 +51,15 @@ another token, is reported, and its fix is not safe. The examples are cases of t
 	}
 	for i := range Checks {
 		c := &Checks[i]
-		fmt.Fprintf(&b, "\n## %s %s\n\n%s %s\n", c.ID, c.Name, c.What, c.Why)
-		if c.Before != "" {
-			fmt.Fprintf(&b, "\n```\n%s```\n\nThis matters in: %s.\n", shown(c.Before), dialectsOf(c))
-		}
+		fmt.Fprintf(&b, "\n## %s %s\n", c.ID, c.Name)
 		if c.After != "" {
-			fmt.Fprintf(&b, "\nWritten right:\n\n```\n%s```\n", shown(c.After))
+			fmt.Fprintf(&b, "\nWrite instead:\n\n```\n%s```\n", shown(c.After))
+		} else {
+			fmt.Fprintf(&b, "\nWrite instead: %s\n", c.Instead)
+		}
+		fmt.Fprintf(&b, "\n%s %s\n", c.What, c.Why)
+		if c.Before != "" {
+			fmt.Fprintf(&b, "\nFound in:\n\n```\n%s```\n\nThis matters in: %s.\n", shown(c.Before), dialectsOf(c))
 		}
 		if c.Clause != "" {
 			fmt.Fprintf(&b, "\nSee %s.\n", c.Clause)
