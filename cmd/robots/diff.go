@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
@@ -13,7 +12,6 @@ import (
 	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/cmd/internal/source"
-	"github.com/robotskit/robots/compare"
 	"github.com/robotskit/robots/lint"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -52,24 +50,6 @@ func newDiffCommand(std *screen.Streams) *cobra.Command {
 	return cmd
 }
 
-// numberFlag declares a flag with a whole number, of which an error says what to write.
-func numberFlag(cmd *cobra.Command, n *int, least uint64, name, usage, write string) {
-	cmd.Flags().Func(name, usage, func(s string) error {
-		number, err := strconv.ParseUint(s, 10, 31)
-		if err != nil || number < least {
-			return fmt.Errorf("invalid --%s %q; write %s", name, clip(s), write)
-		}
-		*n = int(number)
-		return nil
-	})
-}
-
-// budgetFlag declares the limit of a proof.
-func budgetFlag(cmd *cobra.Command, budget *int) {
-	*budget = compare.DefaultSteps
-	numberFlag(cmd, budget, 1, "budget", "`N` maximum steps of a proof (default "+strconv.Itoa(compare.DefaultSteps)+")", "a number of steps, 1 to 2147483647")
-}
-
 // run compares two files, or one as dialects read it.
 func (o *diffOptions) run(ctx context.Context) (int, error) {
 	names, err := o.files()
@@ -93,7 +73,8 @@ func (o *diffOptions) run(ctx context.Context) (int, error) {
 	before := files[0].At(o.std.Now())
 	after := files[len(files)-1].At(o.std.Now())
 	for _, pair := range pairs {
-		d.Differences = append(d.Differences, answer.DiffIn(before, after, pair, chosen, answer.DiffOptions{Steps: o.budget, Changes: d.Limit}))
+		options := answer.DiffOptions{Steps: o.budget, Changes: d.Limit}
+		d.Differences = append(d.Differences, answer.DiffIn(before, after, pair, chosen, options))
 	}
 	if o.flags.Changed("urls") {
 		if err := o.countURLs(&d); err != nil {
@@ -143,7 +124,8 @@ func (o *diffOptions) dialectPairs() (pairs [][2]robots.Dialect, dialects []robo
 	case err != nil:
 		return nil, nil, err
 	case o.flags.Changed("dialects"):
-		for _, other := range []robots.Dialect{robots.Google, robots.GoogleCPP, robots.Seznam, robots.Bing, robots.Yandex, robots.RFC9309} {
+		others := []robots.Dialect{robots.Google, robots.GoogleCPP, robots.Seznam, robots.Bing, robots.Yandex, robots.RFC9309}
+		for _, other := range others {
 			if other.Name != one.Name {
 				pairs = append(pairs, [2]robots.Dialect{one, other})
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/compare"
 	"github.com/spf13/cobra"
 )
 
@@ -72,4 +73,28 @@ func timeFlag(cmd *cobra.Command, at *time.Time, usage string) {
 		*at = t
 		return nil
 	})
+}
+
+// numberFlag declares a flag with a whole number, of which an error says what to write.
+func numberFlag(cmd *cobra.Command, n *int, least uint64, name, usage, write string) {
+	cmd.Flags().Func(name, usage, func(s string) error {
+		number, err := strconv.ParseUint(s, 10, 31)
+		if err != nil || number < least {
+			return fmt.Errorf("invalid --%s %q; write %s", name, clip(s), write)
+		}
+		*n = int(number)
+		return nil
+	})
+}
+
+// budgetFlag declares the limit of a proof.
+func budgetFlag(cmd *cobra.Command, budget *int) {
+	*budget = compare.DefaultSteps
+	numberFlag(cmd, budget, 1, "budget", "`N` maximum steps of a proof (default "+strconv.Itoa(compare.DefaultSteps)+")", "a number of steps, 1 to 2147483647")
+}
+
+// failOnFlag declares --fail-on. Some commands accept more values than severities.
+func failOnFlag(cmd *cobra.Command, value *string, standard string, more ...string) {
+	list := append(append(ask.Severities(), ask.NeverFail), more...)
+	choiceFlag(cmd, value, "fail-on", standard, "`SEVERITY` lowest severity that exits 1: "+strings.Join(list, ", "), list...)
 }

@@ -51,7 +51,9 @@ func (f *fleetChangeFlags) confirm(std *screen.Streams, what string) error {
 }
 
 // change confirms a change (what, with %s for the subjects), makes it for each of them, and reports it.
-func (f *fleetChangeFlags) change(std *screen.Streams, what string, subjects []string, do func(i int) (done string, err error)) (int, error) {
+func (f *fleetChangeFlags) change(
+	std *screen.Streams, what string, subjects []string, do func(i int) (done string, err error),
+) (int, error) {
 	if err := f.confirm(std, fmt.Sprintf(what, strings.Join(subjects, ", "))); err != nil {
 		return exitBad, err
 	}

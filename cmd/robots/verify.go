@@ -17,7 +17,6 @@ import (
 	"github.com/robotskit/robots/crawlers"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/sync/errgroup"
 )
 
 // verifyOptions are one run of robots verify.
@@ -181,36 +180,6 @@ func (o *verifyOptions) addList(ctx context.Context, crawler, from string) error
 	return err
 }
 
-// fetchListsOf fetches the published lists of some crawlers for --fetch-lists.
-func (o *verifyOptions) fetchListsOf(ctx context.Context, wanted func(crawlers.Crawler) bool) {
-	for _, e := range crawlers.All() {
-		if o.fetchLists && e.Addresses != crawlers.Unknown && o.verifier.Lists[e.Name] == nil && wanted(e) {
-			_ = o.addList(ctx, e.Name, e.Addresses) // an unavailable URL is no error
-		}
-	}
-}
-
-// identify verifies an address that names no crawler.
-func (o *verifyOptions) identify(ctx context.Context, address netip.Addr) crawlers.Identity {
-	if o.claimed.Name != "" {
-		return o.verifier.Verify(ctx, address, o.claimed)[0]
-	}
-	return o.verifier.Identify(ctx, address)
-}
-
-// maxLookups limits concurrent DNS lookups.
-const maxLookups = 32
-
-// concurrently calls fn for 0 to n-1.
-func concurrently(n int, fn func(i int)) {
-	var all errgroup.Group
-	all.SetLimit(maxLookups)
-	for i := range n {
-		all.Go(func() error { fn(i); return nil })
-	}
-	_ = all.Wait() // there are no errors
-}
-
 // verifyAddresses verifies the addresses of the command line, and those on standard input as they
 // arrive.
 func (o *verifyOptions) verifyAddresses(ctx context.Context) (int, error) {
@@ -276,25 +245,4 @@ func (o *verifyOptions) writeAddress(address netip.Addr, id crawlers.Identity) {
 	default:
 		render.Address(o.std.Out, o.output.palette(o.std), verified)
 	}
-}
-
-// advice names the flag that would help, "" if none would.
-func (o *verifyOptions) advice(id crawlers.Identity) string {
-	if id.Result != crawlers.Unknown || id.Failed {
-		return ""
-	}
-	names, listed := true, true
-	if len(id.Crawlers) > 0 {
-		names = id.Crawlers[0].ReverseDNS != crawlers.Unknown
-		listed = id.Crawlers[0].Addresses != crawlers.Unknown
-	}
-	switch {
-	case names && o.verifier.Resolver == nil && o.offline:
-		return " (remove --offline)"
-	case names && o.verifier.Resolver == nil:
-		return " (use --dns)"
-	case listed && !o.fetchLists && !o.offline:
-		return " (use --fetch-lists)"
-	}
-	return ""
 }

@@ -97,7 +97,8 @@ func (o *watchOptions) check() error {
 	case o.every < 0 || o.every > 0 && o.every < time.Second:
 		return fmt.Errorf("--every %s is too short; the least is 1s", o.every)
 	}
-	if u, err := url.Parse(o.webhook); o.flags.Changed("webhook") && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") { //nolint:forbidigo // not the URL of a site
+	u, err := url.Parse(o.webhook) //nolint:forbidigo // not the URL of a site
+	if o.flags.Changed("webhook") && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
 		return fmt.Errorf("--webhook %q: not an http or https URL", clip(o.webhook))
 	}
 	for _, arg := range o.args {

@@ -161,8 +161,8 @@ func (r *SiteReport) failing(last SiteState, o *Observation) SiteState {
 		r.add(lint.Note, "failing", "unreachable: %s", o.Fact)
 		return last
 	}
-	r.add(lint.Error, "failing", "unreachable: %s; failing since %s (%d observations); without a copy, crawlers treat the site as blocked (%s)",
-		o.Fact, last.FailingSince.Format(time.RFC3339), last.Failures, strings.Join(o.Blocking, ", "))
+	const text = "unreachable: %s; failing since %s (%d observations); without a copy, crawlers treat the site as blocked (%s)"
+	r.add(lint.Error, "failing", text, o.Fact, last.FailingSince.Format(time.RFC3339), last.Failures, strings.Join(o.Blocking, ", "))
 	return last
 }
 

@@ -32,7 +32,8 @@ func Fetch(w io.Writer, colors Palette, f *answer.Fetch, probing []string) {
 		hop := &f.Hops[i]
 		lead := fmt.Sprintf("  %*d  ", len(strconv.Itoa(len(f.Hops))), i+1)
 		indent := strings.Repeat(" ", len(lead))
-		fmt.Fprintf(w, "%s%s\n%s%s\n%s%s\n", lead, robots.Printable(hop.URL), indent, hopResponse(hop), indent, colors.Paint(Faint, hopTimings(hop)))
+		fmt.Fprintf(w, "%s%s\n%s%s\n", lead, robots.Printable(hop.URL), indent, hopResponse(hop))
+		fmt.Fprintf(w, "%s%s\n", indent, colors.Paint(Faint, hopTimings(hop)))
 	}
 	Heading(w, colors, "Details")
 	rows := fetchDetails(f)

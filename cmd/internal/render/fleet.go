@@ -22,7 +22,8 @@ func FleetStatus(w io.Writer, s *answer.FleetStatus) {
 			live++
 		}
 		rate += worker.PermitsPerSecond
-		workers = append(workers, []string{"  " + worker.ID, worker.Name, Short(worker.PermitsPerSecond) + " permits/s", workerState(worker, s.At, s.Parts)})
+		permits := Short(worker.PermitsPerSecond) + " permits/s"
+		workers = append(workers, []string{"  " + worker.ID, worker.Name, permits, workerState(worker, s.At, s.Parts)})
 	}
 	for i := range s.Servers {
 		servers = append(servers, serverCells(&s.Servers[i]))

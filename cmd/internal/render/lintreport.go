@@ -47,7 +47,8 @@ func (r *lintReport) finding(d *lint.Diagnostic) Finding {
 	found := Finding{
 		File: f.Name, Region: r.region(d.Span.Start, d.Span.End), Level: d.Severity.String(), Failed: d.Severity >= f.Fail,
 		ID: d.Check.ID, Case: d.Check.ID + " " + d.Check.Name,
-		Message: message + " (" + dialectsText(d.Dialects) + ")", Details: f.LineOf(d), Key: f.Known(f.Name, d).Fingerprint(), Dialects: d.Dialects,
+		Message: message + " (" + dialectsText(d.Dialects) + ")", Details: f.LineOf(d),
+		Key: f.Known(f.Name, d).Fingerprint(), Dialects: d.Dialects,
 	}
 	if d.Fix != nil && d.Check.ID != "RT104" { // SARIF does not count the byte order mark, which RT104 removes
 		found.Fix = &Fix{Description: cmp.Or(advice(d), d.Message), Safe: d.Fix.Safe}

@@ -129,7 +129,8 @@ func countRows(list []answer.CrawlerRequests, colors Palette) [][]string {
 func fakeRows(list []answer.CrawlerRequests) (rows [][]string) {
 	for i := range list {
 		for _, f := range list[i].Fakes {
-			rows = append(rows, []string{"  " + list[i].Name, Fill(f.Address, 15), robots.Printable(Count(f.Requests, "request") + ": " + f.Why)})
+			text := robots.Printable(Count(f.Requests, "request") + ": " + f.Why)
+			rows = append(rows, []string{"  " + list[i].Name, Fill(f.Address, 15), text})
 		}
 	}
 	return rows
@@ -139,7 +140,8 @@ func fakeRows(list []answer.CrawlerRequests) (rows [][]string) {
 func forbiddenRows(list []answer.CrawlerRequests) (rows [][]string) {
 	for i := range list {
 		for _, line := range list[i].Forbidden {
-			text := fmt.Sprintf("line %d: %s  %s (%s), such as %s", line.Line, line.Rule, Count(line.Requests, "request"), byResult(&line.RequestCounts), line.Sample)
+			requests := Count(line.Requests, "request") + " (" + byResult(&line.RequestCounts) + ")"
+			text := fmt.Sprintf("line %d: %s  %s, such as %s", line.Line, line.Rule, requests, line.Sample)
 			if remark := list[i].Remark; remark != "" {
 				text += "  [" + remark + "]"
 			}

@@ -13,7 +13,8 @@ import (
 
 // Site writes a report as text, with the site between two marks.
 func Site(w io.Writer, r *answer.SiteReport, mark string) {
-	fmt.Fprintf(w, "%s%s%s: %s, observed %s", mark, robots.Printable(r.Site), mark, cmp.Or(r.Severity, "unchanged"), r.Observed.Format(time.RFC3339))
+	severity := cmp.Or(r.Severity, "unchanged")
+	fmt.Fprintf(w, "%s%s%s: %s, observed %s", mark, robots.Printable(r.Site), mark, severity, r.Observed.Format(time.RFC3339))
 	if !r.Since.IsZero() && r.Severity != "" {
 		fmt.Fprintf(w, "; previous version of %s", r.Since.Format(time.RFC3339))
 	}

@@ -101,7 +101,9 @@ func (a *AddressLists) fetchList(ctx context.Context, url string) (*crawlers.Add
 	}
 	a.Failed = true
 	hint := ""
-	if refused, ok := errors.AsType[*fetch.RefusedError](err); ok && !a.Live.Options.Guard.AllowPrivate && (fetch.Guard{AllowPrivate: true}).Check(refused.Address) == nil {
+	permits := fetch.Guard{AllowPrivate: true}
+	refused, ok := errors.AsType[*fetch.RefusedError](err)
+	if ok && !a.Live.Options.Guard.AllowPrivate && permits.Check(refused.Address) == nil {
 		hint = "; --allow-private permits private and loopback addresses"
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok { // its text repeats the address

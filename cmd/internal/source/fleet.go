@@ -65,8 +65,10 @@ func FleetSite(s *fleet.Site, crawler answer.Crawler) *answer.FleetSite {
 		retryAfter = time.Time{}
 	}
 	site := &answer.FleetSite{
-		Origin: s.Origin.String(), At: p.At, Lease: answer.Interval(s.LeaseLeft), Last: answer.OrNull(p.State.Last), RetryAfter: answer.OrNull(retryAfter),
-		BackOff: int(p.State.BackOff), Overload: answer.OrNull(p.Overload), Held: answer.OrNull(p.Held), Permits: []answer.FleetSitePermit{}, Reasons: []string{},
+		Origin: s.Origin.String(), At: p.At, Lease: answer.Interval(s.LeaseLeft), Last: answer.OrNull(p.State.Last),
+		RetryAfter: answer.OrNull(retryAfter),
+		BackOff:    int(p.State.BackOff), Overload: answer.OrNull(p.Overload), Held: answer.OrNull(p.Held),
+		Permits: []answer.FleetSitePermit{}, Reasons: []string{},
 		WriteError: errorText(p.WriteError), LastUnknown: !p.Known, HeldForever: p.Held.Sub(p.At) > paceredis.Forever/2,
 	}
 	if r := s.Record; r != nil {
@@ -76,7 +78,8 @@ func FleetSite(s *fleet.Site, crawler answer.Crawler) *answer.FleetSite {
 		}
 	}
 	for _, permit := range p.Permits {
-		site.Permits = append(site.Permits, answer.FleetSitePermit{Worker: answer.OrNull(permit.Worker), Start: permit.Start, End: permit.Expires})
+		one := answer.FleetSitePermit{Worker: answer.OrNull(permit.Worker), Start: permit.Start, End: permit.Expires}
+		site.Permits = append(site.Permits, one)
 	}
 	setNextRequest(site, s, crawler)
 	return site
