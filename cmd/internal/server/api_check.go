@@ -65,8 +65,8 @@ func (p *Problem) outcome() Outcome {
 	return OutcomeBad
 }
 
-// A question is a question about a live site, with the site's rules once there is a verdict.
-type question struct {
+// A siteQuestion is a question about a live site, with the site's rules once there is a verdict.
+type siteQuestion struct {
 	url     string
 	agents  []string // as given
 	crawler answer.Crawler
@@ -78,15 +78,15 @@ type question struct {
 }
 
 // question reads a question. Location is the prefix of its parts, such as "query.".
-func (r *request) question(location, url string, agents []string, dialect, wait string) *question {
-	q := &question{url: url, agents: agents, crawler: r.crawler(location, dialect, agents)}
+func (r *request) question(location, url string, agents []string, dialect, wait string) *siteQuestion {
+	q := &siteQuestion{url: url, agents: agents, crawler: r.crawler(location, dialect, agents)}
 	q.origin, q.path = r.site(location+"url", q.crawler.Dialect, url)
 	q.wait = r.timeout(location+"wait", wait)
 	return q
 }
 
 // verdict waits for the rules of a question, and counts its outcome, a problem too.
-func (r *request) verdict(q *question, userInitiated bool) (v robots.Verdict) {
+func (r *request) verdict(q *siteQuestion, userInitiated bool) (v robots.Verdict) {
 	if r.problem == nil {
 		q.rules, q.record, r.problem = r.s.rules(r.Context(), &cache.Crawler{Dialect: q.crawler.Dialect, Tokens: q.crawler.Tokens}, q.origin, q.wait)
 	}
@@ -110,7 +110,7 @@ func (v *exchange) judged(origin robots.Origin, verdict robots.Verdict, p *Probl
 }
 
 // appendVerdict appends the members of an answer, without braces.
-func (q *question) appendVerdict(dst []byte, v robots.Verdict) []byte {
+func (q *siteQuestion) appendVerdict(dst []byte, v robots.Verdict) []byte {
 	dst = append(v.AppendDecisionJSON(dst), ',')
 	dst = append(q.rules.AppendLimitedJSON(dst, answerLimits), `,"url":`...)
 	dst = append(robots.AppendQuoted(dst, q.url), ',')
@@ -120,7 +120,7 @@ func (q *question) appendVerdict(dst []byte, v robots.Verdict) []byte {
 
 // checkMany answers POST /v1/check.
 func (s *Service) checkMany(r *request) *response {
-	b := &lines{request: r, wait: r.timeout("query.wait", r.query.Get("wait"))}
+	b := &questionBatch{request: r, wait: r.timeout("query.wait", r.query.Get("wait"))}
 	text, media := r.body(typeJSON, typeLines)
 	begin, separator, end := "", "\n", "\n"
 	var list [][]byte
@@ -149,7 +149,7 @@ func (s *Service) checkMany(r *request) *response {
 	if r.problem != nil {
 		return nil
 	}
-	return &response{kind: media, body: append(b.answer([]byte(begin), list, separator), end...)}
+	return &response{kind: media, body: append(b.appendAnswers([]byte(begin), list, separator), end...)}
 }
 
 func tooManyQuestions(n int, what string) *Problem {
@@ -159,8 +159,8 @@ func tooManyQuestions(n int, what string) *Problem {
 	return NewProblem(TooMany, fmt.Sprintf("the body has %d %s; send at most %d at a time", n, what, mostQuestions))
 }
 
-// lines are the questions of a request.
-type lines struct {
+// A questionBatch is the questions of a request.
+type questionBatch struct {
 	*request
 	defaults batch.Defaults
 	wait     time.Duration
@@ -168,7 +168,7 @@ type lines struct {
 
 // read splits a body of application/json: each question is read like a line of a batch,
 // everything around the questions strictly. Null is the same as absent.
-func (b *lines) read(body []byte) (list [][]byte) {
+func (b *questionBatch) read(body []byte) (list [][]byte) {
 	if err := shallow(body); err != nil {
 		b.fail(NewProblem(BadJSON, "the body "+err.Error()))
 		return nil
@@ -219,7 +219,7 @@ func oneLine(text []byte) []byte {
 }
 
 // readDefaults reads the defaults for members that questions omit.
-func (b *lines) readDefaults(text []byte) {
+func (b *questionBatch) readDefaults(text []byte) {
 	var in struct {
 		Agent         Agents  `json:"agent"`
 		Dialect       string  `json:"dialect"`
@@ -255,9 +255,9 @@ func (b *lines) readDefaults(text []byte) {
 	}
 }
 
-// answer appends the answers to lines, with a separator between them. Sites that are not in
+// appendAnswers appends the answers to lines, with a separator between them. Sites that are not in
 // memory are fetched concurrently.
-func (b *lines) answer(dst []byte, list [][]byte, separator string) []byte {
+func (b *questionBatch) appendAnswers(dst []byte, list [][]byte, separator string) []byte {
 	sites := requestSites{}
 	questions := make([]batch.Question, len(list))
 	of := make([]*requestSite, len(list))
