@@ -1,10 +1,13 @@
 package polite
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -17,7 +20,9 @@ import (
 
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cache/bolt"
+	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/internal/campaign"
+	"github.com/robotskit/robots/pace"
 )
 
 // web is a RoundTripper with a robots.txt for every site.
@@ -91,10 +96,13 @@ func TestManySites(t *testing.T) {
 			for range 500 {
 				crawl.Go(func() {
 					for i := next.Add(1) - 1; i < int64(sites); i = next.Add(1) - 1 {
-						resp, err := client.Get(fmt.Sprintf("https://www.site-%d.example/page", i))
-						if err == nil {
+						// A page that may start hours later, by a Visit-time, is an error at once.
+						ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+						req, _ := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("https://www.site-%d.example/page", i), nil)
+						if resp, err := client.Do(req); err == nil {
 							resp.Body.Close()
 						}
+						cancel()
 						if i%1000 == 0 {
 							var m runtime.MemStats
 							runtime.ReadMemStats(&m)
@@ -135,5 +143,70 @@ func TestManySites(t *testing.T) {
 	t.Logf("the store opens in %v", time.Since(began))
 	if err := store.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestLoopbackSites: the same over real connections: each of many sites of a server on this machine is
+// visited by two processes that use a store one after the other, and fetched once.
+func TestLoopbackSites(t *testing.T) {
+	campaign.NotForRace(t)
+	sites := campaign.Size(100, 500, 50_000)
+	files := realFiles(t)
+	var fetches, pages atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/robots.txt" {
+			pages.Add(1)
+			return
+		}
+		fetches.Add(1)
+		var a, b, c int
+		fmt.Sscanf(r.Host, "127.%d.%d.%d", &a, &b, &c)
+		w.Write(files[(a<<16+b<<8+c)%len(files)])
+	}))
+	defer server.Close()
+	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, network, server.Listener.Addr().String())
+	}
+	path := filepath.Join(t.TempDir(), "robots.cache")
+	for range 2 {
+		store, err := bolt.Open(path, bolt.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		transport, err := New("MyBot", Options{
+			Store: store, Memory: campaign.Size[int64](1<<17, 1<<18, 1<<24), AllowPrivate: true, Fetch: fetch.Options{Dial: dial}, Policy: pace.Policy{Default: time.Millisecond},
+			Limiter: newLimiter(t, pace.Options{AddressInterval: -1, FetchInterval: -1}), // all sites have one address
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := &http.Client{Transport: transport}
+		var next atomic.Int64
+		var crawl sync.WaitGroup
+		for range 50 {
+			crawl.Go(func() {
+				for i := next.Add(1) - 1; i < int64(sites); i = next.Add(1) - 1 {
+					resp, err := client.Get(fmt.Sprintf("http://127.%d.%d.%d/page", 1+i>>16, i>>8&255, i&255))
+					if err == nil {
+						resp.Body.Close()
+					}
+					transport.CloseIdleConnections()
+				}
+			})
+		}
+		crawl.Wait()
+		if err := transport.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+		t.Logf("%d fetches and %d pages of %d sites", fetches.Load(), pages.Load(), sites)
+	}
+	if n := fetches.Load(); n != int64(sites) {
+		t.Errorf("%d fetches for %d sites that were visited twice, want one each", n, sites)
+	}
+	if pages.Load() == 0 {
+		t.Error("no page was requested")
 	}
 }
