@@ -85,7 +85,7 @@ func (j *judge) each(ctx context.Context, u *source.URLReader, show func(context
 			url = u.AsURL(text)
 		}
 		t, origin, err = j.parse(url)
-		t.url = text
+		t.url = answer.HideUser(text)
 		return t, origin, err
 	}
 	ctx, stop := screen.Interruptible(ctx)

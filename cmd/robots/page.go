@@ -144,7 +144,7 @@ func (p *pageCommand) checkURL(ctx context.Context, t *urlTarget) error {
 	}
 	if p.local == nil {
 		_ = p.std.Out.Flush() // show earlier results during the wait; the last flush reports its error
-		got = p.fetch(ctx, t.url, list)
+		got = p.fetch(ctx, t.raw, list)
 		if ctx.Err() != nil {
 			return screen.ErrInterrupted
 		}

@@ -214,7 +214,11 @@ func (f *fetchedPage) report() *pageFetch {
 	if len(f.urls) == 0 {
 		return nil
 	}
-	r := &pageFetch{URLs: f.urls, Type: notEmpty(f.kind), Bytes: f.size}
+	var urls []string
+	for _, url := range f.urls {
+		urls = append(urls, answer.HideUser(url))
+	}
+	r := &pageFetch{URLs: urls, Type: notEmpty(f.kind), Bytes: f.size}
 	if f.page != nil {
 		r.Status = notEmpty(f.page.Status)
 		r.Cut = f.page.Cut
@@ -236,7 +240,7 @@ func (f *fetchedPage) text() string {
 		parts = append(parts, "status "+strconv.Itoa(f.page.Status))
 	}
 	if n := len(f.urls) - 1; n > 0 {
-		parts = append(parts, "redirected to "+clip(f.urls[n]))
+		parts = append(parts, "redirected to "+clip(r.URLs[n]))
 	}
 	switch {
 	case f.page == nil:

@@ -85,7 +85,7 @@ func NewCheck(r *robots.Rules, c *Crawler, path robots.Path, url string, agent a
 	v := r.Match(path)
 	j := Check{
 		Allowed: v.Allowed, Verdict: v.Word(), Reason: v.Reason.String(), Rule: NewRule(v.Rule), Group: LimitedGroup(r.Group(), limits.Lines), State: newState(r.State()),
-		RequestRates: []RequestRate{}, Sitemaps: []string{}, Dialect: r.Dialect().Name, URL: validText(url), Agent: agent,
+		RequestRates: []RequestRate{}, Sitemaps: []string{}, Dialect: r.Dialect().Name, URL: validText(HideUser(url)), Agent: agent,
 		Fallback: c.Fallback(r), Binds: c.Binds(),
 	}
 	for rec := range r.Records() {
@@ -158,4 +158,20 @@ func valueOf[T any](p *T) (v T) {
 		v = *p
 	}
 	return v
+}
+
+// HideUser returns a URL with *** in place of its user and password.
+func HideUser(url string) string {
+	start := strings.Index(url, "//") + 2
+	if start < 2 || start > 2 && !strings.HasSuffix(url[:start], "://") {
+		return url
+	}
+	end := len(url)
+	if i := strings.IndexAny(url[start:], "/?#\\"); i >= 0 {
+		end = start + i
+	}
+	if i := strings.LastIndexByte(url[start:end], '@'); i >= 0 {
+		return url[:start] + "***" + url[start+i:]
+	}
+	return url
 }

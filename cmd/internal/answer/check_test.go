@@ -82,3 +82,20 @@ func TestCheckIsWrittenCorpus(t *testing.T) {
 		}
 	})
 }
+
+// TestHideUser: a user and a password are hidden, and an @ elsewhere stays.
+func TestHideUser(t *testing.T) {
+	for url, want := range map[string]string{
+		"https://user:secret@staging.example/a": "https://***@staging.example/a",
+		"https://u:p@ss@staging.example":        "https://***@staging.example",
+		"//u@h.example/":                        "//***@h.example/",
+		"https://h.example/a@b":                 "https://h.example/a@b",
+		"https://h.example?m=a@b":               "https://h.example?m=a@b",
+		"/a//b@c":                               "/a//b@c",
+		"":                                      "",
+	} {
+		if got := HideUser(url); got != want {
+			t.Errorf("%q: %q, want %q", url, got, want)
+		}
+	}
+}

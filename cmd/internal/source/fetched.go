@@ -17,7 +17,7 @@ import (
 func (l *Live) Fetched(url string, r *fetch.Record, now time.Time) *answer.Fetch {
 	at := func(t time.Time) answer.Time { return answer.Time(render.Stamp(t)) }
 	f := &answer.Fetch{
-		URL: url, RobotsURL: r.Origin.RobotsURL(), Outcome: r.Outcome.String(), Cause: r.Cause.String(), Detail: r.Detail,
+		URL: answer.HideUser(url), RobotsURL: r.Origin.RobotsURL(), Outcome: r.Outcome.String(), Cause: r.Cause.String(), Detail: r.Detail,
 		Status: r.Status, FinalURL: r.URL, Redirects: r.Redirects(),
 		Started: at(r.Started), Fetched: at(r.Fetched), Took: answer.Milliseconds(r.Took()),
 		MissingIs5xx: r.MissingIs5xx, Headers: map[string]string{}, Hops: hopsOf(r), Notes: append([]answer.Note{}, Evidence(r)...),
