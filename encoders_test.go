@@ -14,10 +14,10 @@ import (
 // structs of cmd/internal/answer; the encoders of the faces write them. All others store something,
 // or speak the protocol of somebody else.
 var encoders = map[string]string{
-	".":                                "the hot line of batches and lists, held to answer.Check",
-	"cmd/internal/answer":              "the members of that line that the directory adds",
-	"cmd/internal/batch":               "id, agent and errors in that line",
-	"cmd/robots/check.go":              "the hot line of lists",
+	".":                   "the hot line of batches and lists, held to answer.Check",
+	"cmd/internal/answer": "the members of that line that the directory adds",
+	"cmd/internal/batch":  "id, agent and errors in that line",
+
 	"cmd/internal/screen/streams.go":   "the encoder of the command line",
 	"cmd/robots-bulk/run.go":           "the encoder of robots-bulk",
 	"cmd/internal/server":              "the encoders of the HTTP API: answers, problems, the OpenAPI document",

@@ -27,34 +27,32 @@ type batchLine struct {
 	header string // of a chunk of rows: their number, and the line is not a question
 }
 
-// A batchRun is one run of check --batch. Package batch reads and answers a line.
-type batchRun struct {
-	*judgeFlags
-	live     *source.Live // nil with -f
-	defaults batch.Defaults
-	rows     bool // columns with tabs between, not JSON
-	headers  bool // a line with the number of rows precedes each chunk of them
-	left     int  // rows of the chunk at hand
-}
-
-// runBatch answers every line of standard input with one line of standard output
-// (docs/batch.md). It returns an error if the call is bad or standard input
-// cannot be read to its end.
-func runBatch(ctx context.Context, f *judgeFlags, headers bool) (int, error) {
-	b := &batchRun{judgeFlags: f, headers: headers}
-	if err := b.open(ctx); err != nil {
+// runBatch answers every line of standard input with one line of standard output (docs/batch.md); package batch reads and answers a
+// line. It returns an error if the flags are invalid or standard input cannot be read to its end.
+func (o *checkOptions) runBatch(ctx context.Context) (int, error) {
+	if err := o.checkBatch(); err != nil {
 		return exitBad, err
 	}
-	defer b.live.Close()
+	defaults, live, err := o.batchDefaults(ctx)
+	if err != nil {
+		return exitBad, err
+	}
+	defer live.Close()
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // little memory is in use
 	ctx, stop := screen.Interruptible(ctx)
 	defer stop()
-	a := batch.NewAnswerer(&b.defaults)
-	in := lines.NewReader(b.std.In, source.MaxFile)
-	for entries, err := range source.ReadAhead(ctx, b.read(in), in.Ready, false, b.live, b.std) {
-		now := b.std.Now()
+	in := &batchReader{
+		lines:    lines.NewReader(o.std.In, source.MaxFile),
+		defaults: defaults,
+		fetches:  live != nil,
+		rows:     o.output.format == formatTSV,
+		headers:  o.chunkHeader,
+	}
+	answerer := batch.NewAnswerer(defaults)
+	for entries, err := range source.ReadAhead(ctx, in.all(), in.lines.Ready, false, live, o.std) {
+		now := o.std.Now()
 		for i := range entries {
-			if err := b.answer(ctx, a, &entries[i], now); err != nil {
+			if err := o.answerLine(ctx, answerer, live, &entries[i], now); err != nil {
 				return exitBad, err
 			}
 		}
@@ -68,79 +66,96 @@ func runBatch(ctx context.Context, f *judgeFlags, headers bool) (int, error) {
 	return exitAllowed, nil // the last flush reports why the output failed
 }
 
-// answer writes the answer to a line. Its only error is errInterrupted.
-func (b *batchRun) answer(ctx context.Context, a *batch.Answerer, e *source.Entry[batchLine], now time.Time) error {
+// answerLine writes the answer to a line. Its only error is screen.ErrInterrupted.
+func (o *checkOptions) answerLine(ctx context.Context, a *batch.Answerer, live *source.Live, e *source.Entry[batchLine], now time.Time) error {
 	var record *fetch.Record
 	var failed error
 	if e.Site != nil {
-		if record, failed = b.live.Get(ctx, e.Site); errors.Is(failed, screen.ErrInterrupted) {
+		record, failed = live.Get(ctx, e.Site)
+		if errors.Is(failed, screen.ErrInterrupted) {
 			return failed
 		}
 	}
-	dst, q := b.std.Out.AvailableBuffer(), &e.Line.Question
+	dst := o.std.Out.AvailableBuffer()
+	question := &e.Line.Question
 	switch {
 	case e.Line.header != "":
 		dst = append(dst, e.Line.header...)
 	case failed != nil:
-		dst = batch.AppendError(dst, q, batch.Pending, failed)
+		dst = batch.AppendError(dst, question, batch.Pending, failed)
 	case record != nil:
-		b.live.Hint(record)
-		dst = a.AppendRecord(dst, q, record, now)
+		live.Hint(record)
+		dst = a.AppendRecord(dst, question, record, now)
 	default:
-		dst = a.Append(dst, q)
+		dst = a.Append(dst, question)
 	}
-	_, _ = b.std.Out.Write(append(dst, '\n')) // the last flush reports its error
+	_, _ = o.std.Out.Write(append(dst, '\n')) // the last flush reports its error
 	return nil
 }
 
-// open checks the flags of a batch, which are defaults of members.
-func (b *batchRun) open(ctx context.Context) error {
+// checkBatch checks the arguments and flags of a batch.
+func (o *checkOptions) checkBatch() error {
+	f := &o.questions
 	switch {
-	case len(b.args) > 0 && !(len(b.args) == 1 && b.args[0] == "-"):
-		return fmt.Errorf("unexpected argument %q: --batch reads standard input, as in robots check --batch < FILE", clip(b.args[0]))
-	case len(b.purposes) > 0 || len(b.agents) > 1:
+	case len(o.args) > 0 && !(len(o.args) == 1 && o.args[0] == "-"):
+		return fmt.Errorf("unexpected argument %q: --batch reads standard input, as in robots check --batch < FILE", clip(o.args[0]))
+	case len(f.crawlers.purposes) > 0 || len(f.crawlers.agents) > 1:
 		return errors.New("--batch checks for one crawler per line: give one -a, and no --purpose")
-	case b.dialect == ask.AllDialects:
+	case f.crawlers.dialect == ask.AllDialects:
 		return errors.New("--batch answers in one dialect per line, not in all")
-	case b.file == "-":
+	case f.file == "-":
 		return errors.New("--batch reads standard input, so -f cannot read it too")
-	case ask.NamesSite(b.file):
+	case ask.NamesSite(f.file):
 		return errors.New("--batch fetches the robots.txt of each URL, or takes a file with -f: not that of another site")
-	case b.urls != "":
+	case f.urls != "":
 		return errors.New("--batch reads standard input, not --urls")
-	case b.given("format") && b.format == formatText:
+	case f.set.Changed("format") && o.output.format == formatText:
 		return errors.New("--batch answers in JSON, or in rows with --format tsv")
-	case b.headers && b.format != formatTSV:
+	case o.chunkHeader && o.output.format != formatTSV:
 		return errors.New("--chunk-header requires --batch --format tsv")
 	}
-	b.rows = b.format == formatTSV
-	if !b.given("dialect") {
-		b.dialect = robots.RFC9309.Name
-	}
-	chosen, err := b.choose()
-	if err != nil {
-		return err
-	}
-	one := &chosen.list[0]
-	b.defaults = batch.Defaults{
-		Agents:        one.Tokens,
-		Dialect:       one.Dialect,
-		Auto:          b.dialect == ask.AutoDialect,
-		MaxBytes:      b.maxBytes,
-		At:            b.at,
-		UserInitiated: b.userInitiated,
-		Heard:         warnAgents(b.std),
-	}
-	from, l, err := b.source(ctx, &chosen)
-	b.defaults.File, b.live = from.File, l
-	return err
+	return nil
 }
 
-// read reads the lines.
-func (b *batchRun) read(in *lines.Reader) iter.Seq2[source.Entry[batchLine], error] {
+// batchDefaults returns what lines leave out, and the client that fetches without -f, which the caller closes.
+func (o *checkOptions) batchDefaults(ctx context.Context) (*batch.Defaults, *source.Live, error) {
+	f := &o.questions
+	if !f.set.Changed("dialect") {
+		f.crawlers.dialect = robots.RFC9309.Name
+	}
+	chosen, err := f.crawlers.choose()
+	if err != nil {
+		return nil, nil, err
+	}
+	from, live, err := f.openRobots(ctx, o.output.reader(o.std), &chosen)
+	one := &chosen.list[0]
+	return &batch.Defaults{
+		Agents:        one.Tokens,
+		Dialect:       one.Dialect,
+		Auto:          f.crawlers.dialect == ask.AutoDialect,
+		MaxBytes:      f.rules.maxBytes,
+		At:            f.rules.at,
+		File:          from.File,
+		UserInitiated: f.rules.userInitiated,
+		Heard:         warnAgents(o.std),
+	}, live, err
+}
+
+// A batchReader reads the lines of a batch.
+type batchReader struct {
+	lines    *lines.Reader
+	defaults *batch.Defaults
+	fetches  bool // without -f
+	rows     bool // columns with tabs between, not JSON
+	headers  bool // a line with the number of rows precedes each chunk of them
+	left     int  // rows of the current chunk that have not been read
+}
+
+// all reads the lines.
+func (b *batchReader) all() iter.Seq2[source.Entry[batchLine], error] {
 	return func(yield func(source.Entry[batchLine], error) bool) {
 		for {
-			if e, err := b.next(in); !yield(e, err) || err != nil {
+			if e, err := b.next(); !yield(e, err) || err != nil {
 				return
 			}
 		}
@@ -148,8 +163,8 @@ func (b *batchRun) read(in *lines.Reader) iter.Seq2[source.Entry[batchLine], err
 }
 
 // next reads a line.
-func (b *batchRun) next(in *lines.Reader) (e source.Entry[batchLine], err error) {
-	line, err := in.Next(nil)
+func (b *batchReader) next() (e source.Entry[batchLine], err error) {
+	line, err := b.lines.Next(nil)
 	long := errors.Is(err, lines.ErrLong)
 	switch {
 	case errors.Is(err, io.EOF) && b.left > 0:
@@ -163,7 +178,8 @@ func (b *batchRun) next(in *lines.Reader) (e source.Entry[batchLine], err error)
 		if err != nil {
 			return e, fmt.Errorf("%s is not the number of rows of a chunk, which --chunk-header expects before it", strconv.Quote(clip(string(line))))
 		}
-		e.Line.header, b.left = strconv.FormatUint(n, 10), int(n)
+		e.Line.header = strconv.FormatUint(n, 10)
+		b.left = int(n)
 		return e, nil
 	case b.headers:
 		b.left--
@@ -177,7 +193,7 @@ func (b *batchRun) next(in *lines.Reader) (e source.Entry[batchLine], err error)
 	default:
 		e.Line.Question = batch.Read(line)
 	}
-	if b.live != nil {
+	if b.fetches {
 		e.Origin = b.defaults.Site(&e.Line.Question)
 	}
 	return e, nil

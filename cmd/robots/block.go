@@ -11,6 +11,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/cmd/internal/source"
@@ -40,7 +41,7 @@ func newBlockCommand(std *screen.Streams) *cobra.Command {
 	cmd := &cobra.Command{Use: "block"}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&o.purposes, "purpose", nil, "`PURPOSE` block the crawlers in use for a purpose, such as ai-training; ai for all of ai-*")
-	complete(cmd, "purpose", purposeWords())
+	complete(cmd, "purpose", ask.PurposeWords())
 	flags.StringSliceVar(&o.names, "crawler", nil, "`NAME` block a crawler")
 	flags.StringSliceVar(&o.operators, "operator", nil, "`NAME` block the crawlers in use of an operator")
 	flags.StringSliceVar(&o.except, "except", nil, "`NAME` leave out a crawler")
@@ -104,12 +105,12 @@ func (o *blockOptions) chosen() (list []answer.Crawler, err error) {
 	}
 	var entries []crawlers.Crawler
 	if len(o.purposes) > 0 {
-		if entries, _, err = choose(o.purposes, "", false); err != nil {
+		if entries, _, err = ask.ChooseCrawlers(o.purposes, "", false); err != nil {
 			return nil, err
 		}
 	}
 	for _, operator := range o.operators {
-		more, _, err := choose(nil, operator, false)
+		more, _, err := ask.ChooseCrawlers(nil, operator, false)
 		if err != nil {
 			return nil, err
 		}
@@ -131,7 +132,7 @@ func (o *blockOptions) chosen() (list []answer.Crawler, err error) {
 		before := len(list)
 		list = slices.DeleteFunc(list, func(c answer.Crawler) bool { return strings.EqualFold(c.Name, name) })
 		if len(list) == before {
-			return nil, fmt.Errorf("--except %s: no chosen crawler has this name%s", strconv.Quote(clip(name)), suggestion(name, crawlers.Names()))
+			return nil, fmt.Errorf("--except %s: no chosen crawler has this name%s", strconv.Quote(clip(name)), ask.SimilarCrawler(name, crawlers.Names()))
 		}
 	}
 	if len(list) == 0 {
@@ -148,7 +149,7 @@ func (o *blockOptions) named(name string) (answer.Crawler, error) {
 	if tokens := robots.ProductTokens(name); len(tokens) != 1 || tokens[0] != name {
 		return answer.Crawler{}, fmt.Errorf("--crawler %s is not a product token", strconv.Quote(clip(name)))
 	}
-	o.std.Warn("--crawler %s is not a known crawler%s", strconv.Quote(clip(name)), suggestion(name, crawlers.Names()))
+	o.std.Warn("--crawler %s is not a known crawler%s", strconv.Quote(clip(name)), ask.SimilarCrawler(name, crawlers.Names()))
 	return answer.Auto(name, name), nil
 }
 

@@ -1,127 +1,95 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/cmd/internal/source"
-	"github.com/robotskit/robots/crawlers"
 	"github.com/spf13/cobra"
 )
 
-func checkCommand(std *screen.Streams) *cobra.Command {
-	f := newJudgeFlags(std)
-	inBatch, headers := false, false
-	cmd := &cobra.Command{Use: "check"}
-	f.register(cmd, formatTSV)
-	cmd.Flags().BoolVar(&inBatch, "batch", false, "answer JSON Lines from standard input (with --format tsv: rows)")
-	cmd.Flags().BoolVar(&headers, "chunk-header", false, "with --batch --format tsv: the number of rows precedes each chunk")
-	cmd.RunE = f.run(func(ctx context.Context) (int, error) {
-		if inBatch {
-			return runBatch(ctx, f, headers)
-		}
-		if f.format == formatTSV || headers {
-			return exitBad, errors.New("--format tsv and --chunk-header require --batch")
-		}
-		return f.write(ctx, (*judge).writeVerdicts, (*judge).writeJSON)
-	})
+// checkOptions are one run of robots check.
+type checkOptions struct {
+	std         *screen.Streams
+	args        []string // URLs
+	questions   questionFlags
+	output      outputFlags
+	batch       bool
+	chunkHeader bool
+}
+
+func newCheckCommand(std *screen.Streams) *cobra.Command {
+	o := &checkOptions{std: std}
+	cmd := &cobra.Command{Use: "check", RunE: runE(std, &o.args, o.run)}
+	o.questions.register(cmd, &o.output, formatTSV)
+	cmd.Flags().BoolVar(&o.batch, "batch", false, "answer JSON Lines from standard input (with --format tsv: rows)")
+	cmd.Flags().BoolVar(&o.chunkHeader, "chunk-header", false, "with --batch --format tsv: the number of rows precedes each chunk")
 	return cmd
 }
 
-// writeVerdicts writes the verdict on a URL as a line for one crawler, or a table with a row for each
-// crawler or each dialect.
-func (j *judge) writeVerdicts(t *urlTarget) {
-	if len(j.crawlers) > 1 {
-		j.writeTable(t)
-		return
+func (o *checkOptions) run(ctx context.Context) (int, error) {
+	if o.batch {
+		return o.runBatch(ctx)
 	}
-	v := j.verdicts[0]
-	fmt.Fprintf(j.std.Out, "%s  %s  %s\n", j.palette.Verdict(v), render.Fill(robots.Printable(t.url), j.width), because(j.palette, v, true))
-	j.writeFallback(stateIndent, 0)
-	j.writeState(stateIndent, (*robots.State).Text)
-}
-
-// writeFallback writes which group a crawler follows that no group names, once for each site.
-func (j *judge) writeFallback(indent string, crawler int) {
-	if s := j.crawlers[crawler].FallbackSentence(j.rules[crawler].Rules); s != "" && !j.site.Answered {
-		fmt.Fprintf(j.std.Out, "%s%s\n", indent, j.palette.Paint(render.Faint, robots.Printable(s)))
+	if o.output.format == formatTSV || o.chunkHeader {
+		return exitBad, errors.New("--format tsv and --chunk-header require --batch")
 	}
-}
-
-// stateIndent aligns the state of a robots.txt with the URL above it.
-const stateIndent = "           "
-
-// writeState writes the state of the robots.txt, once for each site.
-func (j *judge) writeState(indent string, note func(*robots.State) string) {
-	if j.from.Record != nil && !j.site.Answered {
-		s := j.rules[0].State()
-		fmt.Fprintf(j.std.Out, "%s%s\n", indent, j.palette.Paint(render.Faint, robots.Printable(j.live.StateLine(j.from.Record, s, note(s)))))
+	chosen, err := o.questions.crawlers.choose()
+	if err != nil {
+		return exitBad, err
 	}
-}
-
-// writeJSON writes an object for each crawler: the members of a batch answer without its id,
-// after the version of this format.
-func (j *judge) writeJSON(t *urlTarget) {
-	for i, rules := range j.rules {
-		dst := append(j.std.Out.AvailableBuffer(), `{"schema":1,`...)
-		dst = append(rules.AppendVerdict(dst, j.verdicts[i]), `,"url":`...)
-		dst = append(robots.AppendQuoted(dst, t.url), j.about[i]...)
-		_, _ = j.std.Out.Write(append(dst, "}\n"...))
+	questions, err := o.questions.open(ctx, o.std, &o.output, o.args, &chosen)
+	if err != nil {
+		return exitBad, err
 	}
-}
-
-func (j *judge) writeTable(t *urlTarget) {
-	if j.judged > 0 {
-		fmt.Fprintln(j.std.Out)
-	}
-	fmt.Fprintln(j.std.Out, j.palette.Paint(render.Bold, robots.Printable(t.url)))
-	var rows [][]string
-	for i, v := range j.verdicts {
-		why := because(j.palette, v, false)
-		if j.decisive >= 0 {
-			if s := v.State; s != nil && s.Note != "" {
-				why += "  " + j.palette.Paint(render.Faint, "("+robots.Printable(s.Note)+")")
-			}
-			rows = append(rows, []string{"  " + v.Dialect, j.palette.Verdict(v), why})
+	defer questions.Close()
+	ctx, stop := screen.Interruptible(ctx)
+	defer stop()
+	verdicts := answer.Verdicts{Crawlers: chosen.list}
+	write := o.writer(&chosen)
+	tally := urlTally{std: o.std}
+	for question, err := range questions.All(ctx) {
+		if err != nil {
+			tally.addBadLine(err)
 			continue
 		}
-		name := j.crawlers[i].Name
-		if e, ok := crawlers.Find(name); ok && remark(e, false) != "" {
-			why += "  " + j.palette.Paint(render.Yellow, "["+remark(e, false)+"]")
-		}
-		if s := j.crawlers[i].FallbackSentence(j.rules[i].Rules); s != "" {
-			why += "  " + j.palette.Paint(render.Faint, "("+robots.Printable(s)+")")
-		}
-		rows = append(rows, []string{"  " + robots.Printable(name), v.Dialect, j.palette.Verdict(v), why})
+		verdicts.Judge(question.URL, &question.Target, question.Rules)
+		write(question, &verdicts)
+		tally.add(chosen.status(verdicts.List))
 	}
-	render.Align(j.std.Out, rows)
-	j.writeState("  ", source.FactOf)
+	return tally.status(questions)
 }
 
-// because returns in one line why a verdict is what it is: the reason, the group and, if asked
-// for, a dialect other than RFC 9309.
-func because(colors render.Palette, v robots.Verdict, dialect bool) string {
-	return answer.Reason(v) + inGroup(colors, v, dialect)
-}
-
-// inGroup names the group of a verdict and, if asked for, a dialect other than RFC 9309.
-func inGroup(colors render.Palette, v robots.Verdict, dialect bool) string {
-	var parts []string
-	if dialect && v.Dialect != robots.RFC9309.Name && v.Dialect != "" {
-		parts = append(parts, v.Dialect)
+// writer returns what writes the verdicts on a URL: JSON, a line for one crawler, or a table.
+func (o *checkOptions) writer(chosen *chosenCrawlers) func(*source.Question, *answer.Verdicts) {
+	w := o.std.Out
+	colors := o.output.palette(o.std)
+	switch {
+	case o.output.json():
+		return func(_ *source.Question, v *answer.Verdicts) {
+			for i := range v.List {
+				line := v.AppendJSON(w.AvailableBuffer(), i)
+				_, _ = w.Write(append(line, '\n')) // the last flush reports its error
+			}
+		}
+	case len(chosen.list) == 1:
+		return func(q *source.Question, v *answer.Verdicts) {
+			render.Verdict(w, colors, v, q.Width)
+			if q.First {
+				render.SiteLine(w, colors, v.Fallback(0))
+				render.SiteLine(w, colors, q.State((*robots.State).Text))
+			}
+		}
 	}
-	if !v.Group.IsZero() {
-		parts = append(parts, "group "+cmp.Or(robots.Printable(v.Group.Token()), `""`), render.LineList(v.Group.Lines()))
+	return func(q *source.Question, v *answer.Verdicts) {
+		if q.Number > 0 {
+			fmt.Fprintln(w)
+		}
+		render.VerdictTable(w, colors, v, chosen.decisive >= 0, q.State(source.FactOf))
 	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return "  " + colors.Paint(render.Faint, "("+strings.Join(parts, ", ")+")")
 }

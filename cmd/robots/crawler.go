@@ -39,7 +39,7 @@ func (f *crawlerFlags) registerDialect(cmd *cobra.Command, all bool) {
 
 func (f *crawlerFlags) registerPurpose(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&f.purposes, "purpose", nil, "`PURPOSE` also judge for all known crawlers of these purposes, such as search,ai")
-	complete(cmd, "purpose", purposeWords())
+	complete(cmd, "purpose", ask.PurposeWords())
 }
 
 // parseAgents returns the crawlers of --agent in a dialect, or as the dialect auto means them.
@@ -108,7 +108,7 @@ func (f *crawlerFlags) choose() (c chosenCrawlers, err error) {
 
 // listed returns the crawlers of --purpose.
 func (f *crawlerFlags) listed(dialect string) (list []answer.Crawler, err error) {
-	entries, _, err := choose(f.purposes, "", false)
+	entries, _, err := ask.ChooseCrawlers(f.purposes, "", false)
 	if err != nil {
 		return nil, err
 	}
@@ -150,12 +150,32 @@ func warnCrawlers(std *screen.Streams, named []answer.Crawler, dialects []robots
 			if token == answer.AnyCrawler {
 				continue
 			}
-			if s := reading(token, dialects...); s != "" {
+			if s := ask.TokenReading(token, dialects...); s != "" {
 				std.WarnOnce("-a "+s, "-a %s", s)
 			}
-			if s := suggestion(token, names); s != "" {
+			if s := ask.SimilarCrawler(token, names); s != "" {
 				std.WarnOnce("no "+token, "-a %s is not a known crawler%s", strconv.Quote(clip(token)), s)
 			}
+		}
+	}
+}
+
+// maxAgentWarnings limits the warnings of a batch on values of agent.
+const maxAgentWarnings = 20
+
+// warnAgents returns a function that warns once of each value of agent that is not a product token.
+func warnAgents(std *screen.Streams) func(value string, d robots.Dialect) {
+	warned := map[string]bool{}
+	return func(value string, d robots.Dialect) {
+		text := ask.TokenReading(value, d)
+		if text == "" || warned[text] || len(warned) > maxAgentWarnings {
+			return
+		}
+		warned[text] = true
+		if len(warned) <= maxAgentWarnings {
+			std.Warn("agent %s", text)
+		} else {
+			std.Warn("further agents are not product tokens either; they are not listed")
 		}
 	}
 }

@@ -22,12 +22,12 @@ type verb struct {
 
 func verbList() []verb {
 	return []verb{
-		{"Check URLs", "check", "Check whether crawlers may fetch URLs", checkCommand},
-		{"", "explain", "Explain which line decides, and why", explainCommand},
-		{"", "crawlers", "List access for known crawlers", newCrawlers},
-		{"", "page", "Check crawling and indexing of a page", newPage},
+		{"Check URLs", "check", "Check whether crawlers may fetch URLs", newCheckCommand},
+		{"", "explain", "Explain which line decides, and why", newExplainCommand},
+		{"", "crawlers", "List access for known crawlers", newCrawlersCommand},
+		{"", "page", "Check crawling and indexing of a page", newPageCommand},
 		{"Inspect", "fetch", "Fetch a robots.txt; show status, redirects, lifetime", newFetchCommand},
-		{"", "show", "Show groups, delays, sitemaps, signals", newShow},
+		{"", "show", "Show groups, delays, sitemaps, signals", newShowCommand},
 		{"Edit and test", "lint", "Find mistakes and fix them", newLintCommand},
 		{"", "fmt", "Format a robots.txt", newFmtCommand},
 		{"", "block", "Block crawlers by purpose, operator or name", newBlockCommand},

@@ -1,7 +1,7 @@
 // Robots answers whether a crawler may fetch a URL, and why, from a robots.txt.
 //
-// Each verb is a cobra command in the file of its name (help.go lists them). Those that judge URLs share a
-// judge (judge.go): crawlers, a source of robots.txt, and what reads the URLs.
+// Each command is in the file of its name (help.go lists them), in the scheme of options.go: package source opens what it reads,
+// package answer answers one question, and package render writes the answer.
 package main
 
 import (
@@ -12,7 +12,6 @@ import (
 	"slices"
 
 	"github.com/robotskit/robots/cmd/internal/help"
-	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/spf13/cobra"
 )
@@ -74,7 +73,7 @@ func newRoot(std *screen.Streams, only string) *cobra.Command {
 			case len(args) > 0:
 				return unknownCommand(cmd, args[0])
 			case showVersion:
-				writeAnswer(std, newProgramBuild(), versionFormat, render.Palette{})
+				writeVersion(std, versionFormat)
 			default:
 				std.Status = exitBad
 				rootHelp(std.Err)

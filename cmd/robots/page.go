@@ -8,163 +8,212 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/indexing"
 	"github.com/spf13/cobra"
 )
 
-// A pageCommand is one run of robots page.
-type pageCommand struct {
-	*judgeFlags
-	j       *judge
-	html    string
-	headers []string
-
-	local  *indexing.Page // of --html and --header, nil if the page is fetched
-	noURL  bool
-	status int // the worst so far
+// pageOptions are one run of robots page.
+type pageOptions struct {
+	std       *screen.Streams
+	args      []string // URLs
+	questions questionFlags
+	output    outputFlags
+	html      string
+	headers   []string
+	noURL     bool // the page is given, and has no URL
 }
 
-func newPage(std *screen.Streams) *cobra.Command {
-	p := &pageCommand{judgeFlags: newJudgeFlags(std)}
-	cmd := &cobra.Command{Use: "page", RunE: p.run(p.check)}
+func newPageCommand(std *screen.Streams) *cobra.Command {
+	o := &pageOptions{std: std}
+	cmd := &cobra.Command{Use: "page", RunE: runE(std, &o.args, o.run)}
 	f := cmd.Flags()
-	p.crawlerFlags.register(cmd, true)
-	p.registerPurpose(cmd)
-	f.StringVar(&p.html, "html", "", "`FILE` HTML of the page, - for standard input")
-	f.StringArrayVar(&p.headers, "header", nil, "`LINE` header of the page, such as 'X-Robots-Tag: noindex' (repeat for more)")
-	p.registerFile(cmd, &p.file)
-	f.StringVar(&p.urls, "urls", "", "`FILE` list, CSV, sitemap or access log to read URLs from")
-	p.formatFlag(cmd)
-	p.site.register(cmd)
-	p.site.pages = true
-	registerMaxBytes(cmd, &p.maxBytes)
-	timeFlag(cmd, &p.at, "`TIME` time to judge at, such as 2026-01-31T18:00:00Z, for unavailable_after and outages")
-	p.colorFlag(cmd)
+	o.questions.crawlers.register(cmd, true)
+	o.questions.crawlers.registerPurpose(cmd)
+	f.StringVar(&o.html, "html", "", "`FILE` HTML of the page, - for standard input")
+	f.StringArrayVar(&o.headers, "header", nil, "`LINE` header of the page, such as 'X-Robots-Tag: noindex' (repeat for more)")
+	o.questions.registerSources(cmd)
+	o.output.registerFormat(cmd)
+	o.questions.site.register(cmd)
+	o.questions.site.pages = true
+	registerMaxBytes(cmd, &o.questions.rules.maxBytes)
+	timeFlag(cmd, &o.questions.rules.at, "`TIME` time to judge at, such as 2026-01-31T18:00:00Z, for unavailable_after and outages")
+	o.output.registerColor(cmd)
 	return cmd
 }
 
-// A pageVerdict is the result for one crawler.
-type pageVerdict struct {
-	answer.Crawler
-	rules     *robots.Rules   // of the site of the page
-	verdict   *robots.Verdict // nil without a robots.txt
-	blockedAt string          // the redirect that is blocked, "" for the page itself
-	outlook   answer.Outlook
-}
-
-func (p *pageCommand) check(ctx context.Context) (int, error) {
-	if err := p.readPage(); err != nil {
-		return exitBad, err
-	}
-	j, urls, err := p.open(ctx)
+func (o *pageOptions) run(ctx context.Context) (int, error) {
+	local, err := o.readPage()
 	if err != nil {
 		return exitBad, err
 	}
-	p.j = j
-	defer j.live.Close()
-	if status, err := j.each(ctx, urls, p.checkURL); status == exitBad {
-		return status, err
+	chosen, err := o.questions.crawlers.choose()
+	if err != nil {
+		return exitBad, err
 	}
-	return p.status, nil // of the pages; the other is that of robots.txt alone
+	questions, err := o.questions.open(ctx, o.std, &o.output, o.args, &chosen)
+	if err != nil {
+		return exitBad, err
+	}
+	defer questions.Close()
+	ctx, stop := screen.Interruptible(ctx)
+	defer stop()
+	verdicts := answer.Verdicts{Crawlers: chosen.list}
+	tally := urlTally{std: o.std}
+	status := exitAllowed
+	for question, err := range questions.All(ctx) {
+		if err != nil {
+			tally.addBadLine(err)
+			continue
+		}
+		verdicts.Judge(question.URL, &question.Target, question.Rules)
+		checks := o.check(ctx, questions, question, &verdicts, local)
+		if local == nil && ctx.Err() != nil {
+			break
+		}
+		status = max(status, statusOfPage(checks))
+		o.write(question, checks, local != nil)
+		tally.add(chosen.status(verdicts.List))
+	}
+	if robotsStatus, err := tally.status(questions); robotsStatus == exitBad {
+		return exitBad, err
+	}
+	return status, nil // of the pages; the other is that of robots.txt alone
 }
 
-// readPage reads the page of --html and --header.
-func (p *pageCommand) readPage() (err error) {
-	if !p.given("html") && len(p.headers) == 0 {
-		if p.given("file") {
-			return errors.New("-f needs the page too; add --html FILE or --header LINE")
+// check returns the results for each crawler. It fetches the page unless it is given as local.
+func (o *pageOptions) check(
+	ctx context.Context, questions *source.Questions, q *source.Question, v *answer.Verdicts, local *indexing.Page,
+) (checks []answer.PageCheck) {
+	verdicts := make([]answer.PageVerdict, len(v.List))
+	for i, verdict := range v.List {
+		if !o.questions.noRobots {
+			verdicts[i].Verdict = new(verdict)
 		}
-		return nil
 	}
-	p.noRobots = !p.given("file")
-	if err := source.StdinOnce(p.html, p.file); err != nil {
+	page := source.Page{Page: local}
+	if local == nil {
+		_ = o.std.Out.Flush() // show earlier results during the wait; the last flush reports its error
+		page = questions.FetchPage(ctx, q.Target.Raw, verdicts)
+	}
+	url := q.URL
+	if o.noURL {
+		url = ""
+	}
+	at := cmp.Or(o.questions.rules.at, o.std.Now())
+	outcome := source.SiteOutcome(q.Robots.Record, q.Rules[0].State().Text())
+	for i := range verdicts {
+		c := v.Crawlers[i]
+		checks = append(checks, answer.PageCheck{
+			Outlook:     answer.Page(q.Rules[i].Rules, &c, url, verdicts[i].Verdict, page.Page, at),
+			Page:        page.Fetch(),
+			Truncated:   local != nil && local.Cut,
+			SiteOutcome: outcome,
+			Crawler:     c,
+			BlockedAt:   verdicts[i].BlockedAt,
+		})
+	}
+	return checks
+}
+
+// write writes the results as JSON or text.
+func (o *pageOptions) write(q *source.Question, checks []answer.PageCheck, local bool) {
+	if o.output.json() {
+		for i := range checks {
+			o.std.EncodeAnswer(&checks[i])
+		}
+		return
+	}
+	if q.Number > 0 {
+		fmt.Fprintln(o.std.Out)
+	}
+	render.Page(o.std.Out, o.output.palette(o.std), checks, local, q.State(source.FactOf))
+}
+
+// statusOfPage returns the exit status of the results.
+func statusOfPage(checks []answer.PageCheck) (status int) {
+	for i := range checks {
+		switch checks[i].Index.Answer {
+		case indexing.Yes:
+		case indexing.Unsure:
+			status = max(status, exitUndecided)
+		default:
+			status = max(status, exitDisallowed)
+		}
+	}
+	return status
+}
+
+// readPage returns the page of --html and --header, nil if it is to be fetched.
+func (o *pageOptions) readPage() (*indexing.Page, error) {
+	if !o.questions.set.Changed("html") && len(o.headers) == 0 {
+		if o.questions.hasFile() {
+			return nil, errors.New("-f needs the page too; add --html FILE or --header LINE")
+		}
+		return nil, nil
+	}
+	o.questions.noRobots = !o.questions.hasFile()
+	if err := o.checkLocal(); err != nil {
+		return nil, err
+	}
+	if len(o.args) == 0 {
+		o.args = []string{"/"}
+		o.noURL = true
+	}
+	header, err := parseHeaders(o.headers)
+	if err != nil {
+		return nil, err
+	}
+	var body []byte
+	if o.html != "" {
+		if body, _, err = o.output.reader(o.std).Text(o.html); err != nil {
+			return nil, err
+		}
+	}
+	page := indexing.Parse(header, body)
+	if len(body) > 0 && !page.HTML {
+		o.std.Warn("%s is ignored: Content-Type %q is not HTML", o.html, clip(header.Get("Content-Type")))
+	}
+	return page, nil
+}
+
+// checkLocal checks the arguments and flags for a page of --html and --header.
+func (o *pageOptions) checkLocal() error {
+	if err := source.StdinOnce(o.html, o.questions.file); err != nil {
 		return err
 	}
-	if !ask.NamesSite(p.file) {
-		if err := p.site.unused("with --html or --header"); err != nil {
+	if !ask.NamesSite(o.questions.file) {
+		if err := o.questions.site.unused("with --html or --header"); err != nil {
 			return err
 		}
 	}
-	switch {
-	case p.given("html") && p.html == "":
+	switch set := o.questions.set; {
+	case set.Changed("html") && o.html == "":
 		return errors.New("empty file name")
-	case len(p.args) > 1 || p.given("urls"):
+	case len(o.args) > 1 || set.Changed("urls"):
 		return errors.New("--html and --header describe one page; name one URL")
-	case len(p.args) == 1 && p.args[0] == "-":
+	case len(o.args) == 1 && o.args[0] == "-":
 		return errors.New("--html and --header describe one page; name its URL, or omit it")
-	case len(p.args) == 0 && !p.noRobots:
+	case len(o.args) == 0 && !o.questions.noRobots:
 		return errors.New("no URL; name the page to check against robots.txt")
-	case len(p.args) == 0:
-		p.args, p.noURL = []string{"/"}, true
 	}
+	return nil
+}
+
+// parseHeaders returns the headers of some lines.
+func parseHeaders(lines []string) (http.Header, error) {
 	header := http.Header{}
-	for _, line := range p.headers {
+	for _, line := range lines {
 		name, value, ok := strings.Cut(line, ":")
-		if name = strings.TrimSpace(name); !ok || name == "" || strings.ContainsAny(name, " \t") {
-			return fmt.Errorf("invalid --header %q; write it as 'X-Robots-Tag: noindex'", clip(line))
+		name = strings.TrimSpace(name)
+		if !ok || name == "" || strings.ContainsAny(name, " \t") {
+			return nil, fmt.Errorf("invalid --header %q; write it as 'X-Robots-Tag: noindex'", clip(line))
 		}
 		header.Add(name, strings.TrimSpace(value))
 	}
-	var body []byte
-	if p.html != "" {
-		if body, _, err = p.reader().Text(p.html); err != nil {
-			return err
-		}
-	}
-	p.local = indexing.Parse(header, body)
-	if len(body) > 0 && !p.local.HTML {
-		p.warn("%s is ignored: Content-Type %q is not HTML", p.html, clip(header.Get("Content-Type")))
-	}
-	return nil
-}
-
-// results returns the crawlers with their verdicts on the current URL.
-func (p *pageCommand) results() (list []pageVerdict) {
-	for i, c := range p.j.crawlers {
-		r := pageVerdict{Crawler: c, rules: p.j.rules[i].Rules}
-		if !p.noRobots {
-			r.verdict = new(p.j.verdicts[i])
-		}
-		list = append(list, r)
-	}
-	return list
-}
-
-// checkURL checks one page.
-func (p *pageCommand) checkURL(ctx context.Context, t *urlTarget) error {
-	list := p.results()
-	got := fetchedPage{page: p.local}
-	if p.noURL {
-		t.url = ""
-	}
-	if p.local == nil {
-		_ = p.std.Out.Flush() // show earlier results during the wait; the last flush reports its error
-		got = p.fetch(ctx, t.raw, list)
-		if ctx.Err() != nil {
-			return screen.ErrInterrupted
-		}
-	}
-	at := cmp.Or(p.at, p.std.Now())
-	for i := range list {
-		r := &list[i]
-		r.outlook = answer.Page(r.rules, &r.Crawler, t.url, r.verdict, got.page, at)
-		switch r.outlook.Index.Answer {
-		case indexing.Yes:
-		case indexing.Unsure:
-			p.status = max(p.status, exitUndecided)
-		default:
-			p.status = max(p.status, exitDisallowed)
-		}
-	}
-	if p.format == formatJSON {
-		p.writePageJSON(&got, list)
-	} else {
-		p.writePage(t, &got, list)
-	}
-	return nil
+	return header, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -77,7 +76,7 @@ func (o *testOptions) run(ctx context.Context) (int, error) {
 // warnAgents warns about misspelled names of known crawlers.
 func (o *testOptions) warnAgents(test *answer.Test) {
 	for _, token := range test.Agents {
-		if near := suggestion(token, crawlers.Names()); near != "" {
+		if near := ask.SimilarCrawler(token, crawlers.Names()); near != "" {
 			o.std.WarnOnce("no "+token, "%s:%d: agent %s is not a known crawler%s", test.File, test.Line, strconv.Quote(ask.Clip(token)), near)
 		}
 	}
@@ -137,10 +136,7 @@ func (o *testOptions) open(ctx context.Context, suites []*suite.Suite) ([]answer
 
 // write writes the results, and returns the exit status.
 func (o *testOptions) write(results []*answer.AssertionResult) int {
-	s := render.Suite{
-		Results: results, Counts: answer.CountResults(results), Budget: o.budget,
-		Derivation: func(w io.Writer, d *answer.Derivation) { printDerivation(w, render.Palette{}, d) },
-	}
+	s := render.Suite{Results: results, Counts: answer.CountResults(results), Budget: o.budget}
 	switch o.output.format {
 	case formatText:
 		s.Text(o.std.Out, o.output.palette(o.std))

@@ -141,7 +141,7 @@ func (o *verifyOptions) writeTraffic(t *answer.Traffic, lines string) int {
 	status := exitAllowed
 	for i := range list {
 		list[i].Advice = o.advice(list[i].Unknown)
-		list[i].Remark = remark(list[i].Crawler, false)
+		list[i].Remark = render.CrawlerRemark(list[i].Crawler, false)
 		if list[i].Misbehaves() {
 			status = exitDisallowed
 		}

@@ -8,8 +8,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
-	"github.com/robotskit/robots/cmd/internal/render"
+	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/fetch"
 )
 
@@ -49,12 +50,17 @@ func newProgramBuild() *programBuild {
 		}
 	}
 	return &programBuild{
-		Version: programVersion(), Commit: notEmpty(settings["vcs.revision"]), Modified: settings["vcs.modified"] == "true",
-		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Dialects: ask.DialectNames(),
+		Version:  programVersion(),
+		Commit:   answer.OrNull(settings["vcs.revision"]),
+		Modified: settings["vcs.modified"] == "true",
+		Go:       runtime.Version(),
+		Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Dialects: ask.DialectNames(),
 	}
 }
 
-func (b *programBuild) writeText(w io.Writer, _ render.Palette) {
+// writeText writes the build for people.
+func (b *programBuild) writeText(w io.Writer) {
 	commit := "unknown"
 	if b.Commit != nil {
 		commit = *b.Commit
@@ -63,4 +69,14 @@ func (b *programBuild) writeText(w io.Writer, _ render.Palette) {
 		}
 	}
 	fmt.Fprintf(w, "robots %s (commit %s)\n%s %s\ndialects: %s\n", b.Version, commit, b.Go, b.Platform, strings.Join(b.Dialects, ", "))
+}
+
+// writeVersion writes the build as JSON or text.
+func writeVersion(std *screen.Streams, format string) {
+	build := newProgramBuild()
+	if format == formatJSON {
+		std.EncodeAnswer(build)
+		return
+	}
+	build.writeText(std.Out)
 }

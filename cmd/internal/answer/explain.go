@@ -15,6 +15,8 @@ type Explanation struct {
 	Signals []Signal `json:"signals"` // those that apply to the URL
 	// SignalsDropped is the number of signals beyond a limit of the API, absent if there are none.
 	SignalsDropped int `json:"signals_dropped,omitempty"`
+
+	Decision robots.Verdict `json:"-"` // of which Check has the members
 }
 
 // A Derivation is how a verdict is reached.
@@ -65,7 +67,12 @@ type ExplainLimits struct {
 // agent are as given.
 func Explain(r *robots.Rules, c *Crawler, path robots.Path, url string, agent any, limits ExplainLimits) Explanation {
 	e := lint.Explain(r, path)
-	x := Explanation{Check: NewCheck(r, c, path, url, agent, limits.Check), Derivation: NewDerivation(&e, limits.Matches), Signals: signalsOf(r, &path)}
+	x := Explanation{
+		Check:      NewCheck(r, c, path, url, agent, limits.Check),
+		Derivation: NewDerivation(&e, limits.Matches),
+		Signals:    signalsOf(r, &path),
+		Decision:   e.Verdict,
+	}
 	x.Notes = append(x.Notes, FolderNote(path)...)
 	x.Signals, x.SignalsDropped = limited(x.Signals, limits.Signals)
 	return x

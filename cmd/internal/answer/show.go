@@ -40,6 +40,19 @@ type Facts struct {
 	Known bool `json:"-"` // the site has a file, or none: it is not unreachable
 }
 
+// A ShownFile is what a robots.txt declares, and where it is from.
+type ShownFile struct {
+	Facts
+	File *string `json:"file,omitempty"` // as given; absent for a site
+	*SiteOutcome
+	NextTry string `json:"next_try,omitempty"` // when the next attempt is due, of a site whose rules are not known
+
+	Title   string  `json:"-"` // of the file in text
+	Crawler Crawler `json:"-"` // that reads it
+	State   string  `json:"-"` // of the robots.txt of a site, in one line
+	ByFleet bool    `json:"-"` // a fleet decides when the next request starts
+}
+
 // A RuleGroup is a group of the file.
 type RuleGroup struct {
 	Group

@@ -15,9 +15,6 @@ type Suite struct {
 	Results []*answer.AssertionResult
 	Counts  answer.AssertionCounts
 	Budget  int // steps of a proof
-
-	// Derivation writes how a verdict is reached.
-	Derivation func(w io.Writer, d *answer.Derivation)
 }
 
 // Text writes what fails. Dialects in which an assertion fails in the same way share a
@@ -78,7 +75,7 @@ func (s *Suite) derivation(r *answer.AssertionResult) string {
 		return ""
 	}
 	var b strings.Builder
-	s.Derivation(&b, &r.Explanation.Derivation)
+	Derivation(&b, Palette{}, &r.Explanation.Derivation)
 	return b.String()
 }
 

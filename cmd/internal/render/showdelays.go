@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"cmp"
@@ -9,58 +9,56 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // --zone must not depend on what the machine has installed
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
-	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/internal/duration"
 	"github.com/robotskit/robots/pace"
 )
 
-// clock is how moments are written for people; the zone stands in the heading.
-const clock = "2006-01-02 15:04:05"
+// clockLayout is how moments are written for people; the zone stands in the heading.
+const clockLayout = "2006-01-02 15:04:05"
 
 // writeDelays writes when requests of the crawler may start and how long a crawl takes.
-func writeDelays(w io.Writer, colors render.Palette, d *answer.Delays, byFleet bool) {
+func writeDelays(w io.Writer, colors Palette, d *answer.Delays, byFleet bool) {
 	from := d.At.Time
 	who := "a request may start"
 	if byFleet {
 		who = "the fleet may start a request"
 	}
-	render.Heading(w, colors, "Crawl rate")
+	Heading(w, colors, "Crawl rate")
 	when := "now"
 	if wait := d.Next[0].Start.Sub(from); wait > 0 {
 		when = "in " + duration.Text(wait)
 	}
-	fmt.Fprintf(w, "  At %s %s %s; then %s.\n", from.Format(clock+" MST"), who, when, one(d.Next[0].Interval))
+	fmt.Fprintf(w, "  At %s %s %s; then %s.\n", from.Format(clockLayout+" MST"), who, when, oneEvery(d.Next[0].Interval))
 
-	render.Heading(w, colors, "Pages an hour on "+from.Format("2006-01-02")+", "+d.Zone)
+	Heading(w, colors, "Pages an hour on "+from.Format("2006-01-02")+", "+d.Zone)
 	if d.Hours != nil {
 		chart(w, colors, d.Hours)
 	}
 	writeDay(w, d.Day)
-	render.Heading(w, colors, "Next requests, each after an immediate response")
-	writeNext(w, from, d.Next)
-	render.Heading(w, colors, "Duration")
+	Heading(w, colors, "Next requests, each after an immediate response")
+	writeNextRequests(w, from, d.Next)
+	Heading(w, colors, "Duration")
 	text := "more than ten years"
 	if d.Takes != nil {
 		text = duration.Text(time.Duration(*d.Takes))
 	}
-	fmt.Fprintf(w, "  %s pages: %s\n", screen.Thousands(d.Pages), colors.Paint(render.Bold, text))
-	render.Heading(w, colors, "Delays declared")
+	fmt.Fprintf(w, "  %s pages: %s\n", screen.Thousands(d.Pages), colors.Paint(Bold, text))
+	Heading(w, colors, "Delays declared")
 	writeDeclared(w, colors, d)
 }
 
-// one says an interval as short as it can be said: "one every 30 s".
-func one(interval answer.Interval) string {
+// oneEvery formats an interval: "one every 30 s".
+func oneEvery(interval answer.Interval) string {
 	return strings.Replace(duration.Rate(time.Duration(interval)), "one request", "one", 1)
 }
 
-// writeNext lists the next requests from a time on.
-func writeNext(w io.Writer, from time.Time, next []answer.NextRequest) {
-	form := clock
+// writeNextRequests lists the next requests from a time on.
+func writeNextRequests(w io.Writer, from time.Time, next []answer.NextRequest) {
+	form := clockLayout
 	if slices.ContainsFunc(next, func(n answer.NextRequest) bool { return n.Start.Nanosecond() >= int(time.Millisecond) }) {
 		form += ".000"
 	}
@@ -69,41 +67,44 @@ func writeNext(w io.Writer, from time.Time, next []answer.NextRequest) {
 		if d := n.Start.Sub(from); d > 0 {
 			wait = "after " + duration.Text(d)
 		}
-		render.Wrap(w, "  "+n.Start.Format(form)+"  "+render.Fill(wait, 16)+"  ", n.Reasons[0].Short)
+		Wrap(w, "  "+n.Start.Format(form)+"  "+Fill(wait, 16)+"  ", n.Reasons[0].Short)
 		from = n.Start.Time
 	}
 }
 
-// maxRows bounds the tables of a file that declares hundreds of windows.
-const maxRows = 40
+// maxDelayRows bounds the tables of a file that declares hundreds of windows.
+const maxDelayRows = 40
 
 // writeDay lists the paces of the day with their reasons.
 func writeDay(w io.Writer, day []answer.Span) {
-	for i, s := range day[:min(len(day), maxRows)] {
-		to, what := s.To.Format("15:04"), "closed"
+	for i, s := range day[:min(len(day), maxDelayRows)] {
+		to := s.To.Format("15:04")
+		what := "closed"
 		if i == len(day)-1 && to == "00:00" {
 			to = "24:00"
 		}
 		if s.Open {
-			what = one(s.Interval)
+			what = oneEvery(s.Interval)
 		}
 		why := s.Reasons[0].Short
 		for _, r := range s.Reasons[1:] {
 			why += "; also " + r.Short
 		}
-		render.Wrap(w, fmt.Sprintf("  %s-%s  %s  ", s.From.Format("15:04"), to, render.Fill(what, 20)), why)
+		Wrap(w, fmt.Sprintf("  %s-%s  %s  ", s.From.Format("15:04"), to, Fill(what, 20)), why)
 	}
-	if len(day) > maxRows {
-		fmt.Fprintf(w, "  and %d more\n", len(day)-maxRows)
+	if len(day) > maxDelayRows {
+		fmt.Fprintf(w, "  and %d more\n", len(day)-maxDelayRows)
 	}
 }
 
 // writeDeclared lists the rate lines of the file and how each is used.
-func writeDeclared(w io.Writer, colors render.Palette, d *answer.Delays) {
-	styles := map[pace.Use]string{pace.UseAdjusted: render.Yellow, pace.UseOverridden: render.Yellow, pace.UseIgnored: render.Red, pace.UseUnusable: render.Red}
+func writeDeclared(w io.Writer, colors Palette, d *answer.Delays) {
+	styles := map[pace.Use]string{
+		pace.UseAdjusted: Yellow, pace.UseOverridden: Yellow, pace.UseIgnored: Red, pace.UseUnusable: Red,
+	}
 	var rows [][]string
-	for _, e := range d.Declared[:min(len(d.Declared), maxRows)] {
-		use := colors.Paint(cmp.Or(styles[e.Use], render.Green), string(e.Use))
+	for _, e := range d.Declared[:min(len(d.Declared), maxDelayRows)] {
+		use := colors.Paint(cmp.Or(styles[e.Use], Green), string(e.Use))
 		if e.Why != nil {
 			use += ": " + *e.Why
 		}
@@ -112,8 +113,8 @@ func writeDeclared(w io.Writer, colors render.Palette, d *answer.Delays) {
 	if len(rows) == 0 {
 		fmt.Fprintln(w, "  none for this crawler")
 	}
-	render.AlignWrapped(w, rows)
-	if more := len(d.Declared) - maxRows; more > 0 {
+	AlignWrapped(w, rows)
+	if more := len(d.Declared) - maxDelayRows; more > 0 {
 		fmt.Fprintf(w, "  and %d more\n", more+d.Dropped)
 	}
 }
@@ -124,10 +125,10 @@ const chartRows = 6
 var eighths = [...]string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}
 
 // chart draws how many pages each hour of the day has room for, 80 columns wide.
-func chart(w io.Writer, colors render.Palette, hours []float64) {
+func chart(w io.Writer, colors Palette, hours []float64) {
 	most := slices.Max(hours)
 	for row := chartRows - 1; row >= 0; row-- {
-		label := map[int]string{chartRows - 1: render.Short(most), 0: "0"}[row]
+		label := map[int]string{chartRows - 1: Short(most), 0: "0"}[row]
 		bars := ""
 		for _, n := range hours {
 			level := 0
@@ -136,11 +137,11 @@ func chart(w io.Writer, colors render.Palette, hours []float64) {
 			}
 			bars += " " + strings.Repeat(eighths[min(max(level-8*row, 0), 8)], 2)
 		}
-		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("  %5s %s", label, colors.Paint(render.Green, strings.TrimRight(bars, " "))), " "))
+		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("  %5s %s", label, colors.Paint(Green, strings.TrimRight(bars, " "))), " "))
 	}
 	axis := ""
 	for h := range hours {
 		axis += fmt.Sprintf(" %02d", h)
 	}
-	fmt.Fprintf(w, "  %5s %s\n\n", "", colors.Paint(render.Faint, axis))
+	fmt.Fprintf(w, "  %5s %s\n\n", "", colors.Paint(Faint, axis))
 }

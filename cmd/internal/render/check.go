@@ -1,0 +1,80 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/crawlers"
+)
+
+// verdictIndent aligns what follows a verdict with the URL beside it.
+const verdictIndent = "           "
+
+// Verdict writes the verdict on a URL for one crawler as a line, in which URLs have a column of some width.
+func Verdict(w io.Writer, colors Palette, v *answer.Verdicts, width int) {
+	verdict := v.List[0]
+	fmt.Fprintf(w, "%s  %s  %s\n", colors.Verdict(verdict), Fill(robots.Printable(v.URL), width), because(colors, verdict, true))
+}
+
+// SiteLine writes a sentence about the robots.txt of a site below a verdict, unless it is "".
+func SiteLine(w io.Writer, colors Palette, sentence string) {
+	writeFaint(w, colors, verdictIndent, sentence)
+}
+
+// VerdictTable writes the verdicts on a URL as a row for each crawler or, if these are one crawler in several dialects, for each
+// dialect.
+func VerdictTable(w io.Writer, colors Palette, v *answer.Verdicts, byDialect bool, state string) {
+	fmt.Fprintln(w, colors.Paint(Bold, robots.Printable(v.URL)))
+	var rows [][]string
+	for i, verdict := range v.List {
+		why := because(colors, verdict, false)
+		if byDialect {
+			if s := verdict.State; s != nil && s.Note != "" {
+				why += "  " + colors.Paint(Faint, "("+robots.Printable(s.Note)+")")
+			}
+			rows = append(rows, []string{"  " + verdict.Dialect, colors.Verdict(verdict), why})
+			continue
+		}
+		name := v.Crawlers[i].Name
+		if e, ok := crawlers.Find(name); ok && CrawlerRemark(e, false) != "" {
+			why += "  " + colors.Paint(Yellow, "["+CrawlerRemark(e, false)+"]")
+		}
+		if s := v.Fallback(i); s != "" {
+			why += "  " + colors.Paint(Faint, "("+robots.Printable(s)+")")
+		}
+		rows = append(rows, []string{"  " + robots.Printable(name), verdict.Dialect, colors.Verdict(verdict), why})
+	}
+	Align(w, rows)
+	writeFaint(w, colors, "  ", state)
+}
+
+// writeFaint writes a line of less importance, unless it is "".
+func writeFaint(w io.Writer, colors Palette, indent, line string) {
+	if line != "" {
+		fmt.Fprintf(w, "%s%s\n", indent, colors.Paint(Faint, robots.Printable(line)))
+	}
+}
+
+// because returns in one line why a verdict is what it is: the reason, the group and, if wanted, a dialect other than RFC 9309.
+func because(colors Palette, v robots.Verdict, dialect bool) string {
+	return answer.Reason(v) + inGroup(colors, v, dialect)
+}
+
+// inGroup names the group of a verdict and, if wanted, a dialect other than RFC 9309.
+func inGroup(colors Palette, v robots.Verdict, dialect bool) string {
+	var parts []string
+	if dialect && v.Dialect != robots.RFC9309.Name && v.Dialect != "" {
+		parts = append(parts, v.Dialect)
+	}
+	if !v.Group.IsZero() {
+		parts = append(parts, "group "+cmp.Or(robots.Printable(v.Group.Token()), `""`), LineList(v.Group.Lines()))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "  " + colors.Paint(Faint, "("+strings.Join(parts, ", ")+")")
+}
