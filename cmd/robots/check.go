@@ -78,8 +78,9 @@ func (o *checkOptions) writer(chosen *chosenCrawlers) func(*source.Question, *an
 			}
 		}
 	case len(chosen.list) == 1:
+		lines := render.VerdictLines{Colors: colors}
 		return func(q *source.Question, v *answer.Verdicts) {
-			render.Verdict(w, colors, v, q.Width)
+			_, _ = w.Write(lines.Append(w.AvailableBuffer(), v, q.Width)) // likewise
 			if q.First {
 				render.SiteLine(w, colors, v.Fallback(0))
 				render.SiteLine(w, colors, q.State((*robots.State).Text))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
@@ -14,10 +15,44 @@ import (
 // verdictIndent aligns what follows a verdict with the URL beside it.
 const verdictIndent = "           "
 
-// Verdict writes the verdict on a URL for one crawler as a line, in which URLs have a column of some width.
-func Verdict(w io.Writer, colors Palette, v *answer.Verdicts, width int) {
-	verdict := v.List[0]
-	fmt.Fprintf(w, "%s  %s  %s\n", colors.Verdict(verdict), Fill(robots.Printable(v.URL), width), because(colors, verdict, true))
+// VerdictLines are the verdicts for one crawler on the URLs of a list. They keep the text around each URL, as few rules decide many
+// URLs.
+type VerdictLines struct {
+	Colors Palette
+	rules  *answer.RuleSet // that the texts are for
+	texts  map[verdictKey]verdictText
+}
+
+// A verdictKey is what differs between the verdicts of one crawler in a file.
+type verdictKey struct {
+	rule                        robots.Rule
+	reason                      robots.Reason
+	allowed, undefined, inGroup bool
+}
+
+// A verdictText is the text before and after a URL.
+type verdictText struct{ word, why string }
+
+// Append appends a line, in which URLs have a column of some width.
+func (l *VerdictLines) Append(dst []byte, v *answer.Verdicts, width int) []byte {
+	if l.rules != v.Rules[0] {
+		l.rules = v.Rules[0]
+		l.texts = map[verdictKey]verdictText{}
+	}
+	verdict := &v.List[0]
+	key := verdictKey{verdict.Rule, verdict.Reason, verdict.Allowed, verdict.Undefined, !verdict.Group.IsZero()}
+	text, known := l.texts[key]
+	if !known {
+		text = verdictText{word: l.Colors.Verdict(*verdict) + "  ", why: "  " + because(l.Colors, *verdict, true) + "\n"}
+		l.texts[key] = text
+	}
+	url := robots.Printable(v.URL)
+	dst = append(dst, text.word...)
+	dst = append(dst, url...)
+	for range width - utf8.RuneCountInString(url) {
+		dst = append(dst, ' ')
+	}
+	return append(dst, text.why...)
 }
 
 // SiteLine writes a sentence about the robots.txt of a site below a verdict, unless it is "".
