@@ -136,3 +136,48 @@ func TestRootIsPure(t *testing.T) {
 		})
 	})
 }
+
+// layers of the programs, the lowest first: what is true, how it is shown, where it comes from. The
+// commands use all of them.
+var layers = []string{"cmd/internal/answer", "cmd/internal/render", "cmd/internal/source"}
+
+// TestLayers: no layer imports one above it, neither itself nor through another package of cmd.
+func TestLayers(t *testing.T) {
+	imports := map[string][]string{} // of packages below cmd
+	walk(t, func(file string) {
+		if !strings.HasPrefix(file, "cmd/") || path.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
+			return
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, spec := range f.Imports {
+			name := strings.Trim(spec.Path.Value, `"`)
+			if ours, ok := strings.CutPrefix(name, module+"/"); ok && !slices.Contains(imports[path.Dir(file)], ours) {
+				imports[path.Dir(file)] = append(imports[path.Dir(file)], ours)
+			}
+		}
+	})
+	for i, layer := range layers {
+		if imports[layer] == nil {
+			t.Errorf("%s does not exist", layer)
+		}
+		reached := []string{layer}
+		for k := 0; k < len(reached); k++ { // reached grows
+			for _, next := range imports[reached[k]] {
+				if slices.Contains(layers[i+1:], next) {
+					t.Errorf("%s reaches %s, which is above it, through %s", layer, next, reached[k])
+				}
+				if !slices.Contains(reached, next) {
+					reached = append(reached, next)
+				}
+			}
+		}
+	}
+	for _, layer := range layers {
+		if !slices.Contains(imports["cmd/robots"], layer) {
+			t.Errorf("cmd/robots does not import %s", layer)
+		}
+	}
+}
