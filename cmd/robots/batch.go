@@ -67,7 +67,9 @@ func (o *checkOptions) runBatch(ctx context.Context) (int, error) {
 }
 
 // answerLine writes the answer to a line. Its only error is screen.ErrInterrupted.
-func (o *checkOptions) answerLine(ctx context.Context, a *batch.Answerer, live *source.Live, e *source.Entry[batchLine], now time.Time) error {
+func (o *checkOptions) answerLine(
+	ctx context.Context, a *batch.Answerer, live *source.Live, e *source.Entry[batchLine], now time.Time,
+) error {
 	var record *fetch.Record
 	var failed error
 	if e.Site != nil {
@@ -176,7 +178,8 @@ func (b *batchReader) next() (e source.Entry[batchLine], err error) {
 	case b.headers && b.left == 0:
 		n, err := strconv.ParseUint(strings.TrimSuffix(string(line), "\r"), 10, 31)
 		if err != nil {
-			return e, fmt.Errorf("%s is not the number of rows of a chunk, which --chunk-header expects before it", strconv.Quote(clip(string(line))))
+			value := strconv.Quote(clip(string(line)))
+			return e, fmt.Errorf("%s is not the number of rows of a chunk, which --chunk-header expects before it", value)
 		}
 		e.Line.header = strconv.FormatUint(n, 10)
 		b.left = int(n)

@@ -24,7 +24,8 @@ type crawlerFlags struct {
 
 // register declares the flags. With all, --dialect can be "all".
 func (f *crawlerFlags) register(cmd *cobra.Command, all bool) {
-	cmd.Flags().StringArrayVarP(&f.agents, "agent", "a", nil, "`TOKEN[,TOKEN]` product tokens of one crawler, most specific first (repeat for several crawlers)")
+	usage := "`TOKEN[,TOKEN]` product tokens of one crawler, most specific first (repeat for several crawlers)"
+	cmd.Flags().StringArrayVarP(&f.agents, "agent", "a", nil, usage)
 	f.registerDialect(cmd, all)
 }
 

@@ -111,7 +111,8 @@ func (d *demo) site(s demoSite) http.Handler {
 		fmt.Fprint(w, strings.ReplaceAll(s.file, "Sitemap: /", "Sitemap: "+d.urls[s.name]+"/"))
 	})
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprintf(w, "<!doctype html>\n<title>%s</title>\n<p>%s of the demo: %s. See <a href=\"/robots.txt\">/robots.txt</a>.\n", s.name, html.EscapeString(r.URL.Path), html.EscapeString(s.see))
+		const page = "<!doctype html>\n<title>%s</title>\n<p>%s of the demo: %s. See <a href=\"/robots.txt\">/robots.txt</a>.\n"
+		fmt.Fprintf(w, page, s.name, html.EscapeString(r.URL.Path), html.EscapeString(s.see))
 	})
 	return mux
 }
@@ -124,10 +125,19 @@ func (d *demo) remember(ctx context.Context, store cache.Store, now time.Time) e
 	}
 	record := func(ago time.Duration, cause fetch.Cause, status int) *fetch.Record {
 		at := now.Add(-ago).Truncate(time.Millisecond)
-		return &fetch.Record{Origin: origin, URL: origin.RobotsURL(), Outcome: cause.Outcome(), Cause: cause, Status: status, Started: at.Add(-20 * time.Millisecond), Fetched: at}
+		return &fetch.Record{
+			Origin:  origin,
+			URL:     origin.RobotsURL(),
+			Outcome: cause.Outcome(),
+			Cause:   cause,
+			Status:  status,
+			Started: at.Add(-20 * time.Millisecond),
+			Fetched: at,
+		}
 	}
 	good := record(25*time.Hour, fetch.OK, http.StatusOK)
-	good.Body, good.Expires = []byte("User-agent: *\nDisallow: /private/\n"), good.Fetched.Add(fetch.LifeCeiling)
+	good.Body = []byte("User-agent: *\nDisallow: /private/\n")
+	good.Expires = good.Fetched.Add(fetch.LifeCeiling)
 	failed := record(time.Hour, fetch.ServerError, http.StatusServiceUnavailable)
 	failed.RetryAfter = 2 * time.Minute
 	return store.Put(ctx, cache.Entry{Record: failed.After(good)}, demoKeep)

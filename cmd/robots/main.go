@@ -62,9 +62,10 @@ func newRoot(std *screen.Streams, only string) *cobra.Command {
 	var showVersion bool
 	var versionFormat string
 	root := &cobra.Command{
-		Use:           "robots",
-		Short:         "Check, explain and test robots.txt rules",
-		Long:          "Check, explain and test robots.txt rules.\n\nExit status: 0 done or all allowed, 1 some disallowed or found, 2 invalid usage\nor input, 3 undecided.",
+		Use:   "robots",
+		Short: "Check, explain and test robots.txt rules",
+		Long: "Check, explain and test robots.txt rules.\n\n" +
+			"Exit status: 0 done or all allowed, 1 some disallowed or found, 2 invalid usage\nor input, 3 undecided.",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
@@ -87,6 +88,12 @@ func newRoot(std *screen.Streams, only string) *cobra.Command {
 	root.SetOut(std.Out)
 	root.SetErr(std.Err)
 	root.SetHelpFunc(func(*cobra.Command, []string) { rootHelp(std.Out) })
+	addCommands(root, std, only)
+	return root
+}
+
+// addCommands adds all commands, or only the named one.
+func addCommands(root *cobra.Command, std *screen.Streams, only string) {
 	add := func(v verb) {
 		cmd := v.make(std)
 		cmd.Short = v.short
@@ -98,7 +105,7 @@ func newRoot(std *screen.Streams, only string) *cobra.Command {
 	if i := slices.IndexFunc(list, func(v verb) bool { return v.name == only }); i >= 0 {
 		root.CompletionOptions.DisableDefaultCmd = true
 		add(list[i])
-		return root
+		return
 	}
 	for _, v := range list {
 		add(v)
@@ -109,7 +116,6 @@ func newRoot(std *screen.Streams, only string) *cobra.Command {
 	completion.RunE = func(*cobra.Command, []string) error { // without this, help and success for an unknown shell
 		return errors.New("no shell given (known: bash, zsh, fish, powershell)")
 	}
-	return root
 }
 
 // helpCommand replaces that of cobra, which succeeds for an unknown verb.

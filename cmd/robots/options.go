@@ -45,7 +45,8 @@ func (f *outputFlags) registerFormat(cmd *cobra.Command, more ...string) {
 
 // registerColor declares --color.
 func (f *outputFlags) registerColor(cmd *cobra.Command) {
-	choiceFlag(cmd, &f.color, "color", render.ColorAuto, "`WHEN` color of text: auto, always or never", render.ColorAuto, render.ColorAlways, render.ColorNever)
+	usage := "`WHEN` color of text: auto, always or never"
+	choiceFlag(cmd, &f.color, "color", render.ColorAuto, usage, render.ColorAuto, render.ColorAlways, render.ColorNever)
 }
 
 // json reports whether the output is JSON.

@@ -50,7 +50,8 @@ func (f *questionFlags) register(cmd *cobra.Command, output *outputFlags, format
 	f.site.register(cmd)
 	registerMaxBytes(cmd, &f.rules.maxBytes)
 	timeFlag(cmd, &f.rules.at, judgedAt)
-	cmd.Flags().BoolVar(&f.rules.userInitiated, "user-initiated", false, "judge fetches that a user started, to which robots.txt does not apply")
+	usage := "judge fetches that a user started, to which robots.txt does not apply"
+	cmd.Flags().BoolVar(&f.rules.userInitiated, "user-initiated", false, usage)
 	f.site.registerProbe(cmd)
 	output.registerColor(cmd)
 }
@@ -125,7 +126,9 @@ func checkURLs(q *source.Questions, args []string) error {
 
 // openRobots returns the robots.txt of -f, or else the client that fetches from the sites of URLs. It warns about the names of the
 // crawlers.
-func (f *questionFlags) openRobots(ctx context.Context, r *source.Reader, chosen *chosenCrawlers) (t answer.RobotsTXT, l *source.Live, err error) {
+func (f *questionFlags) openRobots(
+	ctx context.Context, r *source.Reader, chosen *chosenCrawlers,
+) (t answer.RobotsTXT, l *source.Live, err error) {
 	dialects := dialectsOf(chosen.list)
 	switch {
 	case f.hasFile():

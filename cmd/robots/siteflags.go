@@ -44,7 +44,8 @@ func (s *siteFlags) register(cmd *cobra.Command) {
 	s.agentFlag(f)
 	f.DurationVar(&s.timeout, "timeout", 30*time.Second, "`DURATION` timeout per robots.txt fetch, redirects included")
 	s.requestFlags(f)
-	f.StringArrayVar(&s.addressPaces, "address-pace", nil, "`PREFIX=RATE` rate limit per IP address, such as 104.16.0.0/13=50/s (repeat for more; default 10/s)")
+	usage := "`PREFIX=RATE` rate limit per IP address, such as 104.16.0.0/13=50/s (repeat for more; default 10/s)"
+	f.StringArrayVar(&s.addressPaces, "address-pace", nil, usage)
 	cmd.Flags().AddFlagSet(f)
 }
 

@@ -120,7 +120,8 @@ func Tokens(value string) ([]string, error) {
 		return parts, nil
 	}
 	for i, token := range parts {
-		if parts[i] = strings.TrimSpace(token); parts[i] == "" {
+		parts[i] = strings.TrimSpace(token)
+		if parts[i] == "" {
 			return nil, fmt.Errorf("%q: empty product token", Clip(value))
 		}
 	}
@@ -146,7 +147,8 @@ func Listed(value string) (names []string) {
 // atCommas splits a value at its commas, except those within parentheses, as in the User-Agent
 // headers of browsers: "(KHTML, like Gecko)".
 func atCommas(value string) []string {
-	depth, from := 0, 0
+	depth := 0
+	from := 0
 	var parts []string
 	for i := range len(value) {
 		switch value[i] {

@@ -18,10 +18,12 @@ func Clip(s string) string {
 
 // Nearest returns the name with the fewest edits from s, "" if all differ too much.
 func Nearest(s string, names []string) string {
-	best, least := "", min(3, len(s)/2+1)
+	best := ""
+	least := min(3, len(s)/2+1)
 	for _, name := range names {
 		if n := Edits(strings.ToLower(s), name); n < least {
-			best, least = name, n
+			best = name
+			least = n
 		}
 	}
 	return best
@@ -44,7 +46,8 @@ func Hint(unknown string, names []string) string {
 // Edits returns how many letters must be added, dropped, changed or swapped with their
 // neighbors to turn a into b; for a long a, at least the difference in length.
 func Edits(a, b string) int {
-	x, y := []rune(Clip(a)), []rune(b)
+	x := []rune(Clip(a))
+	y := []rune(b)
 	rows := make([][]int, len(x)+1)
 	for i := range rows {
 		rows[i] = make([]int, len(y)+1)

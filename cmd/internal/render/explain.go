@@ -64,7 +64,8 @@ func Derivation(w io.Writer, colors Palette, d *answer.Derivation) {
 			matches = [][]string{{faint("  line"), faint("rule"), faint("bytes"), faint("result")}}
 		}
 		why := m.Why + " (" + colors.Link(m.Clause) + ")"
-		matches = append(matches, []string{fmt.Sprintf("  %4d", m.Line), m.String(), fmt.Sprintf("%5d", m.Bytes), colors.Paint(style, result), why})
+		line := fmt.Sprintf("  %4d", m.Line)
+		matches = append(matches, []string{line, m.String(), fmt.Sprintf("%5d", m.Bytes), colors.Paint(style, result), why})
 	}
 	AlignWrapped(w, matches)
 
