@@ -26,8 +26,8 @@ type ruleFlags struct {
 }
 
 // options returns what the flags change.
-func (f *ruleFlags) options() answer.RuleOptions {
-	return answer.RuleOptions{MaxBytes: f.maxBytes, At: f.at, UserInitiated: f.userInitiated}
+func (f *ruleFlags) options() source.RuleOptions {
+	return source.RuleOptions{MaxBytes: f.maxBytes, At: f.at, UserInitiated: f.userInitiated}
 }
 
 // questionFlags are the flags of the commands that check URLs: for which crawlers, by which robots.txt.
@@ -90,7 +90,7 @@ func (f *questionFlags) open(
 		Hints:    output.format != formatText,
 	}
 	if f.hasFile() || f.noRobots {
-		q.RobotsTXT = &answer.RobotsTXT{}
+		q.RobotsTXT = &source.RobotsTXT{}
 	}
 	if err := checkURLs(q, args); err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func checkURLs(q *source.Questions, args []string) error {
 // crawlers.
 func (f *questionFlags) openRobots(
 	ctx context.Context, r *source.Reader, chosen *chosenCrawlers,
-) (t answer.RobotsTXT, l *source.Live, err error) {
+) (t source.RobotsTXT, l *source.Live, err error) {
 	dialects := dialectsOf(chosen.list)
 	switch {
 	case f.hasFile():

@@ -1,47 +1,13 @@
 package answer
 
 import (
-	"time"
-
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/budget"
-	"github.com/robotskit/robots/fetch"
 )
-
-// A RobotsTXT is a robots.txt: a file, or the outcome of its fetch.
-type RobotsTXT struct {
-	File   *robots.File
-	Record *fetch.Record
-}
-
-// Size returns the number of bytes from which rules are made.
-func (t RobotsTXT) Size() int {
-	switch {
-	case t.File != nil:
-		return len(t.File.Bytes())
-	case t.Record == nil:
-		return 0
-	case t.Record.LastGood != nil:
-		return len(t.Record.Body) + len(t.Record.LastGood.Body)
-	}
-	return len(t.Record.Body)
-}
 
 // SizeLimit returns a size limit of n bytes, as Obey takes it: for 0 bytes it is 1, as no rule is
 // that short.
 func SizeLimit(n int) int { return max(n, 1) }
-
-// Obey returns the rules of a crawler at a time, with maxBytes instead of the dialect's size
-// limit; 0 leaves that.
-func (t RobotsTXT) Obey(d robots.Dialect, maxBytes int, at time.Time, tokens []string) *robots.Rules {
-	if maxBytes > 0 {
-		d.MaxFileBytes = maxBytes
-	}
-	if t.Record != nil {
-		return t.Record.Rules(d, at, tokens...)
-	}
-	return t.File.Rules(d, tokens...)
-}
 
 // A RuleSet is rules with the part of their JSON answers that is the same for all URLs.
 type RuleSet struct {

@@ -13,6 +13,7 @@ import (
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/budget"
+	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/fetch"
 )
 
@@ -56,7 +57,7 @@ const maxRules = 1 << 18
 
 // A basis is everything that rules are made from, except the dialect and the agent.
 type basis struct {
-	answer.RobotsTXT
+	source.RobotsTXT
 	maxBytes int
 	at       time.Time // of a record
 	user     bool      // user-initiated

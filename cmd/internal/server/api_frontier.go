@@ -10,6 +10,7 @@ import (
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/batch"
 	"github.com/robotskit/robots/cmd/internal/budget"
+	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/pace"
 )
@@ -206,7 +207,7 @@ func (r *request) judge(at *wantedSite, c *answer.Crawler) {
 // rulesOf sets the rules of a record for a crawler, those that the cache keeps if it still has the
 // record, and returns the members that their answers share.
 func (r *request) rulesOf(rules *answer.RuleSet, record *fetch.Record, c *answer.Crawler) ([]byte, error) {
-	if err := rules.Budget.Work(budget.Reading(answer.RobotsTXT{Record: record}.Size())); err != nil {
+	if err := rules.Budget.Work(budget.Reading(source.RobotsTXT{Record: record}.Size())); err != nil {
 		return nil, err
 	}
 	kept, of, err := r.s.cache.Rules(ended, record.Origin, &cache.Crawler{Dialect: c.Dialect, Tokens: c.Tokens})

@@ -38,10 +38,10 @@ type Wanted struct {
 
 // A Text is a file, standard input or the robots.txt of a site, named by the user.
 type Text struct {
-	answer.RobotsTXT        // the File, or the Record of a site
-	Name             string // as given; of a site, the URL of its robots.txt
-	Body             []byte
-	over             bool // larger than maxFile, and truncated to that
+	RobotsTXT        // the File, or the Record of a site
+	Name      string // as given; of a site, the URL of its robots.txt
+	Body      []byte
+	over      bool // larger than maxFile, and truncated to that
 }
 
 // At returns what crawlers obey at a time.
@@ -64,7 +64,7 @@ func (r recordAt) Rules(d robots.Dialect, tokens ...string) *robots.Rules {
 
 // SiteFile returns the robots.txt of a site.
 func SiteFile(r *fetch.Record) Text {
-	return Text{RobotsTXT: answer.RobotsTXT{Record: r}, Name: r.Origin.RobotsURL(), Body: r.Body}
+	return Text{RobotsTXT: RobotsTXT{Record: r}, Name: r.Origin.RobotsURL(), Body: r.Body}
 }
 
 // InPlace reports whether the file can be replaced.

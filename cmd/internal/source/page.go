@@ -86,7 +86,7 @@ func (q *Questions) judgeRedirect(ctx context.Context, url string, verdicts []an
 	if err != nil {
 		return err
 	}
-	for i, rules := range q.RulesIn(answer.RobotsTXT{Record: record}) {
+	for i, rules := range q.RulesIn(RobotsTXT{Record: record}) {
 		verdict := rules.Match(target.Path(q.Crawlers[i].Dialect))
 		if verdicts[i].Allows() && !verdict.Allowed {
 			verdicts[i] = answer.PageVerdict{Verdict: &verdict, BlockedAt: url}

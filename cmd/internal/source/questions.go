@@ -16,12 +16,12 @@ import (
 
 // Questions are the URLs of a run, each with the robots.txt that applies to it.
 type Questions struct {
-	Reader    *Reader           // warns about each robots.txt once
-	URLs      *URLReader        // where they come from
-	Crawlers  []answer.Crawler  // that the URLs are checked for, at least one
-	RobotsTXT *answer.RobotsTXT // of all URLs; nil if it is fetched from the site of each
-	Live      *Live             // fetches, nil if nothing is fetched
-	Rules     answer.RuleOptions
+	Reader    *Reader          // warns about each robots.txt once
+	URLs      *URLReader       // where they come from
+	Crawlers  []answer.Crawler // that the URLs are checked for, at least one
+	RobotsTXT *RobotsTXT       // of all URLs; nil if it is fetched from the site of each
+	Live      *Live            // fetches, nil if nothing is fetched
+	Rules     RuleOptions
 	Hints     bool // warn which flag permits what the guard has refused
 
 	Read     int   // URLs, without lines that have none
@@ -30,7 +30,7 @@ type Questions struct {
 
 	// The robots.txt of the last URL.
 	site  *Site
-	from  answer.RobotsTXT
+	from  RobotsTXT
 	rules []*answer.RuleSet
 	width int // of the widest URL that has been read
 }
@@ -39,7 +39,7 @@ type Questions struct {
 type Question struct {
 	URL    string // as given
 	Target answer.Target
-	Robots answer.RobotsTXT  // that applies
+	Robots RobotsTXT         // that applies
 	Rules  []*answer.RuleSet // that each crawler obeys
 	First  bool              // of the URLs with this robots.txt
 	Number int               // of answered URLs before it
@@ -171,13 +171,13 @@ func (q *Questions) await(ctx context.Context, s *Site) error {
 	}
 	r, err := q.Live.Get(ctx, s)
 	if err == nil {
-		q.open(s, answer.RobotsTXT{Record: r})
+		q.open(s, RobotsTXT{Record: r})
 	}
 	return err
 }
 
 // open makes the rules in the robots.txt of a site, and warns once about it.
-func (q *Questions) open(s *Site, from answer.RobotsTXT) {
+func (q *Questions) open(s *Site, from RobotsTXT) {
 	if from.Record != nil && !s.Answered {
 		text := SiteFile(from.Record)
 		q.Reader.Parse(&text, q.Crawlers[0].Dialect, q.Rules.MaxBytes)
@@ -191,7 +191,7 @@ func (q *Questions) open(s *Site, from answer.RobotsTXT) {
 }
 
 // RulesIn returns the rules of each crawler in a robots.txt.
-func (q *Questions) RulesIn(from answer.RobotsTXT) (all []*answer.RuleSet) {
+func (q *Questions) RulesIn(from RobotsTXT) (all []*answer.RuleSet) {
 	for i := range q.Crawlers {
 		c := &q.Crawlers[i]
 		all = append(all, &answer.RuleSet{Rules: q.Rules.Rules(from, c.Dialect, q.Reader.Std.Now(), c.Tokens...)})

@@ -22,7 +22,7 @@ func Observe(r *fetch.Record, now time.Time) *answer.Observation {
 		return o
 	}
 	rules := func(d robots.Dialect) *robots.Rules {
-		return answer.RobotsTXT{Record: r}.Obey(d, 0, now, []string{answer.AnyCrawler})
+		return RobotsTXT{Record: r}.Obey(d, 0, now, []string{answer.AnyCrawler})
 	}
 	o.Fact = FactOf(rules(robots.RFC9309).State())
 	for _, d := range answer.CurrentDialects() {

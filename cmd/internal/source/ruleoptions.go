@@ -1,10 +1,11 @@
-package answer
+package source
 
 import (
 	"cmp"
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/answer"
 )
 
 // RuleOptions change what crawlers obey. The zero value changes nothing.
@@ -24,7 +25,7 @@ func (o *RuleOptions) Rules(t RobotsTXT, d robots.Dialect, now time.Time, tokens
 }
 
 // Source returns a robots.txt as crawlers obey it at a time with the options.
-func (o *RuleOptions) Source(t RobotsTXT, now time.Time) Source {
+func (o *RuleOptions) Source(t RobotsTXT, now time.Time) answer.Source {
 	return sourceWithOptions{o, t, now}
 }
 
