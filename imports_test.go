@@ -175,6 +175,9 @@ func TestLayers(t *testing.T) {
 			}
 		}
 	}
+	if slices.Contains(imports["cmd/internal/answer"], "fetch") {
+		t.Error("cmd/internal/answer imports fetch, whose net/http is too large for the page")
+	}
 	for _, layer := range layers {
 		if !slices.Contains(imports["cmd/robots"], layer) {
 			t.Errorf("cmd/robots does not import %s", layer)
