@@ -59,6 +59,7 @@ func TestJSONPage(t *testing.T) {
 		"fetch":    {"fetch --allow-private " + site.URL, "fetch --allow-private " + down.URL},
 		"diff":     {"diff --urls " + file("urls", "/a\n") + " " + robotsTxt + " " + file("new.txt", "User-agent: *\nDisallow: /c\n"), "diff --dialects " + robotsTxt},
 		"lint":     {"lint " + robotsTxt},
+		"block":    {"block --crawler Googlebot " + file("open.txt", "User-agent: Googlebot\nAllow: /\n"), "block --crawler Googlebot " + file("empty.txt", "")},
 		"test":     {"test " + file("t.yaml", "version: 1\nrobots: robots.txt\ntests:\n- {name: n, disallow: [/a, {every: /b}], crawl_delay: 2}\n")},
 		"verify":   {"verify 127.0.0.1 --offline --as Googlebot", "verify --log " + log + " --list Googlebot=" + list + " -f " + robotsTxt},
 		"watch":    {watch, watch, "watch --expect " + list + " --allow-private " + site.URL, "watch --expect " + filepath.Join(dir, "new.txt") + " --allow-private " + site.URL},

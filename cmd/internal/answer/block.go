@@ -12,16 +12,15 @@ import (
 
 // A Blocking is a robots.txt in which chosen crawlers have no access, with the proof of what changes.
 type Blocking struct {
-	Body     []byte         `json:"-"`        // the file, the same as before if nothing changes
-	Possible bool           `json:"possible"` // every chosen crawler is blocked, and no search crawler and not * changes otherwise
-	Complete bool           `json:"complete"` // no proof exceeded its budget
-	Changed  bool           `json:"changed"`  // the file differs from the one before
-	Crawlers []BlockedEntry `json:"crawlers"` // the chosen ones
-	// Effects are the changes for crawlers that were not chosen.
-	Effects   []BlockEffect `json:"effects"`
-	Others    int           `json:"others"`    // crawlers that were not chosen, without *
-	Unchanged int           `json:"unchanged"` // of these, proved for all URLs
-	Star      bool          `json:"star"`      // nothing changes for crawlers that no group names, proved
+	Body      []byte         `json:"-"`         // the file, the same as before if nothing changes
+	Possible  bool           `json:"possible"`  // every chosen crawler is blocked, and no search crawler and not * changes otherwise
+	Complete  bool           `json:"complete"`  // no proof exceeded its budget
+	Changed   bool           `json:"changed"`   // the file differs from the one before
+	Crawlers  []BlockedEntry `json:"crawlers"`  // the chosen ones
+	Effects   []BlockEffect  `json:"effects"`   // the changes for crawlers that were not chosen
+	Others    int            `json:"others"`    // crawlers that were not chosen, without *
+	Unchanged int            `json:"unchanged"` // of these, proved for all URLs
+	Star      bool           `json:"star"`      // nothing changes for crawlers that no group names, proved
 }
 
 // BlockedResult is what becomes of a chosen crawler. The values are a contract.
@@ -37,7 +36,7 @@ const (
 
 // A BlockedEntry is a chosen crawler.
 type BlockedEntry struct {
-	Name   string        `json:"name"`
+	Name   string        `json:"name"`   // as in the directory
 	Result BlockedResult `json:"result"` // newly_blocked, already_blocked, open or undecided
 	// Rule is what keeps an open crawler open, null for any other or without a rule.
 	Rule *Rule  `json:"rule"`
@@ -46,7 +45,7 @@ type BlockedEntry struct {
 
 // A BlockEffect is a change for a crawler that was not chosen.
 type BlockEffect struct {
-	Name   string `json:"name"`
+	Name   string `json:"name"`   // as in the directory, or as the file names it
 	Result string `json:"result"` // newly blocked, newly allowed or undecided
 	Path   string `json:"path"`   // of a shortest URL, "" if undecided
 	Rule   *Rule  `json:"rule"`   // that decides in the new file
