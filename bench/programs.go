@@ -78,7 +78,7 @@ const shop = "User-agent: Googlebot\nUser-agent: *\nDisallow: /a/\nDisallow: /se
 	"Disallow: /checkout\nDisallow: /private/*.html$\nDisallow: /tmp/\nAllow: /tmp/x\nDisallow: /login\nDisallow: /*.pdf$\nDisallow: /admin/\n" +
 	"Sitemap: https://shop.example/sitemap.xml\n\nUser-agent: GPTBot\nDisallow: /\n"
 
-var askers = [...]string{"Googlebot", anyBot, "GPTBot", "Bingbot"}
+var programAgents = [...]string{"Googlebot", anyBot, "GPTBot", "Bingbot"}
 
 // shopURL returns URLs of one length.
 func shopURL(i int) string {
@@ -125,7 +125,7 @@ func batchProgram(n int, withFile bool) *work {
 		text, args = shop, args[:2]
 	}
 	input := programInput("questions.jsonl", n, func(i int) string {
-		b, _ := json.Marshal(programQuestion{shopURL(i), askers[i%len(askers)], text}) // which has only strings
+		b, _ := json.Marshal(programQuestion{shopURL(i), programAgents[i%len(programAgents)], text}) // which has only strings
 		return string(b)
 	})
 	return &work{ops: n, children: true, engines: []engine{child(ours, input, args...), child(temoto, input, "batch")}}

@@ -257,16 +257,16 @@ func (d *Difference) clarify(rules [2]*robots.Rules, changes []compare.Change) [
 	changes = slices.Clone(changes)
 	for i := range changes {
 		change := &changes[i]
-		clear := clearPath(change.Path)
-		if clear == change.Path {
+		plain := clearPath(change.Path)
+		if plain == change.Path {
 			continue
 		}
-		path, _ := robots.ParsePath("https://example.com" + clear) // never an error
+		path, _ := robots.ParsePath("https://example.com" + plain) // never an error
 		before, work := rules[0].MatchWork(path)
 		after, more := rules[1].MatchWork(path)
 		d.Steps += (work + more) / 2
 		if before.Allowed == change.Old.Allowed && before.Rule == change.Old.Rule && after.Allowed == change.New.Allowed && after.Rule == change.New.Rule {
-			change.Path = clear
+			change.Path = plain
 			change.Shortest = false
 		}
 	}

@@ -64,6 +64,6 @@ type FetchHop struct {
 type Milliseconds time.Duration
 
 // MarshalJSON writes milliseconds.
-func (m Milliseconds) MarshalJSON() ([]byte, error) { //nolint:unparam // as json.Marshaler wants it
+func (m Milliseconds) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, float64(time.Duration(m).Microseconds())/1000, 'f', -1, 64), nil
 }
