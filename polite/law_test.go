@@ -174,7 +174,7 @@ func TestLoopbackSites(t *testing.T) {
 			t.Fatal(err)
 		}
 		transport, err := New("MyBot", Options{
-			Store: store, Memory: campaign.Size[int64](1<<17, 1<<18, 1<<24), AllowPrivate: true, Fetch: fetch.Options{Dial: dial}, Policy: pace.Policy{Default: time.Millisecond},
+			Store: store, Memory: campaign.Size[int64](1<<17, 1<<18, 1<<24), AllowPrivate: true, Fetch: fetch.Options{Dial: dial}, Policy: pace.Policy{Default: time.Millisecond, Ceiling: time.Millisecond},
 			Limiter: newLimiter(t, pace.Options{AddressInterval: -1, FetchInterval: -1}), // all sites have one address
 		})
 		if err != nil {
