@@ -96,6 +96,7 @@ func robotsFile(i, size int) []byte {
 // one fetch of each, and of what was deflated the rules and records are the same. Only over more sites
 // than fit at all are records fetched again, and the first is reported once, unless there is a store.
 func TestMemorySlope(t *testing.T) {
+	campaign.NotForRace(t)
 	const limit = 1 << 20 // 57 sites with files of 11 KB and their rules
 	crawler := &cache.Crawler{Dialect: robots.RFC9309, Tokens: []string{"MyBot"}}
 	for _, tt := range []struct {
