@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
+	"os/exec"
 	"path"
 	"slices"
 	"strconv"
@@ -181,6 +183,20 @@ func TestLayers(t *testing.T) {
 	for _, layer := range layers {
 		if !slices.Contains(imports["cmd/robots"], layer) {
 			t.Errorf("cmd/robots does not import %s", layer)
+		}
+	}
+}
+
+// TestTracked: no program, archive or other large file is committed.
+func TestTracked(t *testing.T) {
+	const most = 700 << 10 // bytes; the largest is axe.min.js
+	list, err := exec.Command("git", "ls-files", "-z").Output()
+	if err != nil {
+		t.Skip("not a clone of the repository")
+	}
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(list), "\x00"), "\x00") {
+		if info, err := os.Stat(name); err == nil && info.Size() > most {
+			t.Errorf("%s has %d bytes, more than %d", name, info.Size(), most)
 		}
 	}
 }
