@@ -87,6 +87,18 @@ func TestClientName(t *testing.T) {
 	}
 }
 
+// TestAllowPrivateNamed: the error of a refused address names the option that permits it, if one does.
+func TestAllowPrivateNamed(t *testing.T) {
+	client := Client("MyBot")
+	for url, named := range map[string]bool{"http://127.0.0.1/": true, "http://10.0.0.1/": true, "http://0.0.0.0/": false} {
+		_, err := client.Get(url)
+		var refused *DisallowedError
+		if !errors.As(err, &refused) || strings.Contains(err.Error(), "Options.AllowPrivate permits") != named {
+			t.Errorf("%s: %v, names the option: want %v", url, err, named)
+		}
+	}
+}
+
 // TestUnusable: a request that cannot be judged is an error, closes its body and acquires no
 // permit.
 func TestUnusable(t *testing.T) {

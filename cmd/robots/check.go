@@ -39,11 +39,7 @@ func (o *checkOptions) run(ctx context.Context) (int, error) {
 	if o.output.format == formatTSV || o.chunkHeader {
 		return exitBad, errors.New("--format tsv and --chunk-header require --batch")
 	}
-	chosen, err := o.questions.crawlers.choose()
-	if err != nil {
-		return exitBad, err
-	}
-	questions, err := o.questions.open(ctx, o.std, &o.output, o.args, &chosen)
+	chosen, questions, err := o.questions.open(ctx, o.std, &o.output, o.args)
 	if err != nil {
 		return exitBad, err
 	}
@@ -51,7 +47,7 @@ func (o *checkOptions) run(ctx context.Context) (int, error) {
 	ctx, stop := screen.Interruptible(ctx)
 	defer stop()
 	verdicts := answer.Verdicts{Crawlers: chosen.list}
-	write := o.writer(&chosen)
+	write := o.writer(chosen)
 	tally := urlTally{std: o.std}
 	for question, err := range questions.All(ctx) {
 		if err != nil {

@@ -28,11 +28,7 @@ func newExplainCommand(std *screen.Streams) *cobra.Command {
 }
 
 func (o *explainOptions) run(ctx context.Context) (int, error) {
-	chosen, err := o.questions.crawlers.choose()
-	if err != nil {
-		return exitBad, err
-	}
-	questions, err := o.questions.open(ctx, o.std, &o.output, o.args, &chosen)
+	chosen, questions, err := o.questions.open(ctx, o.std, &o.output, o.args)
 	if err != nil {
 		return exitBad, err
 	}
@@ -51,7 +47,7 @@ func (o *explainOptions) run(ctx context.Context) (int, error) {
 			e := answer.Explain(rules.Rules, c, question.Target.Path(c.Dialect), question.URL, c.Echo(), answer.ExplainLimits{})
 			e.Notes = append(e.Notes, source.Evidence(question.Robots.Record)...)
 			verdicts = append(verdicts, e.Decision)
-			o.write(question, &chosen, i, &e)
+			o.write(question, chosen, i, &e)
 		}
 		tally.add(chosen.status(verdicts))
 	}

@@ -51,11 +51,7 @@ func (o *pageOptions) run(ctx context.Context) (int, error) {
 	if err != nil {
 		return exitBad, err
 	}
-	chosen, err := o.questions.crawlers.choose()
-	if err != nil {
-		return exitBad, err
-	}
-	questions, err := o.questions.open(ctx, o.std, &o.output, o.args, &chosen)
+	chosen, questions, err := o.questions.open(ctx, o.std, &o.output, o.args)
 	if err != nil {
 		return exitBad, err
 	}

@@ -71,16 +71,20 @@ func registerFile(cmd *cobra.Command, file *string) {
 // hasFile reports whether -f is given.
 func (f *questionFlags) hasFile() bool { return f.set.Changed("file") }
 
-// open returns the URLs of the arguments and --urls with their robots.txt. A mistake in the flags or arguments is found before
-// anything is fetched or answered. The caller closes it.
+// open returns the chosen crawlers, and the URLs of the arguments and --urls with their robots.txt. A mistake in the flags or arguments is
+// found before anything is fetched or answered. The caller closes the questions.
 func (f *questionFlags) open(
-	ctx context.Context, std *screen.Streams, output *outputFlags, args []string, chosen *chosenCrawlers,
-) (*source.Questions, error) {
+	ctx context.Context, std *screen.Streams, output *outputFlags, args []string,
+) (*chosenCrawlers, *source.Questions, error) {
+	chosen, err := f.crawlers.choose()
+	if err != nil {
+		return nil, nil, err
+	}
 	if len(args) == 0 && f.urls == "" {
-		return nil, errors.New("no URL given: name at least one, - to read a list from standard input, or --urls FILE")
+		return nil, nil, errors.New("no URL given: name at least one, - to read a list from standard input, or --urls FILE")
 	}
 	if err := source.StdinOnce(append(slices.Clone(args), f.urls, f.file)...); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	q := &source.Questions{
 		Reader:   output.reader(std),
@@ -93,11 +97,11 @@ func (f *questionFlags) open(
 		q.RobotsTXT = &source.RobotsTXT{}
 	}
 	if err := checkURLs(q, args); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	from, live, err := f.openRobots(ctx, q.Reader, chosen)
+	from, live, err := f.openRobots(ctx, q.Reader, &chosen)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	q.Live = live
 	if q.RobotsTXT != nil {
@@ -106,7 +110,7 @@ func (f *questionFlags) open(
 	if f.site.probe && !slices.ContainsFunc(chosen.list, func(c answer.Crawler) bool { return c.Dialect.ServerErrorsMayMiss }) {
 		std.Warn("--probe changes nothing here: only %s use its result", strings.Join(probing(), " and "))
 	}
-	return q, nil
+	return &chosen, q, nil
 }
 
 // checkURLs returns an error if an argument is not a URL.
