@@ -261,7 +261,7 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 	}
 	dst = append(dst, `,"url":`...)
 	before := len(dst)
-	dst = robots.AppendQuoted(dst, answer.HideUser(url))
+	dst = robots.AppendQuoted(dst, url)
 	if a.crawler.rules != nil {
 		a.Budget.Free(6*len(url) - (len(dst) - before))
 	}
