@@ -53,11 +53,12 @@ var policy = map[string]row{
 	"pace":        {ours: []string{"", "pace", "internal/duration"}},
 	"pace/redis":  {ours: []string{"", "pace", "internal/duration", "internal/script"}, mods: []string{"github.com/redis/rueidis"}},
 	"polite":      {ours: []string{"", "fetch", "cache", "pace"}},
+	"guard":       {ours: []string{"", "crawlers"}, mods: []string{"github.com/hashicorp/golang-lru/v2"}}, // what is remembered
 	"fleet":       {ours: []string{"", "fetch", "cache", "pace", "internal/script"}, mods: []string{"github.com/redis/rueidis"}},
 	"internal":    {ours: []string{"internal/freeport", "internal/proctest"}, mods: []string{"github.com/redis/rueidis", "golang.org/x/net/dns"}}, // servers for tests, and internal/script
 	"docs":        {std: []string{"embed"}},                                                                                                       // pages that a program shows
 	"cmd":         {ours: []string{"..."}, mods: []string{""}},
-	"bench":       {ours: []string{"", "fetch", "cache", "crawlers", "polite", "internal/hostile"}, mods: []string{""}},
+	"bench":       {ours: []string{"", "fetch", "cache", "crawlers", "guard", "polite", "internal/hostile"}, mods: []string{""}},
 	"examples":    {ours: []string{"", "fetch", "cache", "pace", "polite", "fleet", "lint", "compare", "robotstest"}, mods: []string{""}},
 }
 
