@@ -36,6 +36,7 @@ func verbList() []verb {
 		{"", "lsp", "Start the language server", newLspCommand},
 		{"Monitor", "watch", "Report robots.txt changes that affect crawlers", newWatchCommand},
 		{"", "verify", "Verify crawler IP addresses, or check an access log", newVerifyCommand},
+		{"", "guard", "Enforce a robots.txt behind a web server", newGuardCommand},
 		{"Run", "serve", "Run the HTTP API and web page", newServeCommand},
 		{"", "fleet", "Inspect and control workers sharing Redis", newFleetCommand},
 		{"Reference", "clause", "Print the specification clause behind a decision", newClauseCommand},

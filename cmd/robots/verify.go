@@ -110,18 +110,11 @@ func (o *verifyOptions) check() (given []givenList, err error) {
 		}
 	}
 	inputs := append(slices.Concat(o.args, o.logs), o.fileName)
+	if given, err = parseLists(o.lists); err != nil {
+		return nil, err
+	}
 	for _, text := range o.lists {
-		names, from, ok := strings.Cut(text, "=")
-		if !ok || names == "" || from == "" {
-			return nil, fmt.Errorf("invalid --list %q; write NAME=FILE, such as GPTBot=gptbot.json", clip(text))
-		}
-		for name := range strings.SplitSeq(names, ",") {
-			e, err := knownCrawler(name)
-			if err != nil {
-				return nil, fmt.Errorf("--list: %w", err)
-			}
-			given = append(given, givenList{e.Name, from})
-		}
+		_, from, _ := strings.Cut(text, "=")
 		inputs = append(inputs, from)
 	}
 	if err := source.StdinOnce(inputs...); err != nil {
@@ -139,6 +132,24 @@ func (o *verifyOptions) check() (given []givenList, err error) {
 		return given, nil
 	}
 	return given, o.site.unused("without --fetch-lists or a URL of a list or site")
+}
+
+// parseLists returns the lists of values of --list.
+func parseLists(texts []string) (given []givenList, err error) {
+	for _, text := range texts {
+		names, from, ok := strings.Cut(text, "=")
+		if !ok || names == "" || from == "" {
+			return nil, fmt.Errorf("invalid --list %q; write NAME=FILE, such as GPTBot=gptbot.json", clip(text))
+		}
+		for name := range strings.SplitSeq(names, ",") {
+			e, err := knownCrawler(name)
+			if err != nil {
+				return nil, fmt.Errorf("--list: %w", err)
+			}
+			given = append(given, givenList{e.Name, from})
+		}
+	}
+	return given, nil
 }
 
 // checkTogether returns an error for flags and arguments that exclude or need each other.

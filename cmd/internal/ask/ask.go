@@ -64,6 +64,18 @@ func Address(text string) (netip.Addr, error) {
 	return a.Unmap(), nil
 }
 
+// Prefix reads a prefix, or an address as the prefix of only this address.
+func Prefix(text string) (netip.Prefix, error) {
+	if a, err := netip.ParseAddr(text); err == nil {
+		return a.Unmap().Prefix(a.Unmap().BitLen())
+	}
+	p, err := netip.ParsePrefix(text)
+	if err != nil {
+		return p, fmt.Errorf("%q is not an address or a prefix such as 10.0.0.0/8", Clip(text))
+	}
+	return p.Masked(), nil
+}
+
 // Time reads a time as RFC 3339 writes it, where t and z may be in lower case.
 func Time(s string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339, strings.ToUpper(s))

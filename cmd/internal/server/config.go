@@ -312,8 +312,8 @@ func (c *Config) checkCallers() error {
 		}
 	}
 	for _, p := range c.TrustedProxies {
-		if _, err := parsePrefix(p); err != nil {
-			return c.bad("trusted-proxy", "%q is not an address or a prefix such as 10.0.0.0/8", ask.Clip(p))
+		if _, err := ask.Prefix(p); err != nil {
+			return c.bad("trusted-proxy", "%v", err)
 		}
 	}
 	if c.Tokens != "" && c.TokensFile != "" {
@@ -375,15 +375,6 @@ func (c *Config) checkBounds() error {
 		return c.bad("url-size", "%s is more than header-size, %s, which includes the URL", c.URLBytes, c.HeaderBytes)
 	}
 	return nil
-}
-
-// parsePrefix reads a prefix, or an address as the prefix of only this address.
-func parsePrefix(text string) (netip.Prefix, error) {
-	if a, err := netip.ParseAddr(text); err == nil {
-		return a.Unmap().Prefix(a.Unmap().BitLen())
-	}
-	p, err := netip.ParsePrefix(text)
-	return p.Masked(), err
 }
 
 // hostOf returns the name of a Host without its port, in lower case, or the address if it is one, "" for an invalid host.

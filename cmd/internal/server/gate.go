@@ -90,7 +90,7 @@ func newSettings(c *Config) (*settings, error) {
 		s.hosts[strings.ToLower(h)] = true
 	}
 	for _, p := range c.TrustedProxies {
-		prefix, err := parsePrefix(p)
+		prefix, err := ask.Prefix(p)
 		if err != nil {
 			return nil, err
 		}
