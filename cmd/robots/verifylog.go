@@ -14,6 +14,7 @@ import (
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/crawlers"
+	"github.com/robotskit/robots/guard"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -40,8 +41,11 @@ func (o *verifyOptions) verifyLogs(ctx context.Context) (int, error) {
 		Owners: o.verifier.Resolver != nil || len(o.verifier.Lists) > 0 || o.fetchLists,
 	}
 	if o.flags.Changed("file") {
-		var err error
-		if traffic.File, err = o.robotsFile(ctx); err != nil {
+		file, err := o.robotsFile(ctx)
+		if err != nil {
+			return exitBad, err
+		}
+		if traffic.Disallows, err = guardOf(file); err != nil {
 			return exitBad, err
 		}
 	}
@@ -79,6 +83,22 @@ func (o *verifyOptions) robotsFile(ctx context.Context) (*robots.File, error) {
 		return nil, err
 	}
 	return robots.Parse(files[0].Body), nil
+}
+
+// guardOf returns the decision of robots guard on a request of a crawler.
+func guardOf(file *robots.File) (func(answer.LogRequest) (robots.Rule, bool), error) {
+	site := guard.NewSite(file.Bytes())
+	g, err := guard.New(guard.Options{Site: func(string) *guard.Site { return site }})
+	if err != nil {
+		return nil, err
+	}
+	return func(r answer.LogRequest) (rule robots.Rule, valid bool) {
+		d := g.Decide(guard.Request{UserAgent: r.UserAgent, Target: r.Target})
+		if d.Action == guard.Block {
+			rule = d.Verdict.Rule
+		}
+		return rule, !d.Refused || !rule.IsZero()
+	}, nil
 }
 
 // readLogs reads all logs and verifies their addresses. It returns the first error, after which other
@@ -124,7 +144,7 @@ func (o *verifyOptions) warnTraffic(t *answer.Traffic) {
 	case t.NoUserAgent > 0 && !t.Owners:
 		o.std.Warn("%s of %s without a User-Agent (common format) ignored; use the combined format, or identify crawlers with --list, --fetch-lists or --dns",
 			common, render.Count(t.Lines, "line"))
-	case t.NoUserAgent > 0 && t.File != nil:
+	case t.NoUserAgent > 0 && t.Disallows != nil:
 		o.std.Warn("%s of %s without a User-Agent (common format): not checked with -f", common, render.Count(t.Lines, "line"))
 	}
 	if t.Unreadable > 0 {
@@ -152,14 +172,14 @@ func (o *verifyOptions) writeTraffic(t *answer.Traffic, lines string) int {
 			o.std.EncodeAnswer(&list[i])
 		}
 	case formatCSV:
-		o.std.WriteCSV(render.TrafficRows(list, t.File != nil)...)
+		o.std.WriteCSV(render.TrafficRows(list, t.Disallows != nil)...)
 	default:
 		title := (&source.Text{Name: o.logs[0]}).Title()
 		if len(o.logs) > 1 {
 			title = render.Count(len(o.logs), "log")
 		}
 		file := ""
-		if t.File != nil {
+		if t.Disallows != nil {
 			file = (&source.Text{Name: o.fileName}).Title()
 		}
 		render.Traffic(o.std.Out, o.output.palette(o.std), list, title+": "+lines, file)

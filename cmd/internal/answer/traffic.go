@@ -24,13 +24,15 @@ const (
 // Traffic counts the requests of crawlers in access logs of any length, in bounded memory. Add the
 // requests; whenever Full, and at the end, verify the addresses of Claims and Settle them.
 type Traffic struct {
-	File   *robots.File // that the crawlers must obey, nil for none
-	As     string       // name of the only crawler that is counted, "" for all
-	Owners bool         // requests without a User-Agent count for the owner of a verified address
+	// Disallows returns the rule of a robots.txt for which a request of a crawler is refused, the zero value if
+	// it passes, and false if the target is invalid; nil without a robots.txt. It is the decision of package guard.
+	Disallows func(LogRequest) (rule robots.Rule, valid bool)
+	As        string // name of the only crawler that is counted, "" for all
+	Owners    bool   // requests without a User-Agent count for the owner of a verified address
 
 	Lines       int  // of requests
 	NoUserAgent int  // lines in the common format, which has none
-	Unreadable  int  // requests without a readable target, not checked with File
+	Unreadable  int  // requests without a readable target, not checked with Disallows
 	Failed      bool // a name server or list was unavailable
 
 	visits      map[visit]int
@@ -45,7 +47,6 @@ type LogRequest struct {
 	UserAgent string
 	Common    bool   // the log has no User-Agent
 	Target    string // as sent, "" if it is not readable
-	URL       string // the target as a URL
 }
 
 // A visit is what requests have in common that are counted together.
@@ -58,7 +59,6 @@ type visit struct {
 // A visitor is a crawler with its requests.
 type visitor struct {
 	crawlers.Crawler
-	rules     *robots.Rules // nil without a file
 	all       RequestCounts
 	addresses int
 	lines     map[int]*ForbiddenRequests // by line of robots.txt
@@ -100,7 +100,7 @@ func (t *Traffic) Add(r LogRequest) {
 		t.visits = map[visit]int{}
 	}
 	t.visits[v]++
-	if v.by == nil || v.by.rules == nil {
+	if v.by == nil || t.Disallows == nil {
 		return
 	}
 	if v.line = t.forbids(v.by, r); v.line > 0 {
@@ -118,9 +118,6 @@ func (t *Traffic) visitor(c crawlers.Crawler) *visitor {
 		return v
 	}
 	v = &visitor{Crawler: c, lines: map[int]*ForbiddenRequests{}, fakes: []FakeAddress{}}
-	if t.File != nil {
-		v.rules = t.File.Rules(c.ReadAs(), c.Tokens...)
-	}
 	if t.visitors == nil {
 		t.visitors = map[string]*visitor{}
 	}
@@ -131,18 +128,18 @@ func (t *Traffic) visitor(c crawlers.Crawler) *visitor {
 // forbids returns the line of robots.txt that disallows a request, 0 if none does or the
 // request has no readable target.
 func (t *Traffic) forbids(by *visitor, r LogRequest) int {
-	path, err := Path(by.rules.Dialect(), r.URL)
-	if r.Target == "" || err != nil {
+	if r.Target == "" {
 		t.Unreadable++
 		return 0
 	}
-	v := by.rules.Match(path)
-	if v.Allowed {
+	rule, valid := t.Disallows(r)
+	if !valid {
+		t.Unreadable++
 		return 0
 	}
-	line := v.Rule.Line()
-	if by.lines[line] == nil {
-		by.lines[line] = &ForbiddenRequests{Line: line, Rule: v.Rule.String(), Sample: strings.Clone(sampleOf(r.Target))}
+	line := rule.Line()
+	if line > 0 && by.lines[line] == nil {
+		by.lines[line] = &ForbiddenRequests{Line: line, Rule: rule.String(), Sample: strings.Clone(sampleOf(r.Target))}
 	}
 	return line
 }
@@ -262,7 +259,7 @@ func (t *Traffic) Anonymized() bool { return t.ipv4 >= 3 && t.ipv4Network == t.i
 func (t *Traffic) Crawlers() []CrawlerRequests {
 	list := []CrawlerRequests{}
 	for _, v := range t.visitors {
-		list = append(list, v.requests())
+		list = append(list, v.requests(t.Disallows != nil))
 	}
 	slices.SortFunc(list, func(a, b CrawlerRequests) int {
 		return cmp.Or(b.Requests-a.Requests, strings.Compare(a.Name, b.Name))
@@ -270,13 +267,13 @@ func (t *Traffic) Crawlers() []CrawlerRequests {
 	return list
 }
 
-// requests returns the requests of the crawler.
-func (v *visitor) requests() CrawlerRequests {
+// requests returns the requests of the crawler, with those that a robots.txt disallows if there is one.
+func (v *visitor) requests(withFile bool) CrawlerRequests {
 	r := CrawlerRequests{
 		Name: v.Name, Operator: v.Operator, Purpose: v.Purpose, RequestCounts: v.all, Addresses: v.addresses,
 		Why: OrNull(v.unknown.Why), Fakes: v.fakes, Crawler: v.Crawler, Unknown: v.unknown,
 	}
-	if v.rules != nil {
+	if withFile {
 		r.Forbidden = []ForbiddenRequests{}
 	}
 	for _, line := range v.lines {

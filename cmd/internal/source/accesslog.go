@@ -93,7 +93,6 @@ func addLogLine(text string, err error, add func(answer.LogRequest)) (problem st
 		return problem
 	}
 	request := answer.LogRequest{UserAgent: line.UserAgent, Common: line.Common, Target: Target(line.Request)}
-	request.URL = AsURL(request.Target)
 	address, err := ask.Address(line.Host)
 	if err != nil {
 		address = netip.Addr{} // of a name
