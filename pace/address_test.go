@@ -60,7 +60,7 @@ func TestAddressOptions(t *testing.T) {
 	prefix := netip.MustParsePrefix
 	o, err := Options{FetchInterval: -1, Addresses: []AddressPace{
 		{prefix("10.0.0.0/8"), time.Second}, {prefix("10.1.2.0/24"), -5}, {prefix("::ffff:10.1.0.0/112"), 2 * time.Second},
-	}}.Filled()
+	}}.filled()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,11 +68,11 @@ func TestAddressOptions(t *testing.T) {
 		"10.2.0.1": {time.Second, time.Second}, "10.1.9.9": {2 * time.Second, 2 * time.Second}, "::ffff:10.1.9.9": {2 * time.Second, 2 * time.Second},
 		"10.1.2.3": {}, "192.0.2.1": {defaultAddressInterval, 0}, "fe80::1%eth0": {defaultAddressInterval, 0},
 	} {
-		if requests, fetches := o.At(netip.MustParseAddr(addr)); requests != want[0] || fetches != want[1] {
+		if requests, fetches := o.intervalsAt(netip.MustParseAddr(addr)); requests != want[0] || fetches != want[1] {
 			t.Errorf("%s: got %v and %v, want %v", addr, requests, fetches, want)
 		}
 	}
-	if requests, fetches := o.At(netip.Addr{}); requests != 0 || fetches != 0 {
+	if requests, fetches := o.intervalsAt(netip.Addr{}); requests != 0 || fetches != 0 {
 		t.Errorf("an unknown address has intervals of %v and %v", requests, fetches)
 	}
 }

@@ -39,9 +39,8 @@ const (
 	EventResumed    EventKind = "resumed"    // this worker acquires permits again
 )
 
-// Decided reports to Observe the outcome of a call about an origin that began at a time. Call it on
-// filled options.
-func (o *Options) Decided(origin robots.Origin, p Permit, called time.Time, err error) {
+// decided reports to Observe the outcome of a call about an origin that began at a time.
+func (o *Options) decided(origin robots.Origin, p *Permit, called time.Time, err error) {
 	e := Event{Kind: EventAcquired, Origin: origin, Took: max(p.Start.Sub(called), 0)}
 	switch {
 	case err != nil:

@@ -32,7 +32,7 @@ var _ Limiter = (*Local)(nil)
 
 // NewLocal returns a limiter for one process. The error is about the options.
 func NewLocal(o Options) (*Local, error) {
-	o, err := o.Filled()
+	o, err := o.filled()
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func NewLocal(o Options) (*Local, error) {
 func (l *Local) Acquire(ctx context.Context, r Request) (Permit, error) {
 	called := l.options.Now()
 	p, err := l.acquire(ctx, r)
-	l.options.Decided(r.Origin, p, called, err)
+	l.options.decided(r.Origin, &p, called, err)
 	return p, err
 }
 
@@ -112,7 +112,7 @@ func (l *Local) Try(ctx context.Context, rs []Request, k int) ([]Permit, error) 
 			k--
 		}
 		if !looks {
-			l.options.Decided(rs[i].Origin, permits[i], called, nil)
+			l.options.decided(rs[i].Origin, &permits[i], called, nil)
 		}
 	}
 	return permits, nil
@@ -148,7 +148,7 @@ func (l *Local) decide(r Request) *decision {
 	d.start = latest(d.schedule.Next(d.now, d.state), d.full)
 	d.atOrigin = d.start
 	if r.Addr.IsValid() {
-		_, d.fetchGap = l.options.At(r.Addr)
+		_, d.fetchGap = l.options.intervalsAt(r.Addr)
 		if at := l.nextPage(r.Addr, d.now, d.start); at.After(d.start) {
 			d.state.Address = at
 			d.start = latest(d.schedule.Next(d.now, d.state), d.start)
@@ -175,7 +175,7 @@ func (d *decision) refusal() Permit {
 
 // permit acquires the start of a decision.
 func (l *Local) permit(d *decision) Permit {
-	r, lifetime := d.request, l.options.LifetimeOf(d.request)
+	r, lifetime := d.request, l.options.lifetimeOf(&d.request)
 	at, reasons := d.schedule.Explain(d.now, d.state)
 	p := Permit{
 		ID: rand.Text(), Origin: r.Origin, Schedule: r.Schedule,

@@ -71,7 +71,7 @@ func (l *Local) sweepOut(now time.Time) {
 		}
 	}
 	for addr, a := range l.addrs {
-		if gap, fetchGap := l.options.At(addr); useless(latest(since(a.pages, max(gap, fetchGap)), since(a.fetches, fetchGap))) {
+		if gap, fetchGap := l.options.intervalsAt(addr); useless(latest(since(a.pages, max(gap, fetchGap)), since(a.fetches, fetchGap))) {
 			delete(l.addrs, addr)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/robotskit/robots/pace/internal/limiters"
 )
 
 // Defaults of Options.
@@ -54,9 +56,15 @@ type Options struct {
 	Observe func(Event)
 }
 
-// Filled returns the options with defaults, for implementations of Limiter. The error names
-// the invalid field and the valid values.
-func (o Options) Filled() (Options, error) {
+// The limiter of pace/redis uses these functions too.
+func init() {
+	limiters.Register(limiters.Functions[Options, Request, Permit]{
+		Fill: Options.filled, LifetimeOf: (*Options).lifetimeOf, IntervalsAt: (*Options).intervalsAt, Decided: (*Options).decided,
+	})
+}
+
+// filled returns the options with defaults. The error names the invalid field and the valid values.
+func (o Options) filled() (Options, error) {
 	wrong := func(field string, value any, right string) (Options, error) {
 		return o, fmt.Errorf("pace.Options.%s is %v: %s", field, value, right)
 	}
@@ -114,17 +122,17 @@ func (o Options) Filled() (Options, error) {
 	return o, nil
 }
 
-// LifetimeOf returns how long after its start a permit for r expires. Call it on filled options.
-func (o Options) LifetimeOf(r Request) time.Duration {
+// lifetimeOf returns how long after its start a permit for r expires.
+func (o *Options) lifetimeOf(r *Request) time.Duration {
 	if r.Lifetime > 0 {
 		return min(r.Lifetime, maxLifetime)
 	}
 	return o.Lifetime
 }
 
-// At returns the time between two requests to an address, and between two fetches of
-// robots.txt, 0 for no limit. Call it on filled options.
-func (o Options) At(addr netip.Addr) (requests, fetches time.Duration) {
+// intervalsAt returns the time between two requests to an address, and between two fetches of
+// robots.txt, 0 for no limit.
+func (o *Options) intervalsAt(addr netip.Addr) (requests, fetches time.Duration) {
 	if !addr.IsValid() {
 		return 0, 0
 	}

@@ -65,7 +65,7 @@ func (l *Local) addressOf(addr netip.Addr, now time.Time) (netip.Addr, address) 
 // nextPage returns the next start of a page at an address, from notBefore on. It reserves
 // nothing.
 func (l *Local) nextPage(addr netip.Addr, now, notBefore time.Time) time.Time {
-	gap, fetchGap := l.options.At(addr)
+	gap, fetchGap := l.options.intervalsAt(addr)
 	if gap == 0 {
 		return notBefore
 	}
@@ -75,7 +75,7 @@ func (l *Local) nextPage(addr netip.Addr, now, notBefore time.Time) time.Time {
 
 // reservePage reserves a start that nextPage has returned.
 func (l *Local) reservePage(addr netip.Addr, now, start time.Time) {
-	if gap, _ := l.options.At(addr); gap == 0 {
+	if gap, _ := l.options.intervalsAt(addr); gap == 0 {
 		return
 	}
 	addr, a := l.addressOf(addr, now)
@@ -96,7 +96,7 @@ func (l *Local) StartFetch(ctx context.Context, o robots.Origin, addr netip.Addr
 
 // reserveFetch reserves the next start of a fetch and returns how far off it is.
 func (l *Local) reserveFetch(addr netip.Addr) time.Duration {
-	gap, fetchGap := l.options.At(addr)
+	gap, fetchGap := l.options.intervalsAt(addr)
 	if fetchGap == 0 {
 		return 0
 	}

@@ -45,8 +45,8 @@ type decision struct {
 
 // newDecision returns a decision about a request of a caller.
 func (l *Limiter) newDecision(r pace.Request, mode byte, within time.Duration) *decision {
-	d := &decision{request: r, mode: mode, within: within, lifetime: l.settings().LifetimeOf(r)}
-	if gap, fetchGap := l.settings().At(r.Addr); gap > 0 {
+	d := &decision{request: r, mode: mode, within: within, lifetime: shared.LifetimeOf(l.settings(), &r)}
+	if gap, fetchGap := shared.IntervalsAt(l.settings(), r.Addr); gap > 0 {
 		d.mayMove = min(max(within, fetchGap), Forever)
 	}
 	switch {
@@ -304,12 +304,13 @@ func (l *Limiter) Try(ctx context.Context, rs []pace.Request, k int) ([]pace.Per
 		}
 		return nil, fmt.Errorf("acquiring %d sites: %w", len(rs), err)
 	}
-	for _, p := range permits {
+	for i := range permits {
+		p := &permits[i]
 		if p.OK() {
 			l.acquired.Add(1)
 		}
 		if k > 0 {
-			l.options.Decided(p.Origin, p, asked, nil)
+			shared.Decided(&l.options.Options, p.Origin, p, asked, nil)
 		}
 	}
 	return permits, nil
@@ -334,7 +335,7 @@ func (l *Limiter) tried(d *decision) pace.Permit {
 func (l *Limiter) Acquire(ctx context.Context, r pace.Request) (pace.Permit, error) {
 	asked := clock()
 	p, err := l.acquire(ctx, r)
-	l.options.Decided(r.Origin, p, asked, err)
+	shared.Decided(&l.options.Options, r.Origin, &p, asked, err)
 	return p, err
 }
 

@@ -118,7 +118,7 @@ func (o *Operator) Config(ctx context.Context) (Config, error) {
 func (o *Operator) Configure(ctx context.Context, what string, change func(*Config)) error {
 	return o.Noted(ctx, "config "+what, func() error {
 		return o.change(ctx, func(c *Config) bool {
-			defaults, _ := pace.Options{}.Filled() // which are valid
+			defaults, _ := shared.Fill(pace.Options{}) // which are valid
 			*c = c.settled(defaults)
 			change(c)
 			return true

@@ -15,6 +15,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/internal/script"
 	"github.com/robotskit/robots/pace"
+	"github.com/robotskit/robots/pace/internal/limiters"
 )
 
 // Options are the settings of a Limiter. The zero value is right for one fleet on one Redis.
@@ -37,6 +38,9 @@ type Options struct {
 	asked     pace.Options  // as New got them
 	heartbeat time.Duration // how often a worker sends one
 }
+
+// shared is what this limiter has in common with pace.Local.
+var shared = limiters.Of[pace.Options, pace.Request, pace.Permit]()
 
 const maxName = 100
 
@@ -61,7 +65,7 @@ func (o Options) Check() error {
 func (o Options) filled() (Options, error) {
 	var err error
 	o.asked = o.Options
-	if o.Options, err = o.Filled(); err != nil {
+	if o.Options, err = shared.Fill(o.Options); err != nil {
 		return o, err
 	}
 	if len(o.Name) > maxName {
@@ -126,7 +130,7 @@ func parseConfig(text string) (c Config, err error) {
 // Differs returns an error that names the options that are set and differ from the fleet's. With
 // them no worker can join. As long as no worker has joined, Lifetime is 0 and nothing differs.
 func (c Config) Differs(asked pace.Options) error {
-	o, err := asked.Filled()
+	o, err := shared.Fill(asked)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ type reservation struct {
 // reserve reserves the next start at an address, from notBefore on and at most within from
 // now, below 0 to look.
 func (l *Limiter) reserve(ctx context.Context, addr netip.Addr, fetch bool, notBefore time.Time, within time.Duration) (reservation, error) {
-	gap, fetchGap := l.settings().At(addr)
+	gap, fetchGap := shared.IntervalsAt(l.settings(), addr)
 	name := addr.Unmap().WithZone("").String()
 	for range attempts {
 		ahead := max(time.Until(notBefore), 0)
@@ -59,7 +59,7 @@ func (l *Limiter) reserve(ctx context.Context, addr netip.Addr, fetch bool, notB
 func (l *Limiter) reserveAll(ctx context.Context, ds []*decision) {
 	var all sync.WaitGroup
 	for _, d := range ds {
-		if gap, _ := l.settings().At(d.request.Addr); d.err != nil || gap == 0 {
+		if gap, _ := shared.IntervalsAt(l.settings(), d.request.Addr); d.err != nil || gap == 0 {
 			continue
 		}
 		within := d.mayMove
@@ -95,7 +95,7 @@ func (l *Limiter) reserveAll(ctx context.Context, ds []*decision) {
 // await reserves a start at an address, if that has a rate limit, and waits for it. A start that is more
 // than within off is not reserved. One that the server might have lost meanwhile is reserved again.
 func (l *Limiter) await(ctx context.Context, addr netip.Addr, fetch bool, notBefore time.Time, within time.Duration) (at reservation, err error) {
-	gap, fetchGap := l.settings().At(addr)
+	gap, fetchGap := shared.IntervalsAt(l.settings(), addr)
 	if fetch {
 		gap = fetchGap
 	}
