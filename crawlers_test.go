@@ -36,7 +36,7 @@ func said(r *Rules, path string) string {
 		fmt.Fprintf(&b, "\n%+v", rec)
 	}
 	p := Path{path}
-	fmt.Fprintf(&b, "\n%v %s %+v %s", r.Allowed(p), r.Match(p), r.Explain(p), r.AppendJSON(nil, p))
+	fmt.Fprintf(&b, "\n%v %s %+v %s", r.Allowed(p), r.Match(p), r.Explain(p), r.AppendJSON(nil, JSONLimits{}))
 	return b.String()
 }
 

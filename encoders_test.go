@@ -91,17 +91,16 @@ func calls(t *testing.T, visit func(file, position string, function ast.Expr)) {
 
 // encodesJSON reports whether a function writes JSON.
 func encodesJSON(function ast.Expr) bool {
-	switch f := function.(type) {
-	case *ast.Ident:
-		return f.Name == "AppendQuoted"
-	case *ast.SelectorExpr:
-		x, ok := f.X.(*ast.Ident)
-		switch f.Sel.Name {
-		case "Marshal", "MarshalIndent", "NewEncoder":
-			return ok && x.Name == "json"
-		case "AppendQuoted":
-			return true
-		}
+	f, ok := function.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	x, ok := f.X.(*ast.Ident)
+	switch f.Sel.Name {
+	case "Marshal", "MarshalIndent", "NewEncoder":
+		return ok && x.Name == "json"
+	case "Append":
+		return ok && x.Name == "quote"
 	}
 	return false
 }

@@ -3,6 +3,8 @@ package robots
 import (
 	"strconv"
 	"time"
+
+	"github.com/robotskit/robots/internal/quote"
 )
 
 // AllowAll returns rules that allow everything without a file, such as for a missing
@@ -150,7 +152,7 @@ func (s *State) appendJSON(dst []byte) []byte {
 	}
 	if text := s.Text(); text != "" {
 		dst = append(dst, `,"note":`...)
-		dst = AppendQuoted(dst, text)
+		dst = quote.Append(dst, text)
 	}
 	return dst
 }

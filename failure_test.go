@@ -81,7 +81,7 @@ func TestZero(t *testing.T) {
 		if e := q.r.Explain(q.p); len(e.Steps) != 1 || e.Steps[0].Clause != "D-56" || e.Verdict.Allowed {
 			t.Errorf("%s: explained by %+v", q.name, e)
 		}
-		if js := q.r.AppendJSON(nil, q.p); !strings.Contains(string(js), `"allowed":false,"verdict":"disallow","reason":"invalid","rule":null`) {
+		if js := q.r.Match(q.p).AppendJSON(nil); !strings.Contains(string(js), `"allowed":false,"verdict":"disallow","reason":"invalid","rule":null`) {
 			t.Errorf("%s: %s", q.name, js)
 		}
 	}

@@ -155,7 +155,7 @@ func readings(body []byte, d Dialect) []reading {
 		{"Match", func() { r.Match(p) }},
 		{"Allowed", func() { Allowed(body, d, p, "x") }},
 		{"Explain", func() { r.Explain(p) }},
-		{"AppendJSON", func() { r.AppendJSON(nil, p) }},
+		{"AppendJSON", func() { r.AppendJSON(r.Match(p).AppendJSON(nil), JSONLimits{}) }},
 		{"Sitemaps", func() { r.Sitemaps() }},
 		{"RequestRates", func() { r.RequestRates() }},
 		{"CrawlDelay", func() { r.CrawlDelay() }},

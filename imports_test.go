@@ -37,8 +37,9 @@ var policy = map[string]row{
 	".": {
 		std: []string{
 			"bytes", "cmp", "encoding/base64", "encoding/binary", "errors", "iter", "math", "math/bits",
-			"net/netip", "slices", "strconv", "strings", "sync", "sync/atomic", "time", "unicode", "unicode/utf16", "unicode/utf8", "unsafe",
+			"net/netip", "slices", "strconv", "strings", "sync", "sync/atomic", "time", "unicode/utf8", "unsafe",
 		},
+		ours: []string{"internal/quote"},
 		mods: []string{"golang.org/x/net/idna"},
 	},
 	"robotstest":  {ours: []string{""}, mods: []string{"golang.org/x/tools/txtar"}},

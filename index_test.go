@@ -167,26 +167,6 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
-// TestOnePassInJSON: usual files are answered in one pass, without a File and its allocations.
-// FuzzLaws compares the answers.
-func TestOnePassInJSON(t *testing.T) {
-	body := []byte("# of a shop\nSitemap: https://x.example/1.xml\nUser-agent: a\nUser-agent: *\nCrawl-delay: 5\nDisallow: /a*b\n" +
-		"Request-rate: 1/30s 1800-1900\n\nUser-agent: b\nVisit-time: 0600-0845\nAllow: /c\nDisallow: /%7Ea\r\nHost: x.example\nSitemap: 2.xml\n")
-	dst := make([]byte, 0, 1024)
-	for _, d := range Dialects() {
-		for _, token := range []string{"b", "nobody"} {
-			if d.StarConflictUndefined || d.CrawlDelay == HonorInherited {
-				continue // these ask for more
-			}
-			n := testing.AllocsPerRun(20, func() { dst, _ = AppendJSON(dst[:0], body, d, Path{"/c"}, token) })
-			if n > 0 && !campaign.Race { // under which pools forget
-				t.Errorf("%s, %s: %v allocations", d.Name, token, n)
-			}
-			agree(t, d, body, "/~a", token)
-		}
-	}
-}
-
 // TestAllocations: Parse makes two allocations, three if a CR alone ends a line. Parse and Rules
 // together make at most eight, and six on average, however many lines and rules there are.
 func TestAllocations(t *testing.T) {

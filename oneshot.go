@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"strings"
-	"sync"
 )
 
 // Allowed reports whether the crawler with the given product tokens may fetch p. It is
@@ -40,62 +39,28 @@ func Allowed(body []byte, d Dialect, p Path, tokens ...string) bool {
 	return q.allowed
 }
 
-// AppendJSON is Parse(body).Rules(d, tokens...).AppendJSON(dst, p), for nearly all files in one
-// pass over the body. It also returns whether the crawler may fetch the path.
-func AppendJSON(dst, body []byte, d Dialect, p Path, tokens ...string) (_ []byte, allowed bool) {
-	t := allDetails.Get().(*details)
-	defer t.free()
-	if p.raw != "" && uint64(len(body)) <= maxIndexed && (d.MaxFileBytes <= 0 || len(body) <= d.MaxFileBytes) && !d.StarConflictUndefined {
-		var buf [512]byte
-		q := oneShot{d: &d, tokens: d.tokensOf(tokens), details: t}
-		q.path, q.plain = d.taken(p, buf[:0])
-		q.raw = d.onlyEscaped(p, q.path)
-		q.prepare()
-		if (!d.MergeTokens || len(q.tokens) == 1) && !q.exempt() {
-			t.file.loneCR = q.read(body)
-			if !t.hard {
-				t.file.body = body
-				return t.appendJSON(dst, &q), q.allowed
-			}
-		}
-	}
-	rules := Parse(body).Rules(d, tokens...)
-	return rules.AppendJSON(dst, p), rules.Allowed(p)
-}
-
-// A oneShot is a call of Allowed or AppendJSON and its result so far.
+// A oneShot is a call of Allowed and its result so far.
 //
 // Only the best of the crawler's tokens that has a group so far counts, and '*' after all
 // tokens. When a better one appears, the result is reset.
 type oneShot struct {
 	d       *Dialect
 	tokens  []string
-	path    string   // in normal form
-	raw     string   // as given if the normal form only escapes more bytes, else ""
-	plain   int      // bytes at its start that every normal form keeps
-	head    uint64   // load8(path)
-	plain8  int      // plain, at most 8
-	star    bool     // the group of '*' can apply
-	outside uint32   // first letters of the lines that matter outside the crawler's groups, see letters
-	inside  uint32   // the same for lines in them
-	details *details // what AppendJSON needs, else nil
+	path    string // in normal form
+	raw     string // as given if the normal form only escapes more bytes, else ""
+	plain   int    // bytes at its start that every normal form keeps
+	head    uint64 // load8(path)
+	plain8  int    // plain, at most 8
+	star    bool   // the group of '*' can apply
+	outside uint32 // first letters of the lines that matter outside the crawler's groups, see letters
+	inside  uint32 // the same for lines in them
 
-	best    int     // the rank that counts
-	active  bool    // it is named in the current group
-	closed  closing // of the run of user-agent lines
-	weight  int32   // of the heaviest rule that matches, -1 for none
-	allowed bool    // by that rule
+	best    int   // the rank that counts
+	active  bool  // it is named in the current group
+	closed  bool  // the run of user-agent lines has ended
+	weight  int32 // of the heaviest rule that matches, -1 for none
+	allowed bool  // by that rule
 }
-
-// closing is what ended the run of user-agent lines, the greatest value if several did.
-type closing uint8
-
-const (
-	notClosed   closing = iota
-	closed              // a blank line or a record, in some dialects; the start of the file
-	closedEmpty         // an empty rule
-	closedRule
-)
 
 // taken returns the normal form of a path, in buf if it differs, and the number of plain
 // bytes at its start.
@@ -128,13 +93,6 @@ func (q *oneShot) prepare() {
 	if d.RecordsEndRun {
 		q.inside |= letters("crv")
 	}
-	if q.details != nil {
-		q.outside |= letters("s")
-		q.inside |= letters("scrvl")
-		if d.CrawlDelay == HonorInherited {
-			q.outside |= letters("c")
-		}
-	}
 }
 
 // letters returns a set of letters: bit 1 for a and A, and so on.
@@ -148,28 +106,27 @@ func letters(list string) (set uint32) {
 // exempt reports whether no rule applies to the path (D-38).
 func (q *oneShot) exempt() bool { return !q.d.MatchRobotsTxt && q.path == "/robots.txt" }
 
-// read reads a body and reports whether a CR alone ends a line.
-func (q *oneShot) read(body []byte) (loneCR bool) {
+// read reads a body.
+func (q *oneShot) read(body []byte) {
 	s := newScanner(body)
 	if !q.d.lenient() {
 		s.nul = len(body) // NULs matter only in lenient dialects
 	}
 	q.answer(&s)
-	if s.sound() {
-		return false
+	if !s.sound() { // a CR alone ends a line
+		s = newCarefulScanner(body)
+		q.answer(&s)
 	}
-	s = newCarefulScanner(body)
-	q.answer(&s)
-	return true
 }
 
 // answer reads all lines of s.
 func (q *oneShot) answer(s *scanner) {
-	d, t, body, lenient := q.d, q.details, s.b, q.d.lenient()
-	q.best, q.active, q.closed, q.weight, q.allowed = len(q.tokens)+1, false, closed, -1, true
-	if t != nil {
-		t.reset()
-	}
+	d, body, lenient := q.d, s.b, q.d.lenient()
+	q.best = len(q.tokens) + 1
+	q.active = false
+	q.closed = true
+	q.weight = -1
+	q.allowed = true
 	for {
 		q.skip(s)
 		if !s.next() {
@@ -182,35 +139,19 @@ func (q *oneShot) answer(s *scanner) {
 		switch field {
 		case FieldNone:
 			if d.BlanksEndRun && len(trimBlanks(body[s.start:s.end])) == 0 {
-				q.close(closed)
+				q.closed = true
 			}
 		case FieldAllow, FieldDisallow:
-			q.rule(field, view(body[val:end]), val)
+			q.rule(field, view(body[val:end]))
 		case FieldUserAgent:
-			q.userAgent(view(body[val:end]), val)
+			q.userAgent(view(body[val:end]))
 		case FieldCrawlDelay, FieldRequestRate, FieldVisitTime:
-			if t != nil {
-				t.record(q, field, view(body[val:end]))
-			}
 			if d.RecordsEndRun {
-				q.close(closed)
-			}
-		case FieldSitemap:
-			if t != nil {
-				t.add(field, view(body[val:end]))
-			}
-		case FieldContentSignal, FieldContentUsage, FieldLicense:
-			if t != nil {
-				t.recorded = true
+				q.closed = true
 			}
 		}
 	}
-	if t != nil {
-		t.end(q)
-	}
 }
-
-func (q *oneShot) close(how closing) { q.closed = max(q.closed, how) }
 
 // skip skips lines that obviously do not matter: blank lines, comments, lines with another
 // first letter, and rules of the crawler that differ from the path.
@@ -224,13 +165,13 @@ lines:
 		switch c := b[pos]; {
 		case c == '\n':
 			if q.d.BlanksEndRun {
-				q.close(closed)
+				q.closed = true
 			}
 			pos++
 			continue
 		case c == '#', 'a' <= c|0x20 && c|0x20 <= 'z' && wanted>>(c&31)&1 == 0:
 		case q.active && q.differs(b[pos:]):
-			q.closed = closedRule
+			q.closed = true
 		default:
 			break lines
 		}
@@ -261,53 +202,42 @@ func (q *oneShot) differs(line []byte) bool {
 	return n < q.plain8 && classes[line[n]]&isPlain != 0
 }
 
-// rule reads an Allow or Disallow with its value and the offset of that.
-func (q *oneShot) rule(field Field, value string, at int) {
+// rule reads an Allow or Disallow with its value.
+func (q *oneShot) rule(field Field, value string) {
 	w, allows := int32(1), field == FieldAllow
 	switch {
 	case value != "":
-		q.closed = closedRule
+		q.closed = true
 		if n := len(value); n <= q.plain && value == q.path[:n] {
 			w = int32(n)
 		} else if q.active {
 			w = q.weigh(value, field)
 		}
 	case field == FieldDisallow && q.d.EmptyDisallowAllows:
-		q.closed = closedRule
+		q.closed = true
 		allows = true // D-41
 	default:
-		q.close(closedEmpty)
+		q.closed = true
 		return
 	}
 	if q.active && (w > q.weight || w == q.weight && allows && !q.allowed) {
 		q.weight, q.allowed = w, allows
-		if t := q.details; t != nil {
-			t.field, t.rule = field, Span{at, at + len(value)}
-		}
 	}
 }
 
-// userAgent reads the value of a user-agent line and its offset.
-func (q *oneShot) userAgent(value string, at int) {
-	t, begins := q.details, q.closed != notClosed
-	if t != nil {
-		t.any = t.any || q.active && q.closed == closedRule
-	}
-	if begins {
-		q.active, q.closed = false, notClosed
+// userAgent reads the value of a user-agent line.
+func (q *oneShot) userAgent(value string) {
+	if q.closed {
+		q.active = false
+		q.closed = false
 	}
 	rank := q.d.rank(value, q.tokens, q.best, q.star)
 	if rank < q.best {
-		q.best, q.weight, q.allowed = rank, -1, true
-		if t != nil {
-			t.forget()
-		}
+		q.best = rank
+		q.weight = -1
+		q.allowed = true
 	}
-	named := rank == q.best && rank <= len(q.tokens)
-	q.active = q.active || named
-	if t != nil {
-		t.userAgent(at, begins, named)
-	}
+	q.active = q.active || rank == q.best && rank <= len(q.tokens)
 }
 
 // rank returns the index of the first of a crawler's tokens that a user-agent value names,
@@ -372,98 +302,4 @@ func load8(s string) uint64 {
 		w |= uint64(s[i]) << (8 * i)
 	}
 	return w
-}
-
-// details is what AppendJSON needs besides the boolean, found in the same pass. It follows
-// Rules.walk and Rules.Records (FuzzLaws). If that is not possible, hard is set and the body
-// is parsed.
-type details struct {
-	common
-	field Field    // of the rule that decides, FieldNone without one
-	rule  Span     // its value
-	lines []uint32 // the user-agent lines that name the crawler
-	file  File     // the body, to count lines
-
-	any      bool // a group of the crawler has a rule
-	block    bool // the crawler is named in the last block of user-agent lines
-	recorded bool // a record follows that block
-	hard     bool
-}
-
-var allDetails = sync.Pool{New: func() any { return new(details) }}
-
-// free returns the memory to the pool, unless an unusual file grew it.
-func (t *details) free() {
-	t.file.body = nil
-	t.file.numbers.Store(nil)
-	if cap(t.rates)+cap(t.maps)+4*cap(t.lines) <= 64<<10 {
-		allDetails.Put(t)
-	}
-}
-
-func (t *details) reset() {
-	t.forget()
-	t.limits = JSONLimits{}
-	t.maps, t.mapCount = t.maps[:0], 0
-	t.any, t.recorded, t.hard = false, false, false
-}
-
-// forget resets what belongs to a group that is not the crawler's after all.
-func (t *details) forget() {
-	t.delay, t.delays, t.rates, t.rateCount = 0, false, t.rates[:0], 0
-	t.field, t.lines, t.block = FieldNone, t.lines[:0], false
-}
-
-// userAgent reads a user-agent line with the offset of its value.
-func (t *details) userAgent(val int, begins, named bool) {
-	t.block = t.block && !begins && !t.recorded || named
-	t.recorded = false
-	if named {
-		t.lines = append(t.lines, uint32(val))
-	}
-}
-
-// record reads a line that might belong to the agents directly above it (D-08).
-func (t *details) record(q *oneShot, field Field, value string) {
-	t.recorded = true
-	switch {
-	case field == FieldVisitTime:
-	case field == FieldCrawlDelay && q.d.CrawlDelay == HonorInherited:
-		t.hard = true
-	case q.active && (t.block || q.closed >= closedEmpty):
-		t.add(field, value)
-	}
-}
-
-// add adds a record that applies to the crawler.
-func (t *details) add(field Field, value string) {
-	rec := readRecord(field, value)
-	t.take(&rec)
-}
-
-// end takes the end of the body.
-func (t *details) end(q *oneShot) {
-	t.any = t.any || q.active && q.closed == closedRule
-	// Without a rule of the crawler the reason depends on the rest of the file.
-	t.hard = t.hard || q.best > len(q.tokens) || !t.any
-}
-
-// appendJSON appends the answer of q, which read the body of t.file.
-func (t *details) appendJSON(dst []byte, q *oneShot) []byte {
-	f := &t.file
-	v := Verdict{Allowed: q.allowed, Reason: ReasonNoRule}
-	if t.field != FieldNone {
-		v.Reason = ReasonRule
-	}
-	dst = v.appendDecision(dst)
-	if t.field == FieldNone {
-		dst = append(dst, "null,"...)
-	} else {
-		dst = append(appendRule(dst, f.lineNumber(t.rule.Start), t.field, f.Text(t.rule)), ',')
-	}
-	token := "*"
-	if q.best < len(q.tokens) {
-		token = q.tokens[q.best]
-	}
-	return t.common.appendJSON(dst, Group{token: token, file: f, lines: t.lines}, nil, q.d.Name)
 }

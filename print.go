@@ -3,25 +3,15 @@ package robots
 import (
 	"encoding/base64"
 	"strconv"
-	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/robotskit/robots/internal/quote"
 )
 
-// JSON is written by hand, because a batch has millions of answers.
+// JSON is written by hand, because a batch has millions of answers: Verdict.AppendJSON and
+// Rules.AppendJSON, with a comma between them, write the members of docs/batch.md in their order.
 
-// AppendJSON appends the answer for p as JSON members without braces, in the order of
-// docs/batch.md: the verdict, and the records for the crawler's group in any dialect.
-func (r *Rules) AppendJSON(dst []byte, p Path) []byte {
-	dst = r.Match(p).AppendDecisionJSON(dst)
-	return r.AppendCommonJSON(append(dst, ','))
-}
-
-// AppendCommonJSON appends the second half of AppendJSON, which is the same for all paths:
-// group, the members of the state, crawl_delay, request_rates, sitemaps and dialect.
-func (r *Rules) AppendCommonJSON(dst []byte) []byte { return r.AppendLimitedJSON(dst, JSONLimits{}) }
-
-// JSONLimits limits the lists of AppendLimitedJSON; 0 is no limit. The members lines_dropped (of
+// JSONLimits limits the lists of Rules.AppendJSON; 0 is no limit. The members lines_dropped (of
 // group), request_rates_dropped and sitemaps_dropped, each after its list, count the rest, if there is
 // any.
 type JSONLimits struct {
@@ -30,17 +20,16 @@ type JSONLimits struct {
 	Sitemaps int
 }
 
-// AppendLimitedJSON is AppendCommonJSON for answers that must not grow with the file.
-func (r *Rules) AppendLimitedJSON(dst []byte, limits JSONLimits) []byte {
+// AppendJSON appends the JSON members of an answer that are the same for all paths, without braces:
+// group, those of the state, crawl_delay, request_rates, sitemaps and dialect. Delays and rates are what
+// the group declares, whether or not the dialect honors it.
+func (r *Rules) AppendJSON(dst []byte, limits JSONLimits) []byte {
 	r = r.made()
-	t := allDetails.Get().(*details)
-	defer t.free()
-	t.reset()
-	t.limits = limits
+	c := common{limits: limits}
 	for rec := range r.Records() {
-		t.take(&rec)
+		c.take(&rec)
 	}
-	return t.common.appendJSON(dst, r.Group(), r.state, r.dialect.Name)
+	return c.appendJSON(dst, r.Group(), r.state, r.dialect.Name)
 }
 
 // common is the part of an answer that is the same for all paths.
@@ -64,7 +53,7 @@ func (c *common) take(rec *Record) {
 		}
 	case rec.Field == FieldSitemap:
 		if c.mapCount++; fits(c.mapCount, c.limits.Sitemaps) {
-			c.maps = AppendQuoted(append(c.maps, ','), rec.Value)
+			c.maps = quote.Append(append(c.maps, ','), rec.Value)
 		}
 	}
 }
@@ -99,57 +88,45 @@ func (c *common) appendJSON(dst []byte, g Group, s *State, dialect string) []byt
 	dst = append(append(dst, c.maps[min(1, len(c.maps)):]...), ']')
 	dst = appendDropped(dst, "sitemaps", c.mapCount, c.limits.Sitemaps)
 	dst = append(dst, `,"dialect":`...)
-	return AppendQuoted(dst, dialect)
+	return quote.Append(dst, dialect)
 }
 
-// MarshalJSON returns an object with the members of AppendJSON and dialect.
+// MarshalJSON returns an object with the members allowed, verdict, reason, rule and group, those of the
+// state if there is one, and dialect.
 func (v Verdict) MarshalJSON() ([]byte, error) {
 	dst := v.AppendJSON([]byte{'{'})
+	dst = append(dst, `,"group":`...)
+	dst = v.Group.appendJSON(dst, 0)
+	dst = v.State.appendJSON(dst)
 	dst = append(dst, `,"dialect":`...)
-	dst = AppendQuoted(dst, v.Dialect)
+	dst = quote.Append(dst, v.Dialect)
 	return append(dst, '}'), nil
 }
 
-// AppendJSON appends the JSON members allowed, verdict, reason, rule and group, and those
-// of the state if there is one, without braces.
+// AppendJSON appends the JSON members of an answer that depend on the path, without braces: allowed,
+// verdict, reason and rule.
 func (v Verdict) AppendJSON(dst []byte) []byte {
-	dst = v.AppendDecisionJSON(dst)
-	dst = append(dst, `,"group":`...)
-	dst = v.Group.appendJSON(dst, 0)
-	return v.State.appendJSON(dst)
-}
-
-// AppendDecisionJSON appends the members allowed, verdict, reason and rule, which depend
-// on the path.
-func (v Verdict) AppendDecisionJSON(dst []byte) []byte {
-	return v.Rule.appendJSON(v.appendDecision(dst))
-}
-
-// appendDecision is AppendDecisionJSON up to the value of rule.
-func (v *Verdict) appendDecision(dst []byte) []byte {
 	dst = append(dst, `"allowed":`...)
 	dst = strconv.AppendBool(dst, v.Allowed)
 	dst = append(dst, `,"verdict":"`...)
 	dst = append(dst, v.Word()...)
 	dst = append(dst, `","reason":"`...)
 	dst = append(dst, v.Reason.String()...)
-	return append(dst, `","rule":`...)
+	dst = append(dst, `","rule":`...)
+	return v.Rule.appendJSON(dst)
 }
 
 func (r Rule) appendJSON(dst []byte) []byte {
 	if r.IsZero() {
 		return append(dst, "null"...)
 	}
-	return appendRule(dst, r.Line(), r.field, r.Path())
-}
-
-func appendRule(dst []byte, line int, directive Field, path string) []byte {
+	path := r.Path()
 	dst = append(dst, `{"line":`...)
-	dst = strconv.AppendInt(dst, int64(line), 10)
+	dst = strconv.AppendInt(dst, int64(r.Line()), 10)
 	dst = append(dst, `,"directive":"`...)
-	dst = append(dst, directive.String()...)
+	dst = append(dst, r.field.String()...)
 	dst = append(dst, `","pattern":`...)
-	dst = AppendQuoted(dst, path)
+	dst = quote.Append(dst, path)
 	if !utf8.ValidString(path) {
 		dst = append(dst, `,"pattern_b64":"`...)
 		dst = base64.StdEncoding.AppendEncode(dst, []byte(path))
@@ -164,7 +141,7 @@ func (g Group) appendJSON(dst []byte, limit int) []byte {
 		return append(dst, "null"...)
 	}
 	dst = append(dst, `{"token":`...)
-	dst = AppendQuoted(dst, g.Token())
+	dst = quote.Append(dst, g.Token())
 	dst = append(dst, `,"lines":[`...)
 	for i, offset := range g.lines {
 		if !fits(i+1, limit) {
@@ -193,51 +170,6 @@ func (r RequestRate) appendJSON(dst []byte) []byte {
 	return append(dst, `"}`...)
 }
 
-const jsonHex = "0123456789abcdef"
-
-// AppendQuoted appends s as a JSON string, as encoding/json writes it without escapes for HTML,
-// but with U+FFFD for each byte that is not UTF-8. Characters that Printable replaces are
-// escaped.
-func AppendQuoted(dst []byte, s string) []byte {
-	dst = append(dst, '"')
-	from := 0
-	for i := 0; i < len(s); {
-		u, size := rune(s[i]), 1
-		if u >= utf8.RuneSelf {
-			u, size = utf8.DecodeRuneInString(s[i:])
-		}
-		if ' ' <= u && u < 0x7F && u != '"' && u != '\\' || u >= utf8.RuneSelf && !controls(u) && (u != utf8.RuneError || size > 1) {
-			i += size
-			continue
-		}
-		dst = append(dst, s[from:i]...)
-		switch u {
-		case '"', '\\':
-			dst = append(dst, '\\', byte(u))
-		case '\b':
-			dst = append(dst, `\b`...)
-		case '\f':
-			dst = append(dst, `\f`...)
-		case '\n':
-			dst = append(dst, `\n`...)
-		case '\r':
-			dst = append(dst, `\r`...)
-		case '\t':
-			dst = append(dst, `\t`...)
-		case utf8.RuneError:
-			dst = append(dst, "\uFFFD"...)
-		default:
-			for _, unit := range utf16.AppendRune(make([]uint16, 0, 2), u) {
-				dst = append(dst, '\\', 'u', jsonHex[unit>>12], jsonHex[unit>>8&15], jsonHex[unit>>4&15], jsonHex[unit&15])
-			}
-		}
-		i += size
-		from = i
-	}
-	dst = append(dst, s[from:]...)
-	return append(dst, '"')
-}
-
 // Printable makes s safe for a terminal: control characters, invalid UTF-8 and characters
 // that end a line, or hide or reorder text are written as \xHH.
 func Printable(s string) string {
@@ -247,7 +179,7 @@ func Printable(s string) string {
 	dst := make([]byte, 0, len(s)+8)
 	for i := 0; i < len(s); {
 		u, size := utf8.DecodeRuneInString(s[i:])
-		if controls(u) || u == utf8.RuneError && size <= 1 {
+		if quote.Controls(u) || u == utf8.RuneError && size <= 1 {
 			for _, c := range []byte(s[i : i+size]) {
 				dst = append(dst, '\\', 'x', upperHex[c>>4], upperHex[c&15])
 			}
@@ -267,15 +199,6 @@ func isPlainText(s string) bool {
 		}
 	}
 	return true
-}
-
-// controls reports whether a character controls a terminal, ends a line, or hides or reorders the
-// text around it.
-func controls(u rune) bool {
-	if u < 0x7F {
-		return u < ' '
-	}
-	return u < 0xA0 || u == 0x2028 || u == 0x2029 || unicode.Is(unicode.Cf, u)
 }
 
 func lowerString(s string) string {

@@ -1,8 +1,6 @@
 package robots
 
 import (
-	"bytes"
-	"encoding/json"
 	"strings"
 	"testing"
 	"unicode"
@@ -29,7 +27,7 @@ func TestPrintable(t *testing.T) {
 }
 
 // TestControls: no character that controls a terminal, ends a line, or hides or reorders the text
-// around it is printed, and in JSON it is escaped. All other characters are unchanged.
+// around it is printed. All other characters are unchanged.
 func TestControls(t *testing.T) {
 	for u := range rune(unicode.MaxRune + 1) {
 		if 0xD800 <= u && u < 0xE000 {
@@ -40,11 +38,6 @@ func TestControls(t *testing.T) {
 		if got := Printable(s); (got != s) != controls || !utf8.ValidString(got) || strings.Contains(got, string(u)) == controls {
 			t.Errorf("%U: printed as %q", u, got)
 		}
-		quoted := string(AppendQuoted(nil, s))
-		var back string
-		if err := json.Unmarshal([]byte(quoted), &back); err != nil || back != s || strings.Contains(quoted, string(u)) == controls {
-			t.Errorf("%U: quoted as %s", u, quoted)
-		}
 	}
 }
 
@@ -53,7 +46,7 @@ func TestControls(t *testing.T) {
 func TestLimitedJSON(t *testing.T) {
 	body := "User-agent: a\nUser-agent: A\nUser-agent: a\nRequest-rate: 1/1\nRequest-rate: 1/2\nRequest-rate: x\nSitemap: s\nDisallow: /\nSitemap: t\nSitemap: u\n"
 	r := Parse([]byte(body)).Rules(RFC9309, "a")
-	whole := string(r.AppendCommonJSON(nil))
+	whole := string(r.AppendJSON(nil, JSONLimits{}))
 	for _, c := range []struct {
 		limits   JSONLimits
 		old, new string
@@ -64,43 +57,9 @@ func TestLimitedJSON(t *testing.T) {
 		{JSONLimits{Rates: 1}, `,{"requests":1,"seconds":2,"from":null,"to":null}]`, `],"request_rates_dropped":1`},
 		{JSONLimits{Sitemaps: 2}, `,"u"]`, `],"sitemaps_dropped":1`},
 	} {
-		got, want := string(r.AppendLimitedJSON(nil, c.limits)), strings.Replace(whole, c.old, c.new, 1)
+		got, want := string(r.AppendJSON(nil, c.limits)), strings.Replace(whole, c.old, c.new, 1)
 		if got != want || c.old != c.new && want == whole {
 			t.Errorf("%+v:\ngot  %s\nwant %s", c.limits, got, want)
 		}
 	}
-	// Limits do not outlive a call.
-	if got := string(r.AppendCommonJSON(nil)); got != whole {
-		t.Errorf("without limits:\ngot  %s\nwant %s", got, whole)
-	}
-	once, allowed := AppendJSON(nil, []byte(body), RFC9309, RawPath("/"), "a")
-	if want := string(r.AppendJSON(nil, RawPath("/"))); string(once) != want || allowed != r.Allowed(RawPath("/")) {
-		t.Errorf("in one pass:\ngot  %s, %v\nwant %s", once, allowed, want)
-	}
-}
-
-// FuzzQuoted: a string is written as encoding/json writes it without escapes for HTML, after each
-// byte that is not UTF-8 was replaced, but for the escapes of what Printable replaces.
-func FuzzQuoted(f *testing.F) {
-	f.Add("/caf\u00e9\u2028\u2029\ufffd<>&'")
-	for c := range 256 {
-		f.Add("a" + string([]byte{byte(c)}) + "b")
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		valid := string([]rune(s))
-		var want bytes.Buffer
-		encoder := json.NewEncoder(&want)
-		encoder.SetEscapeHTML(false)
-		if err := encoder.Encode(valid); err != nil {
-			t.Fatal(err)
-		}
-		got := string(AppendQuoted(nil, s))
-		if strings.IndexFunc(valid, func(u rune) bool { return u >= 0x7F && controls(u) }) < 0 && got+"\n" != want.String() {
-			t.Errorf("%q: got %s, want %s", s, got, want.String())
-		}
-		var back string
-		if err := json.Unmarshal([]byte(got), &back); err != nil || back != valid {
-			t.Errorf("%q: %s is read as %q, %v", s, got, back, err)
-		}
-	})
 }

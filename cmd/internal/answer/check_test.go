@@ -9,6 +9,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/internal/campaign"
+	"github.com/robotskit/robots/internal/quote"
 )
 
 // encoded returns a value as one line of JSON.
@@ -25,9 +26,10 @@ func encoded(t *testing.T, v any) string {
 
 // written returns a check as lists and batches write it, without the struct.
 func written(r *robots.Rules, c *Crawler, path robots.Path, url, agent string) string {
-	line := append(r.AppendJSON([]byte{'{'}, path), `,"url":`...)
-	line = append(robots.AppendQuoted(line, url), `,"agent":`...)
-	line = append(robots.AppendQuoted(line, agent), ',')
+	line := append(r.Match(path).AppendJSON([]byte{'{'}), ',')
+	line = append(r.AppendJSON(line, robots.JSONLimits{}), `,"url":`...)
+	line = append(quote.Append(line, url), `,"agent":`...)
+	line = append(quote.Append(line, agent), ',')
 	return string(append(c.AppendJSON(line, r), "}\n"...))
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/crawlers"
+	"github.com/robotskit/robots/internal/quote"
 )
 
 // A Crawler is a crawler that a question is about, all that decides its answer in one value.
@@ -66,9 +67,6 @@ func (c *Crawler) OwnTokens() []string {
 	return slices.DeleteFunc(slices.Clone(c.Tokens), func(token string) bool { return strings.EqualFold(token, c.known.Rival) })
 }
 
-// Expands reports whether the dialect auto added tokens to the given one.
-func (c *Crawler) Expands() bool { return len(c.known.FurtherTokens) > 0 }
-
 // Fallback returns the token that the dialect auto added and whose group applies in rules for the
 // crawler, nil if there is none.
 func (c *Crawler) Fallback(r *robots.Rules) *crawlers.FurtherToken {
@@ -101,12 +99,12 @@ const MaxAboutJSON = 320
 func (c *Crawler) AppendJSON(dst []byte, r *robots.Rules) []byte {
 	dst = append(dst, `"fallback":`...)
 	if token, ok := c.known.Fallback(r); ok {
-		dst = robots.AppendQuoted(append(dst, `{"token":`...), token.Token)
-		dst = robots.AppendQuoted(append(dst, `,"kind":`...), string(token.Kind))
-		dst = robots.AppendQuoted(append(dst, `,"source":`...), token.Source)
+		dst = quote.Append(append(dst, `{"token":`...), token.Token)
+		dst = quote.Append(append(dst, `,"kind":`...), string(token.Kind))
+		dst = quote.Append(append(dst, `,"source":`...), token.Source)
 		dst = append(dst, '}')
 	} else {
 		dst = append(dst, "null"...)
 	}
-	return robots.AppendQuoted(append(dst, `,"binds":`...), string(c.Binds()))
+	return quote.Append(append(dst, `,"binds":`...), string(c.Binds()))
 }

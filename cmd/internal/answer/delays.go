@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/internal/quote"
 	"github.com/robotskit/robots/pace"
 )
 
@@ -27,7 +28,7 @@ type Moment struct{ time.Time }
 
 // MarshalJSON writes any year; that of time.Time refuses those after 9999.
 func (m Moment) MarshalJSON() ([]byte, error) {
-	return robots.AppendQuoted(nil, m.Format(time.RFC3339Nano)), nil
+	return quote.Append(nil, m.Format(time.RFC3339Nano)), nil
 }
 
 // An Interval is a duration, in JSON its seconds.

@@ -3,6 +3,7 @@ package answer
 import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/budget"
+	"github.com/robotskit/robots/internal/quote"
 )
 
 // SizeLimit returns a size limit of n bytes, as Obey takes it: for 0 bytes it is 1, as no rule is
@@ -39,16 +40,15 @@ func (r *RuleSet) Common() ([]byte, error) {
 		if err := r.Budget.Work(budget.Reading(len(r.File().Bytes()))); err != nil {
 			return nil, err
 		}
-		r.common = r.AppendLimitedJSON(nil, r.Limits)
+		r.common = r.AppendJSON(nil, r.Limits)
 	}
 	return r.common, nil
 }
 
-// AppendVerdict appends the members of the answer with a verdict of these rules, as
-// robots.Rules.AppendJSON does.
+// AppendVerdict appends the members of the answer with a verdict of these rules.
 func (r *RuleSet) AppendVerdict(dst []byte, v robots.Verdict) []byte {
 	common, _ := r.Common() // no error: only AppendWithin is used with a budget
-	return append(append(v.AppendDecisionJSON(dst), ','), common...)
+	return append(append(v.AppendJSON(dst), ','), common...)
 }
 
 // AppendWithin is AppendVerdict within a budget, whose error it returns instead of an answer. More is
@@ -78,7 +78,7 @@ func AppendStrings(dst []byte, list []string) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = robots.AppendQuoted(dst, s)
+		dst = quote.Append(dst, s)
 	}
 	return append(dst, ']')
 }

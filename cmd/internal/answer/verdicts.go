@@ -1,6 +1,9 @@
 package answer
 
-import "github.com/robotskit/robots"
+import (
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/internal/quote"
+)
 
 // Verdicts are the answers on a URL for several crawlers: what a Check has for each, without building it, as lists have a
 // million URLs. All slices have an entry for each crawler.
@@ -31,7 +34,7 @@ func (v *Verdicts) AppendJSON(dst []byte, crawler int) []byte {
 	}
 	dst = append(dst, `{"schema":1,`...)
 	dst = append(v.Rules[crawler].AppendVerdict(dst, v.List[crawler]), `,"url":`...)
-	dst = append(robots.AppendQuoted(dst, v.URL), v.echoes[crawler]...)
+	dst = append(quote.Append(dst, v.URL), v.echoes[crawler]...)
 	return append(dst, '}')
 }
 

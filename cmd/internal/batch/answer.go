@@ -15,11 +15,11 @@ import (
 	"github.com/robotskit/robots/cmd/internal/budget"
 	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/fetch"
+	"github.com/robotskit/robots/internal/quote"
 )
 
-// An Answerer answers questions, one after another. A new file is read in one pass and not
-// kept (robots.AppendJSON). A file in two lines in succession is kept with its rules, as many
-// lines often have one file. It is not safe for concurrent use.
+// An Answerer answers questions, one after another. The last file is kept with its rules, as
+// many lines often have one file. It is not safe for concurrent use.
 type Answerer struct {
 	*Defaults
 
@@ -29,8 +29,7 @@ type Answerer struct {
 	last   Last    // answer
 
 	robots, robotsB64 []byte       // the members of the last line that has one of them
-	body              []byte       // the file
-	file              *robots.File // parsed, once it is used again
+	file              *robots.File // parsed
 
 	dialect string        // the word of the last line
 	agent   []byte        // its member
@@ -73,7 +72,7 @@ func NewAnswerer(d *Defaults) *Answerer {
 	case 0:
 		a.given = []byte(`"*"`)
 	case 1:
-		a.given = robots.AppendQuoted(nil, d.Agents[0])
+		a.given = quote.Append(nil, d.Agents[0])
 	default:
 		a.given = answer.AppendStrings(nil, d.Agents)
 	}
@@ -111,11 +110,7 @@ func (a *Answerer) AppendRecord(dst []byte, q *Question, r *fetch.Record, now ti
 	} else {
 		dst = append(dst, a.given...)
 	}
-	var rules *robots.Rules // if the crawler has further tokens
-	if crawler.rules != nil {
-		rules = crawler.rules.Rules
-	}
-	return append(crawler.AppendJSON(append(dst, ','), rules), '}')
+	return append(crawler.AppendJSON(append(dst, ','), crawler.rules.Rules), '}')
 }
 
 // AppendError appends an error instead of an answer.
@@ -125,7 +120,7 @@ func AppendError(dst []byte, q *Question, code Code, err error) []byte {
 	}
 	dst = q.appendID(dst)
 	dst = append(dst, `,"error":`...)
-	dst = robots.AppendQuoted(dst, err.Error())
+	dst = quote.Append(dst, err.Error())
 	dst = append(dst, `,"code":"`...)
 	dst = append(dst, code...)
 	return append(dst, `"}`...)
@@ -217,54 +212,40 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 	default:
 		from.Record, from.at = r, at
 	}
-	if once := from.File == nil && !fetched; once && !from.user && !a.crawler.Expands() && a.Limits == (Limits{}) {
-		if from.maxBytes > 0 {
-			d.MaxFileBytes = from.maxBytes
+	if a.from != from {
+		a.from = from
+		a.dropRules()
+	}
+	if a.crawler.rules == nil {
+		if err := a.Budget.Work(budget.Reading(from.Size())); err != nil {
+			return dst, err
 		}
-		a.last = Last{Answered: true}
-		dst, a.last.Allowed = robots.AppendJSON(dst, a.body, d, path, a.crawler.Tokens...)
-	} else {
-		if once {
-			a.file = robots.Parse(a.body)
-			from.File = a.file
+		rules := from.Obey(d, from.maxBytes, at, a.crawler.Tokens)
+		if from.user {
+			rules = rules.UserInitiated()
 		}
-		if a.from != from {
-			a.from = from
+		if a.rules += rules.Len(); a.rules > maxRules {
 			a.dropRules()
+			a.rules = rules.Len()
 		}
-		if a.crawler.rules == nil {
-			if err := a.Budget.Work(budget.Reading(from.Size())); err != nil {
-				return dst, err
-			}
-			rules := from.Obey(d, from.maxBytes, at, a.crawler.Tokens)
-			if from.user {
-				rules = rules.UserInitiated()
-			}
-			if a.rules += rules.Len(); a.rules > maxRules {
-				a.dropRules()
-				a.rules = rules.Len()
-			}
-			a.crawler.rules = &answer.RuleSet{Rules: rules, Limits: a.Limits.Answer, Budget: a.Budget}
-		}
-		v, err := a.crawler.rules.Judge(path)
-		if err != nil {
-			return dst, err
-		}
-		a.last = Last{true, v.Allowed, v.Undecided()}
-		if q.row {
-			return appendRow(dst, v), nil
-		}
-		// What is echoed can have control characters and bytes that are not UTF-8.
-		if dst, err = a.crawler.rules.AppendWithin(dst, v, 6*len(url)+3*(len(q.id)+len(q.agent))+len(a.given)+answer.MaxAboutJSON); err != nil {
-			return dst, err
-		}
+		a.crawler.rules = &answer.RuleSet{Rules: rules, Limits: a.Limits.Answer, Budget: a.Budget}
+	}
+	v, err := a.crawler.rules.Judge(path)
+	if err != nil {
+		return dst, err
+	}
+	a.last = Last{true, v.Allowed, v.Undecided()}
+	if q.row {
+		return appendRow(dst, v), nil
+	}
+	// What is echoed can have control characters and bytes that are not UTF-8.
+	if dst, err = a.crawler.rules.AppendWithin(dst, v, 6*len(url)+3*(len(q.id)+len(q.agent))+len(a.given)+answer.MaxAboutJSON); err != nil {
+		return dst, err
 	}
 	dst = append(dst, `,"url":`...)
 	before := len(dst)
-	dst = robots.AppendQuoted(dst, url)
-	if a.crawler.rules != nil {
-		a.Budget.Free(6*len(url) - (len(dst) - before))
-	}
+	dst = quote.Append(dst, url)
+	a.Budget.Free(6*len(url) - (len(dst) - before))
 	return dst, nil
 }
 
@@ -310,9 +291,8 @@ func (a *Answerer) setCrawler(q *Question, word string, d robots.Dialect) error 
 	return nil
 }
 
-// fileOf returns the file of a question: that of the defaults, or its own if the line before
-// had it too. Of a new one it keeps the body and returns nil.
-func (a *Answerer) fileOf(q *Question) (_ *robots.File, err error) {
+// fileOf returns the file of a question: that of the defaults, or its own.
+func (a *Answerer) fileOf(q *Question) (*robots.File, error) {
 	switch {
 	case q.row && q.robotsB64 != nil:
 		if a.bodies == nil {
@@ -321,13 +301,16 @@ func (a *Answerer) fileOf(q *Question) (_ *robots.File, err error) {
 		return a.bodies.file(q.robotsB64)
 	case q.robots == nil && q.robotsB64 == nil:
 		return a.File, nil // as fetches is false
-	case a.body != nil && bytes.Equal(a.robots, q.robots) && bytes.Equal(a.robotsB64, q.robotsB64):
-		if a.file == nil {
-			a.file = robots.Parse(a.body)
-		}
+	case a.file != nil && bytes.Equal(a.robots, q.robots) && bytes.Equal(a.robotsB64, q.robotsB64):
 		return a.file, nil
 	}
-	a.file, a.robots, a.robotsB64 = nil, q.robots, q.robotsB64
-	a.body, err = q.body()
-	return nil, err
+	a.file = nil
+	body, err := q.body()
+	if err != nil {
+		return nil, err
+	}
+	a.robots = q.robots
+	a.robotsB64 = q.robotsB64
+	a.file = robots.Parse(body)
+	return a.file, nil
 }

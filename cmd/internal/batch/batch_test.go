@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/internal/quote"
 )
 
 // thirteen is a typical file of a shop.
@@ -44,7 +45,7 @@ func TestAllocations(t *testing.T) {
 func TestRemembers(t *testing.T) {
 	defaults := &Defaults{Dialect: robots.RFC9309, File: robots.Parse([]byte("User-agent: *\nDisallow: /of-the-call\n"))}
 	kept := NewAnswerer(defaults)
-	quoted := func(s string) string { return string(robots.AppendQuoted(nil, s)) }
+	quoted := func(s string) string { return string(quote.Append(nil, s)) }
 	members := [][]string{
 		{``, `,"agent":"Googlebot"`, `,"agent":["a","b"]`, `,"agent":["b","a"]`, `,"agent":"a,b"`, `,"agent":7`, `,"agent":["a",1]`, `,"agent":"Mozilla/5.0 (compatible; A/1)"`, `,"agent":null`, `,"agent":""`},
 		{

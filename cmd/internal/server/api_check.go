@@ -18,6 +18,7 @@ import (
 	"github.com/robotskit/robots/cmd/internal/batch"
 	"github.com/robotskit/robots/cmd/internal/budget"
 	"github.com/robotskit/robots/fetch"
+	"github.com/robotskit/robots/internal/quote"
 )
 
 // Verdicts for one URL or for many.
@@ -111,9 +112,9 @@ func (v *exchange) judged(origin robots.Origin, verdict robots.Verdict, p *Probl
 
 // appendVerdict appends the members of an answer, without braces.
 func (q *siteQuestion) appendVerdict(dst []byte, v robots.Verdict) []byte {
-	dst = append(v.AppendDecisionJSON(dst), ',')
-	dst = append(q.rules.AppendLimitedJSON(dst, answerLimits), `,"url":`...)
-	dst = append(robots.AppendQuoted(dst, q.url), ',')
+	dst = append(v.AppendJSON(dst), ',')
+	dst = append(q.rules.AppendJSON(dst, answerLimits), `,"url":`...)
+	dst = append(quote.Append(dst, q.url), ',')
 	dst = append(appendAgent(dst, q.agents), ',')
 	return q.crawler.AppendJSON(dst, q.rules)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/fetch"
+	"github.com/robotskit/robots/internal/quote"
 	"github.com/robotskit/robots/pace"
 )
 
@@ -199,7 +200,7 @@ func appendAgent(dst []byte, agents []string) []byte {
 	case 0:
 		return append(dst, `"*"`...)
 	case 1:
-		return robots.AppendQuoted(dst, agents[0])
+		return quote.Append(dst, agents[0])
 	}
 	return answer.AppendStrings(dst, agents)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/robotskit/robots/cmd/internal/budget"
 	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/fetch"
+	"github.com/robotskit/robots/internal/quote"
 	"github.com/robotskit/robots/pace"
 )
 
@@ -110,7 +111,7 @@ func (s *Service) permits(r *request) *response {
 		}
 		out = append(append(append(out, `{"verdict":{`...), q.decision...), ',')
 		out = append(append(out, q.site.common...), `,"url":`...)
-		out = append(append(append(robots.AppendQuoted(out, q.url), agent...), q.site.about...), '}')
+		out = append(append(append(quote.Append(out, q.url), agent...), q.site.about...), '}')
 		out = append(s.appendPermit(out, q.allowed, q.permit, hold), '}')
 		r.exchange.budget.Free(size - (len(out) - before))
 	}
@@ -199,7 +200,7 @@ func (r *request) judge(at *wantedSite, c *answer.Crawler) {
 			q.problem = OverBudget(err)
 			continue
 		}
-		q.allowed, q.decision = v.Allowed, v.AppendDecisionJSON(nil)
+		q.allowed, q.decision = v.Allowed, v.AppendJSON(nil)
 		q.outcome = outcomeOf(batch.Last{Answered: true, Allowed: v.Allowed, Undecided: v.Undecided()})
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
-	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/internal/quote"
 )
 
 // One Chromium runs for all tests and starts with the first.
@@ -302,7 +302,7 @@ func (b *tab) paste(text string) {
 		document.querySelector('[aria-label="robots.txt text"]').dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }))`)
 }
 
-func quoted(s string) string { return string(robots.AppendQuoted(nil, s)) }
+func quoted(s string) string { return string(quote.Append(nil, s)) }
 
 // cell returns the text of a cell of the grid.
 func (b *tab) cell(row, col int) string {

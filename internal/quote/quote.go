@@ -1,0 +1,61 @@
+// Package quote writes text that other programs or a terminal read.
+package quote
+
+import (
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+const hex = "0123456789abcdef"
+
+// Append appends s as a JSON string, as encoding/json writes it without escapes for HTML, but
+// with U+FFFD for each byte that is not UTF-8, and with escapes for characters that Controls reports.
+func Append(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	from := 0
+	for i := 0; i < len(s); {
+		u, size := rune(s[i]), 1
+		if u >= utf8.RuneSelf {
+			u, size = utf8.DecodeRuneInString(s[i:])
+		}
+		if ' ' <= u && u < 0x7F && u != '"' && u != '\\' || u >= utf8.RuneSelf && !Controls(u) && (u != utf8.RuneError || size > 1) {
+			i += size
+			continue
+		}
+		dst = append(dst, s[from:i]...)
+		switch u {
+		case '"', '\\':
+			dst = append(dst, '\\', byte(u))
+		case '\b':
+			dst = append(dst, `\b`...)
+		case '\f':
+			dst = append(dst, `\f`...)
+		case '\n':
+			dst = append(dst, `\n`...)
+		case '\r':
+			dst = append(dst, `\r`...)
+		case '\t':
+			dst = append(dst, `\t`...)
+		case utf8.RuneError:
+			dst = append(dst, "\uFFFD"...)
+		default:
+			for _, unit := range utf16.AppendRune(make([]uint16, 0, 2), u) {
+				dst = append(dst, '\\', 'u', hex[unit>>12], hex[unit>>8&15], hex[unit>>4&15], hex[unit&15])
+			}
+		}
+		i += size
+		from = i
+	}
+	dst = append(dst, s[from:]...)
+	return append(dst, '"')
+}
+
+// Controls reports whether a character controls a terminal, ends a line, or hides or reorders the
+// text around it.
+func Controls(u rune) bool {
+	if u < 0x7F {
+		return u < ' '
+	}
+	return u < 0xA0 || u == 0x2028 || u == 0x2029 || unicode.Is(unicode.Cf, u)
+}
