@@ -3,12 +3,18 @@ package bolt
 import (
 	"bytes"
 	"encoding/binary"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/cache/cachetest"
 )
 
 // TestStructure: a file whose pages do not form a tree is refused and not changed, before bbolt
@@ -109,5 +115,55 @@ func TestStructure(t *testing.T) {
 		if now, err := os.ReadFile(path); err != nil || !slices.Equal(now, data) {
 			t.Errorf("%s: the file has changed (%v)", c.name, err)
 		}
+	}
+}
+
+// counted counts what is read of a file.
+type counted struct {
+	io.ReaderAt
+	reads int
+	bytes int64
+}
+
+func (c *counted) ReadAt(data []byte, at int64) (int, error) {
+	c.reads++
+	c.bytes += int64(len(data))
+	return c.ReaderAt.ReadAt(data, at)
+}
+
+// TestCheckReads: a check reads no more than the beginning of each page, so that a file with hundreds
+// of thousands of records opens soon, however large they are.
+func TestCheckReads(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "robots.cache")
+	s := mustOpen(t, path, Options{})
+	const large = 100_000
+	for i := range 10 {
+		put(t, s, cache.Entry{Record: cachetest.Record(cachetest.Origin(i), string(noise(large)))})
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	db, err := bbolt.Open(path, 0, &bbolt.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	err = db.View(func(tx *bbolt.Tx) error {
+		c := &counted{ReaderAt: file}
+		if err := check(c, tx, db.Info().PageSize); err != nil {
+			return err
+		}
+		if c.bytes > large || c.reads > 20 {
+			t.Errorf("%d reads of %d bytes in a file of %d", c.reads, c.bytes, tx.Size())
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

@@ -11,10 +11,10 @@
 // Puts share a write to the disk, so they are much cheaper than consecutive ones. If Put
 // returns an error, the entry might still be stored, but then completely.
 //
-// Open reads each page once before it writes. It refuses a file of another program, a truncated
-// file, or one with an unreadable page or pages that do not form a tree, says what to do, and
-// changes no byte. Each record has a checksum: a damaged one costs that entry only, when it is
-// read. Other damage makes calls fail.
+// Open reads the beginning of each page once before it writes, about a second for a file of
+// 500,000 sites. It refuses a file of another program, a truncated file, or one whose pages are
+// unreadable or do not form a tree, says what to do, and changes no byte. Each record has a
+// checksum: a damaged one costs that entry only, when it is read. Other damage makes calls fail.
 //
 // # Format
 //
