@@ -7,18 +7,17 @@ BENCH    ?= .
 ROUNDS   ?= 7
 RESULTS  ?= bin/bench
 # Most tests wait for servers and clocks, so more of them run in parallel than there are cores. The target
-# vet has vetted them.
+# vet vets them.
 PARALLEL := -vet=off -p 8 -parallel 8
 # The only timeout of the tests of a package, which ends only a test that hangs: a machine can be busy or
 # slow. The long tests have 6 hours.
 export TIMEOUT ?= 45m
 campaign release-check: export TIMEOUT := 6h
-# The race detector takes ten times as long, so it runs only on the packages whose locks and goroutines
-# are the point; in the root package that is an index which is built on demand (TestShared). make campaign
-# adds all others; the clients of Redis and metrics in UNRACED take minutes to compile.
+# The race detector takes ten times as long, and minutes to compile the clients of Redis and metrics, so it
+# runs only on the packages whose locks and goroutines are the point; in the root package that is an index
+# which is built on demand (TestShared). make campaign adds all others.
 SHARED   := ./cache ./cache/bolt ./fetch ./pace ./polite
-UNRACED  := ./cache/redis ./cmd/internal/server ./fleet ./pace/redis
-# The packages that make test builds in 32 bits, where a constant can be too large for an int. make campaign
+# The packages that make vet builds in 32 bits, where a constant can be too large for an int. make campaign
 # runs the tests of all packages there; those that import net/http or the client of Redis are slow to compile.
 WORDSIZE := . ./compare ./lint
 # The packages whose tests take longest begin first.
@@ -28,7 +27,7 @@ export GOFLAGS := $(shell go env GOFLAGS) -trimpath
 # Without cgo, as in releases: the program starts faster. Only the race detector needs cgo.
 export CGO_ENABLED := 0
 LINT     := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
-.PHONY: help build site quick test campaign modules fmt-check vet unit race fuzz wasm tidy-check tidy cross dist image release release-check firstrun bench lint docs crawlers
+.PHONY: help build site quick test checks campaign modules fmt-check vet unit race fuzz wasm tidy-check tidy cross dist image release release-check firstrun bench lint docs crawlers
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | awk -F'\t' '{printf "%-13s %s\n", $$1, $$2}'
 build: ## build bin/robots, with the engine for browsers, and bin/robots-bulk
@@ -38,9 +37,13 @@ quick: ## build, vet and run the short tests, in less than a minute with a warm 
 	go build $(PACKAGES)
 	go vet $(PACKAGES)
 	go test -short -timeout $(TIMEOUT) $(PARALLEL) $(LONGEST) $(PACKAGES)
-test: modules fmt-check vet unit race tidy-check ## run everything that CI runs, at last print what was skipped and why; the output of the tests is in bin/test
-	@{ cat bin/test/unit.log; grep -a '^race: skipped' bin/test/race.log || true; echo "race: skipped, only make campaign runs it on $(UNRACED)"; } | .ci/skipped
+test: modules fmt-check unit ## run all tests, at last print what was skipped and why; the output of the tests is in bin/test
+	@.ci/skipped bin/test/unit.log
+	@echo "make checks runs what CI runs beside: vet, the race detector, and the longer tests of the page and the release"
 	@if grep -ahs '^unstable: ' bin/test/*.log; then echo "make test: passed, the unstable tests above only when run again, alone"; else echo "make test: passed"; fi
+checks: modules vet race tidy-check ## run what CI runs beside make test: vet, the race detector, tidy-check, and the longer tests of the page, the release and the examples
+	ROBOTS_CAMPAIGN=1 .ci/gotest checks -count=1 $(PARALLEL) ./cmd/internal/server/web ./cmd/internal/dist ./examples/...
+	ROBOTS_CAMPAIGN=1 .ci/gotest clients -count=1 $(PARALLEL) -run TestExamples ./cmd/robots
 campaign: ## run the long tests (docs/long-runs.md), some hours, and the library's short tests in 32 bits; ROBOTS_CORPUS names a folder of real files
 	ROBOTS_CAMPAIGN=1 go test -count=1 -v -p 1 -timeout $(TIMEOUT) $(PACKAGES)
 	GOARCH=386 go test -short -p 2 -timeout $(TIMEOUT) ./...
@@ -50,14 +53,14 @@ fmt-check: ## check the format of all Go files
 	@test -z "$$(gofmt -l .)" || { echo "run gofmt -w on:"; gofmt -l .; exit 1; }
 modules: ## download all modules
 	@go mod download
-vet: ## run go vet, without the facts of dependencies (.ci/vet), and build the library in 32 bits
-	@go vet -vettool=$(CURDIR)/.ci/vet $(PACKAGES)
+vet: ## run go vet, and build the library in 32 bits
+	@go vet $(PACKAGES)
 	@GOARCH=386 go build $(WORDSIZE)
-unit: ## run all tests, including imports, examples and generated pages
-	@.ci/gotest unit $(PARALLEL) $(LONGEST) $(PACKAGES)
+unit: ## run all tests, including imports and generated pages, but for the examples with clients of others
+	@.ci/gotest unit $(PARALLEL) $(LONGEST) $(filter-out ./examples/...,$(PACKAGES))
 race: ## run the short tests of concurrent packages under the race detector, if there is a C compiler
 	@unset CGO_ENABLED; export ROBOTS_CORPUS=; mkdir -p bin/test; if [ "$$(go env CGO_ENABLED)" = 1 ]; then .ci/gotest race-index -vet=off -race -short -run TestShared . && \
-	.ci/gotest race -race -short $(PARALLEL) $(SHARED); else echo "race: skipped, no C compiler" | tee bin/test/race.log; fi
+	.ci/gotest race -race -short $(PARALLEL) $(SHARED); else echo "race: skipped, no C compiler"; fi
 fuzz: ## run every fuzz target for FUZZTIME: a number of inputs (1000x, seeds included), or a time (60s) that continues from Go's fuzz cache
 	@t=$$(mktemp -d) && trap "rm -r $$t" EXIT && for d in $$(grep -rlE --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
 	case $(FUZZTIME) in *x) kept=$$t/kept/$$d;; *) kept=$$(go env GOCACHE)/fuzz/$$(go list $$d);; esac; \

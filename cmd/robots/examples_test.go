@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/internal/redistest"
 )
 
@@ -75,9 +76,7 @@ func newExampleSite(t *testing.T, i int) *exampleSite {
 // TestExamples: clients in other languages over robots serve obey robots.txt, the crawl rate of
 // a site and its Retry-After. Two of them use two servers of one fleet for the same sites.
 func TestExamples(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: other programs take seconds to start")
-	}
+	campaign.Only(t)
 	asyncio, scrapy := python("asyncio"), python("scrapy")
 	if asyncio == "" {
 		t.Skip("no Python 3.11 on this machine: apt-get install python3")

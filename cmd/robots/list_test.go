@@ -151,9 +151,7 @@ func (filler) Read(to []byte) (int, error) {
 // TestLongLines: a line of a batch can have 64 MiB without its line end, and a line of a list of URLs
 // 1 MiB. A longer one gets an error, and the lines around it are answered.
 func TestLongLines(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: it reads lines of 64 MiB")
-	}
+	campaign.Only(t)
 	const head = `{"id":7,"url":"/","robots":"#`
 	const tail = `"}`
 	batch := func(length int) io.Reader {

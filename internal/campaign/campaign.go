@@ -13,6 +13,14 @@ import (
 // On reports whether this is a campaign.
 func On() bool { return os.Getenv("ROBOTS_CAMPAIGN") != "" && !testing.Short() }
 
+// Only skips a test that takes too long for make test, or whose subject rarely changes.
+func Only(t testing.TB) {
+	t.Helper()
+	if !On() {
+		t.Skip("only in a campaign")
+	}
+}
+
 // Size returns how much a test does: little with -short, usual without, and whole
 // in a campaign.
 func Size[T any](short, usual, whole T) T {

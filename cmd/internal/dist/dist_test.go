@@ -23,13 +23,10 @@ const (
 )
 
 // TestRelease makes a release of this tree with .ci/release, in a temporary repository. go install
-// must find in a module proxy all that it compiles. In a campaign (make release-check), the program is
-// installed in every documented way: by go install, by make build, from an archive, a Debian package
-// and an image. Each must print the version.
+// must find in a module proxy all that it compiles. The program is installed in every documented way: by
+// go install, by make build, from an archive, a Debian package and an image. Each must print the version.
 func TestRelease(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: a release builds the program some times")
-	}
+	campaign.Only(t)
 	if runtime.GOOS == "windows" {
 		t.Skip(".ci/release is a script of bash")
 	}
@@ -72,13 +69,9 @@ func TestRelease(t *testing.T) {
 		bin := t.TempDir()
 		t.Setenv("GOBIN", bin)
 		t.Chdir(bin)
-		if campaign.On() {
-			must(t, bin, "go", "install", module+"/cmd/robots@"+version)
-			checkVersion(t, filepath.Join(bin, "robots"))
-			checkModule(t, filepath.Join(bin, "robots"))
-		} else { // load and verify the packages
-			must(t, bin, "go", "install", "-n", module+"/cmd/robots@"+version)
-		}
+		must(t, bin, "go", "install", module+"/cmd/robots@"+version)
+		checkVersion(t, filepath.Join(bin, "robots"))
+		checkModule(t, filepath.Join(bin, "robots"))
 		// A clone without go.work has all the checksums that it needs, which are those of the
 		// proxy.
 		t.Setenv("GOWORK", "off")
@@ -87,10 +80,6 @@ func TestRelease(t *testing.T) {
 		}
 		t.Logf("go install and three modules without go.work, from %s", proxy)
 	})
-
-	if !campaign.On() {
-		return // make release-check does the rest, which builds the programs some times more
-	}
 
 	t.Run("Build", func(t *testing.T) {
 		must(t, tree, "make", "build")

@@ -71,6 +71,7 @@ func TestUse(t *testing.T) {
 
 // TestLights: hovering a cell highlights its rule, hovering a rule its cells.
 func TestLights(t *testing.T) {
+	campaign.Only(t)
 	t.Parallel()
 	b := usual(t)
 	b.settled()
@@ -139,6 +140,7 @@ func TestFindings(t *testing.T) {
 
 // TestAllDialects: one column becomes eight, those of the engine, whose names the scripts have.
 func TestAllDialects(t *testing.T) {
+	campaign.Only(t)
 	t.Parallel()
 	b := usual(t)
 	b.do(`const s = document.querySelector('thead [data-crawler]'); s.value = 'all'; s.dispatchEvent(new Event('change'))`)
@@ -180,6 +182,7 @@ func TestKeyboard(t *testing.T) {
 // TestMouse: adding a crawler moves no column, so the next click selects its cell. Crawlers that the
 // file names are not added to it again. The crawl rate lists the periods of a day.
 func TestMouse(t *testing.T) {
+	campaign.Only(t)
 	t.Parallel()
 	b := usual(t)
 	b.settled()
@@ -287,6 +290,7 @@ func TestPhone(t *testing.T) {
 // TestTyping: while the worker does not answer, typed characters appear at once, and old answers
 // are marked until the new ones arrive.
 func TestTyping(t *testing.T) {
+	campaign.Only(t)
 	b := usual(t)
 	b.settled()
 	b.do(`const post = Worker.prototype.postMessage, held = [];
@@ -320,6 +324,7 @@ func TestTyping(t *testing.T) {
 // TestLink: a link opens the same state in another browser; an invalid one opens the example, or
 // leaves what is there, with a message.
 func TestLink(t *testing.T) {
+	campaign.Only(t)
 	t.Parallel()
 	b := usual(t)
 	b.paste("User-agent: *\nDisallow: /gr\u00fc\u00df\n")
@@ -502,6 +507,7 @@ func TestFragments(t *testing.T) {
 // TestSilence: after loading nothing is sent, whatever is typed, and the page works after its
 // server has stopped.
 func TestSilence(t *testing.T) {
+	campaign.Only(t)
 	t.Parallel()
 	var mu sync.Mutex
 	var asked []string
@@ -556,6 +562,7 @@ func TestSilence(t *testing.T) {
 // TestServer: without an engine that starts the server answers, which the page shows; if it needs a
 // token or stops, the page shows that too.
 func TestServer(t *testing.T) {
+	campaign.Only(t)
 	t.Parallel()
 	broken := fstest.MapFS{"robots.wasm.gz": {Data: []byte("no gzip")}, "wasm_exec.js.gz": {Data: []byte("nor this")}}
 	for _, engine := range []fstest.MapFS{{}, broken} {
@@ -598,6 +605,7 @@ func TestServer(t *testing.T) {
 // TestAccess runs axe-core in every part of the page, light, dark and narrow, and finds controls
 // that are cut off.
 func TestAccess(t *testing.T) {
+	campaign.Only(t)
 	axe, err := os.ReadFile("testdata/axe-core/axe.min.js")
 	if err != nil {
 		t.Fatal(err)
@@ -783,6 +791,7 @@ func TestOneEngine(t *testing.T) {
 // TestManyURLs: an added URL is selected and announced, and an example keeps it. Rows are drawn when
 // they are scrolled into view, and their number is limited.
 func TestManyURLs(t *testing.T) {
+	campaign.Only(t)
 	t.Parallel()
 	b := usual(t)
 	for _, said := range []string{"Googlebot, /own: allowed, no matching rule", "Already in the table: Googlebot, /own: allowed, no matching rule"} {
@@ -812,6 +821,7 @@ func TestManyURLs(t *testing.T) {
 
 // TestScreenshots takes the screenshot in README.md. README=write replaces it.
 func TestScreenshots(t *testing.T) {
+	campaign.Only(t)
 	b := usual(t)
 	b.ok(chromedp.Do(b.ctx, chromedp.EmulateViewport(1440, 900)))
 	b.settled()

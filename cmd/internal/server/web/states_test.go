@@ -12,6 +12,7 @@ import (
 	pageproto "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+	"github.com/robotskit/robots/internal/campaign"
 )
 
 // The page under unusual conditions.
@@ -19,6 +20,7 @@ import (
 // TestWithout: the page without scripts shows what to do; without its own script it does so
 // after a while; and without CodeMirror it has a plain text field that works.
 func TestWithout(t *testing.T) {
+	campaign.Only(t)
 	t.Parallel()
 	var lost atomic.Bool
 	b := blank(t, serve(t, Options{}, func(h http.Handler) http.Handler {
@@ -165,6 +167,7 @@ func TestReasons(t *testing.T) {
 
 // TestPrint: a printed page has the text, all answers and open details, and no buttons.
 func TestPrint(t *testing.T) {
+	campaign.Only(t)
 	t.Parallel()
 	b := usual(t)
 	b.do(`page.setURLs(Array.from({ length: 60 }, (_, i) => '/basket/' + i)); page.changed()`)

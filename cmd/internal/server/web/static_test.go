@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/robotskit/robots/cmd/internal/server"
+	"github.com/robotskit/robots/internal/campaign"
 )
 
 // firstLoad is the maximum that a browser loads before the first result, compressed.
@@ -16,6 +17,7 @@ const firstLoad = 5 << 19 // 2.5 MiB
 
 // TestStatic: the page works from a plain file server, in a folder, within its budget for the first load.
 func TestStatic(t *testing.T) {
+	campaign.Only(t)
 	if testing.Short() {
 		t.Skip("a browser takes too long for a short test")
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/robotskit/robots/cmd/internal/server"
 	"github.com/robotskit/robots/cmd/internal/server/page"
+	"github.com/robotskit/robots/internal/campaign"
 )
 
 func question(parts ...string) []byte {
@@ -147,9 +148,7 @@ func TestAssets(t *testing.T) {
 // TestBundle builds page.js where npm can download its imports, and compares it with the
 // committed one.
 func TestBundle(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: it downloads and builds page.js")
-	}
+	campaign.Only(t)
 	if _, err := exec.LookPath("npm"); err != nil {
 		t.Skip("there is no npm here: page.js is taken as it is")
 	}
