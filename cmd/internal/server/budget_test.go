@@ -72,8 +72,8 @@ func TestBudgets(t *testing.T) {
 	post := budgetBench(t)
 	kinds := []string{"rates", "windows", "maps", "long", "lines", "pattern", "rules", "stars"}
 	const n = 1000
-	for _, kind := range campaign.Size([]string{"rates", "long", "rules"}, kinds, kinds) {
-		for _, hosts := range []int{1, 200} {
+	for _, kind := range campaign.Size(kinds[:1], []string{"rates", "long", "rules"}, kinds) {
+		for _, hosts := range campaign.Size([]int{200}, []int{200}, []int{1, 200}) {
 			var urls []string
 			var questions strings.Builder
 			for i := range n {
