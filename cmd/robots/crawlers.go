@@ -53,7 +53,7 @@ func newCrawlersCommand(std *screen.Streams) *cobra.Command {
 	o.set.StringVar(&o.path, "path", "", "`PATH` path or URL of a page, to list which crawlers may fetch it")
 	o.set.BoolVar(&o.all, "all", false, "include crawlers that are not in use")
 	registerFile(cmd, &o.file)
-	o.output.registerFormat(cmd, formatCSV)
+	o.output.registerFormat(cmd, append([]string{formatCSV}, render.ServerConfigs...)...)
 	o.site.register(cmd)
 	timeFlag(cmd, &o.at, judgedAt)
 	o.output.registerColor(cmd)
@@ -76,8 +76,11 @@ func (o *crawlersOptions) run(ctx context.Context) (int, error) {
 	if selected.robots != "" || o.set.Changed("file") {
 		return o.runAccess(ctx, selected)
 	}
-	if o.path != "" {
+	switch {
+	case o.path != "":
 		return exitBad, errors.New("--path requires a robots.txt: name a file, or the URL of a site")
+	case o.isServerConfig():
+		return exitBad, fmt.Errorf("--format %s requires a robots.txt: name a file, or the URL of a site", o.output.format)
 	}
 	if err := o.site.unused("without a URL"); err != nil {
 		return exitBad, err
@@ -100,6 +103,9 @@ func (o *crawlersOptions) run(ctx context.Context) (int, error) {
 
 // runAccess writes the access of each crawler by a robots.txt.
 func (o *crawlersOptions) runAccess(ctx context.Context, selected *crawlersSelection) (int, error) {
+	if o.path != "" && o.isServerConfig() {
+		return exitBad, fmt.Errorf("--path has no use with --format %s, which refuses crawlers everywhere", o.output.format)
+	}
 	path, err := o.parsePath(selected.robots)
 	if err != nil {
 		return exitBad, err
@@ -123,8 +129,15 @@ func (o *crawlersOptions) runAccess(ctx context.Context, selected *crawlersSelec
 	if slices.ContainsFunc(table, func(r answer.CrawlerAccess) bool { return r.Access == answer.AccessUnknown }) {
 		o.std.Warn("%s", state)
 		state = ""
+		if o.isServerConfig() {
+			return exitUndecided, nil
+		}
 	}
 	switch {
+	case o.isServerConfig():
+		refusals := answer.NewRefusals(selected.list, table)
+		render.ServerConfig(o.std.Out, o.output.format, refusals)
+		o.warnRefusals(refusals)
 	case o.output.json():
 		for _, r := range table {
 			o.std.EncodeAnswer(r)
@@ -135,6 +148,27 @@ func (o *crawlersOptions) runAccess(ctx context.Context, selected *crawlersSelec
 		render.CrawlerAccess(o.std.Out, o.output.palette(o.std), table, o.path, selected.omitted, state)
 	}
 	return exitAllowed, nil
+}
+
+// isServerConfig reports whether the output is the configuration of a web server.
+func (o *crawlersOptions) isServerConfig() bool {
+	return slices.Contains(render.ServerConfigs, o.output.format)
+}
+
+// warnRefusals names the crawlers that are not in the configuration.
+func (o *crawlersOptions) warnRefusals(r *answer.Refusals) {
+	if len(r.Names) == 0 {
+		o.std.Warn("the file blocks no crawler everywhere, so the configuration refuses none")
+	}
+	if len(r.Named) > 0 {
+		o.std.Warn("not refused, as they may fetch a part: %s", strings.Join(r.Named, ", "))
+	}
+	if r.Others > 0 {
+		o.std.Warn("not refused, as they may fetch a part by the group of *: %s", render.Count(r.Others, "other crawler"))
+	}
+	if len(r.Undecided) > 0 {
+		o.std.Warn("not refused, as the proof exceeded its budget: %s", strings.Join(r.Undecided, ", "))
+	}
 }
 
 // choose reads the argument and the flags that select crawlers.
