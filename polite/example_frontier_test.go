@@ -191,8 +191,7 @@ func (f *frontier) fetch(ctx context.Context, s *site) {
 	s.urls = s.urls[1:]
 }
 
-// network answers requests from memory. A crawler uses fetch.New(fetch.Options{}) and its
-// Transport instead.
+// network answers requests from memory.
 type network struct {
 	mu      sync.Mutex
 	starts  map[string][]time.Time // pages by host
@@ -213,15 +212,22 @@ func (n *network) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Status: fmt.Sprint(status, " ", http.StatusText(status)), Header: header, Body: io.NopCloser(strings.NewReader(body))}, nil
 }
 
-// newFrontier returns a frontier on a network.
-func newFrontier(network http.RoundTripper, policy pace.Policy, report func(url, outcome string)) (*frontier, error) {
+// newFrontier returns a frontier. The zero fetch.Options are those of a crawler on the internet.
+func newFrontier(o fetch.Options, policy pace.Policy, report func(url, outcome string)) (*frontier, error) {
 	limiter, err := pace.NewLocal(pace.Options{})
 	if err != nil {
 		return nil, err
 	}
-	fetcher, err := fetch.New(fetch.Options{UserAgent: "MyBot", Transport: network, Start: limiter.StartFetch, Redirected: limiter.Requested})
+	o.UserAgent = "MyBot"
+	o.Start = limiter.StartFetch
+	o.Redirected = limiter.Requested
+	fetcher, err := fetch.New(o)
 	if err != nil {
 		return nil, err
+	}
+	base := o.Transport
+	if base == nil {
+		base = fetcher.Transport() // which connects like the fetcher
 	}
 	files, err := cache.New(cache.Options{Fetcher: fetcher}) // with the Store of cache/bolt for many sites
 	if err != nil {
@@ -231,7 +237,7 @@ func newFrontier(network http.RoundTripper, policy pace.Policy, report func(url,
 		crawler: cache.Crawler{Dialect: robots.RFC9309, Tokens: []string{"MyBot"}}, policy: policy,
 		files: files, limiter: limiter, batch: 500, workers: 50, report: report,
 		client: &http.Client{
-			Transport:     &polite.PermitTransport{Limiter: limiter, Base: network, UserAgent: "MyBot"},
+			Transport:     &polite.PermitTransport{Limiter: limiter, Base: base, UserAgent: "MyBot"},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}, nil
@@ -268,7 +274,7 @@ func Example_frontier() {
 		}
 		return http.StatusOK, nil, "page"
 	}}
-	f, err := newFrontier(web, pace.Policy{Default: 10 * time.Millisecond}, func(url, outcome string) {
+	f, err := newFrontier(fetch.Options{Transport: web}, pace.Policy{Default: 10 * time.Millisecond}, func(url, outcome string) {
 		fmt.Println(url, outcome)
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/pace"
 )
@@ -33,7 +34,7 @@ func TestFrontier(t *testing.T) {
 		}}
 		var mu sync.Mutex
 		outcomes := map[string]int{}
-		f, err := newFrontier(web, pace.Policy{}, func(_, outcome string) {
+		f, err := newFrontier(fetch.Options{Transport: web}, pace.Policy{}, func(_, outcome string) {
 			mu.Lock()
 			defer mu.Unlock()
 			outcomes[outcome]++

@@ -32,6 +32,7 @@ type web struct {
 }
 
 func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
+	time.Sleep(200 * time.Millisecond) // so that the sites are not all visited at one instant
 	body := http.NoBody
 	if req.URL.Path != "/robots.txt" {
 		w.visits.Add(1)

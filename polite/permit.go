@@ -96,6 +96,9 @@ func (t *PermitTransport) roundTrip(req *http.Request, started func()) (*http.Re
 	return resp, nil
 }
 
+// CloseIdleConnections closes the idle connections of the Base.
+func (t *PermitTransport) CloseIdleConnections() { closeIdleConnections(t.Base) }
+
 // permit returns the permit of a request, which must be one for its site.
 func (t *PermitTransport) permit(req *http.Request) (p pace.Permit, err error) {
 	if req.URL == nil {

@@ -168,3 +168,22 @@ func TestResultOf(t *testing.T) {
 		}
 	}
 }
+
+// idle is a Base that counts the calls of CloseIdleConnections.
+type idle struct {
+	http.RoundTripper
+	closed int
+}
+
+func (b *idle) CloseIdleConnections() { b.closed++ }
+
+// TestIdle: http.Client.CloseIdleConnections reaches the Base of both transports.
+func TestIdle(t *testing.T) {
+	b := &idle{}
+	client, _ := newClient(t, Options{Base: b})
+	client.CloseIdleConnections()
+	(&http.Client{Transport: &PermitTransport{Base: b}}).CloseIdleConnections()
+	if b.closed != 2 {
+		t.Errorf("%d calls reached the Base, want 2", b.closed)
+	}
+}

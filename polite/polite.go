@@ -507,9 +507,11 @@ func (r *request) send(req *http.Request) (*http.Response, error) {
 }
 
 // CloseIdleConnections closes the idle connections of the Base.
-func (t *Transport) CloseIdleConnections() {
-	if base, ok := t.options.Base.(interface{ CloseIdleConnections() }); ok {
-		base.CloseIdleConnections()
+func (t *Transport) CloseIdleConnections() { closeIdleConnections(t.options.Base) }
+
+func closeIdleConnections(base http.RoundTripper) {
+	if b, ok := base.(interface{ CloseIdleConnections() }); ok {
+		b.CloseIdleConnections()
 	}
 }
 
