@@ -141,7 +141,8 @@ func ParseLogLine(line string) (l LogLine, problem string) {
 	if !isNumber(status) || !isNumber(size) {
 		return l, "no status and size after the request"
 	}
-	if l.Common = strings.TrimSpace(rest) == ""; l.Common {
+	l.Common = strings.TrimSpace(rest) == ""
+	if l.Common {
 		return l, ""
 	}
 	if _, rest, ok = quoted(rest); !ok {
@@ -168,7 +169,8 @@ func parseJSONLogLine(line string) (l LogLine, problem string) {
 	if err := json.Unmarshal([]byte(line), &fields); err != nil {
 		return l, "invalid JSON, or a field that is not a string"
 	}
-	if l.Host = cmp.Or(fields.ClientIP, fields.Address); l.Host == "" {
+	l.Host = cmp.Or(fields.ClientIP, fields.Address)
+	if l.Host == "" {
 		return l, "no ClientIP (Cloudflare) or remote_addr (nginx)"
 	}
 	l.Request = fields.Request
@@ -176,7 +178,8 @@ func parseJSONLogLine(line string) (l LogLine, problem string) {
 		l.Request = cmp.Or(fields.ClientRequestMethod, fields.Method, "GET") + " " + uri
 	}
 	agent := cmp.Or(fields.ClientRequestUserAgent, fields.UserAgent)
-	if l.Common = agent == nil; !l.Common {
+	l.Common = agent == nil
+	if !l.Common {
 		l.UserAgent = cmp.Or(*agent, "-")
 	}
 	return l, ""

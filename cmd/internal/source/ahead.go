@@ -26,7 +26,7 @@ type Entry[T any] struct {
 	Err    error         // why it has none
 	Bytes  int           // of its text
 	Origin robots.Origin // whose robots.txt it needs, zero if none is fetched
-	Site   *Site         // of the origin, set by readAhead
+	Site   *Site         // of the origin, set by ReadAhead
 }
 
 // A chunk is consecutive entries, and the error after the last one.
@@ -39,71 +39,105 @@ type chunk[T any] struct {
 // units is the part of maxAhead that a chunk takes.
 func (c *chunk[T]) units() int64 { return int64(min(1+c.bytes/chunkBytes, maxAhead)) }
 
+// A readAhead is the reader of one list: it fills chunks while those before are processed.
+type readAhead[T any] struct {
+	live   *Live
+	once   bool // a site is fetched once in the run, not once in each chunk
+	budget *semaphore.Weighted
+	chunks chan chunk[T] // has room for all units of the budget
+	sites  map[robots.Origin]*Site
+	fresh  []*Site // whose fetch has not begun
+}
+
 // ReadAhead reads entries up to an error, which is io.EOF at the end of the input, and yields them in
 // chunks, the last with any other error. A chunk ends before an entry that is not ready, which means
 // buffered, so that it has few bytes beside its first entry. The sites of a chunk are fetched while those
 // before it are processed, each once in a chunk or, with once, in the run. Before it waits for input it
 // flushes the output. If ctx ends, it yields what has been read, and errInterrupted. If the output fails,
 // it ends without an error.
-func ReadAhead[T any](ctx context.Context, entries iter.Seq2[Entry[T], error], ready func() bool, once bool, l *Live, std *screen.Streams) iter.Seq2[[]Entry[T], error] {
+func ReadAhead[T any](
+	ctx context.Context, entries iter.Seq2[Entry[T], error], ready func() bool, once bool, l *Live, std *screen.Streams,
+) iter.Seq2[[]Entry[T], error] {
 	return func(yield func([]Entry[T], error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		budget := semaphore.NewWeighted(maxAhead)
-		chunks := make(chan chunk[T], maxAhead)
-		go func() {
-			var c chunk[T]
-			var fresh []*Site
-			sites := map[robots.Origin]*Site{}
-			for e, err := range entries {
-				if c.err = err; err == nil {
-					if !e.Origin.IsZero() {
-						if e.Site = sites[e.Origin]; e.Site == nil {
-							e.Site = NewSite(e.Origin)
-							sites[e.Origin] = e.Site
-							fresh = append(fresh, e.Site)
-						}
-					}
-					c.entries = append(c.entries, e)
-					if c.bytes += e.Bytes; len(c.entries) < ChunkLines && ready() {
-						continue
-					}
-				}
-				if budget.Acquire(ctx, c.units()) != nil {
-					return
-				}
-				chunks <- c // has room for all units
-				for _, s := range fresh {
-					l.Start(ctx, s)
-				}
-				if c, fresh = (chunk[T]{entries: make([]Entry[T], 0, len(c.entries))}), nil; !once {
-					clear(sites)
-				}
-			}
-		}()
+		a := &readAhead[T]{
+			live: l, once: once, budget: semaphore.NewWeighted(maxAhead), chunks: make(chan chunk[T], maxAhead), sites: map[robots.Origin]*Site{},
+		}
+		go a.read(ctx, entries, ready)
 		for {
 			_, err := std.Out.Write(nil)
-			if std.Keep(err); len(chunks) == 0 {
+			std.Keep(err)
+			if len(a.chunks) == 0 {
 				std.Keep(std.Out.Flush())
 			}
 			if std.Failed != nil {
 				return
 			}
-			c := chunk[T]{err: screen.ErrInterrupted}
-			select {
-			case c = <-chunks:
-			case <-ctx.Done():
-				if len(chunks) > 0 {
-					c = <-chunks
-				}
-			}
-			if err = c.err; errors.Is(err, io.EOF) {
+			c := a.next(ctx)
+			err = c.err
+			if errors.Is(err, io.EOF) {
 				err = nil
 			}
 			if !yield(c.entries, err) || c.err != nil {
 				return
 			}
-			budget.Release(c.units())
+			a.budget.Release(c.units())
 		}
 	}
+}
+
+// read passes all entries on in chunks, and starts the fetches of each chunk after it was passed on.
+func (a *readAhead[T]) read(ctx context.Context, entries iter.Seq2[Entry[T], error], ready func() bool) {
+	var c chunk[T]
+	for e, err := range entries {
+		c.err = err
+		if err == nil {
+			e.Site = a.site(e.Origin)
+			c.entries = append(c.entries, e)
+			c.bytes += e.Bytes
+			if len(c.entries) < ChunkLines && ready() {
+				continue
+			}
+		}
+		if a.budget.Acquire(ctx, c.units()) != nil {
+			return
+		}
+		a.chunks <- c
+		for _, s := range a.fresh {
+			a.live.Start(ctx, s)
+		}
+		a.fresh = nil
+		c = chunk[T]{entries: make([]Entry[T], 0, len(c.entries))}
+		if !a.once {
+			clear(a.sites)
+		}
+	}
+}
+
+// site returns the site with an origin, a fresh one if it is not known; nil for the zero origin.
+func (a *readAhead[T]) site(origin robots.Origin) *Site {
+	if origin.IsZero() {
+		return nil
+	}
+	s := a.sites[origin]
+	if s == nil {
+		s = NewSite(origin)
+		a.sites[origin] = s
+		a.fresh = append(a.fresh, s)
+	}
+	return s
+}
+
+// next waits for the next chunk. If ctx ends before, it is one that has been read, or the error alone.
+func (a *readAhead[T]) next(ctx context.Context) chunk[T] {
+	select {
+	case c := <-a.chunks:
+		return c
+	case <-ctx.Done():
+		if len(a.chunks) > 0 {
+			return <-a.chunks
+		}
+	}
+	return chunk[T]{err: screen.ErrInterrupted}
 }

@@ -1,23 +1,15 @@
 package source
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/csv"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/cmd/internal/ask"
-	"github.com/robotskit/robots/cmd/internal/lines"
 	"github.com/robotskit/robots/cmd/internal/screen"
-	"golang.org/x/text/encoding/unicode"
 )
 
 // A URLReader reads the URLs of a run: its arguments, of which "-" is a list on standard
@@ -58,18 +50,21 @@ func (u *URLReader) All() iter.Seq2[string, error] {
 
 // listed yields the URLs of a list, and reports whether more are wanted.
 func (u *URLReader) listed(name string, yield func(string, error) bool) bool {
-	if u.list, u.Err = OpenURLs(u.Std, name); u.Err != nil {
+	u.list, u.Err = OpenURLs(u.Std, name)
+	if u.Err != nil {
 		return false
 	}
 	defer u.list.Close()
 	u.list.plain = u.Item != ""
 	found := false
 	for url, err := range u.list.All() {
-		if found = true; !yield(url, err) {
+		found = true
+		if !yield(url, err) {
 			return false
 		}
 	}
-	if u.Err = u.list.Err; u.Err == nil && !found {
+	u.Err = u.list.Err
+	if u.Err == nil && !found {
 		u.Err = fmt.Errorf("%s has no %s", u.list.Title, cmp.Or(u.Item, "URL"))
 	}
 	u.list = nil
@@ -98,295 +93,4 @@ func Parsed[T any](u *URLReader, parse func(text string) (T, robots.Origin, erro
 		}
 		yield(Entry[T]{}, cmp.Or(u.Err, io.EOF))
 	}
-}
-
-const (
-	// maxURL is the longest line of a list of URLs, in bytes.
-	maxURL = 1 << 20
-	// maxNested is how deep sitemap indexes may name each other.
-	maxNested = 2
-)
-
-// A URLList reads a list of URLs, a CSV file, a sitemap or an access log, with gzip or
-// without. The first line decides which one it is.
-type URLList struct {
-	*lines.Reader
-	Title string
-	Line  int
-	buf   []byte // a line
-	file  io.Closer
-	std   *screen.Streams
-	name  string
-	depth int      // of sitemap indexes
-	child *URLList // the sitemap of an index that is read at present
-	log   bool     // it is an access log
-	plain bool     // the lines are not URLs
-	Err   error    // why it ended early
-}
-
-// OpenURLs opens a list; "-" is standard input.
-func OpenURLs(std *screen.Streams, name string) (*URLList, error) {
-	file, title, err := OpenNamed(std, name)
-	if err != nil {
-		return nil, err
-	}
-	return &URLList{Reader: lines.NewReader(file, maxURL), Title: title, file: file, std: std, name: name}, nil
-}
-
-// AsURL returns a URL of a list, the target of a request in a log with a host.
-func (l *URLList) AsURL(text string) string {
-	if l != nil && l.log {
-		return AsURL(text)
-	}
-	return text
-}
-
-// AsURL returns the target of a request as a URL: //a/b is a path there (RFC 9112 section 3.2.1), and elsewhere a URL without a
-// scheme.
-func AsURL(target string) string {
-	if strings.HasPrefix(target, "/") {
-		return "http://host.invalid" + target // which is not fetched
-	}
-	return target
-}
-
-func (l *URLList) Close() { _ = l.file.Close() }
-
-// at adds the line of the last URL to an error; without a list it has none.
-func (l *URLList) at(err error) error {
-	switch {
-	case l == nil:
-		return err
-	case l.child != nil:
-		return l.child.at(err)
-	}
-	return fmt.Errorf("line %d of %s: %w", l.Line, l.Title, err)
-}
-
-// All yields the URLs, and an error for each line without one.
-func (l *URLList) All() iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		if err := l.read(yield); err != nil && !errors.Is(err, io.EOF) {
-			l.Err = fmt.Errorf("cannot read %s: %w", l.Title, screen.Cause(err))
-		}
-	}
-}
-
-// read yields the URLs until an error ends the list, or yield returns false. It waits for the
-// first line that is not blank.
-func (l *URLList) read(yield func(string, error) bool) error {
-	if err := l.Unzip(); err != nil {
-		return err
-	}
-	if mark, _ := l.Peek(2); string(mark) == "\xFF\xFE" || string(mark) == "\xFE\xFF" { // as spreadsheets write it
-		text := unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder().Reader(l.Reader)
-		l.Reader = lines.NewReader(text, maxURL)
-	}
-	if !l.plain && l.isXML() {
-		return l.readSitemap(yield)
-	}
-	first, err := l.text()
-	separator, column := csvColumns(first)
-	switch {
-	case l.plain:
-	case column >= 0 || separator != 0 && (first[0] == '"' || strings.EqualFold(filepath.Ext(l.name), ".csv")):
-		return l.readCSV(first, separator, column, yield)
-	case loggedURL(first) != "":
-		l.log = true
-		return l.readLines(first, err, loggedURL, yield)
-	case separator == ',':
-		l.std.Warn("line %d of %s has a comma, which is read as part of the URL %q: a CSV file begins with a header such as url", l.Line, l.Title, ask.Clip(first))
-	}
-	return l.readLines(first, err, strings.TrimSpace, yield)
-}
-
-// readLines reads a URL from each line, where url returns "" for a line without one. The first
-// line has been read, with err.
-func (l *URLList) readLines(line string, err error, url func(string) string, yield func(string, error) bool) error {
-	for {
-		text := url(line)
-		switch {
-		case errors.Is(err, lines.ErrLong):
-			err = l.at(errors.New("the line is longer than 1 MiB")) // maxURL
-		case err != nil:
-			return err
-		case text == "":
-			err = l.at(errors.New("no URL"))
-		}
-		if !yield(text, err) {
-			return nil
-		}
-		line, err = l.text()
-	}
-}
-
-// text returns the next line that is not blank, without its line end.
-func (l *URLList) text() (string, error) {
-	for {
-		line, err := l.Next(l.buf)
-		l.buf, l.Line = line, l.Number
-		if err != nil {
-			return "", err
-		}
-		if len(bytes.TrimSpace(line)) > 0 {
-			return string(bytes.TrimSuffix(line, []byte("\r"))), nil
-		}
-	}
-}
-
-// csvColumns returns the separator of a line of CSV, 0 if it has none, and the column of URLs
-// if the line is a header with one, else -1.
-func csvColumns(line string) (separator byte, column int) {
-	if i := strings.IndexAny(line, ",;\t"); i >= 0 {
-		separator = line[i]
-	}
-	if strings.Contains(line, "://") {
-		return separator, -1
-	}
-	names := []string{line}
-	if separator != 0 {
-		names = strings.Split(line, string(separator))
-	}
-	for _, known := range []string{"url", "address", "loc", "page"} {
-		column = slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(strings.Trim(name, ` "`), known) })
-		if column >= 0 {
-			break
-		}
-	}
-	return separator, column
-}
-
-// readCSV reads rows of which first is the first. Without a column of URLs, it is the first that
-// has one. A first row without a URL is a header.
-func (l *URLList) readCSV(first string, separator byte, column int, yield func(string, error) bool) error {
-	header := column >= 0
-	r := csv.NewReader(io.MultiReader(strings.NewReader(first+"\n"), l))
-	if r.Comma = rune(separator); separator == 0 {
-		r.Comma = '\x1f' // a single column
-	}
-	r.FieldsPerRecord, r.LazyQuotes, r.ReuseRecord = -1, true, true
-	offset := l.Line - 1
-	for n := 0; ; n++ {
-		row, err := r.Read()
-		if err != nil {
-			return err
-		}
-		line, _ := r.FieldPos(0)
-		l.Line = offset + line
-		if column < 0 {
-			column = slices.IndexFunc(row, func(s string) bool { return ask.NamesSite(s) || strings.HasPrefix(s, "/") })
-		}
-		if n == 0 && (header || column < 0) {
-			continue
-		}
-		url := ""
-		if column >= 0 && column < len(row) {
-			url = strings.TrimSpace(row[column])
-		}
-		if url == "" {
-			err = l.at(errors.New("no URL"))
-		}
-		if !yield(url, err) {
-			return nil
-		}
-	}
-}
-
-// loggedURL returns the target of the request in a line of an access log, "" for other lines:
-// that of a JSON object, or what follows the method in the first quotes.
-func loggedURL(line string) string {
-	if strings.HasPrefix(line, "{") {
-		l, _ := parseJSONLogLine(line) // no request in an invalid line
-		return Target(l.Request)
-	}
-	_, request, _ := strings.Cut(line, `"`)
-	method, rest, _ := strings.Cut(request, " ")
-	url, _, ok := strings.Cut(rest, ` HTTP/`)
-	if !ok || method == "" || strings.Trim(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
-		return ""
-	}
-	if url = unescape(url); strings.HasPrefix(url, "/") || strings.HasPrefix(url, "http://") || strings.HasPrefix(url, "https://") {
-		return url
-	}
-	return "" // OPTIONS *, CONNECT host:443
-}
-
-// isXML reports whether the first character that is not blank begins an element.
-func (l *URLList) isXML() bool {
-	for n := 1; ; n++ {
-		ahead, err := l.Peek(n)
-		if err != nil || strings.IndexByte(" \t\r\n\uFEFF", ahead[n-1]) < 0 {
-			return err == nil && ahead[n-1] == '<'
-		}
-	}
-}
-
-// readSitemap reads a sitemap, whatever the length of its lines. The sitemaps of an index are
-// files beside it with the names that they have on the site.
-func (l *URLList) readSitemap(yield func(string, error) bool) error {
-	x := xml.NewDecoder(l)
-	x.Strict = false
-	x.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // URLs are ASCII
-	root := ""
-	for {
-		t, err := x.Token()
-		if errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return fmt.Errorf("not a sitemap: %w", err)
-		}
-		e, ok := t.(xml.StartElement)
-		if ok && root == "" {
-			if root = e.Name.Local; root != "sitemapindex" && root != "urlset" {
-				return fmt.Errorf("not a sitemap: it begins with <%s>", ask.Clip(root))
-			}
-		}
-		if !ok || e.Name.Local != "loc" || e.Name.Space != "" && !strings.Contains(e.Name.Space, "/schemas/sitemap/") {
-			continue // <image:loc> is not a page
-		}
-		l.Line, _ = x.InputPos()
-		var url string
-		if err := x.DecodeElement(&url, &e); err != nil {
-			return fmt.Errorf("not a sitemap: %w", err)
-		}
-		if url = strings.TrimSpace(url); root == "urlset" {
-			if !yield(url, nil) {
-				return nil
-			}
-			continue
-		}
-		if l.child, err = l.sitemap(url); err != nil {
-			return err
-		}
-		for url, err := range l.child.All() {
-			if !yield(url, err) {
-				l.child.Close()
-				return nil
-			}
-		}
-		l.child.Close()
-		if l.Err = l.child.Err; l.Err != nil {
-			return nil
-		}
-		l.child = nil
-	}
-}
-
-// sitemap opens a sitemap of an index.
-func (l *URLList) sitemap(url string) (*URLList, error) {
-	if l.depth == maxNested {
-		return nil, errors.New("its sitemap indexes are nested too deeply")
-	}
-	_, path, err := robots.ParseURL(url)
-	if err != nil {
-		return nil, err
-	}
-	name, _, _ := strings.Cut(path.String(), "?")
-	name = filepath.Join(filepath.Dir(l.name), filepath.Base(filepath.FromSlash(name)))
-	child, err := OpenURLs(l.std, name)
-	if err != nil {
-		return nil, fmt.Errorf("it is a sitemap index, and its sitemap %s is not beside it: download it to %s", ask.Clip(url), ask.Clip(name))
-	}
-	child.depth = l.depth + 1
-	return child, nil
 }

@@ -1,0 +1,106 @@
+package source
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/ask"
+)
+
+// isXML reports whether the first character that is not blank begins an element.
+func (l *URLList) isXML() bool {
+	for n := 1; ; n++ {
+		ahead, err := l.Peek(n)
+		if err != nil || strings.IndexByte(" \t\r\n\uFEFF", ahead[n-1]) < 0 {
+			return err == nil && ahead[n-1] == '<'
+		}
+	}
+}
+
+// readSitemap reads a sitemap, whatever the length of its lines. The sitemaps of an index are
+// files beside it with the names that they have on the site.
+func (l *URLList) readSitemap(yield func(string, error) bool) error {
+	x := xml.NewDecoder(l)
+	x.Strict = false
+	x.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // URLs are ASCII
+	root := ""
+	for {
+		t, err := x.Token()
+		if errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("not a sitemap: %w", err)
+		}
+		e, ok := t.(xml.StartElement)
+		if ok && root == "" {
+			root = e.Name.Local
+			if root != "sitemapindex" && root != "urlset" {
+				return fmt.Errorf("not a sitemap: it begins with <%s>", ask.Clip(root))
+			}
+		}
+		if !ok || e.Name.Local != "loc" || e.Name.Space != "" && !strings.Contains(e.Name.Space, "/schemas/sitemap/") {
+			continue // <image:loc> is not a page
+		}
+		l.Line, _ = x.InputPos()
+		var url string
+		if err := x.DecodeElement(&url, &e); err != nil {
+			return fmt.Errorf("not a sitemap: %w", err)
+		}
+		url = strings.TrimSpace(url)
+		if root == "urlset" {
+			if !yield(url, nil) {
+				return nil
+			}
+			continue
+		}
+		more, err := l.readIndexed(url, yield)
+		if err != nil || !more {
+			return err
+		}
+	}
+}
+
+// readIndexed reads a sitemap of an index, and reports whether more are wanted.
+func (l *URLList) readIndexed(url string, yield func(string, error) bool) (bool, error) {
+	child, err := l.sitemap(url)
+	if err != nil {
+		return false, err
+	}
+	defer child.Close()
+	l.child = child
+	for url, err := range child.All() {
+		if !yield(url, err) {
+			return false, nil
+		}
+	}
+	l.Err = child.Err
+	if l.Err != nil {
+		return false, nil
+	}
+	l.child = nil
+	return true, nil
+}
+
+// sitemap opens a sitemap of an index.
+func (l *URLList) sitemap(url string) (*URLList, error) {
+	if l.depth == maxNested {
+		return nil, errors.New("its sitemap indexes are nested too deeply")
+	}
+	_, path, err := robots.ParseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	name, _, _ := strings.Cut(path.String(), "?")
+	name = filepath.Join(filepath.Dir(l.name), filepath.Base(filepath.FromSlash(name)))
+	child, err := OpenURLs(l.std, name)
+	if err != nil {
+		return nil, fmt.Errorf("it is a sitemap index, and its sitemap %s is not beside it: download it to %s", ask.Clip(url), ask.Clip(name))
+	}
+	child.depth = l.depth + 1
+	return child, nil
+}
