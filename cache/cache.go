@@ -33,11 +33,12 @@ type waiter interface {
 // Options configure a Cache. The zero value keeps records in memory and fetches with a
 // fetch.Client of zero Options.
 type Options struct {
+	// Fetcher fetches: a fetch.Client with zero Options if nil.
 	Fetcher Fetcher
 	// Store keeps records that do not fit into memory, and outlives the process. Without one,
 	// a site whose record was dropped from memory has no last good response.
 	Store Store
-	// Memory limits the records in memory and the rules made from them, in bytes: 64 MiB, which
+	// Memory limits the records in memory and the rules made from them, in bytes: 64 MiB if 0, which
 	// hold about 40,000 sites with usual files, or 22,000 with files of 11 KB. Records that were
 	// not used lately are deflated, and then dropped: without a Store, their sites are fetched
 	// again (EventEvicted). With a Store the size affects only the speed.

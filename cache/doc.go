@@ -1,13 +1,15 @@
 // Package cache keeps the robots.txt of many sites, so that a site gets about one request for
 // it a day, and crawling continues through outages.
 //
+//	client, err := fetch.New(fetch.Options{UserAgent: "MyBot"})
 //	c, err := cache.New(cache.Options{Fetcher: client})
 //	...
 //	record, err := c.Get(ctx, origin)
 //	rules := record.Rules(robots.RFC9309, time.Now(), "MyBot")
 //
 // It keeps [fetch.Record] values: facts that are the same for all crawlers and dialects
-// (CACHE-03). [Cache.Rules] also keeps the rules of a crawler with the record.
+// (CACHE-03). [Cache.Rules] is the last two lines in one call, and keeps the rules of a crawler with
+// the record: crawlers use that.
 //
 // # Good responses
 //
@@ -49,13 +51,15 @@
 //
 // Memory is limited by [Options.Memory]. When it is full, the least recently used records are
 // deflated, without their rules, and use of one then costs the time to inflate it. When
-// three quarters are deflated records, the least recently used of these are dropped. A [Store]
-// keeps more, and longer: package cache/bolt uses a file, and package cachetest tests other
-// implementations. Without a Store, a crawler of more sites than its memory holds fetches their
-// files again; the first time is reported as [EventEvicted]. Good responses are kept for 14 days ([Options.KeepOnce]), and for 90
-// days ([Options.Keep]) if they were requested again or the site fails. A fetched record is
-// returned when it is stored, or after 1.8 s if the store is slow. If the store fails, files
-// are fetched again, but Get does not fail.
+// three quarters are deflated records, the least recently used of these are dropped. Without a
+// Store, a crawler of more sites than its memory holds fetches their files again; the first time is
+// reported as [EventEvicted].
+//
+// A [Store] keeps more, and longer: package cache/bolt uses a file, and package cachetest tests other
+// implementations. Good responses are kept for 14 days ([Options.KeepOnce]), and for 90 days
+// ([Options.Keep]) if they were requested again or the site fails. A fetched record is returned when
+// it is stored, or after 1.8 s if the store is slow. If the store fails, files are fetched again, but
+// Get does not fail.
 //
 // Several processes can share a [Locker], such as that of package cache/redis. One of them
 // fetches an origin while the others poll, after 50 ms and then less often, up to every 500

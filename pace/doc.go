@@ -17,14 +17,16 @@
 //	err = limiter.Start(ctx, permit, addr) // before the request is written
 //	err = limiter.Release(ctx, permit, pace.Result{Status: 200})
 //
-// A frontier of many sites calls [Limiter.Try] with hundreds of them.
+// A frontier of many sites calls [Limiter.Try] with hundreds of them. Package polite does all of this
+// for an http.Client; the example of its PermitTransport is a complete frontier.
 //
 // A rate is an interval: its period divided by its number of documents. Intervals count
 // from the end of the last response. The slower of several rules applies, but a rate whose
 // window is open replaces those without a window. A closed site always opens again, so every
 // refusal has a time at which to ask again. The response with the robots.txt counts too, if
 // Request.Fetched says when it was read, and at the origins to which it was redirected
-// ([Limiter.Requested]). [Schedule.Entries] reports every declared line and how it is used. Clause ids such as D-31 are those of docs/clauses.md.
+// ([Limiter.Requested]). [Schedule.Entries] reports every declared line and how it is used. Clause ids
+// such as D-31 are those of docs/clauses.md.
 //
 // An IP address has a rate limit too: one page request every half second, and one robots.txt
 // fetch at least 100 ms from any other start. Networks that serve many sites from one address
@@ -49,7 +51,7 @@
 // # Limiters
 //
 // A crawler calls Acquire, dials, calls Start when it knows the address, sends one request, and
-// calls Release when the response has ended.
+// calls Release when the response has ended (polite.ResultOf makes the result).
 //
 // The interval of an origin counts from the end of its last response, that of an address from
 // the last start reserved there. At an address, pages are AddressInterval apart, and a fetch

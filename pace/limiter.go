@@ -86,7 +86,8 @@ type Request struct {
 	Result Result
 }
 
-// AfterFetch returns the state of a site that has responded only with its robots.txt.
+// AfterFetch returns the state of a site that has responded only with its robots.txt, for
+// implementations of Limiter and for Schedule.Next.
 func (r *Request) AfterFetch(now time.Time) State {
 	if r.Fetched.After(now) {
 		return State{}
@@ -101,7 +102,7 @@ type Permit struct {
 	Schedule *Schedule
 
 	Start   time.Time // when the request may start
-	StartBy time.Time // when it must have started
+	StartBy time.Time // when it must have started: half a lifetime later
 	Expires time.Time // when the permit counts as ended if it is not released
 
 	NotBefore time.Time // of a refusal: when to ask again

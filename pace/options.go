@@ -45,8 +45,9 @@ type Options struct {
 	// MaxBackOff is how long after the last overload a back-off ends even without responses:
 	// 24 h if 0.
 	MaxBackOff time.Duration
-	// MaxBytes limits the memory for idle sites: 512 MiB if 0, about a million sites. Waiting
-	// callers are not counted.
+	// MaxBytes limits the memory for sites: 512 MiB if 0, about a million. A site takes memory
+	// only until its interval, Retry-After and back-off have passed. While there is no room, other
+	// sites get no permit (CauseFull). Waiting callers are not counted.
 	MaxBytes int
 	// Now is the clock, time.Now if nil. A shared limiter ignores it. Sleeps use the system
 	// clock.

@@ -13,8 +13,10 @@
 //	client := &http.Client{Transport: transport}
 //
 // It then fetches each at most about once a day, however many sites there are; memory only makes
-// it faster (Options.Memory). Options.Observe reports what happens, cache.EventEvicted among it:
-// that a crawl without a Store has more sites than its memory holds.
+// it faster (Options.Memory). A visit in the last fifth of a record's lifetime, which is a day where
+// the site declares none, fetches the next one in the background (package cache). Options.Observe
+// reports what happens, cache.EventEvicted among it: that a crawl without a Store has more sites than
+// its memory holds.
 //
 // Every request, including each hop of a redirect, is checked against the robots.txt of its
 // origin. A disallowed request fails with a *DisallowedError that contains the verdict. An
@@ -41,6 +43,6 @@
 //
 // A Transport combines the other packages: fetch gets robots.txt, cache keeps it, robots
 // decides, pace schedules. A crawler with its own queue uses them directly: pace.Limiter.Try
-// returns the sites that are ready, and a PermitTransport sends their requests. See the example
-// of PermitTransport.
+// returns the sites that are ready, and a PermitTransport sends their requests. The example of
+// PermitTransport is such a crawler.
 package polite

@@ -267,7 +267,7 @@ func newSites(urls []string) (sites []*site, err error) {
 
 // A complete crawler with a queue of its own. Sites whose time has come get permits in one call;
 // each page is sent with its permit, and the next call releases it with the result.
-func Example_frontier() {
+func ExamplePermitTransport() {
 	web := &network{starts: map[string][]time.Time{}, answers: func(_, path string, _ int) (int, http.Header, string) {
 		if path == "/robots.txt" {
 			return http.StatusOK, nil, "User-agent: *\nDisallow: /private\n"

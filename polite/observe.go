@@ -9,8 +9,9 @@ import (
 )
 
 // An Observer gets the events of a Transport or a PermitTransport, for metrics and logs. It is
-// called from many goroutines, so it must be fast, and must not use the transport. It is a
-// fleet.Observer too.
+// called from many goroutines, so it must be fast, and must not use the transport. An event refers
+// to its record or to the file that refused the request: keep its text or its kind, not the event. An
+// Observer is a fleet.Observer too.
 type Observer interface {
 	Cache(e cache.Event) // records, and the fetches for them
 	Pace(e pace.Event)   // permits, and their refusals

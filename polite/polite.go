@@ -58,11 +58,11 @@ type Options struct {
 	// sites with files of 11 KB, about 40,000 usual sites. Without a Store, a crawl of more
 	// sites fetches files again and again (cache.EventEvicted); with one, it only gets slower.
 	Memory int64
-	// Cache returns the robots.txt files, instead of one of the Transport with Store and
-	// Memory, which Close closes. A given Cache is shared and not closed.
+	// Cache is used instead of one that the Transport makes with Store and Memory. It can be
+	// shared, and Close does not close it.
 	Cache *cache.Cache
-	// Limiter decides when requests and fetches of robots.txt start. If nil, it is one for
-	// this process. Transports that share a Limiter share crawl rates.
+	// Limiter decides when requests and fetches of robots.txt start. If nil, the Transport makes
+	// one for itself: transports that crawl the same sites must share a Limiter.
 	Limiter pace.Limiter
 	// Fleet provides a Store and a Limiter that are shared with other processes. It must have
 	// been opened without an error, and is not closed.
