@@ -150,6 +150,13 @@ func TestExplainFile(t *testing.T) {
 			t.Errorf("%q for %s on %s:\ngot  %s\nwant %s", c.file, c.token, c.path, got, c.want)
 		}
 	}
+	// A dialect that compares letter case: only the same letters are near.
+	for file, want := range map[string]int{"User-agent: mybot\nDisallow: /a\n": 1, "User-agent: OtherBot\nDisallow: /a\n": 0} {
+		e := Explain(robots.Parse([]byte(file)).Rules(robots.Google2019, "MyBot"), robots.RawPath("/a"))
+		if len(e.Notes) != want {
+			t.Errorf("%q for MyBot: notes %v, want %d", file, e.Notes, want)
+		}
+	}
 	many := robots.Parse([]byte("User-agent: *\n" + strings.Repeat("Disallow: /A\nDisallow: b\n", 3*maxNotes))).Rules(robots.RFC9309)
 	if e := Explain(many, robots.RawPath("/a")); len(e.Notes) != maxNotes || e.Dropped != 3*maxNotes-maxNotes+maxNear {
 		t.Errorf("%d notes and %d left out", len(e.Notes), e.Dropped)
