@@ -21,6 +21,9 @@ type Blocking struct {
 	Others    int            `json:"others"`    // crawlers that were not chosen, without *
 	Unchanged int            `json:"unchanged"` // of these, proved for all URLs
 	Star      bool           `json:"star"`      // nothing changes for crawlers that no group names, proved
+
+	Steps    int `json:"-"` // of the proofs
+	Attempts int `json:"-"` // files that were tried
 }
 
 // BlockedResult is what becomes of a chosen crawler. The values are a contract.
@@ -80,16 +83,21 @@ func Block(before *robots.File, chosen []Crawler, steps int) *Blocking {
 			names = append(names, c.Given()[0])
 		}
 	}
-	if len(names) == 0 {
-		return b.result(before)
-	}
 	var last *Blocking
-	for _, insertion := range b.insertions() {
-		last = b.result(robots.Parse(insertion.apply(before.Bytes(), names)))
-		if last.Possible || !last.Complete {
-			break
+	attempts := 0
+	if len(names) == 0 {
+		last = b.result(before)
+	} else {
+		for _, insertion := range b.insertions() {
+			last = b.result(robots.Parse(insertion.apply(before.Bytes(), names)))
+			attempts++
+			if last.Possible || !last.Complete {
+				break
+			}
 		}
 	}
+	last.Steps = steps - b.steps
+	last.Attempts = attempts
 	return last
 }
 
@@ -237,12 +245,15 @@ type insertion struct {
 	last   bool   // nothing follows it
 }
 
+// mostGroups limits the groups to which names are added on trial.
+const mostGroups = 8
+
 // insertions returns the places for names, the best first.
 func (b *blocking) insertions() (list []insertion) {
 	body := b.before.Bytes()
 	groups := b.groups()
 	for _, g := range groups {
-		if g.blocks && !g.star {
+		if g.blocks && !g.star && len(list) < mostGroups {
 			line := g.agents[len(g.agents)-1]
 			start := line.Span.Start
 			list = append(list, insertion{offset: b.next(line), field: string(body[start:line.Value.Start]), end: b.lineEnd(line)})

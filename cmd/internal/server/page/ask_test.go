@@ -12,6 +12,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/budget"
 	"github.com/robotskit/robots/crawlers"
 	"github.com/robotskit/robots/indexing"
@@ -315,6 +316,48 @@ func TestHostile(t *testing.T) {
 			if answer := Ask(q[0], q[1:]...); len(answer) > 4<<20 {
 				t.Errorf("%s: the answer to %s has %d bytes", f.Name, q[0], len(answer))
 			}
+		}
+	}
+}
+
+// TestBlock: the file is that of robots block --purpose ai-training, with the inserted text; what it cannot block
+// it leaves alone.
+func TestBlock(t *testing.T) {
+	entries, _, err := ask.ChooseCrawlers([]string{"ai-training"}, "", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var chosen []answer.Crawler
+	for _, e := range entries {
+		chosen = append(chosen, answer.Auto(e.Name, e.Name))
+	}
+	for _, test := range []struct {
+		before string
+		line   int // 0 if nothing is added
+	}{
+		{"User-agent: *\nDisallow: /basket\n", 3},
+		{"User-agent: *\nDisallow: /basket", 2},
+		{"User-agent: WorseBot\r\nDisallow: /\r\n", 2},
+		{"User-agent: GPTBot\nUser-agent: WorseBot\nDisallow: /\n\nUser-agent: x\nDisallow:\n", 3},
+		{"User-agent: Googlebot\n", 1},
+		{"User-agent: GPTBot\nAllow: /\n", 0},
+	} {
+		m := question(t, "block", test.before)
+		body, err := base64.StdEncoding.DecodeString(m["body"].(string))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := answer.Block(robots.Parse([]byte(test.before)), chosen, answer.AccessSteps)
+		wantBody := string(want.Body)
+		if !want.Possible {
+			wantBody = test.before
+		}
+		if string(body) != wantBody || m["possible"] != want.Possible {
+			t.Errorf("%q becomes %q, want %q", test.before, body, wantBody)
+		}
+		added := m["added"].(string)
+		if int(m["line"].(float64)) != test.line || (added != "") != (test.line > 0) || strings.Replace(string(body), added, "", 1) != test.before {
+			t.Errorf("%q: added from line %v on: %q", test.before, m["line"], added)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/budget"
 	"github.com/robotskit/robots/compare"
 	"github.com/robotskit/robots/lint"
@@ -28,8 +29,12 @@ func TestCharges(t *testing.T) {
 	dialects := len(robots.Dialects())
 	const crawler = "rfc9309\tMyBot"
 	ends := map[string]bool{} // proofs that end by themselves where the budget does
-	for _, verb := range []string{"diff", "decides", "access"} {
+	for _, verb := range []string{"diff", "decides", "access", "block"} {
 		ends[verb] = true
+	}
+	training, _, err := ask.ChooseCrawlers([]string{"ai-training"}, "", false)
+	if err != nil {
+		t.Fatal(err)
 	}
 	unused := 0
 	for _, e := range compare.Effects(rules, compare.Options{Steps: decidesSteps}) {
@@ -48,6 +53,7 @@ func TestCharges(t *testing.T) {
 		"show":    {[]string{file, crawler, "0"}, reading + budget.Scheduling(len(file))},
 		"decides": {[]string{file, crawler}, reading + unused},
 		"access":  {[]string{file}, len(answer.CurrentDialects()) * reading},
+		"block":   {[]string{file}, 3 * len(training) * reading},
 		"outlook": {[]string{file, crawler, path.String(), ""}, reading + budget.Matching(work)},
 	}
 	for verb := range verbs {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/budget"
 	"github.com/robotskit/robots/crawlers"
 )
@@ -37,6 +38,7 @@ const (
 //	show       body crawler seconds    delays from a Unix time on, in UTC, and sitemaps
 //	decides    body crawlers           rules that never decide
 //	access     body                    the access of AI crawlers and search engines
+//	block      body                    the file after robots block --purpose ai-training
 //	directory                          names of dialects, crawlers and checks
 //	outlook    body crawler url text   what a search engine can do with a page with these headers and HTML
 //
@@ -105,6 +107,7 @@ var verbs = map[string]struct {
 	"show":      {3, show},
 	"decides":   {2, decides},
 	"access":    {1, access},
+	"block":     {1, block},
 	"directory": {0, directory},
 	"outlook":   {4, outlook},
 }
@@ -117,10 +120,6 @@ func clip(s string) string {
 	}
 	return s
 }
-
-// autoDialect stands for all that the directory documents of the crawler (D-62). Package ask has it too, but needs
-// net/http, which is too large for a browser.
-const autoDialect = "auto"
 
 // readCrawler reads a dialect, or auto, and tokens with tabs between them.
 func readCrawler(line string) (c answer.Crawler, err error) {
@@ -141,7 +140,7 @@ func readCrawler(line string) (c answer.Crawler, err error) {
 	if len(tokens) > 0 {
 		first = tokens[0]
 	}
-	if name == autoDialect {
+	if name == ask.AutoDialect {
 		return answer.Auto(first, tokens...), nil
 	}
 	d, ok := robots.DialectByName(name)

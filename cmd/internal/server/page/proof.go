@@ -5,7 +5,9 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/budget"
+	"github.com/robotskit/robots/crawlers"
 	"github.com/robotskit/robots/lint"
 )
 
@@ -37,6 +39,61 @@ func fix(b *budget.Budget, args []string) (any, error) {
 		return nil, err
 	}
 	return fixedFile{fixed}, nil
+}
+
+// A blockedFile is a file in which crawlers have no access.
+type blockedFile struct {
+	*answer.Blocking
+	Body  []byte `json:"body"`  // in base64, the file as it was unless all is proved
+	Added string `json:"added"` // the text that was inserted
+	Line  int    `json:"line"`  // of it
+}
+
+// block returns the file after robots block --purpose ai-training, if it would write that.
+func block(b *budget.Budget, args []string) (any, error) {
+	file := robots.Parse([]byte(args[0]))
+	entries, _, err := ask.ChooseCrawlers([]string{string(crawlers.AITraining)}, "", false)
+	if err != nil {
+		return nil, err
+	}
+	var chosen []answer.Crawler
+	for _, e := range entries {
+		chosen = append(chosen, answer.Auto(e.Name, e.Name))
+	}
+	const name = 1 << 10 // bytes for a crawler that the file names
+	if err := b.Hold(name * len(answer.Comparable(file, file, [2]robots.Dialect{}))); err != nil {
+		return nil, err
+	}
+	reading := budget.Reading(len(args[0]))
+	if err := b.Work(2 * len(chosen) * reading); err != nil {
+		return nil, err
+	}
+	result := answer.Block(file, chosen, b.Left(answer.AccessSteps))
+	if err := b.Work(result.Steps + result.Attempts*len(chosen)*reading); err != nil {
+		return nil, err
+	}
+	blocked := blockedFile{Blocking: result, Body: file.Bytes()}
+	if result.Possible && result.Complete && result.Changed {
+		blocked.Body = result.Body
+		start, end := insertedSpan(args[0], string(result.Body))
+		blocked.Added = strings.ToValidUTF8(string(result.Body[start:end]), "\uFFFD")
+		before := args[0][:start]
+		blocked.Line = 1 + strings.Count(before, "\n") + strings.Count(before, "\r") - strings.Count(before, "\r\n")
+	}
+	return blocked, nil
+}
+
+// insertedSpan returns the text that was inserted into a file, from the beginning of a line if that is
+// possible.
+func insertedSpan(before, after string) (start, end int) {
+	for start < len(before) && before[start] == after[start] {
+		start++
+	}
+	n := len(after) - len(before)
+	for start > 0 && before[start-1] != '\n' && before[start-1] == after[start+n-1] {
+		start--
+	}
+	return start, start + n
 }
 
 // A comparison is the differences of two files.

@@ -179,8 +179,8 @@ func TestKeyboard(t *testing.T) {
 	b.wait(`document.activeElement.matches('td[data-row="2"][data-col="1"]')`)
 }
 
-// TestMouse: adding a crawler moves no column, so the next click selects its cell. Crawlers that the
-// file names are not added to it again. The crawl rate lists the periods of a day.
+// TestMouse: adding a crawler moves no column, so the next click selects its cell. A button blocks the
+// crawlers for AI training as robots block does; it shows the lines, and takes them back. The crawl rate lists the periods of a day.
 func TestMouse(t *testing.T) {
 	campaign.Only(t)
 	t.Parallel()
@@ -193,8 +193,35 @@ func TestMouse(t *testing.T) {
 	b.wait(`document.querySelector('#why').innerText.includes('Allowed for MyBot by line 27')`)
 	b.do(`document.querySelector('#tab-more').click()`)
 	b.settled()
-	b.do(`[...document.querySelectorAll('#ai button')].find((e) => e.innerText.startsWith('Add a group for')).click()`)
-	b.wait(`document.querySelector('#ai').innerText.includes('names every known training crawler')`)
+	const block = `[...document.querySelectorAll('#ai button')].find((e) => e.innerText === 'Block AI training, keep search').click()`
+	bytes := func() string {
+		return eval[string](b, `new TextDecoder().decode(page.file())`)
+	}
+	before := bytes()
+	b.do(block)
+	b.wait(`/^\d+ newly blocked; \d+ of \d+ others, and \*, unchanged for all URLs \(proved\)\.$/m.test(document.querySelector('#blocking').innerText)`)
+	b.settled()
+	var want struct {
+		Body  []byte
+		Added string
+	}
+	b.ok(json.Unmarshal([]byte(page.Ask("block", before)), &want))
+	if got := bytes(); got != string(want.Body) || got == before {
+		t.Errorf("the text is\n%s", got)
+	}
+	if added := eval[string](b, `document.querySelector('#blocking pre').textContent`); added != want.Added {
+		t.Errorf("added is %q, want %q", added, want.Added)
+	}
+	b.do(block)
+	b.wait(`document.querySelector('#blocking').innerText.includes('are already blocked (proved)')`)
+	b.do(`document.querySelector('.cm-content').focus()`)
+	b.keys("z", chromedp.ModifierCtrl)
+	b.wait(`new TextDecoder().decode(page.file()) === ` + quoted(before))
+	b.do(block)
+	b.wait(`document.querySelector('#blocking pre')`)
+	b.do(`[...document.querySelectorAll('#blocking button')].find((e) => e.innerText === 'Undo').click()`)
+	b.wait(`document.querySelector('#blocking').innerText === '' && new TextDecoder().decode(page.file()) === ` + quoted(before))
+	b.settled()
 
 	_, err := chromedp.Call(b.ctx, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "Asia/Kolkata"})
 	b.ok(err)

@@ -4,7 +4,7 @@ import { concat, encode } from './text.js';
 
 // Waiting questions are asked in this order. Only the newest of each kind waits, and one question runs at a time, so that
 // typing never waits for old questions.
-const order = ['directory', 'matrix', 'parse', 'explain', 'hover', 'show', 'outlook', 'diff', 'lint', 'decides', 'access', 'fix'];
+const order = ['directory', 'matrix', 'parse', 'explain', 'hover', 'show', 'outlook', 'diff', 'lint', 'decides', 'access', 'fix', 'block'];
 
 // request sends a request to the server. An error is one sentence for people.
 export async function request(url, options) {

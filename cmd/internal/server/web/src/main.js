@@ -376,6 +376,7 @@ function askSlow() {
 // changed asks everything again; until the answers come, the old ones are marked.
 function changed() {
   state.version++;
+  show.blocking(null); // it is about an earlier text
   matrix.stale(true);
   document.body.classList.add('waiting');
   askMatrix(); // first, since a question that runs is not interrupted
@@ -553,7 +554,7 @@ function askShow() {
 // askAccess asks for the access of AI crawlers.
 function askAccess() {
   if (state.tab === 'more' && state.topic === 'ai') {
-    prove('access', () => [file()], withFile((table) => show.ai(table, directory, text())));
+    prove('access', () => [file()], withFile((table) => show.ai(table, directory)));
   }
 }
 
@@ -682,10 +683,15 @@ const show = panels({
   fix,
   fixAll,
   addCrawlers,
-  insert(lines) {
-    const now = text();
-    editor.edit(now + (now === '' || now.endsWith('\n') ? '' : '\n') + lines);
-    say('Lines added at the end of the text');
+  blockTraining() {
+    const before = file().slice();
+    prove('block', () => [file()], withFile((answer) => {
+      if (answer.added) {
+        setFile(link.fromBase64(answer.body), true);
+      }
+      show.blocking(answer, answer.added ? () => setFile(before, true) : null);
+      say(answer.added ? 'Crawlers for AI training are blocked' : 'Nothing was changed');
+    }));
   },
   addURL(url, crawler) {
     picked = { url, crawler: written(crawler), news: '' };
@@ -1099,4 +1105,4 @@ engine.ask('directory', () => [], (answer) => {
 
 // For the tests of the page.
 const busy = () => Boolean(slow) || engine.busy() || Boolean(prover?.busy());
-globalThis.page = { copies, decode, encode, matrix, units, snapshot, link, restore, busy, state, readURLs, setURLs, changed, curl, insert: (t) => editor.edit(t + text()) };
+globalThis.page = { copies, decode, encode, matrix, units, snapshot, link, restore, busy, state, readURLs, setURLs, changed, curl, file, insert: (t) => editor.edit(t + text()) };

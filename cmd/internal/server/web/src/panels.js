@@ -9,7 +9,7 @@ const mostValues = 10; // of a field, in a comparison
 export const capital = (s) => s && s[0].toUpperCase() + s.slice(1);
 const count = (n, one, many) => n.toLocaleString('en') + ' ' + (n === 1 ? one : many);
 
-export function panels({ reveal, fix, fixAll, addURL, addCrawlers, insert }) {
+export function panels({ reveal, fix, fixAll, addURL, addCrawlers, blockTraining }) {
   const at = (id) => document.getElementById(id);
   const lineButton = (line) => (line ? element('button', { type: 'button', class: 'line', onclick: () => reveal(line) }, 'line ' + line) : null);
   const clause = (id) => (id ? element('span', { class: 'clause', title: 'the clause behind this: robots clause ' + id }, id) : null);
@@ -158,9 +158,9 @@ export function panels({ reveal, fix, fixAll, addURL, addCrawlers, insert }) {
 
   const accesses = { all: 'everything allowed', part: 'partly blocked', none: 'everything blocked', undecided: 'undecided' };
 
-  // ai shows the crawlers of the AI categories: the access of those that the file names, which group applies to the others, and how
-  // to block training without blocking search. The directory has what is the same for all files.
-  function ai(table, directory, text) {
+  // ai shows the crawlers of the AI categories: the access of those that the file names, and which group applies to the others.
+  // The directory has what is the same for all files.
+  function ai(table, directory) {
     const entry = (c) => directory.get(c.name.toLowerCase());
     const isNamed = (c) => c.group && c.group.token !== '*' && !c.fallback;
     const add = (list) => addCrawlers(list.map((c) => ({ dialect: 'auto', tokens: [c.name] })));
@@ -175,12 +175,30 @@ export function panels({ reveal, fix, fixAll, addURL, addCrawlers, insert }) {
           + (c.fallback ? ', by the group of ' + c.fallback.token : '') + token(c) + (c.obeys === 'no' ? '; does not obey robots.txt' : ''))))),
         element('div', { class: 'tools' }, element('button', { type: 'button', onclick: () => add(inFile.length ? inFile : all.slice(0, 5)) }, inFile.length ? 'Add these to the table' : 'Add the first five to the table')));
     });
-    const training = table.crawlers.filter((c) => c.purpose === 'ai-training' && c.obeys !== 'no' && !isNamed(c));
-    const lines = (text.trim() ? '\n' : '') + '# AI training\n' + training.map((c) => 'User-agent: ' + c.name + '\n').join('') + 'Disallow: /\n';
-    at('ai').replaceChildren(element('p', {}, 'Rules do not bind crawlers that do not obey robots.txt. Opt-out tokens such as Google-Extended send no requests: they limit how an operator uses what other crawlers fetch.'), ...sections,
-      element('h3', {}, 'Block training, keep search'),
-      training.length ? element('p', {}, element('button', { type: 'button', onclick: () => insert(lines) }, 'Add a group for ' + count(training.length, 'training crawler', 'training crawlers')), element('span', { class: 'soft' }, ' that the file does not name yet. Search crawlers keep their groups.'))
-        : element('p', {}, 'The file names every known training crawler that obeys.'));
+    at('access').replaceChildren(element('p', {}, 'Rules do not bind crawlers that do not obey robots.txt. Opt-out tokens such as Google-Extended send no requests: they limit how an operator uses what other crawlers fetch.'), ...sections,
+      element('p', {}, element('button', { type: 'button', onclick: blockTraining }, 'Block AI training, keep search'), element('span', { class: 'soft' }, ' Adds lines that block all crawlers for AI training, and proves that no URL changes for search engines.')));
+  }
+
+  // blocking shows what was added to block crawlers, or why nothing was; undo takes it back.
+  function blocking(b, undo) {
+    if (!b) {
+      at('blocking').replaceChildren();
+      return;
+    }
+    const open = b.crawlers.filter((c) => c.result === 'open');
+    const undecided = b.crawlers.some((c) => c.result === 'undecided') || b.effects.some((e) => e.path === '');
+    const by = (rule) => (rule ? ' by line ' + rule.line + ', ' + written(rule) : '');
+    const newly = b.crawlers.filter((c) => c.result === 'newly_blocked').length;
+    const lead = b.added ? newly + ' newly blocked; ' + b.unchanged + ' of ' + b.others + ' others' + (b.star ? ', and *,' : '') + ' unchanged for all URLs (proved).'
+      : !b.changed && !open.length && !undecided ? 'All ' + b.crawlers.length + ' crawlers for AI training are already blocked (proved).' : 'Nothing was changed.';
+    at('blocking').replaceChildren(
+      element('p', { class: 'lead' }, lead),
+      element('ul', { class: 'notes' }, ...open.map((c) => element('li', {}, c.name + ' may still fetch ' + c.path + by(c.rule) + '.')),
+        ...b.effects.filter((e) => e.path).map((e) => element('li', {}, 'Also changes ' + e.name + ': ' + e.result + ' ' + e.path + by(e.rule) + '.')),
+        undecided ? element('li', {}, 'Not everything is decided: a proof stopped at its limit. Use robots block.') : null),
+      b.added ? element('p', {}, 'Added from ', lineButton(b.line), ' on:') : '',
+      b.added ? element('pre', {}, b.added) : '',
+      b.added ? element('p', {}, element('button', { type: 'button', onclick: undo }, 'Undo')) : '');
   }
 
   // outlook shows what a search engine can do with a page that has these headers.
@@ -235,5 +253,5 @@ export function panels({ reveal, fix, fixAll, addURL, addCrawlers, insert }) {
       element('dl', {}, ...rows.slice(0, 40).map(([k, v]) => element('div', {}, element('dt', {}, k), element('dd', {}, v))))));
   }
 
-  return { why, changes, lint, rates, sitemaps, ai, outlook, record };
+  return { why, changes, lint, rates, sitemaps, ai, blocking, outlook, record };
 }
