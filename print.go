@@ -2,6 +2,7 @@ package robots
 
 import (
 	"encoding/base64"
+	"encoding/binary"
 	"strconv"
 	"unicode/utf8"
 
@@ -193,6 +194,13 @@ func Printable(s string) string {
 
 // isPlainText reports whether s is printable ASCII.
 func isPlainText(s string) bool {
+	const ones = 0x0101010101010101
+	for ; len(s) >= 8; s = s[8:] {
+		eight := binary.LittleEndian.Uint64(bytesOf(s))
+		if (eight|(eight-' '*ones)|(eight+ones))&(0x80*ones) != 0 { // some byte is above 0x7F, below a space or DEL
+			return false
+		}
+	}
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
 			return false

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -38,7 +37,6 @@ func (o *checkOptions) runBatch(ctx context.Context) (int, error) {
 		return exitBad, err
 	}
 	defer live.Close()
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // little memory is in use
 	ctx, stop := screen.Interruptible(ctx)
 	defer stop()
 	in := &batchReader{

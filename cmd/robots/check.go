@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
@@ -33,6 +34,7 @@ func newCheckCommand(std *screen.Streams) *cobra.Command {
 }
 
 func (o *checkOptions) run(ctx context.Context) (int, error) {
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // little memory is in use
 	if o.batch {
 		return o.runBatch(ctx)
 	}
@@ -76,7 +78,7 @@ func (o *checkOptions) writer(chosen *chosenCrawlers) func(*source.Question, *an
 	case len(chosen.list) == 1:
 		lines := render.VerdictLines{Colors: colors}
 		return func(q *source.Question, v *answer.Verdicts) {
-			_, _ = w.Write(lines.Append(w.AvailableBuffer(), v, q.Width)) // likewise
+			_, _ = w.Write(lines.Append(w.AvailableBuffer(), v, q.Padding)) // likewise
 			if q.First {
 				render.SiteLine(w, colors, v.Fallback(0))
 				render.SiteLine(w, colors, q.State((*robots.State).Text))

@@ -162,6 +162,9 @@ func valueOf[T any](p *T) (v T) {
 
 // HideUser returns a URL with *** in place of its user and password.
 func HideUser(url string) string {
+	if strings.IndexByte(url, '@') < 0 { // as nearly all
+		return url
+	}
 	start := strings.Index(url, "//") + 2
 	if start < 2 || start > 2 && !strings.HasSuffix(url[:start], "://") {
 		return url

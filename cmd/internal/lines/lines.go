@@ -69,5 +69,8 @@ func (l *Reader) Next(buf []byte) ([]byte, error) {
 // Ready reports whether there is a line that is not blank without waiting.
 func (l *Reader) Ready() bool {
 	ahead, _ := l.Peek(l.Buffered())
-	return bytes.IndexByte(bytes.TrimLeft(ahead, " \t\r\n"), '\n') >= 0
+	if len(ahead) > 0 && ahead[0] <= ' ' { // few lines begin with a space
+		ahead = bytes.TrimLeft(ahead, " \t\r\n")
+	}
+	return bytes.IndexByte(ahead, '\n') >= 0
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
@@ -20,36 +19,39 @@ const verdictIndent = "           "
 type VerdictLines struct {
 	Colors Palette
 	rules  *answer.RuleSet // that the texts are for
-	texts  map[verdictKey]verdictText
+	texts  map[uint64]verdictText
 }
 
-// A verdictKey is what differs between the verdicts of one crawler in a file.
-type verdictKey struct {
-	rule                        robots.Rule
-	reason                      robots.Reason
-	allowed, undefined, inGroup bool
+// verdictKey returns what differs between the verdicts of one crawler in a file, as a number: maps find those fastest.
+func verdictKey(v *robots.Verdict) uint64 {
+	key := uint64(v.Rule.Span().Start)<<8 | uint64(v.Reason)<<3
+	for i, flag := range [...]bool{v.Allowed, v.Undefined, v.Group.IsZero()} {
+		if flag {
+			key |= 1 << i
+		}
+	}
+	return key
 }
 
 // A verdictText is the text before and after a URL.
 type verdictText struct{ word, why string }
 
-// Append appends a line, in which URLs have a column of some width.
-func (l *VerdictLines) Append(dst []byte, v *answer.Verdicts, width int) []byte {
+// Append appends a line, with spaces after the URL.
+func (l *VerdictLines) Append(dst []byte, v *answer.Verdicts, padding int) []byte {
 	if l.rules != v.Rules[0] {
 		l.rules = v.Rules[0]
-		l.texts = map[verdictKey]verdictText{}
+		l.texts = map[uint64]verdictText{}
 	}
 	verdict := &v.List[0]
-	key := verdictKey{verdict.Rule, verdict.Reason, verdict.Allowed, verdict.Undefined, !verdict.Group.IsZero()}
+	key := verdictKey(verdict)
 	text, known := l.texts[key]
 	if !known {
 		text = verdictText{word: l.Colors.Verdict(*verdict) + "  ", why: "  " + because(l.Colors, *verdict, true) + "\n"}
 		l.texts[key] = text
 	}
-	url := robots.Printable(v.URL)
 	dst = append(dst, text.word...)
-	dst = append(dst, url...)
-	for range width - utf8.RuneCountInString(url) {
+	dst = append(dst, robots.Printable(v.URL)...)
+	for range padding {
 		dst = append(dst, ' ')
 	}
 	return append(dst, text.why...)

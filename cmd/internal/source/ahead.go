@@ -44,7 +44,8 @@ type readAhead[T any] struct {
 	live   *Live
 	once   bool // a site is fetched once in the run, not once in each chunk
 	budget *semaphore.Weighted
-	chunks chan chunk[T] // has room for all units of the budget
+	chunks chan chunk[T]   // has room for all units of the budget
+	spare  chan []Entry[T] // of chunks that have been processed
 	sites  map[robots.Origin]*Site
 	fresh  []*Site // whose fetch has not begun
 }
@@ -62,7 +63,8 @@ func ReadAhead[T any](
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		a := &readAhead[T]{
-			live: l, once: once, budget: semaphore.NewWeighted(maxAhead), chunks: make(chan chunk[T], maxAhead), sites: map[robots.Origin]*Site{},
+			live: l, once: once, budget: semaphore.NewWeighted(maxAhead), chunks: make(chan chunk[T], maxAhead),
+			spare: make(chan []Entry[T], maxAhead), sites: map[robots.Origin]*Site{},
 		}
 		go a.read(ctx, entries, ready)
 		for {
@@ -83,6 +85,11 @@ func ReadAhead[T any](
 				return
 			}
 			a.budget.Release(c.units())
+			clear(c.entries) // which can be large texts
+			select {
+			case a.spare <- c.entries[:0]:
+			default:
+			}
 		}
 	}
 }
@@ -103,12 +110,18 @@ func (a *readAhead[T]) read(ctx context.Context, entries iter.Seq2[Entry[T], err
 		if a.budget.Acquire(ctx, c.units()) != nil {
 			return
 		}
+		n := len(c.entries)
 		a.chunks <- c
 		for _, s := range a.fresh {
 			a.live.Start(ctx, s)
 		}
 		a.fresh = nil
-		c = chunk[T]{entries: make([]Entry[T], 0, len(c.entries))}
+		c = chunk[T]{}
+		select {
+		case c.entries = <-a.spare:
+		default:
+			c.entries = make([]Entry[T], 0, n)
+		}
 		if !a.once {
 			clear(a.sites)
 		}

@@ -43,8 +43,9 @@ type Question struct {
 	Rules  []*answer.RuleSet // that each crawler obeys
 	First  bool              // of the URLs with this robots.txt
 	Number int               // of answered URLs before it
-	Width  int               // of the column of URLs, in characters
-	live   *Live
+	// Padding is the number of spaces after the URL in a column of URLs, negative if the URL is wider.
+	Padding int
+	live    *Live
 }
 
 // State describes the robots.txt of a site in one line, with a note on the state of its rules. It is "" for a file, and for all
@@ -85,6 +86,7 @@ func (q *Questions) Parse(url string) (t answer.Target, site robots.Origin, err 
 // A urlLine is a line of a list with a URL.
 type urlLine struct {
 	url    string
+	width  int // in characters, as it is printed
 	target answer.Target
 }
 
@@ -131,12 +133,13 @@ func (q *Questions) Err() error { return q.err }
 // yieldAll yields a chunk of lines, and reports whether more are wanted.
 func (q *Questions) yieldAll(ctx context.Context, entries []Entry[urlLine], yield func(*Question, error) bool) bool {
 	for i := range entries {
-		if entries[i].Err == nil {
+		if line := &entries[i].Line; entries[i].Err == nil {
 			q.Read++
-			q.width = max(q.width, min(utf8.RuneCountInString(robots.Printable(entries[i].Line.url)), render.MaxURLColumn))
+			line.width = utf8.RuneCountInString(robots.Printable(line.url))
+			q.width = max(q.width, min(line.width, render.MaxURLColumn))
 		}
 	}
-	question := Question{Width: q.width, live: q.Live}
+	question := Question{live: q.Live}
 	for i := range entries {
 		e := &entries[i]
 		if e.Err != nil {
@@ -150,6 +153,7 @@ func (q *Questions) yieldAll(ctx context.Context, entries []Entry[urlLine], yiel
 			continue
 		}
 		question.URL = e.Line.url
+		question.Padding = q.width - e.Line.width
 		question.Target = e.Line.target
 		question.Robots = q.from
 		question.Rules = q.rules
