@@ -39,9 +39,10 @@ type Options struct {
 	// a site whose record was dropped from memory has no last good response.
 	Store Store
 	// Memory limits the records in memory and the rules made from them, in bytes: 64 MiB if 0, which
-	// hold about 40,000 sites with usual files, or 22,000 with files of 11 KB. Records that were
-	// not used lately are deflated, and then dropped: without a Store, their sites are fetched
-	// again (EventEvicted). With a Store the size affects only the speed.
+	// hold about 40,000 sites with usual files, or 20,000 with files of 11 KB. Records that were
+	// not used lately are deflated, and then dropped: their sites are fetched again
+	// (EventEvicted). With a Store they are read again from there, and the size affects only the
+	// speed.
 	Memory int64
 	// StaleWait is how long a caller waits for a fetch before it gets a record that has expired
 	// less than 24 hours ago: 1.8 s (RFC 8767 section 5).
@@ -119,13 +120,15 @@ func New(o Options) (*Cache, error) {
 			return nil, fmt.Errorf("cache option %s is %d: it must not be negative, 0 is the default", v.name, v.value)
 		}
 	}
-	c := &Cache{o: o, hot: newMemory(o.Memory), writes: semaphore.NewWeighted(maxWrites)}
+	c := &Cache{o: o, writes: semaphore.NewWeighted(maxWrites)}
+	var evicted func(robots.Origin)
 	if o.Store == nil {
 		var once sync.Once
-		c.hot.evicted = func(origin robots.Origin) {
+		evicted = func(origin robots.Origin) {
 			once.Do(func() { c.observe(Event{Kind: EventEvicted, Origin: origin}) })
 		}
 	}
+	c.hot = newMemory(o.Memory, evicted)
 	c.locker, _ = o.Store.(Locker)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c, nil

@@ -51,12 +51,12 @@
 //
 // Memory is limited by [Options.Memory]. When it is full, the least recently used records are
 // deflated, without their rules, and use of one then costs the time to inflate it. When
-// three quarters are deflated records, the least recently used of these are dropped. Without a
-// Store, a crawler of more sites than its memory holds fetches their files again; the first time is
-// reported as [EventEvicted].
+// three quarters are deflated records, the least recently used of these are dropped: a crawler of
+// more sites than its memory holds fetches their files again, and the first time is reported as
+// [EventEvicted].
 //
-// A [Store] keeps more, and longer: package cache/bolt uses a file, and package cachetest tests other
-// implementations. Good responses are kept for 14 days ([Options.KeepOnce]), and for 90 days
+// A [Store] keeps more, and longer, and memory then has only what was used lately: package cache/bolt
+// uses a file, and package cachetest tests other implementations. Good responses are kept for 14 days ([Options.KeepOnce]), and for 90 days
 // ([Options.Keep]) if they were requested again or the site fails. A fetched record is returned when
 // it is stored, or after 1.8 s if the store is slow. If the store fails, files are fetched again, but
 // Get does not fail.

@@ -19,7 +19,7 @@ var Sane = sane
 type Hot struct{ *memory }
 
 // NewHot returns an empty memory.
-func NewHot(limit int64) Hot { return Hot{newMemory(limit)} }
+func NewHot(limit int64) Hot { return Hot{newMemory(limit, func(robots.Origin) {})} }
 
 func (h Hot) Put(e Entry)              { h.put(e) }
 func (h Hot) Has(o robots.Origin) bool { return h.get(o) != nil }

@@ -17,11 +17,13 @@ import (
 )
 
 // memory keeps the most recently used entries within a limit in bytes: the latest ready to use,
-// with the rules made from them, and, when these alone exceed the limit, the others deflated.
+// with the rules made from them, and, when these alone exceed the limit, the others deflated, unless
+// a Store has them.
 type memory struct {
 	limit int64
 	// evicted is called, without a lock, with the origin of a record that is dropped for lack of
-	// room before it expires.
+	// room before it expires. It is nil with a Store: to deflate a record that the Store has
+	// deflated too takes longer than to read it again.
 	evicted func(robots.Origin)
 
 	making sync.Mutex // held by the caller that makes room
@@ -67,11 +69,11 @@ type madeRules struct {
 
 const mostRules = 4 // per item
 
-func newMemory(limit int64) *memory {
+func newMemory(limit int64, evicted func(robots.Origin)) *memory {
 	// No errors: the sizes are valid.
 	ready, _ := simplelru.NewLRU[robots.Origin, *item](math.MaxInt, nil)
 	old, _ := simplelru.NewLRU[robots.Origin, *deflated](math.MaxInt, nil)
-	return &memory{limit: limit, ready: ready, deflated: old, evicted: func(robots.Origin) {}}
+	return &memory{limit: limit, ready: ready, deflated: old, evicted: evicted}
 }
 
 // get returns the item of an origin, nil if there is none.
@@ -112,7 +114,9 @@ func (m *memory) put(e Entry) *item {
 	it := newItem(e)
 	if it.size > m.limit { // else all others would be dropped first
 		m.drop(e.Record.Origin)
-		m.evicted(e.Record.Origin)
+		if m.evicted != nil {
+			m.evicted(e.Record.Origin)
+		}
 		return it
 	}
 	m.mu.Lock()
@@ -157,6 +161,10 @@ func (m *memory) makeRoom() {
 		case m.size <= m.limit:
 			m.mu.Unlock()
 			return
+		case m.evicted == nil:
+			origin, _, _ := m.ready.GetOldest()
+			m.remove(origin)
+			m.mu.Unlock()
 		case m.readySize > m.limit/readyShare || m.deflated.Len() == 0:
 			_, it, _ := m.ready.GetOldest()
 			m.mu.Unlock()

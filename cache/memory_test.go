@@ -94,7 +94,7 @@ func robotsFile(i, size int) []byte {
 
 // TestMemorySlope: three rounds over five times as many sites as fit into memory ready to use cause
 // one fetch of each, and of what was deflated the rules and records are the same. Only over more sites
-// than fit at all are records fetched again, and the first is reported once, unless there is a store.
+// than fit at all are records fetched again, and the first is reported once. With a store none is, and none is deflated.
 func TestMemorySlope(t *testing.T) {
 	campaign.NotForRace(t)
 	const limit = 1 << 20 // 57 sites with files of 11 KB and their rules
@@ -137,6 +137,9 @@ func TestMemorySlope(t *testing.T) {
 						t.Fatalf("%d bytes charged", bytes)
 					}
 				}
+			}
+			if n, _ := c.Usage(); tt.store != nil && n > limit/11_000 {
+				t.Errorf("%s: %d sites in memory, want only those that fit without being deflated", tt.name, n)
 			}
 			if fetches != tt.fetches || evicted != tt.evicted {
 				t.Errorf("%s: %d fetches and %d reports, want %d and %d", tt.name, fetches, evicted, tt.fetches, tt.evicted)

@@ -54,7 +54,7 @@ type Options struct {
 	// Store keeps robots.txt files for a day or longer, such as a cache/bolt file, so that a
 	// crawl of any number of sites and its next run fetch each once. Close does not close it.
 	Store cache.Store
-	// Memory limits robots.txt files and their rules in memory, in bytes: 64 MiB if 0, 22,000
+	// Memory limits robots.txt files and their rules in memory, in bytes: 64 MiB if 0, 20,000
 	// sites with files of 11 KB, about 40,000 usual sites. Without a Store, a crawl of more
 	// sites fetches files again and again (cache.EventEvicted); with one, it only gets slower.
 	Memory int64
