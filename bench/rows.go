@@ -12,6 +12,7 @@ import (
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/crawlers"
 	"github.com/robotskit/robots/fetch"
+	"github.com/robotskit/robots/guard"
 	"github.com/robotskit/robots/internal/hostile"
 	"github.com/robotskit/robots/polite"
 	"github.com/temoto/robotstxt"
@@ -110,7 +111,11 @@ func rows() []row {
 		row{"Crawlers/who=100", "parse a file and check 100 crawlers, each in its own dialect, against one crawler", "file", faster(one, 0.12),
 			manyCrawlers},
 		row{"Crawlers/who=all", "all crawlers of the directory, a hostile file of 512,000 bytes", "file", atMost("ns/op", 1e9),
-			func([]file) *work { return hostileCrawlers() }})
+			func([]file) *work { return hostileCrawlers() }},
+		row{"Guard/header=remembered", "decide on a request of a browser or a crawler whose User-Agent came before", "request", atMost("ns/op", 1000),
+			func([]file) *work { return guardRequests(false) }},
+		row{"Guard/header=new", "the same with another User-Agent for each request", "request", atMost("ns/op", 50_000),
+			func([]file) *work { return guardRequests(true) }})
 	lines := func(files []file) int { return min(250*len(files), 1_000_000) }
 	for _, p := range []struct {
 		against string
@@ -451,3 +456,30 @@ func firstAnswer(f hostile.File, size int) *work {
 }
 
 const anyBot = "ExampleBot"
+
+// guardRequests decides on requests, of which every second is that of a crawler.
+func guardRequests(newHeaders bool) *work {
+	site := guard.NewSite([]byte("User-agent: *\nDisallow: /basket/\nAllow: /basket/help\n"))
+	g, err := guard.New(guard.Options{Site: func(string) *guard.Site { return site }})
+	if err != nil {
+		panic(err)
+	}
+	headers := []string{
+		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36",
+		"Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Googlebot/2.1; +http://www.google.com/bot.html) Chrome/142.0.0.0 Safari/537.36",
+	}
+	const ops = 1000
+	pass := func(round int) (found int) {
+		for i := range ops {
+			header := headers[i%len(headers)]
+			if newHeaders {
+				header = fmt.Sprintf("%s Build/%d.%d", header, round, i)
+			}
+			if g.Decide(guard.Request{Host: "shop.example", UserAgent: header, Target: "/basket/1"}).Crawler != nil {
+				found++
+			}
+		}
+		return found
+	}
+	return &work{ops: ops, engines: []engine{{ours, pass}}}
+}

@@ -29,6 +29,8 @@ type remembered struct {
 	until    time.Time
 }
 
+func now() time.Time { return time.Now() } //nolint:forbidigo // tests have the clock of a synctest bubble
+
 var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10") // RFC 6598
 
 // isPublic reports whether an address can be that of a crawler on the internet.
@@ -46,7 +48,7 @@ func (g *Guard) identify(address netip.Addr, place int) crawlers.Identity {
 	}
 	key := claim{address, place}
 	known, found := g.identities.Get(key)
-	if found && time.Now().Before(known.until) {
+	if found && now().Before(known.until) {
 		return known.identity
 	}
 	crawler := directory().list[place]
@@ -82,7 +84,7 @@ func (g *Guard) lookUp(key claim, crawler crawlers.Crawler) {
 }
 
 func (g *Guard) remember(key claim, id crawlers.Identity, lifetime time.Duration) {
-	g.identities.Add(key, remembered{id, time.Now().Add(lifetime)})
+	g.identities.Add(key, remembered{id, now().Add(lifetime)})
 }
 
 // identity verifies an address for a crawler.

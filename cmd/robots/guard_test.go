@@ -234,9 +234,7 @@ func TestGuardNginx(t *testing.T) {
 
 // TestGuardCaddy is the same for Caddy.
 func TestGuardCaddy(t *testing.T) {
-	if !campaign.On() {
-		return
-	}
+	campaign.Only(t)
 	program := installed(t, "caddy")
 	newProxiedSite(t, "caddy", func(folder, config string) *exec.Cmd {
 		return caddy(t, program, folder, config)
