@@ -15,21 +15,20 @@ import (
 // or speak the protocol of somebody else.
 var encoders = map[string]string{
 	".":                   "the hot line of batches and lists, held to answer.Check",
-	"cmd/internal/answer": "the members of that line that the directory adds",
+	"cmd/internal/answer": "the members of that line that the directory adds; the encoder of the HTTP API, the page and its engine",
 	"cmd/internal/batch":  "id, agent and errors in that line",
 
-	"cmd/internal/screen/streams.go":   "the encoder of the command line",
-	"cmd/robots-bulk/run.go":           "the encoder of robots-bulk",
-	"cmd/internal/server":              "the encoders of the HTTP API: answers, problems, the OpenAPI document",
-	"cmd/internal/server/page/page.go": "the encoder of the page's engine",
-	"cmd/robots/servesettings.go":      "values of flags in YAML",
-	"cmd/internal/webhook":             "messages to webhooks",
-	"cmd/internal/source/watch.go":     "the state file of robots watch",
-	"cmd/robots-bulk/internal/bulk":    "tables, manifests and runs on disk",
-	"fetch/encode.go":                  "records in stores",
-	"pace/snapshot.go":                 "states in stores",
-	"bench":                            "questions, and the answers of loops that robots is compared with",
-	"pace/redis":                       "configuration and heartbeats in Redis",
+	"cmd/internal/screen/streams.go": "the encoder of the command line",
+	"cmd/robots-bulk/run.go":         "the encoder of robots-bulk",
+	"cmd/internal/server":            "problems and the OpenAPI document; url and agent in the hot line of batches",
+	"cmd/robots/servesettings.go":    "values of flags in YAML",
+	"cmd/internal/webhook":           "messages to webhooks",
+	"cmd/internal/source/watch.go":   "the state file of robots watch",
+	"cmd/robots-bulk/internal/bulk":  "tables, manifests and runs on disk",
+	"fetch/encode.go":                "records in stores",
+	"pace/snapshot.go":               "states in stores",
+	"bench":                          "questions, and the answers of loops that robots is compared with",
+	"pace/redis":                     "configuration and heartbeats in Redis",
 }
 
 // TestEncoders: nothing else encodes JSON, by a library or by hand.

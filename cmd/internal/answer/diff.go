@@ -56,6 +56,19 @@ type CrawlerDifference struct {
 	important  bool
 }
 
+// A FileComparison is the comparison of two files for all crawlers.
+type FileComparison struct {
+	Dialect  string               `json:"dialect"`  // of all crawlers, or auto
+	Same     bool                 `json:"same"`     // it is proved that no URL changes
+	Crawlers []*CrawlerDifference `json:"crawlers"` // with * the first
+}
+
+// Compared returns the comparison of two files in a dialect, or auto.
+func (d *Difference) Compared(dialect string) *FileComparison {
+	differs := func(c *CrawlerDifference) bool { return !c.Same() }
+	return &FileComparison{Dialect: dialect, Same: !slices.ContainsFunc(d.Crawlers, differs), Crawlers: d.Crawlers}
+}
+
 // A Change is a URL that is allowed in one of two files only.
 type Change struct {
 	Path     string   `json:"path"`     // with the query

@@ -13,7 +13,8 @@ type Agents []string
 func (a *Agents) UnmarshalJSON(text []byte) error {
 	var one string
 	if json.Unmarshal(text, &one) == nil {
-		if *a = nil; one != "" && one != "*" {
+		*a = nil
+		if one != "" && one != "*" {
 			*a = Agents{one}
 		}
 		return nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/pace"
@@ -230,5 +231,5 @@ func (a *response) write(w http.ResponseWriter, r *http.Request) {
 
 // respond returns a value as a JSON response.
 func respond(v any) *response {
-	return &response{kind: typeJSON, body: append(appendJSON(nil, v), '\n')}
+	return &response{kind: typeJSON, body: append(answer.JSON(v), '\n')}
 }

@@ -69,14 +69,6 @@ func (f *fetcher) refuses(c Caller, origin robots.Origin) *Problem {
 	return nil
 }
 
-// How long a request waits for a fetch. The least is for a record in the store, and for the refusal
-// of a fetch.
-const (
-	leastWait = 100 * time.Millisecond
-	usualWait = 10 * time.Second
-	mostWait  = 30 * time.Second
-)
-
 // rules waits for the rules of a site for a crawler.
 func (s *Service) rules(ctx context.Context, c *cache.Crawler, origin robots.Origin, wait time.Duration) (rules *robots.Rules, r *fetch.Record, p *Problem) {
 	// A record in memory needs no timer, and its background refresh does not count for the
@@ -99,7 +91,8 @@ func (s *Service) paceOf(rules *robots.Rules) *pace.Schedule {
 
 // record waits for the record of a site.
 func (s *Service) record(ctx context.Context, origin robots.Origin, wait time.Duration) (r *fetch.Record, p *Problem) {
-	if r = s.held(origin); r != nil {
+	r = s.held(origin)
+	if r != nil {
 		return r, nil
 	}
 	p = s.await(ctx, origin, wait, func(ctx context.Context) (err error) {
@@ -142,9 +135,6 @@ func (s *Service) await(ctx context.Context, origin robots.Origin, wait time.Dur
 		return s.fetchProblem(origin, err)
 	}
 }
-
-// pendingAfter is the Retry-After while a fetch is in progress.
-const pendingAfter = 2 * time.Second
 
 // fetchProblem returns the problem for a missing record.
 func (s *Service) fetchProblem(origin robots.Origin, err error) *Problem {

@@ -41,18 +41,19 @@ type wantedSite struct {
 	about    []byte    // and those about the crawler
 }
 
-// permits answers POST /v1/permits/next.
-func (s *Service) permits(r *request) *response {
-	var b struct {
-		URLs    []string `json:"urls"`
-		Most    *int     `json:"most"`
-		Agent   Agents   `json:"agent"`
-		Dialect string   `json:"dialect"`
-		Wait    string   `json:"wait"`
-		Hold    string   `json:"hold"`
-		Done    []Return `json:"done"`
-	}
-	r.decode(&b)
+// A permitsBody is the body of POST /v1/permits/next.
+type permitsBody struct {
+	URLs    []string `json:"urls"`
+	Most    *int     `json:"most"`
+	Agent   Agents   `json:"agent"`
+	Dialect string   `json:"dialect"`
+	Wait    string   `json:"wait"`
+	Hold    string   `json:"hold"`
+	Done    []Return `json:"done"`
+}
+
+// most returns how many permits the client wants.
+func (b *permitsBody) most(r *request) int {
 	most := len(b.URLs)
 	switch {
 	case b.URLs == nil:
@@ -64,7 +65,16 @@ func (s *Service) permits(r *request) *response {
 		r.fail(outside("body.most", float64(most), 1, mostURLs))
 	}
 	r.fail(tooMany("body.urls", len(b.URLs), mostURLs))
-	hold, wait := r.hold(b.Hold), r.timeout("body.wait", b.Wait)
+	return most
+}
+
+// permits answers POST /v1/permits/next.
+func (s *Service) permits(r *request) *response {
+	var b permitsBody
+	r.decode(&b)
+	most := b.most(r)
+	hold := r.hold(b.Hold)
+	wait := r.timeout("body.wait", b.Wait)
 	crawler := r.crawler("body.", b.Dialect, b.Agent)
 	if r.problem == nil {
 		r.problem = r.exchange.charge(len(b.URLs))
@@ -74,21 +84,9 @@ func (s *Service) permits(r *request) *response {
 		return nil
 	}
 	pages := r.pages(b.URLs, &crawler, wait)
-	// Permits are for the first allowed pages whose sites are ready, at most most.
-	var allowed []*wantedPage
-	var requests []pace.Request
-	for i := range pages {
-		if q := &pages[i]; q.allowed {
-			allowed = append(allowed, q)
-			requests = append(requests, pace.Request{Origin: q.site.origin, Schedule: q.site.schedule, Addr: q.site.addr, Fetched: q.site.fetched, Lifetime: hold, Untrusted: r.exchange.Anonymous})
-		}
-	}
-	list := r.try(requests, most)
+	r.permitPages(pages, most, hold)
 	if r.problem != nil {
 		return nil
-	}
-	for i, q := range allowed {
-		q.permit = list[i]
 	}
 	agent := append(appendAgent([]byte{','}, b.Agent), ',')
 	out := []byte(`{"answers":[`)
@@ -96,26 +94,60 @@ func (s *Service) permits(r *request) *response {
 		if i > 0 {
 			out = append(out, ",\n"...)
 		}
-		q := &pages[i]
-		before := len(out)
-		size := 0
-		if q.problem == nil {
-			size = len(q.decision) + len(q.site.common) + 6*len(q.url) + len(agent) + len(q.site.about) + longestPermit
-			if err := r.exchange.budget.Hold(size); err != nil {
-				q.problem = OverBudget(err)
-			}
-		}
-		if q.problem != nil {
-			out = appendJSON(out, LineError{Error: q.problem.Error(), Code: string(q.problem.code())})
-			continue
-		}
-		out = append(append(append(out, `{"verdict":{`...), q.decision...), ',')
-		out = append(append(out, q.site.common...), `,"url":`...)
-		out = append(append(append(quote.Append(out, q.url), agent...), q.site.about...), '}')
-		out = append(s.appendPermit(out, q.allowed, q.permit, hold), '}')
-		r.exchange.budget.Free(size - (len(out) - before))
+		out = r.appendPage(out, &pages[i], agent, hold)
 	}
 	return permitsOf(append(out, ']'), returned)
+}
+
+// permitPages requests permits for the first allowed pages whose sites are ready, at most so many.
+func (r *request) permitPages(pages []wantedPage, most int, hold time.Duration) {
+	var allowed []*wantedPage
+	var requests []pace.Request
+	for i := range pages {
+		q := &pages[i]
+		if !q.allowed {
+			continue
+		}
+		allowed = append(allowed, q)
+		requests = append(requests, pace.Request{
+			Origin: q.site.origin, Schedule: q.site.schedule, Addr: q.site.addr, Fetched: q.site.fetched,
+			Lifetime: hold, Untrusted: r.exchange.Anonymous,
+		})
+	}
+	list := r.try(requests, most)
+	if r.problem != nil {
+		return
+	}
+	for i, q := range allowed {
+		q.permit = list[i]
+	}
+}
+
+// appendPage appends the answer to a page, or its problem. Agent is the member agent between commas.
+func (r *request) appendPage(dst []byte, q *wantedPage, agent []byte, hold time.Duration) []byte {
+	size := 0
+	if q.problem == nil {
+		size = len(q.decision) + len(q.site.common) + 6*len(q.url) + len(agent) + len(q.site.about) + longestPermit
+		if err := r.exchange.budget.Hold(size); err != nil {
+			q.problem = OverBudget(err)
+		}
+	}
+	if q.problem != nil {
+		return append(dst, answer.JSON(LineError{Error: q.problem.Error(), Code: string(q.problem.code())})...)
+	}
+	before := len(dst)
+	dst = append(dst, `{"verdict":{`...)
+	dst = append(dst, q.decision...)
+	dst = append(dst, ',')
+	dst = append(dst, q.site.common...)
+	dst = append(dst, `,"url":`...)
+	dst = quote.Append(dst, q.url)
+	dst = append(dst, agent...)
+	dst = append(dst, q.site.about...)
+	dst = append(dst, '}')
+	dst = append(r.s.appendPermit(dst, q.allowed, q.permit, hold), '}')
+	r.exchange.budget.Free(size - (len(dst) - before))
+	return dst
 }
 
 // pages finds the verdicts for URLs. Sites that are not in memory are fetched concurrently; then one
@@ -133,7 +165,8 @@ func (r *request) pages(urls []string, c *answer.Crawler, wait time.Duration) []
 			continue
 		}
 		var origin robots.Origin
-		if origin, q.path, q.problem = siteOf(c.Dialect, url, "body.urls"); q.problem != nil {
+		origin, q.path, q.problem = siteOf(c.Dialect, url, "body.urls")
+		if q.problem != nil {
 			continue
 		}
 		at := known[origin]
@@ -142,7 +175,8 @@ func (r *request) pages(urls []string, c *answer.Crawler, wait time.Duration) []
 			known[origin] = at
 			wanted = append(wanted, at)
 		}
-		q.site, at.pages = at, append(at.pages, q)
+		q.site = at
+		at.pages = append(at.pages, q)
 	}
 	r.find(all, wait)
 	for _, at := range wanted {
@@ -165,7 +199,8 @@ func (r *request) pages(urls []string, c *answer.Crawler, wait time.Duration) []
 // judge finds the verdicts for the pages of a site, and its schedule if one is allowed. It then keeps
 // neither the record nor the rules.
 func (r *request) judge(at *wantedSite, c *answer.Crawler) {
-	record, b := at.record, r.exchange.budget
+	record := at.record
+	b := r.exchange.budget
 	at.record = nil
 	p := at.problem
 	var rules answer.RuleSet
@@ -183,7 +218,8 @@ func (r *request) judge(at *wantedSite, c *answer.Crawler) {
 		at.fetched = record.Fetched
 	}
 	for _, q := range at.pages {
-		if q.problem = p; p != nil {
+		q.problem = p
+		if p != nil {
 			continue
 		}
 		v, err := rules.Judge(q.path)
@@ -200,7 +236,8 @@ func (r *request) judge(at *wantedSite, c *answer.Crawler) {
 			q.problem = OverBudget(err)
 			continue
 		}
-		q.allowed, q.decision = v.Allowed, v.AppendJSON(nil)
+		q.allowed = v.Allowed
+		q.decision = v.AppendJSON(nil)
 		q.outcome = outcomeOf(batch.Last{Answered: true, Allowed: v.Allowed, Undecided: v.Undecided()})
 	}
 }

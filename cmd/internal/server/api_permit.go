@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/pace"
 )
 
@@ -31,15 +31,8 @@ func (p *permit) expires() time.Time { return p.Start.Add(p.hold) }
 // in seconds, the id in the limiter with its length, the origin, and macBytes of an HMAC over
 // these.
 const (
-	permitHead  = "p_"
-	macBytes    = 16
-	usualHold   = 2 * time.Minute
-	longestHold = time.Hour
-
-	// anonymousHold is the usual and the longest lifetime for a client without a token, where anyone can
-	// be a client.
-	anonymousHold = 10 * time.Second
-	mostWithin    = 30 * time.Second
+	permitHead = "p_"
+	macBytes   = 16
 )
 
 func (s *Service) mac(payload []byte) []byte {
@@ -102,6 +95,13 @@ type Returned struct {
 	Result string `json:"result"`
 }
 
+// A permitAnswer is a permit as its client gets it.
+type permitAnswer struct {
+	ID      string `json:"id"`
+	Start   string `json:"start"`   // when the request may start
+	Expires string `json:"expires"` // when it must have been released
+}
+
 // stamp formats a time in whole milliseconds.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999Z") }
 
@@ -144,8 +144,9 @@ func (s *Service) permit(r *request) *response {
 			return nil
 		}
 	}
-	verdict := append(q.appendVerdict([]byte(`{"verdict":{`), v), '}')
-	return permitsOf(s.appendPermit(verdict, v.Allowed, got[0], hold), returned)
+	out := q.appendVerdict([]byte(`{"verdict":{`), v)
+	out = append(out, '}')
+	return permitsOf(s.appendPermit(out, v.Allowed, got[0], hold), returned)
 }
 
 // hold reads the lifetime of a permit, in whole seconds. That of an anonymous client is short: until it
@@ -172,7 +173,8 @@ func (r *request) try(requests []pace.Request, most int) (list []pace.Permit) {
 // permitsOf returns an answer with the results of released permits.
 func permitsOf(out []byte, returned []Returned) *response {
 	if returned != nil {
-		out = appendJSON(append(out, `,"done":`...), returned)
+		out = append(out, `,"done":`...)
+		out = append(out, answer.JSON(returned)...)
 	}
 	return &response{kind: typeJSON, body: append(out, "}\n"...)}
 }
@@ -185,21 +187,13 @@ func (s *Service) appendPermit(dst []byte, allowed bool, got pace.Permit, hold t
 	case !allowed:
 		return append(dst, `null,"not_before":null`...)
 	case got.OK():
-		given := &permit{got, hold}
-		dst = fmt.Appendf(dst, `{"id":"%s","start":"%s","expires":"%s"}`, s.sign(given), stampAfter(got.Start), stamp(given.expires()))
+		p := &permit{got, hold}
+		dst = append(dst, answer.JSON(permitAnswer{s.sign(p), stampAfter(got.Start), stamp(p.expires())})...)
 	default:
 		dst = fmt.Appendf(dst, `null,"not_before":"%s"`, stampAfter(got.NotBefore))
 	}
-	return appendJSON(append(dst, `,"reasons":`...), reasonsOf(got.Reasons))
-}
-
-// appendJSON appends a value as JSON.
-func appendJSON(dst []byte, v any) []byte {
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // recovered as an internal error
-	}
-	return append(dst, text...)
+	dst = append(dst, `,"reasons":`...)
+	return append(dst, answer.JSON(answer.ReasonTexts(got.Reasons))...)
 }
 
 // done answers POST /v1/permits/{id}/done.

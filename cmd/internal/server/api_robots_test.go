@@ -5,12 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"golang.org/x/time/rate"
 )
 
 func TestRobots(t *testing.T) {
 	b, s := newBench(t, Parts{}), newSite(t, shop+"<script>\xff")
-	got := decoded[Record](b, b.get("/v1/robots?url="+s.URL+"/any/page"))
+	got := decoded[answer.SiteRecord](b, b.get("/v1/robots?url="+s.URL+"/any/page"))
 	if got.URL != s.URL+"/robots.txt" || got.Outcome != "success" || got.Status != 200 || got.Bytes != len(s.body) || len(got.SHA256) != 64 || len(got.Hops) != 1 || !strings.HasPrefix(got.Hops[0].Address, "127.0.0.1") {
 		t.Errorf("%+v", got)
 	}
@@ -20,7 +21,7 @@ func TestRobots(t *testing.T) {
 	}
 	bad := newSite(t, "")
 	bad.status = 500
-	if got := decoded[Record](b, b.get("/v1/robots?url="+bad.URL)); got.Outcome != "unreachable" || got.NextTry == nil || got.Failures != 1 {
+	if got := decoded[answer.SiteRecord](b, b.get("/v1/robots?url="+bad.URL)); got.Outcome != "unreachable" || got.NextTry == nil || got.Failures != 1 {
 		t.Errorf("%+v", got)
 	}
 	if r := b.get("/v1/robots?body=1&url=" + bad.URL); r.status != 503 || r.header.Get("Retry-After") == "" {
@@ -41,7 +42,7 @@ func TestRefresh(t *testing.T) {
 	s.mu.Lock()
 	s.status = 503
 	s.mu.Unlock()
-	got := decoded[Record](b, b.post("/v1/robots/refresh", `{"url":"`+s.URL+`"}`))
+	got := decoded[answer.SiteRecord](b, b.post("/v1/robots/refresh", `{"url":"`+s.URL+`"}`))
 	if got.Outcome != "unreachable" || got.LastGood == nil || got.LastGood.Bytes != len(shop) || s.asked.Load() != 2 {
 		t.Fatalf("asked %d times: %+v", s.asked.Load(), got)
 	}
@@ -58,7 +59,7 @@ func TestSchedule(t *testing.T) {
 	b := newBench(t, Parts{Now: func() time.Time { return time.Date(2026, 11, 22, 6, 0, 0, 0, time.UTC) }})
 	s := newSite(t, "User-agent: *\nCrawl-delay: 10\nRequest-rate: 1/30s 0800-2000\nRequest-rate: x\n")
 	r := b.get("/v1/schedule?agent=MyBot&url=" + s.URL)
-	got := decoded[Schedule](b, r)
+	got := decoded[answer.CrawlRate](b, r)
 	if r.header.Get("Cache-Control") != "private, max-age=7200" || !got.Allowed || len(got.Windows) != 3 || got.Windows[0].Interval != 10 || got.Windows[1].Interval != 30 || got.Interval != 10 || len(got.Declared) != 3 ||
 		!got.Windows[0].From.Equal(got.At) || !got.Windows[2].To.Equal(got.At.Add(24*time.Hour)) {
 		t.Errorf("%+v", got)

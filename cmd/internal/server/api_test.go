@@ -19,6 +19,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/getkin/kin-openapi/routers/legacy"
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"golang.org/x/time/rate"
 )
@@ -79,7 +80,7 @@ func (c *testClock) advance(d time.Duration) { c.at.Add(int64(d)) }
 // fetched fetches the robots.txt of a site, and returns when its response was read.
 func (b *bench) fetched(site string) time.Time {
 	b.Helper()
-	return *decoded[Record](b, b.get("/v1/robots?url="+site+"/")).Fetched
+	return *decoded[answer.SiteRecord](b, b.get("/v1/robots?url="+site+"/")).Fetched
 }
 
 // A judge validates by the OpenAPI document, without the code that makes responses: kin-openapi

@@ -102,53 +102,62 @@ func (s *Service) lint(r *request) *response {
 	return respond(found)
 }
 
-// A Diff is the comparison of two files.
-type Diff struct {
-	Dialect  string                      `json:"dialect"`
-	Same     bool                        `json:"same"`
-	Crawlers []*answer.CrawlerDifference `json:"crawlers"`
+// A diffBody is the body of POST /v1/diff.
+type diffBody struct {
+	Old     *string  `json:"old"`
+	New     *string  `json:"new"`
+	Agent   []string `json:"agent"`
+	Dialect string   `json:"dialect"`
 }
 
-// diff answers POST /v1/diff.
-func (s *Service) diff(r *request) *response {
-	var in struct {
-		Old     *string  `json:"old"`
-		New     *string  `json:"new"`
-		Agent   []string `json:"agent"`
-		Dialect string   `json:"dialect"`
-	}
-	r.decode(&in)
+// files returns the two files.
+func (b *diffBody) files(r *request) (before, after *robots.File) {
 	switch {
-	case in.Old == nil:
+	case b.Old == nil:
 		r.fail(wrong(BadParameter, "body.old", "", isMissing))
-	case in.New == nil:
+	case b.New == nil:
 		r.fail(wrong(BadParameter, "body.new", "", isMissing))
 	}
-	r.fail(tooMany("body.agent", len(in.Agent), mostNamed))
-	d := r.crawler("body.", in.Dialect, nil).Dialect
+	r.fail(tooMany("body.agent", len(b.Agent), mostNamed))
+	r.crawler("body.", b.Dialect, nil) // checks the dialect
+	if r.problem == nil {
+		r.work(budget.Reading(len(*b.Old) + len(*b.New)))
+	}
 	if r.problem != nil {
-		return nil
+		return nil, nil
 	}
-	r.work(budget.Reading(len(*in.Old) + len(*in.New)))
-	if r.problem != nil {
-		return nil
+	return robots.Parse([]byte(*b.Old)), robots.Parse([]byte(*b.New))
+}
+
+// crawlers returns the crawlers of the request, or else those that the files name.
+func (b *diffBody) crawlers(r *request, before, after *robots.File) (who []answer.Crawler) {
+	for i := range b.Agent {
+		who = append(who, r.crawler("body.", b.Dialect, b.Agent[i:i+1]))
+		who[i].Name = b.Agent[i]
 	}
-	before, after := robots.Parse([]byte(*in.Old)), robots.Parse([]byte(*in.New))
-	var who []answer.Crawler
-	for i := range in.Agent {
-		who = append(who, r.crawler("body.", in.Dialect, in.Agent[i:i+1]))
-		who[i].Name = in.Agent[i]
-	}
-	dialect := cmp.Or(in.Dialect, s.parts.Dialect)
 	if len(who) == 0 && r.problem == nil {
-		if dialect == ask.AutoDialect {
+		d := r.crawler("body.", b.Dialect, nil).Dialect
+		if cmp.Or(b.Dialect, r.s.parts.Dialect) == ask.AutoDialect {
 			d = robots.Dialect{}
 		}
 		who = answer.Comparable(before, after, [2]robots.Dialect{d, d})
 	}
 	if len(who) > mostCompared {
-		r.fail(NewProblem(TooMany, fmt.Sprintf("the files name %d crawlers, but at most %d are compared: select some with agent", len(who)-1, mostCompared)))
+		detail := fmt.Sprintf("the files name %d crawlers, but at most %d are compared: select some with agent", len(who)-1, mostCompared)
+		r.fail(NewProblem(TooMany, detail))
 	}
+	return who
+}
+
+// diff answers POST /v1/diff.
+func (s *Service) diff(r *request) *response {
+	var b diffBody
+	r.decode(&b)
+	before, after := b.files(r)
+	if r.problem != nil {
+		return nil
+	}
+	who := b.crawlers(r, before, after)
 	for range who {
 		r.holdText(0)
 	}
@@ -156,13 +165,10 @@ func (s *Service) diff(r *request) *response {
 	if r.problem != nil {
 		return nil
 	}
-	found := answer.Diff(before, after, who, answer.DiffOptions{Total: r.exchange.budget.Left(diffSteps), Changes: mostChanges, Text: longestLists})
+	o := answer.DiffOptions{Total: r.exchange.budget.Left(diffSteps), Changes: mostChanges, Text: longestLists}
+	found := answer.Diff(before, after, who, o)
 	r.work(found.Steps)
-	j := &Diff{Dialect: dialect, Same: true, Crawlers: found.Crawlers}
-	for _, c := range found.Crawlers {
-		j.Same = j.Same && c.Same()
-	}
-	return respond(j)
+	return respond(found.Compared(cmp.Or(b.Dialect, s.parts.Dialect)))
 }
 
 // work takes steps of the budget.

@@ -57,11 +57,11 @@ func TestLint(t *testing.T) {
 
 func TestDiff(t *testing.T) {
 	b := newBench(t, Parts{})
-	got := read[Diff](b, "/v1/diff", map[string]any{"old": shop, "new": strings.Replace(shop, "/basket", "/bas", 1)})
+	got := read[answer.FileComparison](b, "/v1/diff", map[string]any{"old": shop, "new": strings.Replace(shop, "/basket", "/bas", 1)})
 	if got.Same || len(got.Crawlers) != 2 || got.Crawlers[0].Result != "differs" || len(got.Crawlers[0].NewlyBlocked) != 1 || got.Crawlers[0].NewlyBlocked[0].Path != "/bas" || got.Crawlers[1].Result != "same" {
 		t.Errorf("%+v", got)
 	}
-	if got := read[Diff](b, "/v1/diff", map[string]any{"old": shop, "new": "# " + shop, "agent": []string{"Googlebot", "x"}, "dialect": "google"}); !got.Same || len(got.Crawlers) != 2 {
+	if got := read[answer.FileComparison](b, "/v1/diff", map[string]any{"old": shop, "new": "# " + shop, "agent": []string{"Googlebot", "x"}, "dialect": "google"}); !got.Same || len(got.Crawlers) != 2 {
 		t.Errorf("%+v", got)
 	}
 	var many strings.Builder
@@ -87,7 +87,7 @@ func TestDiffTogether(t *testing.T) {
 		fmt.Fprintf(&file, "Disallow: /%d*a\n", i)
 	}
 	text := file.String()
-	got := read[Diff](b, "/v1/diff", map[string]any{"old": text, "new": text + "Allow: /1\n\nUser-agent: *\nDisallow: /\n"})
+	got := read[answer.FileComparison](b, "/v1/diff", map[string]any{"old": text, "new": text + "Allow: /1\n\nUser-agent: *\nDisallow: /\n"})
 	if len(got.Crawlers) != crawlers+1 || got.Crawlers[0].Result != "differs" {
 		t.Fatalf("%d crawlers, the first is %+v", len(got.Crawlers), got.Crawlers[0])
 	}
@@ -127,7 +127,7 @@ func TestDiffBudget(t *testing.T) {
 	} {
 		text, _ := json.Marshal(map[string]string{"old": c.old, "new": c.new})
 		status, body, b := post("/v1/diff", typeJSON, string(text))
-		var got Diff
+		var got answer.FileComparison
 		if err := json.Unmarshal([]byte(body), &got); err != nil || status != 200 || len(got.Crawlers) != crawlers+1 {
 			t.Errorf("%s: status %d, %v, %d crawlers: %.200s", c.name, status, err, len(got.Crawlers), body)
 			continue

@@ -64,9 +64,6 @@ func (t *token) same(u *token) bool {
 	return t.name == u.name && t.scopes == u.scopes && t.sum == u.sum
 }
 
-// leastToken is the minimum length of a token in bytes.
-const leastToken = 32
-
 // readTokens returns the tokens of the configuration.
 func readTokens(c *Config) ([]token, error) {
 	if c.TokensFile == "" {

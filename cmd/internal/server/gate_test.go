@@ -87,8 +87,8 @@ func (s *gated) stop() {
 	if err := <-s.ended; err != nil {
 		s.t.Error(err)
 	}
-	if n, left := s.gate.held.Load(), s.gate.places.working(); n != 0 || left != 0 {
-		s.t.Errorf("after all requests %d bytes and %d places are not released", n, left)
+	if n, left := s.gate.held.Load(), s.gate.slots.working(); n != 0 || left != 0 {
+		s.t.Errorf("after all requests %d bytes and %d slots are not released", n, left)
 	}
 }
 
@@ -372,7 +372,7 @@ func bubble(t *testing.T, handler http.Handler, test func(t *testing.T, l pipeLi
 	})
 }
 
-// TestSlow: headers or a body that do not arrive in time end the connection, and take no place
+// TestSlow: headers or a body that do not arrive in time end the connection, and take no slot
 // meanwhile.
 func TestSlow(t *testing.T) {
 	bubble(t, answering(), func(t *testing.T, l pipeListener) {
@@ -593,10 +593,10 @@ func TestRate(t *testing.T) {
 }
 
 // TestPlaces: the numbers of requests that work and that wait are limited, and one that waits
-// for a site has no place.
+// for a site has no slot.
 func TestPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPlaces(1, 1, time.Second)
+		p := newSlots(1, 1, time.Second)
 		ctx := context.Background()
 		if err := p.enter(ctx); err != nil {
 			t.Fatal(err)
@@ -635,7 +635,7 @@ func TestPlaces(t *testing.T) {
 		p.leave()
 		time.Sleep(time.Minute)
 		p.leave() // the one that is back
-		if n := p.working() + int(p.waiting.Load()); n != 0 {
+		if n := p.working() + p.waiting.Load(); n != 0 {
 			t.Errorf("%d are left", n)
 		}
 	})

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"time"
+
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/batch"
@@ -54,6 +56,38 @@ const (
 	longestPermit = 8 << 10 // more than a permit with its reasons
 	bytesOfEntry  = 256     // about an entry of a schedule
 )
+
+// How long a request waits for a fetch. The least is for a record in the store, and for the refusal
+// of a fetch.
+const (
+	leastWait = 100 * time.Millisecond
+	usualWait = 10 * time.Second
+	mostWait  = 30 * time.Second
+
+	// waitCeiling is the longest wait of a response for a fetch and a permit.
+	waitCeiling = time.Minute
+	// pendingAfter is the Retry-After while a fetch is in progress.
+	pendingAfter = 2 * time.Second
+	// stuckAfter is how long requests can wait, with none being served, until the service is not ready.
+	stuckAfter = 10 * time.Second
+)
+
+// Lifetimes of permits, and how long a client waits for one.
+const (
+	usualHold   = 2 * time.Minute
+	longestHold = time.Hour
+
+	// anonymousHold is the usual and the longest lifetime for a client without a token, where anyone can
+	// be a client.
+	anonymousHold = 10 * time.Second
+	mostWithin    = 30 * time.Second
+)
+
+// leastToken is the minimum length of an access token in bytes.
+const leastToken = 32
+
+// firstBuffer is the largest part of a body for which there is memory before it arrives.
+const firstBuffer = 4 << 10
 
 // Limits of all requests together.
 const (

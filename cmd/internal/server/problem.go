@@ -76,13 +76,6 @@ type Problem struct {
 	RetryAfter int `json:"-"` // seconds, for the header of that name; 0 for none
 }
 
-// A FieldError names an invalid value.
-type FieldError struct {
-	Location string `json:"location"`
-	Message  string `json:"message"`
-	Value    any    `json:"value,omitempty"`
-}
-
 // NewProblem returns a problem of the type with its usual status and title.
 func NewProblem(t ProblemType, detail string, errors ...FieldError) *Problem {
 	p := problems[t]

@@ -2,38 +2,19 @@ package server
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"mime"
 	"net/http"
 	"net/url"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
-
-	jsonv2 "github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
-	"github.com/robotskit/robots/cmd/internal/budget"
 	"github.com/robotskit/robots/internal/duration"
-)
-
-// Messages of field errors: each is the end of a sentence that begins with the name.
-const (
-	isMissing   = "is missing"
-	isUnknown   = "is unknown"
-	notBool     = "must be true or false"
-	notAgents   = "must be a string or a list of strings"
-	tooManyItem = "must have %d entries or fewer"
 )
 
 // A request is a request of a known operation. Its methods read the query and the body; the first
@@ -191,190 +172,4 @@ func (r *request) site(location string, d robots.Dialect, url string) (robots.Or
 	origin, path, p := siteOf(d, url, location)
 	r.fail(p)
 	return origin, path
-}
-
-// decode reads a JSON body into v, a struct with a json tag for each member.
-func (r *request) decode(v any) {
-	text, _ := r.body(typeJSON)
-	if r.problem != nil {
-		return
-	}
-	if err := shallow(text); err != nil {
-		r.fail(NewProblem(BadJSON, "the body "+err.Error()))
-		return
-	}
-	r.fail(bodyProblem("body", unmarshal(text, v)))
-}
-
-// body returns the body, whose size and time a Gate limits, and its media type, one of those
-// known. JSON is also a body without a type, and with the type that curl -d sends.
-func (r *request) body(known ...string) (text []byte, media string) {
-	media, _, err := mime.ParseMediaType(cmp.Or(r.Header.Get("Content-Type"), typeJSON))
-	if media == "application/x-www-form-urlencoded" || strings.HasSuffix(media, "+json") {
-		media = typeJSON
-	}
-	if err != nil || !slices.Contains(known, media) {
-		r.fail(NewProblem(UnsupportedType, "the Content-Type must be "+strings.Join(known, " or ")))
-		return nil, ""
-	}
-	text = make([]byte, max(r.ContentLength, 0)) // which a Gate has received
-	_, err = io.ReadFull(r.Body, text)
-	if r.ContentLength < 0 {
-		text, err = io.ReadAll(r.Body)
-	}
-	switch {
-	case err != nil:
-		r.fail(NewProblem(BadJSON, "the body ended before its Content-Length: send all of it"))
-	case len(text) == 0 && media == typeJSON:
-		r.fail(NewProblem(BadJSON, "the body is empty: it must be a JSON object"))
-	}
-	r.work(budget.Decoding(len(text)))
-	return text, media
-}
-
-// unmarshal reads JSON strictly.
-func unmarshal(text []byte, v any) error {
-	return jsonv2.Unmarshal(text, v, jsonv2.RejectUnknownMembers(true))
-}
-
-// bodyProblem returns the problem of a body, or of the part at a location, that cannot be decoded.
-func bodyProblem(location string, err error) *Problem {
-	if err == nil {
-		return nil
-	}
-	semantic, ok := errors.AsType[*jsonv2.SemanticError](err)
-	if !ok {
-		return NewProblem(BadJSON, "the body "+syntaxText(err))
-	}
-	location += locationOf(semantic.JSONPointer)
-	message := map[reflect.Kind]string{
-		reflect.Bool: notBool, reflect.Int: "must be a whole number", reflect.Float64: "must be a number",
-		reflect.String: "must be a string", reflect.Slice: "must be a list", reflect.Struct: "must be an object",
-	}[semantic.GoType.Kind()]
-	switch {
-	case errors.Is(err, jsonv2.ErrUnknownName):
-		message = isUnknown + suggestion(semantic.JSONPointer.LastToken(), membersOf(semantic.GoType))
-	case semantic.GoType == reflect.TypeFor[Agents]():
-		message = notAgents
-	}
-	var value any
-	_ = json.Unmarshal(semantic.JSONValue, &value) // nil if it is unknown
-	t := BadParameter
-	if location == "body.url" {
-		t = BadURL
-	}
-	return NewProblem(t, describe(location)+" "+message, FieldError{Location: location, Message: message, Value: shortValue(value)})
-}
-
-// syntaxText describes invalid JSON as the end of a sentence.
-func syntaxText(err error) string {
-	syntax, ok := errors.AsType[*jsontext.SyntacticError](err)
-	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return "is not JSON: it ends too early"
-	case !ok:
-		return "is not JSON: " + err.Error()
-	case errors.Is(err, jsontext.ErrDuplicateName):
-		return "has the member " + strconv.Quote(ask.Clip(syntax.JSONPointer.LastToken())) + " twice"
-	}
-	return fmt.Sprintf("is not JSON: %v at byte %d", syntax.Err, syntax.ByteOffset)
-}
-
-// locationOf writes /questions/3/agent as .questions[3].agent.
-func locationOf(p jsontext.Pointer) string {
-	s := ""
-	for token := range p.Tokens() {
-		if _, err := strconv.Atoi(token); err == nil {
-			s += "[" + token + "]"
-		} else {
-			s += "." + token
-		}
-	}
-	return s
-}
-
-// membersOf returns the names of the JSON members of a struct type.
-func membersOf(t reflect.Type) (names []string) {
-	for _, f := range reflect.VisibleFields(t) {
-		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-var errTooDeep = fmt.Errorf("has lists and objects nested deeper than %d", maxNested)
-
-// shallow returns an error if a text is nested too deeply or is not UTF-8.
-func shallow(text []byte) error {
-	if !utf8.Valid(text) {
-		return errors.New("is not UTF-8")
-	}
-	depth, inString := 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '"':
-			inString = !inString
-		case inString && c == '\\':
-			i++
-		case inString:
-		case c == '{' || c == '[':
-			if depth++; depth > maxNested {
-				return errTooDeep
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return nil
-}
-
-// wrong returns the problem of one value, whose message is the end of a sentence.
-func wrong(t ProblemType, location, value, message string) *Problem {
-	return NewProblem(t, describe(location)+" "+message, FieldError{Location: location, Message: message, Value: shortValue(value)})
-}
-
-// invalid returns the problem of one value that an error describes in a whole sentence.
-func invalid(t ProblemType, location, value string, err error) *Problem {
-	return NewProblem(t, err.Error(), FieldError{Location: location, Message: err.Error(), Value: shortValue(value)})
-}
-
-// tooMany returns a problem if a list has too many entries.
-func tooMany(location string, n, most int) *Problem {
-	if n <= most {
-		return nil
-	}
-	return wrong(BadParameter, location, "", fmt.Sprintf(tooManyItem, most))
-}
-
-// outside returns a problem if a number is outside its bounds.
-func outside(location string, v, least, most float64) *Problem {
-	if least <= v && v <= most {
-		return nil
-	}
-	message := fmt.Sprintf("must be from %.0f to %.0f", least, most)
-	return NewProblem(BadParameter, describe(location)+" "+message, FieldError{Location: location, Message: message, Value: v})
-}
-
-// describe names a location for people: body.questions[3].agent is questions[3].agent.
-func describe(location string) string {
-	if location == "body" || location == "" {
-		return "the body"
-	}
-	_, name, _ := strings.Cut(location, ".")
-	return robots.Printable(ask.Clip(name))
-}
-
-// shortValue returns a value for a problem: text of about 80 bytes, a number or a word.
-func shortValue(v any) any {
-	switch v := v.(type) {
-	case string:
-		if v == "" {
-			return nil
-		}
-		return strings.ToValidUTF8(ask.Clip(v), "\uFFFD")
-	case bool, float64:
-		return v
-	}
-	return nil
 }

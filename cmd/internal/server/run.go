@@ -10,10 +10,9 @@ import (
 	"regexp"
 	"strconv"
 	"time"
-)
 
-// waitCeiling is the longest wait of a response for a fetch and a permit.
-const waitCeiling = time.Minute
+	"github.com/robotskit/robots/cmd/internal/answer"
+)
 
 // Run serves handler behind the gate, and the admin listener, until ctx ends. Then it is not
 // ready, serves on for DrainDelay, closes its listener, and answers accepted requests within
@@ -27,24 +26,11 @@ func Run(ctx context.Context, g *Gate, handler http.Handler, ready func(context.
 		return fmt.Errorf("cannot listen: %w", err)
 	}
 	defer at.Close() // closed by Serve, unless the next call fails
-	ended := make(chan error, 2)
-	var adminAt net.Addr
-	if c.Admin != "none" {
-		l, err := listening.Listen(ctx, "tcp", c.Admin)
-		if err != nil {
-			return fmt.Errorf("cannot listen for admin: %w", err)
-		}
-		adminAt = l.Addr()
-		side := &http.Server{
-			Handler: g.admin(g.ready(ready)), ReadHeaderTimeout: c.HeaderTime, IdleTimeout: c.IdleTime,
-			ErrorLog: slog.NewLogLogger(g.log.Handler(), slog.LevelWarn), BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
-		}
-		go func() { ended <- side.Serve(l) }()
-		defer func() {
-			_ = side.Close() // it does not wait for profiles
-			<-ended
-		}()
+	adminAt, stop, err := g.runAdmin(ctx, g.ready(ready))
+	if err != nil {
+		return err
 	}
+	defer stop()
 	s := g.server(ctx, handler)
 	serving := make(chan error, 1)
 	go func() { serving <- s.Serve(problemListener{at}) }()
@@ -76,6 +62,32 @@ func Run(ctx context.Context, g *Gate, handler http.Handler, ready func(context.
 	return nil
 }
 
+// runAdmin serves the admin listener, if there is one, until stop is called, and returns its address.
+func (g *Gate) runAdmin(ctx context.Context, ready func(context.Context) error) (at net.Addr, stop func(), err error) {
+	c := g.settings.Load()
+	if c.Admin == "none" {
+		return nil, func() {}, nil
+	}
+	var listening net.ListenConfig
+	l, err := listening.Listen(ctx, "tcp", c.Admin)
+	if err != nil {
+		return nil, nil, fmt.Errorf("cannot listen for admin: %w", err)
+	}
+	s := &http.Server{
+		Handler:           g.admin(ready),
+		ReadHeaderTimeout: c.HeaderTime,
+		IdleTimeout:       c.IdleTime,
+		ErrorLog:          slog.NewLogLogger(g.log.Handler(), slog.LevelWarn),
+		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(l) }()
+	return l.Addr(), func() {
+		_ = s.Close() // it does not wait for profiles
+		<-ended
+	}, nil
+}
+
 // server returns the server of the main listener, with all its timeouts.
 func (g *Gate) server(ctx context.Context, handler http.Handler) *http.Server {
 	c := g.settings.Load()
@@ -103,7 +115,7 @@ func (g *Gate) ready(service func(context.Context) error) func(context.Context) 
 		switch {
 		case g.draining.Load():
 			return errors.New("the service is shutting down")
-		case g.places.stuck(stuckAfter):
+		case g.slots.stuck(stuckAfter):
 			return fmt.Errorf("no request was served for %s", stuckAfter)
 		}
 		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
@@ -157,6 +169,7 @@ func (c *problemConn) Write(b []byte) (int, error) {
 	case len(m[2]) > 0:
 		p.Detail += ": " + string(m[2])
 	}
-	_, err := fmt.Fprintf(c.Conn, "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\nConnection: close\r\n\r\n%s\n", status, p.Title, appendJSON(nil, p))
+	const response = "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\nConnection: close\r\n\r\n%s\n"
+	_, err := fmt.Fprintf(c.Conn, response, status, p.Title, answer.JSON(p))
 	return len(b), err
 }

@@ -1,8 +1,6 @@
 package source
 
 import (
-	"crypto/sha256"
-	"fmt"
 	"maps"
 	"strconv"
 	"time"
@@ -52,7 +50,7 @@ func (l *Live) Fetched(url string, r *fetch.Record, now time.Time) *answer.Fetch
 	if r.Outcome == fetch.Success {
 		f.Size = new(len(r.Body))
 		f.Truncated = &r.Truncated
-		f.SHA256 = fmt.Sprintf("%x", sha256.Sum256(r.Body))
+		f.SHA256 = sumOf(r.Body)
 	}
 	return f
 }

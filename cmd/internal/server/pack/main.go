@@ -129,7 +129,8 @@ func zipped(content []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if compress(w, content); b.Len() > most {
+	compress(w, content)
+	if b.Len() > most {
 		return nil, fmt.Errorf("the engine has %d bytes, too many for a browser: check its imports", b.Len())
 	}
 	return b.Bytes(), nil

@@ -7,7 +7,6 @@ package page
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
@@ -56,18 +55,14 @@ func Ask(verb string, args ...string) string {
 
 // AskWithin is Ask within a budget, whose error it returns if that does not suffice.
 func AskWithin(b *budget.Budget, verb string, args ...string) (string, error) {
-	answer, err := answerTo(b, verb, args)
+	result, err := answerTo(b, verb, args)
 	switch {
 	case errors.Is(err, budget.ErrSteps) || errors.Is(err, budget.ErrBytes):
 		return "", err
 	case err != nil:
-		answer = failure{err.Error()}
+		result = failure{err.Error()}
 	}
-	text, err := json.Marshal(answer)
-	if err != nil {
-		panic(err) // no answer has values that JSON lacks
-	}
-	return string(text), nil
+	return string(answer.JSON(result)), nil
 }
 
 // A failure is the answer to an invalid question.
@@ -199,7 +194,8 @@ var errLongURL = errors.New("a URL is longer than " + strconv.Itoa(MaxLine) + " 
 // readURLs returns the lines that are not empty.
 func readURLs(text string) (urls []string, err error) {
 	for line := range strings.SplitSeq(text, "\n") {
-		if line = strings.Trim(line, " \t\r"); line == "" {
+		line = strings.Trim(line, " \t\r")
+		if line == "" {
 			continue
 		}
 		if len(urls) == MaxURLs {

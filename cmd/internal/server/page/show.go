@@ -63,7 +63,8 @@ func (s *shownFile) draw() {
 	if delays.Takes != nil {
 		s.Takes = duration.Text(time.Duration(*delays.Takes))
 	}
-	if s.Hours = delays.Hours; s.Hours == nil {
+	s.Hours = delays.Hours
+	if s.Hours == nil {
 		s.Hours = make([]float64, 24)
 		for i := range s.Hours {
 			s.Hours[i] = float64(time.Hour) / float64(max(interval, time.Millisecond))

@@ -124,7 +124,8 @@ func differing(v robots.Verdict, others []*robots.Rules, p robots.Path) (names [
 	}
 	for _, r := range others {
 		o, more := r.MatchWork(p)
-		if work += more; o.Allowed != v.Allowed && o.Dialect != v.Dialect {
+		work += more
+		if o.Allowed != v.Allowed && o.Dialect != v.Dialect {
 			names = append(names, o.Dialect)
 		}
 	}
