@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"slices"
 	"time"
@@ -35,6 +34,7 @@ type watchOptions struct {
 	every         time.Duration
 	failOn        string
 	budget        int
+	quiet         bool
 	webhook       string
 	webhookFormat string
 }
@@ -51,6 +51,7 @@ func newWatchCommand(std *screen.Streams) *cobra.Command {
 	f.StringVar(&o.webhook, "webhook", "", "`URL` endpoint for reports with a change, sent by POST (bearer token in $"+webhook.TokenName+")")
 	choiceFlag(cmd, &o.webhookFormat, "webhook-format", formatJSON, "`FORMAT` json or slack", formatJSON, formatSlack)
 	budgetFlag(cmd, &o.budget)
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "print only sites with a change")
 	o.output.registerFormat(cmd, formatMarkdown)
 	o.site.register(cmd)
 	o.output.registerColor(cmd)
@@ -149,13 +150,7 @@ func (o *watchOptions) round(ctx context.Context) (int, error) {
 	if o.state == "" {
 		return status, nil
 	}
-	// Another run with other sites can have written the file meanwhile.
-	sites, err := source.ReadSites(o.state)
-	if err != nil {
-		return exitBad, err
-	}
-	maps.Copy(sites, versions)
-	if err := source.WriteSites(o.state, sites); err != nil {
+	if err := source.UpdateSites(o.state, versions); err != nil {
 		return exitBad, err
 	}
 	return status, nil
@@ -192,8 +187,11 @@ func (o *watchOptions) status(r *answer.SiteReport) int {
 	return exitAllowed
 }
 
-// write writes a report.
+// write writes a report, with --quiet only one with an event.
 func (o *watchOptions) write(r *answer.SiteReport) {
+	if o.quiet && len(r.Events) == 0 {
+		return
+	}
 	switch o.output.format {
 	case formatJSON:
 		o.std.EncodeAnswer(r)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -75,7 +76,7 @@ func TestWebhook(t *testing.T) {
 	var report struct {
 		Reports []answer.SiteReport
 	}
-	if err := json.Unmarshal([]byte("{"+body), &report); err != nil || token != "Bearer secret " || len(report.Reports) != 1 || report.Reports[0].Severity != "critical" || report.Reports[0].Events[0].Path != "/" {
+	if err := json.Unmarshal([]byte("{"+body), &report); err != nil || token != "Bearer secret " || len(report.Reports) != 1 || report.Reports[0].Severity != "error" || report.Reports[0].Events[0].Path != "/" {
 		t.Errorf("posted %q: %v", sent[0], err)
 	}
 	if posts := try(exitAllowed, "", 0, "--webhook-format", "slack"); len(posts) != 1 || !strings.Contains(posts[0], `{"text":"*`+site.URL+`*: warning`) {
@@ -114,8 +115,19 @@ func TestWatchTogether(t *testing.T) {
 	if status := watch(site.URL); status != exitAllowed {
 		t.Errorf("exit status %d", status)
 	}
+	// Runs that end at the same time.
+	var runs sync.WaitGroup
+	for i := range 8 {
+		runs.Go(func() {
+			many := map[string]answer.SiteState{fmt.Sprintf("http://site%d.example", i): {Changed: time.Now()}}
+			if err := source.UpdateSites(state, many); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	runs.Wait()
 	kept, err := source.ReadSites(state)
-	if err != nil || len(kept) != 2 {
-		t.Errorf("%v: %d sites in the state, want both", err, len(kept))
+	if err != nil || len(kept) != 10 {
+		t.Errorf("%v: %d sites in the state, want 10", err, len(kept))
 	}
 }

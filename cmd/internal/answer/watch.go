@@ -2,7 +2,10 @@ package answer
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -11,25 +14,26 @@ import (
 	"github.com/robotskit/robots/lint"
 )
 
-// severityWords are the severities of events.
-var severityWords = map[lint.Severity]string{lint.Error: "critical", lint.Warning: "warning", lint.Note: "info"}
+// maxEvents limits the events of a report; those beyond are counted in one more.
+const maxEvents = 10
 
 // A SiteReport is the result of one observation of a site.
 type SiteReport struct {
 	Site      string       `json:"site"`           // its origin
 	Observed  time.Time    `json:"observed"`       // when it was fetched
 	Since     time.Time    `json:"since,omitzero"` // when the previous version was first observed
-	Severity  string       `json:"severity"`       // of the most severe event: critical, warning or info; empty for no change
+	Severity  string       `json:"severity"`       // of the most severe event: error, warning or note; empty for no change
 	Undecided bool         `json:"undecided"`      // a proof exceeded the budget, or there is nothing to compare with
-	Events    []WatchEvent `json:"events"`         // in the order found
+	Events    []WatchEvent `json:"events"`         // in the order found; if there are more than ten, the most severe ten and the count of the rest
 
 	Worst lint.Severity `json:"-"` // that of Severity, 0 for no change
 }
 
 // A WatchEvent is one change of a robots.txt.
 type WatchEvent struct {
-	Severity string `json:"severity"` // critical, warning or info
-	// Kind is newly-blocked, newly-allowed, declared, layout, foreign, failing, not-fetched, recovered, missing or baseline.
+	Severity string `json:"severity"` // error, warning or note
+	// Kind is newly-blocked, newly-allowed, declared, layout, size, foreign, failing, not-fetched, recovered, back, missing,
+	// baseline, or more: the count of events that are left out.
 	Kind     string       `json:"kind"`
 	Crawlers []string     `json:"crawlers,omitempty"` // that the change concerns
 	Dialect  string       `json:"dialect,omitempty"`  // of a verdict
@@ -46,7 +50,7 @@ type WatchedRule struct {
 }
 
 func (r *SiteReport) addEvent(severity lint.Severity, e WatchEvent) {
-	e.Severity = severityWords[severity]
+	e.Severity = severity.String()
 	if severity > r.Worst {
 		r.Worst = severity
 		r.Severity = e.Severity
@@ -58,13 +62,15 @@ func (r *SiteReport) add(severity lint.Severity, kind, format string, args ...an
 	r.addEvent(severity, WatchEvent{Kind: kind, Text: fmt.Sprintf(format, args...)})
 }
 
-// A SiteState is the last version of one site, and its failures since. The zero value is a site
-// that was never fetched.
+// A SiteState is the last robots.txt of one site, and what has replaced it since. The zero value is a
+// site that was never fetched.
 type SiteState struct {
-	Changed      time.Time `json:"changed,omitzero"` // when the version was seen first, zero for no version
-	Missing      bool      `json:"missing,omitempty"`
-	Text         string    `json:"robots,omitempty"`
-	Bytes        []byte    `json:"robots_b64,omitempty"` // a file that is not valid UTF-8, without Text
+	Changed time.Time `json:"changed,omitzero"` // when the version was seen first, zero for no version
+	Text    string    `json:"robots,omitempty"`
+	Bytes   []byte    `json:"robots_b64,omitempty"` // a file that is not valid UTF-8, without Text
+
+	Missing      bool      `json:"missing,omitempty"` // the last answer was that there is none
+	Foreign      bool      `json:"foreign,omitempty"` // the last answer was a page, not a robots.txt
 	Failures     int       `json:"failures,omitempty"`
 	FailingSince time.Time `json:"failing_since,omitzero"`
 }
@@ -89,50 +95,105 @@ func NewSiteReport(site string, o *Observation) *SiteReport {
 	return &SiteReport{Site: site, Observed: o.Time, Events: []WatchEvent{}}
 }
 
-// Observe compares an observation with the last version of the site, and returns the version to keep.
-// steps limits each proof.
+// Observe compares an observation with the last robots.txt of the site, and returns the state to keep.
+// What replaces a file, such as a page or status 404, is reported once, by what it does; the file is kept
+// until another one comes. steps limits each proof.
 func (r *SiteReport) Observe(last SiteState, o *Observation, steps int) SiteState {
+	defer r.limit()
 	if !o.Answered {
 		return r.failing(last, o)
 	}
-	next := SiteState{Changed: r.Observed, Missing: o.Missing}
-	version := fmt.Sprintf("%d bytes", len(o.Body))
-	switch {
-	case next.Missing:
-		version = "no robots.txt, so every URL is allowed"
-	case utf8.Valid(o.Body):
-		next.Text = string(o.Body)
-	default:
-		next.Bytes = o.Body
+	file := robots.Parse(o.Body)
+	next := last
+	next.Missing, next.Foreign = o.Missing, !o.Missing && IsForeign(file)
+	next.Failures, next.FailingSince = 0, time.Time{}
+	isFile := !next.Missing && !next.Foreign
+	if isFile && (last.Missing || last.Foreign || last.Changed.IsZero() || !bytes.Equal(last.body(), o.Body)) {
+		next.keep(o)
 	}
 	if last.Changed.IsZero() {
-		r.add(lint.Note, "baseline", "first version: %s", version)
-		r.foreign(next.body())
+		next.Changed = r.Observed
+		r.first(file, o)
 		return next
 	}
 	r.Since = last.Changed
 	if last.Failures > 0 {
 		r.add(lint.Note, "recovered", "reachable again, after failing since %s", last.FailingSince.Format(time.RFC3339))
 	}
+	before := robots.Parse(last.body())
 	switch {
-	case last.Missing && !next.Missing:
-		r.add(lint.Note, "missing", "robots.txt exists now")
 	case next.Missing && !last.Missing:
 		r.add(lint.Warning, "missing", "robots.txt is missing (status %d), so every URL is allowed", o.Status)
-	case bytes.Equal(last.body(), next.body()):
+		r.compare(before, file, steps)
+	case next.Foreign && !last.Foreign:
+		r.add(lint.Warning, "foreign", foreignText)
+		r.compare(before, file, steps)
+	case !isFile:
+		// As it was at the last observation.
+	case (last.Missing || last.Foreign) && len(last.body()) == 0:
+		r.add(lint.Note, "missing", "robots.txt exists now")
+		r.changed(before, file, steps)
+	case (last.Missing || last.Foreign) && bytes.Equal(last.body(), o.Body):
+		r.add(lint.Note, "back", "robots.txt is back, as on %s", last.Changed.Format(time.RFC3339))
 		next.Changed = last.Changed
-		return next
+	case last.Missing || last.Foreign:
+		r.add(lint.Note, "back", "robots.txt is back, but not as on %s", last.Changed.Format(time.RFC3339))
+		r.changed(before, file, steps)
+	case !bytes.Equal(last.body(), o.Body):
+		r.changed(before, file, steps)
 	}
-	r.foreign(next.body())
-	r.compare(robots.Parse(last.body()), robots.Parse(next.body()), steps)
 	return next
 }
 
-// foreign warns of a new version that is not a robots.txt, such as a web page.
-func (r *SiteReport) foreign(body []byte) {
-	if IsForeign(robots.Parse(body)) {
-		r.add(lint.Warning, "foreign", "the response has no line of a robots.txt, so everything is allowed: is it a web page?")
+// keep takes the file of an observation.
+func (s *SiteState) keep(o *Observation) {
+	s.Changed, s.Text, s.Bytes = o.Time, "", nil
+	if utf8.Valid(o.Body) {
+		s.Text = string(o.Body)
+	} else {
+		s.Bytes = o.Body
 	}
+}
+
+// foreignText is the text about a page instead of a robots.txt.
+const foreignText = "the response has no line of a robots.txt, so everything is allowed: is it a web page?"
+
+// first reports the first observation of a site.
+func (r *SiteReport) first(file *robots.File, o *Observation) {
+	version := fmt.Sprintf("%d bytes", len(o.Body))
+	if o.Missing {
+		version = "no robots.txt, so every URL is allowed"
+	}
+	r.add(lint.Note, "baseline", "first version: %s", version)
+	r.oversize(file)
+	rules := file.Rules(robots.RFC9309)
+	switch {
+	case !o.Missing && IsForeign(file):
+		r.add(lint.Warning, "foreign", foreignText)
+	case !o.Missing && NewProver(AccessSteps).Access(rules) == AccessNone:
+		r.add(lint.Warning, "baseline", "%s (%s)", blockedText(AnyCrawler), Reason(rules.Match(robots.RawPath("/"))))
+	}
+}
+
+// oversize names the dialects that do not read the end of a file.
+func (r *SiteReport) oversize(file *robots.File) {
+	var names []string
+	limit := 0
+	for _, d := range CurrentDialects() {
+		if d.MaxFileBytes > 0 && len(file.Bytes()) > d.MaxFileBytes {
+			names = append(names, d.Name)
+			limit = d.MaxFileBytes
+		}
+	}
+	if len(names) > 0 {
+		r.add(lint.Warning, "size", "the file has %d bytes, of which %s read the first %d", len(file.Bytes()), strings.Join(names, ", "), limit)
+	}
+}
+
+// changed reports a new version of a file.
+func (r *SiteReport) changed(before, after *robots.File, steps int) {
+	r.oversize(after)
+	r.compare(before, after, steps)
 }
 
 // IsForeign reports whether a file has text but no line of a field known in robots.txt.
@@ -147,8 +208,9 @@ func IsForeign(f *robots.File) bool {
 	return text
 }
 
-// failing notes a failure. One alone is often an accident; the second in a row is critical. A failure on this side says
-// nothing about the site (D-55).
+// failing notes a failure. One alone is often an accident; the second in a row is an error where crawlers
+// then treat the site as blocked. Later ones are not reported again. A failure on this side says nothing
+// about the site (D-55).
 func (r *SiteReport) failing(last SiteState, o *Observation) SiteState {
 	if o.OwnSide {
 		r.Undecided = true
@@ -156,18 +218,22 @@ func (r *SiteReport) failing(last SiteState, o *Observation) SiteState {
 		return last
 	}
 	last.Failures++
-	if last.Failures == 1 {
+	switch {
+	case last.Failures == 1:
 		last.FailingSince = r.Observed
 		r.add(lint.Note, "failing", "unreachable: %s", o.Fact)
-		return last
+	case last.Failures == 2 && len(o.Blocking) > 0:
+		const text = "unreachable: %s; failing since %s (%d observations); without a copy, crawlers treat the site as blocked (%s)"
+		r.add(lint.Error, "failing", text, o.Fact, last.FailingSince.Format(time.RFC3339), last.Failures, strings.Join(o.Blocking, ", "))
+	case last.Failures == 2:
+		r.add(lint.Warning, "failing", "unreachable: %s; failing since %s (%d observations)", o.Fact, last.FailingSince.Format(time.RFC3339), last.Failures)
 	}
-	const text = "unreachable: %s; failing since %s (%d observations); without a copy, crawlers treat the site as blocked (%s)"
-	r.add(lint.Error, "failing", text, o.Fact, last.FailingSince.Format(time.RFC3339), last.Failures, strings.Join(o.Blocking, ", "))
 	return last
 }
 
 // Expect compares the file of a site with the expected one. steps limits each proof.
 func (r *SiteReport) Expect(expected *robots.File, o *Observation, steps int) {
+	defer r.limit()
 	switch {
 	case !o.Answered:
 		r.Undecided = true
@@ -175,8 +241,11 @@ func (r *SiteReport) Expect(expected *robots.File, o *Observation, steps int) {
 	case o.Missing:
 		r.add(lint.Error, "missing", "the site has no robots.txt (status %d)", o.Status)
 	case !bytes.Equal(expected.Bytes(), o.Body):
-		r.foreign(o.Body)
-		r.compare(expected, robots.Parse(o.Body), steps)
+		file := robots.Parse(o.Body)
+		if IsForeign(file) {
+			r.add(lint.Warning, "foreign", foreignText)
+		}
+		r.changed(expected, file, steps)
 	}
 }
 
@@ -186,15 +255,24 @@ func (r *SiteReport) compare(before, after *robots.File, steps int) {
 	d := DiffIn(before, after, [2]robots.Dialect{}, nil, DiffOptions{Steps: steps})
 	same := len(d.Declared) == 0
 	rule := func(v robots.Verdict) *WatchedRule { return &WatchedRule{v.Rule.Line(), v.Rule.String()} }
+	prover := NewProver(AccessSteps)
 	for _, g := range d.Groups() {
 		same = same && g.Same()
 		r.Undecided = r.Undecided || !g.Same() && !g.Differs()
 		for _, one := range g.Directions() {
+			all := one.Kind == NewlyBlocked && prover.Access(g.rules[1]) == AccessNone
 			for _, c := range one.Changes {
+				title := d.Title(one) + ": " + c.Path
+				if all {
+					title = blockedText(g.Names[0])
+				}
 				r.addEvent(g.Severity(one.Kind), WatchEvent{
 					Kind: one.Kind, Crawlers: g.Names, Dialect: c.New.Dialect, Path: c.Path, Old: rule(c.Old), New: rule(c.New),
-					Text: fmt.Sprintf("%s: %s (before: %s; now: %s)", d.Title(one), c.Path, Reason(c.Old), Reason(c.New)),
+					Text: fmt.Sprintf("%s (before: %s; now: %s)", title, Reason(c.Old), Reason(c.New)),
 				})
+				if all {
+					break // the others are in it
+				}
 			}
 		}
 	}
@@ -205,6 +283,64 @@ func (r *SiteReport) compare(before, after *robots.File, steps int) {
 	if same {
 		r.add(lint.Note, "layout", "the text changed, but no URL and no declaration for any crawler (proved)")
 	}
+}
+
+// blockedText says that a site is blocked for a crawler.
+func blockedText(name string) string {
+	if name == AnyCrawler {
+		return "the whole site is blocked for all crawlers without a group of their own"
+	}
+	return "the whole site is blocked"
+}
+
+// limit keeps the most severe events, and counts the others by kind and crawler.
+func (r *SiteReport) limit() {
+	if len(r.Events) <= maxEvents {
+		return
+	}
+	rank := map[string]int{lint.Error.String(): 0, lint.Warning.String(): 1, lint.Note.String(): 2}
+	slices.SortStableFunc(r.Events, func(a, b WatchEvent) int { return rank[a.Severity] - rank[b.Severity] })
+	rest := r.Events[maxEvents:]
+	r.Events = r.Events[:maxEvents]
+	total := map[string]int{} // by kind
+	var kinds []string
+	crawlers := map[string]map[string]int{} // by kind and crawler
+	for _, e := range rest {
+		if total[e.Kind] == 0 {
+			kinds = append(kinds, e.Kind)
+			crawlers[e.Kind] = map[string]int{}
+		}
+		total[e.Kind]++
+		for _, name := range e.Crawlers {
+			crawlers[e.Kind][name]++
+		}
+	}
+	var parts []string
+	for _, kind := range kinds {
+		parts = append(parts, fmt.Sprintf("%d %s%s", total[kind], kind, counted(crawlers[kind])))
+	}
+	r.Events = append(r.Events, WatchEvent{
+		Kind: "more", Severity: rest[0].Severity, Text: fmt.Sprintf("%d more: %s", len(rest), strings.Join(parts, ", ")),
+	})
+}
+
+// counted lists the crawlers with most events, at most five.
+func counted(counts map[string]int) string {
+	const most = 5
+	if len(counts) == 0 {
+		return ""
+	}
+	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(counts[b]-counts[a], strings.Compare(a, b))
+	})
+	var parts []string
+	for _, name := range names[:min(most, len(names))] {
+		parts = append(parts, fmt.Sprintf("%s %d", name, counts[name]))
+	}
+	if more := len(names) - most; more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d other crawlers", more))
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
 }
 
 // listOrNone joins values.

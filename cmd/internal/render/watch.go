@@ -49,11 +49,37 @@ type SlackMessage struct {
 	Text string `json:"text"`
 }
 
-// Slack returns the message about reports.
+// maxSlack limits a message in bytes: Slack cuts longer ones, in the middle of a line.
+const maxSlack = 30_000
+
+// Slack returns the message about reports: the most that Slack shows, and how many are left out.
 func Slack(reports []*answer.SiteReport) SlackMessage {
-	var text strings.Builder
-	for _, r := range reports {
-		Site(&text, r, "*")
+	var message strings.Builder
+	for i, r := range reports {
+		var one strings.Builder
+		Site(&one, r, "*")
+		text := slackText.Replace(one.String())
+		if message.Len()+len(text) > maxSlack && i > 0 {
+			fmt.Fprintf(&message, "… and %d more sites with a change\n", len(reports)-i)
+			break
+		}
+		message.WriteString(clipLine(text, maxSlack))
 	}
-	return SlackMessage{slackText.Replace(text.String())}
+	return SlackMessage{message.String()}
+}
+
+// clipLine cuts a text at the last end of a line before a number of bytes, at least one line long.
+func clipLine(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	end := strings.LastIndexByte(text[:most], '\n')
+	if end < 0 { // within a line: not in the middle of a character or of an escape such as &amp;
+		text = strings.ToValidUTF8(text[:most], "")
+		if i := strings.LastIndexByte(text, '&'); i > len(text)-len("&amp;") {
+			text = text[:i]
+		}
+		return text + "…\n"
+	}
+	return text[:end] + "\n…\n"
 }

@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"time"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/fetch"
+	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
 // Observe returns the outcome of a fetch at a time, without the copy of an earlier fetch.
@@ -49,13 +51,28 @@ func ReadSites(name string) (map[string]answer.SiteState, error) {
 	case err != nil:
 		return nil, fmt.Errorf("cannot read --state: %w", err)
 	case json.Unmarshal(text, &state) != nil || state.Schema != 1 || state.Sites == nil:
-		return nil, fmt.Errorf("--state %s is not a state of robots watch; name another file", name)
+		const advice = "name another file, or delete this one if it was a state: the next run then takes the present files as first versions"
+		return nil, fmt.Errorf("--state %s is not a state of robots watch; %s", name, advice)
 	}
 	return state.Sites, nil
 }
 
-// WriteSites replaces the state file of robots watch.
-func WriteSites(name string, sites map[string]answer.SiteState) error {
-	text, _ := json.MarshalIndent(watchState{1, sites}, "", " ") // never an error
+// UpdateSites puts sites into the state file of robots watch, and keeps the others. Runs at the same time
+// wait for each other at NAME.lock.
+func UpdateSites(name string, sites map[string]answer.SiteState) error {
+	unlock, err := lockedfile.MutexAt(name + ".lock").Lock()
+	if err != nil {
+		return fmt.Errorf("cannot lock --state: %w", err)
+	}
+	defer unlock()
+	all, err := ReadSites(name)
+	if err != nil {
+		return err
+	}
+	maps.Copy(all, sites)
+	text, err := json.MarshalIndent(watchState{1, all}, "", " ")
+	if err != nil {
+		return err
+	}
 	return ReplaceFile(name, append(text, '\n'))
 }
