@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -170,7 +171,7 @@ func (t *ftpTalk) passive() (uint16, *failure) {
 	if f != nil {
 		return 0, f
 	}
-	if m := portAt[code].FindStringSubmatch(text); m != nil {
+	if m := portAt()[code].FindStringSubmatch(text); m != nil {
 		high, err1 := strconv.ParseUint("0"+m[1], 10, 8)
 		low, err2 := strconv.ParseUint(m[2], 10, 16)
 		if port := high<<8 + low; err1 == nil && err2 == nil && 0 < port && port < 1<<16 {
@@ -182,10 +183,12 @@ func (t *ftpTalk) passive() (uint16, *failure) {
 
 // portAt finds a port in a reply: "(|||port|)" (RFC 2428 section 3), or "h1,h2,h3,h4,p1,p2" with
 // or without parentheses (RFC 1123 section 4.1.2.6).
-var portAt = map[int]*regexp.Regexp{
-	229: regexp.MustCompile(`\([^\w\s]{3}()(\d{1,5})[^\w\s]\)`),
-	227: regexp.MustCompile(`^\D*\d+,\d+,\d+,\d+,(\d{1,3}),(\d{1,3})(?:[^\d,]|$)`),
-}
+var portAt = sync.OnceValue(func() map[int]*regexp.Regexp {
+	return map[int]*regexp.Regexp{
+		229: regexp.MustCompile(`\([^\w\s]{3}()(\d{1,5})[^\w\s]\)`),
+		227: regexp.MustCompile(`^\D*\d+,\d+,\d+,\d+,(\d{1,3}),(\d{1,3})(?:[^\d,]|$)`),
+	}
+})
 
 // data opens the data connection to the host of the control connection and a port that no
 // well-known service uses; the Guard checks it again. It takes no further place in the pool,

@@ -9,15 +9,21 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/robotskit/robots/cmd/internal/ask"
 )
 
 var (
-	identifier  = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
-	traceparent = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$`) // W3C Trace Context
+	identifier  = once(`^[A-Za-z0-9._-]{1,64}$`)
+	traceparent = once(`^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$`) // W3C Trace Context
 )
+
+// once compiles a regular expression on first use: every command contains this package, and few serve.
+func once(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
 
 // identify gives the exchange the ids of the client, or its own, and sets the headers of all
 // responses.
@@ -25,12 +31,12 @@ func (v *exchange) identify() {
 	r := v.request
 	h := v.Header()
 	v.id = r.Header.Get("X-Request-Id")
-	if !identifier.MatchString(v.id) {
+	if !identifier().MatchString(v.id) {
 		v.id = fmt.Sprintf("%016x", rand.Uint64())
 	}
 	h.Set("X-Request-Id", v.id)
 	h.Set("X-Content-Type-Options", "nosniff")
-	if trace := traceparent.FindStringSubmatch(r.Header.Get("Traceparent")); trace != nil {
+	if trace := traceparent().FindStringSubmatch(r.Header.Get("Traceparent")); trace != nil {
 		v.traceID = trace[1]
 		h.Set("Traceparent", trace[0])
 	}

@@ -105,7 +105,7 @@ func parseToken(fields []string) (t token, err error) {
 	}
 	t = token{name: fields[0], sum: sha256.Sum256([]byte(fields[2]))}
 	t.valid, t.removed = context.WithCancel(context.Background())
-	if !identifier.MatchString(t.name) {
+	if !identifier().MatchString(t.name) {
 		return t, fmt.Errorf("the name has letters, digits, points, hyphens and underscores, at most 64")
 	}
 	for scope := range strings.SplitSeq(fields[1], ",") {

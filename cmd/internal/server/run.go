@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"regexp"
 	"strconv"
 	"time"
 
@@ -149,13 +148,13 @@ func (c *problemConn) CloseWrite() error {
 }
 
 // bareRefusal matches the status of a refusal, and its reason after a colon.
-var bareRefusal = regexp.MustCompile(`(?s)^HTTP/1\.1 ([45]\d\d) .*?\r\n\r\n(?:[^:]*: (.*))?`)
+var bareRefusal = once(`(?s)^HTTP/1\.1 ([45]\d\d) .*?\r\n\r\n(?:[^:]*: (.*))?`)
 
 func (c *problemConn) Write(b []byte) (int, error) {
 	if c.passed {
 		return c.Conn.Write(b)
 	}
-	m := bareRefusal.FindSubmatch(b)
+	m := bareRefusal().FindSubmatch(b)
 	if m == nil {
 		return c.Conn.Write(b)
 	}
