@@ -78,7 +78,7 @@ func (o Origin) RobotsURL() string {
 // ParseURL splits an absolute URL into its origin and the path to match. Only scheme and
 // authority can be invalid: path and query are any bytes. User information and fragment are
 // ignored. The host is normalized: lower case, ASCII (UTS 46, D-36), no trailing dot, IPv4 in
-// dotted decimal, IPv6 as in RFC 5952. The error quotes rawURL without its password; no rules allow the zero Path.
+// dotted decimal, IPv6 as in RFC 5952. The error quotes rawURL without its user and password; no rules allow the zero Path.
 func ParseURL(rawURL string) (Origin, Path, error) {
 	switch {
 	case len(rawURL) > 8 && equalFold(rawURL[:8], "https://"):
@@ -197,23 +197,22 @@ func urlError(rawURL, reason string) error {
 	if rawURL == "" {
 		return errors.New("the URL is empty")
 	}
-	rawURL = withoutPassword(rawURL)
+	rawURL = hideUser(rawURL)
 	if len(rawURL) > maxQuoted {
 		rawURL = rawURL[:maxQuoted] + "..."
 	}
 	return errors.New("URL " + strconv.Quote(rawURL) + ": " + reason)
 }
 
-// withoutPassword hides the password of a URL.
-func withoutPassword(rawURL string) string {
+// hideUser replaces the user and password of a URL by ***.
+func hideUser(rawURL string) string {
 	scheme, rest, _ := strings.Cut(rawURL, "//")
 	end := strings.IndexAny(rest+"/", "/?#")
 	at := strings.LastIndexByte(rest[:end], '@')
-	user, _, has := strings.Cut(rest[:max(at, 0)], ":")
-	if !has {
+	if at < 0 {
 		return rawURL
 	}
-	return scheme + "//" + user + ":***" + rest[at:]
+	return scheme + "//***" + rest[at:]
 }
 
 // isScheme follows RFC 3986 section 3.1.

@@ -75,10 +75,10 @@ func TestASCIIHost(t *testing.T) {
 	}
 }
 
-// TestParseErrorHidesPassword: errors are logged.
-func TestParseErrorHidesPassword(t *testing.T) {
+// TestParseErrorHidesUser: errors are logged.
+func TestParseErrorHidesUser(t *testing.T) {
 	for url, quoted := range map[string]string{
-		"http://user:a:b@c@d.123/x@y": `"http://user:***@d.123/x@y"`, "http://user@d.123": `"http://user@d.123"`, "//:p@d.123?q": `"//:***@d.123?q"`, "x:y@z": `"x:y@z"`,
+		"http://user:a:b@c@d.123/x@y": `"http://***@d.123/x@y"`, "http://user@d.123": `"http://***@d.123"`, "//:p@d.123?q": `"//***@d.123?q"`, "x:y@z": `"x:y@z"`,
 		"http://d.123?x:y@z": `"http://d.123?x:y@z"`, "http://d.123#x:y@z": `"http://d.123#x:y@z"`, // not in the authority
 	} {
 		if _, _, err := ParseURL(url); err == nil || !strings.Contains(err.Error(), quoted) {

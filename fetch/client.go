@@ -44,6 +44,12 @@ type Options struct {
 	// It is copied; its ServerName and NextProtos are ignored. If nil, the system's roots are
 	// used.
 	TLS *tls.Config
+	// Credentials returns the user and password of the caller for an origin, nil for none. They
+	// are sent as Basic authentication (RFC 7617) over http and https, to that origin alone, also
+	// when it redirects to another one, and no Record contains them. A store that keeps a Record
+	// returns it to crawlers without the password too, so cache such origins separately. If nil,
+	// no origin has credentials.
+	Credentials func(robots.Origin) *url.Userinfo
 	// Transport sends the requests instead of the client's own code, for other kinds of
 	// proxies or measurements. It excludes Proxy, Dial and TLS. The package documentation
 	// lists the promises that do not hold then.

@@ -53,7 +53,7 @@
 // The addresses of a site are tried one after another, since each connection counts at its
 // address whether or not a request follows. A dead address costs a second.
 //
-// No cookies, credentials, Referer or conditional headers are sent.
+// No cookies, Referer or conditional headers are sent, and no credentials but those of Options.
 //
 // # Connections
 //

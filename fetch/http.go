@@ -177,8 +177,8 @@ const (
 
 // ask sends the request and reads the headers of the final response.
 //
-// The request is written by hand: an unconditional GET (FETCH-01) without cookies,
-// credentials, Referer and what a library would add. Target and origin contain no spaces or
+// The request is written by hand: an unconditional GET (FETCH-01) without cookies, Referer and
+// what a library would add, and with credentials only if the caller has some for the origin. Target and origin contain no spaces or
 // control characters (locate). More contains headers for a proxy.
 //
 // The response is read by http.ReadResponse instead of http.Transport, which returns
@@ -188,6 +188,9 @@ func (r *reply) ask(c *Client, at robots.Origin, target, more string) *failure {
 	conn := r.conn
 	conn.quota(c.limits.MaxHeaderBytes, HeaderLimit)
 	_, host, _ := strings.Cut(at.String(), "://")
+	if credentials := c.credentials(at); credentials != "" {
+		more += "Authorization: " + credentials + "\r\n"
+	}
 	_, writing := io.WriteString(conn, "GET "+target+" HTTP/1.1\r\nHost: "+host+
 		"\r\nUser-Agent: "+c.options.UserAgent+
 		"\r\nAccept: "+accept+"\r\nAccept-Encoding: "+acceptEncoding+"\r\nConnection: close\r\n"+more+"\r\n")

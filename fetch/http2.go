@@ -35,7 +35,7 @@ func (r *reply) askHTTP2(c *Client, at robots.Origin, target string) *failure {
 	s := &stream{Framer: http2.NewFramer(r.conn, r.conn), headers: c.limits.MaxHeaderBytes, left: -1}
 	s.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	s.SetMaxReadFrameSize(16 << 10)
-	return r.converse(s.request(r.conn, at, target, c.options.UserAgent), func() error {
+	return r.converse(s.request(r.conn, c, at, target), func() error {
 		resp, err := s.response()
 		if err == nil {
 			r.Response, r.body = resp, s
@@ -58,15 +58,19 @@ type stream struct {
 
 // request sends the request. A path of more than 16 KiB does not fit in the frame, and the
 // server refuses it.
-func (s *stream) request(conn io.Writer, at robots.Origin, target, userAgent string) error {
+func (s *stream) request(conn io.Writer, c *Client, at robots.Origin, target string) error {
 	_, host, _ := strings.Cut(at.String(), "://")
-	var block bytes.Buffer
-	encoder := hpack.NewEncoder(&block)
-	for _, h := range []hpack.HeaderField{
+	fields := []hpack.HeaderField{
 		{Name: ":method", Value: http.MethodGet}, {Name: ":scheme", Value: at.Scheme()},
 		{Name: ":authority", Value: host}, {Name: ":path", Value: target},
-		{Name: "user-agent", Value: userAgent}, {Name: "accept", Value: accept}, {Name: "accept-encoding", Value: acceptEncoding},
-	} {
+		{Name: "user-agent", Value: c.options.UserAgent}, {Name: "accept", Value: accept}, {Name: "accept-encoding", Value: acceptEncoding},
+	}
+	if credentials := c.credentials(at); credentials != "" {
+		fields = append(fields, hpack.HeaderField{Name: "authorization", Value: credentials, Sensitive: true})
+	}
+	var block bytes.Buffer
+	encoder := hpack.NewEncoder(&block)
+	for _, h := range fields {
 		_ = encoder.WriteField(h) // a bytes.Buffer takes everything
 	}
 	_, err := io.WriteString(conn, http2.ClientPreface)

@@ -70,8 +70,25 @@ func authorization(u *url.URL) string {
 	if u.User == nil {
 		return ""
 	}
-	password, _ := u.User.Password()
-	return "Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(u.User.Username()+":"+password)) + "\r\n"
+	return "Proxy-Authorization: " + basic(u.User) + "\r\n"
+}
+
+// basic returns the value of a header with a user and password (RFC 7617 section 2).
+func basic(user *url.Userinfo) string {
+	password, _ := user.Password()
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password))
+}
+
+// credentials returns the value of the Authorization header for an origin, "" for none.
+func (c *Client) credentials(at robots.Origin) string {
+	if c.options.Credentials == nil {
+		return ""
+	}
+	user := c.options.Credentials(at)
+	if user == nil {
+		return ""
+	}
+	return basic(user)
 }
 
 // via returns how the current hop connects, for the record.

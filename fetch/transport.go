@@ -37,6 +37,9 @@ func (s *session) transport(at robots.Origin, target string) (*reply, *failure) 
 	defer enough()
 	ctx, cancel := context.WithCancel(s.ctx)
 	req := s.client.requestFor(ctx, at, target)
+	if credentials := s.client.credentials(at); credentials != "" {
+		req.Header.Set("Authorization", credentials)
+	}
 	asked := req.URL.String()
 	resp, err := await(waiting, func() (*http.Response, error) { return s.client.options.Transport.RoundTrip(req) }, drop)
 	if err != nil {

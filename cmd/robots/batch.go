@@ -42,7 +42,7 @@ func (o *checkOptions) runBatch(ctx context.Context) (int, error) {
 	in := &batchReader{
 		lines:    lines.NewReader(o.std.In, source.MaxFile),
 		defaults: defaults,
-		fetches:  live != nil,
+		live:     live,
 		rows:     o.output.format == formatTSV,
 		headers:  o.chunkHeader,
 	}
@@ -145,10 +145,10 @@ func (o *checkOptions) batchDefaults(ctx context.Context) (*batch.Defaults, *sou
 type batchReader struct {
 	lines    *lines.Reader
 	defaults *batch.Defaults
-	fetches  bool // without -f
-	rows     bool // columns with tabs between, not JSON
-	headers  bool // a line with the number of rows precedes each chunk of them
-	left     int  // rows of the current chunk that have not been read
+	live     *source.Live // nil with -f
+	rows     bool         // columns with tabs between, not JSON
+	headers  bool         // a line with the number of rows precedes each chunk of them
+	left     int          // rows of the current chunk that have not been read
 }
 
 // all reads the lines.
@@ -194,8 +194,10 @@ func (b *batchReader) next() (e source.Entry[batchLine], err error) {
 	default:
 		e.Line.Question = batch.Read(line)
 	}
-	if b.fetches {
-		e.Origin = b.defaults.Site(&e.Line.Question)
+	if b.live != nil {
+		var url string
+		e.Origin, url = b.defaults.Site(&e.Line.Question)
+		b.live.AddCredentials(e.Origin, url)
 	}
 	return e, nil
 }

@@ -55,7 +55,8 @@ func (o *fetchOptions) run(ctx context.Context) (int, error) {
 	defer l.Close()
 	ctx, stop := screen.Interruptible(ctx)
 	defer stop()
-	get := l.Cache.Refresh // whatever is kept
+	l.AddCredentials(origin, url)
+	get := l.CacheOf(origin).Refresh // whatever is stored
 	if l.Store == nil {
 		get = l.Client.Fetch // the cache would randomize the lifetime
 	}

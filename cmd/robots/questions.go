@@ -104,6 +104,9 @@ func (f *questionFlags) open(
 		return nil, nil, err
 	}
 	q.Live = live
+	if q.RobotsTXT == nil {
+		q.AddCredentials(args)
+	}
 	if q.RobotsTXT != nil {
 		q.RobotsTXT = &from
 	}

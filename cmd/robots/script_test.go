@@ -44,7 +44,10 @@ const ownSitesEnv = "ROBOTS_TEST_SITES"
 //	                         changes its response: file FILE, gzip FILE, status N
 //	                         (each with HEADER=VALUE...), any FILE (at every path),
 //	                         missing N (status N for all but the home page),
-//	                         redirect URL, slow
+//	                         redirect URL, slow, login USER:PASSWORD FILE (401 without them),
+//	                         public FILE (400 with a user)
+//	login TO NAME USER:PASSWORD
+//	                         the URL of a site with a user and a password in $TO
 //	page NAME PATH STATUS FILE|- [HEADER=VALUE]...
 //	                         a page of a site; without one it answers 404
 //	requests NAME N [AGENT]  the site has received N requests, the last with this User-Agent
@@ -105,11 +108,14 @@ func TestScript(t *testing.T) {
 			return false, errors.New("unknown condition")
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status":   status,
-			"members":  members,
-			"line":     longLine,
-			"site":     webSiteCommand,
-			"page":     webPageCommand,
+			"status":  status,
+			"members": members,
+			"line":    longLine,
+			"site":    webSiteCommand,
+			"page":    webPageCommand,
+			"login": func(ts *testscript.TestScript, _ bool, args []string) {
+				ts.Setenv(args[0], strings.Replace(ts.Getenv(args[1]), "//", "//"+args[2]+"@", 1))
+			},
 			"requests": requests,
 			"plain":    plain,
 			"kept":     kept,

@@ -62,7 +62,7 @@ func sitesOf(ts *testscript.TestScript) *webSites { return ts.Value(webSitesKey{
 // response.
 func webSiteCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
-		ts.Fatalf("usage: site NAME file|gzip|any|status|missing|redirect|slow [arg...]")
+		ts.Fatalf("usage: site NAME file|gzip|any|status|missing|redirect|slow|login|public [arg...]")
 	}
 	all := sitesOf(ts)
 	all.mu.Lock()
@@ -77,6 +77,12 @@ func webSiteCommand(ts *testscript.TestScript, neg bool, args []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.kind, s.args, s.body = args[1], args[2:], ""
+	switch s.kind {
+	case "login":
+		s.body, s.args = ts.ReadFile(args[3]), args[2:3]
+	case "public":
+		s.body, s.args = ts.ReadFile(args[2]), nil
+	}
 	if s.kind == "file" || s.kind == "gzip" || s.kind == "any" {
 		s.body, s.args = ts.ReadFile(args[2]), args[3:]
 	}
@@ -112,6 +118,18 @@ func (s *webSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.requests++
 	s.agents = append(s.agents, r.UserAgent())
 	s.mu.Unlock()
+	user, password, isLogin := r.BasicAuth()
+	switch {
+	case kind == "login" && user+":"+password != args[0]:
+		w.Header().Set("WWW-Authenticate", `Basic realm="staging"`)
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	case kind == "login":
+		args = nil
+	case kind == "public" && isLogin:
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
 	if isPage {
 		for _, h := range page.headers {
 			name, value, _ := strings.Cut(h, "=")

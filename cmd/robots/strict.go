@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -103,7 +104,7 @@ func verbs(cmd *cobra.Command) (names []string) {
 // unknownCommand returns the error for an unknown subcommand.
 func unknownCommand(cmd *cobra.Command, name string) error {
 	if ask.NamesSite(name) {
-		return fmt.Errorf("unknown command %q; to check a URL, run robots check %s", clip(name), clip(name))
+		return fmt.Errorf("unknown command %q; to check a URL, run robots check %s", clip(answer.HideUser(name)), clip(answer.HideUser(name)))
 	}
 	return fmt.Errorf("unknown command %q%s", clip(name), ask.Hint(name, verbs(cmd)))
 }

@@ -165,16 +165,25 @@ func HideUser(url string) string {
 	if strings.IndexByte(url, '@') < 0 { // as nearly all
 		return url
 	}
+	before, user, after := CutUser(url)
+	if user == "" {
+		return url
+	}
+	return before + "***@" + after
+}
+
+// CutUser returns the user and password of a URL with the @ that ends them, "" if it has none, and the text around them.
+func CutUser(url string) (before, user, after string) {
 	start := strings.Index(url, "//") + 2
 	if start < 2 || start > 2 && !strings.HasSuffix(url[:start], "://") {
-		return url
+		return url, "", ""
 	}
 	end := len(url)
 	if i := strings.IndexAny(url[start:], "/?#\\"); i >= 0 {
 		end = start + i
 	}
 	if i := strings.LastIndexByte(url[start:end], '@'); i >= 0 {
-		return url[:start] + "***" + url[start+i:]
+		return url[:start], url[start : start+i+1], url[start+i+1:]
 	}
-	return url
+	return url, "", ""
 }

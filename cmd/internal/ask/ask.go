@@ -5,6 +5,7 @@ package ask
 import (
 	"fmt"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,22 +88,42 @@ func Time(s string) (time.Time, error) {
 
 // URL returns the path of a URL as the dialect reads it (answer.Path). If robots.txt is fetched,
 // the URL must be absolute in every dialect, and its site is returned; it is zero with an error.
-func URL(d robots.Dialect, url string, fetched bool) (site robots.Origin, path robots.Path, err error) {
+func URL(d robots.Dialect, rawURL string, fetched bool) (site robots.Origin, path robots.Path, err error) {
 	if !fetched {
-		path, err = answer.Path(d, url)
+		path, err = answer.Path(d, rawURL)
 		return site, path, err
 	}
-	if strings.HasPrefix(url, "/") {
-		return site, path, fmt.Errorf("URL %s names no site to fetch robots.txt from: write https://example.com/page, or give the file too (-f FILE, or robots in JSON)", strconv.Quote(Clip(url)))
+	if strings.HasPrefix(rawURL, "/") {
+		return site, path, fmt.Errorf("URL %s names no site to fetch robots.txt from: write https://example.com/page, or give the file too (-f FILE, or robots in JSON)", Quote(rawURL))
 	}
-	site, path, err = robots.ParseURL(url)
+	site, path, err = robots.ParseURL(rawURL)
 	if err == nil && !slices.Contains([]string{"http", "https", "ftp"}, site.Scheme()) {
-		return robots.Origin{}, path, fmt.Errorf("URL %s: robots.txt is fetched over http, https and ftp, not %s", strconv.Quote(Clip(url)), Clip(site.Scheme()))
+		return robots.Origin{}, path, fmt.Errorf("URL %s: robots.txt is fetched over http, https and ftp, not %s", Quote(rawURL), Clip(site.Scheme()))
 	}
 	if d.Escapes == robots.EscapesRaw {
-		path = robots.RawPath(url)
+		path = robots.RawPath(rawURL)
 	}
 	return site, path, err
+}
+
+// Quote quotes a URL in a message, without its user and password.
+func Quote(rawURL string) string { return strconv.Quote(Clip(answer.HideUser(rawURL))) }
+
+// Credentials returns the user and password in a URL, nil if it has none. Escapes are decoded; an invalid one stays as it is.
+func Credentials(rawURL string) *url.Userinfo {
+	_, text, _ := answer.CutUser(rawURL)
+	if text == "" {
+		return nil
+	}
+	name, password, _ := strings.Cut(strings.TrimSuffix(text, "@"), ":")
+	return url.UserPassword(unescaped(name), unescaped(password))
+}
+
+func unescaped(text string) string {
+	if decoded, err := url.PathUnescape(text); err == nil {
+		return decoded
+	}
+	return text
 }
 
 // NamesSite reports whether the name of a robots.txt is the URL of a site.
@@ -117,9 +138,9 @@ func Site(name string) (robots.Origin, error) {
 	}
 	if p := path.String(); p != "/" && p != "/robots.txt" {
 		if strings.HasSuffix(p, "/robots.txt") {
-			return origin, fmt.Errorf("URL %s does not count: crawlers read no robots.txt in a folder (SCOPE-09); write %s", strconv.Quote(Clip(name)), origin.RobotsURL())
+			return origin, fmt.Errorf("URL %s does not count: crawlers read no robots.txt in a folder (SCOPE-09); write %s", Quote(name), origin.RobotsURL())
 		}
-		return origin, fmt.Errorf("URL %s is not a site: write %s", strconv.Quote(Clip(name)), origin.RobotsURL())
+		return origin, fmt.Errorf("URL %s is not a site: write %s", Quote(name), origin.RobotsURL())
 	}
 	return origin, nil
 }

@@ -72,14 +72,14 @@ type Limits struct {
 func exceeds(size, limit int) bool { return limit > 0 && size > limit }
 
 // Site returns the site whose robots.txt a question needs: neither the line nor the defaults
-// have a file. For all other lines, invalid ones included, it is zero.
-func (d *Defaults) Site(q *Question) (site robots.Origin) {
+// have a file. For all other lines, invalid ones included, it is zero. It also returns the URL.
+func (d *Defaults) Site(q *Question) (site robots.Origin, url string) {
 	if q.bad == nil && q.url != nil && d.fetches(q) {
-		if text, _ := q.string(q.url); !exceeds(len(text), d.Limits.URL) {
-			site, _, _ = ask.URL(robots.RFC9309, text, true)
+		if url, _ = q.string(q.url); !exceeds(len(url), d.Limits.URL) {
+			site, _, _ = ask.URL(robots.RFC9309, url, true)
 		}
 	}
-	return site
+	return site, url
 }
 
 func (d *Defaults) fetches(q *Question) bool {

@@ -29,7 +29,7 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	q := Read([]byte(`{"url":"http://a.test/` + strings.Repeat("a", 20) + `"}`))
-	if site := a.Site(&q); !site.IsZero() {
+	if site, _ := a.Site(&q); !site.IsZero() {
 		t.Errorf("the site %v of a long URL is fetched", site)
 	}
 }

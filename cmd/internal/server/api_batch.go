@@ -168,7 +168,7 @@ func (b *questionBatch) appendAnswers(dst []byte, list [][]byte, separator strin
 	of := make([]*requestSite, len(list))
 	for i, line := range list {
 		questions[i] = batch.Read(line)
-		if origin := b.defaults.Site(&questions[i]); !origin.IsZero() {
+		if origin, _ := b.defaults.Site(&questions[i]); !origin.IsZero() {
 			of[i] = sites.of(origin)
 		}
 	}

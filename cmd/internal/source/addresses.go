@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/crawlers"
@@ -109,7 +110,7 @@ func (a *AddressLists) fetchList(ctx context.Context, url string) (*crawlers.Add
 	if op, ok := errors.AsType[*net.OpError](err); ok { // its text repeats the address
 		err = op.Err
 	}
-	a.Reader.Std.Warn("cannot fetch the list %s: %w%s", url, err, hint)
+	a.Reader.Std.Warn("cannot fetch the list %s: %w%s", answer.HideUser(url), err, hint)
 	return nil, nil
 }
 

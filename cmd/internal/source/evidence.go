@@ -33,7 +33,7 @@ func Evidence(r *fetch.Record) []answer.Note {
 		if scheme := r.Header["Www-Authenticate"]; scheme != "" {
 			text += " (WWW-Authenticate: " + scheme + ")"
 		}
-		add("HTTP-02", text+"; crawlers, which have none, count that as a missing robots.txt, so it forbids nothing")
+		add("HTTP-02", text+"; crawlers, which have none, count that as a missing robots.txt, so it forbids nothing; to read the file with yours, name the site as https://user:password@host/")
 	case r.Status == http.StatusForbidden && len(notes) == 0:
 		add("HTTP-02", "status 403: the server refuses robots.txt; a crawler that gets this status counts the file as missing, but others may get another answer")
 	}

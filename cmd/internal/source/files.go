@@ -60,6 +60,11 @@ func (r *Reader) Files(ctx context.Context, w *Wanted, check func(*Live, *Text) 
 		ctx, stop = screen.Interruptible(ctx)
 		defer stop()
 	}
+	for i, s := range sites {
+		if s != nil {
+			l.AddCredentials(s.origin, w.Names[i])
+		}
+	}
 	for _, s := range sites {
 		if s != nil {
 			l.Start(ctx, s)

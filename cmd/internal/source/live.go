@@ -38,15 +38,17 @@ var FetchMargin = 10 * time.Second
 
 // Live fetches from sites, many at a time, each once in a run.
 type Live struct {
-	Client   *fetch.Client
-	Options  fetch.Options // of the client
-	Limiter  pace.Limiter  // of pages
-	Cache    *cache.Cache
-	Fleet    *fleet.Fleet // of --redis, nil without
-	Store    cache.Store  // for the next run: that of the fleet, the file of --cache, or nil
-	began    time.Time
-	Progress Progress
-	Std      *screen.Streams // of warnings
+	Client      *fetch.Client
+	Options     fetch.Options // of the client
+	Limiter     pace.Limiter  // of pages
+	Fleet       *fleet.Fleet  // of --redis, nil without
+	Store       cache.Store   // for the next run: that of the fleet, the file of --cache, or nil
+	Progress    Progress
+	Std         *screen.Streams // of warnings
+	began       time.Time
+	Cache       *cache.Cache // of records, see CacheOf
+	unstored    *cache.Cache // without the store
+	credentials credentials
 }
 
 // Options are how robots.txt files are fetched. The zero value fetches without a store and a proxy.
@@ -66,6 +68,7 @@ type Options struct {
 // NewLive opens the cache. A file is fetched up to the largest limit of the dialects, or to maxBytes.
 func NewLive(std *screen.Streams, o Options, dialects []robots.Dialect, maxBytes int) (l *Live, err error) {
 	l = &Live{began: std.Now().Truncate(time.Millisecond), Std: std}
+	l.credentials.byOrigin = map[robots.Origin]*url.Userinfo{}
 	if l.Limiter, err = pace.NewLocal(o.Paces); err != nil {
 		return nil, fmt.Errorf("--address-pace: %w", err)
 	}
@@ -82,6 +85,7 @@ func NewLive(std *screen.Streams, o Options, dialects []robots.Dialect, maxBytes
 		},
 		Redirected:  func(ctx context.Context, origin robots.Origin) { l.Limiter.Requested(ctx, origin) },
 		Proxy:       o.Proxy,
+		Credentials: l.credentialsOf,
 		Connections: MaxConnections,
 		Probe:       o.Probe,
 	}
@@ -109,8 +113,14 @@ func NewLive(std *screen.Streams, o Options, dialects []robots.Dialect, maxBytes
 			return nil, err
 		}
 	}
-	kept.Store = l.Store
-	l.Cache, err = cache.New(kept) // which fails only for a negative option, and there is none
+	if l.unstored, err = cache.New(kept); err != nil { // only for a negative option, and there is none
+		return l, err
+	}
+	l.Cache = l.unstored
+	if l.Store != nil {
+		kept.Store = l.Store
+		l.Cache, err = cache.New(kept)
+	}
 	return l, err
 }
 
@@ -120,6 +130,7 @@ func (l *Live) Close() {
 		return
 	}
 	_ = l.Cache.Close() // it has nothing to report
+	_ = l.unstored.Close()
 	if l.Fleet != nil {
 		if err := l.Fleet.Close(); err != nil {
 			l.Std.Warn("cannot leave the fleet of --redis: %w", screen.Cause(err))

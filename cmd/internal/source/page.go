@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/indexing"
@@ -82,7 +84,7 @@ func (q *Questions) judgeRedirect(ctx context.Context, url string, verdicts []an
 	if err != nil {
 		return err
 	}
-	record, err := q.Live.Cache.Get(ctx, site)
+	record, err := q.Live.CacheOf(site).Get(ctx, site)
 	if err != nil {
 		return err
 	}
@@ -99,22 +101,30 @@ func (q *Questions) judgeRedirect(ctx context.Context, url string, verdicts []an
 // most indexing.MaxBytes of HTML are read, and no other content.
 func (q *Questions) fetchPageAs(ctx context.Context, c *answer.Crawler, p *Page, redirected func(string) error) error {
 	l := q.Live
-	t, err := l.transport(c)
+	site, _, err := robots.ParseURL(p.URLs[0])
+	if err != nil {
+		return err
+	}
+	t, err := l.transport(c, l.CacheOf(site))
 	if err != nil {
 		return err
 	}
 	defer t.CloseIdleConnections()
 	ctx, cancel := context.WithTimeout(ctx, l.Options.Limits.Total)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.URLs[0], nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, withoutUser(p.URLs[0]), nil)
 	if err != nil {
 		return err
 	}
+	l.authorize(req)
 	client := http.Client{Transport: t, CheckRedirect: func(next *http.Request, via []*http.Request) error {
 		if len(via) > maxRedirects {
 			return http.ErrUseLastResponse
 		}
-		return redirected(next.URL.String())
+		next.URL.User = nil
+		err := redirected(next.URL.String())
+		l.authorize(next)
+		return err
 	}}
 	resp, err := client.Do(req)
 	if err != nil {
@@ -133,8 +143,8 @@ func (q *Questions) fetchPageAs(ctx context.Context, c *answer.Crawler, p *Page,
 	return err
 }
 
-// transport returns a transport that sends the requests of a crawler.
-func (l *Live) transport(c *answer.Crawler) (*polite.Transport, error) {
+// transport returns a transport that sends the requests of a crawler, which obeys the records of a cache.
+func (l *Live) transport(c *answer.Crawler, records *cache.Cache) (*polite.Transport, error) {
 	name := c.Tokens[0]
 	others := c.Tokens[1:]
 	if name == answer.AnyCrawler || name == "" {
@@ -146,7 +156,7 @@ func (l *Live) transport(c *answer.Crawler) (*polite.Transport, error) {
 		UserAgent: l.Options.UserAgent,
 		Dialect:   c.Dialect,
 		Fetch:     l.Options,
-		Cache:     l.Cache,
+		Cache:     records,
 		Limiter:   soonLimiter{l.Limiter},
 	})
 }

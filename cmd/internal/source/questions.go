@@ -83,6 +83,15 @@ func (q *Questions) Parse(url string) (t answer.Target, site robots.Origin, err 
 	return t, site, nil
 }
 
+// AddCredentials adds the users and passwords of all arguments before the first of them is fetched.
+func (q *Questions) AddCredentials(args []string) {
+	for _, arg := range args {
+		if origin, _, err := robots.ParseURL(arg); err == nil {
+			q.Live.AddCredentials(origin, arg)
+		}
+	}
+}
+
 // A urlLine is a line of a list with a URL.
 type urlLine struct {
 	url    string
@@ -98,6 +107,9 @@ func (q *Questions) parseLine(text string) (line urlLine, site robots.Origin, er
 		url = q.URLs.AsURL(text)
 	}
 	line.target, site, err = q.Parse(url)
+	if q.fetches() {
+		q.Live.AddCredentials(site, url)
+	}
 	return line, site, err
 }
 

@@ -30,7 +30,7 @@ func (l *Live) Start(ctx context.Context, s *Site) {
 		})
 		defer late.Stop()
 		var r *fetch.Record
-		r, s.Err = l.Cache.Get(ctx, s.origin)
+		r, s.Err = l.CacheOf(s.origin).Get(ctx, s.origin)
 		if s.Err != nil || !r.Outcome.Good() {
 			l.Progress.Failed.Add(1)
 		}
@@ -49,7 +49,7 @@ func (l *Live) Get(ctx context.Context, s *Site) (r *fetch.Record, err error) {
 	}
 	err = s.Err
 	if err == nil {
-		r, err = l.Cache.Get(ctx, s.origin)
+		r, err = l.CacheOf(s.origin).Get(ctx, s.origin)
 	}
 	if err != nil && ctx.Err() != nil {
 		err = screen.ErrInterrupted

@@ -103,7 +103,7 @@ func (s *Suite) readSubject(top map[string]*yaml.Node, folder string) {
 			s.site = origin
 		}
 	case name == "" && !s.site.IsZero():
-		s.Robots = s.site.RobotsURL()
+		s.Robots = s.Text(top["site"]) // which can have a password
 	case name == "" && yamlfile.IsNull(top["site"]):
 		s.Wrong(nil, "no robots; name a file or a site, or write the lines below text: |")
 	case name != "" && !filepath.IsAbs(name):
