@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -27,7 +28,7 @@ type checkOptions struct {
 func newCheckCommand(std *screen.Streams) *cobra.Command {
 	o := &checkOptions{std: std}
 	cmd := &cobra.Command{Use: "check", RunE: runE(std, &o.args, o.run)}
-	o.questions.register(cmd, &o.output, formatTSV)
+	o.questions.register(cmd, &o.output, formatCSV, formatTSV)
 	cmd.Flags().BoolVar(&o.batch, "batch", false, "answer JSON Lines from standard input (with --format tsv: rows)")
 	cmd.Flags().BoolVar(&o.chunkHeader, "chunk-header", false, "with --batch --format tsv: the number of rows precedes each chunk")
 	return cmd
@@ -73,6 +74,14 @@ func (o *checkOptions) writer(chosen *chosenCrawlers) func(*source.Question, *an
 			for i := range v.List {
 				line := v.AppendJSON(w.AvailableBuffer(), i)
 				_, _ = w.Write(append(line, '\n')) // the last flush reports its error
+			}
+		}
+	case o.output.format == formatCSV:
+		rows := csv.NewWriter(w)              // uses w itself, which is a bufio.Writer
+		_ = rows.Write(render.VerdictColumns) // likewise
+		return func(_ *source.Question, v *answer.Verdicts) {
+			for i := range v.List {
+				_ = rows.Write(render.VerdictCells(v, i))
 			}
 		}
 	case len(chosen.list) == 1:

@@ -40,7 +40,7 @@ func newDiffCommand(std *screen.Streams) *cobra.Command {
 	f.StringArrayVarP(&o.crawler.agents, "agent", "a", nil, "`TOKEN[,TOKEN]` product tokens of a crawler, most specific first (repeat for more; default * and all crawlers named)")
 	o.crawler.registerDialect(cmd, true)
 	f.StringVar(&o.dialectsOf, "dialects", "", "`FILE` robots.txt to compare as the dialects read it")
-	f.StringVar(&o.urls, "urls", "", "`FILE` list, sitemap or access log of URLs, to count those that change; - for standard input")
+	f.StringVar(&o.urls, "urls", "", "`FILE` list, sitemap or access log of URLs, to count those that change: a file, its URL, or -")
 	failOnFlag(cmd, &o.failOn, lint.Warning.String(), answer.NewlyBlocked, answer.NewlyAllowed)
 	budgetFlag(cmd, &o.budget)
 	numberFlag(cmd, &o.limit, 0, "limit", "`N` maximum changes shown per crawler and direction, 0 for all (default 10 in text and markdown)", "a number of changes, 0 for all")
@@ -64,6 +64,7 @@ func (o *diffOptions) run(ctx context.Context) (int, error) {
 	if err != nil {
 		return exitBad, err
 	}
+	o.site.downloads = ask.NamesSite(o.urls)
 	files, err := o.site.known(ctx, o.output.reader(o.std), dialects, names...)
 	if err != nil {
 		return exitBad, err
@@ -77,7 +78,7 @@ func (o *diffOptions) run(ctx context.Context) (int, error) {
 		d.Differences = append(d.Differences, answer.DiffIn(before, after, pair, chosen, options))
 	}
 	if o.flags.Changed("urls") {
-		if err := o.countURLs(&d); err != nil {
+		if err := o.countURLs(ctx, &d); err != nil {
 			return exitBad, err
 		}
 	}
@@ -154,8 +155,16 @@ func (o *diffOptions) chosen(dialects []robots.Dialect) (chosen []answer.Crawler
 }
 
 // countURLs counts the URLs of --urls that change in every comparison.
-func (o *diffOptions) countURLs(d *render.Diff) error {
-	list, err := source.OpenURLs(o.std, o.urls)
+func (o *diffOptions) countURLs(ctx context.Context, d *render.Diff) error {
+	var live *source.Live
+	if o.site.downloads {
+		var err error
+		if live, err = o.site.open(o.std, nil, 0); err != nil {
+			return err
+		}
+		defer live.Close()
+	}
+	list, err := source.OpenURLs(ctx, o.std, live, o.urls)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/cmd/internal/source"
@@ -60,7 +61,7 @@ func (f *questionFlags) register(cmd *cobra.Command, output *outputFlags, format
 func (f *questionFlags) registerSources(cmd *cobra.Command) {
 	f.set = cmd.Flags()
 	registerFile(cmd, &f.file)
-	f.set.StringVar(&f.urls, "urls", "", "`FILE` list, CSV, sitemap or access log to read URLs from")
+	f.set.StringVar(&f.urls, "urls", "", "`FILE` list, CSV, sitemap or access log to read URLs from: a file, or its URL")
 }
 
 // registerFile declares -f.
@@ -86,6 +87,7 @@ func (f *questionFlags) open(
 	if err := source.StdinOnce(append(slices.Clone(args), f.urls, f.file)...); err != nil {
 		return nil, nil, err
 	}
+	f.site.downloads = ask.NamesSite(f.urls)
 	q := &source.Questions{
 		Reader:   output.reader(std),
 		URLs:     &source.URLReader{Std: std, Args: args, URLs: f.urls},
@@ -104,6 +106,11 @@ func (f *questionFlags) open(
 		return nil, nil, err
 	}
 	q.Live = live
+	if q.Live == nil && ask.NamesSite(f.urls) {
+		if q.Live, err = f.site.open(std, dialectsOf(chosen.list), f.rules.maxBytes); err != nil {
+			return nil, nil, err
+		}
+	}
 	if q.RobotsTXT == nil {
 		q.AddCredentials(args)
 	}

@@ -27,6 +27,7 @@ type siteFlags struct {
 	redis         string
 	allowEviction bool
 	pages         bool // pages are requested too
+	downloads     bool // a list of URLs is downloaded, even with a robots.txt that is a file
 	userAgent     string
 	timeout       time.Duration
 	proxy         string
@@ -169,6 +170,9 @@ func (s *siteFlags) wanted(dialects []robots.Dialect, maxBytes int, names []stri
 		return w, err
 	}
 	if !slices.ContainsFunc(names, ask.NamesSite) {
+		if s.downloads {
+			return w, nil
+		}
 		return w, s.unused("with a file")
 	}
 	w.Options, err = s.options()

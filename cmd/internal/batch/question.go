@@ -228,7 +228,7 @@ func (d *Defaults) tokensOf(q *Question, dialect robots.Dialect) ([]string, erro
 			return nil, fmt.Errorf("agent has a product token of more than %d bytes: use one such as MyBot", d.Limits.Token)
 		}
 		if names := ask.Listed(t); names != nil && !dialect.RawTokens {
-			return nil, fmt.Errorf("agent %s contains several tokens: use a list of strings (in a TSV row, separate them with spaces), most specific first, such as %s", strconv.Quote(ask.Clip(t)), answer.AppendStrings(nil, names))
+			return nil, fmt.Errorf("agent %s contains several tokens: use a list of strings (in a TSV row, you can also separate them with spaces), most specific first, such as %s", strconv.Quote(ask.Clip(t)), answer.AppendStrings(nil, names))
 		}
 	}
 	return tokens, nil
@@ -236,7 +236,8 @@ func (d *Defaults) tokensOf(q *Question, dialect robots.Dialect) ([]string, erro
 
 // tokens returns the tokens in the member agent, at most limit, 0 for all.
 func (q *Question) tokens(limit int) (tokens []string, err error) {
-	if token, ok := q.string(q.agent); ok {
+	isList := q.row && bytes.HasPrefix(q.agent, []byte("[")) // the only way to name a token with a space in a row
+	if token, ok := q.string(q.agent); ok && !isList {
 		if list := strings.Fields(token); q.row && len(list) > 1 && !strings.ContainsAny(token, "/(),;") {
 			return list, nil // as in tables of robots-bulk
 		}

@@ -77,12 +77,27 @@ func TestRows(t *testing.T) {
 		"\t\t\t" + null:         "url is missing",
 		"%\t\t\t/":              "not base64",
 		"\t\tnobody\t/":         "nobody",
-		"\ta,b\t\t/":            "in a TSV row, separate them with spaces",
+		"\ta,b\t\t/":            "in a TSV row, you can also separate them with spaces",
 		`\t\x41\` + "\t\t\t/\r": "not base64",
 	} {
 		q := ReadRow([]byte(row))
 		if got := string(rows.Append(nil, &q)); !strings.HasPrefix(got, null+"\t"+null+"\t"+null+"\t") || !strings.Contains(got, want) {
 			t.Errorf("%q: %q, want an error with %q", row, got, want)
+		}
+	}
+}
+
+// TestRowTokens: a JSON array names tokens with spaces, which are verbatim in google-cpp; elsewhere spaces separate tokens.
+func TestRowTokens(t *testing.T) {
+	rows := NewAnswerer(&Defaults{Agents: []string{"x"}, Dialect: robots.GoogleCPP, File: robots.Parse([]byte("User-agent: Free\nDisallow: /\n"))})
+	for agent, want := range map[string]string{
+		`Gluten Free`: "disallow", `["Gluten Free"]`: "allow", `["Gluten","Free"]`: "disallow", `["Gluten Free","Free"]`: "disallow",
+		`[]`: "allow", `["Free`: null, `[1]`: null, `["a"]x`: null,
+	} {
+		q := ReadRow([]byte(null + "\t" + string(appendEscaped(nil, agent)) + "\t\t/"))
+		got, _, _ := strings.Cut(string(rows.Append(nil, &q)), "\t")
+		if got != want {
+			t.Errorf("%s: %s, want %s", agent, got, want)
 		}
 	}
 }

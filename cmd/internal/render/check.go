@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/robotskit/robots"
@@ -55,6 +56,22 @@ func (l *VerdictLines) Append(dst []byte, v *answer.Verdicts, padding int) []byt
 		dst = append(dst, ' ')
 	}
 	return append(dst, text.why...)
+}
+
+// VerdictColumns are the columns of verdicts in CSV, here and on the page.
+var VerdictColumns = []string{"url", "crawler", "dialect", "verdict", "reason", "line", "rule", "group"}
+
+// VerdictCells returns the row of a crawler in CSV. Cells that do not apply are empty.
+func VerdictCells(v *answer.Verdicts, crawler int) []string {
+	verdict := v.List[crawler]
+	line := ""
+	if n := verdict.Rule.Line(); n > 0 {
+		line = strconv.Itoa(n)
+	}
+	return []string{
+		robots.Printable(v.URL), v.Crawlers[crawler].Name, verdict.Dialect, verdict.Word(), verdict.Reason.String(),
+		line, verdict.Rule.String(), robots.Printable(verdict.Group.Token()),
+	}
 }
 
 // SiteLine writes a sentence about the robots.txt of a site below a verdict, unless it is "".

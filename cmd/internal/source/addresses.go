@@ -3,20 +3,15 @@ package source
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"net/netip"
-	"strconv"
 	"strings"
 
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/crawlers"
-	"github.com/robotskit/robots/fetch"
 )
 
 // NewResolver returns Go's own resolver, which can be interrupted. It queries the
@@ -92,7 +87,7 @@ func (a *AddressLists) readFile(_ context.Context, name string) (*crawlers.Addre
 
 // fetchList fetches a list, nil after a warning if that fails.
 func (a *AddressLists) fetchList(ctx context.Context, url string) (*crawlers.Addresses, error) {
-	body, err := a.Live.list(ctx, url)
+	body, err := a.Live.Download(ctx, url, maxList)
 	if err == nil {
 		var list *crawlers.Addresses
 		if list, err = crawlers.ReadAddresses(body); err == nil {
@@ -101,16 +96,7 @@ func (a *AddressLists) fetchList(ctx context.Context, url string) (*crawlers.Add
 		}
 	}
 	a.Failed = true
-	hint := ""
-	permits := fetch.Guard{AllowPrivate: true}
-	refused, ok := errors.AsType[*fetch.RefusedError](err)
-	if ok && !a.Live.Options.Guard.AllowPrivate && permits.Check(refused.Address) == nil {
-		hint = "; --allow-private permits private and loopback addresses"
-	}
-	if op, ok := errors.AsType[*net.OpError](err); ok { // its text repeats the address
-		err = op.Err
-	}
-	a.Reader.Std.Warn("cannot fetch the list %s: %w%s", answer.HideUser(url), err, hint)
+	a.Reader.Std.Warn("cannot fetch the list %s: %w", answer.HideUser(url), err)
 	return nil, nil
 }
 
@@ -123,40 +109,4 @@ func (a *AddressLists) warn(title string, list *crawlers.Addresses) {
 	if list.Bad > most {
 		a.Reader.Std.Warn("%s: %s more ignored", title, render.Count(list.Bad-most, "malformed line"))
 	}
-}
-
-// list gets a list of addresses through the address guard.
-func (l *Live) list(ctx context.Context, url string) ([]byte, error) {
-	transport := l.Client.Transport()
-	defer transport.CloseIdleConnections()
-	client := http.Client{Transport: transport, Timeout: l.Options.Limits.Total, CheckRedirect: checkListRedirect}
-	req, err := http.NewRequestWithContext(fetch.WithDials(ctx, 16, nil), http.MethodGet, url, nil)
-	if err != nil {
-		return nil, errors.New("invalid URL")
-	}
-	req.Header.Set("User-Agent", l.Options.UserAgent)
-	resp, err := client.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return nil, errors.New("status " + strconv.Itoa(resp.StatusCode))
-	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxList+1))
-	if err == nil && len(body) > maxList {
-		err = errors.New("larger than 16 MiB")
-	}
-	return body, err
-}
-
-// checkListRedirect returns an error for a redirect that is not followed.
-func checkListRedirect(r *http.Request, via []*http.Request) error {
-	switch {
-	case len(via) > 5:
-		return errors.New("more than 5 redirects")
-	case via[0].URL.Scheme == "https" && r.URL.Scheme != "https":
-		return errors.New("insecure redirect from https to " + r.URL.Scheme)
-	}
-	return nil
 }

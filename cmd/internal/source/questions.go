@@ -118,6 +118,8 @@ func (q *Questions) parseLine(text string) (line urlLine, site robots.Origin, er
 func (q *Questions) All(ctx context.Context) iter.Seq2[*Question, error] {
 	return func(yield func(*Question, error) bool) {
 		std := q.Reader.Std
+		q.URLs.Live = q.Live
+		q.URLs.ctx = ctx
 		if q.fetches() {
 			defer std.Screen.Report(ProgressInterval, func() string { return q.Live.Progress.Line(std.Name) })()
 		} else {

@@ -22,8 +22,8 @@ func (l *URLList) isXML() bool {
 	}
 }
 
-// readSitemap reads a sitemap, whatever the length of its lines. The sitemaps of an index are
-// files beside it with the names that they have on the site.
+// readSitemap reads a sitemap, whatever the length of its lines. The sitemaps of an index at a URL are
+// downloaded, those of a file are files beside it with the names that they have on the site.
 func (l *URLList) readSitemap(yield func(string, error) bool) error {
 	x := xml.NewDecoder(l)
 	x.Strict = false
@@ -95,11 +95,17 @@ func (l *URLList) sitemap(url string) (*URLList, error) {
 	if err != nil {
 		return nil, err
 	}
-	name, _, _ := strings.Cut(path.String(), "?")
-	name = filepath.Join(filepath.Dir(l.name), filepath.Base(filepath.FromSlash(name)))
-	child, err := OpenURLs(l.std, name)
+	name := url
+	if !ask.NamesSite(l.name) {
+		name, _, _ = strings.Cut(path.String(), "?")
+		name = filepath.Join(filepath.Dir(l.name), filepath.Base(filepath.FromSlash(name)))
+	}
+	child, err := l.open(name)
+	if err != nil && !ask.NamesSite(name) {
+		err = fmt.Errorf("it is a sitemap index, and its sitemap %s is not beside it: download it to %s", ask.Clip(url), ask.Clip(name))
+	}
 	if err != nil {
-		return nil, fmt.Errorf("it is a sitemap index, and its sitemap %s is not beside it: download it to %s", ask.Clip(url), ask.Clip(name))
+		return nil, err
 	}
 	child.depth = l.depth + 1
 	return child, nil

@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/lines"
 	"github.com/robotskit/robots/cmd/internal/screen"
@@ -32,6 +34,7 @@ type URLList struct {
 	Line  int
 	buf   []byte // a line
 	file  io.Closer
+	open  func(name string) (*URLList, error)
 	std   *screen.Streams
 	name  string
 	depth int      // of sitemap indexes
@@ -41,13 +44,22 @@ type URLList struct {
 	Err   error    // why it ended early
 }
 
-// OpenURLs opens a list; "-" is standard input.
-func OpenURLs(std *screen.Streams, name string) (*URLList, error) {
-	file, title, err := OpenNamed(std, name)
+// OpenURLs opens a list: a file, "-" for standard input, or a URL to download.
+func OpenURLs(ctx context.Context, std *screen.Streams, live *Live, name string) (*URLList, error) {
+	var file io.ReadCloser
+	var title string
+	var err error
+	if ask.NamesSite(name) {
+		title = answer.HideUser(name)
+		file, err = live.openList(ctx, name)
+	} else {
+		file, title, err = OpenNamed(std, name)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return &URLList{Reader: lines.NewReader(file, maxURL), Title: title, file: file, std: std, name: name}, nil
+	open := func(name string) (*URLList, error) { return OpenURLs(ctx, std, live, name) }
+	return &URLList{Reader: lines.NewReader(file, maxURL), Title: title, file: file, std: std, name: name, open: open}, nil
 }
 
 // AsURL returns a URL of a list, the target of a request in a log with a host.

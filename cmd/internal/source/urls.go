@@ -2,6 +2,7 @@ package source
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -19,8 +20,10 @@ type URLReader struct {
 	Args []string
 	URLs string
 	Item string   // what each line of a list is, "" for a list of URLs in any form
+	Live *Live    // downloads a list at a URL
 	list *URLList // the current one
 	Err  error    // why it ended early
+	ctx  context.Context
 }
 
 // StdinOnce returns an error if several names are that of standard input.
@@ -50,7 +53,7 @@ func (u *URLReader) All() iter.Seq2[string, error] {
 
 // listed yields the URLs of a list, and reports whether more are wanted.
 func (u *URLReader) listed(name string, yield func(string, error) bool) bool {
-	u.list, u.Err = OpenURLs(u.Std, name)
+	u.list, u.Err = OpenURLs(cmp.Or(u.ctx, context.Background()), u.Std, u.Live, name)
 	if u.Err != nil {
 		return false
 	}

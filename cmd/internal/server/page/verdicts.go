@@ -13,8 +13,9 @@ import (
 // A table has a column for each crawler and a row for each URL. Members are named as in answer.Check; those
 // that are the same in a column stand there.
 type table struct {
-	Columns []column `json:"columns"`
-	Rows    []row    `json:"rows"`
+	Columns []column       `json:"columns"`
+	Rows    []row          `json:"rows"`
+	Rules   map[int]string `json:"rules"` // that decide a cell, by their lines
 }
 
 // A column is a crawler, and how it reads the file.
@@ -57,7 +58,7 @@ func matrix(b *budget.Budget, args []string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := table{Columns: []column{}, Rows: make([]row, len(urls))}
+	t := table{Columns: []column{}, Rows: make([]row, len(urls)), Rules: map[int]string{}}
 	paths := make([]robots.Path, len(urls))
 	for n, url := range urls {
 		r := &t.Rows[n]
@@ -111,6 +112,9 @@ func (t *table) fill(b *budget.Budget, c *answer.Crawler, column int, rules *rob
 		names, more := differing(v, others, paths[n])
 		if err := b.Work(budget.Matching(work + more)); err != nil {
 			return err
+		}
+		if line := v.Rule.Line(); line > 0 && t.Rules[line] == "" {
+			t.Rules[line] = v.Rule.String()
 		}
 		t.Rows[n].Cells[column] = cell{Verdict: v.Word(), Line: v.Rule.Line(), Reason: v.Reason.String(), Differing: names}
 	}

@@ -430,7 +430,10 @@ func TestCopies(t *testing.T) {
 	}
 	for kind, want := range map[string]string{
 		"tsv":      "URL\tGooglebot-Image (google)\t'@x (bing)\n/a\tblocked line 2\tblocked line 2\n/a/b\"x\tallowed line 3\tallowed line 3\n'=1+1|y\tinvalid URL\tinvalid URL\n",
-		"csv":      "\"URL\",\"Googlebot-Image (google)\",\"'@x (bing)\"\r\n\"/a\",\"blocked line 2\",\"blocked line 2\"\r\n\"/a/b\"\"x\",\"allowed line 3\",\"allowed line 3\"\r\n\"'=1+1|y\",\"invalid URL\",\"invalid URL\"\r\n",
+		"csv": "url,crawler,dialect,verdict,reason,line,rule,group\n" +
+			"/a,Googlebot-Image,google,disallow,rule,2,Disallow: /a,*\n/a,'@x,bing,disallow,rule,2,Disallow: /a,*\n" +
+			"\"/a/b\"\"x\",Googlebot-Image,google,allow,rule,3,Allow: /a/b,*\n\"/a/b\"\"x\",'@x,bing,allow,rule,3,Allow: /a/b,*\n" +
+			"'=1+1|y,Googlebot-Image,google,,invalid URL,,,\n'=1+1|y,'@x,bing,,invalid URL,,,\n",
 		"markdown": "| URL | `Googlebot-Image (google)` | `@x (bing)` |\n| --- | --- | --- |\n| `/a` | blocked line 2 | blocked line 2 |\n| `/a/b\"x` | allowed line 3 | allowed line 3 |\n| `=1+1\\|y` | invalid URL | invalid URL |\n",
 	} {
 		if got := copied(kind); got != want {

@@ -413,7 +413,7 @@ function complain(answer) {
 // drawWithout draws the table without results.
 function drawWithout(pending) {
   const names = columns();
-  matrix.show({ columns: names.map(() => ({ group: null })), rows: state.urls.map((url) => ({ url, cells: names.map(() => ({ pending })) })) }, names);
+  matrix.show({ columns: names.map(() => ({ group: null })), rows: state.urls.map((url) => ({ url, cells: names.map(() => ({ pending })) })), rules: {} }, names);
 }
 
 function askMatrix() {

@@ -71,7 +71,7 @@ export function groupOf({ group, ...column }) {
 // createMatrix draws the results in place. heads returns the elements in the head of each column and of the one after them, card
 // those in the open card of a narrow window.
 export function createMatrix(place, { heads, card, onChoose, onHover, onLeave, onURL }) {
-  let answer = { columns: [], rows: [] };
+  let answer = { columns: [], rows: [], rules: {} };
   let at = { row: 0, col: 0 }; // the cell with the keyboard focus; column -1 is the URL
   let chosen = null;
   let picked = 0; // the column of a narrow window
@@ -276,9 +276,19 @@ function code(text) {
 // yaml is text in double quotes. YAML reads the characters that it escapes as ends of lines, or refuses them.
 const yaml = (text) => JSON.stringify(text.toWellFormed()).replace(/[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g, (c) => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
 
+// listOf has a row for each URL and crawler, in the columns of robots check --format csv. A cell that does not apply is empty.
+function listOf(answer, names) {
+  const rows = answer.rows.flatMap((r) => r.cells.map((c, k) => [r.url, names[k].name, names[k].reads,
+    ...c.error || c.pending ? ['', c.pending || 'invalid URL', '', '', ''] : [c.verdict, c.reason, c.line || '', answer.rules[c.line] || '', answer.columns[k].group?.token || '']]));
+  return [['url', 'crawler', 'dialect', 'verdict', 'reason', 'line', 'rule', 'group'], ...rows.map((r) => r.map((c) => guarded(String(c))))];
+}
+
+// field is text as a cell of CSV (RFC 4180).
+const field = (text) => (/[",\r\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text);
+
 export const copies = {
   tsv: (answer, names) => rowsOf(answer, names).map((r) => r.map((c) => guarded(c.replace(/[\t\r\n]/g, ' '))).join('\t')).join('\n') + '\n',
-  csv: (answer, names) => rowsOf(answer, names).map((r) => r.map((c) => '"' + guarded(c).replaceAll('"', '""') + '"').join(',')).join('\r\n') + '\r\n',
+  csv: (answer, names) => listOf(answer, names).map((r) => r.map(field).join(',')).join('\n') + '\n',
   markdown(answer, names) {
     const [head, ...rows] = rowsOf(answer, names);
     const row = (cells) => '| ' + cells.join(' | ') + ' |\n';
