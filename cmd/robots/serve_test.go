@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	neturl "net/url"
 	"os"
 	"os/exec"
@@ -365,6 +366,35 @@ func TestServeDemo(t *testing.T) {
 	}
 	if got := get(t, s.open+"/v1/check?url="+neturl.QueryEscape(other+"/")); !strings.Contains(got, "is refused") && !strings.Contains(got, `"reason":"refused"`) {
 		t.Errorf("a server beside the demo: %s", got)
+	}
+}
+
+// TestServeIntranet: with --allow-private the program fetches from this machine, also after a redirect there, but not from the
+// metadata address of a cloud. Without it, nothing is requested.
+func TestServeIntranet(t *testing.T) {
+	var requests atomic.Int64
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		if r.URL.Path == "/robots.txt" {
+			http.Redirect(w, r, "/moved.txt", http.StatusFound)
+			return
+		}
+		io.WriteString(w, "User-agent: *\nDisallow: /private\n")
+	}))
+	defer site.Close()
+	check := func(s *served, url string) string {
+		return get(t, s.open+"/v1/check?url="+neturl.QueryEscape(url))
+	}
+	public := runServer(t, "--store", "memory")
+	if got := check(public, site.URL+"/private"); !strings.Contains(got, `"reason":"refused"`) || requests.Load() != 0 {
+		t.Errorf("without the flag: %d requests, %s", requests.Load(), got)
+	}
+	intranet := runServer(t, "--store", "memory", "--allow-private")
+	if got := check(intranet, site.URL+"/private"); !strings.Contains(got, `"verdict":"disallow","reason":"rule"`) || requests.Load() != 2 {
+		t.Errorf("with the flag: %d requests, %s", requests.Load(), got)
+	}
+	if got := check(intranet, "http://169.254.169.254/"); !strings.Contains(got, `"reason":"refused"`) {
+		t.Errorf("the metadata address: %s", got)
 	}
 }
 
