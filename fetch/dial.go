@@ -73,6 +73,7 @@ func (s *session) resolve(o robots.Origin) {
 	}
 	if s.failed == nil {
 		if s.at, err = s.client.permitted(s.host, addresses, uint16(o.Port())); err != nil {
+			s.noteRefused(err)
 			s.failed = unreached(err, CauseNone)
 		}
 	}
@@ -343,7 +344,15 @@ func await[T comparable](ctx context.Context, do func() (T, error), drop func(T)
 	}
 }
 
+// noteRefused records the address that the Guard refused, if the error is a refusal.
+func (s *session) noteRefused(err error) {
+	if refused, ok := errors.AsType[*RefusedError](err); ok {
+		s.record.Refused = refused.Address
+	}
+}
+
 func (s *session) unconnected(err error) *failure {
+	s.noteRefused(err)
 	f, known := errors.AsType[*failure](err)
 	if !known {
 		f = unreached(err, ConnectTimeout)

@@ -20,7 +20,9 @@ type Record struct {
 	Outcome Outcome       `json:"-"`
 	Cause   Cause         `json:"c"`
 	Detail  string        `json:"d,omitempty"` // details of the cause, a phrase, or ""
-	Status  int           `json:"s,omitempty"` // of the last response: an HTTP status or FTP reply, 0 without a response
+	// Refused is the address that the Guard refused, zero if it refused none.
+	Refused netip.AddrPort `json:"ref,omitzero"`
+	Status  int            `json:"s,omitempty"` // of the last response: an HTTP status or FTP reply, 0 without a response
 
 	// Header contains the headers of the last response that matter for robots.txt, under their
 	// canonical names; see HeaderNames.
@@ -105,6 +107,11 @@ type Hop struct {
 
 // Took returns how long the hop took.
 func (h Hop) Took() time.Duration { return h.DNS + h.Connect + h.TLS + h.Header + h.Body }
+
+// Private reports whether the Guard refused an address of a private network or of this machine, which Guard.AllowPrivate permits.
+func (r *Record) Private() bool {
+	return r.Cause == AddressRefused && r.Refused.IsValid() && Guard{AllowPrivate: true}.Check(r.Refused) == nil
+}
 
 // Redirects returns the number of redirects that were followed.
 func (r *Record) Redirects() int { return max(len(r.Hops)-1, 0) }

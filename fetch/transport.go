@@ -47,6 +47,7 @@ func (s *session) transport(at robots.Origin, target string) (*reply, *failure) 
 		if waiting.Err() != nil {
 			return nil, &failure{late, ""}
 		}
+		s.noteRefused(err)
 		return nil, untransported(err)
 	}
 	r := &reply{Response: resp}

@@ -228,16 +228,6 @@ func (e *DisallowedError) Error() string {
 	return text
 }
 
-// isPrivate reports whether AllowPrivate permits the address that a text names.
-func isPrivate(text string) bool {
-	for word := range strings.FieldsSeq(text) {
-		if at, err := netip.ParseAddrPort(strings.Trim(word, "(:,;)")); err == nil {
-			return fetch.Guard{AllowPrivate: true}.Check(at) == nil
-		}
-	}
-	return false
-}
-
 // Undecided reports whether robots.txt could not be fetched, so that the request might be
 // allowed later. The verdict's State has the time of the next attempt.
 func (e *DisallowedError) Undecided() bool { return e.Verdict.Undecided() }
@@ -390,13 +380,13 @@ func (r *request) judge(t *Transport, req *http.Request) (err error) {
 		return err
 	}
 	r.schedule, _ = pace.NewSchedule(r.rules, t.options.Policy) // no error: New has checked the policy
-	return r.allowed(r.rules)
+	return r.allowed(r.rules, r.record)
 }
 
-// allowed returns an error if the rules disallow the request.
-func (r *request) allowed(by *robots.Rules) error {
+// allowed returns an error if the rules of a record disallow the request.
+func (r *request) allowed(by *robots.Rules, from *fetch.Record) error {
 	if v := by.Match(r.path); !v.Allowed {
-		return &DisallowedError{URL: r.req.URL.Redacted(), Verdict: v, private: v.Reason == robots.ReasonRefused && isPrivate(v.State.Text())}
+		return &DisallowedError{URL: r.req.URL.Redacted(), Verdict: v, private: v.Reason == robots.ReasonRefused && from.Private()}
 	}
 	return nil
 }
@@ -409,7 +399,7 @@ func (r *request) judgeAgain(ctx context.Context) (canStart bool, err error) {
 		return true, nil // the rules of before still apply
 	}
 	if rules != r.rules {
-		if err := r.allowed(rules); err != nil {
+		if err := r.allowed(rules, record); err != nil {
 			return false, err
 		}
 	}

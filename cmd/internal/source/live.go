@@ -9,7 +9,6 @@ import (
 	"net/netip"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/robotskit/robots"
@@ -170,11 +169,9 @@ func (l *Live) Hint(r *fetch.Record) {
 }
 
 // Permit names the flag that permits what the guard has refused, "" if there is none, as for
-// the metadata address of a cloud. The detail of a refusal begins with the address.
+// the metadata address of a cloud.
 func (l *Live) Permit(r *fetch.Record) string {
-	text, _, _ := strings.Cut(r.Detail, ": ")
-	at, err := netip.ParseAddrPort(text)
-	if r.Cause != fetch.AddressRefused || l.Options.Guard.AllowPrivate || err != nil || (fetch.Guard{AllowPrivate: true}).Check(at) != nil {
+	if l.Options.Guard.AllowPrivate || !r.Private() {
 		return ""
 	}
 	return "--allow-private permits private and loopback addresses"
