@@ -66,6 +66,10 @@ type Options struct {
 	URLs URLs
 	// SkipRobotsTxt excludes /robots.txt itself, which only google-cpp does not exempt.
 	SkipRobotsTxt bool
+	// FullSegments prefers examples in normal form whose segments are not empty and whose query has no
+	// slash, as people recognize /a/x rather than //x or /?/x. Change.Shortest is then set if there is no
+	// shorter example of this kind.
+	FullSegments bool
 	// Total limits the steps of all comparisons by Each together, 0 for no limit.
 	Total int
 
@@ -79,6 +83,8 @@ const (
 	AllURLs     URLs = iota // every request target: see the package comment
 	BrowserURLs             // URLs that browsers send unchanged (WHATWG URL Standard)
 	NormalURLs              // URLs in normal form (RFC 3986 section 6.2.2)
+
+	fullURLs // NormalURLs without empty segments and without a slash in the query
 )
 
 // DefaultSteps is the default of Options.Steps.
@@ -146,7 +152,7 @@ func (d Direction) None() bool { return d.Complete && len(d.Changes) == 0 }
 type Change struct {
 	Path     string // path and query of the URL; to parse it, put a scheme and host before it
 	Old, New robots.Verdict
-	Shortest bool // there is no shorter example for the deciding rule
+	Shortest bool // there is no shorter example for the deciding rule, see Options.FullSegments
 	Normal   bool // the URL is one of NormalURLs
 }
 
@@ -189,8 +195,11 @@ func (c *comparison) blocked(from int) Direction {
 		if q.path == "" && c.abc.dots {
 			q.path = c.withDots(q, old, new)
 		}
-		if q.path != "" && c.options.URLs == AllURLs && !isNormal(q.path) {
+		if q.path != "" && c.options.URLs == AllURLs && !isOf(NormalURLs, q.path) {
 			c.normalize(q)
+		}
+		if q.path != "" && c.options.FullSegments && !isOf(fullURLs, q.path) {
+			c.fill(q)
 		}
 	}
 	d.Steps = c.m.used
@@ -203,7 +212,7 @@ func (c *comparison) blocked(from int) Direction {
 		if q.path == "" || slices.Contains(shown[q.own], q.own.rules[q.rule].line) {
 			continue
 		}
-		v := Change{Path: q.path, Old: old.Match(site(q.path)), New: new.Match(site(q.path)), Shortest: !q.open(), Normal: isNormal(q.path)}
+		v := Change{Path: q.path, Old: old.Match(site(q.path)), New: new.Match(site(q.path)), Shortest: !q.open(), Normal: isOf(NormalURLs, q.path)}
 		if !v.Old.Allowed || v.New.Allowed {
 			d.Complete = false // undecided rather than wrong
 			continue
@@ -264,7 +273,7 @@ func (f *finder) answer(questions []question) (complete bool) {
 
 // notNormal is 0 for a URL in normal form and 1 for any other.
 func notNormal(path string) int {
-	if isNormal(path) {
+	if isOf(NormalURLs, path) {
 		return 0
 	}
 	return 1
@@ -279,6 +288,21 @@ func (f *finder) normalize(q *question) {
 	f.run(&n, f.m.limit/8)
 	if n.path != "" {
 		q.path = n.path
+	}
+}
+
+// fill searches for one of fullURLs. If it finds one, whether a shorter one of these might have been missed
+// replaces what is open about the question.
+func (f *finder) fill(q *question) {
+	n := question{own: q.own, other: q.other, rule: q.rule, aim: q.aim, without: q.without}
+	defer func(was *alphabet) { f.abc = was }(f.abc)
+	f.abc = alphabetOf(f.abc.forms[0], f.abc.forms[1], fullURLs)
+	f.ask(&n)
+	f.run(&n, f.m.limit/8)
+	if n.path != "" {
+		q.path = n.path
+		q.cut = n.cut
+		q.partners = n.partners
 	}
 }
 

@@ -116,7 +116,7 @@ func (f *finder) isNeeded(own *list, place int) bool {
 		if c.pieces[0] == "" {
 			path = "/" + path
 		}
-		if strings.Contains(path, "%") || !isNormal(path) {
+		if strings.Contains(path, "%") || !isOf(NormalURLs, path) {
 			continue
 		}
 		decides, allowed := false, true // without the rule

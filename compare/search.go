@@ -20,7 +20,7 @@ type search struct {
 	abc   *alphabet
 	autos []auto
 	needs int     // number of needed patterns; the others are banned
-	plain bool    // the URLs have no dot segments
+	plain bool    // the URLs have no dot segments, and empty ones are permitted
 	avoid letters // next bytes of banned rules that are not included
 	units []int16 // units, plus one, that a needed pattern can wait for
 	seen  map[class]bool
@@ -126,7 +126,7 @@ func (s *search) choose() {
 			needed[a.side].join(a.g.held)
 		}
 	}
-	s.plain = !s.abc.dotFree || s.abc.urls != BrowserURLs && !needed[0].has('.') && !needed[1].has('.') && !plainLetters.andNot(all).empty()
+	s.plain = !s.abc.dotFree || !s.abc.full && s.abc.urls != BrowserURLs && !needed[0].has('.') && !needed[1].has('.') && !plainLetters.andNot(all).empty()
 	s.units = s.units[:0]
 	if s.seen == nil {
 		s.seen = map[class]bool{}

@@ -57,6 +57,7 @@ type alphabet struct {
 	cross   bool // the sides have two normal forms
 	octets  bool // a URL is any bytes, and '%' has no meaning
 	dotFree bool // the URLs have no dot segments
+	full    bool // the URLs have no empty segments, and no slash in the query
 	dots    bool // URLs with dot segments are missing, because only one side resolves them
 	units   []unit
 	all     []int16 // the index of each unit, plus one
@@ -66,19 +67,23 @@ type alphabet struct {
 }
 
 var (
-	alphabets [3 * 3 * 3]*alphabet
+	alphabets [3 * 3 * 4]*alphabet
 	making    [len(alphabets)]sync.Once
 )
 
 // alphabetOf returns the alphabet for two normal forms.
 func alphabetOf(a, b robots.Escapes, urls URLs) *alphabet {
-	i := int(a)*9 + int(b)*3 + int(urls)
+	i := int(a)*12 + int(b)*4 + int(urls)
 	making[i].Do(func() { alphabets[i] = newAlphabet([2]robots.Escapes{a, b}, urls) })
 	return alphabets[i]
 }
 
 func newAlphabet(forms [2]robots.Escapes, urls URLs) *alphabet {
-	a := &alphabet{forms: forms, urls: urls, cross: forms[0] != forms[1]}
+	a := &alphabet{forms: forms, full: urls == fullURLs, cross: forms[0] != forms[1]}
+	if a.full {
+		urls = NormalURLs
+	}
+	a.urls = urls
 	a.octets = !a.cross && forms[0] == robots.EscapesRaw && urls == AllURLs
 	a.dotFree = urls != AllURLs || forms[0] == robots.EscapesGoogle || forms[1] == robots.EscapesGoogle
 	a.dots = a.cross && a.dotFree && urls == AllURLs
@@ -158,6 +163,9 @@ func (a *alphabet) add(raw string, v byte, escaped bool, forms [2]robots.Escapes
 // place after them. It returns false if no URL begins with the head.
 func (a *alphabet) spell(head string) (raw string, n int, at place, ok bool) {
 	at = placeStart
+	if a.full {
+		at = placeOther // before the first slash, which ends no segment
+	}
 	var b []byte
 	for n < len(head) {
 		c, size, id, query := head[n], 1, int16(0), at.query()
@@ -222,11 +230,13 @@ func (a *alphabet) follow(at place, id int16) (place, bool) {
 		open = 0
 	}
 	switch {
+	case a.full && at == placeQuery && u.char == '/':
+		return 0, false
 	case at == placeQuery || !a.dotFree:
 	case u.char == '.' && at < placeOther:
 		at++
 	case u.char == '/' || u.char == '?':
-		if !at.ends() {
+		if !at.ends() || a.full && u.char == '/' && at == placeStart {
 			return 0, false
 		}
 		if at = placeStart; u.char == '?' {
@@ -252,9 +262,9 @@ func (p place) query() int {
 	return 0
 }
 
-// isNormal reports whether a path and query is one of NormalURLs.
-func isNormal(path string) bool {
-	a := alphabetOf(robots.EscapesRaw, robots.EscapesRaw, NormalURLs)
+// isOf reports whether a path and query is one of a set of URLs in normal form.
+func isOf(urls URLs, path string) bool {
+	a := alphabetOf(robots.EscapesRaw, robots.EscapesRaw, urls)
 	_, n, at, ok := a.spell(path)
 	return ok && n == len(path) && at.ends()
 }

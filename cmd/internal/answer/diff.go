@@ -72,7 +72,7 @@ func (d *Difference) Compared(dialect string) *FileComparison {
 // A Change is a URL that is allowed in one of two files only.
 type Change struct {
 	Path     string   `json:"path"`     // with the query
-	Shortest bool     `json:"shortest"` // no shorter URL exists for the rule; false too if a shorter one has an empty segment
+	Shortest bool     `json:"shortest"` // no shorter URL without an empty segment (//) exists for the rule
 	Old      Decision `json:"old"`      // by the old file
 	New      Decision `json:"new"`      // by the new one
 }
@@ -122,7 +122,7 @@ func Diff(before, after Source, who []Crawler, o DiffOptions) *Difference {
 		}
 		rules[side] = all.RulesBy(func(dialect robots.Dialect) *robots.Rules { return source.Rules(dialect) })
 	}
-	proofs := compare.Options{Steps: o.Steps, Total: o.Total}
+	proofs := compare.Options{Steps: o.Steps, Total: o.Total, FullSegments: true}
 	if d.betweenDialects {
 		proofs.URLs = compare.NormalURLs
 		proofs.SkipRobotsTxt = true
@@ -264,40 +264,6 @@ func (d *Difference) changes(j *CrawlerDifference, rules [2]*robots.Rules, chang
 	return list
 }
 
-// clarify replaces the paths of changes that have empty segments, which people do not recognize, by
-// paths with a letter there, if the same lines decide those.
-func (d *Difference) clarify(rules [2]*robots.Rules, changes []compare.Change) []compare.Change {
-	changes = slices.Clone(changes)
-	for i := range changes {
-		change := &changes[i]
-		plain := clearPath(change.Path)
-		if plain == change.Path {
-			continue
-		}
-		path, _ := robots.ParsePath("https://example.com" + plain) // never an error
-		before, work := rules[0].MatchWork(path)
-		after, more := rules[1].MatchWork(path)
-		d.Steps += (work + more) / 2
-		if before.Allowed == change.Old.Allowed && before.Rule == change.Old.Rule && after.Allowed == change.New.Allowed && after.Rule == change.New.Rule {
-			change.Path = plain
-			change.Shortest = false
-		}
-	}
-	return changes
-}
-
-// clearPath returns a path with a letter in each empty segment but the last.
-func clearPath(path string) string {
-	path, query, ok := strings.Cut(path, "?")
-	for strings.Contains(path, "//") {
-		path = strings.ReplaceAll(path, "//", "/a/")
-	}
-	if ok {
-		path += "?" + query
-	}
-	return path
-}
-
 // entryBytes is counted for each entry of a list, besides its text.
 const entryBytes = 100
 
@@ -407,8 +373,6 @@ func (d *Difference) compare(rules [2]*robots.Rules, result *compare.Result, o c
 		Blocked: Direction{Kind: NewlyBlocked, Direction: result.NewlyBlocked},
 		Allowed: Direction{Kind: NewlyAllowed, Direction: result.NewlyAllowed},
 	}
-	c.Blocked.Changes = d.clarify(rules, c.Blocked.Changes)
-	c.Allowed.Changes = d.clarify(rules, c.Allowed.Changes)
 	sent := func(c compare.Change) bool { return c.Normal && !strings.Contains(c.Path, "'") }
 	if result.Differs() && !slices.ContainsFunc(slices.Concat(c.Blocked.Changes, c.Allowed.Changes), sent) && (o.Total == 0 || d.Steps < o.Total) {
 		o.URLs = compare.BrowserURLs
