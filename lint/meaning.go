@@ -249,7 +249,8 @@ func allowAndDisallow(p *pass) {
 }
 
 // cssBlocked uses the rules of the crawler that renders pages. It reports only rules for the
-// whole site: a rule for a folder was probably written for the scripts in it.
+// whole site: a rule for a folder was probably written for the scripts in it. A rule with exceptions
+// for such files is what the advice asks for; which files pages need is known only to the site.
 func cssBlocked(p *pass) {
 	for _, v := range p.views {
 		if v.dialect.Name != robots.Google.Name {
@@ -264,6 +265,9 @@ func cssBlocked(p *pass) {
 			if rule.Allows() || !strings.HasPrefix(strings.TrimLeft(path, "/"), "*") || !endsIn(path, ".css", ".js") {
 				continue
 			}
+			if hasException(r, path) {
+				continue
+			}
 			sample, err := robots.ParsePath("/x" + strings.ReplaceAll(strings.TrimRight(strings.TrimLeft(path, "/*"), "*$"), "*", "x"))
 			if err != nil || !p.spend(matchSteps(r, sample)) {
 				continue
@@ -275,6 +279,21 @@ func cssBlocked(p *pass) {
 			}
 		}
 	}
+}
+
+// hasException reports whether a longer rule allows styles, if the path is of styles, or scripts.
+func hasException(r *robots.Rules, path string) bool {
+	for rule := range r.All() {
+		if !rule.Allows() || len(rule.Path()) <= len(path) {
+			continue
+		}
+		for _, ending := range []string{".css", ".js"} {
+			if endsIn(path, ending) && endsIn(rule.Path(), ending) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // matchSteps is the cost of a match in steps.
