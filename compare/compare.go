@@ -198,7 +198,7 @@ func (c *comparison) blocked(from int) Direction {
 		if q.path != "" && c.options.URLs == AllURLs && !isOf(NormalURLs, q.path) {
 			c.normalize(q)
 		}
-		if q.path != "" && c.options.FullSegments && !isOf(fullURLs, q.path) {
+		if q.path != "" && c.options.FullSegments && !isFull(q.path) {
 			c.fill(q)
 		}
 	}
@@ -289,6 +289,12 @@ func (f *finder) normalize(q *question) {
 	if n.path != "" {
 		q.path = n.path
 	}
+}
+
+// isFull reports whether a path and query has no empty segments but the last, and no slash in the query.
+func isFull(target string) bool {
+	path, query, _ := strings.Cut(target, "?")
+	return !strings.Contains(path, "//") && !strings.Contains(query, "/")
 }
 
 // fill searches for one of fullURLs. If it finds one, whether a shorter one of these might have been missed

@@ -77,7 +77,7 @@ func TestRows(t *testing.T) {
 		"\t\t\t" + null:         "url is missing",
 		"%\t\t\t/":              "not base64",
 		"\t\tnobody\t/":         "nobody",
-		"\ta,b\t\t/":            "in a TSV row, you can also separate them with spaces",
+		"\ta,b\t\t/":            "in a TSV row, separate them with spaces",
 		`\t\x41\` + "\t\t\t/\r": "not base64",
 	} {
 		q := ReadRow([]byte(row))
