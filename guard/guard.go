@@ -61,11 +61,12 @@ type Guard struct {
 // nobody is the place of no crawler.
 const nobody = -1
 
-// Limits of what is remembered, some 10 MiB in all.
+// Limits of what is read and remembered, some 10 MiB in all.
 const (
 	maxSenders    = 8192
 	maxHeader     = 1024 // bytes of a remembered User-Agent header
 	maxIdentities = 16384
+	readHeader    = 4096 // bytes of a User-Agent header that are read
 )
 
 // New returns a guard. The error states an invalid option.
@@ -115,7 +116,7 @@ var directory = sync.OnceValue(func() *knownCrawlers {
 // A Request is what a decision depends on.
 type Request struct {
 	Host      string     // with or without a port
-	UserAgent string     // the header
+	UserAgent string     // the header, of which the first 4,096 bytes count
 	Address   netip.Addr // of the client, the zero value if it is not known
 	Target    string     // as the client sent it: "/page?q=1", "*", or an absolute URL
 }
@@ -211,6 +212,7 @@ func (d *Decision) judge(rules *robots.Rules, t target) {
 
 // sender returns the place of the crawler that a User-Agent header names.
 func (g *Guard) sender(header string) int {
+	header = header[:min(len(header), readHeader)]
 	if place, ok := g.senders.Get(header); ok {
 		return place
 	}

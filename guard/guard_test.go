@@ -71,6 +71,8 @@ func TestDecide(t *testing.T) {
 		{"AdsBot-Google", "/basket/1", Pass, ""},
 		{"Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", "/basket/1", Pass, "the User-Agent names no known crawler"},
 		{"", "/basket/1", Pass, ""},
+		{strings.Repeat("x", readHeader-7) + " GPTBot/1.0", "/page", Block, ""},
+		{strings.Repeat("x", readHeader) + " GPTBot/1.0", "/page", Pass, ""},
 	} {
 		d := g.Decide(Request{Host: "shop.example", UserAgent: test.userAgent, Target: test.target})
 		if d.Action != test.action || d.Refused != (d.Action == Block) || test.reason != "" && d.Reason() != test.reason {

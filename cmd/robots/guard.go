@@ -118,10 +118,11 @@ func (o *guardOptions) options(ctx context.Context) (g guard.Options, err error)
 
 // Limits of the service. A web server waits for each answer, so they are short.
 const (
-	guardHeaderTime = 10 * time.Second
-	guardIdleTime   = 2 * time.Minute
-	guardGrace      = 5 * time.Second // for requests at the end
-	guardReload     = time.Second
+	guardHeaderTime  = 10 * time.Second
+	guardHeaderBytes = 64 << 10 // more than web servers accept
+	guardIdleTime    = 2 * time.Minute
+	guardGrace       = 5 * time.Second // for requests at the end
+	guardReload      = time.Second
 )
 
 // serve answers requests until ctx ends.
@@ -133,6 +134,7 @@ func (o *guardOptions) serve(ctx context.Context, g *guard.Guard, sites *source.
 	service := &http.Server{
 		Handler:           g.ForwardAuth(o.unusable),
 		ReadHeaderTimeout: guardHeaderTime,
+		MaxHeaderBytes:    guardHeaderBytes,
 		WriteTimeout:      guardHeaderTime,
 		IdleTimeout:       guardIdleTime,
 		ErrorLog:          slog.NewLogLogger(o.log.Handler(), slog.LevelDebug), // mistakes of clients
