@@ -92,11 +92,11 @@ func (s *serveSettings) write(std *screen.Streams, origins map[string]string) {
 }
 
 // withoutPassword hides the password of a URL.
-func withoutPassword(place string) string {
-	scheme, rest, isURL := strings.Cut(place, "://")
+func withoutPassword(store string) string {
+	scheme, rest, isURL := strings.Cut(store, "://")
 	at := strings.LastIndexByte(rest, '@')
 	if !isURL || at < 0 {
-		return place
+		return store
 	}
 	user, _, has := strings.Cut(rest[:at], ":")
 	if has {

@@ -80,11 +80,11 @@ func writeNotes(w io.Writer, colors Palette, notes []answer.Note, dropped int) {
 	Heading(w, colors, "Notes")
 	var rows [][]string
 	for _, n := range notes {
-		place := "  file"
+		where := "  file"
 		if n.Line > 0 {
-			place = "  line " + strconv.Itoa(n.Line)
+			where = "  line " + strconv.Itoa(n.Line)
 		}
-		rows = append(rows, []string{place, colors.Paint(Faint, colors.Link(n.Clause)), n.Text})
+		rows = append(rows, []string{where, colors.Paint(Faint, colors.Link(n.Clause)), n.Text})
 	}
 	AlignWrapped(w, rows)
 	if dropped > 0 {

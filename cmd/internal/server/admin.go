@@ -62,7 +62,8 @@ func NewMetrics() *Metrics {
 	m.questions = counters("robots_questions_total", "Questions by outcome.", "outcome", outcomeNames[:]...)
 	m.requests = counters("robots_requests_total", "Requests by class of status.", "class", "2xx", "3xx", "4xx", "5xx")
 	m.took = histogram("robots_request_seconds", "Time from the headers of a request to the end of its response.", 1.0/16384, 10)
-	m.refused = counters("robots_refused_total", "Requests answered with a problem, by its type.", "problem", names(slices.Collect(maps.Keys(problems)))...)
+	m.refused = counters("robots_refused_total", "Requests answered with a problem, by its type.",
+		"problem", names(slices.Collect(maps.Keys(problems)))...)
 	m.fetches = counters("robots_fetches_total", "robots.txt fetches by cause.", "cause", names(fetch.Causes())...)
 	m.fetchTook = histogram("robots_fetch_seconds", "Duration of robots.txt fetches.", 1.0/256, 8)
 	var kinds []cache.EventKind
@@ -73,13 +74,19 @@ func NewMetrics() *Metrics {
 	m.storeErrors = counter("robots_store_errors_total", "Errors of the store, without which the service continues.")
 	m.permitWait = histogram("robots_permit_wait_seconds", "Time until the start in a permit.", 1.0/64, 9)
 	m.permitLater = histogram("robots_permit_later_seconds", "Time until a next attempt, without a permit.", 1.0/64, 9)
-	m.permits = counters("robots_permits_total", "Permits: acquired, refused for now, failed (no decision), released, unreleased (until they expire), and unused.", "outcome",
-		append(names([]pace.EventKind{pace.EventAcquired, pace.EventRefused, pace.EventFailed, pace.EventReleased, pace.EventUnreleased}), unused)...)
+	permitEvents := []pace.EventKind{pace.EventAcquired, pace.EventRefused, pace.EventFailed, pace.EventReleased, pace.EventUnreleased}
+	m.permits = counters("robots_permits_total",
+		"Permits: acquired, refused for now, failed (no decision), released, unreleased (until they expire), and unused.",
+		"outcome", append(names(permitEvents), unused)...)
 	m.decisions = counters("robots_decisions_total", "Decisions on starts: acquired, failed, or the cause of a refusal.", "outcome",
 		append(names(pace.Causes()), string(pace.EventAcquired), string(pace.EventFailed))...)
 	m.overloads = counter("robots_overloads_total", "Responses of sites that signal overload: 429, 503, 504, or a timeout.")
-	m.changes = counters("robots_fleet_changes_total", "Changes of the fleet: down and up (Redis), renewed (Redis lost its memory), replaced (this worker was considered gone), drained, resumed.", "change",
-		names([]pace.EventKind{pace.EventDown, pace.EventUp, pace.EventRenewed, pace.EventReplaced, pace.EventDrained, pace.EventResumed})...)
+	fleetEvents := []pace.EventKind{
+		pace.EventDown, pace.EventUp, pace.EventRenewed, pace.EventReplaced, pace.EventDrained, pace.EventResumed,
+	}
+	m.changes = counters("robots_fleet_changes_total", "Changes of the fleet: down and up (Redis), "+
+		"renewed (Redis lost its memory), replaced (this worker was considered gone), drained, resumed.",
+		"change", names(fleetEvents)...)
 	m.panics = counter("robots_panics_total", "Requests that ended with an internal error.")
 	return m
 }

@@ -61,7 +61,8 @@ func (r *request) question(location, url string, agents []string, dialect, wait 
 // verdict waits for the rules of a question, and counts its outcome, a problem too.
 func (r *request) verdict(q *siteQuestion, userInitiated bool) (v robots.Verdict) {
 	if r.problem == nil {
-		q.rules, q.record, r.problem = r.s.rules(r.Context(), &cache.Crawler{Dialect: q.crawler.Dialect, Tokens: q.crawler.Tokens}, q.origin, q.wait)
+		c := &cache.Crawler{Dialect: q.crawler.Dialect, Tokens: q.crawler.Tokens}
+		q.rules, q.record, r.problem = r.s.rules(r.Context(), c, q.origin, q.wait)
 	}
 	if r.problem == nil && userInitiated {
 		q.rules = q.rules.UserInitiated()

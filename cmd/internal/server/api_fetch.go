@@ -64,13 +64,16 @@ func (f *fetcher) refuses(c Caller, origin robots.Origin) *Problem {
 		return NewProblem(Unauthorized, "without a token only http and https sites on ports 80 and 443 are fetched, not "+origin.String())
 	}
 	if wait := take(c.limits.origins, 1); wait > 0 {
-		return NewProblem(RateLimited, "robots.txt of "+origin.String()+" is not fetched: you have reached your limit of new sites; try again later").After(wait)
+		detail := "robots.txt of " + origin.String() + " is not fetched: you have reached your limit of new sites; try again later"
+		return NewProblem(RateLimited, detail).After(wait)
 	}
 	return nil
 }
 
 // rules waits for the rules of a site for a crawler.
-func (s *Service) rules(ctx context.Context, c *cache.Crawler, origin robots.Origin, wait time.Duration) (rules *robots.Rules, r *fetch.Record, p *Problem) {
+func (s *Service) rules(
+	ctx context.Context, c *cache.Crawler, origin robots.Origin, wait time.Duration,
+) (rules *robots.Rules, r *fetch.Record, p *Problem) {
 	// A record in memory needs no timer, and its background refresh does not count for the
 	// client.
 	rules, r, err := s.cache.Rules(ended, origin, c)
@@ -177,7 +180,8 @@ func checkAgents(agents []string, d robots.Dialect, location string) *Problem {
 			return wrong(BadParameter, location, "", "contains a NUL: use a product token such as MyBot")
 		}
 		if names := ask.Listed(a); names != nil && !d.RawTokens {
-			return wrong(BadParameter, location, a, "contains several tokens: send them separately, most specific first: "+strings.Join(names, ", then "))
+			message := "contains several tokens: send them separately, most specific first: " + strings.Join(names, ", then ")
+			return wrong(BadParameter, location, a, message)
 		}
 	}
 	return nil

@@ -139,8 +139,11 @@ func (s *Service) permit(r *request) *response {
 		if !addr.IsValid() || r.exchange.Anonymous { // who could name the address of other sites
 			addr = q.record.Addr()
 		}
-		request := pace.Request{Origin: q.origin, Schedule: s.paceOf(q.rules), Within: within, Addr: addr.Unmap().WithZone(""), Fetched: q.record.Fetched, Lifetime: hold, Untrusted: r.exchange.Anonymous}
-		if got = r.try([]pace.Request{request}, 1); r.problem != nil {
+		got = r.try([]pace.Request{{
+			Origin: q.origin, Schedule: s.paceOf(q.rules), Within: within, Addr: addr.Unmap().WithZone(""), Fetched: q.record.Fetched,
+			Lifetime: hold, Untrusted: r.exchange.Anonymous,
+		}}, 1)
+		if r.problem != nil {
 			return nil
 		}
 	}
@@ -258,7 +261,8 @@ func (r *request) release(result *Return) *Problem {
 	var err error
 	r.exchange.wait(func() {
 		err = r.s.limiter.Release(context.WithoutCancel(r.Context()), p.Permit, pace.Result{
-			Status: result.Status, RetryAfter: time.Duration(result.RetryAfter * float64(time.Second)), Timeout: result.Timeout, Unused: result.Unused,
+			Status: result.Status, RetryAfter: time.Duration(result.RetryAfter * float64(time.Second)),
+			Timeout: result.Timeout, Unused: result.Unused,
 		})
 	})
 	if err != nil {

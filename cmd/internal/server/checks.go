@@ -119,7 +119,8 @@ func (v *exchange) authenticate(r *http.Request) (p *Problem) {
 		v.Header().Set("WWW-Authenticate", invalidToken)
 		p = NewProblem(Unauthorized, "the token in Authorization is not valid")
 	case !v.settings.Anonymous && r.URL.Path == "/page/ask":
-		p = NewProblem(Unauthorized, "this service needs tokens, with which its page needs WebAssembly: use a release, and a browser that supports it")
+		p = NewProblem(Unauthorized, "this service needs tokens, with which its page needs WebAssembly: "+
+			"use a release, and a browser that supports it")
 	case !v.settings.Anonymous && !isOpen(r):
 		p = NewProblem(Unauthorized, "this service needs a token; send Authorization: Bearer and the token")
 	}

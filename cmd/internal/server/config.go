@@ -75,7 +75,8 @@ func (c *Config) checkAddresses() error {
 		case admin == listen && admin.Port() != 0:
 			return c.bad("admin", "is the address of --listen; use another one")
 		case !admin.Addr().IsLoopback() && !c.Public:
-			return c.bad("admin", "%s can be reached by other machines, and shows profiles of the process; use a loopback address, or add --public", admin)
+			return c.bad("admin",
+				"%s can be reached by other machines, and shows profiles of the process; use a loopback address, or add --public", admin)
 		}
 	}
 	switch {
@@ -83,7 +84,8 @@ func (c *Config) checkAddresses() error {
 	case !c.Public:
 		return c.bad("listen", "%s can be reached by other machines; add --public to allow it", listen)
 	case c.Tokens == "" && c.TokensFile == "" && !c.Anonymous:
-		return c.bad("listen", "%s can be reached by other machines; name a file of tokens with --tokens-file, or add --anonymous to answer any client", listen)
+		return c.bad("listen", "%s can be reached by other machines; "+
+			"name a file of tokens with --tokens-file, or add --anonymous to answer any client", listen)
 	}
 	for _, h := range c.Hosts {
 		if name, _ := hostOf(h); name != strings.ToLower(h) || name == "" || strings.ContainsAny(h, "*/@? ") {

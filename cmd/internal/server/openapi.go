@@ -56,7 +56,8 @@ var docsPolicy = sync.OnceValue(func() string {
 	_, style, _ := bytes.Cut(docsText, []byte("<style>"))
 	style, _, _ = bytes.Cut(style, []byte("</style>"))
 	sum := sha256.Sum256(style)
-	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+	hash := base64.StdEncoding.EncodeToString(sum[:])
+	return "default-src 'none'; style-src 'sha256-" + hash + "'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 })
 
 var zippedDocs = sync.OnceValue(func() []byte { return Gzip(docsText) })

@@ -35,7 +35,8 @@ func (r *request) fail(p *Problem) { r.problem = cmp.Or(r.problem, p) }
 func (r *request) readQuery(known []string) {
 	for part := range strings.SplitSeq(r.URL.RawQuery, "&") {
 		if !escaped(part) {
-			r.fail(NewProblem(BadParameter, "the query cannot be read: write special characters as %XX, a semicolon as %3B, and & between parameters"))
+			r.fail(NewProblem(BadParameter,
+				"the query cannot be read: write special characters as %XX, a semicolon as %3B, and & between parameters"))
 		}
 	}
 	r.query, _ = url.ParseQuery(r.URL.RawQuery) // no error: it is escaped
@@ -146,7 +147,8 @@ func (r *request) duration(location, text string, usual, least, most time.Durati
 		d, err = time.Duration(seconds*float64(time.Second)), nil
 	}
 	if err != nil || d < least || d > most {
-		r.fail(wrong(BadParameter, location, text, fmt.Sprintf("must be a time such as 5s, from %s to %s", duration.Text(least), duration.Text(most))))
+		message := fmt.Sprintf("must be a time such as 5s, from %s to %s", duration.Text(least), duration.Text(most))
+		r.fail(wrong(BadParameter, location, text, message))
 	}
 	return d
 }

@@ -43,7 +43,8 @@ func newSettings(c *Config) (*settings, error) {
 
 // Reloaded are the settings that Reload changes, by name; the others last as long as the process.
 var Reloaded = []string{
-	"host", "cors", "trusted-proxy", "tokens-file", "client-rate", "client-burst", "new-origins", "body-size", "batch-size", "body-time", "write-time",
+	"host", "cors", "trusted-proxy", "tokens-file", "client-rate", "client-burst", "new-origins", "body-size", "batch-size",
+	"body-time", "write-time",
 	"drain-delay", "grace", "log-urls",
 }
 

@@ -41,11 +41,11 @@ func (f *File) Read(body []byte, known ...string) map[string]*yaml.Node {
 		}
 	}
 	if !errors.Is(err, io.EOF) {
-		place, text := f.Name, strings.TrimPrefix(err.Error(), "yaml: ")
+		position, text := f.Name, strings.TrimPrefix(err.Error(), "yaml: ")
 		if line, rest, ok := strings.Cut(text, ": "); ok && strings.HasPrefix(line, "line ") {
-			place, text = f.Name+":"+line[len("line "):], rest
+			position, text = f.Name+":"+line[len("line "):], rest
 		}
-		f.Mistakes = append(f.Mistakes, fmt.Errorf("%s: invalid YAML: %s", place, ask.Clip(text)))
+		f.Mistakes = append(f.Mistakes, fmt.Errorf("%s: invalid YAML: %s", position, ask.Clip(text)))
 		return nil
 	}
 	if document.IsZero() {

@@ -82,7 +82,8 @@ func build() ([]byte, error) {
 	}
 	defer os.RemoveAll(temp)
 	name := filepath.Join(temp, "robots.wasm")
-	cmd := exec.Command("go", "build", "-trimpath", "-gcflags=all=-l", "-ldflags=-s -w", "-o", name, "github.com/robotskit/robots/cmd/internal/server/wasm")
+	const engine = "github.com/robotskit/robots/cmd/internal/server/wasm"
+	cmd := exec.Command("go", "build", "-trimpath", "-gcflags=all=-l", "-ldflags=-s -w", "-o", name, engine)
 	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {

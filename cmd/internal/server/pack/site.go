@@ -52,7 +52,11 @@ func site(output string) error {
 			return err
 		}
 	}
-	files["index.html"] = []byte(strings.NewReplacer("{{engine}}", "static", "{{links}}", `<a href="docs/index.html">Documents</a>`, "{{sites}}", "", ` nonce="{{nonce}}"`, "", "<title>", policy+"\n<title>").Replace(string(files["index.html"])))
+	filled := strings.NewReplacer(
+		"{{engine}}", "static", "{{links}}", `<a href="docs/index.html">Documents</a>`, "{{sites}}", "",
+		` nonce="{{nonce}}"`, "", "<title>", policy+"\n<title>",
+	).Replace(string(files["index.html"]))
+	files["index.html"] = []byte(filled)
 	if err := documents(files); err != nil {
 		return err
 	}

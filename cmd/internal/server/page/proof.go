@@ -149,7 +149,8 @@ func diff(b *budget.Budget, args []string) (any, error) {
 	if err := b.Hold(len(who)*entry + 2*changesText); err != nil {
 		return nil, err
 	}
-	difference := answer.Diff(before, after, who, answer.DiffOptions{Steps: diffSteps, Total: b.Left(diffTotal), Changes: mostChanges, Text: changesText})
+	o := answer.DiffOptions{Steps: diffSteps, Total: b.Left(diffTotal), Changes: mostChanges, Text: changesText}
+	difference := answer.Diff(before, after, who, o)
 	if err := b.Work(difference.Steps); err != nil {
 		return nil, err
 	}

@@ -101,7 +101,9 @@ func newColumn(c *answer.Crawler, r *robots.Rules) column {
 }
 
 // fill fills the cells of a column.
-func (t *table) fill(b *budget.Budget, c *answer.Crawler, column int, rules *robots.Rules, others []*robots.Rules, paths []robots.Path) error {
+func (t *table) fill(
+	b *budget.Budget, c *answer.Crawler, column int, rules *robots.Rules, others []*robots.Rules, paths []robots.Path,
+) error {
 	for n := range t.Rows {
 		path, err := answer.Path(c.Dialect, t.Rows[n].URL)
 		if err != nil {

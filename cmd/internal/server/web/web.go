@@ -61,7 +61,10 @@ func Handler(o Options) http.Handler {
 	if o.Engine == nil {
 		o.Engine = files
 	}
-	p := &pages{assets: map[string]*asset{"robots.wasm": newAsset(o.Engine, "robots.wasm"), "wasm_exec.js": newAsset(o.Engine, "wasm_exec.js")}}
+	p := &pages{assets: map[string]*asset{}}
+	for _, name := range []string{"robots.wasm", "wasm_exec.js"} {
+		p.assets[name] = newAsset(o.Engine, name)
+	}
 	for _, name := range []string{"page.js", "page.css", "worker.js", "sw.js", "licenses.txt"} {
 		p.assets[name] = newAsset(files, name)
 	}
@@ -77,7 +80,8 @@ func Handler(o Options) http.Handler {
 	for _, s := range o.Sites {
 		sites.WriteString(`<option value="` + html.EscapeString(s.URL) + `">` + html.EscapeString(s.Name+": "+s.See) + "</option>")
 	}
-	p.index = strings.NewReplacer("{{engine}}", engine, "{{links}}", `<a href="/docs">API</a>`, "{{sites}}", sites.String()).Replace(string(index))
+	filled := strings.NewReplacer("{{engine}}", engine, "{{links}}", `<a href="/docs">API</a>`, "{{sites}}", sites.String())
+	p.index = filled.Replace(string(index))
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", p.serveIndex)
 	mux.HandleFunc("GET /page/{name}", p.serveAsset)
@@ -216,7 +220,8 @@ func serveAsk(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Header.Get("Content-Type") != "application/octet-stream" {
-		server.NewProblem(server.UnsupportedType, "the Content-Type must be application/octet-stream: the verb and its arguments, each after its length").Write(w, r)
+		server.NewProblem(server.UnsupportedType,
+			"the Content-Type must be application/octet-stream: the verb and its arguments, each after its length").Write(w, r)
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxQuestion))

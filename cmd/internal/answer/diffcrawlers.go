@@ -1,0 +1,108 @@
+package answer
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/compare"
+	"github.com/robotskit/robots/crawlers"
+)
+
+// rulesOf returns the rules of each crawler, by the old and by the new side.
+func (d *Difference) rulesOf(before, after Source, who []Crawler, o DiffOptions) (rules [2][]*robots.Rules) {
+	for side, source := range []Source{before, after} {
+		var all robots.Crawlers
+		for _, c := range who {
+			if side == 1 && d.betweenDialects {
+				c.Dialect = o.NewDialect
+			}
+			all.Add(c.Dialect, c.Tokens...)
+		}
+		rules[side] = all.RulesBy(func(dialect robots.Dialect) *robots.Rules { return source.Rules(dialect) })
+	}
+	return rules
+}
+
+// classesOf returns the class of each crawler, and the rules of each class: crawlers that are named in the same
+// blocks of both files have the same rules.
+func classesOf(rules [2][]*robots.Rules) (class []int, distinct [2][]*robots.Rules) {
+	before := blocksOf(rules[0])
+	after := blocksOf(rules[1])
+	known := map[[2]string]int{}
+	for i := range before {
+		blocks := [2]string{before[i], after[i]}
+		number, ok := known[blocks]
+		if !ok {
+			number = len(known)
+			known[blocks] = number
+			distinct[0] = append(distinct[0], rules[0][i])
+			distinct[1] = append(distinct[1], rules[1][i])
+		}
+		class = append(class, number)
+	}
+	return class, distinct
+}
+
+// linesOf returns the lines of rules.
+func linesOf(r *robots.Rules) (lines []int) {
+	for rule := range r.All() {
+		lines = append(lines, rule.Line())
+	}
+	return lines
+}
+
+// blocksOf names the blocks of user-agent lines that name each crawler of one file: crawlers
+// named in the same blocks have the same rules and records (D-08).
+func blocksOf(crawlers []*robots.Rules) (blocks []string) {
+	ends := map[string][]int{} // by dialect
+	for _, r := range crawlers {
+		dialect := r.Dialect()
+		group := r.Group()
+		if ends[dialect.Name] == nil {
+			ends[dialect.Name] = blockEnds(r.File(), dialect)
+		}
+		var numbers []int
+		for _, line := range group.Lines() {
+			number, _ := slices.BinarySearch(ends[dialect.Name], line+1)
+			numbers = append(numbers, number)
+		}
+		blocks = append(blocks, fmt.Sprintln(dialect.Name, group.Token() == AnyCrawler, slices.Compact(numbers)))
+	}
+	return blocks
+}
+
+// blockEnds returns the lines of a file that end a block of user-agent lines or begin a group.
+func blockEnds(f *robots.File, d robots.Dialect) (lines []int) {
+	group := -1
+	for l := range f.Lines(d) {
+		if l.Field > robots.FieldUserAgent || l.Field == robots.FieldUserAgent && l.Group > group {
+			group = max(group, l.Group)
+			lines = append(lines, l.Number)
+		}
+	}
+	return lines
+}
+
+// Comparable returns * and the crawlers for which two files can have different rules: each file
+// read in its dialect, or, if these have no name, each crawler in the dialect auto. The crawlers
+// are in the dialect of the first file.
+func Comparable(before, after Source, dialects [2]robots.Dialect) (who []Crawler) {
+	if dialects[0].Name == "" {
+		for _, c := range compare.Crawlers(before.Rules(robots.RFC9309).File(), after.Rules(robots.RFC9309).File()) {
+			who = append(who, Auto(c.Name, c.Tokens[0]))
+		}
+		return who
+	}
+	for _, name := range compare.Names(before.Rules(dialects[0]), after.Rules(dialects[1])) {
+		who = append(who, InDialect(dialects[0], name, name))
+	}
+	return who
+}
+
+// isImportant reports whether newly blocked URLs are errors for a crawler: for *, and the
+// crawlers of search engines.
+func isImportant(name string) bool {
+	c, ok := crawlers.Find(name)
+	return name == AnyCrawler || ok && c.Purpose == crawlers.Search
+}
