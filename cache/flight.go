@@ -18,6 +18,10 @@ import (
 // not in memory by this at most.
 const storeLimit = 5 * time.Second
 
+// writeLimit is the timeout of a write to the store, for which no caller waits. On a busy machine a
+// write can take longer than storeLimit; a record that is given up is fetched again.
+const writeLimit = 30 * time.Second
+
 // A landing is the result of a flight.
 type landing struct {
 	item    *item
@@ -127,7 +131,7 @@ func (c *Cache) fly(ctx context.Context, origin robots.Origin, usable phase) (la
 	// good answer. A good answer can.
 	if c.o.Store != nil && (f.readable || e.Record.Outcome.Good()) {
 		if !f.writes {
-			f.writes = c.writes.Acquire(context.WithoutCancel(ctx), 1) == nil // others end by storeLimit
+			f.writes = c.writes.Acquire(context.WithoutCancel(ctx), 1) == nil // others end by writeLimit
 		}
 		c.store(ctx, e, keep)
 	}
@@ -317,7 +321,7 @@ func (c *Cache) present(it *item) *item {
 
 // store stores an entry. Close does not interrupt it, so that no fetched record is lost.
 func (c *Cache) store(ctx context.Context, e Entry, keep time.Duration) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeLimit)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeLimit)
 	defer cancel()
 	origin := e.Record.Origin
 	switch err := c.o.Store.Put(ctx, e, keep); {

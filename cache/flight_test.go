@@ -292,6 +292,27 @@ func TestRefreshAndForget(t *testing.T) {
 	})
 }
 
+// TestBusyDisk: a record is stored although that takes long, as on a busy machine, and the next
+// process does not fetch it again.
+func TestBusyDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slow{now: behaving("file")}
+		store := slowPut{cachetest.NewMemory(), 20 * time.Second}
+		for range 2 {
+			c := open(t, cache.Options{Fetcher: s, Store: store})
+			if w := took(func() { get(t, c) }); w > 1800*time.Millisecond {
+				t.Errorf("waited %v", w)
+			}
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if n := s.asked.Load(); n != 1 {
+			t.Errorf("%d fetches, want 1", n)
+		}
+	})
+}
+
 // TestRefused: a process fetches what another's guard has refused.
 func TestRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
