@@ -170,7 +170,7 @@ func (f *finder) prepare(a, b *list, urls URLs) {
 		allow  bool
 		weight int
 	}
-	places := make(map[key][2]int, len(a.rules)+len(b.rules)) // plus one
+	places := make(map[key][2]int, max(len(a.rules), len(b.rules))) // plus one
 	for side, l := range []*list{a, b} {
 		m.spend(len(l.rules))
 		for i := range l.rules {

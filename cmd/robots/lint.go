@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 
 	"github.com/robotskit/robots/cmd/internal/answer"
@@ -67,6 +68,7 @@ func (o *lintOptions) run(ctx context.Context) (int, error) {
 	if err := o.check(); err != nil {
 		return exitBad, err
 	}
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // a file needs little memory
 	files, err := o.lintFiles(ctx)
 	if err != nil {
 		return exitBad, err
