@@ -145,7 +145,8 @@ func (a *Addresses) readJSON(text []byte) error {
 // ip_address, addresses, cidr.
 func speaksOfAddresses(member string) bool {
 	m := strings.ToLower(member)
-	return m == "" || strings.HasPrefix(m, "ip") || strings.Contains(m, "prefix") || strings.Contains(m, "address") || strings.Contains(m, "cidr")
+	return m == "" || strings.HasPrefix(m, "ip") || strings.Contains(m, "prefix") || strings.Contains(m, "address") ||
+		strings.Contains(m, "cidr")
 }
 
 // add reads an address or prefix in a line.

@@ -83,7 +83,9 @@ const (
 
 // Purposes returns all purposes in the order of the directory, unknown last.
 func Purposes() []Purpose {
-	return []Purpose{Search, AITraining, AISearch, AIUser, Ads, SEO, Archive, Preview, Monitoring, Research, Security, Feed, Tool, Other, Unknown}
+	return []Purpose{
+		Search, AITraining, AISearch, AIUser, Ads, SEO, Archive, Preview, Monitoring, Research, Security, Feed, Tool, Other, Unknown,
+	}
 }
 
 // Status is whether a name is in use.

@@ -77,7 +77,10 @@ func Resolve(tokens ...string) Profile {
 	}
 	p, name, ok := profileOf(tokens[0])
 	if !ok {
-		p = Profile{Name: tokens[0], Operator: Unknown, Status: Unknown, Dialect: Unknown, Obeys: Unknown, CrawlDelay: Unknown, RequestRate: Unknown}
+		p = Profile{
+			Name: tokens[0], Operator: Unknown, Status: Unknown, Dialect: Unknown, Obeys: Unknown, CrawlDelay: Unknown,
+			RequestRate: Unknown,
+		}
 	}
 	p.Tokens = slices.Clone(tokens)
 	if len(tokens) > 1 || name == "" {

@@ -183,7 +183,9 @@ func New(o Options) (*Client, error) {
 	c := &Client{limits: o.Limits.filled(), pool: newPool(o)}
 	if o.Resolver == nil {
 		o.Resolver = &net.Resolver{PreferGo: true, Dial: dialName}
-		c.hosts = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.ErrUnsupported }}
+		c.hosts = &net.Resolver{
+			PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.ErrUnsupported },
+		}
 	}
 	if o.Redirected == nil {
 		o.Redirected = func(context.Context, robots.Origin) {}

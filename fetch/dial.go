@@ -235,7 +235,9 @@ const firstTry = time.Second
 //
 // Happy Eyeballs (RFC 8305) would start a second connection after 250 ms. Here connections
 // start one at a time, because each one counts at its address, where other sites wait.
-func dialAny(at []netip.AddrPort, most time.Duration, try func(at netip.AddrPort, most time.Duration) (conn net.Conn, stop bool, err error)) (net.Conn, error) {
+func dialAny(
+	at []netip.AddrPort, most time.Duration, try func(at netip.AddrPort, most time.Duration) (conn net.Conn, stop bool, err error),
+) (net.Conn, error) {
 	var worst error
 	for first := len(at) > 1; len(at) > 0; first = false {
 		var silent []netip.AddrPort

@@ -140,7 +140,10 @@ func (v *judge) answer(c *Copy, clause, fact, note string) *robots.Rules {
 	if c.Cause == RedirectLimit || c.Cause == RedirectLoop {
 		reason = robots.ReasonRedirectLimit
 		if followed := v.record.Redirects(); c.Cause == RedirectLimit && v.record.Outcome.Good() && followed < v.dialect.Redirects {
-			return v.apply(ruling{disallowAll, robots.ReasonUnreachable, "REDIR-02", "only " + strconv.Itoa(followed) + " redirects were followed", ""}, nil)
+			return v.apply(
+				ruling{disallowAll, robots.ReasonUnreachable, "REDIR-02", "only " + strconv.Itoa(followed) + " redirects were followed", ""},
+				nil,
+			)
 		}
 	}
 	if s.Fact == "" {

@@ -64,10 +64,19 @@ func Examine(ctx context.Context, url string, o Options) ([]Finding, error) {
 	var found []Finding
 	all := nodes(ctx, client)
 	if err := rights(ctx, client, all, prefix); err != nil && !errors.Is(err, context.DeadlineExceeded) { // which is a matter of reach
-		found = append(found, Finding{Check: "rights", Text: err.Error(), Do: "give the user the rights listed in docs/fleet.md (ACL SETUSER), on every node"})
+		found = append(
+			found,
+			Finding{Check: "rights", Text: err.Error(), Do: "give the user the rights listed in docs/fleet.md (ACL SETUSER), on every node"},
+		)
 	}
 	if err := o.differ(ctx, client, prefix); err != nil {
-		found = append(found, Finding{Check: "options", Text: err.Error(), Do: "start workers without the option, or change it for the fleet with robots fleet config"})
+		found = append(
+			found,
+			Finding{
+				Check: "options", Text: err.Error(),
+				Do: "start workers without the option, or change it for the fleet with robots fleet config",
+			},
+		)
 	}
 	for _, n := range all {
 		found = append(found, n.examine(ctx)...)
@@ -207,7 +216,10 @@ func (n *node) examineInfo(refused *script.WriteError, add func(check, do, text 
 		add("role", "name its primary, or the sentinels with ?master_set=NAME", "it is a replica and takes no writes")
 	}
 	if policy := n.evicts(); policy != "" {
-		add("eviction", "CONFIG SET maxmemory-policy noeviction, and the same in its file", "maxmemory-policy is %s: a full server drops the state of sites", policy)
+		add(
+			"eviction", "CONFIG SET maxmemory-policy noeviction, and the same in its file",
+			"maxmemory-policy is %s: a full server drops the state of sites", policy,
+		)
 	}
 	if dropped := n.number("evicted_keys"); dropped > 0 {
 		add("eviction", "give it more memory, and noeviction", "it has dropped %.0f keys to make room since it was started", dropped)
@@ -226,22 +238,37 @@ func (n *node) examineInfo(refused *script.WriteError, add func(check, do, text 
 	switch used, most := n.number("used_memory"), n.number("maxmemory"); {
 	case full:
 	case most == 0:
-		add("memory", "CONFIG SET maxmemory to what the machine can spare, less a third for a fork, and the same in its file", "maxmemory is not set: the server grows until the system ends it")
+		add(
+			"memory", "CONFIG SET maxmemory to what the machine can spare, less a third for a fork, and the same in its file",
+			"maxmemory is not set: the server grows until the system ends it",
+		)
 	case used > mostMemory*most:
-		add("memory", "CONFIG SET maxmemory to more, or add a node and move slots to it", "%.0f %% of its memory are used (%.0f of %.0f MiB); when it is full its sites get no permits",
-			100*used/most, used/(1<<20), most/(1<<20))
+		add(
+			"memory", "CONFIG SET maxmemory to more, or add a node and move slots to it",
+			"%.0f %% of its memory are used (%.0f of %.0f MiB); when it is full its sites get no permits", 100*used/most, used/(1<<20),
+			most/(1<<20),
+		)
 	}
 	switch {
 	case n.info["aof_enabled"] == "0":
-		add("persistence", "CONFIG SET appendonly yes, and the same in its file; appendfsync everysec is enough", "it has no append-only file: a restart loses records, and every site rests for an interval")
+		add(
+			"persistence", "CONFIG SET appendonly yes, and the same in its file; appendfsync everysec is enough",
+			"it has no append-only file: a restart loses records, and every site rests for an interval",
+		)
 	case n.info["aof_last_write_status"] == "err", n.info["aof_last_bgrewrite_status"] == "err":
 		add("persistence", "free its disk, and look at its log", "its last write to the append-only file failed")
 	}
 	if n.info["rdb_last_bgsave_status"] == "err" {
-		add("persistence", "free its disk, and look at its log", "its last snapshot failed, and by stop-writes-on-bgsave-error it takes no writes then")
+		add(
+			"persistence", "free its disk, and look at its log",
+			"its last snapshot failed, and by stop-writes-on-bgsave-error it takes no writes then",
+		)
 	}
 	if n.among && !n.replica() && n.info["connected_slaves"] == "0" {
-		add("replicas", "give it a replica on another machine (redis-cli --cluster add-node ... --cluster-slave)", "it has no replica: while it is unreachable no request to its sites starts")
+		add(
+			"replicas", "give it a replica on another machine (redis-cli --cluster add-node ... --cluster-slave)",
+			"it has no replica: while it is unreachable no request to its sites starts",
+		)
 	}
 	if n.replica() && n.info["master_link_status"] == "down" {
 		add("replicas", "look at its log and at the network to its primary", "it has lost its primary and falls behind")
@@ -265,13 +292,19 @@ func (n *node) measure(ctx context.Context, add func(check, do, text string, arg
 		}
 	}
 	if fastest > mostLatency {
-		add("latency", "run the workers near the server: a page takes two round trips or three", "a round trip takes %s or more", fastest.Round(time.Millisecond))
+		add(
+			"latency", "run the workers near the server: a page takes two round trips or three", "a round trip takes %s or more",
+			fastest.Round(time.Millisecond),
+		)
 	}
 	if off := skew.Abs(); off-fastest/2 > mostSkew {
 		way := "ahead of"
 		if skew < 0 {
 			way = "behind"
 		}
-		add("clock", "have NTP set both; Visit-time and Request-rate hold by the server's clock", "its clock is %s %s that of this machine", off.Round(time.Millisecond), way)
+		add(
+			"clock", "have NTP set both; Visit-time and Request-rate hold by the server's clock",
+			"its clock is %s %s that of this machine", off.Round(time.Millisecond), way,
+		)
 	}
 }

@@ -135,7 +135,9 @@ func (o Options) check(s string) (option rueidis.ClientOption, prefix string, er
 	case u.Scheme == "unix" && u.Path == "":
 		return option, "", errors.New("the Redis URL names no socket; write unix:///run/redis.sock")
 	case strayKey(u.Query()) != "":
-		return option, "", fmt.Errorf("Redis URL %s: unknown parameter %q (known: %s)", u.Redacted(), strayKey(u.Query()), strings.Join(keys, ", "))
+		return option, "", fmt.Errorf(
+			"Redis URL %s: unknown parameter %q (known: %s)", u.Redacted(), strayKey(u.Query()), strings.Join(keys, ", "),
+		)
 	case err != nil:
 		return option, "", fmt.Errorf("Redis URL %s: %s", u.Redacted(), strings.TrimPrefix(err.Error(), "redis: "))
 	case (o.SentinelUser != "" || o.SentinelPassword != "") && option.Sentinel.MasterSet == "":
@@ -144,7 +146,9 @@ func (o Options) check(s string) (option rueidis.ClientOption, prefix string, er
 		return option, "", fmt.Errorf("Redis URL %s does not begin with rediss://, which settings for TLS need", u.Redacted())
 	}
 	if o.MaxMemoryBytes != 0 && o.MaxMemoryBytes < MinMemoryBytes {
-		return option, "", fmt.Errorf("fleet.Options.MaxMemoryBytes is %d: the least is %d, or 0 for the default", o.MaxMemoryBytes, int64(MinMemoryBytes))
+		return option, "", fmt.Errorf(
+			"fleet.Options.MaxMemoryBytes is %d: the least is %d, or 0 for the default", o.MaxMemoryBytes, int64(MinMemoryBytes),
+		)
 	}
 	prefix, err = script.Prefix(cmp.Or(o.Prefix, u.Query().Get("prefix")))
 	o.complete(&option)
@@ -342,7 +346,9 @@ func (f *Fleet) Secret(ctx context.Context) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("the fleet's secret: %w", err)
 	case len(secret) != secretBytes:
-		return nil, fmt.Errorf("the fleet's secret, key %s, has %d bytes instead of %d; delete it, and a new one is made", key, len(secret), secretBytes)
+		return nil, fmt.Errorf(
+			"the fleet's secret, key %s, has %d bytes instead of %d; delete it, and a new one is made", key, len(secret), secretBytes,
+		)
 	}
 	return []byte(secret), nil
 }

@@ -80,7 +80,9 @@ type Node struct {
 func (o *Operator) Status(ctx context.Context) (s Status, err error) {
 	for _, n := range nodes(ctx, o.client) {
 		node := Node{Addr: n.addr, Err: n.err, Replica: n.replica(), Version: n.info["redis_version"], Memory: int64(n.number("used_memory")),
-			MaxMemory: int64(n.number("maxmemory")), Rate: n.number("instantaneous_ops_per_sec"), Up: time.Duration(n.number("uptime_in_seconds")) * time.Second}
+			MaxMemory: int64(
+				n.number("maxmemory"),
+			), Rate: n.number("instantaneous_ops_per_sec"), Up: time.Duration(n.number("uptime_in_seconds")) * time.Second}
 		if refused := n.refusedWrite(ctx); refused != nil {
 			node.WriteErr = refused
 		}

@@ -56,7 +56,8 @@ func (g *Guard) identify(address netip.Addr, place int) crawlers.Identity {
 		lists := crawlers.Verifier{Lists: verifier.Lists}
 		known.identity = identity(&lists, address, crawler)
 	}
-	if verifier.Resolver == nil || crawler.ReverseDNS == crawlers.Unknown || known.identity.By == crawlers.ByList && known.identity.Result == crawlers.Verified {
+	if verifier.Resolver == nil || crawler.ReverseDNS == crawlers.Unknown ||
+		known.identity.By == crawlers.ByList && known.identity.Result == crawlers.Verified {
 		g.remember(key, known.identity, identityLifetime)
 		return known.identity
 	}

@@ -81,13 +81,22 @@ var engines = [engineCount]profile{
 	AnyEngine: {name: "any", title: "an engine without a page of its own"},
 	// "In the case of conflicting robots rules, the more restrictive rule applies", and of
 	// rules for all crawlers and for one crawler the sum of the negative ones counts.
-	Google: {name: "google", title: "Google", source: "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications, https://developers.google.com/search/docs/crawling-indexing/robots-meta-tag"},
-	Bing: {name: "bing", title: "Bing", source: "Robots Metatags, https://www.bing.com/webmaster/help/which-robots-metatags-does-bing-support-5198d240",
-		names: []string{"bingbot", "msnbot"}},
+	Google: {
+		name: "google", title: "Google",
+		source: "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications, https://developers.google.com/search/docs/crawling-indexing/robots-meta-tag",
+	},
+	Bing: {
+		name: "bing", title: "Bing",
+		source: "Robots Metatags, https://www.bing.com/webmaster/help/which-robots-metatags-does-bing-support-5198d240",
+		names:  []string{"bingbot", "msnbot"},
+	},
 	// "Allow directives have priority over prohibiting directives if there's a
 	// combination of both."
-	Yandex: {name: "yandex", title: "Yandex", source: "Robots meta tag and X-Robots-Tag HTTP header, https://yandex.com/support/webmaster/controlling-robot/meta-robots.html",
-		permitsWin: true, names: []string{"yandex"}},
+	Yandex: {
+		name: "yandex", title: "Yandex",
+		source:     "Robots meta tag and X-Robots-Tag HTTP header, https://yandex.com/support/webmaster/controlling-robot/meta-robots.html",
+		permitsWin: true, names: []string{"yandex"},
+	},
 	Seznam: {name: "seznam", title: "Seznam", source: "Indexing control, https://napoveda.seznam.cz/en/full-text-search/indexing-control/"},
 }
 

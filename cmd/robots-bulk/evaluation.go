@@ -23,8 +23,14 @@ type evaluationFlags struct {
 func (flags *evaluationFlags) registerCrawlers(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringArrayVarP(&flags.agents, "agent", "a", nil, "`TOKEN[,TOKEN]` product tokens of one crawler, most specific first (repeat for several crawlers; default *)")
-	f.StringVar(&flags.agentFile, "agents", "", "`FILE` list of crawlers, one per line: tokens separated by spaces or commas, most specific first")
+	f.StringArrayVarP(
+		&flags.agents, "agent", "a", nil,
+		"`TOKEN[,TOKEN]` product tokens of one crawler, most specific first (repeat for several crawlers; default *)",
+	)
+	f.StringVar(
+		&flags.agentFile, "agents", "",
+		"`FILE` list of crawlers, one per line: tokens separated by spaces or commas, most specific first",
+	)
 	f.StringVarP(&flags.dialects, "dialect", "d", "rfc9309", "`NAME[,NAME]` auto, "+strings.Join(ask.DialectNames(), ", ")+", all")
 }
 

@@ -40,7 +40,9 @@ func newBlockCommand(std *screen.Streams) *cobra.Command {
 	o := &blockOptions{std: std}
 	cmd := &cobra.Command{Use: "block"}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&o.purposes, "purpose", nil, "`PURPOSE` block the crawlers in use for a purpose, such as ai-training; ai for all of ai-*")
+	flags.StringSliceVar(
+		&o.purposes, "purpose", nil, "`PURPOSE` block the crawlers in use for a purpose, such as ai-training; ai for all of ai-*",
+	)
 	complete(cmd, "purpose", ask.PurposeWords())
 	flags.StringSliceVar(&o.names, "crawler", nil, "`NAME` block a crawler")
 	flags.StringSliceVar(&o.operators, "operator", nil, "`NAME` block the crawlers in use of an operator")
@@ -132,7 +134,9 @@ func (o *blockOptions) chosen() (list []answer.Crawler, err error) {
 		before := len(list)
 		list = slices.DeleteFunc(list, func(c answer.Crawler) bool { return strings.EqualFold(c.Name, name) })
 		if len(list) == before {
-			return nil, fmt.Errorf("--except %s: no chosen crawler has this name%s", strconv.Quote(clip(name)), ask.SimilarCrawler(name, crawlers.Names()))
+			return nil, fmt.Errorf(
+				"--except %s: no chosen crawler has this name%s", strconv.Quote(clip(name)), ask.SimilarCrawler(name, crawlers.Names()),
+			)
 		}
 	}
 	if len(list) == 0 {
@@ -190,7 +194,10 @@ func (o *blockOptions) printSummary(result *answer.Blocking) {
 	already := result.Count(answer.BlockedAlready)
 	switch {
 	case !result.Possible || !result.Complete:
-		fmt.Fprintf(w, "nothing is written: %s chosen, not all of them can be blocked without other changes\n", render.Count(len(result.Crawlers), "crawler"))
+		fmt.Fprintf(
+			w, "nothing is written: %s chosen, not all of them can be blocked without other changes\n",
+			render.Count(len(result.Crawlers), "crawler"),
+		)
 	case newly == 0:
 		fmt.Fprintf(w, "%s, %d of them already blocked (proved)\n", render.Count(len(result.Crawlers), "crawler"), already)
 	default:

@@ -37,13 +37,19 @@ func newDiffCommand(std *screen.Streams) *cobra.Command {
 	cmd := &cobra.Command{Use: "diff", RunE: runE(std, &o.args, o.run)}
 	o.flags = cmd.Flags()
 	f := cmd.Flags()
-	f.StringArrayVarP(&o.crawler.agents, "agent", "a", nil, "`TOKEN[,TOKEN]` product tokens of a crawler, most specific first (repeat for more; default * and all crawlers named)")
+	f.StringArrayVarP(
+		&o.crawler.agents, "agent", "a", nil,
+		"`TOKEN[,TOKEN]` product tokens of a crawler, most specific first (repeat for more; default * and all crawlers named)",
+	)
 	o.crawler.registerDialect(cmd, true)
 	f.StringVar(&o.dialectsOf, "dialects", "", "`FILE` robots.txt to compare as the dialects read it")
 	f.StringVar(&o.urls, "urls", "", "`FILE` list, sitemap or access log of URLs, to count those that change: a file, its URL, or -")
 	failOnFlag(cmd, &o.failOn, lint.Warning.String(), answer.NewlyBlocked, answer.NewlyAllowed)
 	budgetFlag(cmd, &o.budget)
-	numberFlag(cmd, &o.limit, 0, "limit", "`N` maximum changes shown per crawler and direction, 0 for all (default 10 in text and markdown)", "a number of changes, 0 for all")
+	numberFlag(
+		cmd, &o.limit, 0, "limit", "`N` maximum changes shown per crawler and direction, 0 for all (default 10 in text and markdown)",
+		"a number of changes, 0 for all",
+	)
 	o.site.register(cmd)
 	o.output.registerFormat(cmd, render.FormatSARIF, render.FormatJUnit, render.FormatGitHub, formatMarkdown)
 	o.output.registerColor(cmd)
@@ -105,7 +111,8 @@ func (o *diffOptions) files() (names []string, err error) {
 
 // shownChanges returns the limit of the changes that are shown, 0 for all.
 func (o *diffOptions) shownChanges() int {
-	if !o.flags.Changed("limit") && (o.output.format == formatText || o.output.format == formatMarkdown || o.output.format == render.FormatGitHub) {
+	if !o.flags.Changed("limit") &&
+		(o.output.format == formatText || o.output.format == formatMarkdown || o.output.format == render.FormatGitHub) {
 		return 10
 	}
 	return o.limit

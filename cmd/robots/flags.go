@@ -90,7 +90,10 @@ func numberFlag(cmd *cobra.Command, n *int, least uint64, name, usage, write str
 // budgetFlag declares the limit of a proof.
 func budgetFlag(cmd *cobra.Command, budget *int) {
 	*budget = compare.DefaultSteps
-	numberFlag(cmd, budget, 1, "budget", "`N` maximum steps of a proof (default "+strconv.Itoa(compare.DefaultSteps)+")", "a number of steps, 1 to 2147483647")
+	numberFlag(
+		cmd, budget, 1, "budget", "`N` maximum steps of a proof (default "+strconv.Itoa(compare.DefaultSteps)+")",
+		"a number of steps, 1 to 2147483647",
+	)
 }
 
 // failOnFlag declares --fail-on. Some commands accept more values than severities.

@@ -46,7 +46,9 @@ func newGuardCommand(std *screen.Streams) *cobra.Command {
 	f.BoolVar(&o.enforce, "enforce", false, "answer 403 to refused requests; without it, only report them")
 	f.BoolVar(&o.refuseFaked, "refuse-faked", false, "also refuse crawlers that do not use their address")
 	f.StringVar(&o.listen, "listen", "127.0.0.1:8782", "`ADDRESS` address and port to listen on")
-	f.StringArrayVar(&o.proxies, "trusted-proxy", nil, "`PREFIX` web server that may ask, such as 10.0.0.0/8, besides loopback (repeat for more)")
+	f.StringArrayVar(
+		&o.proxies, "trusted-proxy", nil, "`PREFIX` web server that may ask, such as 10.0.0.0/8, besides loopback (repeat for more)",
+	)
 	f.StringArrayVar(&o.lists, "list", nil, "`NAME[,NAME]=FILE` file of address lists: JSON, or an address or prefix per line")
 	f.BoolVar(&o.dns, "dns", false, "query DNS for the addresses of crawlers, after the request")
 	f.StringVar(&o.resolver, "resolver", "", "`ADDRESS` name server, such as 9.9.9.9 or 127.0.0.1:5353")
@@ -85,7 +87,10 @@ func (o *guardOptions) options(ctx context.Context) (g guard.Options, err error)
 		return g, errors.New("name a robots.txt or a folder with -f; it is read again when it changes")
 	}
 	o.log = slog.New(slog.NewJSONHandler(screen.JSON(o.std.Err), nil))
-	g = guard.Options{Enforce: o.enforce, RefuseFaked: o.refuseFaked, Report: o.report, Verifier: &crawlers.Verifier{Lists: map[string]*crawlers.Addresses{}}}
+	g = guard.Options{
+		Enforce: o.enforce, RefuseFaked: o.refuseFaked, Report: o.report,
+		Verifier: &crawlers.Verifier{Lists: map[string]*crawlers.Addresses{}},
+	}
 	for _, text := range o.proxies {
 		prefix, err := ask.Prefix(text)
 		if err != nil {

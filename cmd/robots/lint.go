@@ -46,7 +46,10 @@ func newLintCommand(std *screen.Streams) *cobra.Command {
 	cmd := &cobra.Command{Use: "lint", RunE: runE(std, &o.args, o.run)}
 	o.flags = cmd.Flags()
 	f := cmd.Flags()
-	choiceFlag(cmd, &o.severity, "severity", lint.Warning.String(), "`SEVERITY` lowest severity shown: note, warning or error (formats other than text: note)", ask.Severities()...)
+	choiceFlag(
+		cmd, &o.severity, "severity", lint.Warning.String(),
+		"`SEVERITY` lowest severity shown: note, warning or error (formats other than text: note)",
+		ask.Severities()...)
 	failOnFlag(cmd, &o.failOn, lint.Warning.String())
 	choiceFlag(cmd, &o.fix, "fix", "", "write safe fixes to the file; --fix=all also writes fixes that change verdicts", fixSafe, fixAll)
 	f.Lookup("fix").NoOptDefVal = fixSafe

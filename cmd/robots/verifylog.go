@@ -142,8 +142,10 @@ func (o *verifyOptions) warnTraffic(t *answer.Traffic) {
 	common := screen.Thousands(t.NoUserAgent)
 	switch {
 	case t.NoUserAgent > 0 && !t.Owners:
-		o.std.Warn("%s of %s without a User-Agent (common format) ignored; use the combined format, or identify crawlers with --list, --fetch-lists or --dns",
-			common, render.Count(t.Lines, "line"))
+		o.std.Warn(
+			"%s of %s without a User-Agent (common format) ignored; use the combined format, or identify crawlers with --list, --fetch-lists or --dns",
+			common, render.Count(t.Lines, "line"),
+		)
 	case t.NoUserAgent > 0 && t.Disallows != nil:
 		o.std.Warn("%s of %s without a User-Agent (common format): not checked with -f", common, render.Count(t.Lines, "line"))
 	}

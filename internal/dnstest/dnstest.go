@@ -148,7 +148,10 @@ func (s *Server) answer(query []byte) []byte {
 		case "REFUSED":
 			m.RCode = dnsmessage.RCodeRefused
 		case kind:
-			m.Answers = append(m.Answers, dnsmessage.Resource{Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class, TTL: 60}, Body: r.body})
+			m.Answers = append(
+				m.Answers,
+				dnsmessage.Resource{Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class, TTL: 60}, Body: r.body},
+			)
 		}
 	}
 	reply, err := m.Pack()

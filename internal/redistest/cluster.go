@@ -86,7 +86,9 @@ func MoveSlot(t testing.TB, nodes []*Server, key string, to int) {
 	nodes[from].Do("CLUSTER", "SETSLOT", slot, "MIGRATING", target)
 	host, port, _ := net.SplitHostPort(nodes[to].Addr)
 	for {
-		keys := strings.Fields(strings.Trim(nodes[from].Do("EVAL", "return table.concat(redis.call('CLUSTER','GETKEYSINSLOT',ARGV[1],100),' ')", "0", slot), "[]"))
+		keys := strings.Fields(
+			strings.Trim(nodes[from].Do("EVAL", "return table.concat(redis.call('CLUSTER','GETKEYSINSLOT',ARGV[1],100),' ')", "0", slot), "[]"),
+		)
 		if len(keys) == 0 {
 			break
 		}

@@ -96,7 +96,10 @@ func Start(t testing.TB, o Options) *Server {
 
 func (s *Server) configure() {
 	_, port, _ := net.SplitHostPort(s.Addr)
-	lines := []string{"bind 127.0.0.1", "dir " + strconv.Quote(s.Dir), `save ""`, "daemonize no", "repl-diskless-sync-delay 0", "repl-ping-replica-period 1"}
+	lines := []string{
+		"bind 127.0.0.1", "dir " + strconv.Quote(s.Dir), `save ""`, "daemonize no", "repl-diskless-sync-delay 0",
+		"repl-ping-replica-period 1",
+	}
 	if s.o.TLS {
 		lines = append(lines, "port 0", "tls-port "+port, "tls-auth-clients no",
 			"tls-ca-cert-file "+s.pem, "tls-cert-file "+s.pem, "tls-key-file "+s.pem)

@@ -147,7 +147,8 @@ func KindOf(err error) Kind {
 func Denied(err error) bool {
 	e, ok := rueidis.IsRedisErr(err)
 	// The other texts are for commands in scripts, of Redis 7.0 and of later versions and Valkey.
-	return ok && (Says(err, "NOPERM") || strings.HasPrefix(e.Error(), "The user executing the script ") || strings.HasPrefix(e.Error(), "ACL failure in script"))
+	return ok &&
+		(Says(err, "NOPERM") || strings.HasPrefix(e.Error(), "The user executing the script ") || strings.HasPrefix(e.Error(), "ACL failure in script"))
 }
 
 // Says reports whether an error is a reply of the server that begins with one of these

@@ -259,7 +259,10 @@ func (b *blocking) insertions() (list []insertion) {
 			list = append(list, insertion{offset: b.next(line), field: string(body[start:line.Value.Start]), end: b.lineEnd(line)})
 		}
 	}
-	own := insertion{offset: len(body), field: "User-agent: ", end: b.newline(), group: true, first: len(bytes.TrimPrefix(body, []byte("\ufeff"))) == 0, last: true}
+	own := insertion{
+		offset: len(body), field: "User-agent: ", end: b.newline(), group: true,
+		first: len(bytes.TrimPrefix(body, []byte("\ufeff"))) == 0, last: true,
+	}
 	if n := len(groups); n > 0 && groups[n-1].rules == 0 {
 		own.offset = b.aboveGroup(groups[n-1])
 		own.first = own.offset == 0

@@ -84,7 +84,10 @@ func FolderNote(path robots.Path) []Note {
 	if file == "/robots.txt" || !strings.HasSuffix(file, "/robots.txt") {
 		return nil
 	}
-	return []Note{{Clause: "SCOPE-09", Text: "a robots.txt in a folder does not count: crawlers read only /robots.txt of the host, and fetch this one like any page"}}
+	return []Note{{
+		Clause: "SCOPE-09",
+		Text:   "a robots.txt in a folder does not count: crawlers read only /robots.txt of the host, and fetch this one like any page",
+	}}
 }
 
 // A MatchCost limits the work of a match by rules. The zero value is that of no rules.
@@ -111,7 +114,9 @@ func (c MatchCost) Steps(path robots.Path) int {
 func ExplainCost(r *robots.Rules, path robots.Path) (steps, bytes int) {
 	const notes = 4 // that repeat the path
 	c := NewMatchCost(r)
-	return 2*c.Steps(path) + budget.Matching(lint.ExplainWork(r, path)), bytesOfMatch*r.Len() + textInJSON*(c.patterns+notes*len(path.String()))
+	steps = 2*c.Steps(path) + budget.Matching(lint.ExplainWork(r, path))
+	bytes = bytesOfMatch*r.Len() + textInJSON*(c.patterns+notes*len(path.String()))
+	return steps, bytes
 }
 
 // bytesOfMatch is about what a match takes besides its pattern.
@@ -122,7 +127,10 @@ const textInJSON = 8
 
 // NewDerivation returns the derivation in an explanation, with at most some matches, or all for 0.
 func NewDerivation(e *robots.Explanation, matches int) Derivation {
-	d := Derivation{Summary: Reason(e.Verdict), Path: e.Path, Normal: e.Normal, Steps: []Step{}, Matches: []RuleMatch{}, Notes: NewNotes(e.Notes), Dropped: e.Dropped, Near: e.Near}
+	d := Derivation{
+		Summary: Reason(e.Verdict), Path: e.Path, Normal: e.Normal, Steps: []Step{}, Matches: []RuleMatch{}, Notes: NewNotes(e.Notes),
+		Dropped: e.Dropped, Near: e.Near,
+	}
 	for _, s := range e.Steps {
 		d.Steps = append(d.Steps, Step{Clause: s.Clause, Text: s.Text})
 	}

@@ -148,7 +148,8 @@ func newPageRule(r *indexing.Reading, engine indexing.Engine) PageRule {
 	case indexing.NotRead:
 		rule.Why = "not documented by " + engine.Title()
 	}
-	if readers := r.Readers(); len(readers) > 0 && (r.Effect == indexing.Counts && engine == indexing.AnyEngine || r.Effect == indexing.NotRead) {
+	if readers := r.Readers(); len(readers) > 0 &&
+		(r.Effect == indexing.Counts && engine == indexing.AnyEngine || r.Effect == indexing.NotRead) {
 		var titles []string
 		for _, e := range readers {
 			titles = append(titles, e.Title())

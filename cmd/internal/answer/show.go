@@ -117,7 +117,9 @@ func cleanParams(rules *robots.Rules) []CleanParam {
 			continue
 		}
 		names, path, _ := strings.Cut(strings.ReplaceAll(rec.Value, "\t", " "), " ")
-		list = append(list, CleanParam{Line: rec.Line, Parameters: strings.Split(validText(names), "&"), Path: validText(strings.TrimSpace(path))})
+		list = append(
+			list, CleanParam{Line: rec.Line, Parameters: strings.Split(validText(names), "&"), Path: validText(strings.TrimSpace(path))},
+		)
 	}
 	return list
 }

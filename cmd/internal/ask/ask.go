@@ -94,11 +94,16 @@ func URL(d robots.Dialect, rawURL string, fetched bool) (site robots.Origin, pat
 		return site, path, err
 	}
 	if strings.HasPrefix(rawURL, "/") {
-		return site, path, fmt.Errorf("URL %s names no site to fetch robots.txt from: write https://example.com/page, or give the file too (-f FILE, or robots in JSON)", Quote(rawURL))
+		return site, path, fmt.Errorf(
+			"URL %s names no site to fetch robots.txt from: write https://example.com/page, or give the file too (-f FILE, or robots in JSON)",
+			Quote(rawURL),
+		)
 	}
 	site, path, err = robots.ParseURL(rawURL)
 	if err == nil && !slices.Contains([]string{"http", "https", "ftp"}, site.Scheme()) {
-		return robots.Origin{}, path, fmt.Errorf("URL %s: robots.txt is fetched over http, https and ftp, not %s", Quote(rawURL), Clip(site.Scheme()))
+		return robots.Origin{}, path, fmt.Errorf(
+			"URL %s: robots.txt is fetched over http, https and ftp, not %s", Quote(rawURL), Clip(site.Scheme()),
+		)
 	}
 	if d.Escapes == robots.EscapesRaw {
 		path = robots.RawPath(rawURL)
@@ -138,7 +143,9 @@ func Site(name string) (robots.Origin, error) {
 	}
 	if p := path.String(); p != "/" && p != "/robots.txt" {
 		if strings.HasSuffix(p, "/robots.txt") {
-			return origin, fmt.Errorf("URL %s does not count: crawlers read no robots.txt in a folder (SCOPE-09); write %s", Quote(name), origin.RobotsURL())
+			return origin, fmt.Errorf(
+				"URL %s does not count: crawlers read no robots.txt in a folder (SCOPE-09); write %s", Quote(name), origin.RobotsURL(),
+			)
 		}
 		return origin, fmt.Errorf("URL %s is not a site: write %s", Quote(name), origin.RobotsURL())
 	}

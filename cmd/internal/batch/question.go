@@ -228,7 +228,10 @@ func (d *Defaults) tokensOf(q *Question, dialect robots.Dialect) ([]string, erro
 			return nil, fmt.Errorf("agent has a product token of more than %d bytes: use one such as MyBot", d.Limits.Token)
 		}
 		if names := ask.Listed(t); names != nil && !dialect.RawTokens {
-			return nil, fmt.Errorf("agent %s contains several tokens: use a list of strings (in a TSV row, separate them with spaces), most specific first, such as %s", strconv.Quote(ask.Clip(t)), answer.AppendStrings(nil, names))
+			return nil, fmt.Errorf(
+				"agent %s contains several tokens: use a list of strings (in a TSV row, separate them with spaces), most specific first, such as %s",
+				strconv.Quote(ask.Clip(t)), answer.AppendStrings(nil, names),
+			)
 		}
 	}
 	return tokens, nil

@@ -66,7 +66,8 @@ func Usage(cmd *cobra.Command) error {
 	})
 	for _, f := range flags {
 		_, text := FlagText(f)
-		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0" && f.DefValue != "0s" && f.DefValue != "[]" && !strings.Contains(text, "default") {
+		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0" && f.DefValue != "0s" && f.DefValue != "[]" &&
+			!strings.Contains(text, "default") {
 			text += " (default " + f.DefValue + ")"
 		}
 		render.Wrap(w, fmt.Sprintf("  %-*s  ", width, flagName(f)), text)

@@ -14,7 +14,10 @@ import (
 // fields are the fields that completion offers, with the sentence that hover shows.
 var fields = []struct{ name, about string }{
 	{"User-agent", "Starts a group, or adds a crawler to it. `*` is the group for all crawlers that no other group names."},
-	{"Disallow", "Blocks paths that start with this value. `*` matches any characters, `$` the end of the URL. The longest matching rule decides."},
+	{
+		"Disallow",
+		"Blocks paths that start with this value. `*` matches any characters, `$` the end of the URL. The longest matching rule decides.",
+	},
 	{"Allow", "Allows paths that start with this value. It wins against a Disallow of the same length."},
 	{"Sitemap", "The absolute URL of a sitemap. It belongs to no group."},
 	{"Crawl-delay", "Seconds between requests. Bing respects it; Google and Yandex ignore it."},
@@ -197,14 +200,27 @@ func (s *server) completion(_ context.Context, p positionParams) ([]completionIt
 	case !hasColon:
 		replaced := textRange{d.position(start), p.Position}
 		for _, f := range fields {
-			items = append(items, completionItem{Label: f.name, Kind: 5, Documentation: strings.ReplaceAll(f.about, "`", ""), TextEdit: &textEdit{replaced, f.name + ": "}})
+			items = append(
+				items,
+				completionItem{
+					Label: f.name, Kind: 5,
+					Documentation: strings.ReplaceAll(f.about, "`", ""),
+					TextEdit:      &textEdit{replaced, f.name + ": "},
+				},
+			)
 		}
 	case strings.EqualFold(strings.TrimSpace(name), "user-agent"):
 		replaced := textRange{d.position(at - len(strings.TrimLeft(value, " \t"))), p.Position}
-		items = append(items, completionItem{Label: "*", Kind: 12, Detail: "all crawlers that no other group names", TextEdit: &textEdit{replaced, "*"}})
+		items = append(
+			items,
+			completionItem{Label: "*", Kind: 12, Detail: "all crawlers that no other group names", TextEdit: &textEdit{replaced, "*"}},
+		)
 		for _, c := range crawlers.All() {
 			if c.Status == crawlers.Used {
-				items = append(items, completionItem{Label: c.Name, Kind: 12, Detail: c.Operator + ", " + string(c.Purpose), TextEdit: &textEdit{replaced, c.Name}})
+				items = append(
+					items,
+					completionItem{Label: c.Name, Kind: 12, Detail: c.Operator + ", " + string(c.Purpose), TextEdit: &textEdit{replaced, c.Name}},
+				)
 			}
 		}
 		slices.SortStableFunc(items[1:], func(a, b completionItem) int {

@@ -37,7 +37,10 @@ func convert(d *document, f lint.Diagnostic) diagnostic {
 	if len(f.Dialects) < len(robots.Dialects()) {
 		message += " (" + strings.Join(f.Dialects, ", ") + ")"
 	}
-	out := diagnostic{Range: d.rangeOf(f.Span), Severity: severity, Code: f.Check.ID, Source: "robots", Message: message, Data: answer.NewFinding(&f)}
+	out := diagnostic{
+		Range: d.rangeOf(f.Span), Severity: severity, Code: f.Check.ID, Source: "robots", Message: message,
+		Data: answer.NewFinding(&f),
+	}
 	out.CodeDescription.Href = checksPage + strings.ToLower(f.Check.ID)
 	return out
 }
@@ -49,7 +52,8 @@ func (s *server) codeAction(_ context.Context, p codeActionParams) ([]codeAction
 		return []codeAction{}, nil
 	}
 	wants := func(kind string) bool {
-		return len(p.Context.Only) == 0 || slices.ContainsFunc(p.Context.Only, func(only string) bool { return kind == only || strings.HasPrefix(kind, only+".") })
+		return len(p.Context.Only) == 0 ||
+			slices.ContainsFunc(p.Context.Only, func(only string) bool { return kind == only || strings.HasPrefix(kind, only+".") })
 	}
 	actions := []codeAction{}
 	if wants(kindQuickFix) {
@@ -57,7 +61,10 @@ func (s *server) codeAction(_ context.Context, p codeActionParams) ([]codeAction
 			if f.Fix == nil || d.position(f.Span.Start).Line > p.Range.End.Line || d.position(f.Span.End).Line < p.Range.Start.Line {
 				continue
 			}
-			a := codeAction{Title: "Fix " + f.Check.ID + ": " + f.Message, Kind: kindQuickFix, Diagnostics: []diagnostic{convert(d, f)}, IsPreferred: f.Fix.Safe}
+			a := codeAction{
+				Title: "Fix " + f.Check.ID + ": " + f.Message, Kind: kindQuickFix, Diagnostics: []diagnostic{convert(d, f)},
+				IsPreferred: f.Fix.Safe,
+			}
 			if !f.Fix.Safe {
 				a.Title += " (changes verdicts"
 				if f.Fix.Change != "" {

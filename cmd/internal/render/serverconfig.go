@@ -35,7 +35,10 @@ func ServerConfig(w io.Writer, format string, r *answer.Refusals) {
 		}
 		fmt.Fprint(w, "}\nmap $robots_crawler$uri $robots_blocked {\n    default 0;\n    1/robots.txt 0;\n    ~^1 1;\n}\n")
 	case "apache":
-		fmt.Fprint(w, "# Include this file in each <VirtualHost>. It needs mod_rewrite.\nRewriteEngine On\nRewriteCond %{REQUEST_URI} !=/robots.txt\n")
+		fmt.Fprint(
+			w,
+			"# Include this file in each <VirtualHost>. It needs mod_rewrite.\nRewriteEngine On\nRewriteCond %{REQUEST_URI} !=/robots.txt\n",
+		)
 		fmt.Fprintf(w, "RewriteCond %%{HTTP_USER_AGENT} \"!%s\" [NC]\n", except)
 		for i, p := range patterns {
 			flags := "NC,OR"

@@ -33,13 +33,16 @@ func Evidence(r *fetch.Record) []answer.Note {
 		if scheme := r.Header["Www-Authenticate"]; scheme != "" {
 			text += " (WWW-Authenticate: " + scheme + ")"
 		}
-		add("HTTP-02", text+"; crawlers, which have none, count that as a missing robots.txt, so it forbids nothing; to read the file with yours, name the site as https://user:password@host/")
+		add("HTTP-02", text+"; crawlers, which have none, count that as a missing robots.txt, so it forbids nothing; "+
+			"to read the file with yours, name the site as https://user:password@host/")
 	case r.Status == http.StatusForbidden && len(notes) == 0:
-		add("HTTP-02", "status 403: the server refuses robots.txt; a crawler that gets this status counts the file as missing, but others may get another answer")
+		add("HTTP-02", "status 403: the server refuses robots.txt; "+
+			"a crawler that gets this status counts the file as missing, but others may get another answer")
 	}
 	if seconds, err := strconv.ParseInt(strings.TrimSpace(r.Header["Age"]), 10, 32); err == nil {
 		if age := time.Duration(seconds) * time.Second; r.Outcome == fetch.Success && age >= oldCopy {
-			add("CACHE-04", "a cache returned a copy that was "+duration.Text(age)+" old (Age: "+strconv.FormatInt(seconds, 10)+"); the file of the site may be newer")
+			header := "Age: " + strconv.FormatInt(seconds, 10)
+			add("CACHE-04", "a cache returned a copy that was "+duration.Text(age)+" old ("+header+"); the file of the site may be newer")
 		}
 	}
 	return notes

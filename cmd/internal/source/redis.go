@@ -40,7 +40,10 @@ func secret(name string) (string, error) {
 func WithPasswords(flag, at string, o fleet.Options) (fleet.Options, error) {
 	if u, err := url.Parse(at); err == nil {
 		if _, shown := u.User.Password(); shown {
-			return o, fmt.Errorf("%s %s: others can see a password on the command line; set %s, or name a file in %s", flag, u.Redacted(), passwordName, passwordName+inFile)
+			return o, fmt.Errorf(
+				"%s %s: others can see a password on the command line; set %s, or name a file in %s", flag, u.Redacted(), passwordName,
+				passwordName+inFile,
+			)
 		}
 	}
 	o.SentinelUser = os.Getenv(sentinelUserName)

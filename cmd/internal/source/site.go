@@ -26,7 +26,10 @@ func (l *Live) Start(ctx context.Context, s *Site) {
 	go func() {
 		defer close(s.Ready)
 		late := time.AfterFunc(l.Options.Limits.Total+FetchMargin, func() {
-			l.Std.WarnOnce("late", "%s is not fetched yet: its address is busy, or the Redis of --redis does not permit it; interrupt to stop waiting", s.origin.RobotsURL())
+			l.Std.WarnOnce(
+				"late", "%s is not fetched yet: its address is busy, or the Redis of --redis does not permit it; interrupt to stop waiting",
+				s.origin.RobotsURL(),
+			)
 		})
 		defer late.Stop()
 		var r *fetch.Record

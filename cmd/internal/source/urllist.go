@@ -124,7 +124,10 @@ func (l *URLList) read(yield func(string, error) bool) error {
 		l.log = true
 		return l.readLines(first, err, loggedURL, yield)
 	case separator == ',':
-		l.std.Warn("line %d of %s has a comma, which is read as part of the URL %q: a CSV file begins with a header such as url", l.Line, l.Title, ask.Clip(first))
+		l.std.Warn(
+			"line %d of %s has a comma, which is read as part of the URL %q: a CSV file begins with a header such as url", l.Line,
+			l.Title, ask.Clip(first),
+		)
 	}
 	return l.readLines(first, err, strings.TrimSpace, yield)
 }

@@ -115,7 +115,9 @@ func decisiveCaptures(all iter.Seq2[storedCapture, error]) iter.Seq2[storedCaptu
 }
 
 // diffRange makes the rows of a range of sites.
-func (e *evaluator) diffRange(ctx context.Context, parts [2][]snapshotPart, s Shard, format string, p *PartWriter) (counts ShardCounts, err error) {
+func (e *evaluator) diffRange(
+	ctx context.Context, parts [2][]snapshotPart, s Shard, format string, p *PartWriter,
+) (counts ShardCounts, err error) {
 	changes, err := createTablePart[AccessChange](p, tableChanges, format)
 	if err != nil {
 		return counts, err

@@ -31,7 +31,9 @@ func (o EvaluationOptions) Stream(ctx context.Context, in io.Reader, out io.Writ
 			return err
 		}
 		capture.setOutcome(response)
-		return evaluator.writeVerdicts(verdicts, capture, evaluator.evaluatePaths(evaluator.newRuleSet(evaluator.rulesOfBody(body, capture.Truncated))))
+		return evaluator.writeVerdicts(
+			verdicts, capture, evaluator.evaluatePaths(evaluator.newRuleSet(evaluator.rulesOfBody(body, capture.Truncated))),
+		)
 	}
 	if err := reader.readJSONLines(ctx, "-", in, time.Unix(0, 0)); err != nil {
 		return err
