@@ -100,9 +100,15 @@ func (f *File) kindNote() (n Note) {
 	case bytes.HasPrefix(f.body, []byte("\xFE\xFF")) || bytes.HasPrefix(f.body, []byte("\xFF\xFE")):
 		return Note{Clause: "D-51", Text: "the file is UTF-16; its lines cannot be read, so it has no rules"}
 	case bytes.HasPrefix(f.body, []byte("\x1F\x8B")):
-		return Note{Clause: "FORM-02", Text: "the file is compressed with gzip, and crawlers read its bytes as text, so it has no rules; store the text, or send Content-Encoding: gzip"}
+		return Note{
+			Clause: "FORM-02",
+			Text:   "the file is compressed with gzip, and crawlers read its bytes as text, so it has no rules; store the text, or send Content-Encoding: gzip",
+		}
 	case bytes.HasPrefix(body, []byte("<?xml")), bytes.HasPrefix(body, []byte("<Error")):
-		return Note{Clause: "D-27", Text: "the file is XML, perhaps an error of the storage, not a robots.txt; only lines that happen to be robots.txt lines count"}
+		return Note{
+			Clause: "D-27",
+			Text:   "the file is XML, perhaps an error of the storage, not a robots.txt; only lines that happen to be robots.txt lines count",
+		}
 	case len(body) > 0 && body[0] == '<':
 		return Note{Clause: "D-27", Text: "the file looks like an HTML page; only lines that happen to be robots.txt lines count"}
 	case len(body) > 1 && body[0] == '{' && (body[1] == '"' || body[1] == '\n' || body[1] == ' '):
@@ -307,7 +313,10 @@ func (r *Rules) noteLines(e *Explanation) {
 		begins := run.begins(f, d, field, start)
 		// This looks like two groups: a name, a Crawl-delay, then another name.
 		if field == FieldUserAgent && !begins && record && !d.RecordsEndRun && !d.BlanksEndRun {
-			e.note(f, start, "D-07", "the rules below apply to this user-agent line and to those above it: only Allow and Disallow end a list of user-agent lines")
+			e.note(
+				f, start, "D-07",
+				"the rules below apply to this user-agent line and to those above it: only Allow and Disallow end a list of user-agent lines",
+			)
 		}
 		switch {
 		case field == FieldUserAgent:
@@ -330,7 +339,10 @@ func (r *Rules) noteLines(e *Explanation) {
 			if would == FieldNone || would == FieldUnknown {
 				continue
 			}
-			e.note(f, from, "D-39", strconv.Quote(clip(f.body[from:to]))+" is not a valid "+would.String()+" line in "+d.Name+" and is ignored; google accepts it")
+			e.note(
+				f, from, "D-39",
+				strconv.Quote(clip(f.body[from:to]))+" is not a valid "+would.String()+" line in "+d.Name+" and is ignored; google accepts it",
+			)
 		}
 	}
 }

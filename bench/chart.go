@@ -40,11 +40,16 @@ func (r *results) chart() string {
 
 	var b strings.Builder
 	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	p(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 900 540" width="900" height="540" font-family="Helvetica, Arial, sans-serif" font-size="14" fill="#1e293b">`)
+	p(
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 900 540" width="900" height="540" font-family="Helvetica, Arial, sans-serif" font-size="14" fill="#1e293b">`,
+	)
 	p(`<title>Time of one match by the number of rules</title>`)
 	p(`<rect width="900" height="540" fill="#fdfdfc"/>`)
 	p(`<text x="%g" y="36" font-size="20" font-weight="bold">Time of one match by the number of rules</text>`, left)
-	p(`<text x="%g" y="60" fill="#475569">parsed file, one group, 512 paths, 40 %% of them made from the rules; mixed: literal and wildcard rules</text>`, left)
+	p(
+		`<text x="%g" y="60" fill="#475569">parsed file, one group, 512 paths, 40 %% of them made from the rules; mixed: literal and wildcard rules</text>`,
+		left,
+	)
 	for d := least; d <= most; d++ {
 		t := math.Pow(10, d)
 		p(`<line x1="%g" y1="%.1f" x2="%g" y2="%.1f" stroke="#d7dde5"/>`, left, py(t), right, py(t))
@@ -71,8 +76,14 @@ func (r *results) chart() string {
 			points += fmt.Sprintf("%.1f,%.1f ", px(ruleCounts[i]), py(t))
 			p(`<circle cx="%.1f" cy="%.1f" r="4" fill="%s"/>`, px(ruleCounts[i]), py(t), colors[c.engine])
 		}
-		p(`<polyline points="%s" fill="none" stroke="%s" stroke-width="2.5" stroke-linejoin="round"%s/>`, strings.TrimSpace(points), colors[c.engine], dash)
-		p(`<line x1="%g" y1="%.1f" x2="%g" y2="%.1f" stroke="%s" stroke-opacity="0.4"/>`, right+6, py(last(c)), right+18, labelY, colors[c.engine])
+		p(
+			`<polyline points="%s" fill="none" stroke="%s" stroke-width="2.5" stroke-linejoin="round"%s/>`, strings.TrimSpace(points),
+			colors[c.engine], dash,
+		)
+		p(
+			`<line x1="%g" y1="%.1f" x2="%g" y2="%.1f" stroke="%s" stroke-opacity="0.4"/>`, right+6, py(last(c)), right+18, labelY,
+			colors[c.engine],
+		)
 		p(`<text x="%g" y="%.1f" fill="%s">%s, %s: %s</text>`, right+22, labelY+5, colors[c.engine], c.engine, c.kind, inUnit(last(c), "ns/op"))
 	}
 	p(`</svg>`)

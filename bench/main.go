@@ -17,7 +17,10 @@ import (
 
 func main() {
 	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "bench: want a folder for bench.txt (what was read), table.md and match.svg; the output of go test -bench is read from standard input")
+		fmt.Fprintln(
+			os.Stderr,
+			"bench: want a folder for bench.txt (what was read), table.md and match.svg; the output of go test -bench is read from standard input",
+		)
 		os.Exit(2)
 	}
 	if err := run(io.TeeReader(os.Stdin, os.Stderr), os.Args[1]); err != nil {
@@ -141,7 +144,10 @@ func (r *results) table() string {
 		} else if below {
 			reached = "**not reached**"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s%s | %s | %s | %s | %s |\n", w.name, w.about, inUnit(mine, w.goal.unit), per, baseline, text, floor, reached)
+		fmt.Fprintf(
+			&b, "| %s | %s | %s%s | %s | %s | %s | %s |\n", w.name, w.about, inUnit(mine, w.goal.unit), per, baseline, text, floor,
+			reached,
+		)
 	}
 	return b.String()
 }

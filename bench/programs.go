@@ -82,7 +82,9 @@ var programAgents = [...]string{"Googlebot", anyBot, "GPTBot", "Bingbot"}
 
 // shopURL returns URLs of one length.
 func shopURL(i int) string {
-	return fmt.Sprintf("https://shop.example/%s/page-%07d", [...]string{"a/shoes-blue", "tmp/sessions", "new/arrivals", "a/public/new"}[i%4], i)
+	return fmt.Sprintf(
+		"https://shop.example/%s/page-%07d", [...]string{"a/shoes-blue", "tmp/sessions", "new/arrivals", "a/public/new"}[i%4], i,
+	)
 }
 
 // A programQuestion is a line of a batch.

@@ -80,8 +80,11 @@ func rows() []row {
 		{"Memory/files=all", "memory of a parsed file, body included", "file", atMost("B/body-B", 1.35), memory},
 	}
 	for _, size := range []int{2, 8} {
-		list = append(list, row{fmt.Sprintf("LongPath/path=%dKiB", size), fmt.Sprintf("match a path of %d KiB against each parsed file", size), "path",
-			faster(plain, 1), func(files []file) *work { return longPath(files, size<<10) }})
+		list = append(
+			list,
+			row{fmt.Sprintf("LongPath/path=%dKiB", size), fmt.Sprintf("match a path of %d KiB against each parsed file", size), "path",
+				faster(plain, 1), func(files []file) *work { return longPath(files, size<<10) }},
+		)
 	}
 	for _, kind := range []string{"literal", "mixed"} {
 		about := map[string]string{"literal": "match against literal rules of 30 to 40 bytes", "mixed": "match against rules sampled from the files"}[kind]
@@ -97,47 +100,70 @@ func rows() []row {
 			row{"IndexMemory/rules=" + kind, "memory per rule beyond the parsed file, index included", "rule", atMost("B/rule", 60),
 				func(files []file) *work { return indexMemory(newProblem(files, kind, 10_000)) }})
 	}
-	list = append(list,
-		row{"ParseURL/url=crawl", "URLs of the files' sites", "URL", faster(netURL, 6), func(files []file) *work { return parseURL(urlsOf(files)...) }},
-		row{"Verdict/url=10000-sites", "verdict of polite.Transport, robots.txt in memory: 10,000 sites in random order", "URL", faster(netURL, 0.4),
-			func([]file) *work { return verdicts(manySites(10_000)...) }})
+	list = append(
+		list,
+		row{
+			"ParseURL/url=crawl", "URLs of the files' sites", "URL", faster(netURL, 6),
+			func(files []file) *work { return parseURL(urlsOf(files)...) },
+		},
+		row{
+			"Verdict/url=10000-sites", "verdict of polite.Transport, robots.txt in memory: 10,000 sites in random order", "URL",
+			faster(netURL, 0.4), func([]file) *work { return verdicts(manySites(10_000)...) },
+		},
+	)
 	for _, u := range commonURLs {
 		list = append(list,
 			row{"ParseURL/url=" + u.kind, u.url, "URL", faster(netURL, u.floor), func([]file) *work { return parseURL(u.url) }},
 			row{"Verdict/url=" + u.kind, "verdict of polite.Transport, robots.txt in memory", "URL", faster(netURL, 1),
 				func([]file) *work { return verdicts(u.url) }})
 	}
-	list = append(list,
+	list = append(
+		list,
 		row{"Crawlers/who=100", "parse a file and check 100 crawlers, each in its own dialect, against one crawler", "file", faster(one, 0.12),
 			manyCrawlers},
 		row{"Crawlers/who=all", "all crawlers of the directory, a hostile file of 512,000 bytes", "file", atMost("ns/op", 1e9),
 			func([]file) *work { return hostileCrawlers() }},
-		row{"Guard/header=remembered", "decide on a request of a browser or a crawler whose User-Agent came before", "request", atMost("ns/op", 1000),
-			func([]file) *work { return guardRequests(false) }},
+		row{
+			"Guard/header=remembered", "decide on a request of a browser or a crawler whose User-Agent came before", "request",
+			atMost("ns/op", 1000), func([]file) *work { return guardRequests(false) },
+		},
 		row{"Guard/header=new", "the same with another User-Agent for each request", "request", atMost("ns/op", 50_000),
-			func([]file) *work { return guardRequests(true) }})
+			func([]file) *work { return guardRequests(true) }},
+	)
 	lines := func(files []file) int { return min(250*len(files), 1_000_000) }
 	for _, p := range []struct {
 		against string
 		floor   float64
 	}{{temoto, 5}, {temotoPaths, 0}, {library, 0.67}} {
-		list = append(list, row{"Program/list/against=" + p.against, "robots check -f FILE --urls FILE: a list of 10⁶ URLs, CPU time", "URL", faster(p.against, p.floor),
-			func(files []file) *work { return listProgram(lines(files), p.against) }})
+		list = append(
+			list,
+			row{
+				"Program/list/against=" + p.against, "robots check -f FILE --urls FILE: a list of 10⁶ URLs, CPU time", "URL",
+				faster(p.against, p.floor), func(files []file) *work { return listProgram(lines(files), p.against) },
+			},
+		)
 	}
-	list = append(list,
-		row{"Program/batch/robots=shared", "robots check --batch -f FILE: 10⁶ questions of four crawlers in turn, CPU time", "line", faster(temoto, 2),
-			func(files []file) *work { return batchProgram(lines(files), false) }},
+	list = append(
+		list,
+		row{
+			"Program/batch/robots=shared", "robots check --batch -f FILE: 10⁶ questions of four crawlers in turn, CPU time", "line",
+			faster(temoto, 2), func(files []file) *work { return batchProgram(lines(files), false) },
+		},
 		row{"Program/batch/robots=inside", "robots check --batch: the same with a file in each of 10⁵ lines", "line", faster(temoto, 10),
 			func(files []file) *work { return batchProgram(lines(files)/10, true) }},
 		row{"Program/serve", "POST /v1/check: a question with its file, one connection, CPU time", "request", faster(echo, 0.5),
-			func(files []file) *work { return serviceProgram(lines(files) / 50) }})
+			func(files []file) *work { return serviceProgram(lines(files) / 50) }},
+	)
 	for _, p := range []struct {
 		size  int
 		floor time.Duration
 	}{{2, 60 * time.Millisecond}, {8, 250 * time.Millisecond}, {64, 2 * time.Second}} {
 		for _, f := range hostile.Files {
-			list = append(list, row{fmt.Sprintf("FirstAnswer/path=%dKiB/file=%s", p.size, f.Name), "parse 512,000 hostile bytes, choose the rules, match one path",
-				"file", atMost("ns/op", float64(p.floor)), func([]file) *work { return firstAnswer(f, p.size<<10) }})
+			list = append(
+				list,
+				row{fmt.Sprintf("FirstAnswer/path=%dKiB/file=%s", p.size, f.Name), "parse 512,000 hostile bytes, choose the rules, match one path",
+					"file", atMost("ns/op", float64(p.floor)), func([]file) *work { return firstAnswer(f, p.size<<10) }},
+			)
 		}
 	}
 	return list

@@ -30,7 +30,10 @@ func serviceProgram(n int) *work {
 // The result is the number of responses.
 func server(name string, n int, body []byte) engine {
 	return engine{name, func(int) (answered int) {
-		cmd := exec.Command(filepath.Join(programFolder(), "robots"), "serve", "--listen", "127.0.0.1:0", "--admin", "none", "--store", "memory", "--client-rate", "0")
+		cmd := exec.Command(
+			filepath.Join(programFolder(), "robots"), "serve", "--listen", "127.0.0.1:0", "--admin", "none", "--store", "memory",
+			"--client-rate", "0",
+		)
 		if name == echo {
 			cmd = exec.Command(os.Args[0])
 			cmd.Env = append(os.Environ(), loopVariable+"="+echo)
@@ -59,7 +62,10 @@ func server(name string, n int, body []byte) engine {
 			panic(err)
 		}
 		defer conn.Close()
-		request := fmt.Appendf(nil, "POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		request := fmt.Appendf(
+			nil, "POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+			len(body), body,
+		)
 		responses := bufio.NewReader(conn)
 		before := time.Duration(0)
 		for i := range n + 1 {

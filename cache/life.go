@@ -178,7 +178,8 @@ func merge(a, b *fetch.Record) *fetch.Record {
 		}
 		j.Failures, j.Covered = max(j.Failures, after.Failures), max(j.Covered, after.Covered)
 	}
-	if j.LastGood == a.LastGood && j.FailingSince.Equal(a.FailingSince) && j.LastFailure.Equal(a.LastFailure) && j.Failures == a.Failures && j.Covered == a.Covered {
+	if j.LastGood == a.LastGood && j.FailingSince.Equal(a.FailingSince) && j.LastFailure.Equal(a.LastFailure) && j.Failures == a.Failures &&
+		j.Covered == a.Covered {
 		return a
 	}
 	return &j

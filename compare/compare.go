@@ -212,7 +212,10 @@ func (c *comparison) blocked(from int) Direction {
 		if q.path == "" || slices.Contains(shown[q.own], q.own.rules[q.rule].line) {
 			continue
 		}
-		v := Change{Path: q.path, Old: old.Match(site(q.path)), New: new.Match(site(q.path)), Shortest: !q.open(), Normal: isOf(NormalURLs, q.path)}
+		v := Change{
+			Path: q.path, Old: old.Match(site(q.path)), New: new.Match(site(q.path)), Shortest: !q.open(),
+			Normal: isOf(NormalURLs, q.path),
+		}
 		if !v.Old.Allowed || v.New.Allowed {
 			d.Complete = false // undecided rather than wrong
 			continue

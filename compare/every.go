@@ -29,7 +29,10 @@ func Every(r *robots.Rules, pattern string, allowed bool, o Options) (Claim, err
 	for rule := range rules.All() {
 		o.within = literalHead(rule.Pattern().String())
 		if rule.Path() != pattern {
-			return Claim{}, errors.New("compare: " + strconv.Quote(pattern) + " is not the path of a single rule: write it as after Allow:, without a comment or surrounding spaces")
+			return Claim{}, errors.New(
+				"compare: " + strconv.Quote(pattern) +
+					" is not the path of a single rule: write it as after Allow:, without a comment or surrounding spaces",
+			)
 		}
 	}
 	if rules.Len() != 1 {

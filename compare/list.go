@@ -51,7 +51,10 @@ func newList(r *robots.Rules, o Options, m *meter) list {
 	l := list{form: d.Escapes}
 	allow, whole, exempt := answer(r)
 	if exempt || o.SkipRobotsTxt {
-		l.rules = append(l.rules, rule{pieces: []string{robotsTxt}, end: true, allow: true, weight: weightExempt, line: -1, size: len(robotsTxt), least: len(robotsTxt)})
+		l.rules = append(
+			l.rules,
+			rule{pieces: []string{robotsTxt}, end: true, allow: true, weight: weightExempt, line: -1, size: len(robotsTxt), least: len(robotsTxt)},
+		)
 	}
 	switch {
 	case whole && !allow:

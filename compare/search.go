@@ -126,7 +126,8 @@ func (s *search) choose() {
 			needed[a.side].join(a.g.held)
 		}
 	}
-	s.plain = !s.abc.dotFree || !s.abc.full && s.abc.urls != BrowserURLs && !needed[0].has('.') && !needed[1].has('.') && !plainLetters.andNot(all).empty()
+	s.plain = !s.abc.dotFree ||
+		!s.abc.full && s.abc.urls != BrowserURLs && !needed[0].has('.') && !needed[1].has('.') && !plainLetters.andNot(all).empty()
 	s.units = s.units[:0]
 	if s.seen == nil {
 		s.seen = map[class]bool{}
@@ -335,7 +336,10 @@ func (s *search) push(parent int32, id int16, cost int32, bound int) {
 		s.queue = append(s.queue, 0)
 	}
 	last := int32(len(s.nodes))
-	s.nodes = append(s.nodes, node{parent: parent, next: s.queue[f-s.base], cost: cost, at: int32(len(s.arena)), size: int32(len(s.vector)), unit: id})
+	s.nodes = append(
+		s.nodes,
+		node{parent: parent, next: s.queue[f-s.base], cost: cost, at: int32(len(s.arena)), size: int32(len(s.vector)), unit: id},
+	)
 	s.arena = append(s.arena, s.vector...)
 	s.queue[f-s.base] = last + 1
 	s.table[string(s.key)] = last

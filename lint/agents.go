@@ -342,7 +342,8 @@ func blankAfterAgent(p *pass) {
 }
 
 func (p *pass) blankNote(agent, blank, next robots.Line) {
-	message := "there is a blank line between the User-agent line at line " + itoa(agent.Number) + " and its rules; Yandex's checker warns about it"
+	message := "there is a blank line between the User-agent line at line " + itoa(agent.Number) +
+		" and its rules; Yandex's checker warns about it"
 	if next.Field == robots.FieldUserAgent {
 		message = "this blank line ends the group of the User-agent line at line " + itoa(agent.Number) + ", which then has no rules"
 	}

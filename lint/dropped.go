@@ -96,7 +96,8 @@ func (p *pass) droppingGroups(v *view) (found []*droppingGroup) {
 		dropping[name] = true
 	}
 	for _, s := range v.reading.lines {
-		if s.group >= 0 && s.set >= 0 && byGroup[s.group].drops && slices.ContainsFunc(v.sets[s.set], func(name string) bool { return dropping[name] }) {
+		if s.group >= 0 && s.set >= 0 && byGroup[s.group].drops &&
+			slices.ContainsFunc(v.sets[s.set], func(name string) bool { return dropping[name] }) {
 			g := byGroup[s.group]
 			g.names = append(g.names, robots.Printable(p.textOf(p.line(int(s.number)).Value)))
 		}
@@ -200,7 +201,8 @@ func sitemapHost(p *pass) {
 		switch {
 		case err == nil && (address.IsPrivate() || address.IsLoopback() || address.IsLinkLocalUnicast() || address.IsUnspecified()):
 			what = "a private address"
-		case host == "localhost", slices.ContainsFunc([]string{".localhost", ".local", ".internal", ".test", ".invalid"}, func(end string) bool { return strings.HasSuffix(host, end) }):
+		case host == "localhost",
+			slices.ContainsFunc([]string{".localhost", ".local", ".internal", ".test", ".invalid"}, func(end string) bool { return strings.HasSuffix(host, end) }):
 			what = "a host of a private network"
 		case slices.Contains(placeholders, strings.TrimPrefix(host, "www.")):
 			what = "a placeholder"

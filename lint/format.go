@@ -44,7 +44,8 @@ func layout(f *robots.File) []byte {
 	}
 	for l := range f.Lines(robots.Dialect{}) {
 		text := written(f, l)
-		if len(out) == 0 && len(lines) == 0 && text != "" && strings.IndexByte(marks, text[0]) >= 0 && (l.Span.Start > 0 || f.Text(l.Span)[0] != text[0]) {
+		if len(out) == 0 && len(lines) == 0 && text != "" && strings.IndexByte(marks, text[0]) >= 0 &&
+			(l.Span.Start > 0 || f.Text(l.Span)[0] != text[0]) {
 			out, blank = append(out, '\n'), false // at the start of the file engines would ignore the mark, or part of it (C-07)
 		}
 		switch {

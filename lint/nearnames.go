@@ -47,10 +47,13 @@ func (s *nearSearch) groups() {
 		}
 		line := title(v.Rule) + ": " + v.Rule.Path()
 		agent, number := s.lastAgentLine()
-		s.add(nearReplaced, v.Rule.Weight(), v.Rule.Line(), "GROUP-09",
-			line+" would match, but it belongs to the group of "+token+", and the group of "+own+" ("+lineWord(number)+") replaces that group for this crawler; below "+
+		s.add(
+			nearReplaced, v.Rule.Weight(), v.Rule.Line(), "GROUP-09",
+			line+" would match, but it belongs to the group of "+token+", and the group of "+own+" ("+lineWord(number)+
+				") replaces that group for this crawler; below "+
 				lineWord(number)+", add "+line,
-			s.insertBelow(agent, line))
+			s.insertBelow(agent, line),
+		)
 		return
 	}
 }
@@ -93,9 +96,12 @@ func (s *nearSearch) names() {
 			}
 			continue
 		case last.Number > 0 && between && l.Group == last.Group:
-			s.add(nearFused, 0, l.Number, "D-07",
-				"there is no rule between this line and "+lineWord(last.Number)+", so the rules below apply to both; below "+lineWord(last.Number)+", add Disallow:",
-				Edit{l.Span.Start, l.Span.Start, "Disallow:\n"})
+			s.add(
+				nearFused, 0, l.Number, "D-07",
+				"there is no rule between this line and "+lineWord(last.Number)+", so the rules below apply to both; below "+
+					lineWord(last.Number)+", add Disallow:",
+				Edit{l.Span.Start, l.Span.Start, "Disallow:\n"},
+			)
 		}
 		if slices.Contains(own, l.Number) {
 			last = l
@@ -137,9 +143,12 @@ func (s *nearSearch) name(l robots.Line, token string) {
 	case globName(folded, strings.ToLower(token)):
 		why = "has a literal star, which matches no other characters, so it does not name " + token
 	case s.ownGroup() == "" && sameOperator(value, token):
-		s.add(nearOperator, 0, l.Number, "AGENT-06",
-			"this line names "+value+", another "+kindOf(value)+" of "+crawlers.Resolve(value).Operator+", not "+token+"; below, add User-agent: "+token,
-			s.insertBelow(l.Span.Start, "User-agent: "+token))
+		s.add(
+			nearOperator, 0, l.Number, "AGENT-06",
+			"this line names "+value+", another "+kindOf(value)+" of "+crawlers.Resolve(value).Operator+", not "+token+
+				"; below, add User-agent: "+token,
+			s.insertBelow(l.Span.Start, "User-agent: "+token),
+		)
 		return
 	default:
 		return
@@ -265,9 +274,12 @@ func (s *nearSearch) foreignRule(l, agent robots.Line, owner string, blank bool)
 			"this rule precedes the first User-agent line, so it applies to no crawler; move it below User-agent: "+owner,
 			Edit{l.Span.Start, l.Span.Start, "User-agent: " + owner + "\n"})
 	default:
-		s.add(nearSection, 0, l.Number, "GROUP-05",
-			"this rule belongs to the group of "+s.rules.File().Text(agent.Value)+" ("+lineWord(agent.Number)+"), because a blank line does not end a group; move it below User-agent: "+owner,
-			Edit{l.Span.Start, l.Span.Start, "User-agent: " + owner + "\n"})
+		s.add(
+			nearSection, 0, l.Number, "GROUP-05",
+			"this rule belongs to the group of "+s.rules.File().Text(agent.Value)+" ("+lineWord(agent.Number)+
+				"), because a blank line does not end a group; move it below User-agent: "+owner,
+			Edit{l.Span.Start, l.Span.Start, "User-agent: " + owner + "\n"},
+		)
 	}
 }
 
@@ -305,7 +317,9 @@ func (s *nearSearch) field(l robots.Line) {
 func cutField(text string) (name, value string) {
 	word := text
 	for i, r := range text {
-		if strings.ContainsRune(":=/\t*;：", r) || r == ' ' && i > 0 && !strings.HasPrefix(strings.TrimLeft(text[i:], " "), "agent") && !strings.HasPrefix(strings.TrimLeft(text[i:], " "), "Agent") {
+		if strings.ContainsRune(":=/\t*;：", r) ||
+			r == ' ' && i > 0 && !strings.HasPrefix(strings.TrimLeft(text[i:], " "), "agent") &&
+				!strings.HasPrefix(strings.TrimLeft(text[i:], " "), "Agent") {
 			word = text[:i]
 			break
 		}

@@ -108,7 +108,8 @@ func isHost(segment string) bool {
 		return false
 	}
 	domain := segment[dot+1:]
-	return strings.HasPrefix(segment, "www.") || slices.Contains([]string{"com", "net", "org", "example", "test", "io", "eu", "info", "shop", "biz"}, domain) ||
+	return strings.HasPrefix(segment, "www.") ||
+		slices.Contains([]string{"com", "net", "org", "example", "test", "io", "eu", "info", "shop", "biz"}, domain) ||
 		len(domain) == 2 && strings.Trim(domain, "abcdefghijklmnopqrstuvwxyz") == ""
 }
 
@@ -200,7 +201,8 @@ var repairList = []repair{
 	{nearSyntax, "D-09", " can never match, because it is a full URL; rules are compared with paths", one(urlPath)},
 	{nearSyntax, "RULE-03", " is compared with its quotes or brackets", one(func(v string) string { return trimMarks(v) })},
 	{nearSyntax, "D-09", " can never match, because it repeats the field name", one(func(v string) string {
-		if name, rest, ok := strings.Cut(v, ":"); ok && (strings.EqualFold(strings.TrimSpace(name), "disallow") || strings.EqualFold(strings.TrimSpace(name), "allow") || strings.TrimSpace(name) == "") {
+		if name, rest, ok := strings.Cut(v, ":"); ok &&
+			(strings.EqualFold(strings.TrimSpace(name), "disallow") || strings.EqualFold(strings.TrimSpace(name), "allow") || strings.TrimSpace(name) == "") {
 			return strings.TrimSpace(rest)
 		}
 		return ""
@@ -343,7 +345,8 @@ func parts(v string) iter.Seq[string] {
 		}
 		var paths []string
 		for _, part := range list {
-			if part = strings.Trim(part, valueMarks); strings.HasPrefix(part, "*") || strings.HasPrefix(part, "/") && !strings.HasPrefix(part, "//") && strings.Trim(part, "/*$") != "" {
+			if part = strings.Trim(part, valueMarks); strings.HasPrefix(part, "*") ||
+				strings.HasPrefix(part, "/") && !strings.HasPrefix(part, "//") && strings.Trim(part, "/*$") != "" {
 				paths = append(paths, part)
 			}
 		}
@@ -541,7 +544,8 @@ func relaxRoot(v, path string, try tryValue) bool {
 	if !try(nearRoot, "MATCH-01", why, "/*"+v, false) {
 		return false
 	}
-	isParameter := strings.Contains(v, "=") && strings.Count(v, "/") == 1 && (strings.Contains(path, "?"+v[1:]) || strings.Contains(path, "&"+v[1:]))
+	isParameter := strings.Contains(v, "=") && strings.Count(v, "/") == 1 &&
+		(strings.Contains(path, "?"+v[1:]) || strings.Contains(path, "&"+v[1:]))
 	if strings.IndexByte("?&.=;", v[1]) >= 0 || isParameter {
 		return try(nearRoot, "MATCH-01", why, "/*"+v[1:], false)
 	}
@@ -648,12 +652,14 @@ func misspellings(v, path string) iter.Seq[nearValue] {
 			}
 		}
 		slash := strings.LastIndexByte(v, '/')
-		if page, _, ok := strings.Cut(strings.ToLower(v[slash+1:]), "."); ok && strings.HasSuffix(path, "/") && slices.Contains(indexPages, page) {
+		if page, _, ok := strings.Cut(strings.ToLower(v[slash+1:]), "."); ok && strings.HasSuffix(path, "/") &&
+			slices.Contains(indexPages, page) {
 			if !try(" names the index page, whose other URL is the directory", v[:slash+1]+"$") {
 				return
 			}
 		}
-		if dot := strings.LastIndexByte(v, '.'); dot > slash && slices.Contains(pageTypes, strings.TrimRight(v[dot:], "*$")) && !strings.Contains(path, ".") {
+		if dot := strings.LastIndexByte(v, '.'); dot > slash && slices.Contains(pageTypes, strings.TrimRight(v[dot:], "*$")) &&
+			!strings.Contains(path, ".") {
 			if !try(" has an extension that the path does not have", strings.TrimRight(v[:dot], "*")+"$") {
 				return
 			}
@@ -704,11 +710,15 @@ func (s *nearSearch) precedence() {
 			continue
 		}
 		open := func(v string) string { return strings.TrimRight(v, "*$") }
-		for _, text := range []string{open(winner.Path()) + "*" + strings.TrimLeft(value, "/*"), open(value) + "*" + strings.TrimLeft(winner.Path(), "/*"), open(value) + "*" + winner.Path()} {
+		for _, text := range []string{open(winner.Path()) + "*" + strings.TrimLeft(value, "/*"), open(value) + "*" +
+			strings.TrimLeft(winner.Path(), "/*"), open(value) + "*" + winner.Path()} {
 			if s.ruleMatches(text, s.path) {
 				line := title(rule) + ": " + text
-				s.add(nearShort, rule.Weight(), rule.Line(), "PREC-01",
-					rule.String()+" also matches, but "+lineWord(winner.Line())+" is longer and decides; add "+line, s.insertBelow(rule.Span().Start, line))
+				s.add(
+					nearShort, rule.Weight(), rule.Line(), "PREC-01",
+					rule.String()+" also matches, but "+lineWord(winner.Line())+" is longer and decides; add "+line,
+					s.insertBelow(rule.Span().Start, line),
+				)
 				break
 			}
 		}
@@ -723,10 +733,14 @@ func (s *nearSearch) winner() {
 	}
 	value := rule.Path()
 	span := rule.Span()
-	if rest := s.body[min(span.End, len(s.body)):]; len(rest) > 1 && rest[0] == '#' && rest[1] != ' ' && rest[1] != '#' && rest[1] != '\n' && rest[1] != '\r' {
+	if rest := s.body[min(span.End, len(s.body)):]; len(rest) > 1 && rest[0] == '#' && rest[1] != ' ' && rest[1] != '#' && rest[1] != '\n' &&
+		rest[1] != '\r' {
 		from := s.lineStart(span.Start)
-		s.add(nearFragment, 0, rule.Line(), "D-15",
-			"a # begins a comment, so this rule is "+rule.String()+"; crawlers do not request fragments, so delete the line", Edit{from, s.lineEnd(span.Start), ""})
+		s.add(
+			nearFragment, 0, rule.Line(), "D-15",
+			"a # begins a comment, so this rule is "+rule.String()+"; crawlers do not request fragments, so delete the line",
+			Edit{from, s.lineEnd(span.Start), ""},
+		)
 	}
 	rest, ok := strings.CutPrefix(s.path.String(), value)
 	if !ok || rest == "" || !isWord(rest[0]) || !isLetter(value[len(value)-1]) || strings.ContainsAny(value, "?=&") {

@@ -89,9 +89,12 @@ func newPass(f *robots.File, o Options) *pass {
 
 // readPass returns a pass that has read the lines of a file, without views.
 func readPass(f *robots.File) *pass {
-	p := &pass{file: f, text: f, body: f.Bytes(), kind: Kind(f), newline: newline(f.Bytes()), keys: map[*robots.Rules]rulesText{}, same: map[[2]rulesText]bool{},
-		unchanged: map[*robots.Rules][]tokenRule{}}
-	if isPage := p.kind == "HTML or XML" && !bytes.HasPrefix(p.body, []byte("<%")) && !bytes.HasPrefix(p.body, []byte("<?")); !isPage && templateLine(p.body) > 0 {
+	p := &pass{
+		file: f, text: f, body: f.Bytes(), kind: Kind(f), newline: newline(f.Bytes()), keys: map[*robots.Rules]rulesText{},
+		same: map[[2]rulesText]bool{}, unchanged: map[*robots.Rules][]tokenRule{},
+	}
+	if isPage := p.kind == "HTML or XML" && !bytes.HasPrefix(p.body, []byte("<%")) && !bytes.HasPrefix(p.body, []byte("<?")); !isPage &&
+		templateLine(p.body) > 0 {
 		p.kind = "template"
 	}
 	if p.kind != "" {

@@ -38,7 +38,8 @@ func isFullURL(path string) bool {
 func hasHost(value string) bool {
 	host, _, _ := strings.Cut(strings.ToLower(value), "/")
 	last := host[1+strings.LastIndexByte(host, '.'):]
-	if strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789-.") != "" || strings.Contains(host, "..") || strings.Count(host, ".") == 0 || host[0] == '.' {
+	if strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789-.") != "" || strings.Contains(host, "..") || strings.Count(host, ".") == 0 ||
+		host[0] == '.' {
 		return false
 	}
 	return strings.HasPrefix(host, "www.") && strings.Count(host, ".") > 1 || slices.Contains([]string{"com", "org", "net"}, last)
@@ -95,7 +96,10 @@ func dollarInside(p *pass, l robots.Line, path string) {
 	if i < 0 || i == len(path)-1 || isFullURL(path) {
 		return
 	}
-	d := p.add(robots.Span{Start: l.Value.Start + i, End: l.Value.Start + i + 1}, "$ matches the end of the URL only at the end of a path; here it is a literal $")
+	d := p.add(
+		robots.Span{Start: l.Value.Start + i, End: l.Value.Start + i + 1},
+		"$ matches the end of the URL only at the end of a path; here it is a literal $",
+	)
 	d.Advice = "keep it for a literal $; for the end of the URL write " + path[:i+1]
 }
 
@@ -159,7 +163,10 @@ func needlessEscape(p *pass, l robots.Line, path string) {
 	if len(failing) == 0 {
 		return
 	}
-	d := p.add(l.Value, "the rule does not match URLs without this escape, and Google decodes it in every URL, so there the rule matches nothing")
+	d := p.add(
+		l.Value,
+		"the rule does not match URLs without this escape, and Google decodes it in every URL, so there the rule matches nothing",
+	)
 	d.Advice = "write " + intended
 	d.Dialects = failing
 	d.edit(Edit{l.Value.Start, l.Value.End, intended})

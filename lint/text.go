@@ -34,7 +34,9 @@ func Kind(f *robots.File) string {
 // begins returns the format that a file begins like.
 func begins(body []byte) string {
 	switch {
-	case bytes.HasPrefix(body, []byte("\xFE\xFF")), bytes.HasPrefix(body, []byte("\xFF\xFE")), len(body) >= 4 && body[0]|body[2] == 0, len(body) >= 4 && body[1]|body[3] == 0:
+	case bytes.HasPrefix(body, []byte("\xFE\xFF")),
+		bytes.HasPrefix(body, []byte("\xFF\xFE")), len(body) >= 4 && body[0]|body[2] == 0,
+		len(body) >= 4 && body[1]|body[3] == 0:
 		return "UTF-16"
 	case bytes.HasPrefix(body, []byte("\x1F\x8B")):
 		return "gzip"
@@ -291,7 +293,8 @@ func isRetired(name string) bool {
 }
 
 func unknownField(p *pass, l robots.Line) {
-	if name := p.textOf(l.Name); l.Field == robots.FieldUnknown && !isRetired(name) && p.intendedField(name) == "" && !isDisguised(name) && !p.isWrongComment(l) {
+	if name := p.textOf(l.Name); l.Field == robots.FieldUnknown && !isRetired(name) && p.intendedField(name) == "" && !isDisguised(name) &&
+		!p.isWrongComment(l) {
 		if field, _, _ := p.withoutColon(l); field != "" {
 			return
 		}
@@ -362,7 +365,10 @@ func hashInPath(p *pass, l robots.Line) {
 	if !isRule(l.Field) || l.Comment.Start == l.Comment.End || l.Value.End != l.Comment.Start || l.Value.Start == l.Value.End {
 		return
 	}
-	d := p.add(robots.Span{Start: l.Comment.Start, End: l.Comment.Start + 1}, "# starts a comment, so the path ends before it: "+quote(p.textOf(l.Value)))
+	d := p.add(
+		robots.Span{Start: l.Comment.Start, End: l.Comment.Start + 1},
+		"# starts a comment, so the path ends before it: "+quote(p.textOf(l.Value)),
+	)
 	d.Advice = "write %23 for a # in the path, or a space before a comment"
 }
 

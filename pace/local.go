@@ -141,7 +141,10 @@ func (l *Local) decide(r Request) *decision {
 		}
 	}
 	l.expire(d.site, d.now)
-	d.state = State{Last: latest(d.site.last, r.AfterFetch(d.now).Last), NotBefore: d.site.Retry, Busy: len(d.site.Permits) >= l.options.Concurrency}
+	d.state = State{
+		Last: latest(d.site.last, r.AfterFetch(d.now).Last), NotBefore: d.site.Retry,
+		Busy: len(d.site.Permits) >= l.options.Concurrency,
+	}
 	if l.backsOff(d.site, d.now) {
 		d.state.BackOff = d.site.BackOff.Factor
 	}
@@ -185,7 +188,10 @@ func (l *Local) permit(d *decision) Permit {
 		l.reservePage(r.Addr, d.now, at)
 	}
 	l.sites[r.Origin] = d.site
-	d.site.Permits = append(d.site.Permits, permit{ID: p.ID, Start: at, End: p.Expires, Addr: r.Addr, last: d.site.last, own: r.Lifetime > 0, Untrusted: r.Untrusted})
+	d.site.Permits = append(
+		d.site.Permits,
+		permit{ID: p.ID, Start: at, End: p.Expires, Addr: r.Addr, last: d.site.last, own: r.Lifetime > 0, Untrusted: r.Untrusted},
+	)
 	l.touch(d.site, at, d.schedule.most)
 	return p
 }

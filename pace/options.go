@@ -105,7 +105,10 @@ func (o Options) filled() (Options, error) {
 		}
 		p.Prefix, p.Interval = unmapped(p.Prefix), min(p.Interval, maxInterval)
 		if p.Interval == 0 {
-			return wrong(field+".Interval", 0, "it must be the time between two requests to an address of "+p.Prefix.String()+", or negative for no pace")
+			return wrong(
+				field+".Interval", 0,
+				"it must be the time between two requests to an address of "+p.Prefix.String()+", or negative for no pace",
+			)
 		}
 		if seen[p.Prefix] { // for example by repeated flags
 			return o, fmt.Errorf("the pace of %s is set twice", p.Prefix)

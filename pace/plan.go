@@ -82,7 +82,9 @@ func (s *Schedule) add(r robots.Record, d *robots.Dialect) {
 	case r.Field != robots.FieldVisitTime && e.Interval < s.policy.Floor:
 		e.Interval, e.Use, e.Why = s.policy.Floor, UseAdjusted, join(e.Why, "faster than the operator's floor of "+duration.Text(s.policy.Floor))
 	case r.Field != robots.FieldVisitTime && e.Interval > s.policy.Ceiling:
-		e.Interval, e.Use, e.Why = s.policy.Ceiling, UseAdjusted, join(e.Why, "slower than the operator's ceiling of "+duration.Text(s.policy.Ceiling))
+		e.Interval, e.Use, e.Why = s.policy.Ceiling, UseAdjusted, join(
+			e.Why, "slower than the operator's ceiling of "+duration.Text(s.policy.Ceiling),
+		)
 	}
 	s.entries = append(s.entries, e)
 }

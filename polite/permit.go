@@ -114,7 +114,10 @@ func (t *PermitTransport) permit(req *http.Request) (p pace.Permit, err error) {
 	p, _ = req.Context().Value(permitKey{}).(pace.Permit)
 	switch {
 	case !p.OK():
-		return p, fmt.Errorf("the request for %s has no permit in its context: acquire one and use polite.WithPermit", robots.Printable(req.URL.Redacted()))
+		return p, fmt.Errorf(
+			"the request for %s has no permit in its context: acquire one and use polite.WithPermit",
+			robots.Printable(req.URL.Redacted()),
+		)
 	case p.Origin != origin:
 		return p, fmt.Errorf("the request for %s has a permit of another site, %s", robots.Printable(req.URL.Redacted()), p.Origin)
 	}

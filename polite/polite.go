@@ -265,7 +265,9 @@ func (t *Transport) NotBefore(ctx context.Context, url string) (pace.Permit, err
 		return pace.Permit{}, err
 	}
 	schedule, _ := pace.NewSchedule(rules, t.options.Policy) // no error: New has checked the policy
-	permits, err := t.options.Limiter.Try(ctx, []pace.Request{{Origin: origin, Schedule: schedule, Addr: record.Addr(), Fetched: record.Fetched}}, 0)
+	permits, err := t.options.Limiter.Try(
+		ctx, []pace.Request{{Origin: origin, Schedule: schedule, Addr: record.Addr(), Fetched: record.Fetched}}, 0,
+	)
 	if err != nil {
 		return pace.Permit{}, err
 	}

@@ -69,7 +69,9 @@ func Open(path string, o Options) (*Store, error) {
 		o.Size = min(4<<30, math.MaxInt/2+1)
 	}
 	if o.Size < leastSize || o.Size > math.MaxInt {
-		return nil, fmt.Errorf("cache file %s: a size of %d bytes is not possible: it must be from %d to %d", path, o.Size, leastSize, math.MaxInt)
+		return nil, fmt.Errorf(
+			"cache file %s: a size of %d bytes is not possible: it must be from %d to %d", path, o.Size, leastSize, math.MaxInt,
+		)
 	}
 	s := &Store{path: path, size: o.Size, writes: make(chan write), closing: make(chan struct{}), ended: make(chan struct{})}
 	if err := guarded(s.open); err != nil {

@@ -163,7 +163,9 @@ const (
 func (d *decision) result(answer string, r reading) pace.Permit {
 	var at, last, notBefore micros
 	tail, _ := readDoubles(answer[1:], &at, &last, &notBefore)
-	state := pace.State{Last: timeAt(last), NotBefore: timeAt(notBefore), BackOff: binary.LittleEndian.Uint16([]byte(tail)), Busy: tail[2] == 1}
+	state := pace.State{
+		Last: timeAt(last), NotBefore: timeAt(notBefore), BackOff: binary.LittleEndian.Uint16([]byte(tail)), Busy: tail[2] == 1,
+	}
 	p := pace.Permit{Origin: d.request.Origin, Schedule: d.request.Schedule}
 	start, reasons := d.request.Schedule.Explain(timeAt(r.now), state)
 	for i := range reasons {

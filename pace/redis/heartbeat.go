@@ -78,7 +78,10 @@ func (l *Limiter) heartbeat(ctx context.Context) (failed error) {
 		ago, _ := l.parts[i].ago(sent)
 		calls[i] = l.nodes.configCall(i, best)
 		calls[i].keys = append(calls[i].keys, l.nodes.fleetKey(i, "workers"), l.nodes.workerKey(i, string(l.worker[:])))
-		calls[i].args = append(calls[i].args, string(l.worker[:]), string(appendDoubles(nil, microsUp(l.options.workerTimeout()), microsUp(keep), microsOf(ago))), about)
+		calls[i].args = append(
+			calls[i].args, string(l.worker[:]),
+			string(appendDoubles(nil, microsUp(l.options.workerTimeout()), microsUp(keep), microsOf(ago))), about,
+		)
 	}
 	// While the process stood still other workers might have ended its permits.
 	silent, known := l.parts[0].ago(sent)
@@ -128,7 +131,9 @@ func (r *reply) config() (text, rest string, err error) {
 // lost comes with the next heartbeat.
 func (l *Limiter) listen() {
 	for l.closing.Err() == nil {
-		_ = l.client.Receive(l.closing, l.client.B().Subscribe().Channel(l.nodes.channel()).Build(), func(m rueidis.PubSubMessage) { l.adopt(m.Message) })
+		_ = l.client.Receive(
+			l.closing, l.client.B().Subscribe().Channel(l.nodes.channel()).Build(), func(m rueidis.PubSubMessage) { l.adopt(m.Message) },
+		)
 		_ = queue.Sleep(l.closing, jittered(retryEvery), nil)
 	}
 }

@@ -122,7 +122,8 @@ func (l *Limiter) run(ctx context.Context, s *script.Script, calls []call) []rep
 			l.pending.sendAgain()
 		}
 	}
-	if last, now := l.renewed.Load(), clock(); renewed && (last == nil || between(*last, now) > l.options.heartbeat) && l.renewed.CompareAndSwap(last, &now) {
+	if last, now := l.renewed.Load(), clock(); renewed && (last == nil || between(*last, now) > l.options.heartbeat) &&
+		l.renewed.CompareAndSwap(last, &now) {
 		l.options.Observe(pace.Event{Kind: pace.EventRenewed})
 	}
 	return replies

@@ -24,7 +24,9 @@ type reservation struct {
 
 // reserve reserves the next start at an address, from notBefore on and at most within from
 // now, below 0 to look.
-func (l *Limiter) reserve(ctx context.Context, addr netip.Addr, fetch bool, notBefore time.Time, within time.Duration) (reservation, error) {
+func (l *Limiter) reserve(
+	ctx context.Context, addr netip.Addr, fetch bool, notBefore time.Time, within time.Duration,
+) (reservation, error) {
 	gap, fetchGap := shared.IntervalsAt(l.settings(), addr)
 	name := addr.Unmap().WithZone("").String()
 	for range attempts {
@@ -94,7 +96,9 @@ func (l *Limiter) reserveAll(ctx context.Context, ds []*decision) {
 
 // await reserves a start at an address, if that has a rate limit, and waits for it. A start that is more
 // than within off is not reserved. One that the server might have lost meanwhile is reserved again.
-func (l *Limiter) await(ctx context.Context, addr netip.Addr, fetch bool, notBefore time.Time, within time.Duration) (at reservation, err error) {
+func (l *Limiter) await(
+	ctx context.Context, addr netip.Addr, fetch bool, notBefore time.Time, within time.Duration,
+) (at reservation, err error) {
 	gap, fetchGap := shared.IntervalsAt(l.settings(), addr)
 	if fetch {
 		gap = fetchGap

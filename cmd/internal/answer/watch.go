@@ -226,7 +226,10 @@ func (r *SiteReport) failing(last SiteState, o *Observation) SiteState {
 		const text = "unreachable: %s; failing since %s (%d observations); without a copy, crawlers treat the site as blocked (%s)"
 		r.add(lint.Error, "failing", text, o.Fact, last.FailingSince.Format(time.RFC3339), last.Failures, strings.Join(o.Blocking, ", "))
 	case last.Failures == 2:
-		r.add(lint.Warning, "failing", "unreachable: %s; failing since %s (%d observations)", o.Fact, last.FailingSince.Format(time.RFC3339), last.Failures)
+		r.add(
+			lint.Warning, "failing", "unreachable: %s; failing since %s (%d observations)", o.Fact,
+			last.FailingSince.Format(time.RFC3339), last.Failures,
+		)
 	}
 	return last
 }

@@ -53,7 +53,10 @@ func (r *Report) writeJUnit(w io.Writer, now time.Time) error {
 	for _, f := range r.Findings {
 		s := byName[f.File]
 		if s == nil {
-			s = &junitSuite{Name: robots.Printable(f.File), Package: r.Command, ID: len(suites), Timestamp: now.UTC().Format("2006-01-02T15:04:05"), Host: "localhost"}
+			s = &junitSuite{
+				Name: robots.Printable(f.File), Package: r.Command, ID: len(suites), Timestamp: now.UTC().Format("2006-01-02T15:04:05"),
+				Host: "localhost",
+			}
 			byName[f.File], suites = s, append(suites, s)
 		}
 		c := junitCase{Name: robots.Printable(f.Case), Class: strings.Join(f.Dialects, " ")}

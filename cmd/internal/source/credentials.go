@@ -30,7 +30,10 @@ func (l *Live) AddCredentials(origin robots.Origin, rawURL string) {
 	case user == nil:
 		return
 	case origin.Scheme() == "ftp":
-		l.Std.WarnOnce("login "+origin.String(), "the user and the password for %s are ignored: over ftp, robots.txt is that of anonymous users", origin)
+		l.Std.WarnOnce(
+			"login "+origin.String(), "the user and the password for %s are ignored: over ftp, robots.txt is that of anonymous users",
+			origin,
+		)
 		return
 	}
 	l.credentials.mu.Lock()

@@ -24,11 +24,14 @@ const maxDownloadRedirects = 5
 func (l *Live) Download(ctx context.Context, url string, most int64) ([]byte, error) {
 	transport := l.Client.Transport()
 	defer transport.CloseIdleConnections()
-	client := http.Client{Transport: transport, Timeout: l.Options.Limits.Total, CheckRedirect: func(next *http.Request, via []*http.Request) error {
-		next.URL.User = nil
-		l.authorize(next)
-		return checkListRedirect(next, via)
-	}}
+	client := http.Client{
+		Transport: transport, Timeout: l.Options.Limits.Total,
+		CheckRedirect: func(next *http.Request, via []*http.Request) error {
+			next.URL.User = nil
+			l.authorize(next)
+			return checkListRedirect(next, via)
+		},
+	}
 	req, err := http.NewRequestWithContext(fetch.WithDials(ctx, 16, nil), http.MethodGet, withoutUser(url), nil)
 	if err != nil {
 		return nil, errors.New("invalid URL")

@@ -429,7 +429,7 @@ func TestCopies(t *testing.T) {
 		return eval[string](b, `page.copies.`+kind+`(page.matrix.answer(), page.state.names, 0)`)
 	}
 	for kind, want := range map[string]string{
-		"tsv":      "URL\tGooglebot-Image (google)\t'@x (bing)\n/a\tblocked line 2\tblocked line 2\n/a/b\"x\tallowed line 3\tallowed line 3\n'=1+1|y\tinvalid URL\tinvalid URL\n",
+		"tsv": "URL\tGooglebot-Image (google)\t'@x (bing)\n/a\tblocked line 2\tblocked line 2\n/a/b\"x\tallowed line 3\tallowed line 3\n'=1+1|y\tinvalid URL\tinvalid URL\n",
 		"csv": "url,crawler,dialect,verdict,reason,line,rule,group\n" +
 			"/a,Googlebot-Image,google,disallow,rule,2,Disallow: /a,*\n/a,'@x,bing,disallow,rule,2,Disallow: /a,*\n" +
 			"\"/a/b\"\"x\",Googlebot-Image,google,allow,rule,3,Allow: /a/b,*\n\"/a/b\"\"x\",'@x,bing,allow,rule,3,Allow: /a/b,*\n" +
