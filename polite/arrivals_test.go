@@ -115,6 +115,7 @@ func TestArrivals(t *testing.T) {
 	if shortest < interval {
 		t.Errorf("a request arrived %v after the response before, want at least %v", shortest, interval)
 	}
-	t.Logf("%d pages of %d sites in %v: no gap below %v, %.3f of what the intervals allow, and from the start of the crawl to its last page %.3f",
-		count*pages, count, took, shortest, speed, float64(pages)*float64(interval)/float64(last.Sub(began)))
+	t.Logf("%d pages of %d sites in %v, no gap below %v", count*pages, count, took, shortest)
+	whole := float64(pages) * float64(interval) / float64(last.Sub(began))
+	t.Logf("%.3f of what the intervals allow, and from the start of the crawl to its last page %.3f", speed, whole)
 }

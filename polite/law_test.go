@@ -205,7 +205,8 @@ func TestLoopbackSites(t *testing.T) {
 				for i := next.Add(1) - 1; i < int64(sites); i = next.Add(1) - 1 {
 					// A page that may start hours later, by a Visit-time, is an error at once.
 					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
-					req, _ := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.%d.%d.%d/page", 1+i>>16, i>>8&255, i&255), nil)
+					url := fmt.Sprintf("http://127.%d.%d.%d/page", 1+i>>16, i>>8&255, i&255)
+					req, _ := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 					if resp, err := client.Do(req); err == nil {
 						resp.Body.Close()
 					}
