@@ -43,6 +43,7 @@ var advisedFiles = []advised{
 	{"RT103", "\xff\xfeU\x00s\x00e\x00r\x00-\x00a\x00g\x00e\x00n\x00t\x00:\x00*\x00\n\x00", "save it as UTF-8", star("/a"), "", "/a", "/b"},
 	{"RT104", "\xef\xbb\xbf" + star("/a"), "", star("/a"), "", "/a", "/b"},
 	{"RT105", "User-agent: *\n\xef\xbb\xbfDisallow: /a\n", "delete the three invisible bytes", star("/a"), "", "/a", "/b"},
+	{"RT105", "\u00ef\u00bb\u00bf" + star("/a"), "delete the three characters", star("/a"), "", "/a", "/b"},
 	{"RT106", star("/a\x00b"), "delete it", star("/ab"), "", "/ab", "/a"},
 	{"RT107", star("/a/000001") + strings.Repeat("# a long file\n", 40_000), "merge rules with a common prefix", star("/a/"), "", "/a/000001", "/b"},
 	{"RT108", star("/a" + strings.Repeat("a", 1200)), "", star("/a"), "", "/a", "/b"},

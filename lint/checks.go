@@ -80,7 +80,7 @@ func checks() []Check {
 		},
 		{
 			ID: "RT105", Name: "mark-inside", Severity: Error, Fix: ChangesFile,
-			What:   "A later line starts with a byte order mark.",
+			What:   "A line other than the first starts with a byte order mark, or the first with a damaged one.",
 			Why:    "It makes the field unknown, so the line is ignored. Two files were probably joined.",
 			Before: "User-agent: *\n\xef\xbb\xbfDisallow: /a\n",
 			After:  "User-agent: *\nDisallow: /a\n",

@@ -102,6 +102,7 @@ func (s *nearSearch) names() {
 					lineWord(last.Number)+", add Disallow:",
 				Edit{l.Span.Start, l.Span.Start, "Disallow:\n"},
 			)
+			last = robots.Line{} // further lines are of the second group
 		}
 		if slices.Contains(own, l.Number) {
 			last = l
@@ -306,11 +307,11 @@ func (s *nearSearch) field(l robots.Line) {
 	if name != "User-agent" && !s.ruleMatches(value, s.path) {
 		return
 	}
-	why := quote(text) + " is not a valid line, so it is ignored"
+	why := quote(text) + " is not a valid line, so it is ignored; write "
 	if strings.HasPrefix(strings.ToLower(text), "noindex") {
-		why = "Noindex is not a field of robots.txt, so this line is ignored; to keep crawlers away"
+		why = "Noindex is not a field of robots.txt, so this line is ignored; to keep crawlers away, write "
 	}
-	s.add(nearField, 0, l.Number, "D-39", why+"; write "+name+": "+value, Edit{l.Span.Start, l.Comment.Start, name + ": " + value})
+	s.add(nearField, 0, l.Number, "D-39", why+name+": "+value, Edit{l.Span.Start, l.Comment.Start, name + ": " + value})
 }
 
 // cutField returns the field that a misspelled line begins with, and its value.

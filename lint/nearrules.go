@@ -540,6 +540,9 @@ func relaxRoot(v, path string, try tryValue) bool {
 	if v[0] != '/' || v[1] == '*' {
 		return true
 	}
+	if rest := afterLanguage(v); rest != "" && !strings.ContainsAny(v, "*$") && afterLanguage(path) != "" && !strings.HasPrefix(path, v[:len(v)-len(rest)]+"/") {
+		return try(nearRoot, "MATCH-01", " matches only one language", "/*"+rest, false)
+	}
 	const why = " matches only at the start of the path"
 	if !try(nearRoot, "MATCH-01", why, "/*"+v, false) {
 		return false
@@ -552,6 +555,17 @@ func relaxRoot(v, path string, try tryValue) bool {
 	return relaxSlash("/*"+v, path, func(_ nearKind, _, _, text string, _ bool) bool {
 		return try(nearRoot, "MATCH-01", why, text, false)
 	})
+}
+
+// afterLanguage returns the path after a first folder such as /en/ or /pt-BR/ from its slash, "" if there is none.
+func afterLanguage(path string) string {
+	i := strings.IndexByte(path[1:], '/') + 1
+	code, region, _ := strings.Cut(path[1:max(i, 1)], "-")
+	isCode := func(s string) bool { return len(s) == 2 && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz") == "" }
+	if !isCode(code) || region != "" && !isCode(region) || len(path) == i+1 {
+		return ""
+	}
+	return path[i:]
 }
 
 // relaxStar lets a star between slashes match nothing.

@@ -143,7 +143,7 @@ func longDelay(p *pass, l robots.Line) {
 }
 
 func paceIgnored(p *pass) {
-	own := false   // the group at hand names Googlebot
+	own := false   // the user-agent lines directly above name Googlebot (D-08)
 	closed := true // the run of user-agent lines is over
 	for l := range p.lines() {
 		switch {
@@ -154,7 +154,11 @@ func paceIgnored(p *pass) {
 			own = own || strings.EqualFold(p.textOf(l.Value), "Googlebot")
 		case isRule(l.Field):
 			closed = true
-		case l.Field == robots.FieldCrawlDelay && own:
+		case l.Field == robots.FieldCrawlDelay:
+			closed = true
+			if !own {
+				continue
+			}
 			d := p.add(l.Span, "Googlebot ignores Crawl-delay")
 			d.Dialects = p.where(d, func(v *view) bool {
 				return strings.HasPrefix(v.dialect.Name, "google") && v.dialect.CrawlDelay == robots.HonorIgnored

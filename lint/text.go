@@ -16,6 +16,9 @@ import (
 
 const byteOrderMark = "\uFEFF"
 
+// damagedMark is a byte order mark whose three bytes were read as Latin-1 and written as UTF-8.
+const damagedMark = "\u00EF\u00BB\u00BF"
+
 // Kind returns the format of a file that is not a robots.txt: "UTF-16", "gzip", "HTML or XML" or
 // "JSON", "" for text. A page with a user-agent line is text: crawlers read its rules.
 func Kind(f *robots.File) string {
@@ -38,10 +41,10 @@ func begins(body []byte) string {
 		bytes.HasPrefix(body, []byte("\xFF\xFE")), len(body) >= 4 && body[0]|body[2] == 0,
 		len(body) >= 4 && body[1]|body[3] == 0:
 		return "UTF-16"
-	case bytes.HasPrefix(body, []byte("\x1F\x8B")):
+	case bytes.HasPrefix(body, []byte("\x1F\x8B")), bytes.HasPrefix(body, []byte("\x1F\uFFFD\b")): // the latter was read as UTF-8
 		return "gzip"
 	}
-	body = bytes.TrimLeft(bytes.TrimPrefix(body, []byte(byteOrderMark)), " \t\r\n\v\f")
+	body = bytes.TrimLeft(bytes.TrimPrefix(bytes.TrimPrefix(body, []byte(byteOrderMark)), []byte(damagedMark)), " \t\r\n\v\f")
 	switch {
 	case len(body) == 0:
 	case body[0] == '<':
@@ -97,6 +100,12 @@ func leadingMark(p *pass) {
 }
 
 func innerMark(p *pass, l robots.Line) {
+	if strings.HasPrefix(p.textOf(l.Span), damagedMark) {
+		at := l.Span.Start
+		d := p.add(robots.Span{Start: at, End: at + len(damagedMark)}, "a damaged byte order mark precedes the field name, so the field is unknown")
+		d.Advice = "delete the three characters before the name; the file was converted to UTF-8 twice"
+		d.edit(Edit{at, at + len(damagedMark), ""})
+	}
 	if l.Number > 1 && strings.HasPrefix(p.textOf(l.Span), byteOrderMark) {
 		at := l.Span.Start
 		d := p.add(robots.Span{Start: at, End: at + 3}, "a byte order mark precedes the field name, so the field is unknown")
@@ -395,7 +404,7 @@ var invisible = []lookalike{
 // isDisguised reports whether a text has a byte order mark or an invisible character, which other
 // checks report.
 func isDisguised(text string) bool {
-	return !isASCII(text) && (strings.HasPrefix(text, byteOrderMark) ||
+	return !isASCII(text) && (strings.HasPrefix(text, byteOrderMark) || strings.HasPrefix(text, damagedMark) ||
 		slices.ContainsFunc(invisible, func(c lookalike) bool { return strings.Contains(text, c.char) }))
 }
 
