@@ -561,7 +561,9 @@ func relaxRoot(v, path string, try tryValue) bool {
 func afterLanguage(path string) string {
 	i := strings.IndexByte(path[1:], '/') + 1
 	code, region, _ := strings.Cut(path[1:max(i, 1)], "-")
-	isCode := func(s string) bool { return len(s) == 2 && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz") == "" }
+	isCode := func(s string) bool {
+		return len(s) == 2 && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz") == ""
+	}
 	if !isCode(code) || region != "" && !isCode(region) || len(path) == i+1 {
 		return ""
 	}
