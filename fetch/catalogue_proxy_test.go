@@ -173,7 +173,7 @@ func proxyFaults() []fault {
 		bad("SOCKS closed", "it closes without an answer", "socks5h://PROXY", func(net.Conn) {}),
 		bad("reset", "it resets", "http://PROXY", func(c net.Conn) { c.(*net.TCPConn).SetLinger(0) }),
 		bad("rubbish", "it does not speak HTTP", "http://PROXY", says("220 mail.example ESMTP\r\n")),
-		bad("SOCKS rubbish", "it does not speak SOCKS5", "socks5://PROXY", says("HTTP/1.1 400 Bad Request\r\n\r\n")),
+		bad("SOCKS rubbish", "it does not speak SOCKS5", "socks5://PROXY", func(c net.Conn) { io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n"); hangs(c) }),
 		bad("header flood", "endless headers", "http://PROXY", func(c net.Conn) { pour(c, 0, "HTTP/1.1 200 OK\r\n", "X: "+strings.Repeat("x", 1000)+"\r\n") }),
 		bad("endless 103", "endless interim responses", "http://PROXY", func(c net.Conn) { pour(c, 0, "", strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 99)) }),
 		bad("101", "it switches protocols", "http://PROXY", says("HTTP/1.1 101 Switching Protocols\r\n\r\n")),

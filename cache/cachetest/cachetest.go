@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -113,6 +114,7 @@ func filled(o robots.Origin) *fetch.Record {
 	r.Hops[0].Location, r.Hops[0].Protocol, r.Hops[0].Via = "/robots.txt", "HTTP/2.0", "http://proxy.example:3128"
 	r.Hops = append(r.Hops, fetch.Hop{URL: "http://[2001:db8::1]/", Status: 301, Location: "//elsewhere\xff\u0000é"})
 	r.Cause, r.Status, r.Detail = fetch.OK, 203, "é \x00 \" clause"
+	r.Refused = netip.MustParseAddrPort("[2001:db8::1]:443")
 	r.Body = []byte("\xef\xbb\xbfUser-agent: *\r\x00\ndisallow: /\xff")
 	r.Truncated, r.MissingIs5xx = true, true
 	r.StatedLife, r.StatedBy, r.RetryAfter = -90*time.Second, "Expires", 17*time.Minute
