@@ -8,7 +8,7 @@ ROUNDS   ?= 7
 RESULTS  ?= bin/bench
 # Most tests wait for servers and clocks, so more of them run in parallel than there are cores. The target
 # vet vets them.
-PARALLEL := -vet=off -p 8 -parallel 8
+PARALLEL := -vet=off -p 4 -parallel 8
 # The only timeout of the tests of a package, which ends only a test that hangs: a machine can be busy or
 # slow. The long tests have 6 hours.
 export TIMEOUT ?= 45m
