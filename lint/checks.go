@@ -50,7 +50,7 @@ func checks() []Check {
 		{
 			ID: "RT101", Name: "not-robots-txt", Severity: Error, Clause: "D-27", anyKind: true,
 			What:    "The file looks like HTML, XML or JSON, or is compressed with gzip.",
-			Why:     "Servers that return a page for every URL do so for /robots.txt too. Crawlers ignore lines that they cannot read, so the file blocks nothing.",
+			Why:     "Some servers return a page for every URL, /robots.txt included. Crawlers ignore lines that they cannot read, so the file blocks nothing.",
 			Before:  "<!DOCTYPE html>\n<html>",
 			Instead: "Serve the rules as plain text, or respond with 404 if there are none.",
 			find:    notRobotsTxt,
@@ -66,22 +66,22 @@ func checks() []Check {
 		{
 			ID: "RT103", Name: "utf-16", Severity: Error, Clause: "D-51", anyKind: true,
 			What:    "The file is UTF-16.",
-			Why:     "No engine reads it, so it blocks nothing.",
+			Why:     "No engine reads UTF-16, so the file blocks nothing.",
 			Instead: "Save the file as UTF-8.",
 			find:    utf16,
 		},
 		{
 			ID: "RT104", Name: "byte-order-mark", Severity: Note, Fix: SafeIfProved, Clause: "FORM-04",
 			What:   "The file starts with a byte order mark.",
-			Why:    "Engines ignore it. Some small parsers read it as part of the first field.",
+			Why:    "Engines ignore the mark. Some small parsers read it as part of the first field.",
 			Before: "\xef\xbb\xbfUser-agent: *\nDisallow: /a\n",
 			After:  "User-agent: *\nDisallow: /a\n",
 			find:   leadingMark,
 		},
 		{
 			ID: "RT105", Name: "mark-inside", Severity: Error, Fix: ChangesFile,
-			What:   "A line other than the first starts with a byte order mark, or the first with a damaged one.",
-			Why:    "It makes the field unknown, so the line is ignored. Two files were probably joined.",
+			What:   "There is a byte order mark inside the file, or a damaged one at its start.",
+			Why:    "The mark makes the field unknown, so the line is ignored. Two files were probably joined.",
 			Before: "User-agent: *\n\xef\xbb\xbfDisallow: /a\n",
 			After:  "User-agent: *\nDisallow: /a\n",
 			line:   innerMark,
@@ -89,7 +89,7 @@ func checks() []Check {
 		{
 			ID: "RT106", Name: "control-byte", Severity: Warning, Clause: "C-18",
 			What:    "A line contains a control byte other than a tab.",
-			Why:     "Engines differ: some end the line there, others compare the byte.",
+			Why:     "Some engines end the line at the byte, others compare it.",
 			Before:  "User-agent: *\nDisallow: /a\x00b\n",
 			Instead: "Delete the byte, or write it as an escape such as %00.",
 			line:    controlByte,
@@ -97,28 +97,28 @@ func checks() []Check {
 		{
 			ID: "RT107", Name: "too-large", Severity: Error, Clause: "FORM-09",
 			What:    "The file exceeds a size limit.",
-			Why:     "The part after the limit is not read; Yandex ignores the whole file.",
+			Why:     "Engines do not read past their limit; Yandex ignores the whole file.",
 			Instead: "Merge rules with a common prefix until the file is below 500 kB.",
 			find:    tooLarge,
 		},
 		{
 			ID: "RT108", Name: "long-line", Severity: Warning, Clause: "C-05",
 			What:    "A line exceeds an engine's line limit.",
-			Why:     "The rest of the line is ignored, and the part before it still counts.",
+			Why:     "The rest of the line is ignored; the part before the limit counts.",
 			Instead: "Write shorter lines, each with its own field.",
 			line:    longLine,
 		},
 		{
 			ID: "RT109", Name: "too-many-rules", Severity: Warning,
 			What:    "The file has more than 2,048 rules.",
-			Why:     "Yandex's tester rejects such a file.",
+			Why:     "Yandex's tester rejects the file.",
 			Instead: "Merge rules with a common prefix.",
 			find:    tooManyRules,
 		},
 		{
 			ID: "RT110", Name: "unrendered-template", Severity: Error, anyKind: true,
 			What:   "The file is a template that was not rendered.",
-			Why:    "Crawlers read the code of the template as fields and values, so the file does not have the effect of the rendered one.",
+			Why:    "Crawlers read the template's code as fields and values, not the rendered rules.",
 			Before: "User-agent: *\nDisallow: /a\nSitemap: {{ site.url }}/sitemap.xml\n",
 			After:  "User-agent: *\nDisallow: /a\nSitemap: https://example.com/sitemap.xml\n",
 			find:   unrenderedTemplate,
@@ -126,7 +126,7 @@ func checks() []Check {
 		{
 			ID: "RT201", Name: "missing-colon", Severity: Error, Fix: ChangesFile, Clause: "C-03",
 			What:   "A field name is followed by a space, = or ; instead of a colon.",
-			Why:    "Engines ignore such a line. Google reads one with a space.",
+			Why:    "Engines ignore a line without a colon; only Google reads one with a space.",
 			Before: "User-agent: *\nDisallow /a\n",
 			After:  "User-agent: *\nDisallow: /a\n",
 			line:   missingColon,
@@ -142,7 +142,7 @@ func checks() []Check {
 		{
 			ID: "RT203", Name: "unknown-field", Severity: Note, Clause: "FORM-02",
 			What:    "A field is unknown.",
-			Why:     "The line has no effect on crawlers; another program might read it.",
+			Why:     "Crawlers ignore the line; another program might read it.",
 			Before:  "Crawl-budget: 5\n",
 			Instead: "Delete the line, or write a field that crawlers read.",
 			line:    unknownField,
@@ -158,7 +158,7 @@ func checks() []Check {
 		{
 			ID: "RT205", Name: "stray-text", Severity: Warning, Clause: "FORM-02",
 			What:   "A line is neither a field nor a comment.",
-			Why:    "Crawlers ignore it. It is often a comment without its #, or part of a wrapped line.",
+			Why:    "Crawlers ignore the line. It is often a comment without its #, or part of a wrapped line.",
 			Before: "All rights reserved\n",
 			After:  "# All rights reserved\n",
 			line:   strayText,
@@ -166,7 +166,7 @@ func checks() []Check {
 		{
 			ID: "RT206", Name: "two-fields", Severity: Error, Fix: ChangesFile,
 			What:   "A line contains two fields.",
-			Why:    "The second is read as part of the first one's value, so neither has its effect.",
+			Why:    "The second field is read as part of the first one's value, so neither works.",
 			Before: "User-agent: a Disallow: /x\n",
 			After:  "User-agent: a\nDisallow: /x\n",
 			line:   twoFields,
@@ -174,7 +174,7 @@ func checks() []Check {
 		{
 			ID: "RT207", Name: "hash-in-path", Severity: Warning, Clause: "FORM-06",
 			What:   "A # follows a path without a space.",
-			Why:    "It starts a comment, so the path is shorter than it looks.",
+			Why:    "The # starts a comment, so the path is shorter than it looks.",
 			Before: "User-agent: *\nDisallow: /a#b\n",
 			After:  "User-agent: *\nDisallow: /a%23b\n",
 			line:   hashInPath,
@@ -182,7 +182,7 @@ func checks() []Check {
 		{
 			ID: "RT208", Name: "invisible-character", Severity: Error, Fix: ChangesFile,
 			What:   "A line contains an invisible character, or one that looks like a space, a colon or a hyphen.",
-			Why:    "It usually comes from a word processor or a web page. Engines do not read it as the character that it looks like.",
+			Why:    "Engines do not read the character as the one it looks like. It usually comes from a word processor or a web page.",
 			Before: "User-agent: *\nDisallow:\u00a0/a\n",
 			After:  "User-agent: *\nDisallow: /a\n",
 			line:   invisibleCharacter,
@@ -190,7 +190,7 @@ func checks() []Check {
 		{
 			ID: "RT209", Name: "quoted-value", Severity: Error, Fix: ChangesFile,
 			What:   "A value is in quotes.",
-			Why:    "Engines read the quotes as part of the value, so a rule matches nothing and a name names no crawler.",
+			Why:    "Quotes are part of the value: a rule in quotes matches nothing, a name in quotes names no crawler.",
 			Before: "User-agent: *\nDisallow: \"/a\"\n",
 			After:  "User-agent: *\nDisallow: /a\n",
 			line:   quotedValue,
@@ -198,7 +198,7 @@ func checks() []Check {
 		{
 			ID: "RT210", Name: "several-values", Severity: Error, Fix: ChangesFile,
 			What:   "A line lists several paths or URLs.",
-			Why:    "A rule has one path and a Sitemap line one URL. Engines read the list as a single value, which matches nothing.",
+			Why:    "A rule has one path, a Sitemap line one URL. Engines read a list as a single value, which matches nothing.",
 			Before: "User-agent: *\nDisallow: /a, /b\n",
 			After:  "User-agent: *\nDisallow: /a\nDisallow: /b\n",
 			line:   severalValues,
@@ -214,7 +214,7 @@ func checks() []Check {
 		{
 			ID: "RT301", Name: "rule-before-group", Severity: Error, Clause: "GROUP-03",
 			What:   "A rule precedes the first User-agent line.",
-			Why:    "It belongs to no group and applies to no crawler.",
+			Why:    "The rule belongs to no group and applies to no crawler.",
 			Before: "Disallow: /a\nUser-agent: *\nAllow: /\n",
 			After:  "User-agent: *\nDisallow: /a\nAllow: /\n",
 			find:   ruleBeforeGroup,
@@ -224,7 +224,7 @@ func checks() []Check {
 			What:    "An engine reads only part of a crawler's name.",
 			Why:     "Google reads the letters, - and _ at the start of a name, so AI2Bot names a crawler called AI.",
 			Before:  "User-agent: AI2Bot\nDisallow: /\n",
-			Instead: "Nothing, if the crawler documents this name. The finding tells in which dialects another crawler is named.",
+			Instead: "Nothing, if the crawler documents this name. The finding lists the dialects that read another name.",
 			find:    tokenCut,
 		},
 		{
@@ -246,7 +246,7 @@ func checks() []Check {
 		{
 			ID: "RT305", Name: "token-wildcard", Severity: Error, Fix: ChangesFile, Clause: "AGENT-06",
 			What:   "A name contains a *.",
-			Why:    "A * alone means all crawlers. Inside a name it is a literal character.",
+			Why:    "A * alone means all crawlers; inside a name it is a literal character.",
 			Before: "User-agent: Google*\nDisallow: /\n",
 			After:  "User-agent: Google\nDisallow: /\n",
 			find:   tokenWildcard,
@@ -254,7 +254,7 @@ func checks() []Check {
 		{
 			ID: "RT306", Name: "empty-user-agent", Severity: Error, Clause: "D-48",
 			What:   "A User-agent line has no value.",
-			Why:    "It names no crawler. Some crawlers read it as *.",
+			Why:    "The line names no crawler. Some crawlers read it as *.",
 			Before: "User-agent:\nDisallow: /\n",
 			After:  "User-agent: *\nDisallow: /\n",
 			find:   emptyUserAgent,
@@ -270,7 +270,7 @@ func checks() []Check {
 		{
 			ID: "RT308", Name: "group-without-rules", Severity: Note,
 			What:   "The last group has no rules.",
-			Why:    "It allows its crawler everything, including what the group of * disallows.",
+			Why:    "A group without rules allows everything, including what the group of * disallows.",
 			Before: "User-agent: *\nDisallow: /a\n\nUser-agent: b\n",
 			After:  "User-agent: *\nDisallow: /a\n\nUser-agent: b\nDisallow:\n",
 			find:   groupWithoutRules,
@@ -278,7 +278,7 @@ func checks() []Check {
 		{
 			ID: "RT309", Name: "split-group", Severity: Note, Clause: "GROUP-08",
 			What:    "Several groups name the same crawler.",
-			Why:     "Engines combine them, which a reader of one of them can miss.",
+			Why:     "Engines combine the groups, which a reader of one can miss.",
 			Before:  "User-agent: a\nDisallow: /x\n\nUser-agent: b\nDisallow: /y\n\nUser-agent: a\nDisallow: /z\n",
 			Instead: "Put all rules for a crawler into one group.",
 			find:    splitGroup,
@@ -301,8 +301,8 @@ func checks() []Check {
 		},
 		{
 			ID: "RT312", Name: "dropped-rules", Severity: Warning, Fix: ChangesFile, Clause: "GROUP-07", proved: true,
-			What:   "A group of a crawler disallows nothing, while the group of * does.",
-			Why:    "A crawler that has a group does not obey the group of *, so all rules of * are dropped for it. To allow everything write an empty Disallow.",
+			What:   "The group of a crawler disallows nothing, but the group of * does.",
+			Why:    "A crawler with its own group ignores the group of *, so none of those rules apply to it. To allow everything, write an empty Disallow.",
 			Before: "User-agent: *\nDisallow: /a\n\nUser-agent: b\nCrawl-delay: 5\n",
 			After:  "User-agent: *\nDisallow: /a\n\nUser-agent: b\nCrawl-delay: 5\nDisallow: /a\n",
 			find:   droppedRules,
@@ -326,7 +326,7 @@ func checks() []Check {
 		{
 			ID: "RT403", Name: "dollar-inside", Severity: Warning, Clause: "MATCH-03",
 			What:    "A path contains a $ before its end.",
-			Why:     "Only as the last character does it match the end of the URL. Elsewhere it is a literal $.",
+			Why:     "Only a final $ matches the end of the URL. Any other is a literal $.",
 			Before:  "User-agent: *\nDisallow: /a$b\n",
 			Instead: "Keep the $ for a literal $. For the end of the URL, make it the last character: Disallow: /a$",
 			path:    dollarInside,
@@ -334,7 +334,7 @@ func checks() []Check {
 		{
 			ID: "RT404", Name: "trailing-star", Severity: Off, Clause: "MATCH-04",
 			What:    "A path ends with *.",
-			Why:     "A rule matches every URL that starts with its path, so the * adds none. In all dialects but yandex it makes the rule one byte longer.",
+			Why:     "A rule matches every URL that starts with its path, so a final * adds nothing. Except in yandex, it makes the rule one byte longer.",
 			Before:  "User-agent: *\nDisallow: /a*\n",
 			Instead: "Leave out the last *: Disallow: /a",
 			path:    trailingStar,
@@ -366,7 +366,7 @@ func checks() []Check {
 		{
 			ID: "RT408", Name: "needless-escape", Severity: Warning, Clause: "PCT-02", Fix: ChangesFile,
 			What:   "A letter, digit, -, ., _ or ~ is escaped.",
-			Why:    "Google decodes it in URLs but not in rules, so the rule matches nothing. The C++ library decodes neither, so the rule does not match URLs without the escape; clients send URLs as links contain them.",
+			Why:    "Google decodes the escape in URLs but not in rules, so the rule matches nothing. The C++ library decodes neither, so the rule matches only URLs with the escape; clients send URLs as links contain them.",
 			Before: "User-agent: *\nDisallow: /%7Euser\n",
 			After:  "User-agent: *\nDisallow: /~user\n",
 			path:   needlessEscape,
@@ -382,10 +382,10 @@ func checks() []Check {
 		{
 			ID: "RT410", Name: "unsafe-byte", Severity: Warning, Clause: "PCT-05",
 			What: "A path contains a character that is invalid in URIs: one of \"<>\\^{}, a backtick or a vertical bar.",
-			Why: "The C++ library matches it only literally, and whether a URL contains it depends on the client and on the part of the URL. " +
-				"Clients that follow the URL Standard of WHATWG, as browsers do, always escape \" < >. " +
-				"They escape a backtick, { } and, since 2025, ^ in a path but not in a query; | in neither; and send \\ as / in a path and raw in a query. " +
-				"Other clients escape all of them, or none. To match all clients, write the rule in both forms; in all other dialects these are equal.",
+			Why: "The C++ library matches the character literally, and clients differ in escaping it. " +
+				"Browsers (URL Standard of WHATWG) always escape \" < >, and in paths only, a backtick, { } and, since 2025, ^. " +
+				"They never escape |, and send \\ as / in paths and raw in queries. Other clients escape all or none. " +
+				"To match all clients, write both forms; other dialects treat them as equal.",
 			Before: "User-agent: *\nDisallow: /a|b\n",
 			After:  "User-agent: *\nDisallow: /a|b\nDisallow: /a%7Cb\n",
 			find:   unsafeByte,
@@ -401,7 +401,7 @@ func checks() []Check {
 		{
 			ID: "RT412", Name: "dot-segment", Severity: Warning,
 			What:    "A path contains /./ or /../.",
-			Why:     "Clients resolve these before sending, so no URL they send contains them.",
+			Why:     "Clients resolve dot segments, so no URL that they send contains one.",
 			Before:  "User-agent: *\nDisallow: /a/../b\n",
 			Instead: "Write the path as clients send it: Disallow: /b",
 			path:    dotSegment,
@@ -409,7 +409,7 @@ func checks() []Check {
 		{
 			ID: "RT501", Name: "site-blocked", Severity: Warning,
 			What:    "A crawler is blocked from the whole site.",
-			Why:     "The file of a test site is often deployed to the live one. For a named crawler this is a note.",
+			Why:     "Often a test site's file was deployed to the live site. A note for named crawlers.",
 			Before:  "User-agent: *\nDisallow: /\n",
 			Instead: "To open the site write an empty Disallow:, or delete the rule.",
 			find:    siteBlocked,
@@ -417,7 +417,7 @@ func checks() []Check {
 		{
 			ID: "RT502", Name: "never-matches", Severity: Warning, Fix: SafeIfProved,
 			What:    "A rule matches no URL.",
-			Why:     "The rule has no effect. Google resolves dot segments, for example.",
+			Why:     "The rule has no effect. Google, for example, resolves dot segments.",
 			Before:  "User-agent: *\nDisallow: /a/..$\n",
 			Instead: "Delete the rule, or write the path as clients send it.",
 			find:    neverMatches,
@@ -425,8 +425,8 @@ func checks() []Check {
 		},
 		{
 			ID: "RT503", Name: "never-decides", Severity: Warning, Fix: SafeIfProved, Clause: "PREC-01",
-			What:   "Longer rules match every URL that this one matches, and decide the opposite for some.",
-			Why:    "It never decides, so it is misleading.",
+			What:   "A rule never decides: longer rules match all its URLs, and decide the opposite for some.",
+			Why:    "Longer rules decide every URL that the rule matches, so it is misleading.",
 			Before: "User-agent: *\nDisallow: /css/\nAllow: /*css/\n",
 			After:  "User-agent: *\nAllow: /*css/\n",
 			find:   neverDecides,
@@ -435,7 +435,7 @@ func checks() []Check {
 		{
 			ID: "RT504", Name: "no-effect", Severity: Note, Fix: SafeIfProved,
 			What:   "A rule has no effect: without it no verdict changes.",
-			Why:    "Other rules have the same effect, or everything that it allows is allowed anyway. One of several interchangeable rules is kept.",
+			Why:    "Other rules have the same effect, or what it allows is allowed anyway. Of interchangeable rules, one is kept.",
 			Before: "User-agent: *\nDisallow: /a\nDisallow: /a/b\n",
 			After:  "User-agent: *\nDisallow: /a\n",
 			find:   noEffect,
@@ -444,7 +444,7 @@ func checks() []Check {
 		{
 			ID: "RT505", Name: "duplicate-rule", Severity: Note, Fix: SafeIfProved,
 			What:   "A group contains the same rule twice.",
-			Why:    "The second one has no effect.",
+			Why:    "The second rule has no effect.",
 			Before: "User-agent: *\nDisallow: /a\nDisallow: /a\n",
 			After:  "User-agent: *\nDisallow: /a\n",
 			find:   duplicateRule,
@@ -452,7 +452,7 @@ func checks() []Check {
 		{
 			ID: "RT506", Name: "allow-and-disallow", Severity: Warning, Clause: "PREC-02",
 			What:    "A group allows and disallows the same path.",
-			Why:     "The allow wins, so the disallow has no effect.",
+			Why:     "The Allow wins, so the Disallow has no effect.",
 			Before:  "User-agent: *\nDisallow: /a\nAllow: /a\n",
 			Instead: "Keep one of the two rules.",
 			find:    allowAndDisallow,
@@ -460,7 +460,7 @@ func checks() []Check {
 		{
 			ID: "RT507", Name: "css-js-blocked", Severity: Warning,
 			What:    "A rule with a wildcard blocks styles or scripts for Googlebot.",
-			Why:     "Google renders pages. Without styles and scripts it sees a different page than users do.",
+			Why:     "Google renders pages; without styles and scripts it sees another page than users.",
 			Before:  "User-agent: *\nDisallow: /*.js\n",
 			Instead: "Delete the rule, or allow the files that pages need: Allow: /static/*.js",
 			find:    cssBlocked,
@@ -468,7 +468,7 @@ func checks() []Check {
 		{
 			ID: "RT508", Name: "sitemap-blocked", Severity: Warning,
 			What:    "A sitemap that the file lists is disallowed.",
-			Why:     "A crawler that obeys the rule cannot fetch it.",
+			Why:     "A crawler that obeys the rule cannot fetch the sitemap.",
 			Before:  "User-agent: *\nDisallow: /maps/\nSitemap: https://example.com/maps/a.xml\n",
 			Instead: "Allow the path of the sitemap: Allow: /maps/a.xml",
 			find:    sitemapBlocked,
@@ -476,7 +476,7 @@ func checks() []Check {
 		{
 			ID: "RT509", Name: "secret-in-path", Severity: Note,
 			What:    "A path reveals the location of sensitive files.",
-			Why:     "robots.txt is public. Protect the path on the server instead.",
+			Why:     "Everybody can read robots.txt.",
 			Before:  "User-agent: *\nDisallow: /backup.sql\n",
 			Instead: "Protect the path on the server, and delete the rule.",
 			path:    secretInPath,
@@ -484,7 +484,7 @@ func checks() []Check {
 		{
 			ID: "RT510", Name: "rendering-blocked", Severity: Warning,
 			What:   "A rule blocks scripts or styles for a crawler of a search engine.",
-			Why:    "Search engines render pages. Without the scripts and styles they see a different page than users do. For other crawlers than Googlebot this is a note.",
+			Why:    "Search engines render pages; without scripts and styles they see another page than users. A note for crawlers other than Googlebot.",
 			Before: "User-agent: *\nDisallow: /wp-includes/\n",
 			After:  "User-agent: *\nDisallow: /wp-includes/\nAllow: /wp-includes/*.js\nAllow: /wp-includes/*.css\n",
 			find:   renderingBlocked,
@@ -516,7 +516,7 @@ func checks() []Check {
 		{
 			ID: "RT604", Name: "pace-outside-group", Severity: Warning, Clause: "D-08",
 			What:   "A Crawl-delay, Request-rate or Visit-time precedes the first User-agent line.",
-			Why:    "It belongs to no group and applies to no crawler.",
+			Why:    "The line belongs to no group and applies to no crawler.",
 			Before: "Crawl-delay: 5\nUser-agent: *\nDisallow:\n",
 			After:  "User-agent: *\nCrawl-delay: 5\nDisallow:\n",
 			find:   paceOutsideGroup,
@@ -524,7 +524,7 @@ func checks() []Check {
 		{
 			ID: "RT605", Name: "long-delay", Severity: Note,
 			What:    "A Crawl-delay is over 60 seconds.",
-			Why:     "A crawler that obeys it fetches fewer than 1,440 pages a day, so it might never finish the site.",
+			Why:     "A crawler that obeys the delay fetches fewer than 1,440 pages a day, and might never finish the site.",
 			Before:  "User-agent: *\nCrawl-delay: 600\n",
 			Instead: "Write a delay of a few seconds: Crawl-delay: 5",
 			line:    longDelay,
@@ -540,7 +540,7 @@ func checks() []Check {
 		{
 			ID: "RT607", Name: "sitemap-host", Severity: Warning,
 			What:   "The host of a sitemap is private or a placeholder.",
-			Why:    "Crawlers cannot fetch it. The file of a test site was probably deployed.",
+			Why:    "Crawlers cannot fetch the sitemap. A test site's file was probably deployed.",
 			Before: "Sitemap: http://localhost:3000/sitemap.xml\n",
 			After:  "Sitemap: https://example.com/sitemap.xml\n",
 			find:   sitemapHost,
@@ -555,7 +555,7 @@ func checks() []Check {
 		{
 			ID: "RT902", Name: "bad-ignore", Severity: Warning,
 			What:    "A lint:ignore comment names an unknown check, or gives no reason.",
-			Why:     "It has no effect.",
+			Why:     "The comment has no effect.",
 			Before:  "# lint:ignore RT504\nUser-agent: *\nDisallow: /a\n",
 			Instead: "Name a check and give a reason: # lint:ignore RT504 kept for the old crawler",
 		},

@@ -141,6 +141,10 @@ func dialectsText(names []string) string {
 func LintCheck(w io.Writer, c *lint.Check) {
 	fmt.Fprintf(w, "%s %s (%s, fix: %s)\n\n", c.ID, c.Name, c.Severity, c.Fix)
 	Wrap(w, "", c.What+" "+c.Why)
+	if c.Instead != "" {
+		fmt.Fprintln(w)
+		Wrap(w, "Write instead: ", c.Instead)
+	}
 	for _, example := range [][2]string{{"Before", c.Before}, {"After", c.After}} {
 		title := example[0]
 		text := example[1]
@@ -148,7 +152,7 @@ func LintCheck(w io.Writer, c *lint.Check) {
 			fmt.Fprintf(w, "\n%s:\n\n", title)
 		}
 		for line := range strings.Lines(text) {
-			fmt.Fprintln(w, strings.TrimRight("    "+robots.Printable(line[:len(line)-1]), " "))
+			fmt.Fprintln(w, strings.TrimRight("    "+robots.Printable(strings.TrimSuffix(line, "\n")), " "))
 		}
 	}
 	if c.Clause != "" {
