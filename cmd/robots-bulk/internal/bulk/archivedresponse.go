@@ -19,6 +19,9 @@ type archivedResponse struct {
 	Truncated   bool
 	ContentKind string `json:"Kind"`
 
+	ContentType    string `json:"Type,omitempty"`       // as sent
+	IdentifiedType string `json:"Identified,omitempty"` // by the crawler that archived it
+
 	Input    string // file of the archive
 	Offset   int64  // in it, of the record
 	RecordID string `json:"ID"`

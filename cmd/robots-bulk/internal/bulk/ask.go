@@ -66,7 +66,7 @@ func (e *evaluator) writeVerdicts(verdicts *tableWriter[Verdict], capture *Captu
 	row := &e.row
 	*row = Verdict{
 		SURT: capture.SURT, Origin: capture.Origin, Fetched: capture.Fetched.UTC(), Outcome: capture.Outcome,
-		Engine: Engine(), Input: capture.Input, Offset: capture.Offset,
+		Engine: Engine(), Input: capture.Input, Offset: capture.Offset, Site: capture.Site,
 	}
 	for k := range e.crawlers {
 		row.Agent = e.crawlers[k].name

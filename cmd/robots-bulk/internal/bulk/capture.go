@@ -29,6 +29,13 @@ type Capture struct {
 	ContentKind  string `parquet:"kind,optional,dict"` // of the body: text, html, empty, binary
 	Input        string `parquet:"input,dict"`         // file of the archive
 	Offset       int64  `parquet:"warc_offset,delta"`  // in it, of the record
+	// Site is the registered domain, null for an IP address and for a public suffix.
+	Site string `parquet:"site,optional,dict"`
+	// ContentType is the Content-Type of the last answer as sent, null if it has none.
+	ContentType string `parquet:"content_type,optional,dict"`
+	// IdentifiedType is the media type that the crawler identified (WARC-Identified-Payload-Type),
+	// null if the record has none.
+	IdentifiedType string `parquet:"identified_type,optional,dict"`
 }
 
 // Outcomes without an answer of the site, which are never a permission, and their causes.
@@ -71,7 +78,7 @@ func newCapture(response *archivedResponse) (*Capture, error) {
 	}
 	return &Capture{
 		SURT: SURT(origin), Origin: origin.String(), URL: response.URL, Fetched: time.UnixMilli(response.Time).UTC(),
-		Location: response.Location, Input: response.Input, Offset: response.Offset,
+		Location: response.Location, Input: response.Input, Offset: response.Offset, Site: registeredDomain(origin.Host()),
 	}, nil
 }
 
@@ -84,6 +91,8 @@ func (c *Capture) setOutcome(last *archivedResponse) {
 	c.Bytes = last.Bytes
 	c.Truncated = last.Truncated
 	c.ContentKind = last.ContentKind
+	c.ContentType = last.ContentType
+	c.IdentifiedType = last.IdentifiedType
 }
 
 // setUnresolved sets the outcome of a redirect or revisit that leads to no response.

@@ -137,10 +137,10 @@ func (e *evaluator) diffRange(
 		var rows []AccessChange
 		switch {
 		case !after.ok || before.ok && order < 0:
-			rows = e.changeForAllCrawlers(before.capture.Origin, ChangeGone)
+			rows = e.changeForAllCrawlers(&before.capture.Capture, ChangeGone)
 			err = before.advance()
 		case !before.ok || order > 0:
-			rows = e.changeForAllCrawlers(after.capture.Origin, ChangeAppeared)
+			rows = e.changeForAllCrawlers(&after.capture.Capture, ChangeAppeared)
 			err = after.advance()
 		default:
 			if rows, err = e.compareCaptures(before, after); err == nil {
@@ -161,10 +161,12 @@ func (e *evaluator) diffRange(
 	return counts, changes.Close()
 }
 
-// sameForAllCrawlers returns rows with one change for all crawlers and dialects.
-func (e *evaluator) changeForAllCrawlers(origin, change string) (rows []AccessChange) {
+// changeForAllCrawlers returns rows with one change of a site for all crawlers and dialects.
+func (e *evaluator) changeForAllCrawlers(capture *Capture, change string) (rows []AccessChange) {
 	for _, c := range e.crawlers {
-		rows = append(rows, AccessChange{Origin: origin, Agent: c.name, Dialect: c.dialect.Name, Change: change})
+		rows = append(rows, AccessChange{
+			Origin: capture.Origin, Agent: c.name, Dialect: c.dialect.Name, Change: change, Site: capture.Site,
+		})
 	}
 	return rows
 }
@@ -173,10 +175,10 @@ func (e *evaluator) changeForAllCrawlers(origin, change string) (rows []AccessCh
 func (e *evaluator) compareCaptures(before, after *siteCaptures) ([]AccessChange, error) {
 	one, two := &before.capture, &after.capture
 	if !one.HasAnswer() || !two.HasAnswer() {
-		return e.changeForAllCrawlers(one.Origin, ChangeUndecided), nil
+		return e.changeForAllCrawlers(&one.Capture, ChangeUndecided), nil
 	}
 	if one.hasBody() && two.hasBody() && one.SHA256 == two.SHA256 && one.Truncated == two.Truncated {
-		return e.changeForAllCrawlers(one.Origin, ChangeSame), nil
+		return e.changeForAllCrawlers(&one.Capture, ChangeSame), nil
 	}
 	var rules [2][]*robots.Rules
 	for i, c := range []*storedCapture{one, two} {
@@ -190,6 +192,7 @@ func (e *evaluator) compareCaptures(before, after *siteCaptures) ([]AccessChange
 	for i, c := range e.crawlers {
 		row := newAccessChange(rules[0][i], rules[1][i], results[i])
 		row.Origin = one.Origin
+		row.Site = one.Site
 		row.Agent = c.name
 		row.Dialect = c.dialect.Name
 		rows = append(rows, row)

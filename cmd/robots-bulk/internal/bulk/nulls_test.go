@@ -226,6 +226,9 @@ func newNullSample() (s nullSample) {
 			s.crawls[i] += text
 		}
 	}
+	const address = "https://192.0.2.1/robots.txt" // has no registered domain
+	s.crawls[0] += response(address, day, 404, "", "")
+	s.crawls[1] += response(address, day, 200, "Content-Type: text/plain\r\n", "User-agent: *\n", "WARC-Identified-Payload-Type: text/plain")
 	s.urls += `{"url":"mailto:a@s99.test","at":"2026-05-01T11:00:00Z"}` + "\n"
 	return s
 }

@@ -101,7 +101,11 @@ func (r *inputReader) addDamagedRecord(record *warc.Record, name, kind, detail s
 
 // readResource reads a resource record, whose block is the body.
 func (r *inputReader) readResource(record *warc.Record, name string) error {
-	response, body, err := r.recordOutcome(record, &fetch.Answer{Status: http.StatusOK, Body: record.Block}, name)
+	answer := &fetch.Answer{Status: http.StatusOK, Header: http.Header{}, Body: record.Block}
+	if record.ContentType != "" {
+		answer.Header.Set("Content-Type", record.ContentType)
+	}
+	response, body, err := r.recordOutcome(record, answer, name)
 	if err != nil || response == nil {
 		return err
 	}
@@ -150,6 +154,7 @@ func (r *inputReader) recordOutcome(record *warc.Record, answer *fetch.Answer, n
 	answer.URL = record.URI
 	answer.At = record.Date
 	answer.Cut = record.Truncated == "length"
+	contentType := answer.Header.Get("Content-Type") // read first: Judge takes the headers
 	if record.Truncated != "" && !answer.Cut {
 		answer.Body = io.MultiReader(answer.Body, interruptedReader{})
 	}
@@ -163,6 +168,8 @@ func (r *inputReader) recordOutcome(record *warc.Record, answer *fetch.Answer, n
 		return nil, nil, err
 	}
 	response.RecordID = record.ID
+	response.ContentType = validUTF8(contentType)
+	response.IdentifiedType = validUTF8(record.IdentifiedType)
 	return response, body, nil
 }
 

@@ -126,8 +126,8 @@ func TestTable(t *testing.T) {
 			t.Errorf("group %d: from %q to %q", i, least, most)
 		}
 	}
-	const want = "surt,origin,url,fetched,outcome,cause,status,location,hops,resolved_from,sha256,bytes,truncated,kind,input,warc_offset\n" +
-		"\"com,a\",,\"x\"\"\n\",2026-05-01T10:00:00.123Z,,,301,,0,,,0,true,,,0\n,,,2026-05-01T10:00:00.000Z,,,,,0,,,0,false,,,0\n"
+	const want = "surt,origin,url,fetched,outcome,cause,status,location,hops,resolved_from,sha256,bytes,truncated,kind,input,warc_offset,site,content_type,identified_type\n" +
+		"\"com,a\",,\"x\"\"\n\",2026-05-01T10:00:00.123Z,,,301,,0,,,0,true,,,0,,,\n,,,2026-05-01T10:00:00.000Z,,,,,0,,,0,false,,,0,,,\n"
 	if got := written(t, CSV, []Capture{{SURT: "com,a", URL: "x\"\n", Fetched: day.Add(123 * time.Millisecond), Status: 301, Truncated: true}, {Fetched: day}}); string(got) != want {
 		t.Errorf("%s", got)
 	}

@@ -17,6 +17,7 @@ type Verdict struct {
 	Engine     string   `parquet:"engine,dict"`
 	Input      string   `parquet:"input,dict"` // of the capture
 	Offset     int64    `parquet:"warc_offset"`
+	Site       string   `parquet:"site,optional,dict"` // of the capture
 }
 
 // A PathVerdict is the verdict for one path and the access to the site. It holds no pointer, as
@@ -80,4 +81,5 @@ type AccessChange struct {
 	Witness    string `parquet:"witness,optional"`
 	LineBefore int32  `parquet:"line_before,optional"`
 	LineAfter  int32  `parquet:"line_after,optional"`
+	Site       string `parquet:"site,optional,dict"` // of the captures
 }

@@ -34,6 +34,9 @@ type Record struct {
 	Offset    int64     // in the file, of the compressed member or, in a plain file, of the record
 	Length    int64     // Content-Length of the block
 
+	ContentType    string // of the block: of a resource record that of the resource
+	IdentifiedType string // WARC-Identified-Payload-Type
+
 	Block io.Reader // ends with io.EOF if the record is complete, otherwise with a *Damage
 
 	reader *Reader
@@ -52,6 +55,8 @@ func (r *Record) parseHeader(header http.Header) (problem string) {
 	r.Truncated = strings.ToLower(header.Get("WARC-Truncated"))
 	r.ID = header.Get("WARC-Record-ID")
 	r.URI = withoutBrackets(header.Get("WARC-Target-URI"))
+	r.ContentType = header.Get("Content-Type")
+	r.IdentifiedType = header.Get("WARC-Identified-Payload-Type")
 	r.RefersTo = Reference{
 		ID:   header.Get("WARC-Refers-To"),
 		URI:  withoutBrackets(header.Get("WARC-Refers-To-Target-URI")),
