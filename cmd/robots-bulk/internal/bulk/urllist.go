@@ -87,30 +87,6 @@ func readList(name string, fn func(p rowPosition, l listedURL) (more bool, err e
 	return readTextList(f, name, fn)
 }
 
-func readParquetList(f *os.File, name string, fn func(p rowPosition, l listedURL) (bool, error)) error {
-	n := 0
-	var failed error // that of fn names the row
-	err := readForeignCells(f, [][]string{urlColumns, atColumns, keyColumns}, func(row []foreignCell) (bool, error) {
-		n++
-		p := rowPosition{name, "row", n}
-		l := listedURL{row[0].text, row[1].time, row[2].text}
-		if row[1].text != "" {
-			var err error
-			if l.at, err = listTime(row[1].text); err != nil {
-				return false, fmt.Errorf("row %d: %w", n, err)
-			}
-		}
-		l.setSiteKey()
-		var more bool
-		more, failed = fn(p, l)
-		return more, failed
-	})
-	if err != nil && failed == nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return err
-}
-
 // listTime parses a time as RFC 3339 or 14 digits.
 func listTime(s string) (time.Time, error) {
 	if len(s) == 14 {
