@@ -95,7 +95,7 @@ func (o *checkOptions) answerLine(
 
 // checkBatch checks the arguments and flags of a batch.
 func (o *checkOptions) checkBatch() error {
-	f := &o.questions
+	f := &o.urls
 	switch {
 	case len(o.args) > 0 && !(len(o.args) == 1 && o.args[0] == "-"):
 		return fmt.Errorf("unexpected argument %q: --batch reads standard input, as in robots check --batch < FILE", clip(o.args[0]))
@@ -119,7 +119,7 @@ func (o *checkOptions) checkBatch() error {
 
 // batchDefaults returns what lines leave out, and the client that fetches without -f, which the caller closes.
 func (o *checkOptions) batchDefaults(ctx context.Context) (*batch.Defaults, *source.Live, error) {
-	f := &o.questions
+	f := &o.urls
 	if !f.set.Changed("dialect") {
 		f.crawlers.dialect = robots.RFC9309.Name
 	}
@@ -137,7 +137,7 @@ func (o *checkOptions) batchDefaults(ctx context.Context) (*batch.Defaults, *sou
 		At:            f.rules.at,
 		File:          from.File,
 		UserInitiated: f.rules.userInitiated,
-		Heard:         warnAgents(o.std),
+		OnAgent:         warnAgents(o.std),
 	}, live, err
 }
 

@@ -19,7 +19,7 @@ import (
 type checkOptions struct {
 	std         *screen.Streams
 	args        []string // URLs
-	questions   questionFlags
+	urls        urlFlags
 	output      outputFlags
 	batch       bool
 	chunkHeader bool
@@ -28,7 +28,7 @@ type checkOptions struct {
 func newCheckCommand(std *screen.Streams) *cobra.Command {
 	o := &checkOptions{std: std}
 	cmd := &cobra.Command{Use: "check", RunE: runE(std, &o.args, o.run)}
-	o.questions.register(cmd, &o.output, formatCSV, formatTSV)
+	o.urls.register(cmd, &o.output, formatCSV, formatTSV)
 	cmd.Flags().BoolVar(&o.batch, "batch", false, "answer JSON Lines from standard input (with --format tsv: rows)")
 	cmd.Flags().BoolVar(&o.chunkHeader, "chunk-header", false, "with --batch --format tsv: the number of rows precedes each chunk")
 	return cmd
@@ -42,35 +42,35 @@ func (o *checkOptions) run(ctx context.Context) (int, error) {
 	if o.output.format == formatTSV || o.chunkHeader {
 		return exitBad, errors.New("--format tsv and --chunk-header require --batch")
 	}
-	chosen, questions, err := o.questions.open(ctx, o.std, &o.output, o.args)
+	chosen, urls, err := o.urls.open(ctx, o.std, &o.output, o.args)
 	if err != nil {
 		return exitBad, err
 	}
-	defer questions.Close()
+	defer urls.Close()
 	ctx, stop := screen.Interruptible(ctx)
 	defer stop()
 	verdicts := answer.Verdicts{Crawlers: chosen.list}
 	write := o.writer(chosen)
 	tally := urlTally{std: o.std}
-	for question, err := range questions.All(ctx) {
+	for checked, err := range urls.All(ctx) {
 		if err != nil {
 			tally.addBadLine(err)
 			continue
 		}
-		verdicts.Judge(question.URL, &question.Target, question.Rules)
-		write(question, &verdicts)
+		verdicts.Judge(checked.URL, &checked.Target, checked.Rules)
+		write(checked, &verdicts)
 		tally.add(chosen.status(verdicts.List))
 	}
-	return tally.status(questions)
+	return tally.status(urls)
 }
 
 // writer returns what writes the verdicts on a URL: JSON, a line for one crawler, or a table.
-func (o *checkOptions) writer(chosen *chosenCrawlers) func(*source.Question, *answer.Verdicts) {
+func (o *checkOptions) writer(chosen *chosenCrawlers) func(*source.CheckedURL, *answer.Verdicts) {
 	w := o.std.Out
 	colors := o.output.palette(o.std)
 	switch {
 	case o.output.json():
-		return func(_ *source.Question, v *answer.Verdicts) {
+		return func(_ *source.CheckedURL, v *answer.Verdicts) {
 			for i := range v.List {
 				line := v.AppendJSON(w.AvailableBuffer(), i)
 				_, _ = w.Write(append(line, '\n')) // the last flush reports its error
@@ -79,25 +79,25 @@ func (o *checkOptions) writer(chosen *chosenCrawlers) func(*source.Question, *an
 	case o.output.format == formatCSV:
 		rows := csv.NewWriter(w)              // uses w itself, which is a bufio.Writer
 		_ = rows.Write(render.VerdictColumns) // likewise
-		return func(_ *source.Question, v *answer.Verdicts) {
+		return func(_ *source.CheckedURL, v *answer.Verdicts) {
 			for i := range v.List {
 				_ = rows.Write(render.VerdictCells(v, i))
 			}
 		}
 	case len(chosen.list) == 1:
 		lines := render.VerdictLines{Colors: colors}
-		return func(q *source.Question, v *answer.Verdicts) {
-			_, _ = w.Write(lines.Append(w.AvailableBuffer(), v, q.Padding)) // likewise
-			if q.First {
+		return func(checked *source.CheckedURL, v *answer.Verdicts) {
+			_, _ = w.Write(lines.Append(w.AvailableBuffer(), v, checked.Padding)) // likewise
+			if checked.First {
 				render.SiteLine(w, colors, v.Fallback(0))
-				render.SiteLine(w, colors, q.State((*robots.State).Text))
+				render.SiteLine(w, colors, checked.State((*robots.State).Text))
 			}
 		}
 	}
-	return func(q *source.Question, v *answer.Verdicts) {
-		if q.Number > 0 {
+	return func(checked *source.CheckedURL, v *answer.Verdicts) {
+		if checked.Number > 0 {
 			fmt.Fprintln(w)
 		}
-		render.VerdictTable(w, colors, v, chosen.decisive >= 0, q.State(source.FactOf))
+		render.VerdictTable(w, colors, v, chosen.decisive >= 0, checked.State(source.FactOf))
 	}
 }

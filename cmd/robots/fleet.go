@@ -48,8 +48,8 @@ func (f *fleetFlags) register(cmd *cobra.Command) {
 	f.output.registerFormat(cmd)
 }
 
-// check checks that the fleet is named.
-func (f *fleetFlags) check() error {
+// validate checks that the fleet is named.
+func (f *fleetFlags) validate() error {
 	if !f.set.Changed("redis") {
 		return errors.New("no fleet given: name its Redis with --redis URL")
 	}

@@ -115,7 +115,7 @@ func newFleetHoldCommand(std *screen.Streams) *cobra.Command {
 }
 
 func (o *fleetHoldOptions) run(ctx context.Context) (int, error) {
-	if err := o.changes.fleet.check(); err != nil {
+	if err := o.changes.fleet.validate(); err != nil {
 		return exitBad, err
 	}
 	if o.changes.fleet.set.Changed("for") && o.duration <= 0 {
@@ -155,7 +155,7 @@ func newFleetReleaseCommand(std *screen.Streams) *cobra.Command {
 }
 
 func (o *fleetReleaseOptions) run(ctx context.Context) (int, error) {
-	if err := o.changes.fleet.check(); err != nil {
+	if err := o.changes.fleet.validate(); err != nil {
 		return exitBad, err
 	}
 	targets, names, err := fleetTargets(o.args, o.all)
@@ -201,7 +201,7 @@ func newFleetForgetCommand(std *screen.Streams) *cobra.Command {
 }
 
 func (o *fleetForgetOptions) run(ctx context.Context) (int, error) {
-	if err := o.changes.fleet.check(); err != nil {
+	if err := o.changes.fleet.validate(); err != nil {
 		return exitBad, err
 	}
 	if len(o.args) == 0 {

@@ -34,7 +34,7 @@ func newFleetStatusCommand(std *screen.Streams) *cobra.Command {
 }
 
 func (o *fleetStatusOptions) run(ctx context.Context) (int, error) {
-	if err := cmp.Or(o.fleet.check(), noArguments(o.args)); err != nil {
+	if err := cmp.Or(o.fleet.validate(), noArguments(o.args)); err != nil {
 		return exitBad, err
 	}
 	return o.fleet.operate(ctx, func(ctx context.Context, op *fleet.Operator) (int, error) {
@@ -69,7 +69,7 @@ func newFleetShowCommand(std *screen.Streams) *cobra.Command {
 }
 
 func (o *fleetShowOptions) run(ctx context.Context) (int, error) {
-	if err := o.fleet.check(); err != nil {
+	if err := o.fleet.validate(); err != nil {
 		return exitBad, err
 	}
 	if len(o.args) != 1 {
@@ -132,7 +132,7 @@ func newFleetHeldCommand(std *screen.Streams) *cobra.Command {
 }
 
 func (o *fleetHeldOptions) run(ctx context.Context) (int, error) {
-	if err := cmp.Or(o.fleet.check(), noArguments(o.args)); err != nil {
+	if err := cmp.Or(o.fleet.validate(), noArguments(o.args)); err != nil {
 		return exitBad, err
 	}
 	return o.fleet.operate(ctx, func(ctx context.Context, op *fleet.Operator) (int, error) {
@@ -164,7 +164,7 @@ func newFleetLogCommand(std *screen.Streams) *cobra.Command {
 }
 
 func (o *fleetLogOptions) run(ctx context.Context) (int, error) {
-	if err := o.fleet.check(); err != nil {
+	if err := o.fleet.validate(); err != nil {
 		return exitBad, err
 	}
 	if o.last < 1 {
@@ -200,7 +200,7 @@ func newFleetDoctorCommand(std *screen.Streams) *cobra.Command {
 }
 
 func (o *fleetDoctorOptions) run(ctx context.Context) (int, error) {
-	if err := cmp.Or(o.fleet.check(), noArguments(o.args)); err != nil {
+	if err := cmp.Or(o.fleet.validate(), noArguments(o.args)); err != nil {
 		return exitBad, err
 	}
 	return o.fleet.connect(ctx, func(ctx context.Context, options fleet.Options) (int, error) {

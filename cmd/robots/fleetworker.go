@@ -42,7 +42,7 @@ func newFleetDrainCommand(std *screen.Streams) *cobra.Command {
 }
 
 func (o *fleetDrainOptions) run(ctx context.Context) (int, error) {
-	if err := cmp.Or(o.changes.fleet.check(), checkWorker(o.args)); err != nil {
+	if err := cmp.Or(o.changes.fleet.validate(), checkWorker(o.args)); err != nil {
 		return exitBad, err
 	}
 	return o.changes.fleet.operate(ctx, func(ctx context.Context, op *fleet.Operator) (int, error) {
@@ -67,7 +67,7 @@ func newFleetResumeCommand(std *screen.Streams) *cobra.Command {
 }
 
 func (o *fleetResumeOptions) run(ctx context.Context) (int, error) {
-	if err := cmp.Or(o.changes.fleet.check(), checkWorker(o.args)); err != nil {
+	if err := cmp.Or(o.changes.fleet.validate(), checkWorker(o.args)); err != nil {
 		return exitBad, err
 	}
 	return o.changes.fleet.operate(ctx, func(ctx context.Context, op *fleet.Operator) (int, error) {
@@ -96,7 +96,7 @@ func newFleetConfigCommand(std *screen.Streams) *cobra.Command {
 }
 
 func (o *fleetConfigOptions) run(ctx context.Context) (int, error) {
-	if err := o.changes.fleet.check(); err != nil {
+	if err := o.changes.fleet.validate(); err != nil {
 		return exitBad, err
 	}
 	if len(o.args) == 0 {

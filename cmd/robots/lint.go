@@ -68,7 +68,7 @@ func (o *lintOptions) run(ctx context.Context) (int, error) {
 	if o.explain != "" {
 		return exitAllowed, o.explainCheck()
 	}
-	if err := o.check(); err != nil {
+	if err := o.validate(); err != nil {
 		return exitBad, err
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // a file needs little memory
@@ -109,8 +109,8 @@ func (o *lintOptions) run(ctx context.Context) (int, error) {
 	return status, nil
 }
 
-// check checks the flags before anything is read.
-func (o *lintOptions) check() error {
+// validate checks the flags before anything is read.
+func (o *lintOptions) validate() error {
 	switch {
 	case o.diff && o.output.format != formatText:
 		return errors.New("--diff writes text; remove --format")

@@ -19,29 +19,29 @@ import (
 
 // pageOptions are one run of robots page.
 type pageOptions struct {
-	std       *screen.Streams
-	args      []string // URLs
-	questions questionFlags
-	output    outputFlags
-	html      string
-	headers   []string
-	noURL     bool // the page is given, and has no URL
+	std     *screen.Streams
+	args    []string // URLs
+	urls    urlFlags
+	output  outputFlags
+	html    string
+	headers []string
+	noURL   bool // the page is given, and has no URL
 }
 
 func newPageCommand(std *screen.Streams) *cobra.Command {
 	o := &pageOptions{std: std}
 	cmd := &cobra.Command{Use: "page", RunE: runE(std, &o.args, o.run)}
 	f := cmd.Flags()
-	o.questions.crawlers.register(cmd, true)
-	o.questions.crawlers.registerPurpose(cmd)
+	o.urls.crawlers.register(cmd, true)
+	o.urls.crawlers.registerPurpose(cmd)
 	f.StringVar(&o.html, "html", "", "`FILE` HTML of the page, - for standard input")
 	f.StringArrayVar(&o.headers, "header", nil, "`LINE` header of the page, such as 'X-Robots-Tag: noindex' (repeat for more)")
-	o.questions.registerSources(cmd)
+	o.urls.registerSources(cmd)
 	o.output.registerFormat(cmd)
-	o.questions.site.register(cmd)
-	o.questions.site.pages = true
-	registerMaxBytes(cmd, &o.questions.rules.maxBytes)
-	timeFlag(cmd, &o.questions.rules.at, "`TIME` time to judge at, such as 2026-01-31T18:00:00Z, for unavailable_after and outages")
+	o.urls.site.register(cmd)
+	o.urls.site.pages = true
+	registerMaxBytes(cmd, &o.urls.rules.maxBytes)
+	timeFlag(cmd, &o.urls.rules.at, "`TIME` time to judge at, such as 2026-01-31T18:00:00Z, for unavailable_after and outages")
 	o.output.registerColor(cmd)
 	return cmd
 }
@@ -51,31 +51,31 @@ func (o *pageOptions) run(ctx context.Context) (int, error) {
 	if err != nil {
 		return exitBad, err
 	}
-	chosen, questions, err := o.questions.open(ctx, o.std, &o.output, o.args)
+	chosen, urls, err := o.urls.open(ctx, o.std, &o.output, o.args)
 	if err != nil {
 		return exitBad, err
 	}
-	defer questions.Close()
+	defer urls.Close()
 	ctx, stop := screen.Interruptible(ctx)
 	defer stop()
 	verdicts := answer.Verdicts{Crawlers: chosen.list}
 	tally := urlTally{std: o.std}
 	status := exitAllowed
-	for question, err := range questions.All(ctx) {
+	for checked, err := range urls.All(ctx) {
 		if err != nil {
 			tally.addBadLine(err)
 			continue
 		}
-		verdicts.Judge(question.URL, &question.Target, question.Rules)
-		checks := o.check(ctx, questions, question, &verdicts, local)
+		verdicts.Judge(checked.URL, &checked.Target, checked.Rules)
+		checks := o.check(ctx, urls, checked, &verdicts, local)
 		if local == nil && ctx.Err() != nil {
 			break
 		}
 		status = max(status, statusOfPage(checks))
-		o.write(question, checks, local != nil)
+		o.write(checked, checks, local != nil)
 		tally.add(chosen.status(verdicts.List))
 	}
-	if robotsStatus, err := tally.status(questions); robotsStatus == exitBad {
+	if robotsStatus, err := tally.status(urls); robotsStatus == exitBad {
 		return exitBad, err
 	}
 	return status, nil // of the pages; the other is that of robots.txt alone
@@ -83,29 +83,29 @@ func (o *pageOptions) run(ctx context.Context) (int, error) {
 
 // check returns the results for each crawler. It fetches the page unless it is given as local.
 func (o *pageOptions) check(
-	ctx context.Context, questions *source.Questions, q *source.Question, v *answer.Verdicts, local *indexing.Page,
+	ctx context.Context, urls *source.CheckedURLs, checked *source.CheckedURL, v *answer.Verdicts, local *indexing.Page,
 ) (checks []answer.PageCheck) {
 	verdicts := make([]answer.PageVerdict, len(v.List))
 	for i, verdict := range v.List {
-		if !o.questions.noRobots {
+		if !o.urls.noRobots {
 			verdicts[i].Verdict = new(verdict)
 		}
 	}
 	page := source.Page{Page: local}
 	if local == nil {
 		_ = o.std.Out.Flush() // show earlier results during the wait; the last flush reports its error
-		page = questions.FetchPage(ctx, q.Target.Raw, verdicts)
+		page = urls.FetchPage(ctx, checked.Target.Raw, verdicts)
 	}
-	url := q.URL
+	url := checked.URL
 	if o.noURL {
 		url = ""
 	}
-	at := cmp.Or(o.questions.rules.at, o.std.Now())
-	outcome := source.SiteOutcome(q.Robots.Record, q.Rules[0].State().Text())
+	at := cmp.Or(o.urls.rules.at, o.std.Now())
+	outcome := source.SiteOutcome(checked.Robots.Record, checked.Rules[0].State().Text())
 	for i := range verdicts {
 		c := v.Crawlers[i]
 		checks = append(checks, answer.PageCheck{
-			Outlook:     answer.Page(q.Rules[i].Rules, &c, url, verdicts[i].Verdict, page.Page, at),
+			Outlook:     answer.Page(checked.Rules[i].Rules, &c, url, verdicts[i].Verdict, page.Page, at),
 			Page:        page.Fetch(),
 			Truncated:   local != nil && local.Cut,
 			SiteOutcome: outcome,
@@ -117,17 +117,17 @@ func (o *pageOptions) check(
 }
 
 // write writes the results as JSON or text.
-func (o *pageOptions) write(q *source.Question, checks []answer.PageCheck, local bool) {
+func (o *pageOptions) write(checked *source.CheckedURL, checks []answer.PageCheck, local bool) {
 	if o.output.json() {
 		for i := range checks {
 			o.std.EncodeAnswer(&checks[i])
 		}
 		return
 	}
-	if q.Number > 0 {
+	if checked.Number > 0 {
 		fmt.Fprintln(o.std.Out)
 	}
-	render.Page(o.std.Out, o.output.palette(o.std), checks, local, q.State(source.FactOf))
+	render.Page(o.std.Out, o.output.palette(o.std), checks, local, checked.State(source.FactOf))
 }
 
 // statusOfPage returns the exit status of the results.
@@ -146,13 +146,13 @@ func statusOfPage(checks []answer.PageCheck) (status int) {
 
 // readPage returns the page of --html and --header, nil if it is to be fetched.
 func (o *pageOptions) readPage() (*indexing.Page, error) {
-	if !o.questions.set.Changed("html") && len(o.headers) == 0 {
-		if o.questions.hasFile() {
+	if !o.urls.set.Changed("html") && len(o.headers) == 0 {
+		if o.urls.hasFile() {
 			return nil, errors.New("-f needs the page too; add --html FILE or --header LINE")
 		}
 		return nil, nil
 	}
-	o.questions.noRobots = !o.questions.hasFile()
+	o.urls.noRobots = !o.urls.hasFile()
 	if err := o.checkLocal(); err != nil {
 		return nil, err
 	}
@@ -179,22 +179,22 @@ func (o *pageOptions) readPage() (*indexing.Page, error) {
 
 // checkLocal checks the arguments and flags for a page of --html and --header.
 func (o *pageOptions) checkLocal() error {
-	if err := source.StdinOnce(o.html, o.questions.file); err != nil {
+	if err := source.StdinOnce(o.html, o.urls.file); err != nil {
 		return err
 	}
-	if !ask.NamesSite(o.questions.file) {
-		if err := o.questions.site.unused("with --html or --header"); err != nil {
+	if !ask.NamesSite(o.urls.file) {
+		if err := o.urls.site.unused("with --html or --header"); err != nil {
 			return err
 		}
 	}
-	switch set := o.questions.set; {
+	switch set := o.urls.set; {
 	case set.Changed("html") && o.html == "":
 		return errors.New("empty file name")
 	case len(o.args) > 1 || set.Changed("urls"):
 		return errors.New("--html and --header describe one page; name one URL")
 	case len(o.args) == 1 && o.args[0] == "-":
 		return errors.New("--html and --header describe one page; name its URL, or omit it")
-	case len(o.args) == 0 && !o.questions.noRobots:
+	case len(o.args) == 0 && !o.urls.noRobots:
 		return errors.New("no URL; name the page to check against robots.txt")
 	}
 	return nil

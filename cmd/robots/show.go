@@ -18,9 +18,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// showParts are the values of --only.
-var showParts = []string{
-	string(answer.PartGroups), string(answer.PartDelays), string(answer.PartSitemaps), string(answer.PartSignals), string(answer.PartClean),
+// showSections are the values of --only.
+var showSections = []string{
+	string(answer.SectionGroups), string(answer.SectionDelays), string(answer.SectionSitemaps), string(answer.SectionSignals), string(answer.SectionClean),
 }
 
 // waysToObey are the values of --obey.
@@ -45,8 +45,8 @@ func newShowCommand(std *screen.Streams) *cobra.Command {
 	cmd := &cobra.Command{Use: "show", RunE: runE(std, &o.args, o.run)}
 	f := cmd.Flags()
 	o.crawlers.register(cmd, false)
-	f.StringSliceVar(&o.only, "only", nil, "`PART` parts to show: "+strings.Join(showParts, ", "))
-	complete(cmd, "only", showParts)
+	f.StringSliceVar(&o.only, "only", nil, "`SECTION` sections to show: "+strings.Join(showSections, ", "))
+	complete(cmd, "only", showSections)
 	f.IntVar(&o.pages, "pages", 1000, "`N` number of pages in the estimate of a crawl")
 	f.StringVar(&o.url, "url", "", "`URL` show the URL without the parameters that Clean-param names")
 	o.output.registerFormat(cmd)
@@ -64,7 +64,7 @@ func newShowCommand(std *screen.Streams) *cobra.Command {
 }
 
 func (o *showOptions) run(ctx context.Context) (int, error) {
-	if err := o.check(); err != nil {
+	if err := o.validate(); err != nil {
 		return exitBad, err
 	}
 	chosen, err := o.crawlers.choose()
@@ -98,14 +98,14 @@ func (o *showOptions) run(ctx context.Context) (int, error) {
 	return status, nil
 }
 
-// check checks the flags and arguments.
-func (o *showOptions) check() error {
+// validate checks the flags and arguments.
+func (o *showOptions) validate() error {
 	if len(o.args) == 0 {
 		return errors.New("no robots.txt given: name a file, - for standard input, or the URL of a site")
 	}
-	for _, part := range o.only {
-		if !slices.Contains(showParts, part) {
-			return fmt.Errorf("unknown part %q of --only (known: %s)", clip(part), strings.Join(showParts, ", "))
+	for _, section := range o.only {
+		if !slices.Contains(showSections, section) {
+			return fmt.Errorf("unknown section %q of --only (known: %s)", clip(section), strings.Join(showSections, ", "))
 		}
 	}
 	if o.pages < 0 {
@@ -117,8 +117,8 @@ func (o *showOptions) check() error {
 // show returns what a robots.txt declares, as a crawler reads it.
 func (o *showOptions) show(ctx context.Context, live *source.Live, file *source.Text, c answer.Crawler) answer.ShownFile {
 	options := answer.ShowOptions{Policy: o.policy, Pages: o.pages, URL: o.url}
-	for _, part := range o.only {
-		options.Parts = append(options.Parts, answer.Part(part))
+	for _, section := range o.only {
+		options.Sections = append(options.Sections, answer.Section(section))
 	}
 	ruleOptions := o.rules.options()
 	from := ruleOptions.Source(file.RobotsTXT, o.std.Now())
@@ -130,7 +130,7 @@ func (o *showOptions) show(ctx context.Context, live *source.Live, file *source.
 		return shown
 	}
 	rules := from.Rules(c.Dialect, c.Tokens...)
-	if answer.Known(rules) && (len(o.only) == 0 || slices.Contains(o.only, string(answer.PartDelays))) {
+	if answer.Known(rules) && (len(o.only) == 0 || slices.Contains(o.only, string(answer.SectionDelays))) {
 		options.First = o.fleetPermit(ctx, live, file, rules)
 	}
 	shown.ByFleet = options.First != nil
@@ -168,7 +168,7 @@ func (o *showOptions) write(s *answer.ShownFile, first bool) {
 	case o.output.json():
 		o.std.EncodeAnswer(s)
 	case !s.Known:
-	case slices.Equal(o.only, []string{string(answer.PartSitemaps)}):
+	case slices.Equal(o.only, []string{string(answer.SectionSitemaps)}):
 		for _, url := range s.Sitemaps { // as written, except that a terminal gets no control characters
 			if o.std.Terminal {
 				url = robots.Printable(url)

@@ -62,7 +62,7 @@ func newVerifyCommand(std *screen.Streams) *cobra.Command {
 
 // run verifies addresses or logs.
 func (o *verifyOptions) run(ctx context.Context) (int, error) {
-	given, err := o.check()
+	given, err := o.validate()
 	if err != nil {
 		return exitBad, err
 	}
@@ -102,8 +102,8 @@ func (o *verifyOptions) fetches() bool {
 // A givenList is a file or URL with addresses of a crawler.
 type givenList struct{ crawler, from string }
 
-// check checks the flags and arguments before anything is opened, and returns the lists of --list.
-func (o *verifyOptions) check() (given []givenList, err error) {
+// validate checks the flags and arguments before anything is opened, and returns the lists of --list.
+func (o *verifyOptions) validate() (given []givenList, err error) {
 	if o.flags.Changed("as") {
 		if o.claimed, err = knownCrawler(o.as); err != nil {
 			return nil, fmt.Errorf("--as: %w", err)

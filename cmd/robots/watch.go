@@ -60,7 +60,7 @@ func newWatchCommand(std *screen.Streams) *cobra.Command {
 
 // run watches the sites once, or until it is interrupted.
 func (o *watchOptions) run(ctx context.Context) (int, error) {
-	if err := o.check(); err != nil {
+	if err := o.validate(); err != nil {
 		return exitBad, err
 	}
 	ctx, stop := screen.Interruptible(ctx)
@@ -84,8 +84,8 @@ func (o *watchOptions) run(ctx context.Context) (int, error) {
 	}
 }
 
-// check checks the flags and arguments.
-func (o *watchOptions) check() error {
+// validate checks the flags and arguments.
+func (o *watchOptions) validate() error {
 	switch {
 	case len(o.args) == 0:
 		return errors.New("no site given; name the URL of each")

@@ -10,19 +10,19 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// A Part is a part of Facts. The values are a contract.
-type Part string
+// A Section is a section of Facts. The values are a contract.
+type Section string
 
-// The parts, in the order of the answer.
+// The sections, in the order of the answer.
 const (
-	PartGroups   Part = "groups"
-	PartDelays   Part = "delays"
-	PartSitemaps Part = "sitemaps"
-	PartSignals  Part = "signals"
-	PartClean    Part = "clean-params"
+	SectionGroups   Section = "groups"
+	SectionDelays   Section = "delays"
+	SectionSitemaps Section = "sitemaps"
+	SectionSignals  Section = "signals"
+	SectionClean    Section = "clean-params"
 )
 
-// Facts are what a robots.txt declares, as one crawler reads it. Members of parts that were not
+// Facts are what a robots.txt declares, as one crawler reads it. Members of sections that were not
 // asked for are absent, and delays also if the rules of the site are not known.
 type Facts struct {
 	Agent    []string               `json:"agent"`             // the given product tokens, as the dialect reads them
@@ -59,12 +59,12 @@ type RuleGroup struct {
 	Rules int `json:"rules"` // their number
 }
 
-// ShowOptions select parts and the crawl rate.
+// ShowOptions select sections and the crawl rate.
 type ShowOptions struct {
-	Parts  []Part      // none for all
-	Policy pace.Policy // has passed Check
-	Pages  int         // of the estimate of a crawl
-	URL    string      // to clean by Clean-param, "" for none
+	Sections []Section   // none for all
+	Policy   pace.Policy // has passed Check
+	Pages    int         // of the estimate of a crawl
+	URL      string      // to clean by Clean-param, "" for none
 	// First is when and why a limiter lets the next request start, nil if the file alone decides.
 	First *pace.Permit
 }
@@ -75,20 +75,20 @@ func Show(src Source, who *Crawler, at time.Time, o ShowOptions) Facts {
 	f := Facts{
 		Agent: who.Echo(), Group: NewGroup(rules.Group()), Dialect: rules.Dialect().Name, Fallback: who.Fallback(rules), Binds: who.Binds(), Known: Known(rules),
 	}
-	shows := func(part Part) bool { return len(o.Parts) == 0 || slices.Contains(o.Parts, part) }
-	if shows(PartGroups) {
+	shows := func(section Section) bool { return len(o.Sections) == 0 || slices.Contains(o.Sections, section) }
+	if shows(SectionGroups) {
 		f.Groups = groupsOf(src, rules)
 	}
-	if f.Known && shows(PartDelays) {
+	if f.Known && shows(SectionDelays) {
 		f.Delays = newDelays(rules, at, o)
 	}
-	if shows(PartSitemaps) {
+	if shows(SectionSitemaps) {
 		f.Sitemaps = append([]string{}, rules.Sitemaps()...)
 	}
-	if shows(PartSignals) {
+	if shows(SectionSignals) {
 		f.Signals = new(signalsWithNotes(rules))
 	}
-	if shows(PartClean) {
+	if shows(SectionClean) {
 		f.CleanParams = cleanParams(rules)
 		if o.URL != "" {
 			f.CleanURL = new(cleanURL(o.URL, f.CleanParams))

@@ -55,9 +55,9 @@ type Defaults struct {
 	// after it is used up are answered with TooLarge.
 	Budget *budget.Budget
 
-	// Heard is called with the tokens of a member agent and their dialect where it differs from the line before; it can
+	// OnAgent is called with the tokens of a member agent and their dialect where it differs from the line before; it can
 	// be nil.
-	Heard func(token string, d robots.Dialect)
+	OnAgent func(token string, d robots.Dialect)
 }
 
 // Limits are the largest sizes of the members of a question, and of the lists of an answer. 0 is no limit.

@@ -52,8 +52,8 @@ type Config struct {
 	where  map[string]string // the origin of each setting in messages, by its name
 }
 
-// check returns what is wrong with the configuration, in one sentence.
-func (c *Config) check() error {
+// validate returns what is wrong with the configuration, in one sentence.
+func (c *Config) validate() error {
 	return cmp.Or(c.checkAddresses(), c.checkCallers(), c.checkStore(), c.checkBounds())
 }
 

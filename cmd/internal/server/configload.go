@@ -54,7 +54,7 @@ func (c *Config) Load(f *pflag.FlagSet, env func(string) (string, bool), path st
 		c.Store = "memory"
 		origins["store"] = "demo"
 	}
-	if err := c.check(); err != nil {
+	if err := c.validate(); err != nil {
 		return nil, err
 	}
 	return origins, nil

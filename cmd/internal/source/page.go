@@ -61,15 +61,15 @@ func SiteOutcome(r *fetch.Record, note string) *answer.SiteOutcome {
 
 // FetchPage fetches a page for the first crawler that may fetch it and all its redirects. A redirect that blocks a crawler becomes
 // its verdict.
-func (q *Questions) FetchPage(ctx context.Context, url string, verdicts []answer.PageVerdict) (p Page) {
+func (u *CheckedURLs) FetchPage(ctx context.Context, url string, verdicts []answer.PageVerdict) (p Page) {
 	for i := range verdicts {
 		if !verdicts[i].Allows() {
 			continue
 		}
 		p = Page{URLs: []string{url}}
-		p.err = q.fetchPageAs(ctx, &q.Crawlers[i], &p, func(next string) error {
+		p.err = u.fetchPageAs(ctx, &u.Crawlers[i], &p, func(next string) error {
 			p.URLs = append(p.URLs, next)
-			return q.judgeRedirect(ctx, next, verdicts)
+			return u.judgeRedirect(ctx, next, verdicts)
 		})
 		if _, disallowed := errors.AsType[*polite.DisallowedError](p.err); !disallowed {
 			break
@@ -79,17 +79,17 @@ func (q *Questions) FetchPage(ctx context.Context, url string, verdicts []answer
 }
 
 // judgeRedirect judges a redirect for all crawlers that may fetch the page so far.
-func (q *Questions) judgeRedirect(ctx context.Context, url string, verdicts []answer.PageVerdict) error {
-	target, site, err := q.Parse(url)
+func (u *CheckedURLs) judgeRedirect(ctx context.Context, url string, verdicts []answer.PageVerdict) error {
+	target, site, err := u.Parse(url)
 	if err != nil {
 		return err
 	}
-	record, err := q.Live.CacheOf(site).Get(ctx, site)
+	record, err := u.Live.CacheOf(site).Get(ctx, site)
 	if err != nil {
 		return err
 	}
-	for i, rules := range q.RulesIn(RobotsTXT{Record: record}) {
-		verdict := rules.Match(target.Path(q.Crawlers[i].Dialect))
+	for i, rules := range u.RulesIn(RobotsTXT{Record: record}) {
+		verdict := rules.Match(target.Path(u.Crawlers[i].Dialect))
 		if verdicts[i].Allows() && !verdict.Allowed {
 			verdicts[i] = answer.PageVerdict{Verdict: &verdict, BlockedAt: url}
 		}
@@ -99,8 +99,8 @@ func (q *Questions) judgeRedirect(ctx context.Context, url string, verdicts []an
 
 // fetchPageAs fetches a page as a crawler. Every request is checked against the robots.txt of its site and keeps the crawl rate. At
 // most indexing.MaxBytes of HTML are read, and no other content.
-func (q *Questions) fetchPageAs(ctx context.Context, c *answer.Crawler, p *Page, redirected func(string) error) error {
-	l := q.Live
+func (u *CheckedURLs) fetchPageAs(ctx context.Context, c *answer.Crawler, p *Page, redirected func(string) error) error {
+	l := u.Live
 	site, _, err := robots.ParseURL(p.URLs[0])
 	if err != nil {
 		return err

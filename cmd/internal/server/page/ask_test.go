@@ -127,7 +127,7 @@ func TestAnswers(t *testing.T) {
 		{"explain", []string{shop, crawler, "/list?sort=1"}, "", answer.Explain(rules, &who, path, "/list?sort=1", []string{"SeznamBot"}, answer.ExplainLimits{})},
 		{"lint", []string{shop}, "", findings},
 		{"diff", []string{string(before.Bytes()), shop, crawler}, "crawlers", answer.Diff(before, f, append([]answer.Crawler{who}, answer.Comparable(before, f, [2]robots.Dialect{})...), answer.DiffOptions{}).Crawlers},
-		{"show", []string{shop, crawler, "1795305600"}, "", answer.Show(f, &who, at, answer.ShowOptions{Parts: []answer.Part{answer.PartDelays, answer.PartSitemaps}, Pages: ratePages})},
+		{"show", []string{shop, crawler, "1795305600"}, "", answer.Show(f, &who, at, answer.ShowOptions{Sections: []answer.Section{answer.SectionDelays, answer.SectionSitemaps}, Pages: ratePages})},
 		{"decides", []string{shop, crawler}, "", unused},
 		{"access", []string{shop}, "crawlers/Googlebot", first(answer.AccessTable(f, []crawlers.Crawler{googlebot}, nil, accessSteps))[0]},
 		{"directory", nil, "crawlers/Googlebot", answer.NewCrawlerEntry(googlebot)},

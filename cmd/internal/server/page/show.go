@@ -44,7 +44,7 @@ func show(b *budget.Budget, args []string) (any, error) {
 	if err := b.Work(budget.Reading(len(args[0])) + budget.Scheduling(len(args[0]))); err != nil {
 		return nil, err
 	}
-	options := answer.ShowOptions{Parts: []answer.Part{answer.PartDelays, answer.PartSitemaps}, Pages: ratePages}
+	options := answer.ShowOptions{Sections: []answer.Section{answer.SectionDelays, answer.SectionSitemaps}, Pages: ratePages}
 	s := shownFile{Facts: answer.Show(robots.Parse([]byte(args[0])), &c, time.Unix(seconds, 0).UTC(), options)}
 	if n := len(s.Sitemaps); n > maxNamed {
 		s.Sitemaps = s.Sitemaps[:maxNamed]

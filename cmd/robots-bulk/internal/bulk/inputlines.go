@@ -54,7 +54,7 @@ func (r *inputReader) readJSONLines(ctx context.Context, name string, in io.Read
 // readJSONLine reads one line.
 func (r *inputReader) readJSONLine(name string, offset int64, line []byte, modified time.Time) error {
 	question := batch.Read(line)
-	url, body, at, err := question.Kept()
+	url, body, at, err := question.Archived()
 	if err != nil {
 		r.addDamagedLine(name, offset, err)
 		return nil

@@ -31,8 +31,8 @@ func (f *ruleFlags) options() source.RuleOptions {
 	return source.RuleOptions{MaxBytes: f.maxBytes, At: f.at, UserInitiated: f.userInitiated}
 }
 
-// questionFlags are the flags of the commands that check URLs: for which crawlers, by which robots.txt.
-type questionFlags struct {
+// urlFlags are the flags of the commands that check URLs: for which crawlers, by which robots.txt.
+type urlFlags struct {
 	set      *pflag.FlagSet // of the command
 	crawlers crawlerFlags
 	file     string
@@ -43,7 +43,7 @@ type questionFlags struct {
 }
 
 // register declares the flags and those of the output, which has more formats than text and json.
-func (f *questionFlags) register(cmd *cobra.Command, output *outputFlags, formats ...string) {
+func (f *urlFlags) register(cmd *cobra.Command, output *outputFlags, formats ...string) {
 	f.crawlers.register(cmd, true)
 	f.crawlers.registerPurpose(cmd)
 	f.registerSources(cmd)
@@ -58,7 +58,7 @@ func (f *questionFlags) register(cmd *cobra.Command, output *outputFlags, format
 }
 
 // registerSources declares -f and --urls.
-func (f *questionFlags) registerSources(cmd *cobra.Command) {
+func (f *urlFlags) registerSources(cmd *cobra.Command) {
 	f.set = cmd.Flags()
 	registerFile(cmd, &f.file)
 	f.set.StringVar(&f.urls, "urls", "", "`FILE` list, CSV, sitemap or access log to read URLs from: a file, or its URL")
@@ -70,13 +70,13 @@ func registerFile(cmd *cobra.Command, file *string) {
 }
 
 // hasFile reports whether -f is given.
-func (f *questionFlags) hasFile() bool { return f.set.Changed("file") }
+func (f *urlFlags) hasFile() bool { return f.set.Changed("file") }
 
 // open returns the chosen crawlers, and the URLs of the arguments and --urls with their robots.txt. A mistake in the flags or arguments is
-// found before anything is fetched or answered. The caller closes the questions.
-func (f *questionFlags) open(
+// found before anything is fetched or answered. The caller closes the URLs.
+func (f *urlFlags) open(
 	ctx context.Context, std *screen.Streams, output *outputFlags, args []string,
-) (*chosenCrawlers, *source.Questions, error) {
+) (*chosenCrawlers, *source.CheckedURLs, error) {
 	chosen, err := f.crawlers.choose()
 	if err != nil {
 		return nil, nil, err
@@ -88,7 +88,7 @@ func (f *questionFlags) open(
 		return nil, nil, err
 	}
 	f.site.downloads = ask.NamesSite(f.urls)
-	q := &source.Questions{
+	urls := &source.CheckedURLs{
 		Reader:   output.reader(std),
 		URLs:     &source.URLReader{Std: std, Args: args, URLs: f.urls},
 		Crawlers: chosen.list,
@@ -96,41 +96,41 @@ func (f *questionFlags) open(
 		Hints:    output.format != formatText,
 	}
 	if f.hasFile() || f.noRobots {
-		q.RobotsTXT = &source.RobotsTXT{}
+		urls.RobotsTXT = &source.RobotsTXT{}
 	}
-	if err := checkURLs(q, args); err != nil {
+	if err := checkURLs(urls, args); err != nil {
 		return nil, nil, err
 	}
-	from, live, err := f.openRobots(ctx, q.Reader, &chosen)
+	from, live, err := f.openRobots(ctx, urls.Reader, &chosen)
 	if err != nil {
 		return nil, nil, err
 	}
-	q.Live = live
-	if q.Live == nil && ask.NamesSite(f.urls) {
-		if q.Live, err = f.site.open(std, dialectsOf(chosen.list), f.rules.maxBytes); err != nil {
+	urls.Live = live
+	if urls.Live == nil && ask.NamesSite(f.urls) {
+		if urls.Live, err = f.site.open(std, dialectsOf(chosen.list), f.rules.maxBytes); err != nil {
 			return nil, nil, err
 		}
 	}
-	if q.RobotsTXT == nil {
-		q.AddCredentials(args)
+	if urls.RobotsTXT == nil {
+		urls.AddCredentials(args)
 	}
-	if q.RobotsTXT != nil {
-		q.RobotsTXT = &from
+	if urls.RobotsTXT != nil {
+		urls.RobotsTXT = &from
 	}
 	if f.site.probe && !slices.ContainsFunc(chosen.list, func(c answer.Crawler) bool { return c.Dialect.ServerErrorsMayMiss }) {
 		std.Warn("--probe changes nothing here: only %s use its result", strings.Join(probing(), " and "))
 	}
-	return &chosen, q, nil
+	return &chosen, urls, nil
 }
 
 // checkURLs returns an error if an argument is not a URL.
-func checkURLs(q *source.Questions, args []string) error {
+func checkURLs(urls *source.CheckedURLs, args []string) error {
 	for _, arg := range args {
-		_, _, err := q.Parse(arg)
+		_, _, err := urls.Parse(arg)
 		if err == nil || arg == "-" {
 			continue
 		}
-		if info, _ := os.Stat(arg); q.RobotsTXT == nil && info != nil && info.Mode().IsRegular() {
+		if info, _ := os.Stat(arg); urls.RobotsTXT == nil && info != nil && info.Mode().IsRegular() {
 			return fmt.Errorf("%q is a file: name it with -f", clip(arg))
 		}
 		return err
@@ -140,7 +140,7 @@ func checkURLs(q *source.Questions, args []string) error {
 
 // openRobots returns the robots.txt of -f, or else the client that fetches from the sites of URLs. It warns about the names of the
 // crawlers.
-func (f *questionFlags) openRobots(
+func (f *urlFlags) openRobots(
 	ctx context.Context, r *source.Reader, chosen *chosenCrawlers,
 ) (t source.RobotsTXT, l *source.Live, err error) {
 	dialects := dialectsOf(chosen.list)
@@ -182,12 +182,12 @@ func (t *urlTally) addBadLine(err error) {
 
 // status returns the exit status of all URLs: bad lines count before undecided before disallowed. After a list it writes the
 // counts on standard error.
-func (t *urlTally) status(q *source.Questions) (int, error) {
+func (t *urlTally) status(urls *source.CheckedURLs) (int, error) {
 	switch {
-	case q.Err() != nil:
-		return exitBad, q.Err()
-	case t.std.Failed == nil && q.URLs.IsList():
-		t.writeCounts(q.Read)
+	case urls.Err() != nil:
+		return exitBad, urls.Err()
+	case t.std.Failed == nil && urls.URLs.IsList():
+		t.writeCounts(urls.Read)
 	}
 	for _, status := range []int{exitBad, exitUndecided, exitDisallowed} {
 		if t.counts[status] > 0 {
