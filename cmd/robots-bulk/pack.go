@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/robotskit/robots/cmd/robots-bulk/internal/bulk"
@@ -118,12 +119,15 @@ func (flags *packFlags) runInputs(cmd *cobra.Command, args []string, status *int
 		return errors.New("no input: name files or folders, or list them with --paths")
 	}
 	inputs, err := flags.pack.ListInputs(args)
-	if at, ok := errors.AsType[*fs.PathError](err); ok {
+	at, ok := errors.AsType[*fs.PathError](err)
+	switch {
+	case ok && strings.HasPrefix(at.Path, "crawl-data/") && errors.Is(err, fs.ErrNotExist): // from a list of Common Crawl
+		return fmt.Errorf("%s is not a local file: download it from https://data.commoncrawl.org/ first", at.Path)
+	case ok:
 		return fmt.Errorf("cannot read %s: %w", at.Path, at.Err)
-	} else if err != nil {
+	case err != nil:
 		return err
-	}
-	if len(inputs) == 0 {
+	case len(inputs) == 0:
 		return errors.New("no input: the folders hold no files")
 	}
 	return flags.runChecked(cmd, status, func(ctx context.Context, o bulk.RunOptions) error { return fn(ctx, inputs, o) })

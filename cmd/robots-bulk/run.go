@@ -70,6 +70,9 @@ func (flags *taskFlags) options() (o bulk.RunOptions, err error) {
 	if flags.dir == "" {
 		return o, errors.New("no output folder: add -o DIR")
 	}
+	if bulk.IsRemote(flags.dir) {
+		return o, fmt.Errorf("-o %s is remote: write to a local folder, and upload it", flags.dir)
+	}
 	if flags.workers < 0 {
 		return o, fmt.Errorf("--workers %d: must be at least 1", flags.workers)
 	}

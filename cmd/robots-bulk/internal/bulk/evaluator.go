@@ -85,6 +85,9 @@ func newEvaluator(o EvaluationOptions) (*evaluator, error) {
 // paths returns the paths as a dialect reads them.
 func (o *EvaluationOptions) paths(d robots.Dialect) (paths []robots.Path, err error) {
 	for _, text := range o.Paths {
+		if strings.HasPrefix(text, "//") { // a path and not a host, as the name of the flag promises
+			text = "https://host.invalid" + text
+		}
 		_, path, err := ask.URL(d, text, false)
 		if err != nil {
 			return nil, fmt.Errorf("--path: %w", err)

@@ -78,6 +78,9 @@ func (o JoinOptions) JoinTask(dir, format, snapshot string, lists []string) (*Ta
 // later.
 func (o *JoinOptions) addLists(t *Task, lists []string) (first []string, err error) {
 	for _, name := range lists {
+		if err := checkLocal(name); err != nil {
+			return nil, err
+		}
 		in, _, _, err := describeInput(name, false)
 		if err != nil {
 			return nil, err

@@ -21,6 +21,9 @@ import (
 func (o *PackOptions) ListInputs(names []string) ([]Input, error) {
 	inputs := map[string]Input{}
 	for _, name := range names {
+		if err := checkLocal(name); err != nil {
+			return nil, err
+		}
 		name = filepath.Clean(name)
 		folder := Input{Name: filepath.ToSlash(name) + "/"} // of its loose files
 		hash := sha256.New()

@@ -16,11 +16,10 @@ import (
 const manifestFile = "manifest.json"
 
 // An OtherTaskError reports that a folder contains the output of another task.
-type OtherTaskError struct{ Dir, Member string }
+type OtherTaskError struct{ Dir, Difference string }
 
 func (e *OtherTaskError) Error() string {
-	return fmt.Sprintf("%s contains the output of another run (see %q in its %s): use another folder, or remove this one",
-		e.Dir, e.Member, manifestFile)
+	return fmt.Sprintf("%s contains the output of another run (%s): use another folder, or remove this one", e.Dir, e.Difference)
 }
 
 // claimFolder writes the manifest. It fails if the folder has another one.
@@ -33,7 +32,7 @@ func (t *Task) claimFolder() error {
 	old, err := os.ReadFile(filepath.Join(t.Dir, manifestFile))
 	switch {
 	case err == nil && !bytes.Equal(old, text):
-		return &OtherTaskError{t.Dir, differingMember(old, text)}
+		return &OtherTaskError{t.Dir, t.difference(old)}
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
@@ -41,20 +40,6 @@ func (t *Task) claimFolder() error {
 		return err
 	}
 	return writeFile(filepath.Join(t.Dir, manifestFile), text)
-}
-
-// differingMember names the first member in which two manifests differ.
-func differingMember(a, b []byte) string {
-	var old, mine map[string]json.RawMessage
-	if json.Unmarshal(a, &old) != nil || json.Unmarshal(b, &mine) != nil {
-		return "content"
-	}
-	for _, member := range []string{"verb", "engine", "format", "tables", "options", "inputs"} {
-		if !bytes.Equal(old[member], mine[member]) {
-			return member
-		}
-	}
-	return "shards"
 }
 
 // writeFile writes a file durably, all of it or nothing. Two processes can write the same.

@@ -110,7 +110,7 @@ func PackResolve(ctx context.Context, dir, format string, o PackOptions, run Run
 		return err
 	}
 	if readTask.Engine != Engine() {
-		return &OtherTaskError{Dir: readTask.Dir, Member: "engine"}
+		return &OtherTaskError{Dir: readTask.Dir, Difference: differentValues("version", readTask.Engine, Engine())}
 	}
 	status, err := readTask.survey(Share{})
 	if err != nil {

@@ -47,12 +47,35 @@ func inputIndexes(parts []snapshotPart) (inputs []int) {
 	return inputs
 }
 
+// readSnapshotManifest returns the task that makes or made a snapshot, without its Do.
+func readSnapshotManifest(dir string) (*Task, error) {
+	if err := checkLocal(dir); err != nil {
+		return nil, err
+	}
+	t, err := readManifest(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		if _, err := readManifest(filepath.Join(dir, runsDir)); err == nil {
+			return nil, fmt.Errorf(
+				"%s is an unfinished snapshot: run its robots-bulk pack command again, or pack resolve after all jobs of pack read", dir,
+			)
+		}
+		return nil, fmt.Errorf("%s is not a snapshot: name the output folder of robots-bulk pack", dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if t.Verb != verbPack {
+		return nil, fmt.Errorf("%s is the output of robots-bulk %s, not a snapshot: name the output folder of robots-bulk pack", dir, t.Verb)
+	}
+	return t, nil
+}
+
 // openSnapshot lists the parts of a snapshot. The hash of captures covers bodies, whose
 // hashes they hold.
 func openSnapshot(dir string) ([]snapshotPart, error) {
-	t, err := readManifest(dir)
-	if err != nil || t.Verb != verbPack {
-		return nil, fmt.Errorf("%s is not a snapshot of robots-bulk pack", dir)
+	t, err := readSnapshotManifest(dir)
+	if err != nil {
+		return nil, err
 	}
 	if t.Format == CSV {
 		return nil, fmt.Errorf("%s is a snapshot in csv, which cannot be read: pack it as parquet or jsonl", dir)
@@ -79,7 +102,8 @@ func openSnapshot(dir string) ([]snapshotPart, error) {
 		})
 	}
 	if missing > 0 {
-		return nil, fmt.Errorf("%s lacks %d of %d parts: complete robots-bulk pack first", dir, missing, len(t.Shards))
+		return nil, fmt.Errorf("%s is an unfinished snapshot, which lacks %d of %d parts: run its robots-bulk pack command again",
+			dir, missing, len(t.Shards))
 	}
 	return parts, nil
 }
