@@ -17,7 +17,7 @@ import (
 func readParquetList(f *os.File, name string, fn func(p rowPosition, l listedURL) (bool, error)) error {
 	n := 0
 	var failed error // that of fn names the row
-	err := readForeignCells(f, [][]string{urlColumns, atColumns, keyColumns}, func(row []foreignCell) (bool, error) {
+	err := readForeignCells(f, []foreignColumn{{names: urlColumns}, {names: atColumns, isTime: true}, {names: keyColumns}}, func(row []foreignCell) (bool, error) {
 		n++
 		p := rowPosition{name, "row", n}
 		l := listedURL{row[0].text, row[1].time, row[2].text}
@@ -44,26 +44,22 @@ type foreignCell struct {
 	time time.Time
 }
 
-// readForeignCells yields some columns of a Parquet file by row. A column is the first of its names in
-// the file; a missing one has empty cells, except the first, which is required. Cells are valid
-// until the next row.
-func readForeignCells(f *os.File, columns [][]string, yield func(row []foreignCell) (bool, error)) error {
+// A foreignColumn is a column to read: the first of its names in the file, of text or, if it is one of
+// times, of timestamps.
+type foreignColumn struct {
+	names  []string
+	isTime bool
+}
+
+// readForeignCells yields some columns of a Parquet file by row. A missing one has empty cells, except
+// the first, which is required. Cells are valid until the next row.
+func readForeignCells(f *os.File, columns []foreignColumn, yield func(row []foreignCell) (bool, error)) error {
 	return openParquet(f, func(file *parquet.File) error {
-		found := make([]string, len(columns))
-		read := parquet.Group{}
-		for i, names := range columns {
-			for _, name := range names {
-				if leaf, ok := file.Schema().Lookup(name); ok && found[i] == "" {
-					if leaf.MaxRepetitionLevel > 0 {
-						return fmt.Errorf("column %s holds lists", name)
-					}
-					found[i], read[name] = name, leaf.Node
-				}
-			}
+		found, read, err := findForeignColumns(file.Schema(), columns)
+		if err != nil {
+			return err
 		}
-		if found[0] == "" {
-			return fmt.Errorf("it has no column %s", columns[0][0])
-		}
+		replaceLZ4(file.Root())
 		r := parquet.NewReader(file, parquet.NewSchema("list", read))
 		defer r.Close()
 		rows := make([]parquet.Row, 128)
@@ -93,19 +89,63 @@ func readForeignCells(f *os.File, columns [][]string, yield func(row []foreignCe
 	})
 }
 
+// findForeignColumns returns the name of the first of each of some columns, "" for a missing one, and
+// the schema to read them.
+func findForeignColumns(schema *parquet.Schema, columns []foreignColumn) (found []string, read parquet.Group, err error) {
+	found = make([]string, len(columns))
+	read = parquet.Group{}
+	for i, c := range columns {
+		for _, name := range c.names {
+			leaf, ok := schema.Lookup(name)
+			if !ok || found[i] != "" {
+				continue
+			}
+			t := leaf.Node.Type()
+			switch {
+			case leaf.MaxRepetitionLevel > 0:
+				return nil, nil, fmt.Errorf("column %s holds lists", name)
+			case t.Kind() == parquet.ByteArray, c.isTime && isTimestamp(t):
+			case c.isTime:
+				return nil, nil, fmt.Errorf(
+					"column %s is of type %v, not a time: cast it to a timestamp, or write RFC 3339 as text, such as 2026-01-31T18:00:00Z", name, t,
+				)
+			default:
+				return nil, nil, fmt.Errorf("column %s is of type %v, not text", name, t)
+			}
+			found[i] = name
+			read[name] = leaf.Node
+		}
+	}
+	if found[0] == "" {
+		return nil, nil, fmt.Errorf("it has no column %s", columns[0].names[0])
+	}
+	return found, read, nil
+}
+
+// isTimestamp reports whether the values of a type are points in time.
+func isTimestamp(t parquet.Type) bool {
+	if t.Kind() == parquet.Int96 {
+		return true
+	}
+	logical := t.LogicalType()
+	if logical == nil {
+		return false
+	}
+	_, ok := logical.Value.(*format.TimestampType)
+	return ok
+}
+
 func newForeignCell(v parquet.Value, t parquet.Type) (c foreignCell, err error) {
 	const julian1970 = 2_440_588 // the day, as INT96 counts them
-	switch logical := t.LogicalType(); {
+	switch {
 	case v.IsNull():
 	case t.Kind() == parquet.ByteArray:
 		c.text = v.String()
 	case t.Kind() == parquet.Int96: // used by old Spark
 		n := v.Int96()
 		c.time = time.Unix((int64(n[2])-julian1970)*86400, int64(uint64(n[1])<<32|uint64(n[0]))).UTC()
-	case logical != nil:
-		if _, ok := logical.Value.(*format.TimestampType); ok {
-			err = t.AssignValue(reflect.ValueOf(&c.time).Elem(), v)
-		}
+	default:
+		err = t.AssignValue(reflect.ValueOf(&c.time).Elem(), v)
 	}
 	return c, err
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -88,11 +89,26 @@ func readList(name string, fn func(p rowPosition, l listedURL) (more bool, err e
 }
 
 // listTime parses a time as RFC 3339 or 14 digits.
-func listTime(s string) (time.Time, error) {
+func listTime(s string) (at time.Time, err error) {
 	if len(s) == 14 {
 		return time.Parse("20060102150405", s)
 	}
-	return ask.Time(s)
+	at, err = ask.Time(s)
+	if err == nil {
+		return at, nil
+	}
+	if _, notDate := time.Parse(time.DateOnly, s); notDate == nil {
+		return at, fmt.Errorf("%q is a date without a time of day: write %sT00:00:00Z for its beginning", s, s)
+	}
+	if _, notNumber := strconv.ParseFloat(s, 64); notNumber == nil {
+		return at, errNumber(strconv.Quote(s))
+	}
+	return at, err
+}
+
+// errNumber is the error of a number, such as seconds since 1970, where a list has a time.
+func errNumber(number string) error {
+	return fmt.Errorf("%s is a number, not a time such as 2026-01-31T18:00:00Z", ask.Clip(number))
 }
 
 func readTextList(in io.Reader, name string, fn func(p rowPosition, l listedURL) (bool, error)) error {
@@ -157,12 +173,12 @@ func readLine(line []byte) (l listedURL, err error) {
 		at, object, _ = bytes.Cut(object, []byte(" "))
 	}
 	var row struct {
-		URL       *string `json:"url"`
-		At        string  `json:"at"`
-		FetchTime string  `json:"fetch_time"`
-		Timestamp string  `json:"timestamp"`
-		SURTKey   string  `json:"url_surtkey"`
-		URLKey    string  `json:"urlkey"`
+		URL       *string        `json:"url"`
+		At        jsontext.Value `json:"at"`
+		FetchTime jsontext.Value `json:"fetch_time"`
+		Timestamp jsontext.Value `json:"timestamp"`
+		SURTKey   string         `json:"url_surtkey"`
+		URLKey    string         `json:"urlkey"`
 	}
 	switch err := json.Unmarshal(object, &row, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); {
 	case err != nil:
@@ -171,13 +187,33 @@ func readLine(line []byte) (l listedURL, err error) {
 		return l, errors.New("has no url")
 	}
 	l = listedURL{*row.URL, time.Time{}, cmp.Or(string(key), row.SURTKey, row.URLKey)}
-	if stamp := cmp.Or(string(at), row.At, row.FetchTime, row.Timestamp); stamp != "" {
-		if l.at, err = listTime(stamp); err != nil {
-			return l, fmt.Errorf("is invalid: %w", err)
-		}
+	if len(at) > 0 {
+		l.at, err = listTime(string(at))
+	} else {
+		l.at, err = memberTime(row.At, row.FetchTime, row.Timestamp)
+	}
+	if err != nil {
+		return l, fmt.Errorf("is invalid: %w", err)
 	}
 	l.setSiteKey()
 	return l, nil
+}
+
+// memberTime returns the time in the first of some members that is neither absent nor null nor empty.
+func memberTime(members ...jsontext.Value) (at time.Time, err error) {
+	for _, member := range members {
+		switch member.Kind() {
+		case '"':
+			text, _ := jsontext.AppendUnquote(nil, member) // invalid UTF-8 becomes U+FFFD
+			if len(text) == 0 {
+				continue
+			}
+			return listTime(string(text))
+		case '0':
+			return at, errNumber(string(member))
+		}
+	}
+	return at, nil
 }
 
 // readCSVList reads CSV. An unclosed quote makes the rest of the file one record, so a record is
