@@ -6,6 +6,7 @@ package source
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
@@ -35,23 +36,11 @@ type Wanted struct {
 // Files reads files and standard input, and then fetches from sites concurrently, with the
 // returned client, which the caller closes. An error of check, which gets each file, is returned.
 func (r *Reader) Files(ctx context.Context, w *Wanted, check func(*Live, *Text) error) (files []Text, l *Live, err error) {
-	files = make([]Text, len(w.Names))
-	sites := make([]*Site, len(w.Names)) // nil for a file
-	fetched := false
-	for i, name := range w.Names {
-		if ask.NamesSite(name) {
-			var origin robots.Origin
-			origin, err = ask.Site(name)
-			sites[i] = NewSite(origin)
-			fetched = true
-		} else {
-			files[i], err = readText(r.Std, name)
-		}
-		if err != nil {
-			return nil, nil, err
-		}
+	files, sites, err := r.readFiles(w.Names)
+	if err != nil {
+		return nil, nil, err
 	}
-	if fetched {
+	if slices.ContainsFunc(sites, func(s *Site) bool { return s != nil }) {
 		if l, err = NewLive(r.Std, w.Options, w.Dialects, w.MaxBytes); err != nil {
 			return nil, nil, err
 		}
@@ -59,16 +48,7 @@ func (r *Reader) Files(ctx context.Context, w *Wanted, check func(*Live, *Text) 
 		var stop context.CancelFunc
 		ctx, stop = screen.Interruptible(ctx)
 		defer stop()
-	}
-	for i, s := range sites {
-		if s != nil {
-			l.AddCredentials(s.origin, w.Names[i])
-		}
-	}
-	for _, s := range sites {
-		if s != nil {
-			l.Start(ctx, s)
-		}
+		l.startAll(ctx, w.Names, sites)
 	}
 	for i, s := range sites {
 		if s != nil {
@@ -86,6 +66,39 @@ func (r *Reader) Files(ctx context.Context, w *Wanted, check func(*Live, *Text) 
 		}
 	}
 	return files, l, nil
+}
+
+// readFiles reads what is not a site, and returns a site for each other name, nil for a file.
+func (r *Reader) readFiles(names []string) (files []Text, sites []*Site, err error) {
+	files = make([]Text, len(names))
+	sites = make([]*Site, len(names))
+	for i, name := range names {
+		if ask.NamesSite(name) {
+			var origin robots.Origin
+			origin, err = ask.Site(name)
+			sites[i] = NewSite(origin)
+		} else {
+			files[i], err = readText(r.Std, name)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	return files, sites, nil
+}
+
+// startAll starts the fetches from sites after the credentials of all their URLs are known.
+func (l *Live) startAll(ctx context.Context, names []string, sites []*Site) {
+	for i, s := range sites {
+		if s != nil {
+			l.AddCredentials(s.origin, names[i])
+		}
+	}
+	for _, s := range sites {
+		if s != nil {
+			l.Start(ctx, s)
+		}
+	}
 }
 
 // Whole returns files of which nothing is missing. One that is too large is an error, as truncating it

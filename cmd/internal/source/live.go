@@ -8,13 +8,11 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cache/bolt"
-	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/fleet"
@@ -74,8 +72,20 @@ func NewLive(std *screen.Streams, o Options, dialects []robots.Dialect, maxBytes
 	if maxBytes > 0 {
 		dialects = []robots.Dialect{{MaxFileBytes: min(maxBytes, MaxFile)}}
 	}
+	l.Options = l.fetchOptions(o, dialects)
+	if l.Client, err = fetch.New(l.Options); err != nil {
+		return nil, fmt.Errorf("--user-agent: %w", err)
+	}
+	if err := l.openStore(o); err != nil {
+		return nil, err
+	}
+	return l, l.openCaches()
+}
+
+// fetchOptions returns the options of the client.
+func (l *Live) fetchOptions(o Options, dialects []robots.Dialect) fetch.Options {
 	total := min(cmp.Or(o.Timeout, 30*time.Second), 24*time.Hour)
-	l.Options = fetch.Options{
+	return fetch.Options{
 		UserAgent: o.UserAgent,
 		Limits:    fetch.Limits{Total: total}.For(dialects...),
 		Guard:     fetch.Guard{AllowPrivate: o.AllowPrivate},
@@ -88,10 +98,28 @@ func NewLive(std *screen.Streams, o Options, dialects []robots.Dialect, maxBytes
 		Connections: MaxConnections,
 		Probe:       o.Probe,
 	}
-	if l.Client, err = fetch.New(l.Options); err != nil {
-		return nil, fmt.Errorf("--user-agent: %w", err)
+}
+
+// openStore opens the store for the next run, if there is one: that of a fleet, whose limiter replaces the local one, or a file.
+func (l *Live) openStore(o Options) (err error) {
+	switch {
+	case o.Redis != "":
+		options := fleet.Options{Pace: o.Paces, AllowEviction: o.AllowEviction, RecordsOnly: !o.Pages}
+		if l.Fleet, err = Join("--redis", o.Redis, options); err != nil {
+			return err
+		}
+		l.Store = l.Fleet.Store()
+		l.Limiter = l.Fleet.Limiter()
+	case o.Cache != "":
+		l.Store, err = bolt.Open(o.Cache, bolt.Options{})
 	}
-	kept := cache.Options{
+	return err
+}
+
+// openCaches opens the cache, and the one without the store.
+func (l *Live) openCaches() (err error) {
+	total := l.Options.Limits.Total
+	options := cache.Options{
 		Fetcher:    l.Client,
 		Memory:     CacheBytes,
 		FetchLimit: 24 * time.Hour, // the client ends each fetch in time; a wait for a busy address is not limited
@@ -100,27 +128,18 @@ func NewLive(std *screen.Streams, o Options, dialects []robots.Dialect, maxBytes
 		StaleWait: total + 2*FetchMargin,
 		Observe:   l.Observe,
 	}
-	switch {
-	case o.Redis != "":
-		if l.Fleet, err = Join("--redis", o.Redis, fleet.Options{Pace: o.Paces, AllowEviction: o.AllowEviction, RecordsOnly: !o.Pages}); err != nil {
-			return nil, err
-		}
-		l.Store, l.Limiter = l.Fleet.Store(), l.Fleet.Limiter()
-		kept.FetchLimit = total + FetchMargin // a lease lasts as long, if this process dies
-	case o.Cache != "":
-		if l.Store, err = bolt.Open(o.Cache, bolt.Options{}); err != nil {
-			return nil, err
-		}
+	if l.Fleet != nil {
+		options.FetchLimit = total + FetchMargin // a lease lasts as long, if this process dies
 	}
-	if l.unstored, err = cache.New(kept); err != nil { // only for a negative option, and there is none
-		return l, err
+	if l.unstored, err = cache.New(options); err != nil { // only for a negative option, and there is none
+		return err
 	}
 	l.Cache = l.unstored
 	if l.Store != nil {
-		kept.Store = l.Store
-		l.Cache, err = cache.New(kept)
+		options.Store = l.Store
+		l.Cache, err = cache.New(options)
 	}
-	return l, err
+	return err
 }
 
 // Close ends the fetches and closes the store.
@@ -146,9 +165,11 @@ func (l *Live) Observe(e cache.Event) {
 	if e.Kind != cache.EventStoreFailed {
 		return
 	}
-	what, effect := "file of --cache", "so some files are not kept"
+	what := "file of --cache"
+	effect := "so some files are not kept"
 	if l.Fleet != nil {
-		what, effect = "Redis of --redis", "so nothing is fetched until it answers"
+		what = "Redis of --redis"
+		effect = "so nothing is fetched until it answers"
 	}
 	if !errors.Is(e.Err, context.DeadlineExceeded) {
 		l.Std.WarnOnce("store failed", "the %s fails, %s: %w", what, effect, e.Err)
@@ -159,72 +180,4 @@ func (l *Live) Observe(e cache.Event) {
 		effect = "write, so some files might not be kept"
 	}
 	l.Std.WarnOnce("store late", "the %s took longer than 5 s to %s: %w", what, effect, e.Err)
-}
-
-// Hint warns once which flag permits what the guard has refused, for formats other than text.
-func (l *Live) Hint(r *fetch.Record) {
-	if h := l.Permit(r); h != "" {
-		l.Std.WarnOnce("refused", "%s is not fetched: %s", r.Origin.RobotsURL(), h)
-	}
-}
-
-// Permit names the flag that permits what the guard has refused, "" if there is none, as for
-// the metadata address of a cloud.
-func (l *Live) Permit(r *fetch.Record) string {
-	if l.Options.Guard.AllowPrivate || !r.Private() {
-		return ""
-	}
-	return "--allow-private permits private and loopback addresses"
-}
-
-// FactOf is the note on a state without its meaning, which differs by dialect.
-func FactOf(s *robots.State) string {
-	if s == nil {
-		return ""
-	}
-	return s.Fact
-}
-
-// StateLine describes the fetch of a robots.txt in one line, with a note on the state of its
-// rules.
-func (l *Live) StateLine(r *fetch.Record, s *robots.State, note string) (line string) {
-	line = r.Origin.RobotsURL() + ": "
-	if r.Degraded {
-		defer func() { line += "; the fleet's Redis is unavailable" }()
-	}
-	if !r.Outcome.Good() {
-		if note == "" {
-			note = r.Cause.Sentence()
-		}
-		if h := l.Permit(r); h != "" {
-			note += "; " + h
-		}
-		if r.Outcome == fetch.Unreachable && l.Store != nil {
-			note += "; next try from " + render.Stamp(r.NextTry)
-		}
-		return line + note
-	}
-	if r.Fetched.Before(l.began) {
-		line += "kept since " + render.Stamp(r.Fetched)
-	} else {
-		line += "fetched in " + render.Took(r.Took())
-	}
-	line += ", status " + strconv.Itoa(r.Status)
-	if n := r.Redirects(); n > 0 {
-		line += " after " + render.Count(n, "redirect")
-		if r.Outcome == fetch.Success {
-			line += " to " + r.URL
-		}
-	}
-	switch r.Cause {
-	case fetch.ClientError, fetch.FTPAbsent, fetch.FTPDenied, fetch.Empty:
-		line += " (" + r.Cause.Sentence() + ")"
-	}
-	if s != nil && s.StaleSince.IsZero() && !r.Expires.IsZero() {
-		line += ", fresh until " + render.Stamp(r.Expires)
-	}
-	if note != "" && note != "status "+strconv.Itoa(r.Status) {
-		line += "; " + note
-	}
-	return line
 }
