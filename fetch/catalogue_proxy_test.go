@@ -219,7 +219,7 @@ func proxyFaults() []fault {
 		if f.status == 204 {
 			says = "HTTP/1.1 204 No Content\r\n\r\n"
 		}
-		list = append(list, of(fmt.Sprint("forwarded ", f.status), "CONNECT is refused with 405, and the request is answered with 101", "http://PROXY", relay{refuses: 405, says: says}, plain, f.cause))
+		list = append(list, of(fmt.Sprint("forwarded, ", f.status), "CONNECT is refused with 405, and the request is answered with this status", "http://PROXY", relay{refuses: 405, says: says}, plain, f.cause))
 	}
 	for _, status := range []int{302, 400, 403, 404, 405, 429, 500, 501, 502, 503, 504} {
 		list = append(list, of(fmt.Sprint("CONNECT ", status), "no tunnel to the site", "http://PROXY", relay{refuses: status}, secure, ProxyFailed))

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -103,7 +102,7 @@ func (s size) byteCount() int64 {
 }
 
 func (s size) words() string {
-	return []string{"4 KiB", "none", "64 KiB (headers)", "593 KiB (file)", "1.06 MiB (raw)"}[s]
+	return []string{"4 KiB", "no bytes", "64 KiB (headers)", "593 KiB (file)", "1.06 MiB (raw)"}[s]
 }
 
 // catalogue returns all faults, in the order of the page.
@@ -341,73 +340,3 @@ func checkVerdicts(t testing.TB, r *Record) {
 		}
 	}
 }
-
-// verdict describes the first verdict of rfc9309 on a fault, for the page.
-func (f *fault) verdict() string {
-	switch f.cause.Outcome() {
-	case Success:
-		if f.cause == Empty {
-			return "allow (empty file)"
-		}
-		return "the file's rules"
-	case Unavailable:
-		return "allow"
-	}
-	if f.cause.OwnSide() {
-		return "disallow, no outage"
-	}
-	return "disallow, outage begins"
-}
-
-// TestFaultPage: docs/fault-catalogue.md agrees with the catalogue. To rewrite it:
-//
-//	go test ./fetch -run TestFaultPage -update
-func TestFaultPage(t *testing.T) {
-	const page = "../docs/fault-catalogue.md"
-	var b bytes.Buffer
-	all := catalogue()
-	fmt.Fprintf(&b, faultPageHead, len(all))
-	area := ""
-	for i := range all {
-		f := &all[i]
-		if f.area != area {
-			area = f.area
-			fmt.Fprintf(&b, "\n## %s\n\n| behavior | what happens | outcome | cause | rfc9309 at first | longest | most received |\n", areaTitles[area])
-			b.WriteString("| --- | --- | --- | --- | --- | --- | --- |\n")
-		}
-		cause := "`" + f.cause.String() + "`"
-		if f.or != CauseNone {
-			cause += " or `" + f.or.String() + "`"
-		}
-		fmt.Fprintf(&b, "| %s | %s | %v | %s | %s | %s | %s |\n",
-			f.name, f.does, f.cause.Outcome(), cause, f.verdict(), f.within.words(), f.byteCount.words())
-	}
-	if *update {
-		if err := os.WriteFile(page, b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, b.Bytes()) {
-		t.Errorf("%s differs from the catalogue of the tests; run go test ./fetch -run TestFaultPage -update", page)
-	}
-}
-
-var areaTitles = map[string]string{
-	"dns": "Names", "tcp": "Connections", "tls": "TLS", "status": "Status codes", "framing": "Framing of HTTP",
-	"redirect": "Redirects", "encoding": "Content encodings", "size": "Size and pace", "http2": "HTTP/2", "proxy": "Proxies", "ftp": "FTP", "guard": "Address guard",
-}
-
-const faultPageHead = `# Fault catalogue
-
-<!-- Generated from the catalogue of package fetch's tests; go test ./fetch -run TestFaultPage -update rewrites it. -->
-
-%d behaviors of origins, and the outcome of a fetch from each. Every one is served by a scripted server in the tests and checked
-on every run: outcome, cause, time, bytes, and that no dialect allows anything that its failure policy does not list.
-
-*Longest* is the limit of that name with its default, plus what the machine takes; *at once* is less than a second.
-*Most received* counts headers and body as they came. The verdict is that of ` + "`rfc9309`" + ` without an earlier copy.
-`
