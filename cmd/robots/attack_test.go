@@ -78,7 +78,7 @@ func attacks(size int) (list []attack) {
 			fmt.Fprintf(&urls, "/aaa%d\n", i)
 		}
 		for _, question := range [][]string{
-			{"parse", file}, {"lint", file}, {"fix", file}, {"access", file}, {"matrix", file, columns.String(), urls.String()},
+			{"parse", file}, {"lint", file}, {"fix", file}, {"access", file}, {"matrix", file, columns.String(), urls.String(), ""},
 			{"explain", file, "google\tb1", url}, {"show", file, "seznam\tb1", "1795305600"}, {"decides", file, columns.String()},
 			{"outlook", file, "google\tb1", url, "X-Robots-Tag: noindex"}, {"diff", half, half + "Disallow: /y\n", columns.String()},
 		} {

@@ -236,7 +236,7 @@ func faceEngine(t *testing.T, questions []faceQuestion) {
 		if d := q.differs([]byte(text)); d != "" {
 			t.Errorf("%s %s: %s", q.name, q.path, d)
 		}
-		q.checkColumn(t, page.Ask("matrix", q.body, crawler, q.path))
+		q.checkColumn(t, page.Ask("matrix", q.body, crawler, q.path, ""))
 	}
 }
 

@@ -2,9 +2,11 @@ package answer
 
 import (
 	"os"
+	"reflect"
 	"testing"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/crawlers"
 	"github.com/robotskit/robots/internal/campaign"
 )
 
@@ -114,4 +116,33 @@ func TestAccess(t *testing.T) {
 	sooner, asked = 0, 0
 	campaign.Files(t, campaign.Size(1000, 100, 4), func(_ string, body []byte) { agree(robots.Parse(body)) })
 	t.Logf("%d of %d found sooner", sooner, asked)
+}
+
+// TestAccessCategories: each crawler of a purpose is counted once, with the group that it follows: its own, that of another name,
+// or that of *, which does not address those for which a person requests pages.
+func TestAccessCategories(t *testing.T) {
+	var who []crawlers.Crawler
+	for _, name := range []string{"GPTBot", "Applebot-Extended", "Google-GeminiNotebook", "ChatGPT-User", "Claude-User", "Googlebot-Image", "bingbot"} {
+		c, known := crawlers.Find(name)
+		if !known {
+			t.Fatal(name)
+		}
+		who = append(who, c)
+	}
+	purposes := []crawlers.Purpose{crawlers.AITraining, crawlers.AIUser, crawlers.Search}
+	for file, want := range map[string][]AccessCategory{
+		"User-agent: *\nDisallow: /a\n\nUser-agent: GPTBot\nUser-agent: Google-NotebookLM\nUser-agent: Googlebot\nDisallow: /\n": {
+			{Named: 1, Star: 1}, {Named: 1, Star: 1, Exempt: 1}, {Fallback: 1, Star: 1},
+		},
+		"User-agent: GPTBot\nDisallow: /\n": {{Named: 1, None: 1}, {None: 3}, {None: 2}},
+	} {
+		table, _ := AccessTable(robots.Parse([]byte(file)), who, nil, AccessSteps)
+		for i, got := range AccessCategories(table, purposes) {
+			total := len(got.Obeying) + len(got.Others)
+			counts := AccessCategory{Named: got.Named, Fallback: got.Fallback, Star: got.Star, Exempt: got.Exempt, None: got.None}
+			if !reflect.DeepEqual(counts, want[i]) || total != counts.Named+counts.Fallback+counts.Star+counts.Exempt+counts.None {
+				t.Errorf("%s of %q: %+v, want %+v", purposes[i], file, got, want[i])
+			}
+		}
+	}
 }

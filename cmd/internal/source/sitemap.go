@@ -1,15 +1,14 @@
 package source
 
 import (
-	"encoding/xml"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/urllist"
 )
 
 // isXML reports whether the first character that is not blank begins an element.
@@ -25,34 +24,14 @@ func (l *URLList) isXML() bool {
 // readSitemap reads a sitemap, whatever the length of its lines. The sitemaps of an index at a URL are
 // downloaded, those of a file are files beside it with the names that they have on the site.
 func (l *URLList) readSitemap(yield func(string, error) bool) error {
-	x := xml.NewDecoder(l)
-	x.Strict = false
-	x.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // URLs are ASCII
-	root := ""
+	s := urllist.NewSitemapReader(l)
 	for {
-		t, err := x.Token()
-		if errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return fmt.Errorf("not a sitemap: %w", err)
+		url, err := s.Next()
+		if err != nil {
+			return err // io.EOF at the end
 		}
-		e, ok := t.(xml.StartElement)
-		if ok && root == "" {
-			root = e.Name.Local
-			if root != "sitemapindex" && root != "urlset" {
-				return fmt.Errorf("not a sitemap: it begins with <%s>", ask.Clip(root))
-			}
-		}
-		if !ok || e.Name.Local != "loc" || e.Name.Space != "" && !strings.Contains(e.Name.Space, "/schemas/sitemap/") {
-			continue // <image:loc> is not a page
-		}
-		l.Line, _ = x.InputPos()
-		var url string
-		if err := x.DecodeElement(&url, &e); err != nil {
-			return fmt.Errorf("not a sitemap: %w", err)
-		}
-		url = strings.TrimSpace(url)
-		if root == "urlset" {
+		l.Line = s.Line
+		if !s.Index() {
 			if !yield(url, nil) {
 				return nil
 			}

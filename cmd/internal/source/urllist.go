@@ -3,7 +3,6 @@ package source
 import (
 	"bytes"
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/lines"
 	"github.com/robotskit/robots/cmd/internal/screen"
+	"github.com/robotskit/robots/cmd/internal/urllist"
 	"golang.org/x/text/encoding/unicode"
 )
 
@@ -115,7 +115,7 @@ func (l *URLList) read(yield func(string, error) bool) error {
 		return l.readSitemap(yield)
 	}
 	first, err := l.text()
-	separator, column := csvColumns(first)
+	separator, column := urllist.Columns(first)
 	switch {
 	case l.plain:
 	case column >= 0 || separator != 0 && (first[0] == '"' || strings.EqualFold(filepath.Ext(l.name), ".csv")):
@@ -166,40 +166,11 @@ func (l *URLList) text() (string, error) {
 	}
 }
 
-// csvColumns returns the separator of a line of CSV, 0 if it has none, and the column of URLs
-// if the line is a header with one, else -1.
-func csvColumns(line string) (separator byte, column int) {
-	if i := strings.IndexAny(line, ",;\t"); i >= 0 {
-		separator = line[i]
-	}
-	if strings.Contains(line, "://") {
-		return separator, -1
-	}
-	names := []string{line}
-	if separator != 0 {
-		names = strings.Split(line, string(separator))
-	}
-	for _, known := range []string{"url", "address", "loc", "page"} {
-		column = slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(strings.Trim(name, ` "`), known) })
-		if column >= 0 {
-			break
-		}
-	}
-	return separator, column
-}
-
 // readCSV reads rows of which first is the first. Without a column of URLs, it is the first that
 // has one. A first row without a URL is a header.
 func (l *URLList) readCSV(first string, separator byte, column int, yield func(string, error) bool) error {
 	header := column >= 0
-	r := csv.NewReader(io.MultiReader(strings.NewReader(first+"\n"), l))
-	r.Comma = rune(separator)
-	if separator == 0 {
-		r.Comma = '\x1f' // a single column
-	}
-	r.FieldsPerRecord = -1
-	r.LazyQuotes = true
-	r.ReuseRecord = true
+	r := urllist.NewCSV(io.MultiReader(strings.NewReader(first+"\n"), l), separator)
 	offset := l.Line - 1
 	for n := 0; ; n++ {
 		row, err := r.Read()
@@ -209,7 +180,7 @@ func (l *URLList) readCSV(first string, separator byte, column int, yield func(s
 		line, _ := r.FieldPos(0)
 		l.Line = offset + line
 		if column < 0 {
-			column = slices.IndexFunc(row, func(s string) bool { return ask.NamesSite(s) || strings.HasPrefix(s, "/") })
+			column = slices.IndexFunc(row, urllist.IsURL)
 		}
 		if n == 0 && (header || column < 0) {
 			continue

@@ -40,6 +40,9 @@ func TestParse(t *testing.T) {
 	if names := m["names"].([]any); len(names) != 1 || names[0] != "GPTBot" {
 		t.Errorf("names %v", names)
 	}
+	if got, want := m["start"], []any{"Googlebot", "GPTBot", "bingbot"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("crawlers to begin with: %v, want %v", got, want)
+	}
 	long := "User-agent: *\nDisallow: /a\n" + strings.Repeat("#\n", 256_000) + "Disallow: /b\n"
 	kinds := question(t, "parse", long)["kinds"].(string)
 	if !strings.HasPrefix(kinds, "ud##") || !strings.HasSuffix(kinds, "xx") || strings.Count(kinds, "\n") != 0 {
@@ -60,7 +63,7 @@ func TestMatrix(t *testing.T) {
 			crawlers += d.Name + "\t" + n + "\n"
 		}
 		f := robots.Parse([]byte(shop))
-		rows := members(question(t, "matrix", shop, crawlers, strings.Join(urls, "\n"))["rows"])
+		rows := members(question(t, "matrix", shop, crawlers, strings.Join(urls, "\n"), "")["rows"])
 		for i, url := range urls {
 			for k, cell := range members(rows[i]["cells"]) {
 				path, err := answer.Path(d, url)
@@ -74,12 +77,12 @@ func TestMatrix(t *testing.T) {
 			}
 		}
 	}
-	rows := members(question(t, "matrix", shop, "rfc9309\tMyBot", "nonsense\n/x")["rows"])
+	rows := members(question(t, "matrix", shop, "rfc9309\tMyBot", "nonsense\n/x", "")["rows"])
 	if rows[0]["error"] == nil || rows[1]["error"] != nil {
 		t.Errorf("rows %v: want an error for the first alone", rows)
 	}
 	// An engine with another verdict is named: Google reads the misspelled field.
-	rows = members(question(t, "matrix", "User-agent: a\nDisalow: /x\n", "rfc9309\ta", "/x")["rows"])
+	rows = members(question(t, "matrix", "User-agent: a\nDisalow: /x\n", "rfc9309\ta", "/x", "")["rows"])
 	if got := members(rows[0]["cells"])[0]["differing"]; len(got.([]any)) != 1 || got.([]any)[0] != "google" {
 		t.Errorf("differing %v, want google", got)
 	}
@@ -176,7 +179,7 @@ func TestAuto(t *testing.T) {
 		{"auto\tMyBot", "MyBot", "rfc9309", "", "", "yes"},
 		{"auto", "*", "rfc9309", "", "", "yes"},
 	} {
-		column := members(question(t, "matrix", body, c.crawler, "/admin")["columns"])[0]
+		column := members(question(t, "matrix", body, c.crawler, "/admin", "")["columns"])[0]
 		e := question(t, "explain", body, c.crawler, "/admin")
 		token := ""
 		if f, ok := column["fallback"].(map[string]any); ok {
@@ -273,15 +276,17 @@ func TestDirectory(t *testing.T) {
 // long gets a sentence.
 func TestWrongQuestions(t *testing.T) {
 	for _, q := range [][]string{
-		{""}, {"nonsense"}, {"parse"}, {"parse", "a", "b"}, {"matrix", "", "x\ty", ""}, {"matrix", "", strings.Repeat("google\ta\n", MaxCrawlers+1), "/"},
-		{"matrix", "", "google\ta", strings.Repeat("/\n", MaxURLs+1)}, {"matrix", "", "google\ta", "/" + strings.Repeat("a", MaxLine)},
+		{""}, {"nonsense"}, {"parse"}, {"parse", "a", "b"}, {"matrix", "", "x\ty", "", ""}, {"matrix", "", strings.Repeat("google\ta\n", MaxCrawlers+1), "/", ""},
+		{"matrix", "", "google\ta", strings.Repeat("/\n", MaxURLs+1), ""}, {"matrix", "", "google\ta", "/" + strings.Repeat("a", MaxLine), ""},
+		{"matrix", "", "", "", "no view"}, {"matrix", "", "", "", `{"show":"red"}`}, {"matrix", "", "", "", `{"sort":"red"}`}, {"crawler", "a,,b", ""}, {"crawler", "a", "x\ty"}, {"crawler", strings.Repeat("a\n", MaxCrawlers), ""},
+		{"urls", "/" + strings.Repeat("a", MaxLine), ""},
 		{"explain", "", "google\ta", "no url"}, {"explain", "", "", "/"}, {"explain", "", "google", "/" + strings.Repeat("a", MaxLine)}, {"show", "", "google", "-1"}, {"show", "", "all", "0"}, {"decides", "", "google" + strings.Repeat("\ta", 30)},
 	} {
 		if m := question(t, q[0], q[1:]...); m["error"] == nil || len(m) != 1 {
 			t.Errorf("%.60q: %v, want one member, error", q, m)
 		}
 	}
-	for verb, args := range map[string][]string{"parse": {shop}, "matrix": {shop, "google\ta", "/"}, "diff": {shop, "", ""}, "decides": {shop, "google\ta"}} {
+	for verb, args := range map[string][]string{"parse": {shop}, "matrix": {shop, "google\ta", "/", ""}, "crawler": {"a", ""}, "urls": {"/", ""}, "diff": {shop, "", ""}, "decides": {shop, "google\ta"}} {
 		if got, err := AskWithin(budget.New(1, 1<<20), verb, args...); got != "" || !errors.Is(err, budget.ErrSteps) {
 			t.Errorf("%s with one step: %s, %v", verb, got, err)
 		}
@@ -310,7 +315,7 @@ func TestHostile(t *testing.T) {
 		path := f.Path(2_000)
 		body := string(f.Body(size, path))
 		for _, q := range [][]string{
-			{"parse", body}, {"matrix", body, "google\tGooglebot\nrfc9309\tx", path + "\n/"}, {"lint", body},
+			{"parse", body}, {"matrix", body, "google\tGooglebot\nrfc9309\tx", path + "\n/", ""}, {"urls", body, ""}, {"crawler", body, ""}, {"lint", body},
 			{"diff", body, body + "Disallow: /x\n", "google\tGooglebot"}, {"decides", body, "google\tGooglebot\nrfc9309\tx"}, {"explain", body, "google\tGooglebot", path},
 		} {
 			if answer := Ask(q[0], q[1:]...); len(answer) > 4<<20 {

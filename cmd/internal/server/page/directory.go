@@ -1,10 +1,9 @@
 package page
 
 import (
-	"slices"
-
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/budget"
 	"github.com/robotskit/robots/crawlers"
 	"github.com/robotskit/robots/lint"
@@ -41,17 +40,24 @@ func directory(*budget.Budget, []string) (any, error) {
 
 // An accessTable is the access of crawlers.
 type accessTable struct {
-	Crawlers []answer.CrawlerAccess `json:"crawlers"`
+	Crawlers   []answer.CrawlerAccess  `json:"crawlers"`
+	Categories []answer.AccessCategory `json:"categories"` // of their purposes
 }
 
-// access returns the access of AI crawlers and search engines.
+// access returns the access of AI crawlers and search engines in use.
 func access(b *budget.Budget, args []string) (any, error) {
 	if err := b.Work(len(answer.CurrentDialects()) * budget.Reading(len(args[0]))); err != nil {
 		return nil, err
 	}
-	who := slices.DeleteFunc(slices.Clone(crawlers.All()), func(c crawlers.Crawler) bool {
-		return !c.Purpose.IsAI() && c.Purpose != crawlers.Search
-	})
+	purposes := []crawlers.Purpose{crawlers.AITraining, crawlers.AISearch, crawlers.AIUser, crawlers.Search}
+	var names []string
+	for _, p := range purposes {
+		names = append(names, string(p))
+	}
+	who, _, err := ask.ChooseCrawlers(names, "", false)
+	if err != nil {
+		return nil, err
+	}
 	table, steps := answer.AccessTable(robots.Parse([]byte(args[0])), who, nil, b.Left(accessSteps))
-	return accessTable{table}, b.Work(steps)
+	return accessTable{table, answer.AccessCategories(table, purposes)}, b.Work(steps)
 }

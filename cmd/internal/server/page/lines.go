@@ -1,6 +1,7 @@
 package page
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/robotskit/robots"
@@ -40,6 +41,7 @@ type parsed struct {
 	Kinds string        `json:"kinds"` // a letter for each line
 	Notes []answer.Note `json:"notes"` // on the file as a whole
 	Names []string      `json:"names"` // of crawlers that it names, at most maxNamed
+	Start []string      `json:"start"` // crawlers to begin with: that of Google and two others that the file names
 }
 
 // maxNamed limits the names of crawlers, and the sitemaps, of an answer.
@@ -87,7 +89,19 @@ func parse(b *budget.Budget, args []string) (any, error) {
 		c := answer.Auto(name, name)
 		names = append(names, titleOf(&c))
 	}
-	return parsed{Bytes: len(args[0]), Kinds: string(letters), Notes: answer.NewNotes(f.Notes(rfc)), Names: names}, nil
+	return parsed{Bytes: len(args[0]), Kinds: string(letters), Notes: answer.NewNotes(f.Notes(rfc)), Names: names, Start: startOf(names)}, nil
+}
+
+// startOf returns the crawlers to begin with for a file that names some.
+func startOf(names []string) []string {
+	const most = 3
+	start := []string{"Googlebot"}
+	for _, name := range append(slices.Clone(names), "bingbot", "GPTBot") {
+		if len(start) < most && !slices.ContainsFunc(start, func(other string) bool { return strings.EqualFold(other, name) }) {
+			start = append(start, name)
+		}
+	}
+	return start
 }
 
 func blank(s string) bool { return strings.Trim(s, " \t\r") == "" }

@@ -23,13 +23,16 @@ const (
 	MaxURLs     = 1000
 	MaxCrawlers = 60 // columns: eight dialects of seven crawlers fit
 	MaxLine     = 8 << 10
+	maxTokens   = 20 // of a crawler
 )
 
 // Ask answers a question. These are the verbs with their arguments; body is the bytes of a
 // robots.txt:
 //
 //	parse      body                    the kind of each line, notes, names of crawlers
-//	matrix     body crawlers urls      a verdict for each crawler and URL
+//	matrix     body crawlers urls view a verdict for each crawler and URL, and the rows that the view shows
+//	crawler    text crawlers           what is meant by crawlers that are typed, a line each, and which of them the table has
+//	urls       text urls               the URLs of a pasted list, and which of them the table has
 //	explain    body crawler url        the steps of one verdict
 //	lint       body                    mistakes, with fixes
 //	fix        body                    the file after all safe fixes, in base64
@@ -42,7 +45,7 @@ const (
 //	outlook    body crawler url text   what a search engine can do with a page with these headers and HTML
 //
 // Crawlers and urls are lines. A crawler is a dialect, or auto, and its tokens, most specific first,
-// separated by tabs. The answer is a JSON object: where package answer has a struct for the question,
+// separated by tabs. A view is a JSON object with the members of view, or empty. The answer is a JSON object: where package answer has a struct for the question,
 // the members of that. Its only member is error, a sentence, if the question is invalid. Ask is safe
 // for concurrent use.
 func Ask(verb string, args ...string) string {
@@ -94,7 +97,9 @@ var verbs = map[string]struct {
 	answer func(b *budget.Budget, args []string) (any, error)
 }{
 	"parse":     {1, parse},
-	"matrix":    {3, matrix},
+	"matrix":    {4, matrix},
+	"crawler":   {2, mentions},
+	"urls":      {2, listed},
 	"explain":   {3, explain},
 	"lint":      {1, findings},
 	"fix":       {1, fix},
@@ -128,8 +133,8 @@ func readCrawler(line string) (c answer.Crawler, err error) {
 			tokens = append(tokens, t)
 		}
 	}
-	if len(tokens) > 20 {
-		return c, errors.New("a crawler has at most 20 names")
+	if len(tokens) > maxTokens {
+		return c, errors.New("a crawler has at most " + strconv.Itoa(maxTokens) + " names")
 	}
 	first := answer.AnyCrawler
 	if len(tokens) > 0 {

@@ -16,6 +16,8 @@ type table struct {
 	Columns []column       `json:"columns"`
 	Rows    []row          `json:"rows"`
 	Rules   map[int]string `json:"rules"` // that decide a cell, by their lines
+	Shown   []int          `json:"shown"` // the rows of the view in its order, from 0
+	Site    string         `json:"site"`  // the host that the file is for, or most URLs are of; "" for none
 }
 
 // A column is a crawler, and how it reads the file.
@@ -32,6 +34,7 @@ type column struct {
 type row struct {
 	URL   string `json:"url"`
 	Error string `json:"error,omitempty"`
+	Host  string `json:"host,omitempty"` // of the URL, if it is another one than that of the site
 	Cells []cell `json:"cells"`
 }
 
@@ -55,6 +58,10 @@ func matrix(b *budget.Budget, args []string) (any, error) {
 		return nil, err
 	}
 	urls, err := readURLs(args[2])
+	if err != nil {
+		return nil, err
+	}
+	v, err := readView(args[3], len(who))
 	if err != nil {
 		return nil, err
 	}
@@ -90,6 +97,8 @@ func matrix(b *budget.Budget, args []string) (any, error) {
 			return nil, err
 		}
 	}
+	t.markHosts(v.Site)
+	t.Shown = t.rowsOf(v)
 	return t, nil
 }
 

@@ -788,7 +788,7 @@ func TestOneEngine(t *testing.T) {
 			return page.matrix.answer().rows;
 		})()`)
 		var want struct{ Rows []any }
-		if err := json.Unmarshal([]byte(page.Ask("matrix", string(body), strings.Join(lines, "\n"), strings.Join(urls, "\n"))), &want); err != nil {
+		if err := json.Unmarshal([]byte(page.Ask("matrix", string(body), strings.Join(lines, "\n"), strings.Join(urls, "\n"), "")), &want); err != nil {
 			t.Fatal(err)
 		}
 		if !reflect.DeepEqual(got, want.Rows) {

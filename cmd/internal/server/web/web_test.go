@@ -67,7 +67,7 @@ func TestAsk(t *testing.T) {
 		}
 	}
 	rules := "User-agent: *\n" + strings.Repeat("Disallow: /*a*b*c\n", 20_000)
-	if w := get(h, "POST", "/page/ask", question("matrix", rules, "google\ta\n", strings.Repeat("/"+strings.Repeat("a", 1000)+"\n", 1000)), "Content-Type", octets); w.Code != 413 {
+	if w := get(h, "POST", "/page/ask", question("matrix", rules, "google\ta\n", strings.Repeat("/"+strings.Repeat("a", 1000)+"\n", 1000), ""), "Content-Type", octets); w.Code != 413 {
 		t.Errorf("status %d of a question that takes too much work", w.Code)
 	}
 	for _, path := range []string{"/", "/page/page.js"} {

@@ -422,7 +422,7 @@ function askMatrix() {
   engine.ask('matrix', () => {
     asked = { version: state.version, file: state.file };
     names = columns();
-    return [file(), names.map(written).join('\n'), state.urls.join('\n')];
+    return [file(), names.map(written).join('\n'), state.urls.join('\n'), ''];
   }, (answer) => {
     if (answer.error) {
       complain(answer);
