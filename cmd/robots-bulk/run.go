@@ -144,7 +144,7 @@ func newStatusCommand(std *streams, status *int) *cobra.Command {
 			switch {
 			case s.Done+len(s.Failed) < s.Shards:
 				*status = exitUnfinished
-			case len(s.Failed) > 0, strict && s.DescribeDamage() != "":
+			case len(s.Failed) > 0, len(s.Damaged) > 0, strict && s.DescribeDamage() != "":
 				*status = exitFailed
 			}
 			if format == "json" {
@@ -181,6 +181,9 @@ func writeStatus(std *streams, dir string, s *bulk.Status) {
 	}
 	if lost := s.DescribeDamage(); lost != "" {
 		fmt.Fprintf(std.out, "  %s: see %s\n", lost, filepath.Join(dir, "errors"))
+	}
+	for _, damaged := range s.Damaged {
+		fmt.Fprintf(std.out, "  %s; remove it, and run the same command again\n", robots.Printable(damaged))
 	}
 	for _, name := range s.Unknown {
 		fmt.Fprintf(std.out, "  %s is an unknown file\n", robots.Printable(name))

@@ -63,14 +63,15 @@ func (s *tempFiles) close() {
 	os.RemoveAll(s.dir)
 }
 
-// A PartWriter collects the files of one shard in a folder of its own. Commit makes them durable
-// and renames them, the one of the last table last: then the shard is done. A file with its
-// final name is complete.
+// A PartWriter collects the files of one shard in a folder of its own. Commit makes them durable,
+// renames them, and writes the record of the part: then the shard is done. A file with its final name
+// is complete.
 type PartWriter struct {
 	tempFiles
 	task   *Task
 	name   string
-	tables map[string]*os.File
+	tables map[string]*tableFile
+	record partRecord
 }
 
 // newPartWriter begins to write a shard.
@@ -82,7 +83,7 @@ func newPartWriter(t *Task, name string) (*PartWriter, error) {
 		}
 		dir, err := os.MkdirTemp(tmp, name+"-*")
 		if !errors.Is(err, fs.ErrNotExist) { // else another process removed the empty folder
-			return &PartWriter{tempFiles{dir: dir}, t, name, map[string]*os.File{}}, err
+			return &PartWriter{tempFiles: tempFiles{dir: dir}, task: t, name: name, tables: map[string]*tableFile{}}, err
 		}
 	}
 }
@@ -91,12 +92,18 @@ func newPartWriter(t *Task, name string) (*PartWriter, error) {
 // errors/NAME.damaged.jsonl, is optional.
 func (p *PartWriter) CreateTable(table string) (io.Writer, error) {
 	f, err := p.create(table)
-	p.tables[table] = f
-	return f, err
+	if err != nil {
+		return nil, err
+	}
+	p.tables[table] = newTableFile(f)
+	return p.tables[table], nil
 }
 
-// commit gives all parts their final names.
-func (p *PartWriter) commit() error {
+// commit gives all parts their final names, and writes their record.
+func (p *PartWriter) commit(counts ShardCounts) error {
+	p.record.Captures = counts.Captures
+	p.record.Rows = counts.Rows
+	p.record.Files = map[string]fileRecord{}
 	tables := p.task.Tables
 	if p.tables[errorsDir] != nil {
 		tables = append([]string{errorsDir}, tables...)
@@ -109,11 +116,15 @@ func (p *PartWriter) commit() error {
 		if err := errors.Join(f.Sync(), f.Close()); err != nil {
 			return err
 		}
+		p.record.Files[table] = f.record()
 	}
 	for _, table := range tables {
 		if err := p.publish(table); err != nil {
 			return &stopError{err}
 		}
+	}
+	if err := p.task.writeRecord(p.name, &p.record); err != nil {
+		return &stopError{err}
 	}
 	return nil
 }

@@ -132,7 +132,7 @@ func (t *Task) doShard(ctx context.Context, s Shard, name string) (counts ShardC
 	if err := ctx.Err(); err != nil {
 		return counts, err
 	}
-	return counts, p.commit()
+	return counts, p.commit(counts)
 }
 
 // A stopError is an error of the output, not of a shard.

@@ -84,11 +84,11 @@ func openSnapshot(dir string) ([]snapshotPart, error) {
 	missing := 0
 	for _, s := range t.Shards {
 		name := t.PartName(s)
-		captures, _, _, err := describeInput(t.partPath(tableCaptures, name), false)
-		if errors.Is(err, os.ErrNotExist) {
+		if !t.isDone(name) {
 			missing++
 			continue
 		}
+		captures, _, _, err := describeInput(t.partPath(tableCaptures, name), false)
 		if err != nil {
 			return nil, err
 		}

@@ -24,9 +24,13 @@ type Status struct {
 
 	Damage map[string]int64 `json:"damaged"` // unreadable records of the inputs, by kind
 
+	// Damaged are errors that name a file whose content is not that of its record. The hash of files is
+	// compared only after all shards are done.
+	Damaged []string `json:"damaged_parts"`
+
 	task       *Task
 	missing    []Shard // failed ones included
-	doneParts  map[string]bool
+	doneParts  map[string]partRecord
 	errorFiles map[string]bool
 }
 
@@ -38,17 +42,12 @@ type Failure struct {
 	Error string `json:"error"`
 }
 
-// isDone reports whether a shard is done.
-func (t *Task) isDone(name string) bool {
-	_, err := os.Lstat(t.partPath(t.Tables[len(t.Tables)-1], name))
-	return err == nil
-}
-
 // survey compares the folder with the manifest.
 func (t *Task) survey(slice Share) (*Status, error) {
-	status := &Status{Verb: t.Verb, Failed: []Failure{}, Unknown: []string{}, Damage: map[string]int64{}, task: t}
-	var err error
-	if status.doneParts, err = namesWithExtension(filepath.Join(t.Dir, t.Tables[len(t.Tables)-1]), "."+t.Format); err != nil {
+	status := &Status{Verb: t.Verb, Failed: []Failure{}, Unknown: []string{}, Damage: map[string]int64{}, Damaged: []string{}, task: t}
+	status.doneParts = map[string]partRecord{}
+	recorded, err := namesWithExtension(filepath.Join(t.Dir, recordsDir), ".json")
+	if err != nil {
 		return nil, err
 	}
 	if status.errorFiles, err = namesWithExtension(filepath.Join(t.Dir, errorsDir), ".jsonl"); err != nil {
@@ -60,9 +59,17 @@ func (t *Task) survey(slice Share) (*Status, error) {
 		}
 		status.Shards++
 		name := t.PartName(s)
-		if status.doneParts[name] {
-			status.Done++
-			continue
+		if recorded[name] {
+			record, err := t.readRecord(name)
+			if err == nil {
+				err = t.checkSizes(name, &record)
+			}
+			if err == nil {
+				status.Done++
+				status.doneParts[name] = record
+				continue
+			}
+			status.Damaged = append(status.Damaged, err.Error())
 		}
 		status.missing = append(status.missing, s)
 		if status.errorFiles[name] {
@@ -110,7 +117,7 @@ func (t *Task) failure(s Shard, name string) Failure {
 // clean removes the errors of shards that are done, and all temporary files if all are.
 func (s *Status) clean() {
 	for name := range s.errorFiles {
-		if s.doneParts[name] {
+		if _, done := s.doneParts[name]; done {
 			os.Remove(s.task.errorFile(name))
 		}
 	}
@@ -144,7 +151,7 @@ func (s *Status) DescribeDamage() string {
 func (s *Status) countDamage() error {
 	found, err := namesWithExtension(filepath.Join(s.task.Dir, errorsDir), ".damaged.jsonl")
 	for name := range found {
-		if !s.doneParts[name] {
+		if _, done := s.doneParts[name]; !done {
 			continue
 		}
 		for d, err := range readTable[Damage](s.task.partPath(errorsDir, name)) {
@@ -155,6 +162,16 @@ func (s *Status) countDamage() error {
 		}
 	}
 	return err
+}
+
+// checkContents reads all parts, and reports those whose content has changed since they were written.
+func (s *Status) checkContents() {
+	for _, name := range slices.Sorted(maps.Keys(s.doneParts)) {
+		record := s.doneParts[name]
+		if err := s.task.checkContent(name, &record); err != nil {
+			s.Damaged = append(s.Damaged, err.Error())
+		}
+	}
 }
 
 // findUnknown lists the files among the parts that belong to no shard.
@@ -201,5 +218,8 @@ func ReadStatus(dir string) (*Status, error) {
 		}
 	}
 	s.findUnknown()
+	if s.Done == s.Shards {
+		s.checkContents()
+	}
 	return s, nil
 }
