@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	texttemplate "text/template"
@@ -49,11 +50,11 @@ var examples = []example{
 	{"permit", "Not yet: the first request is still in progress", "/v1/permits", typeJSON, `{"url":"https://shop.example/b","agent":"MyBot"}`, 0},
 	{"permit-next", "A site that is ready, one with a request in progress, and a page that is disallowed", "/v1/permits/next", typeJSON, `{"urls":["https://blog.example/a","https://shop.example/c","https://shop.example/basket"],"agent":"MyBot","most":10}`, 0},
 	{"permit-done", "The request is over", "/v1/permits/PERMIT/done", typeJSON, `{"status":200}`, 0},
-	{"permit-done", "A permit that was never given", "/v1/permits/p_x/done", typeJSON, `{"status":200}`, 0},
+	{"permit-done", "An unknown permit", "/v1/permits/p_x/done", typeJSON, `{"status":200}`, 0},
 	{"permit", "A disallowed URL, with the release of an earlier permit", "/v1/permits", typeJSON, `{"url":"https://shop.example/basket","agent":"MyBot","done":[{"id":"PERMIT","status":200}]}`, 0},
 	{"robots", "The record", "/v1/robots?url=https://shop.example/", "", "", 0},
 	{"robots", "The file", "/v1/robots?url=https://shop.example/&body=1", "", "", 0},
-	{"robots-refresh", "Ask again", "/v1/robots/refresh", typeJSON, `{"url":"https://shop.example/"}`, 0},
+	{"robots-refresh", "Another fetch", "/v1/robots/refresh", typeJSON, `{"url":"https://shop.example/"}`, 0},
 	{"schedule", "The next 24 hours", "/v1/schedule?url=https://rates.example/&agent=SeznamBot&dialect=seznam", "", "", 0},
 	{"explain", "Every step", "/v1/explain", typeJSON, `{"robots":"User-agent: *\nDisallow: /basket\n","url":"/basket/1","agent":"MyBot"}`, 0},
 	{"lint", "A misspelled field", "/v1/lint", typeJSON, `{"robots":"User-agent: *\nDisallow: /a\nDisalow: /b\n"}`, 0},
@@ -130,7 +131,10 @@ func TestAPIPage(t *testing.T) {
 			if err := b.judge.body(route, "requestBody", e.kind, body); err != nil {
 				t.Errorf("%s: the body is not what the document says: %v", e.title, err)
 			}
-			text += "Content-Type: " + e.kind + "\n\n" + wrapped(steady(body))
+			if e.kind != typeJSON {
+				text += "Content-Type: " + e.kind + "\n"
+			}
+			text += "\n" + wrapped(steady(body))
 		}
 		r := b.ask(method, path, e.kind, body)
 		var got permitReply
@@ -139,17 +143,37 @@ func TestAPIPage(t *testing.T) {
 		}
 		text += fmt.Sprintf("\n%d %s\n", r.status, http.StatusText(r.status))
 		for _, name := range []string{"Content-Type", "Cache-Control", "Retry-After"} {
-			if v := r.header.Get(name); v != "" && (v != typeJSON || name != "Content-Type") {
+			if v := r.header.Get(name); v != "" && v != typeJSON && v != "no-store" {
 				text += name + ": " + v + "\n"
 			}
 		}
 		if r.body != "" {
-			text += "\n" + wrapped(steady(r.body))
+			text += "\n" + wrapped(shortened(steady(r.body), e.op))
 		}
 		if e.title != "" {
 			shown[e.op] += e.title + ":\n\n"
 		}
 		shown[e.op] += "```http\n" + steady(text) + "```\n\n"
+	}
+	var common []member
+	for _, name := range []string{"agent", "dialect", "wait"} {
+		p := b.judge.doc.Components.Parameters[name].Value
+		common = append(common, memberOf(name, p.Schema, p.Description, false))
+	}
+	common = append(common, member{Name: "agent", Text: b.judge.doc.Components.Schemas["Agents"].Value.Description})
+	isCommon := func(m member) bool {
+		return slices.ContainsFunc(common, func(c member) bool { return c.Name == m.Name && c.Text == m.Text })
+	}
+	described["commonParameters"] = func() []member { return common }
+	described["special"] = func(list []member) []member { return slices.DeleteFunc(slices.Clone(list), isCommon) }
+	described["common"] = func(list []member) string {
+		var names []string
+		for _, m := range list {
+			if isCommon(m) {
+				names = append(names, "`"+m.Name+"`")
+			}
+		}
+		return strings.Join(names, ", ")
 	}
 	described["examples"] = func(op *openapi3.Operation) string { return strings.TrimSpace(shown[op.OperationID]) }
 	var page, html bytes.Buffer
@@ -179,6 +203,26 @@ func steady(text string) string {
 		text = v.is.ReplaceAllString(text, v.by)
 	}
 	return text
+}
+
+// repeated are parts of responses that an earlier example of docs/api.md shows, with their replacements.
+var repeated = []struct {
+	ops, is *regexp.Regexp
+	by      string
+}{
+	{regexp.MustCompile("^check-many$"), regexp.MustCompile(`("id":\d+,"allowed":\w+,"verdict":"\w+","reason":"[\w-]+",).*?"binds":"yes"}`), "$1…}"},
+	{regexp.MustCompile("^permit"), regexp.MustCompile(`("verdict":{"allowed":\w+,"verdict":"\w+","reason":"[\w-]+",).*?"binds":"yes"}`), "$1…}"},
+	{regexp.MustCompile("^robots-refresh$"), regexp.MustCompile(`("outcome":"\w+",).*}`), "$1…}"},
+}
+
+// shortened omits the repeated parts of a response.
+func shortened(body, op string) string {
+	for _, r := range repeated {
+		if r.ops.MatchString(op) {
+			body = r.is.ReplaceAllString(body, r.by)
+		}
+	}
+	return body
 }
 
 // wrapped breaks long lines of JSON between members.
