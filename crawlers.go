@@ -17,14 +17,16 @@ type Crawlers struct {
 type dialectCrawlers struct {
 	dialect  *Dialect
 	crawlers []crawler
-	places   map[string]int // of their tokens, as the dialect compares them, and of "*"
+	tokenIDs map[string]int // of each token, as the dialect compares it, from 1; 0 for "*"
 }
 
+// A crawler is one call of Add.
 type crawler struct {
-	at            int // in the order of Add
-	tokens, given []string
-	places        []int // of the tokens
-	ignoresStar   bool  // the group of '*' does not apply (D-53)
+	index        int      // in the order of Add
+	callerTokens []string // as passed to Add
+	tokens       []string // as the dialect reads them
+	tokenIDs     []int    // of tokens
+	ignoresStar  bool     // the group of '*' does not apply (D-53)
 }
 
 // Add adds a crawler with its dialect and its product tokens, as File.Rules takes them.
@@ -32,11 +34,11 @@ func (c *Crawlers) Add(d Dialect, tokens ...string) {
 	i := slices.IndexFunc(c.dialects, func(s dialectCrawlers) bool { return *s.dialect == d })
 	if i < 0 {
 		i = len(c.dialects)
-		c.dialects = append(c.dialects, dialectCrawlers{dialect: shared(&d), places: map[string]int{"*": 0}})
+		c.dialects = append(c.dialects, dialectCrawlers{dialect: sharedDialect(&d), tokenIDs: map[string]int{"*": 0}})
 	}
 	s := &c.dialects[i]
-	given := slices.Clone(tokens)
-	k := crawler{at: c.n, tokens: s.dialect.tokensOf(given), given: given}
+	callerTokens := slices.Clone(tokens)
+	k := crawler{index: c.n, tokens: s.dialect.tokensOf(callerTokens), callerTokens: callerTokens}
 	k.ignoresStar = s.dialect.ignoresStar(k.tokens)
 	c.n++
 	for _, t := range k.tokens {
@@ -46,10 +48,10 @@ func (c *Crawlers) Add(d Dialect, tokens ...string) {
 		if t == "*" || t == "" && !s.dialect.RawTokens {
 			t = "\n" // no line contains it: these tokens have no group of their own (D-47)
 		}
-		if _, ok := s.places[t]; !ok {
-			s.places[t] = len(s.places)
+		if _, ok := s.tokenIDs[t]; !ok {
+			s.tokenIDs[t] = len(s.tokenIDs)
 		}
-		k.places = append(k.places, s.places[t])
+		k.tokenIDs = append(k.tokenIDs, s.tokenIDs[t])
 	}
 	s.crawlers = append(s.crawlers, k)
 }
@@ -62,167 +64,183 @@ func (c *Crawlers) Rules(f *File) []*Rules {
 	return c.rules(func(Dialect) *Rules { return &Rules{file: f} }, minCopied)
 }
 
-// RulesBy is Rules for the result of a fetch. It calls of once per dialect, which returns
-// the rules of an unnamed crawler, such as those of fetch.Record.Rules without tokens. The
+// RulesBy is Rules for the result of a fetch. It calls unnamed once per dialect for the rules
+// of a crawler that no group names, such as those of fetch.Record.Rules without tokens. The
 // crawlers get the same file and State; if there is no file they all get these rules.
-func (c *Crawlers) RulesBy(of func(d Dialect) *Rules) []*Rules { return c.rules(of, minCopied) }
+func (c *Crawlers) RulesBy(unnamed func(d Dialect) *Rules) []*Rules {
+	return c.rules(unnamed, minCopied)
+}
 
 // minCopied is the number of rules that can be copied however small the file is.
 const minCopied = 1024
 
-func (c *Crawlers) rules(of func(d Dialect) *Rules, least int) []*Rules {
-	all := make([]*Rules, c.n)
+// rules returns the rules of each crawler. It copies at most minCopies rules per dialect, and
+// eight for each line of the file.
+func (c *Crawlers) rules(unnamed func(d Dialect) *Rules, minCopies int) []*Rules {
+	list := make([]*Rules, c.n)
 	for i := range c.dialects {
 		s := &c.dialects[i]
-		others := of(*s.dialect).made()
-		if !others.noFile {
-			q := selection{dialectCrawlers: s, base: Rules{file: others.file, state: others.state, user: others.user, dialect: s.dialect}}
+		others := unnamed(*s.dialect).orInvalid()
+		if !others.isFallback {
+			base := Rules{file: others.file, state: others.state, userInitiated: others.userInitiated, dialect: s.dialect}
+			q := selection{dialectCrawlers: s, base: base}
 			q.read()
-			q.left = least + 8*len(others.file.lines)
-			others = q.choose(all)
+			q.copiesLeft = minCopies + 8*len(base.file.lines)
+			others = q.choose(list)
 		}
 		for _, k := range s.crawlers {
-			if all[k.at] == nil {
-				all[k.at] = others
+			if list[k.index] == nil {
+				list[k.index] = others
 			}
 		}
 	}
-	return all
+	return list
 }
 
 // A selection chooses the rules of the crawlers of one dialect in a file.
 type selection struct {
 	*dialectCrawlers
-	base     Rules       // without a crawler and rules
-	pool     Rules       // of all groups
-	groups   []int       // of its rules
-	starts   []int       // of groups
-	mentions [][]mention // of each place of a token, in file order
-	lists    map[string]ruleList
-	left     int // rules that can still be copied
+	base        Rules               // what the rules of all crawlers have in common
+	allRules    Rules               // the rules of all groups
+	ruleGroups  []int               // the group of each of allRules, from 0
+	groupStarts []int               // offset of the first line of each group
+	mentions    [][]mention         // by token id, each in file order
+	lists       map[string]ruleList // by the numbers of their groups, four bytes each
+	copiesLeft  int                 // number of rules that can still be copied
 }
 
 // A mention is a user-agent line that names a token.
-type mention struct{ group, line uint32 } // line is the offset of its value
+type mention struct {
+	group uint32 // number of the group, from 0
+	line  uint32 // offset of the line's value
+}
 
-// read finds the groups, all rules and the mentions.
+// read reads the groups of the file, all rules and the mentions.
 func (q *selection) read() {
-	d, f := q.dialect, q.base.file
-	q.base.limit, q.base.counts = f.limit(d)
-	q.mentions = make([][]mention, len(q.places))
+	d := q.dialect
+	f := q.base.file
+	q.base.limit, q.base.fileApplies = f.limit(d)
+	q.mentions = make([][]mention, len(q.tokenIDs))
 	s := scratches.Get().(*scratch)
-	s.rules, s.lines, s.buf = s.rules[:0], s.lines[:0], s.buf[:0]
+	s.reset()
 	var run agentRun
 	for _, l := range f.lines {
-		if int(l.val) > q.base.limit {
+		if int(l.valueStart) > q.base.limit {
 			break
 		}
 		field, start, end := f.read(l, d)
-		if run.begins(f, d, field, start) {
-			q.starts = append(q.starts, start)
+		if run.startsGroup(f, d, field, start) {
+			q.groupStarts = append(q.groupStarts, start)
 		}
-		switch value := view(f.body[start:end]); {
+		switch value := stringView(f.body[start:end]); {
 		case field == FieldUserAgent:
-			for _, name := range d.named(value) {
-				if place, ok := q.places[name]; ok {
-					q.mentions[place] = append(q.mentions[place], mention{uint32(len(q.starts) - 1), uint32(start)})
+			for _, name := range d.namesIn(value) {
+				if id, ok := q.tokenIDs[name]; ok {
+					m := mention{group: uint32(len(q.groupStarts) - 1), line: uint32(start)}
+					q.mentions[id] = append(q.mentions[id], m)
 				}
 			}
-		case (field == FieldAllow || field == FieldDisallow) && len(q.starts) > 0:
-			s.rule(d, field, start, value)
+		case (field == FieldAllow || field == FieldDisallow) && len(q.groupStarts) > 0:
+			s.addRule(d, field, start, value)
 		}
 	}
-	q.pool.file, q.pool.buf = f, slices.Clone(s.buf)
-	s.rank(&q.pool)
+	q.allRules.file = f
+	q.allRules.normalForms = slices.Clone(s.normalForms)
+	s.sortRules(&q.allRules)
 	s.free()
-	q.base.anyRule = len(q.pool.rules) > 0
-	q.groups = make([]int, len(q.pool.rules))
-	for i := range q.groups { // the last that begins before a rule
-		after, _ := slices.BinarySearch(q.starts, q.pool.place(&q.pool.rules[i]).Start)
-		q.groups[i] = after - 1
+	q.base.anyRule = len(q.allRules.rules) > 0
+	q.ruleGroups = make([]int, len(q.allRules.rules))
+	for i := range q.ruleGroups {
+		// A rule belongs to the last group that begins before it.
+		next, _ := slices.BinarySearch(q.groupStarts, q.allRules.sourceSpan(&q.allRules.rules[i]).Start)
+		q.ruleGroups[i] = next - 1
 	}
 }
 
 // choose sets the rules of the crawlers that the file names, or to which the group of '*'
 // does not apply, and returns the rules of all others.
-func (q *selection) choose(all []*Rules) (others *Rules) {
+func (q *selection) choose(list []*Rules) (others *Rules) {
 	for i := range q.crawlers {
 		k := &q.crawlers[i]
 		if k.ignoresStar {
-			all[k.at] = q.rulesOf(k, agent{}, nil)
+			list[k.index] = q.rulesOf(k, groupChoice{}, nil)
 		}
-		rank := slices.IndexFunc(k.places, func(place int) bool { return len(q.mentions[place]) > 0 })
+		rank := slices.IndexFunc(k.tokenIDs, func(id int) bool { return len(q.mentions[id]) > 0 })
 		if rank < 0 {
 			continue
 		}
-		a, mentions := agent{token: k.tokens[rank], found: true}, q.mentions[k.places[rank]]
+		choice := groupChoice{token: k.tokens[rank], found: true}
+		mentions := q.mentions[k.tokenIDs[rank]]
 		if q.dialect.MergeTokens && len(k.tokens) > 1 { // C-11
 			mentions = nil
-			for _, place := range k.places {
-				mentions = append(mentions, q.mentions[place]...)
+			for _, id := range k.tokenIDs {
+				mentions = append(mentions, q.mentions[id]...)
 			}
 			slices.SortFunc(mentions, func(a, b mention) int { return cmp.Compare(a.line, b.line) })
 			mentions = slices.Compact(mentions)
 		}
-		all[k.at] = q.rulesOf(k, a, mentions)
+		list[k.index] = q.rulesOf(k, choice, mentions)
 	}
-	return q.rulesOf(&crawler{}, agent{token: "*", star: true, found: true}, q.mentions[0])
+	return q.rulesOf(&crawler{}, groupChoice{token: "*", star: true, found: true}, q.mentions[0])
 }
 
 // rulesOf returns the rules of a crawler with these mentions.
-func (q *selection) rulesOf(k *crawler, a agent, mentions []mention) *Rules {
-	own := q.base
-	own.given = k.given
+func (q *selection) rulesOf(k *crawler, choice groupChoice, mentions []mention) *Rules {
+	rules := q.base
+	rules.callerTokens = k.callerTokens
 	if len(mentions) == 0 {
-		return &own
+		return &rules
 	}
-	own.agent, own.lines = a, make([]uint32, len(mentions))
-	var few [64]byte
-	key := few[:0] // of the groups
+	rules.choice = choice
+	rules.agentLines = make([]uint32, len(mentions))
+	var buf [64]byte
+	key := buf[:0]
 	for i, m := range mentions {
-		own.lines[i] = m.line
+		rules.agentLines[i] = m.line
 		if i == 0 || mentions[i-1].group != m.group {
 			key = binary.LittleEndian.AppendUint32(key, m.group)
 		}
 	}
 	list, ok := q.lists[string(key)]
 	if !ok {
-		list = q.list(mentions)
+		list = q.rulesOfGroups(mentions)
 		if q.lists == nil {
 			q.lists = map[string]ruleList{}
 		}
 		q.lists[string(key)] = list
 	}
-	own.ruleList = list
-	return &own
+	rules.ruleList = list
+	return &rules
 }
 
-// list returns the rules of the groups of some mentions: a copy or, if too many rules have
-// been copied, all rules with a bit for each of these. Such a list has no index, which would
-// leave out a rule that another group repeats.
-func (q *selection) list(mentions []mention) ruleList {
-	in := make([]bool, len(q.starts))
+// rulesOfGroups returns the rules of the groups of some mentions: a copy or, if too many rules
+// have been copied, all rules with a bit for each that is in these groups. Such a list has no
+// index, which would leave out a rule that another group repeats.
+func (q *selection) rulesOfGroups(mentions []mention) ruleList {
+	selected := make([]bool, len(q.groupStarts))
 	for _, m := range mentions {
-		in[m.group] = true
+		selected[m.group] = true
 	}
 	s := scratches.Get().(*scratch)
 	defer s.free()
-	s.rules, s.lines = s.rules[:0], s.lines[:0]
-	marked := q.pool.ruleList
-	marked.lazy, marked.own = nil, make([]uint64, (len(q.groups)+63)/64)
-	for i, group := range q.groups {
-		if in[group] {
-			s.rules = append(s.rules, q.pool.rules[i])
-			marked.own[i/64] |= 1 << (i % 64)
+	s.reset()
+	shared := q.allRules.ruleList
+	shared.index = nil
+	shared.memberBits = make([]uint64, (len(q.ruleGroups)+63)/64)
+	for i, group := range q.ruleGroups {
+		if selected[group] {
+			s.rules = append(s.rules, q.allRules.rules[i])
+			shared.memberBits[i/64] |= 1 << (i % 64)
 		}
 	}
-	if len(s.rules) == len(q.groups) {
-		return q.pool.ruleList
+	if len(s.rules) == len(q.ruleGroups) {
+		return q.allRules.ruleList
 	}
-	if q.left -= len(s.rules); q.left < 0 {
-		return marked
+	q.copiesLeft -= len(s.rules)
+	if q.copiesLeft < 0 {
+		return shared
 	}
-	copied := Rules{file: q.pool.file, ruleList: ruleList{buf: q.pool.buf}}
-	s.rank(&copied)
+	copied := Rules{file: q.allRules.file, ruleList: ruleList{normalForms: q.allRules.normalForms}}
+	s.sortRules(&copied)
 	return copied.ruleList
 }

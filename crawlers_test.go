@@ -153,7 +153,7 @@ func TestCrawlersPool(t *testing.T) {
 	f := Parse([]byte("User-agent: a\n" + rules.String() + "User-agent: b\n" + rules.String()))
 	both := crawlersOf(caller{RFC9309, []string{"a"}}, caller{RFC9309, []string{"b"}}).rules(func(Dialect) *Rules { return &Rules{file: f} }, -9*len(f.lines))
 	for i, r := range both {
-		if r.own == nil {
+		if r.memberBits == nil {
 			t.Fatal("not in the pool")
 		}
 		want := 2 + 7 + i*(1+2*scanMost)
@@ -195,9 +195,9 @@ func TestCrawlersHostile(t *testing.T) {
 			rules[&r.rules[0]] = true
 			copied += len(r.rules)
 		}
-		if r.own != nil && !parts[&r.own[0]] {
-			parts[&r.own[0]] = true
-			marked += 8 * len(r.own)
+		if r.memberBits != nil && !parts[&r.memberBits[0]] {
+			parts[&r.memberBits[0]] = true
+			marked += 8 * len(r.memberBits)
 		}
 	}
 	n := all[0].Len() + callers - 1 // of the file

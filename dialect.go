@@ -333,19 +333,19 @@ func DialectByName(name string) (Dialect, bool) {
 	return Dialect{}, false
 }
 
-// known holds the eight dialects as they are when the program starts.
-var known = Dialects()
+// unchangedDialects holds the eight dialects as they are when the program starts.
+var unchangedDialects = Dialects()
 
-// shared returns a copy of d, the same for all rules of an unchanged dialect, so
+// sharedDialect returns a copy of d, the same for all rules of an unchanged dialect, so
 // that a match finds it in the processor's cache.
-func shared(d *Dialect) *Dialect {
-	for i := range known {
-		if known[i] == *d {
-			return &known[i]
+func sharedDialect(d *Dialect) *Dialect {
+	for i := range unchangedDialects {
+		if unchangedDialects[i] == *d {
+			return &unchangedDialects[i]
 		}
 	}
-	own := *d
-	return &own
+	changed := *d
+	return &changed
 }
 
 // lenient reports whether d reads lines marked ambiguous in its own way.

@@ -275,8 +275,8 @@ func TestCorpus(t *testing.T) {
 // rejoin prints a file from its lines and the bytes between them.
 func rejoin(f *File) []byte {
 	var out []byte
-	if bytes.HasPrefix(f.body, []byte(mark)) {
-		out = append(out, mark...)
+	if bytes.HasPrefix(f.body, []byte(byteOrderMark)) {
+		out = append(out, byteOrderMark...)
 	}
 	for l := range f.Lines(Dialect{}) {
 		out = append(out, f.body[l.Span.Start:l.Span.End]...)

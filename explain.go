@@ -35,11 +35,11 @@ type Note struct {
 // Explain returns the verdict of Match and how it was reached. lint.Explain adds the rules that
 // nearly match.
 func (r *Rules) Explain(p Path) Explanation {
-	r = r.made()
-	e := Explanation{Verdict: r.Match(p), Path: p.raw, normal: r.dialect.normal(p, nil)}
-	e.Normal = written(e.normal, r.dialect.Escapes)
+	r = r.orInvalid()
+	e := Explanation{Verdict: r.Match(p), Path: p.raw, normal: r.dialect.normalize(p, nil)}
+	e.Normal = sourceForm(e.normal, r.dialect.Escapes)
 	r.explainState(&e)
-	if r.noFile || e.Verdict.Reason == ReasonInvalid {
+	if r.isFallback || e.Verdict.Reason == ReasonInvalid {
 		e.step(outcome{reason: e.Verdict.Reason}.clause(), e.Verdict.sentence())
 		return e
 	}
@@ -84,8 +84,8 @@ func (f *File) Notes(d Dialect) []Note {
 // sizeNote reports which part of a file over the size limit counts.
 func (f *File) sizeNote(d *Dialect) (n Note) {
 	size := strconv.Itoa(len(f.body)) + " bytes"
-	switch limit, counts := f.limit(d); {
-	case !counts:
+	switch limit, applies := f.limit(d); {
+	case !applies:
 		return Note{Clause: "SPEC 3.5", Text: "the file has " + size + ", more than " + strconv.Itoa(d.MaxFileBytes) + ", so it is ignored"}
 	case limit < len(f.body):
 		return Note{Clause: "D-17", Text: "only the first " + strconv.Itoa(limit) + " of " + size + " are read"}
@@ -95,14 +95,15 @@ func (f *File) sizeNote(d *Dialect) (n Note) {
 
 // kindNote reports a file that is not a robots.txt.
 func (f *File) kindNote() (n Note) {
-	body := trimVertical(f.body)
+	body := trimAllSpace(f.body)
 	switch {
 	case bytes.HasPrefix(f.body, []byte("\xFE\xFF")) || bytes.HasPrefix(f.body, []byte("\xFF\xFE")):
 		return Note{Clause: "D-51", Text: "the file is UTF-16; its lines cannot be read, so it has no rules"}
 	case bytes.HasPrefix(f.body, []byte("\x1F\x8B")):
 		return Note{
 			Clause: "FORM-02",
-			Text:   "the file is compressed with gzip, and crawlers read its bytes as text, so it has no rules; store the text, or send Content-Encoding: gzip",
+			Text: "the file is compressed with gzip, and crawlers read its bytes as text, so it has no rules; " +
+				"store the text, or send Content-Encoding: gzip",
 		}
 	case bytes.HasPrefix(body, []byte("<?xml")), bytes.HasPrefix(body, []byte("<Error")):
 		return Note{
@@ -127,7 +128,8 @@ func (r *Rules) explainFile(e *Explanation) {
 }
 
 func (r *Rules) explainGroup(e *Explanation) {
-	d, tokens := r.dialect, r.Tokens()
+	d := r.dialect
+	tokens := r.Tokens()
 	who := ""
 	if len(tokens) > 1 || len(tokens) == 1 && tokens[0] != "" && tokens[0] != "*" {
 		who = quoteList(tokens, ", then ")
@@ -135,8 +137,8 @@ func (r *Rules) explainGroup(e *Explanation) {
 			who = quoteList(tokens, " and ")
 		}
 	}
-	if !slices.Equal(r.given, tokens) {
-		for _, value := range r.given {
+	if !slices.Equal(r.callerTokens, tokens) {
+		for _, value := range r.callerTokens {
 			if products := ProductTokens(value); len(products) > 1 || len(products) == 1 && products[0] != value {
 				e.step("D-03", strconv.Quote(value)+" is read as "+quoteList(products, ", then "))
 			}
@@ -144,7 +146,7 @@ func (r *Rules) explainGroup(e *Explanation) {
 	}
 	g := r.Group()
 	switch {
-	case !g.IsZero() && !r.agent.star:
+	case !g.IsZero() && !r.choice.star:
 		clause := "AGENT-01"
 		if d.MergeTokens && len(tokens) > 1 {
 			clause = "C-11"
@@ -216,57 +218,66 @@ func (r *Rules) explainPath(e *Explanation) {
 	e.step(clause, "the path is compared as "+e.Normal)
 }
 
-// explainMatches finds all rules that match. Rules of higher precedence than the deciding
-// one do not match.
+// explainMatches lists the rules that match, in order of precedence, and why each won or lost.
 func (r *Rules) explainMatches(e *Explanation) {
 	if e.Verdict.Reason == ReasonNoRule {
 		return
 	}
-	found := scratches.Get().(*scratch) // there may be tens of thousands
-	defer found.free()
-	found.lines = found.lines[:0]
-	decides := e.Verdict.Reason == ReasonRule
-	for i := range r.rules {
-		if !r.has(i) {
-			continue
-		}
-		v := &r.rules[i]
-		if decides && len(found.lines) == 0 {
-			if *v != e.Verdict.Rule.rule {
-				continue
-			}
-		} else if !r.pattern(v).match(e.normal) {
-			continue
-		}
-		found.lines = append(found.lines, uint32(i))
-	}
-	if len(found.lines) == 0 {
+	matching := r.matching(e)
+	if len(matching) == 0 {
 		return
 	}
-	e.Matches = make([]Note, len(found.lines))
-	best := Rule{rules: r, rule: r.rules[found.lines[0]]}
-	for k, i := range found.lines {
-		rule := Rule{rules: r, rule: r.rules[i]}
+	decides := e.Verdict.Reason == ReasonRule
+	best := matching[0]
+	e.Matches = make([]Note, len(matching))
+	for i, rule := range matching {
 		n := Note{Line: rule.Line(), Rule: rule, Clause: "PREC-01"}
 		switch {
 		case !decides:
-			n.Clause, n.Text = r.lastClause(e), "not considered: "+e.Verdict.Reason.Sentence()
-		case k == 0 && len(found.lines) == 1:
+			n.Clause = r.lastClause(e)
+			n.Text = "not considered: " + e.Verdict.Reason.Sentence()
+		case i == 0 && len(matching) == 1:
 			n.Text = "the only match, " + byteCount(rule.Weight())
-		case k == 0:
+		case i == 0:
 			n.Text = "the longest match, " + byteCount(rule.Weight())
 		case rule.Weight() < best.Weight():
 			n.Text = byteCount(rule.Weight()) + ", shorter than " + strconv.Itoa(best.Weight())
 		case rule.Allows() != best.Allows():
-			n.Clause, n.Text = "PREC-02", "as long, but an equally long allow wins"
+			n.Clause = "PREC-02"
+			n.Text = "as long, but an equally long allow wins"
 		default:
-			n.Clause, n.Text = "PREC-04", "as long, but line "+strconv.Itoa(best.Line())+" comes first"
+			n.Clause = "PREC-04"
+			n.Text = "as long, but line " + strconv.Itoa(best.Line()) + " comes first"
 		}
-		e.Matches[k] = n
+		e.Matches[i] = n
 	}
 	if decides && len(e.Matches) > 1 && e.Matches[1].Clause == "PREC-02" {
-		e.Matches[0].Clause, e.Matches[0].Text = "PREC-02", "an equally long allow wins, "+byteCount(best.Weight())
+		e.Matches[0].Clause = "PREC-02"
+		e.Matches[0].Text = "an equally long allow wins, " + byteCount(best.Weight())
 	}
+}
+
+// matching returns the rules that match, the deciding one first: those of higher precedence do
+// not match.
+func (r *Rules) matching(e *Explanation) []Rule {
+	decides := e.Verdict.Reason == ReasonRule
+	var list []Rule
+	for i := range r.rules {
+		if !r.contains(i) {
+			continue
+		}
+		v := &r.rules[i]
+		matches := false
+		if decides && len(list) == 0 {
+			matches = *v == e.Verdict.Rule.rule
+		} else {
+			matches = r.pattern(v).match(e.normal)
+		}
+		if matches {
+			list = append(list, Rule{rules: r, rule: *v})
+		}
+	}
+	return list
 }
 
 func byteCount(n int) string {
@@ -276,7 +287,7 @@ func byteCount(n int) string {
 	return strconv.Itoa(n) + " bytes"
 }
 
-// lastClause is the clause behind the verdict.
+// lastClause returns the clause behind the verdict.
 func (r *Rules) lastClause(e *Explanation) string {
 	switch e.Verdict.Reason {
 	case ReasonRule:
@@ -301,18 +312,20 @@ func (r *Rules) lastClause(e *Explanation) string {
 
 // noteLines reports lines that another dialect would read, and rules outside groups.
 func (r *Rules) noteLines(e *Explanation) {
-	f, d := r.file, r.dialect
-	inGroup, early := false, false
+	f := r.file
+	d := r.dialect
+	inGroup := false    // a user-agent line has been read
+	earlyNoted := false // the first rule outside groups has been reported
+	recordRead := false // a record other than a rule has followed the last user-agent line
 	var run agentRun
-	record := false // after the last user-agent line
 	for _, l := range f.lines {
-		if int(l.val) > r.limit {
+		if int(l.valueStart) > r.limit {
 			break
 		}
 		field, start, _ := f.read(l, d)
-		begins := run.begins(f, d, field, start)
+		startsGroup := run.startsGroup(f, d, field, start)
 		// This looks like two groups: a name, a Crawl-delay, then another name.
-		if field == FieldUserAgent && !begins && record && !d.RecordsEndRun && !d.BlanksEndRun {
+		if field == FieldUserAgent && !startsGroup && recordRead && !d.RecordsEndRun && !d.BlanksEndRun {
 			e.note(
 				f, start, "D-07",
 				"the rules below apply to this user-agent line and to those above it: only Allow and Disallow end a list of user-agent lines",
@@ -320,36 +333,39 @@ func (r *Rules) noteLines(e *Explanation) {
 		}
 		switch {
 		case field == FieldUserAgent:
-			inGroup, record = true, false
+			inGroup = true
+			recordRead = false
 		case field > FieldSitemap:
-			record = true
-		case (field == FieldAllow || field == FieldDisallow) && !inGroup && !early:
-			early = true
+			recordRead = true
+		case (field == FieldAllow || field == FieldDisallow) && !inGroup && !earlyNoted:
+			earlyNoted = true
 			e.note(f, start, "GROUP-03", "rules that precede the first user-agent line apply to no crawler")
 		}
 		if !l.ambiguous {
 			continue
 		}
-		from, to := f.lineStart(int(l.val)), f.lineEnd(int(l.val))
+		from := f.lineStart(int(l.valueStart))
+		to := f.lineEnd(int(l.valueStart))
 		switch {
 		case to-from > d.MaxLineBytes && d.MaxLineBytes > 0:
 			e.note(f, from, "C-05", d.Name+" reads only the first "+byteCount(d.MaxLineBytes)+" of this line")
 		case field == FieldNone || field == FieldUnknown:
-			would, _, _ := readLine(&GoogleCPP, f.body, from, to)
-			if would == FieldNone || would == FieldUnknown {
+			googleField, _, _ := readLine(&GoogleCPP, f.body, from, to)
+			if googleField == FieldNone || googleField == FieldUnknown {
 				continue
 			}
 			e.note(
 				f, from, "D-39",
-				strconv.Quote(clip(f.body[from:to]))+" is not a valid "+would.String()+" line in "+d.Name+" and is ignored; google accepts it",
+				strconv.Quote(shorten(f.body[from:to]))+" is not a valid "+googleField.String()+" line in "+d.Name+" and is ignored; google accepts it",
 			)
 		}
 	}
 }
 
-func clip(b []byte) string {
+func shorten(b []byte) string {
 	const most = 60
-	if b = trimVertical(b); len(b) > most {
+	b = trimAllSpace(b)
+	if len(b) > most {
 		return string(b[:most]) + "..."
 	}
 	return string(b)
@@ -357,16 +373,18 @@ func clip(b []byte) string {
 
 // noteAgents reports user-agent lines that seem to name the crawler.
 func (r *Rules) noteAgents(e *Explanation) {
-	d, f, tokens := r.dialect, r.file, r.Tokens()
+	d := r.dialect
+	f := r.file
+	tokens := r.Tokens()
 	for l := range f.Lines(*d) {
 		if l.Field != FieldUserAgent {
 			continue
 		}
 		value := f.Text(l.Value)
-		if d.namesAll(value) && r.agent.token == "" && d.ignoresStar(tokens) {
+		if d.namesStar(value) && r.choice.token == "" && d.ignoresStar(tokens) {
 			e.note(f, l.Value.Start, "D-53", tokens[0]+" obeys only a group that names it, and never the group of *")
 		}
-		if d.namesAll(value) || slices.ContainsFunc(tokens, func(t string) bool { return d.names(value, t) }) {
+		if d.namesStar(value) || slices.ContainsFunc(tokens, func(t string) bool { return d.namesToken(value, t) }) {
 			continue
 		}
 		for _, t := range tokens {
@@ -408,7 +426,7 @@ func foldContains(s, part string) bool {
 
 // noteEmpty reports the crawler's rules without a path.
 func (r *Rules) noteEmpty(e *Explanation) {
-	for field, span := range r.walk() {
+	for field, span := range r.groupLines() {
 		if (field == FieldAllow || field == FieldDisallow) && span.Start == span.End && (field == FieldAllow || !r.dialect.EmptyDisallowAllows) {
 			e.note(r.file, span.Start, "RULE-01", "a line "+field.title()+" without a path has no effect")
 		}
@@ -419,7 +437,7 @@ func (r *Rules) noteEmpty(e *Explanation) {
 // belongs (D-08), and why a value is invalid.
 func (r *Rules) noteRecords(e *Explanation) {
 	agent := 0 // the line of the last user-agent line that names the crawler
-	for field, span := range r.walk() {
+	for field, span := range r.groupLines() {
 		if field == FieldUserAgent {
 			agent = r.file.lineNumber(span.Start)
 		}
@@ -427,19 +445,19 @@ func (r *Rules) noteRecords(e *Explanation) {
 			continue
 		}
 		rec := readRecord(field, r.file.Text(span))
-		if said := field.title() + " " + rec.Value; rec.Problem == "" {
-			e.note(r.file, span.Start, "D-08", said+" belongs to user-agent line "+strconv.Itoa(agent))
+		if text := field.title() + " " + rec.Value; rec.Problem == "" {
+			e.note(r.file, span.Start, "D-08", text+" belongs to user-agent line "+strconv.Itoa(agent))
 		} else if rec.Usable {
-			e.note(r.file, span.Start, "D-35", said+": "+rec.Problem)
+			e.note(r.file, span.Start, "D-35", text+": "+rec.Problem)
 		} else {
 			clause := "D-35"
 			if field == FieldCrawlDelay {
 				clause = "D-44"
 			}
-			e.note(r.file, span.Start, clause, said+" is not used: "+rec.Problem)
+			e.note(r.file, span.Start, clause, text+" is not used: "+rec.Problem)
 		}
 	}
-	_, inherited := r.members()
+	_, inherited := r.recordSpans()
 	for _, span := range inherited {
 		if rec := readRecord(FieldCrawlDelay, r.file.Text(span)); rec.Usable {
 			e.note(r.file, span.Start, "SPEC 3.6", "Crawl-delay "+rec.Value+" of the group of * applies here too: the crawler's own group has none")

@@ -10,21 +10,23 @@ import (
 // AllowAll returns rules that allow everything without a file, such as for a missing
 // robots.txt (ReasonUnavailable). The reason is one of those without a rule, and says why.
 func AllowAll(d Dialect, reason Reason, tokens ...string) *Rules {
-	return wholeRules(d, outcome{allowed: true, reason: reason}, tokens)
+	return fallbackRules(d, outcome{allowed: true, reason: reason}, tokens)
 }
 
 // DisallowAll returns rules that disallow everything without a file, except /robots.txt
 // where the dialect exempts it (D-38). With ReasonUndefined the verdict is undefined and
 // not allowed (FAIL-01).
 func DisallowAll(d Dialect, reason Reason, tokens ...string) *Rules {
-	return wholeRules(d, outcome{undefined: reason == ReasonUndefined, reason: reason}, tokens)
+	return fallbackRules(d, outcome{undefined: reason == ReasonUndefined, reason: reason}, tokens)
 }
 
-// wholeRules makes rules without a file. A call without a reason disallows: a mistake
+// fallbackRules returns rules without a file. A call without a reason disallows: a mistake
 // in Go code must not allow a site (D-56).
-func wholeRules(d Dialect, o outcome, tokens []string) *Rules {
+func fallbackRules(d Dialect, o outcome, tokens []string) *Rules {
 	r := newRules(Parse(nil), &d, tokens)
-	r.whole, r.noFile, r.counts = o, true, true
+	r.fallback = o
+	r.isFallback = true
+	r.fileApplies = true
 	return r
 }
 
@@ -80,28 +82,28 @@ func (s *State) Text() string {
 // WithState returns the same rules with the state of a fetch, which every verdict
 // then contains.
 func (r *Rules) WithState(s State) *Rules {
-	w := r.made().copy()
+	w := r.orInvalid().clone()
 	w.state = &s
 	return w
 }
 
 // State returns the state of the fetch, nil if there was no fetch. It is read-only.
-func (r *Rules) State() *State { return r.made().state }
+func (r *Rules) State() *State { return r.orInvalid().state }
 
 // FallbackReason returns the reason of AllowAll or DisallowAll, and false if the
 // rules come from a file.
 func (r *Rules) FallbackReason() (reason Reason, ok bool) {
-	r = r.made()
-	return r.whole.reason, r.noFile
+	r = r.orInvalid()
+	return r.fallback.reason, r.isFallback
 }
 
-// unmade stands for zero Rules: nothing is allowed (D-56).
-var unmade = DisallowAll(RFC9309, ReasonInvalid)
+// invalidRules stands for nil and zero Rules: nothing is allowed (D-56).
+var invalidRules = DisallowAll(RFC9309, ReasonInvalid)
 
-// made returns r, or unmade if no parser has made r.
-func (r *Rules) made() *Rules {
+// orInvalid returns r, or invalidRules if r is nil or the zero value.
+func (r *Rules) orInvalid() *Rules {
 	if r == nil || r.file == nil {
-		return unmade
+		return invalidRules
 	}
 	return r
 }

@@ -16,12 +16,12 @@ type File struct {
 	// loneCR is set if a CR without an LF ends a line, so that lines cannot be
 	// counted by their LFs.
 	loneCR bool
-	// numbers holds the line ends before each block, once a line number is needed.
-	numbers atomic.Pointer[[]uint32]
+	// lineEndsBefore holds the line ends before each block, once a line number is needed.
+	lineEndsBefore atomic.Pointer[[]uint32]
 }
 
-// maxIndexed is the number of bytes whose lines are read: offsets have 32 bits.
-const maxIndexed = math.MaxUint32
+// maxReadBytes is the number of bytes whose lines are read: offsets have 32 bits.
+const maxReadBytes = math.MaxUint32
 
 // Parse parses a robots.txt. Any bytes are valid: a line that cannot be read is ignored
 // (FORM-02), and so are lines beyond 4 GiB. The File keeps body, which must not be changed
@@ -29,36 +29,36 @@ const maxIndexed = math.MaxUint32
 func Parse(body []byte) *File {
 	f := &File{body: body}
 	b := body
-	if n := uint64(maxIndexed); uint64(len(b)) > n {
+	if n := uint64(maxReadBytes); uint64(len(b)) > n {
 		b = b[:n]
 	}
 	s := newScanner(b)
-	f.lines = s.refs()
-	if !s.sound() {
+	f.lines = s.lineRefs()
+	if !s.lineEndsCorrect() {
 		f.loneCR = true
 		s = newCarefulScanner(b)
-		f.lines = s.refs()
+		f.lines = s.lineRefs()
 	}
 	return f
 }
 
-// refs reads all lines and returns those that might have an effect.
-func (s *scanner) refs() []lineRef {
+// lineRefs reads all lines and returns those that might have an effect.
+func (s *scanner) lineRefs() []lineRef {
 	found := scratches.Get().(*scratch)
 	defer found.free()
-	found.refs = found.refs[:0]
+	found.lineRefs = found.lineRefs[:0]
 	for s.next() {
 		if s.field == FieldNone && !s.ambiguous {
 			continue
 		}
-		found.refs = append(found.refs, lineRef{
-			val:       uint32(s.val),
-			n:         uint16(min(s.valEnd-s.val, longValue)),
-			field:     s.field,
-			ambiguous: s.ambiguous,
+		found.lineRefs = append(found.lineRefs, lineRef{
+			valueStart: uint32(s.valueStart),
+			valueLen:   uint16(min(s.valueEnd-s.valueStart, longValue)),
+			field:      s.field,
+			ambiguous:  s.ambiguous,
 		})
 	}
-	return slices.Clone(found.refs)
+	return slices.Clone(found.lineRefs)
 }
 
 // Bytes returns the bytes passed to Parse. They must not be changed.
@@ -76,7 +76,7 @@ func (f *File) lineNumber(offset int) int {
 	if offset <= numberedBlock {
 		return 1 + f.lineEnds(0, offset)
 	}
-	before := f.numbers.Load()
+	before := f.lineEndsBefore.Load()
 	if before == nil {
 		list := make([]uint32, 0, 1+len(f.body)/numberedBlock)
 		n := 0
@@ -85,7 +85,7 @@ func (f *File) lineNumber(offset int) int {
 			n += f.lineEnds(at, min(at+numberedBlock, len(f.body)))
 		}
 		before = &list
-		f.numbers.Store(before)
+		f.lineEndsBefore.Store(before)
 	}
 	block := (offset - 1) / numberedBlock
 	return 1 + int((*before)[block]) + f.lineEnds(block*numberedBlock, offset)
@@ -111,7 +111,7 @@ func (f *File) lineStart(offset int) int {
 	for b := f.body[:i]; len(b) > 0 && b[len(b)-1] != '\n' && b[len(b)-1] != '\r'; b = b[:len(b)-1] {
 		i--
 	}
-	if i == 0 && bytes.HasPrefix(f.body, []byte(mark)) {
+	if i == 0 && bytes.HasPrefix(f.body, []byte(byteOrderMark)) {
 		i = 3
 	}
 	return i
@@ -158,23 +158,28 @@ type Line struct {
 func (f *File) Lines(d Dialect) iter.Seq[Line] {
 	return func(yield func(Line) bool) {
 		limit, _ := f.limit(&d)
-		number, group := 0, -1
+		number := 0
+		group := -1
 		var run agentRun
 		for s := f.scan(); s.next() && s.start < limit; {
 			number++
-			field, val, end := s.field, s.val, s.valEnd
+			field := s.field
+			val := s.valueStart
+			end := s.valueEnd
 			if s.ambiguous && d.lenient() {
 				field, val, end = readLine(&d, f.body, s.start, s.end)
 			}
-			if run.begins(f, &d, field, val) {
+			if run.startsGroup(f, &d, field, val) {
 				group++
 			}
-			stop := s.start + cut(f.body[s.start:s.end], '#')
+			stop := s.start + lenBefore(f.body[s.start:s.end], '#')
 			l := Line{Number: number, Field: field, Span: Span{s.start, s.end}, Comment: Span{stop, s.end}, Group: -1}
 			if field == FieldNone {
-				l.Name, l.Value = Span{s.start, s.start}, Span{stop, stop}
+				l.Name = Span{s.start, s.start}
+				l.Value = Span{stop, stop}
 			} else {
-				l.Name, l.Value = d.name(f.body, s.start, val), Span{val, end}
+				l.Name = d.name(f.body, s.start, val)
+				l.Value = Span{val, end}
 			}
 			switch field {
 			case FieldNone, FieldUnknown, FieldSitemap, FieldHost, FieldCleanParam:
@@ -182,7 +187,7 @@ func (f *File) Lines(d Dialect) iter.Seq[Line] {
 				l.Group = group
 			}
 			if field == FieldUserAgent {
-				l.Names = slices.DeleteFunc(d.named(f.Text(l.Value)), func(name string) bool { return name == "" })
+				l.Names = slices.DeleteFunc(d.namesIn(f.Text(l.Value)), func(name string) bool { return name == "" })
 			}
 			if !yield(l) {
 				return
@@ -209,26 +214,26 @@ func (f *File) scan() scanner {
 }
 
 // Text returns the text of a span. It panics if the span is not within the file.
-func (f *File) Text(s Span) string { return view(f.body[s.Start:s.End]) }
+func (f *File) Text(s Span) string { return stringView(f.body[s.Start:s.End]) }
 
 // read returns a line as dialect d reads it.
 func (f *File) read(l lineRef, d *Dialect) (field Field, start, end int) {
-	if l.ambiguous || l.n == longValue {
+	if l.ambiguous || l.valueLen == longValue {
 		return f.readAgain(l, d)
 	}
-	return l.field, int(l.val), int(l.val) + int(l.n) // nearly all
+	return l.field, int(l.valueStart), int(l.valueStart) + int(l.valueLen) // nearly all
 }
 
 // readAgain is read for a line that is ambiguous or long.
 func (f *File) readAgain(l lineRef, d *Dialect) (field Field, start, end int) {
-	start = int(l.val)
-	end = start + int(l.n)
+	start = int(l.valueStart)
+	end = start + int(l.valueLen)
 	switch {
 	case l.ambiguous && d.lenient():
 		return readLine(d, f.body, f.lineStart(start), f.lineEnd(start))
-	case l.n == longValue:
+	case l.valueLen == longValue:
 		end = f.lineEnd(start)
-		end = start + cut(f.body[start:end], '#')
+		end = start + lenBefore(f.body[start:end], '#')
 		end = start + len(bytes.TrimRight(f.body[start:end], " \t"))
 	}
 	return l.field, start, end
@@ -236,7 +241,7 @@ func (f *File) readAgain(l lineRef, d *Dialect) (field Field, start, end int) {
 
 // limit returns the number of bytes of the file that count in d: complete lines within
 // the size limit (D-17), and false if the file is ignored.
-func (f *File) limit(d *Dialect) (n int, counts bool) {
+func (f *File) limit(d *Dialect) (n int, applies bool) {
 	if d.MaxFileBytes <= 0 || len(f.body) <= d.MaxFileBytes {
 		return len(f.body), true
 	}
@@ -251,7 +256,8 @@ func (f *File) limit(d *Dialect) (n int, counts bool) {
 func (f *File) blankBetween(from, to int) bool {
 	b := f.body[:f.lineStart(to)]
 	for i := f.lineEnd(from); i < len(b); {
-		if i++; b[i-1] == '\r' && i < len(b) && b[i] == '\n' {
+		i++
+		if b[i-1] == '\r' && i < len(b) && b[i] == '\n' {
 			i++
 		}
 		start := i

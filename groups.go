@@ -2,22 +2,24 @@ package robots
 
 // agentRun finds the user-agent lines that start a group.
 type agentRun struct {
-	open bool
-	last int // where the last user-agent line was
+	open bool // no rule has followed the last user-agent line
+	last int  // offset of its value
 }
 
-// begins reports whether the next line starts a group (D-07, GROUP-05).
-func (u *agentRun) begins(f *File, d *Dialect, field Field, start int) (first bool) {
+// startsGroup reports whether the next line starts a group (D-07, GROUP-05).
+func (u *agentRun) startsGroup(f *File, d *Dialect, field Field, start int) bool {
+	starts := false
 	switch field {
 	case FieldUserAgent:
-		first = !u.open || d.BlanksEndRun && f.blankBetween(u.last, start)
-		u.open, u.last = true, start
+		starts = !u.open || d.BlanksEndRun && f.blankBetween(u.last, start)
+		u.open = true
+		u.last = start
 	case FieldAllow, FieldDisallow:
 		u.open = false
 	case FieldCrawlDelay, FieldRequestRate, FieldVisitTime:
 		u.open = u.open && !d.RecordsEndRun
 	}
-	return first
+	return starts
 }
 
 // Crawlers returns the crawlers that user-agent lines name in d, each once and without '*',
@@ -35,10 +37,10 @@ func (f *File) Crawlers(d Dialect) []string {
 	return crawlers
 }
 
-// named returns the crawlers that the value of a user-agent line names: its forms, and the
+// namesIn returns the crawlers that the value of a user-agent line names: its forms, and the
 // products in a full header; "" where tokens are raw (D-47).
-func (d *Dialect) named(value string) []string {
-	if d.namesAll(value) {
+func (d *Dialect) namesIn(value string) []string {
+	if d.namesStar(value) {
 		return []string{"*"}
 	}
 	var names tokenList

@@ -103,16 +103,16 @@ func checkLines(t *testing.T, body []byte) {
 			// The name is in the form of the dialect: Rules would read a value as the product
 			// tokens in it.
 			r := newRules(f, &d, []string{name})
-			r.limit, r.counts = f.limit(r.dialect)
+			r.limit, r.fileApplies = f.limit(r.dialect)
 			s := new(scratch)
-			s.collect(r, r.given)
-			s.rank(r)
-			for field, span := range r.walk() {
+			s.collect(r, r.callerTokens)
+			s.sortRules(r)
+			for field, span := range r.groupLines() {
 				if field == FieldUserAgent || isRule(field, span) {
 					got = append(got, f.lineNumber(span.Start))
 				}
 			}
-			if (name != "*" || r.agent.star) && !slices.Equal(got, want) {
+			if (name != "*" || r.choice.star) && !slices.Equal(got, want) {
 				t.Fatalf("%s %q: Lines has the lines %v, Rules %v\n%q", d.Name, name, want, got, body)
 			}
 		}

@@ -20,10 +20,10 @@ func TestHostileWork(t *testing.T) {
 		count := func(body []byte, pathLen int) (scanned, indexed int) {
 			r := Parse(body).Rules(RFC9309, "x")
 			p, _ := ParsePath(file.Path(pathLen))
-			path := r.dialect.normal(p, nil)
+			path := r.dialect.normalize(p, nil)
 			id, scanned := r.scan(path, FieldNone)
 			other, indexed := newIndex(r).find(r, path, FieldNone)
-			if id != none || other != none {
+			if id != noRule || other != noRule {
 				t.Fatalf("%s: rule %d or %d matches", file.Name, id, other)
 			}
 			return scanned, indexed

@@ -19,26 +19,26 @@ const (
 	// Most real files have fewer.
 	scanMost = 64
 	// indexAfter is the work of scans per rule after which the index is built: about as
-	// much as building it takes. One unit is a rule compared by its head.
+	// much as building it takes. One unit is a rule compared by its first bytes.
 	indexAfter = 50
 )
 
-// heads are the first eight bytes of each rule as a number, little endian, and how many of
-// them count: those before the end or the first star. They exclude most rules without
+// firstBytes has the first eight bytes of each rule as a number, little endian, and how many of
+// them are compared: those before the end or the first star. They exclude most rules without
 // reading their text, which is elsewhere in memory.
-type heads struct {
+type firstBytes struct {
 	words []uint64
 	sizes []uint8
 }
 
-// fits reports whether a path starts with the head of rule i; word is the first eight bytes
+// mayMatch reports whether a path begins with the first bytes of rule i. word is the first eight bytes
 // of the path.
-func (h *heads) fits(i int, word uint64) bool {
-	return (word^h.words[i])&headMasks[h.sizes[i]&15] == 0
+func (h *firstBytes) mayMatch(i int, word uint64) bool {
+	return (word^h.words[i])&sizeMasks[h.sizes[i]&15] == 0
 }
 
-// headMasks has the bits that count for each number of bytes.
-var headMasks = [16]uint64{0, 1<<8 - 1, 1<<16 - 1, 1<<24 - 1, 1<<32 - 1, 1<<40 - 1, 1<<48 - 1, 1<<56 - 1, 1<<64 - 1}
+// sizeMasks has a mask of the compared bits for each number of bytes.
+var sizeMasks = [16]uint64{0, 1<<8 - 1, 1<<16 - 1, 1<<24 - 1, 1<<32 - 1, 1<<40 - 1, 1<<48 - 1, 1<<56 - 1, 1<<64 - 1}
 
 // kindOf returns the kind of a normal form, and the number of bytes before its first star or
 // its end.
@@ -46,9 +46,11 @@ func kindOf(text string) (k kind, literal int) {
 	n := strings.IndexByte(text, '*')
 	switch {
 	case n < 0 && text[len(text)-1] == '$':
-		n, k = len(text)-1, kindPattern
+		n = len(text) - 1
+		k = kindPattern
 	case n < 0:
-		n, k = len(text), kindLiteral
+		n = len(text)
+		k = kindLiteral
 	default:
 		tail := strings.TrimLeft(text[n:], "*")
 		switch {
@@ -64,7 +66,7 @@ func kindOf(text string) (k kind, literal int) {
 	}
 	// A NUL would match the padding of a short path.
 	if k == kindLiteral && n <= 8 && strings.IndexByte(text, 0) < 0 {
-		k = kindHead
+		k = kindShort
 	}
 	return k, n
 }
@@ -73,10 +75,10 @@ func kindOf(text string) (k kind, literal int) {
 // work: the rules that it compared, and the bytes of rules and path that it read. With FieldAllow or
 // FieldDisallow it considers only rules that allow or disallow.
 func (r *Rules) find(path string, only Field) (best *rule, work int) {
-	l := r.lazy
+	l := r.index
 	if l == nil {
 		id, work := r.scan(path, only)
-		return r.at(id), work + len(r.rules)
+		return r.ruleAt(id), work + len(r.rules)
 	}
 	x := l.built.Load()
 	if x == nil && l.work.Load() > int64(indexAfter*len(r.rules)) {
@@ -85,52 +87,53 @@ func (r *Rules) find(path string, only Field) (best *rule, work int) {
 	}
 	if x != nil {
 		id, work := x.find(r, path, only)
-		return r.at(id), work
+		return r.ruleAt(id), work
 	}
 	id, work := r.scan(path, only)
-	// Four bytes of a substring search take as long as comparing a head. The work of a
+	// Four bytes of a substring search take as long as comparing first bytes. The work of a
 	// single path is limited, because it says little about later ones.
 	l.work.Add(int64(min(len(r.rules)+work/4, 1+indexAfter*len(r.rules)/4)))
-	return r.at(id), work + len(r.rules)
+	return r.ruleAt(id), work + len(r.rules)
 }
 
-// at returns the rule with an index, nil for none.
-func (r *Rules) at(id uint32) *rule {
-	if id == none {
+// ruleAt returns the rule with an index, nil for none.
+func (r *Rules) ruleAt(id uint32) *rule {
+	if id == noRule {
 		return nil
 	}
 	return &r.rules[id]
 }
 
-// scan is find without an index. work is the number of bytes of rules and path it read.
+// scan is find without an index. It returns noRule if no rule matches; work is the number of bytes
+// of rules and path that it read.
 func (r *Rules) scan(path string, only Field) (id uint32, work int) {
 	word := load8(path)
-	words := r.heads.words
-	sizes := r.heads.sizes[:len(words)]
+	words := r.firstBytes.words
+	sizes := r.firstBytes.sizes[:len(words)]
 	for i, w := range words {
-		if (word^w)&headMasks[sizes[i]&15] == 0 && r.has(i) && r.matches(&r.rules[i], path, &work, only) {
+		if (word^w)&sizeMasks[sizes[i]&15] == 0 && r.contains(i) && r.matches(&r.rules[i], path, &work, only) {
 			return uint32(i), work
 		}
 	}
-	return none, work
+	return noRule, work
 }
 
-// is reports whether find considers a rule.
-func (v *rule) is(only Field) bool {
+// hasField reports whether a rule allows or disallows as only does; FieldNone accepts both.
+func (v *rule) hasField(only Field) bool {
 	return only == FieldNone || v.allows() == (only == FieldAllow)
 }
 
-// matches reports whether find considers a rule and it matches, given that its head does. It
+// matches reports whether a rule has the field only and matches a path whose first bytes match. It
 // adds to work the bytes of both that it might have read.
 func (r *Rules) matches(v *rule, path string, work *int, only Field) bool {
-	if !v.is(only) {
+	if !v.hasField(only) {
 		return false
 	}
-	if v.kind == kindHead {
+	if v.kind == kindShort {
 		return true
 	}
 	text := r.text(v)
-	n := int(v.literal)
+	n := int(v.literalLen)
 	if v.kind == kindLiteral {
 		*work += n / 8
 		return strings.HasPrefix(path, text[:n])
@@ -166,19 +169,20 @@ type lazyIndex struct {
 // Every piece of a rule with a star must occur in the path. Each such rule is filed under one
 // n-gram of four bytes of its pieces, the one with the fewest rules, and only the rules of
 // n-grams that occur in the path are tried, at most once each. The few rules without a piece
-// of four bytes are always tried, by their heads.
+// of four bytes are always tried, by their first bytes.
 type index struct {
-	prefix  string // what all literal rules share at their start
-	keys    []key  // the next bytes of each, ascending
-	entries []entry
+	prefix  string  // the common prefix of all literal rules
+	keys    []key   // the bytes of each entry after the prefix, ascending
+	entries []entry // the literal rules
 
-	ngrams ngrams
-	short  []uint32
+	ngrams       ngrams   // the rules with a star
+	withoutNgram []uint32 // those that are always tried
 }
 
 // A key is sixteen bytes of a text, big endian, with zeros after its end.
 type key struct{ high, low uint64 }
 
+// keyOf returns the key of the first bytes of s.
 func keyOf(s string) key {
 	k := key{high: bits.ReverseBytes64(load8(s))}
 	if len(s) > 8 {
@@ -187,6 +191,7 @@ func keyOf(s string) key {
 	return k
 }
 
+// compare orders keys as their bytes.
 func (k key) compare(other key) int {
 	if k.high != other.high {
 		return cmp.Compare(k.high, other.high)
@@ -194,10 +199,10 @@ func (k key) compare(other key) int {
 	return cmp.Compare(k.low, other.low)
 }
 
-// An entry is a literal rule of an index, with what a match needs of it.
+// An entry is a literal rule of an index.
 type entry struct {
-	rule   uint32 // by precedence
-	parent uint32 // its longest prefix, plus one; 0 for none
+	rule   uint32 // index in Rules.rules
+	parent uint32 // index of the entry that is its longest prefix, plus one; 0 for none
 	size   uint32 // twice its length, plus one if it must be the whole path
 }
 
@@ -205,17 +210,17 @@ type entry struct {
 // present is set, so few n-grams of a path have a rule by chance. Rules are filed under the
 // first bits of the hash, so that the set of those tried fits on the stack.
 type ngrams struct {
-	shift   int      // of the product, to a hash
-	fold    int      // of a hash, to an index of starts
+	shift   int      // right shift from the product in hash to a hash
+	fold    int      // right shift from a hash to an index of starts
 	present []uint64 // one bit per hash that some rule has
-	starts  []uint32
+	starts  []uint32 // where the rules of each first bits of a hash begin in rules
 	rules   []uint32
 }
 
-// maxNgramBits limits the hashes, maxFiledBits the size of starts.
+// maxNgramBits limits the bits of a hash, maxSlotBits those of an index of starts.
 const (
 	maxNgramBits = 16
-	maxFiledBits = 12
+	maxSlotBits  = 12
 )
 
 // memoryBytes returns the bytes of an index, 0 for nil.
@@ -224,7 +229,7 @@ func (x *index) memoryBytes() int {
 		return 0
 	}
 	return int(unsafe.Sizeof(*x)) + int(unsafe.Sizeof(key{}))*cap(x.keys) + int(unsafe.Sizeof(entry{}))*cap(x.entries) +
-		8*cap(x.ngrams.present) + 4*(cap(x.ngrams.starts)+cap(x.ngrams.rules)+cap(x.short))
+		8*cap(x.ngrams.present) + 4*(cap(x.ngrams.starts)+cap(x.ngrams.rules)+cap(x.withoutNgram))
 }
 
 func newIndex(r *Rules) *index {
@@ -233,18 +238,18 @@ func newIndex(r *Rules) *index {
 	literals := make([]literalRule, 0, len(r.rules))
 	for i := range r.rules {
 		v := &r.rules[i]
-		if v.literal < v.size && r.text(v)[v.literal] == '*' {
+		if v.literalLen < v.size && r.text(v)[v.literalLen] == '*' {
 			wild = append(wild, uint32(i))
 			continue
 		}
-		e := entry{rule: uint32(i), size: 2 * v.literal}
+		e := entry{rule: uint32(i), size: 2 * v.literalLen}
 		if v.kind == kindPattern {
 			e.size++
 		}
 		literals = append(literals, literalRule{entry: e})
 	}
-	x.fileLiterals(r, literals)
-	x.fileNgrams(r, wild)
+	x.indexLiterals(r, literals)
+	x.indexNgrams(r, wild)
 	return x
 }
 
@@ -254,56 +259,58 @@ type literalRule struct {
 	entry
 }
 
-// fileLiterals files the rules without a star.
-func (x *index) fileLiterals(r *Rules, list []literalRule) {
+// indexLiterals files the rules without a star.
+func (x *index) indexLiterals(r *Rules, list []literalRule) {
 	if len(list) == 0 {
 		return
 	}
-	x.prefix = r.literal(list[0].rule)
+	x.prefix = r.literalPrefix(list[0].rule)
 	for _, l := range list {
-		x.prefix = x.prefix[:commonLen(x.prefix, r.literal(l.rule))]
+		x.prefix = x.prefix[:commonLen(x.prefix, r.literalPrefix(l.rule))]
 	}
 	for i := range list {
-		list[i].key = keyOf(r.literal(list[i].rule)[len(x.prefix):])
+		list[i].key = keyOf(r.literalPrefix(list[i].rule)[len(x.prefix):])
 	}
 	slices.SortFunc(list, func(a, b literalRule) int {
 		if c := a.key.compare(b.key); c != 0 {
 			return c
 		}
 		// Of equal texts the heaviest comes last.
-		return cmp.Or(strings.Compare(r.literal(a.rule), r.literal(b.rule)), cmp.Compare(b.rule, a.rule))
+		return cmp.Or(strings.Compare(r.literalPrefix(a.rule), r.literalPrefix(b.rule)), cmp.Compare(b.rule, a.rule))
 	})
 	x.keys = make([]key, 0, len(list))
 	x.entries = make([]entry, 0, len(list))
-	top := uint32(0) // the longest entry that can be a prefix, plus one
+	top := uint32(0) // index of the longest entry that can be a prefix, plus one
 	for i, l := range list {
 		if i > 0 {
-			before := list[i-1].rule
-			if r.repeats(before, l.rule) {
+			previous := list[i-1].rule
+			if r.repeats(previous, l.rule) {
 				x.entries[len(x.entries)-1].rule = l.rule // a repeated rule never decides
 				continue
 			}
 			// All of these are prefixes of the entry before.
-			same := commonLen(r.literal(before), r.literal(l.rule))
-			for top > 0 && int(x.entries[top-1].size/2) > same {
+			common := commonLen(r.literalPrefix(previous), r.literalPrefix(l.rule))
+			for top > 0 && int(x.entries[top-1].size/2) > common {
 				top = x.entries[top-1].parent
 			}
 		}
 		l.parent = top
-		x.keys, x.entries = append(x.keys, l.key), append(x.entries, l.entry)
+		x.keys = append(x.keys, l.key)
+		x.entries = append(x.entries, l.entry)
 		top = uint32(len(x.entries))
 	}
 }
 
-// literal returns the text of a rule before its first star or its end.
-func (r *Rules) literal(rule uint32) string {
+// literalPrefix returns the text of a rule before its first star or its end.
+func (r *Rules) literalPrefix(rule uint32) string {
 	v := &r.rules[rule]
-	return r.text(v)[:v.literal]
+	return r.text(v)[:v.literalLen]
 }
 
 // repeats reports whether rules a and b are the same.
 func (r *Rules) repeats(a, b uint32) bool {
-	v, w := &r.rules[a], &r.rules[b]
+	v := &r.rules[a]
+	w := &r.rules[b]
 	return v.allows() == w.allows() && r.text(v) == r.text(w)
 }
 
@@ -311,10 +318,12 @@ func (w *ngrams) hash(byteCount uint32) uint32 { return byteCount * 0x9E3779B1 >
 
 // appendHashes appends the hashes of all n-grams of a pattern.
 func (w *ngrams) appendHashes(dst []uint16, pattern string) []uint16 {
-	run, four := 0, uint32(0)
+	run := 0
+	four := uint32(0)
 	for _, c := range bytesOf(strings.TrimSuffix(pattern, "$")) {
 		four = four>>8 | uint32(c)<<24
-		if run++; c == '*' {
+		run++
+		if c == '*' {
 			run = 0
 		} else if run >= 4 {
 			dst = append(dst, uint16(w.hash(four)))
@@ -329,21 +338,23 @@ func rarest(hashes []uint16, counts []uint32) uint16 {
 	least := counts[h]
 	for _, other := range hashes[1:] {
 		if n := counts[other]; n < least {
-			least, h = n, other
+			least = n
+			h = other
 		}
 	}
 	return h
 }
 
-// fileNgrams files the rules with a star.
-func (x *index) fileNgrams(r *Rules, wild []uint32) {
+// indexNgrams files the rules with a star.
+func (x *index) indexNgrams(r *Rules, wild []uint32) {
 	if len(wild) == 0 {
 		return
 	}
-	places := min(maxFiledBits, max(6, bits.Len(uint(2*len(wild)))))
-	n := min(maxNgramBits, places+5)
+	slotBits := min(maxSlotBits, max(6, bits.Len(uint(2*len(wild)))))
+	n := min(maxNgramBits, slotBits+5)
 	w := &x.ngrams
-	w.shift, w.fold = 32-n, n-places
+	w.shift = 32 - n
+	w.fold = n - slotBits
 	counts := make([]uint32, 1<<n)
 	size := 0
 	for _, id := range wild {
@@ -359,38 +370,41 @@ func (x *index) fileNgrams(r *Rules, wild []uint32) {
 		}
 		ends[i] = uint32(len(hashes))
 	}
-	filed := make([]uint32, len(wild)) // the place each rule is filed at, plus one
+	slots := make([]uint32, len(wild)) // index in starts of each rule, plus one; 0 for those without an n-gram
 	w.present = make([]uint64, 1<<n/64)
-	w.starts = make([]uint32, 1<<places+1)
+	w.starts = make([]uint32, 1<<slotBits+1)
 	from := uint32(0)
 	for i, id := range wild {
 		found := hashes[from:ends[i]]
-		if from = ends[i]; len(found) == 0 {
-			x.short = append(x.short, id)
+		from = ends[i]
+		if len(found) == 0 {
+			x.withoutNgram = append(x.withoutNgram, id)
 			continue
 		}
 		h := uint32(rarest(found, counts))
 		w.present[h/64] |= 1 << (h % 64)
-		filed[i] = h>>w.fold + 1
-		w.starts[filed[i]]++
+		slots[i] = h>>w.fold + 1
+		w.starts[slots[i]]++
 	}
-	for at := range 1 << places {
+	for at := range 1 << slotBits {
 		w.starts[at+1] += w.starts[at]
 	}
-	w.rules = make([]uint32, w.starts[1<<places])
+	w.rules = make([]uint32, w.starts[1<<slotBits])
 	next := slices.Clone(w.starts)
 	for i, id := range wild {
-		if filed[i] > 0 {
-			at := filed[i] - 1
+		if slots[i] > 0 {
+			at := slots[i] - 1
 			w.rules[next[at]] = id
 			next[at]++
 		}
 	}
 }
 
-// find is Rules.find, but returns the index of the rule, and the bytes of rules and path it read.
+// find is Rules.find. It returns the index of the rule, noRule if none matches, and the number of
+// bytes of rules and path that it read.
 func (x *index) find(r *Rules, path string, only Field) (best uint32, work int) {
-	best, work = x.literal(r, path, only), len(path)
+	best = x.findLiteral(r, path, only)
+	work = len(path)
 	word := load8(path)
 	try := func(list []uint32) {
 		for _, id := range list {
@@ -398,25 +412,26 @@ func (x *index) find(r *Rules, path string, only Field) (best uint32, work int) 
 				return
 			}
 			work++
-			if r.heads.fits(int(id), word) && r.matches(&r.rules[id], path, &work, only) {
+			if r.firstBytes.mayMatch(int(id), word) && r.matches(&r.rules[id], path, &work, only) {
 				best = id
 				return
 			}
 		}
 	}
-	try(x.short)
+	try(x.withoutNgram)
 	w := &x.ngrams
 	if len(w.rules) == 0 {
 		return best, work
 	}
-	var tried [1 << maxFiledBits / 64]uint64
+	var tried [1 << maxSlotBits / 64]uint64
 	present := w.present
 	for rest := path; len(rest) >= 4; rest = rest[1:] {
 		h := w.hash(binary.LittleEndian.Uint32(bytesOf(rest)))
 		if present[h/64]&(1<<(h%64)) == 0 {
 			continue
 		}
-		if h >>= w.fold; tried[h/64]&(1<<(h%64)) == 0 {
+		h >>= w.fold
+		if tried[h/64]&(1<<(h%64)) == 0 {
 			tried[h/64] |= 1 << (h % 64)
 			try(w.rules[w.starts[h]:w.starts[h+1]])
 		}
@@ -424,23 +439,23 @@ func (x *index) find(r *Rules, path string, only Field) (best uint32, work int) 
 	return best, work
 }
 
-// none is an index after all rules.
-const none = ^uint32(0)
+// noRule is an index after all rules.
+const noRule = ^uint32(0)
 
-// literal returns the heaviest literal rule that matches path.
-func (x *index) literal(r *Rules, path string, only Field) uint32 {
+// findLiteral returns the heaviest literal rule that matches path.
+func (x *index) findLiteral(r *Rules, path string, only Field) uint32 {
 	if len(x.keys) == 0 || !strings.HasPrefix(path, x.prefix) {
-		return none
+		return noRule
 	}
 	// The last entry whose key is not above that of the path.
 	k := keyOf(path[len(x.prefix):])
 	at := lastNotAbove(x.keys, k)
-	text := r.literal(x.entries[at].rule)
+	text := r.literalPrefix(x.entries[at].rule)
 	if x.keys[at] == k && text > path {
 		// Of the entries with this key, the last that is not above the path.
 		from, _ := slices.BinarySearchFunc(x.keys[:at], k, key.compare)
 		for to := at; from < to; {
-			if mid := (from + to) / 2; r.literal(x.entries[mid].rule) <= path {
+			if mid := (from + to) / 2; r.literalPrefix(x.entries[mid].rule) <= path {
 				from = mid + 1
 			} else {
 				to = mid
@@ -451,24 +466,25 @@ func (x *index) literal(r *Rules, path string, only Field) uint32 {
 		at--
 	}
 	if at < 0 {
-		return none
+		return noRule
 	}
-	same := uint32(commonLen(r.literal(x.entries[at].rule), path))
+	common := uint32(commonLen(r.literalPrefix(x.entries[at].rule), path))
 	for top := uint32(at + 1); top > 0; {
 		e := &x.entries[top-1]
-		if n := e.size / 2; n <= same && (e.size&1 == 0 || int(n) == len(path)) &&
-			(only == FieldNone || r.rules[e.rule].is(only)) {
+		if n := e.size / 2; n <= common && (e.size&1 == 0 || int(n) == len(path)) &&
+			(only == FieldNone || r.rules[e.rule].hasField(only)) {
 			return e.rule
 		}
 		top = e.parent
 	}
-	return none
+	return noRule
 }
 
 // lastNotAbove returns the index of the last of the ascending keys that is not above k, 0 if
 // all are. It has no branch to mispredict, and compares three keys in parallel.
 func lastNotAbove(keys []key, k key) int {
-	e, n := 0, len(keys)
+	e := 0
+	n := len(keys)
 	for n >= 4 {
 		part := n / 4
 		e += 3*part - part&keys[e+part].above(k) - part&keys[e+2*part].above(k) - part&keys[e+3*part].above(k)

@@ -55,10 +55,10 @@ func TestIndex(t *testing.T) {
 			}
 			x := newIndex(r)
 			for range 60 {
-				path := d.normal(Path{"/" + prefix[:rng.IntN(len(prefix)+1)] + strings.ReplaceAll(text(9), "$", "")}, nil)
+				path := d.normalize(Path{"/" + prefix[:rng.IntN(len(prefix)+1)] + strings.ReplaceAll(text(9), "$", "")}, nil)
 				if rng.IntN(2) == 0 { // near a rule
 					v := &r.rules[rng.IntN(len(r.rules))]
-					path = d.normal(Path{r.text(v)[:rng.IntN(int(v.size))] + text(3)}, nil)
+					path = d.normalize(Path{r.text(v)[:rng.IntN(int(v.size))] + text(3)}, nil)
 					if path == "" || path[0] != '/' {
 						path = "/" + path
 					}
@@ -66,14 +66,14 @@ func TestIndex(t *testing.T) {
 				for _, only := range []Field{FieldNone, FieldAllow, FieldDisallow} {
 					checks++
 					id, _ := x.find(r, path, only)
-					if got, want := r.at(id), scanAll(r, path, only); got != want {
+					if got, want := r.ruleAt(id), scanAll(r, path, only); got != want {
 						t.Fatalf("%s %q only %v: got %v, want %v", d.Name, path, only, got, want)
 					}
 				}
 			}
 			// The results before and after the index is built are the same.
 			for i := range 4 * indexAfter {
-				path := d.normal(Path{"/" + text(6)}, nil)
+				path := d.normalize(Path{"/" + text(6)}, nil)
 				got, _ := r.find(path, FieldNone)
 				if want := scanAll(r, path, FieldNone); got != want {
 					t.Fatalf("%s question %d, %q: another rule than by scan", d.Name, i, path)
@@ -136,7 +136,7 @@ func TestShared(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if r.lazy.built.Load() == nil {
+	if r.index.built.Load() == nil {
 		t.Error("there is no index")
 	}
 }
@@ -219,7 +219,7 @@ func TestRank(t *testing.T) {
 		for _, d := range Dialects() {
 			r := Parse([]byte(b.String())).Rules(d, "x")
 			inOrder := slices.IsSortedFunc(r.rules, func(a, b rule) int {
-				return cmp.Or(cmp.Compare(b.precedence(), a.precedence()), cmp.Compare(r.place(&a).Start, r.place(&b).Start))
+				return cmp.Or(cmp.Compare(b.precedence(), a.precedence()), cmp.Compare(r.sourceSpan(&a).Start, r.sourceSpan(&b).Start))
 			})
 			if !inOrder {
 				t.Fatalf("%s: rules of %q are out of order", d.Name, b.String())

@@ -10,29 +10,29 @@ import (
 // Parse(body).Rules(d, tokens...).Allowed(p) in one pass over the body. For more than one
 // path, Parse is faster.
 //
-// It does not allocate, except for a rule or a path that is not in normal form, if that has over
-// 1,024 or 512 bytes, and for tokens that contain several (ProductTokens).
+// It allocates only for a rule of over 1,024 bytes or a path of over 512 bytes that is not in
+// normal form, and for tokens that contain several (ProductTokens).
 func Allowed(body []byte, d Dialect, p Path, tokens ...string) bool {
 	if p.raw == "" {
 		return false // D-56
 	}
-	if uint64(len(body)) > maxIndexed {
+	if uint64(len(body)) > maxReadBytes {
 		return Parse(body).Rules(d, tokens...).Allowed(p)
 	}
 	if d.MaxFileBytes > 0 && len(body) > d.MaxFileBytes {
 		f := File{body: body}
-		n, counts := f.limit(&d)
-		if !counts {
+		n, applies := f.limit(&d)
+		if !applies {
 			return true
 		}
 		body = body[:n]
 	}
 	var buf [512]byte
 	q := oneShot{d: &d, tokens: d.tokensOf(tokens)}
-	q.path, q.plain = d.taken(p, buf[:0])
+	q.path, q.plainPrefix = d.normalizeRequest(p, buf[:0])
 	q.raw = d.onlyEscaped(p, q.path)
 	q.prepare()
-	if q.exempt() {
+	if q.isExempt() {
 		return true
 	}
 	q.read(body)
@@ -41,41 +41,43 @@ func Allowed(body []byte, d Dialect, p Path, tokens ...string) bool {
 
 // A oneShot is a call of Allowed and its result so far.
 //
-// Only the best of the crawler's tokens that has a group so far counts, and '*' after all
-// tokens. When a better one appears, the result is reset.
+// The result is that of the most specific token named so far, with '*' after all tokens. When a
+// line names a more specific one, the result is reset.
 type oneShot struct {
-	d       *Dialect
-	tokens  []string
-	path    string // in normal form
-	raw     string // as given if the normal form only escapes more bytes, else ""
-	plain   int    // bytes at its start that every normal form keeps
-	head    uint64 // load8(path)
-	plain8  int    // plain, at most 8
-	star    bool   // the group of '*' can apply
-	outside uint32 // first letters of the lines that matter outside the crawler's groups, see letters
-	inside  uint32 // the same for lines in them
+	d                  *Dialect
+	tokens             []string
+	path               string // in normal form
+	raw                string // the path before normalization, if that only escapes bytes, else ""
+	plainPrefix        int    // bytes at the start of path that every normal form keeps
+	firstWord          uint64 // load8(path)
+	plainPrefix8       int    // plainPrefix, at most 8
+	starApplies        bool   // the group of '*' can apply
+	wantedOutsideGroup uint32 // letters with which a line outside our groups can matter, see letters
+	wantedInGroup      uint32 // letters with which a line in our groups can matter
 
-	best    int   // the rank that counts
-	active  bool  // it is named in the current group
-	closed  bool  // the run of user-agent lines has ended
-	weight  int32 // of the heaviest rule that matches, -1 for none
-	allowed bool  // by that rule
+	bestRank int   // rank of the most specific token named so far
+	inGroup  bool  // the current group names it
+	runEnded bool  // the run of user-agent lines has ended
+	weight   int32 // of the heaviest rule that matches, -1 for none
+	allowed  bool  // the verdict of that rule
 }
 
-// taken returns the normal form of a path, in buf if it differs, and the number of plain
+// normalizeRequest returns the normal form of a path, in buf if it differs, and the number of plain
 // bytes at its start.
-func (d *Dialect) taken(p Path, buf []byte) (path string, plain int) {
-	if plain = plainLen(p.raw); plain == len(p.raw) && (d.Escapes != EscapesGoogle || !hasDots(p.raw)) {
+func (d *Dialect) normalizeRequest(p Path, buf []byte) (path string, plain int) {
+	plain = plainLen(p.raw)
+	if plain == len(p.raw) && (d.Escapes != EscapesGoogle || !mayHaveDotSegments(p.raw)) {
 		return p.raw, plain
 	}
-	path = d.normal(p, buf)
+	path = d.normalize(p, buf)
 	return path, plainLen(path)
 }
 
-// onlyEscaped returns the path as given if its normal form only escapes some of its bytes, else "". A rule that has
-// no escape itself, and does not match this shorter path, does not match the normal form either.
+// onlyEscaped returns the raw path if its normal form only escapes some of its bytes, else "". A
+// rule without an escape that does not match this shorter path does not match the normal form
+// either.
 func (d *Dialect) onlyEscaped(p Path, normal string) string {
-	if len(normal) <= len(p.raw) || strings.IndexByte(p.raw, '%') >= 0 || d.Escapes == EscapesGoogle && hasDots(p.raw) {
+	if len(normal) <= len(p.raw) || strings.IndexByte(p.raw, '%') >= 0 || d.Escapes == EscapesGoogle && mayHaveDotSegments(p.raw) {
 		return ""
 	}
 	return p.raw
@@ -85,13 +87,15 @@ func (d *Dialect) onlyEscaped(p Path, normal string) string {
 func (q *oneShot) prepare() {
 	d := q.d
 	if d.AssumeSlash {
-		q.plain = -1 // "a" means "/a"
+		q.plainPrefix = -1 // "a" means "/a"
 	}
-	q.head, q.plain8 = load8(q.path), min(q.plain, 8)
-	q.star = !d.ignoresStar(q.tokens)
-	q.outside, q.inside = letters("u"), letters("uad")
+	q.firstWord = load8(q.path)
+	q.plainPrefix8 = min(q.plainPrefix, 8)
+	q.starApplies = !d.ignoresStar(q.tokens)
+	q.wantedOutsideGroup = letters("u")
+	q.wantedInGroup = letters("uad")
 	if d.RecordsEndRun {
-		q.inside |= letters("crv")
+		q.wantedInGroup |= letters("crv")
 	}
 }
 
@@ -103,75 +107,81 @@ func letters(list string) (set uint32) {
 	return set
 }
 
-// exempt reports whether no rule applies to the path (D-38).
-func (q *oneShot) exempt() bool { return !q.d.MatchRobotsTxt && q.path == "/robots.txt" }
+// isExempt reports whether no rule applies to the path (D-38).
+func (q *oneShot) isExempt() bool { return !q.d.MatchRobotsTxt && q.path == "/robots.txt" }
 
-// read reads a body.
+// read reads the lines of a body, twice if some of them end with a CR alone.
 func (q *oneShot) read(body []byte) {
 	s := newScanner(body)
 	if !q.d.lenient() {
-		s.nul = len(body) // NULs matter only in lenient dialects
+		s.nextNUL = len(body) // NULs matter only in lenient dialects
 	}
-	q.answer(&s)
-	if !s.sound() { // a CR alone ends a line
+	q.readLines(&s)
+	if !s.lineEndsCorrect() {
 		s = newCarefulScanner(body)
-		q.answer(&s)
+		q.readLines(&s)
 	}
 }
 
-// answer reads all lines of s.
-func (q *oneShot) answer(s *scanner) {
-	d, body, lenient := q.d, s.b, q.d.lenient()
-	q.best = len(q.tokens) + 1
-	q.active = false
-	q.closed = true
+// readLines applies all lines of s to the result.
+func (q *oneShot) readLines(s *scanner) {
+	d := q.d
+	body := s.b
+	lenient := d.lenient()
+	q.bestRank = len(q.tokens) + 1
+	q.inGroup = false
+	q.runEnded = true
 	q.weight = -1
 	q.allowed = true
 	for {
-		q.skip(s)
+		q.skipIrrelevant(s)
 		if !s.next() {
 			break
 		}
-		field, val, end := s.field, s.val, s.valEnd
+		field := s.field
+		val := s.valueStart
+		end := s.valueEnd
 		if s.ambiguous && lenient {
 			field, val, end = readLine(d, body, s.start, s.end)
 		}
 		switch field {
 		case FieldNone:
 			if d.BlanksEndRun && len(trimBlanks(body[s.start:s.end])) == 0 {
-				q.closed = true
+				q.runEnded = true
 			}
 		case FieldAllow, FieldDisallow:
-			q.rule(field, view(body[val:end]))
+			q.applyRule(field, stringView(body[val:end]))
 		case FieldUserAgent:
-			q.userAgent(view(body[val:end]))
+			q.applyUserAgent(stringView(body[val:end]))
 		case FieldCrawlDelay, FieldRequestRate, FieldVisitTime:
 			if d.RecordsEndRun {
-				q.closed = true
+				q.runEnded = true
 			}
 		}
 	}
 }
 
-// skip skips lines that obviously do not matter: blank lines, comments, lines with another
+// skipIrrelevant skips lines that obviously do not matter: blank lines, comments, lines with another
 // first letter, and rules of the crawler that differ from the path.
-func (q *oneShot) skip(s *scanner) {
-	b, pos, wanted := s.b, s.pos, q.outside
-	if q.active {
-		wanted = q.inside
+func (q *oneShot) skipIrrelevant(s *scanner) {
+	b := s.b
+	pos := s.pos
+	wanted := q.wantedOutsideGroup
+	if q.inGroup {
+		wanted = q.wantedInGroup
 	}
 lines:
 	for pos < len(b) {
 		switch c := b[pos]; {
 		case c == '\n':
 			if q.d.BlanksEndRun {
-				q.closed = true
+				q.runEnded = true
 			}
 			pos++
 			continue
 		case c == '#', 'a' <= c|0x20 && c|0x20 <= 'z' && wanted>>(c&31)&1 == 0:
-		case q.active && q.differs(b[pos:]):
-			q.closed = true
+		case q.inGroup && q.differs(b[pos:]):
+			q.runEnded = true
 		default:
 			break lines
 		}
@@ -186,11 +196,11 @@ func (q *oneShot) differs(line []byte) bool {
 	if len(line) < len("disallow: ")+8 {
 		return false
 	}
-	w := binary.LittleEndian.Uint64(line) | word_letters
+	w := binary.LittleEndian.Uint64(line) | wordLetters
 	switch {
-	case w == word_disallow && line[8] == ':':
+	case w == wordDisallow && line[8] == ':':
 		line = line[9:]
-	case w&(1<<40-1) == word_allow && line[5] == ':':
+	case w&(1<<40-1) == wordAllow && line[5] == ':':
 		line = line[6:]
 	default:
 		return false
@@ -198,85 +208,89 @@ func (q *oneShot) differs(line []byte) bool {
 	if line[0] == ' ' {
 		line = line[1:]
 	}
-	n := bits.TrailingZeros64(binary.LittleEndian.Uint64(line)^q.head) / 8
-	return n < q.plain8 && classes[line[n]]&isPlain != 0
+	n := bits.TrailingZeros64(binary.LittleEndian.Uint64(line)^q.firstWord) / 8
+	return n < q.plainPrefix8 && classes[line[n]]&isPlain != 0
 }
 
-// rule reads an Allow or Disallow with its value.
-func (q *oneShot) rule(field Field, value string) {
-	w, allows := int32(1), field == FieldAllow
+// applyRule applies an Allow or Disallow to the result.
+func (q *oneShot) applyRule(field Field, value string) {
+	w := int32(1)
+	allows := field == FieldAllow
 	switch {
 	case value != "":
-		q.closed = true
-		if n := len(value); n <= q.plain && value == q.path[:n] {
+		q.runEnded = true
+		if n := len(value); n <= q.plainPrefix && value == q.path[:n] {
 			w = int32(n)
-		} else if q.active {
-			w = q.weigh(value, field)
+		} else if q.inGroup {
+			w = q.matchWeight(value, field)
 		}
 	case field == FieldDisallow && q.d.EmptyDisallowAllows:
-		q.closed = true
+		q.runEnded = true
 		allows = true // D-41
 	default:
-		q.closed = true
+		q.runEnded = true
 		return
 	}
-	if q.active && (w > q.weight || w == q.weight && allows && !q.allowed) {
-		q.weight, q.allowed = w, allows
+	if q.inGroup && (w > q.weight || w == q.weight && allows && !q.allowed) {
+		q.weight = w
+		q.allowed = allows
 	}
 }
 
-// userAgent reads the value of a user-agent line.
-func (q *oneShot) userAgent(value string) {
-	if q.closed {
-		q.active = false
-		q.closed = false
+// applyUserAgent applies the value of a user-agent line to the result.
+func (q *oneShot) applyUserAgent(value string) {
+	if q.runEnded {
+		q.inGroup = false
+		q.runEnded = false
 	}
-	rank := q.d.rank(value, q.tokens, q.best, q.star)
-	if rank < q.best {
-		q.best = rank
+	rank := q.d.tokenRank(value, q.tokens, q.bestRank, q.starApplies)
+	if rank < q.bestRank {
+		q.bestRank = rank
 		q.weight = -1
 		q.allowed = true
 	}
-	q.active = q.active || rank == q.best && rank <= len(q.tokens)
+	q.inGroup = q.inGroup || rank == q.bestRank && rank <= len(q.tokens)
 }
 
-// rank returns the index of the first of a crawler's tokens that a user-agent value names,
-// len(tokens) for '*' if its group can apply, and more for no crawler. It does not look for
-// tokens after the best so far.
-func (d *Dialect) rank(value string, tokens []string, best int, star bool) int {
+// tokenRank returns the index of the first of a crawler's tokens that a user-agent value names,
+// len(tokens) for '*' if its group can apply, and len(tokens)+1 otherwise. It ignores tokens
+// after bestRank.
+func (d *Dialect) tokenRank(value string, tokens []string, bestRank int, starApplies bool) int {
 	for i, t := range tokens {
 		if t != "" && !d.HeaderValues && (value == "" || (value[0]^t[0])&^0x20 != 0) {
 			continue // most lines differ in the first letter
 		}
 		if d.MergeTokens {
-			if d.names(value, t) {
+			if d.namesToken(value, t) {
 				return 0
 			}
-		} else if i > best {
+		} else if i > bestRank {
 			break
-		} else if d.names(value, t) {
+		} else if d.namesToken(value, t) {
 			return i
 		}
 	}
-	if star && d.namesAll(value) {
+	if starApplies && d.namesStar(value) {
 		return len(tokens)
 	}
 	return len(tokens) + 1
 }
 
-// weigh returns the weight of a rule, -1 if it does not match or cannot decide.
-func (q *oneShot) weigh(value string, field Field) int32 {
-	d, opens := q.d, q.d.IndexHTML && field == FieldAllow
-	if !d.AssumeSlash && !opens && d.normalLen(value) == len(value) {
+// matchWeight returns the weight of a rule that matches the path, and -1 if the rule does not
+// match or is too short to decide.
+func (q *oneShot) matchWeight(value string, field Field) int32 {
+	d := q.d
+	addsDirectory := d.IndexHTML && field == FieldAllow
+	if !d.AssumeSlash && !addsDirectory && d.normalLen(value) == len(value) {
 		if int32(len(value)) < q.weight {
 			return -1
 		}
 		if p := (Pattern{text: value, weight: int32(len(value))}); p.match(q.path) {
-			return d.weigh(p)
+			return d.patternWeight(p)
 		}
 		return -1
 	}
-	if q.raw != "" && !d.AssumeSlash && !opens && strings.IndexByte(value, '%') < 0 && !(Pattern{text: value}).match(q.raw) {
+	if q.raw != "" && !d.AssumeSlash && !addsDirectory && strings.IndexByte(value, '%') < 0 && !(Pattern{text: value}).match(q.raw) {
 		return -1
 	}
 	var buf [1024]byte
@@ -284,8 +298,8 @@ func (q *oneShot) weigh(value string, field Field) int32 {
 	if p.match(q.path) {
 		return p.weight
 	}
-	if opens {
-		if p, _, ok := p.indexOpen(rest); ok && p.match(q.path) {
+	if addsDirectory {
+		if p, _, ok := p.directoryPattern(rest); ok && p.match(q.path) {
 			return p.weight
 		}
 	}

@@ -10,8 +10,8 @@ import (
 // An Origin is a scheme, host and port, to which one robots.txt applies (SCOPE-06). It is
 // comparable and can be a map key. The zero value is not an origin.
 type Origin struct {
-	scheme string // lower case
-	site   string // host in ASCII and lower case, IPv6 in brackets, and ":port" unless that is the default
+	scheme    string // lower case
+	authority string // host in ASCII and lower case, IPv6 in brackets, and ":port" unless that is the default
 }
 
 // defaultPort returns the port of a scheme, 0 if it has none (SCOPE-13).
@@ -32,13 +32,13 @@ func (o Origin) Scheme() string { return o.scheme }
 
 // Host returns the host in its ASCII form, an IPv6 address without brackets.
 func (o Origin) Host() string {
-	host, _ := splitPort(o.site)
+	host, _ := splitPort(o.authority)
 	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 }
 
 // Port returns the port of the URL, or else the default of the scheme, or else 0.
 func (o Origin) Port() int {
-	_, port := splitPort(o.site)
+	_, port := splitPort(o.authority)
 	if port == "" {
 		return defaultPort(o.scheme)
 	}
@@ -56,7 +56,7 @@ func splitPort(authority string) (host, port string) {
 }
 
 // IsZero reports whether o is the zero value.
-func (o Origin) IsZero() bool { return o.site == "" }
+func (o Origin) IsZero() bool { return o.authority == "" }
 
 // String returns the canonical form, scheme://host with the port if it is not the
 // default: "https://example.com", "http://[::1]:8080".
@@ -64,7 +64,7 @@ func (o Origin) String() string {
 	if o.IsZero() {
 		return ""
 	}
-	return o.scheme + "://" + o.site
+	return o.scheme + "://" + o.authority
 }
 
 // RobotsURL returns the URL of the origin's robots.txt (SCOPE-05).
@@ -119,7 +119,8 @@ func parseAuthority(rawURL, scheme, rest string) (Origin, Path, error) {
 	for end < len(rest) && !endsAuthority(rest[end]) {
 		end++
 	}
-	authority, path := rest[:end], rest[end:]
+	authority := rest[:end]
+	path := rest[end:]
 	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
 		if strings.IndexByte(authority[:i], '\\') >= 0 {
 			// Invalid by RFC 3986 section 3.2.1, and browsers end the host there.
@@ -161,19 +162,20 @@ func endsAuthority(c byte) bool { return c == '/' || c == '?' || c == '#' }
 // plainHost returns the length of a canonical host at the start of s, or 0 if there is none or
 // that is not obvious: the last label might be a number, and "--" Punycode.
 func plainHost(s string) int {
-	label, i := 0, 0 // where the label at hand begins
+	i := 0
+	labelStart := 0 // where the current label begins
 	for ; i < len(s) && i <= maxPlainHost; i++ {
 		c := s[i]
 		if hostBytes[c] {
 			continue
 		}
-		if c == '.' && i > label {
-			label = i + 1
-		} else if c != '-' || i > label && s[i-1] == '-' {
+		if c == '.' && i > labelStart {
+			labelStart = i + 1
+		} else if c != '-' || i > labelStart && s[i-1] == '-' {
 			break
 		}
 	}
-	if i == label || i > maxPlainHost || s[label] < 'a' {
+	if i == labelStart || i > maxPlainHost || s[labelStart] < 'a' {
 		return 0
 	}
 	return i
@@ -233,7 +235,8 @@ func parsePort(s string) (int, bool) {
 		if s[i] < '0' || '9' < s[i] {
 			return 0, false
 		}
-		if n = n*10 + int(s[i]-'0'); n > 65535 {
+		n = n*10 + int(s[i]-'0')
+		if n > 65535 {
 			return 0, false
 		}
 	}
@@ -254,11 +257,11 @@ func canonicalHost(host string) (canonical, reason string) {
 			return host, ""
 		}
 	}
-	return anyHost(host)
+	return normalizeHost(host)
 }
 
-// anyHost is canonicalHost for every host.
-func anyHost(host string) (canonical, reason string) {
+// normalizeHost is canonicalHost for every host.
+func normalizeHost(host string) (canonical, reason string) {
 	if host == "" {
 		return "", "it has no host"
 	}
@@ -317,7 +320,7 @@ func unescapeHost(s string) (string, bool) {
 			b = append(b, s[i])
 			continue
 		}
-		v, ok := escape(s, i)
+		v, ok := decodeEscape(s, i)
 		if !ok {
 			return "", false
 		}
@@ -343,12 +346,14 @@ func parseNumber(s string) (uint64, bool) {
 	base := 10
 	switch {
 	case strings.HasPrefix(s, "0x"):
-		s, base = s[2:], 16
+		s = s[2:]
+		base = 16
 		if s == "" {
 			return 0, true
 		}
 	case len(s) > 1 && s[0] == '0':
-		s, base = s[1:], 8
+		s = s[1:]
+		base = 8
 	}
 	n, err := strconv.ParseUint(s, base, 33)
 	return n, err == nil && s[0] != '+'

@@ -31,7 +31,7 @@ func TestPlainHost(t *testing.T) {
 			continue // parseAuthority takes the brackets in pairs
 		}
 		got, why := canonicalHost(host)
-		if want, reason := anyHost(host); got != want || why != reason {
+		if want, reason := normalizeHost(host); got != want || why != reason {
 			t.Fatalf("%q: the short way gives %q %q, the long one %q %q", host, got, why, want, reason)
 		}
 	}

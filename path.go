@@ -54,18 +54,23 @@ func newPath(s string) Path {
 	return Path{s}
 }
 
-// Classes of bytes.
+// Classes of bytes. A path or pattern with a byte of a class named "changes" can differ from its
+// normal form.
 const (
-	isUnreserved      = 1 << iota // A-Z a-z 0-9 - . _ ~ (RFC 3986 section 2.3)
-	careRFC                       // a path holding it may change in EscapesRFC
-	careGoogle                    // a path holding it may change in EscapesGoogle: '%', and what no URI may hold raw: >= 0x80, blank, controls, "<>\^{}`| (D-14)
-	carePattern                   // a pattern holding it may change in EscapesRFC
-	careGooglePattern             // a pattern holding it may change in EscapesGoogle
-	careCPP                       // a pattern holding it may change in EscapesRaw
-	isPlain                       // means just itself, in paths and patterns of all normal forms
-	partsToken                    // no product token of a crawler holds it (D-03)
+	isUnreserved = 1 << iota // A-Z a-z 0-9 - . _ ~ (RFC 3986 section 2.3)
+	// changesPathRFC is for paths in EscapesRFC.
+	changesPathRFC
+	// changesPathGoogle is for paths in EscapesGoogle: '%', and the bytes that are invalid in
+	// URIs: 0x80 and above, blanks, controls, and "<>\^{}`| (D-14).
+	changesPathGoogle
+	changesPatternRFC    // for patterns in EscapesRFC
+	changesPatternGoogle // for patterns in EscapesGoogle
+	changesPatternCPP    // for patterns in EscapesRaw
+	isPlain              // the same in paths and patterns of all normal forms
+	splitsTokens         // not part of a product token (D-03)
 )
 
+// classes holds the classes of each byte.
 var classes = func() (t [256]uint8) {
 	for c := range 256 {
 		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
@@ -73,31 +78,31 @@ var classes = func() (t [256]uint8) {
 			t[c] |= isUnreserved
 		}
 		if c <= ' ' || c >= 0x7F || strings.IndexByte("\"<>\\^{}`|", byte(c)) >= 0 {
-			t[c] |= careRFC | careGoogle | carePattern
+			t[c] |= changesPathRFC | changesPathGoogle | changesPatternRFC
 			if c > ' ' && c != 0x7F {
-				t[c] |= careGooglePattern // blanks and controls stay raw there (D-43)
+				t[c] |= changesPatternGoogle // blanks and controls stay raw there (D-43)
 			}
 		}
 		if c >= 0x80 {
-			t[c] |= careCPP
+			t[c] |= changesPatternCPP
 		}
 	}
 	for _, c := range " \t(),/" {
-		t[c] |= partsToken
+		t[c] |= splitsTokens
 	}
-	t['%'] |= careRFC | careGoogle | carePattern | careGooglePattern | careCPP
-	t['*'] |= careRFC
-	t['$'] |= careRFC | carePattern
+	t['%'] |= changesPathRFC | changesPathGoogle | changesPatternRFC | changesPatternGoogle | changesPatternCPP
+	t['*'] |= changesPathRFC
+	t['$'] |= changesPathRFC | changesPatternRFC
 	for c := range t {
-		if t[c]&careRFC == 0 && c != '#' { // which begins a comment
+		if t[c]&changesPathRFC == 0 && c != '#' { // which begins a comment
 			t[c] |= isPlain
 		}
 	}
 	return t
 }()
 
-// clean reports whether s holds no byte of the class.
-func clean(s string, class uint8) bool {
+// hasNone reports whether s has no byte of the class.
+func hasNone(s string, class uint8) bool {
 	if len(s) < 8 {
 		for i := range len(s) {
 			if classes[s[i]]&class != 0 {
@@ -138,21 +143,21 @@ func plainLen(s string) int {
 	return n
 }
 
-// hasDots reports whether a path may hold dot segments.
-func hasDots(s string) bool { return strings.Contains(s, "/.") }
+// mayHaveDotSegments reports whether a path might have dot segments.
+func mayHaveDotSegments(s string) bool { return strings.Contains(s, "/.") }
 
-// normal returns p in the dialect's normal form. It allocates only if p changes
+// normalize returns p in the dialect's normal form. It allocates only if p changes
 // and does not fit into buf.
-func (d *Dialect) normal(p Path, buf []byte) string {
+func (d *Dialect) normalize(p Path, buf []byte) string {
 	switch d.Escapes {
 	case EscapesRFC:
-		if n := normalLen(p.raw, careRFC, true); n < len(p.raw) {
+		if n := normalLen(p.raw, changesPathRFC, true); n < len(p.raw) {
 			path, _ := appendRFC(append(buf[:0], p.raw[:n]...), p.raw[n:], false)
-			return view(path)
+			return stringView(path)
 		}
 	case EscapesGoogle:
-		if !clean(p.raw, careGoogle) || hasDots(p.raw) {
-			return view(appendGoogle(buf[:0], p.raw))
+		if !hasNone(p.raw, changesPathGoogle) || mayHaveDotSegments(p.raw) {
+			return stringView(appendGoogle(buf[:0], p.raw))
 		}
 	}
 	return p.raw
@@ -170,21 +175,23 @@ const (
 // escaped, unreserved characters decoded, hexadecimal digits in upper case. Other escapes
 // are kept, except of '*' and '$', whose number it returns.
 func appendRFC(dst []byte, s string, pattern bool) (_ []byte, unescaped int) {
-	care := uint8(careRFC)
+	class := uint8(changesPathRFC)
 	if pattern {
-		care = carePattern
+		class = changesPatternRFC
 	}
 	for i := 0; ; i++ {
-		for i < len(s) && classes[s[i]]&care == 0 {
+		for i < len(s) && classes[s[i]]&class == 0 {
 			dst = append(dst, s[i])
 			i++
 		}
 		if i >= len(s) {
 			return dst, unescaped
 		}
-		c, escaped := s[i], false
+		c := s[i]
+		escaped := false
 		if c == '%' {
-			if c, escaped = escape(s, i); !escaped {
+			c, escaped = decodeEscape(s, i)
+			if !escaped {
 				dst = append(dst, '%')
 				continue
 			}
@@ -204,7 +211,7 @@ func appendRFC(dst []byte, s string, pattern bool) (_ []byte, unescaped int) {
 			if escaped {
 				unescaped++
 			}
-		case escaped && classes[c]&isUnreserved == 0, classes[c]&careGoogle != 0:
+		case escaped && classes[c]&isUnreserved == 0, classes[c]&changesPathGoogle != 0:
 			dst = appendEscaped(dst, c)
 		default:
 			dst = append(dst, c)
@@ -216,7 +223,7 @@ func appendRFC(dst []byte, s string, pattern bool) (_ []byte, unescaped int) {
 // outside the class, and upper-case escapes, except of unreserved characters if it decodes
 // these.
 func normalLen(s string, class uint8, decodes bool) int {
-	if clean(s, class) {
+	if hasNone(s, class) {
 		return len(s)
 	}
 	for i := 0; i < len(s); i++ {
@@ -226,7 +233,7 @@ func normalLen(s string, class uint8, decodes bool) int {
 		if s[i] != '%' {
 			return i
 		}
-		if v, ok := escape(s, i); ok {
+		if v, ok := decodeEscape(s, i); ok {
 			if decodes && isDecoded(v) || lowerHex(s[i+1]) || lowerHex(s[i+2]) {
 				return i
 			}
@@ -239,16 +246,16 @@ func normalLen(s string, class uint8, decodes bool) int {
 // isDecoded reports whether EscapesRFC has no escape of v.
 func isDecoded(v byte) bool { return classes[v]&isUnreserved != 0 || v == '*' || v == '$' }
 
-// written returns a text whose normal form is s. Three bytes that would be decoded, such as
-// "%2A" from "%2%41", have their last byte escaped.
-func written(s string, escapes Escapes) string {
+// sourceForm returns a text whose normal form is s. Where three bytes would be decoded, such as
+// "%2A" from "%2%41", the last of them is escaped.
+func sourceForm(s string, escapes Escapes) string {
 	if escapes != EscapesRFC {
 		return s // nothing there stands for something else
 	}
 	var dst []byte
 	from := 0
 	for i := 0; i+2 < len(s); i++ {
-		v, ok := escape(s, i)
+		v, ok := decodeEscape(s, i)
 		if s[i] == '%' && ok && (isDecoded(v) || lowerHex(s[i+1]) || lowerHex(s[i+2])) {
 			dst = appendEscaped(append(dst, s[from:i+2]...), s[i+2])
 			from = i + 3
@@ -256,16 +263,16 @@ func written(s string, escapes Escapes) string {
 		}
 	}
 	if from > 0 {
-		s = view(append(dst, s[from:]...))
+		s = stringView(append(dst, s[from:]...))
 	}
-	return literals(s, "%2A", "%24")
+	return replaceLiterals(s, "%2A", "%24")
 }
 
 // lowerHex reports whether a hexadecimal digit is in lower case.
 func lowerHex(c byte) bool { return c >= 'a' }
 
-// literals replaces a literal '*' and a literal '$' in s.
-func literals(s, star, dollar string) string {
+// replaceLiterals replaces a literal '*' and a literal '$' in s.
+func replaceLiterals(s, star, dollar string) string {
 	if strings.IndexByte(s, literalStar) < 0 && strings.IndexByte(s, literalDollar) < 0 {
 		return s
 	}
@@ -280,7 +287,7 @@ func appendGoogle(dst []byte, s string) []byte {
 		c := s[i]
 		switch {
 		case c == '%':
-			v, ok := escape(s, i)
+			v, ok := decodeEscape(s, i)
 			if ok && classes[v]&isUnreserved != 0 {
 				dst = append(dst, v)
 				i += 2
@@ -290,7 +297,7 @@ func appendGoogle(dst []byte, s string) []byte {
 			} else {
 				dst = append(dst, c)
 			}
-		case classes[c]&careGoogle != 0:
+		case classes[c]&changesPathGoogle != 0:
 			dst = appendEscaped(dst, c)
 		case c == '?' && query < 0:
 			query = len(dst) - from
@@ -346,12 +353,13 @@ func removeDots(b []byte) int {
 	return w
 }
 
-// escape decodes the %XX at s[i:].
-func escape(s string, i int) (v byte, ok bool) {
+// decodeEscape decodes the %XX at s[i:].
+func decodeEscape(s string, i int) (v byte, ok bool) {
 	if i+2 >= len(s) {
 		return 0, false
 	}
-	hi, lo := unhex(s[i+1]), unhex(s[i+2])
+	hi := unhex(s[i+1])
+	lo := unhex(s[i+2])
 	if hi|lo > 15 {
 		return 0, false
 	}

@@ -16,7 +16,7 @@ type Pattern struct {
 
 // String returns a path that matches the same URLs in the dialect of the rule. Its weight can be
 // another, as $ and * are escaped where they are literal.
-func (p Pattern) String() string { return written(p.text, p.escapes) }
+func (p Pattern) String() string { return sourceForm(p.text, p.escapes) }
 
 // Pieces returns the text between the stars. A path matches if it starts with the first
 // piece, which can be empty, contains the others in order and, if end is set, ends with the
@@ -24,13 +24,14 @@ func (p Pattern) String() string { return written(p.text, p.escapes) }
 // escaped.
 func (p Pattern) Pieces() (pieces []string, end bool) {
 	text := p.text
-	if end = strings.HasSuffix(text, "$"); end {
+	end = strings.HasSuffix(text, "$")
+	if end {
 		text = text[:len(text)-1]
 	}
 	pieces = strings.Split(text, "*")
 	if p.escapes == EscapesRFC {
 		for i := range pieces {
-			pieces[i] = literals(pieces[i], "*", "$")
+			pieces[i] = replaceLiterals(pieces[i], "*", "$")
 		}
 	}
 	return pieces, end
@@ -51,7 +52,8 @@ func (p Pattern) match(path string) bool {
 	if !strings.HasPrefix(path, pat[:star]) {
 		return false
 	}
-	path, pat = path[star:], pat[star+1:]
+	path = path[star:]
+	pat = pat[star+1:]
 	for {
 		star = strings.IndexByte(pat, '*')
 		if star < 0 {
@@ -64,7 +66,8 @@ func (p Pattern) match(path string) bool {
 		if i < 0 {
 			return false
 		}
-		path, pat = path[i+star:], pat[star+1:]
+		path = path[i+star:]
+		pat = pat[star+1:]
 	}
 }
 
@@ -82,7 +85,8 @@ func indexOf(path, piece string) int {
 		if i < 0 {
 			return -1
 		}
-		if from += i; strings.HasPrefix(path[from:], piece) {
+		from += i
+		if strings.HasPrefix(path[from:], piece) {
 			return from
 		}
 		from++
@@ -109,19 +113,19 @@ func (d *Dialect) compile(value string, buf []byte) (Pattern, []byte) {
 	if d.AssumeSlash && value[0] != '/' && value[0] != '*' {
 		buf = append(buf, '/')
 	}
-	if n := d.normalLen(value); n == len(value) && len(buf) == from {
-		// nearly all rules
-	} else if buf = append(buf, value[:n]...); d.Escapes == EscapesRFC {
-		var unescaped int
-		buf, unescaped = appendRFC(buf, value[n:], true)
-		p.text = view(buf[from:])
+	n := d.normalLen(value)
+	if n < len(value) || len(buf) > from {
+		unescaped := 0
+		buf = append(buf, value[:n]...)
+		if d.Escapes == EscapesRFC {
+			buf, unescaped = appendRFC(buf, value[n:], true)
+		} else {
+			buf = appendPatternGoogle(buf, value[n:], d.patternClass())
+		}
+		p.text = stringView(buf[from:])
 		p.weight = int32(len(p.text) + 2*unescaped) // an escaped '*' or '$' weighs the three bytes of its escape (D-13)
-	} else {
-		buf = appendPatternGoogle(buf, value[n:], d.patternClass())
-		p.text = view(buf[from:])
-		p.weight = int32(len(p.text))
 	}
-	p.weight = d.weigh(p)
+	p.weight = d.patternWeight(p)
 	return p, buf
 }
 
@@ -132,7 +136,7 @@ func (d *Dialect) normalLen(value string) int {
 		return normalLen(value, d.patternClass(), false)
 	}
 	text := strings.TrimSuffix(value, "$") // only the last '$' is special
-	if n := normalLen(text, carePattern, true); n < len(text) {
+	if n := normalLen(text, changesPatternRFC, true); n < len(text) {
 		return n
 	}
 	return len(value)
@@ -141,9 +145,9 @@ func (d *Dialect) normalLen(value string) int {
 // patternClass returns the class of the bytes that EscapesGoogle or EscapesRaw can change.
 func (d *Dialect) patternClass() uint8 {
 	if d.Escapes == EscapesGoogle {
-		return careGooglePattern
+		return changesPatternGoogle
 	}
-	return careCPP
+	return changesPatternCPP
 }
 
 // appendPatternGoogle appends a pattern as the public C++ library normalizes it: bytes of
@@ -151,7 +155,7 @@ func (d *Dialect) patternClass() uint8 {
 func appendPatternGoogle(dst []byte, s string, class uint8) []byte {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
-		if v, ok := escape(s, i); c == '%' && ok {
+		if v, ok := decodeEscape(s, i); c == '%' && ok {
 			dst = appendEscaped(dst, v)
 			i += 2
 		} else if c != '%' && classes[c]&class != 0 {
@@ -163,8 +167,8 @@ func appendPatternGoogle(dst []byte, s string, class uint8) []byte {
 	return dst
 }
 
-// weigh returns the weight of a pattern in d.
-func (d *Dialect) weigh(p Pattern) int32 {
+// patternWeight returns the weight of a pattern in d.
+func (d *Dialect) patternWeight(p Pattern) int32 {
 	if !d.LiteralWeight {
 		return p.weight
 	}
@@ -178,9 +182,9 @@ func (d *Dialect) weigh(p Pattern) int32 {
 // indexPage is the start of the last segment of an index page (C-06).
 const indexPage = "/index.htm"
 
-// indexOpen returns the pattern of the directory, which an Allow of its index page adds in
+// directoryPattern returns the pattern of the directory, which an Allow of its index page adds in
 // Google's dialects (C-06).
-func (p Pattern) indexOpen(buf []byte) (Pattern, []byte, bool) {
+func (p Pattern) directoryPattern(buf []byte) (Pattern, []byte, bool) {
 	i := strings.LastIndexByte(p.text, '/')
 	if i < 0 || !strings.HasPrefix(p.text[i:], indexPage) {
 		return Pattern{}, buf, false
@@ -188,11 +192,11 @@ func (p Pattern) indexOpen(buf []byte) (Pattern, []byte, bool) {
 	from := len(buf)
 	buf = append(buf, p.text[:i+1]...)
 	buf = append(buf, '$')
-	return Pattern{text: view(buf[from:]), weight: int32(i + 2)}, buf, true
+	return Pattern{text: stringView(buf[from:]), weight: int32(i + 2)}, buf, true
 }
 
-// view returns b as a string without copying. b must not be changed afterwards.
-func view(b []byte) string {
+// stringView returns b as a string without copying. b must not be changed afterwards.
+func stringView(b []byte) string {
 	return unsafe.String(unsafe.SliceData(b), len(b))
 }
 

@@ -104,9 +104,9 @@ func TestNormalLen(t *testing.T) {
 				decodes bool
 				copied  func(s string) []byte
 			}{
-				"RFC, path":    {careRFC, true, func(s string) []byte { b, _ := appendRFC(nil, s, false); return b }},
-				"Google, rule": {careGooglePattern, false, func(s string) []byte { return appendPatternGoogle(nil, s, careGooglePattern) }},
-				"C++, rule":    {careCPP, false, func(s string) []byte { return appendPatternGoogle(nil, s, careCPP) }},
+				"RFC, path":    {changesPathRFC, true, func(s string) []byte { b, _ := appendRFC(nil, s, false); return b }},
+				"Google, rule": {changesPatternGoogle, false, func(s string) []byte { return appendPatternGoogle(nil, s, changesPatternGoogle) }},
+				"C++, rule":    {changesPatternCPP, false, func(s string) []byte { return appendPatternGoogle(nil, s, changesPatternCPP) }},
 			} {
 				n := normalLen(s, form.class, form.decodes)
 				want := form.copied(s)

@@ -25,46 +25,51 @@ type JSONLimits struct {
 // group, those of the state, crawl_delay, request_rates, sitemaps and dialect. Delays and rates are what
 // the group declares, whether or not the dialect honors it.
 func (r *Rules) AppendJSON(dst []byte, limits JSONLimits) []byte {
-	r = r.made()
-	c := common{limits: limits}
+	r = r.orInvalid()
+	c := sharedMembers{limits: limits}
 	for rec := range r.Records() {
-		c.take(&rec)
+		c.add(&rec)
 	}
 	return c.appendJSON(dst, r.Group(), r.state, r.dialect.Name)
 }
 
-// common is the part of an answer that is the same for all paths.
-type common struct {
-	delay               float64
-	delays              bool   // there is one
-	rates, maps         []byte // in JSON, each with a comma before it
-	limits              JSONLimits
-	rateCount, mapCount int
+// sharedMembers is the part of an answer that is the same for all paths.
+type sharedMembers struct {
+	limits       JSONLimits
+	hasDelay     bool
+	delay        float64 // seconds
+	rates        []byte  // in JSON, each with a comma before it
+	rateCount    int
+	sitemaps     []byte // in JSON, each with a comma before it
+	sitemapCount int
 }
 
-// take takes a record that applies to the crawler.
-func (c *common) take(rec *Record) {
+// add adds a record that applies to the crawler.
+func (c *sharedMembers) add(rec *Record) {
 	switch {
 	case !rec.Usable:
 	case rec.Field == FieldCrawlDelay:
-		c.delay, c.delays = max(c.delay, rec.Delay), true
+		c.delay = max(c.delay, rec.Delay)
+		c.hasDelay = true
 	case rec.Field == FieldRequestRate:
-		if c.rateCount++; fits(c.rateCount, c.limits.Rates) {
+		c.rateCount++
+		if withinLimit(c.rateCount, c.limits.Rates) {
 			c.rates = rec.Rate.appendJSON(append(c.rates, ','))
 		}
 	case rec.Field == FieldSitemap:
-		if c.mapCount++; fits(c.mapCount, c.limits.Sitemaps) {
-			c.maps = quote.Append(append(c.maps, ','), rec.Value)
+		c.sitemapCount++
+		if withinLimit(c.sitemapCount, c.limits.Sitemaps) {
+			c.sitemaps = quote.Append(append(c.sitemaps, ','), rec.Value)
 		}
 	}
 }
 
-// fits reports whether a limit permits a number of entries.
-func fits(n, limit int) bool { return limit == 0 || n <= limit }
+// withinLimit reports whether a limit allows n entries.
+func withinLimit(n, limit int) bool { return limit == 0 || n <= limit }
 
 // appendDropped appends a member with the number of entries beyond a limit, if there are any.
 func appendDropped(dst []byte, name string, n, limit int) []byte {
-	if fits(n, limit) {
+	if withinLimit(n, limit) {
 		return dst
 	}
 	dst = append(append(append(dst, ',', '"'), name...), `_dropped":`...)
@@ -72,12 +77,12 @@ func appendDropped(dst []byte, name string, n, limit int) []byte {
 }
 
 // appendJSON appends the members that are the same for all paths.
-func (c *common) appendJSON(dst []byte, g Group, s *State, dialect string) []byte {
+func (c *sharedMembers) appendJSON(dst []byte, g Group, s *State, dialect string) []byte {
 	dst = append(dst, `"group":`...)
 	dst = g.appendJSON(dst, c.limits.Lines)
 	dst = s.appendJSON(dst)
 	dst = append(dst, `,"crawl_delay":`...)
-	if c.delays {
+	if c.hasDelay {
 		dst = strconv.AppendFloat(dst, c.delay, 'f', -1, 64)
 	} else {
 		dst = append(dst, "null"...)
@@ -86,8 +91,8 @@ func (c *common) appendJSON(dst []byte, g Group, s *State, dialect string) []byt
 	dst = append(append(dst, c.rates[min(1, len(c.rates)):]...), ']')
 	dst = appendDropped(dst, "request_rates", c.rateCount, c.limits.Rates)
 	dst = append(dst, `,"sitemaps":[`...)
-	dst = append(append(dst, c.maps[min(1, len(c.maps)):]...), ']')
-	dst = appendDropped(dst, "sitemaps", c.mapCount, c.limits.Sitemaps)
+	dst = append(append(dst, c.sitemaps[min(1, len(c.sitemaps)):]...), ']')
+	dst = appendDropped(dst, "sitemaps", c.sitemapCount, c.limits.Sitemaps)
 	dst = append(dst, `,"dialect":`...)
 	return quote.Append(dst, dialect)
 }
@@ -145,7 +150,7 @@ func (g Group) appendJSON(dst []byte, limit int) []byte {
 	dst = quote.Append(dst, g.Token())
 	dst = append(dst, `,"lines":[`...)
 	for i, offset := range g.lines {
-		if !fits(i+1, limit) {
+		if !withinLimit(i+1, limit) {
 			break
 		}
 		if i > 0 {

@@ -19,7 +19,8 @@ type RequestRate struct {
 // (RATE-04, D-33). A floor of 0 has no effect.
 func (r RequestRate) AtLeast(floor int) RequestRate {
 	if floor > 0 && int64(r.Seconds) > int64(floor)*int64(r.Requests) {
-		r.Requests, r.Seconds = 1, floor
+		r.Requests = 1
+		r.Seconds = floor
 	}
 	return r
 }
@@ -48,7 +49,8 @@ func (w Window) Always() bool { return !w.Set }
 // HH59 means the full hour. An end at or before from is on the next day. The whole day, also
 // written with two equal times, is 0 and 1440 (D-30).
 func (w Window) Minutes() (from, end int) {
-	from, end = int(w.From), int(w.To)
+	from = int(w.From)
+	end = int(w.To)
 	if end%60 == 59 {
 		end++
 	}
@@ -77,19 +79,22 @@ func (w Window) String() string {
 }
 
 func hhmm(m int16) string {
-	h, m := m/60, m%60
+	h := m / 60
+	m = m % 60
 	return string([]byte{'0' + byte(h/10), '0' + byte(h%10), '0' + byte(m/10), '0' + byte(m%10)})
 }
 
-// A problem is why the value of a record was not used, as a phrase.
+// A problem is the reason why the value of a record is not used, as a phrase.
 type problem string
 
 // parseRequestRate reads "N/P[unit] [HHMM-HHMM]". An invalid window is ignored, so the
-// rate applies all day, which is the slower reading; why is set then although ok is (D-35).
+// rate applies all day, which is the slower reading; then both ok and why are set (D-35).
 func parseRequestRate(s string) (r RequestRate, ok bool, why problem) {
-	rate, window := s, ""
-	if i := wordEnd(s); i < len(s) {
-		rate, window = s[:i], trimSpaces(s[i:])
+	rate := s
+	window := ""
+	if i := firstBlank(s); i < len(s) {
+		rate = s[:i]
+		window = trimSpaces(s[i:])
 	}
 	n, p, found := strings.Cut(rate, "/")
 	if !found {
@@ -101,22 +106,27 @@ func parseRequestRate(s string) (r RequestRate, ok bool, why problem) {
 		case 's':
 			p = p[:len(p)-1]
 		case 'm':
-			unit, p = 60, p[:len(p)-1]
+			unit = 60
+			p = p[:len(p)-1]
 		case 'h':
-			unit, p = 3600, p[:len(p)-1]
+			unit = 3600
+			p = p[:len(p)-1]
 		case 'd':
-			unit, p = 86400, p[:len(p)-1]
+			unit = 86400
+			p = p[:len(p)-1]
 		}
 	}
 	var okN, okP bool
 	r.Requests, okN = parseCount(n)
 	r.Seconds, okP = parseCount(p)
 	if !okN || !okP {
-		return RequestRate{}, false, "documents and period are not both whole numbers from 1 to 1,000,000,000, the period with s, m, h, d or nothing"
+		return RequestRate{}, false, "documents and period are not both whole numbers from 1 to 1,000,000,000, " +
+			"the period with s, m, h, d or nothing"
 	}
-	r.Seconds = min(r.Seconds, math.MaxInt/unit) * unit // where int has 32 bits a slow rate stays one
+	r.Seconds = min(r.Seconds, math.MaxInt/unit) * unit // an int of 32 bits must not overflow
 	if window != "" {
-		if r.Window, okN = parseWindow(window); !okN {
+		r.Window, okN = parseWindow(window)
+		if !okN {
 			return r, true, "its time window is not HHMM-HHMM, so the rate applies all day"
 		}
 	}
@@ -132,7 +142,7 @@ func parseCount(s string) (int, bool) {
 	return int(n), err == nil && 0 < n && n <= maxCount
 }
 
-func wordEnd(s string) int {
+func firstBlank(s string) int {
 	for i := range len(s) {
 		if isBlank(s[i]) {
 			return i
@@ -186,7 +196,8 @@ func parseTime(s string) (int16, bool) {
 
 // parseDelay reads a Crawl-delay: decimal digits with at most one dot (D-44).
 func parseDelay(s string) (seconds float64, ok bool, why problem) {
-	dot, digits := false, 0
+	dot := false
+	digits := 0
 	for i := range len(s) {
 		switch c := s[i]; {
 		case '0' <= c && c <= '9':

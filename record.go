@@ -38,15 +38,15 @@ type Record struct {
 // the engine of the dialect follows them.
 func (r *Rules) Records() iter.Seq[Record] {
 	return func(yield func(Record) bool) {
-		r := r.made()
-		own, inherited := r.members()
-		groups := false
+		r := r.orInvalid()
+		groupSpans, inherited := r.recordSpans()
+		groupSeen := false
 		for _, l := range r.file.lines {
-			if int(l.val) > r.limit {
+			if int(l.valueStart) > r.limit {
 				return
 			}
 			if !l.ambiguous && l.field <= FieldDisallow {
-				groups = groups || l.field == FieldUserAgent
+				groupSeen = groupSeen || l.field == FieldUserAgent
 				continue // most lines
 			}
 			field, start, end := r.file.read(l, r.dialect)
@@ -54,18 +54,21 @@ func (r *Rules) Records() iter.Seq[Record] {
 			case FieldNone, FieldUnknown, FieldAllow, FieldDisallow:
 				continue
 			case FieldUserAgent:
-				groups = true
+				groupSeen = true
 				continue
 			}
 			span := Span{start, end}
-			group, heir := takeFirst(&own, span), takeFirst(&inherited, span)
-			crossing := field == FieldSitemap || field == FieldHost || field == FieldCleanParam
-			global := field == FieldContentSignal || field == FieldLicense
-			if !group && !heir && !crossing && !(global && !groups) {
+			inGroup := takeFirst(&groupSpans, span)
+			isInherited := takeFirst(&inherited, span)
+			fileWide := field == FieldSitemap || field == FieldHost || field == FieldCleanParam
+			preamble := field == FieldContentSignal || field == FieldLicense
+			if !inGroup && !isInherited && !fileWide && !(preamble && !groupSeen) {
 				continue
 			}
 			rec := readRecord(field, r.file.Text(span))
-			rec.Line, rec.Group, rec.Inherited = r.file.lineNumber(start), group && !crossing, heir
+			rec.Line = r.file.lineNumber(start)
+			rec.Group = inGroup && !fileWide
+			rec.Inherited = isInherited
 			if rec.Usable && rec.Field == FieldRequestRate {
 				rec.Rate.Line = rec.Line
 			}
@@ -79,32 +82,32 @@ func (r *Rules) Records() iter.Seq[Record] {
 	}
 }
 
-// members returns where the values of the crawler's records are, and those of the
-// Crawl-delays of '*' if it inherits them, both in file order.
-func (r *Rules) members() (own, inherited []Span) {
+// recordSpans returns the spans of the values in the crawler's group, and of the Crawl-delays of
+// '*' if the crawler inherits them, both in file order.
+func (r *Rules) recordSpans() (group, inherited []Span) {
 	if !slices.ContainsFunc(r.file.lines, func(l lineRef) bool { return l.ambiguous || l.field > FieldSitemap }) {
 		return nil, nil // as in most files
 	}
-	delay := false
-	for field, span := range r.walk() {
+	hasDelay := false
+	for field, span := range r.groupLines() {
 		if field <= FieldSitemap {
 			continue
 		}
-		own = append(own, span)
-		delay = delay || field == FieldCrawlDelay && readRecord(field, r.file.Text(span)).Usable
+		group = append(group, span)
+		hasDelay = hasDelay || field == FieldCrawlDelay && readRecord(field, r.file.Text(span)).Usable
 	}
-	if delay || r.dialect.CrawlDelay != HonorInherited || r.agent.star {
-		return own, nil
+	if hasDelay || r.dialect.CrawlDelay != HonorInherited || r.choice.star {
+		return group, nil
 	}
-	for field, span := range r.file.Rules(*r.dialect, "*").walk() {
+	for field, span := range r.file.Rules(*r.dialect, "*").groupLines() {
 		if field == FieldCrawlDelay {
 			inherited = append(inherited, span)
 		}
 	}
-	return own, inherited
+	return group, inherited
 }
 
-// takeFirst takes span off the list if it is the first there.
+// takeFirst removes span from the list if it is the first there, and reports whether it was.
 func takeFirst(list *[]Span, span Span) bool {
 	if len(*list) == 0 || (*list)[0] != span {
 		return false
@@ -116,9 +119,10 @@ func takeFirst(list *[]Span, span Span) bool {
 // readRecord reads the value of a record.
 func readRecord(field Field, value string) Record {
 	rec := Record{Field: field, Value: value, Usable: true}
-	unless := func(ok bool, problem string) {
+	require := func(ok bool, problem string) {
 		if !ok {
-			rec.Usable, rec.Problem = false, problem
+			rec.Usable = false
+			rec.Problem = problem
 		}
 	}
 	var why problem
@@ -132,27 +136,28 @@ func readRecord(field Field, value string) Record {
 	case FieldVisitTime:
 		var ok bool
 		rec.Window, ok = parseWindow(value)
-		unless(ok, "it is not HHMM-HHMM")
+		require(ok, "it is not HHMM-HHMM")
 	case FieldLicense:
-		unless(strings.Contains(value, "://"), "it is not an absolute URI")
+		require(strings.Contains(value, "://"), "it is not an absolute URI")
 	case FieldCleanParam:
-		unless(isCleanParam(value), "it is not names joined by &, then a path")
+		require(isCleanParam(value), "it is not names joined by &, then a path")
 	case FieldContentSignal:
 		rec.Preferences = parseSignals(value)
-		unless(len(rec.Preferences) > 0, "it is not a list of name=value")
+		require(len(rec.Preferences) > 0, "it is not a list of name=value")
 	case FieldContentUsage:
 		rec.Preferences = parseUsage(value)
-		unless(len(rec.Preferences) > 0, "it is not a list of name=y or name=n")
+		require(len(rec.Preferences) > 0, "it is not a list of name=y or name=n")
 	}
-	unless(value != "", "it has no value")
+	require(value != "", "it has no value")
 	return rec
 }
 
 // CrawlDelay returns the largest valid Crawl-delay of the crawler's group, in seconds, and
 // false if it has none (D-44). A group inherits nothing from '*', except in Bing.
 func (r *Rules) CrawlDelay() (seconds float64, ok bool) {
-	for _, rec := range r.only(FieldCrawlDelay) {
-		seconds, ok = max(seconds, rec.Delay), true
+	for _, rec := range r.validRecords(FieldCrawlDelay) {
+		seconds = max(seconds, rec.Delay)
+		ok = true
 	}
 	return seconds, ok
 }
@@ -161,7 +166,7 @@ func (r *Rules) CrawlDelay() (seconds float64, ok bool) {
 // The dialect's RateFloor is not applied.
 func (r *Rules) RequestRates() []RequestRate {
 	var rates []RequestRate
-	for _, rec := range r.only(FieldRequestRate) {
+	for _, rec := range r.validRecords(FieldRequestRate) {
 		rates = append(rates, rec.Rate)
 	}
 	return rates
@@ -171,7 +176,7 @@ func (r *Rules) RequestRates() []RequestRate {
 // including duplicates (MAP-03, MAP-04). Empty values are ignored (D-49).
 func (r *Rules) Sitemaps() []string {
 	var maps []string
-	for _, rec := range r.only(FieldSitemap) {
+	for _, rec := range r.validRecords(FieldSitemap) {
 		maps = append(maps, rec.Value)
 	}
 	return maps
@@ -179,27 +184,27 @@ func (r *Rules) Sitemaps() []string {
 
 // isCleanParam reports whether a value is "name&name", optionally with a path.
 func isCleanParam(s string) bool {
-	i := wordEnd(s)
+	i := firstBlank(s)
 	path := trimSpaces(s[i:])
 	return !slices.Contains(strings.Split(s[:i], "&"), "") && (path == "" || path[0] == '/' || path[0] == '*')
 }
 
 // Hosts returns the Host records of the file, with which Yandex formerly named the main
 // mirror.
-func (r *Rules) Hosts() []Record { return r.only(FieldHost) }
+func (r *Rules) Hosts() []Record { return r.validRecords(FieldHost) }
 
 // Licenses returns the valid License records (RSL 1.0) of the crawler's group or, if it
 // has none, those before the first group.
 func (r *Rules) Licenses() []Record {
-	all := r.only(FieldLicense)
-	if own := slices.DeleteFunc(slices.Clone(all), func(rec Record) bool { return !rec.Group }); len(own) > 0 {
-		return own
+	all := r.validRecords(FieldLicense)
+	if inGroup := slices.DeleteFunc(slices.Clone(all), func(rec Record) bool { return !rec.Group }); len(inGroup) > 0 {
+		return inGroup
 	}
 	return all
 }
 
-// only returns the valid records of one field.
-func (r *Rules) only(field Field) []Record {
+// validRecords returns the valid records of one field.
+func (r *Rules) validRecords(field Field) []Record {
 	var list []Record
 	for rec := range r.Records() {
 		if rec.Field == field && rec.Usable {

@@ -34,10 +34,10 @@ Disallow: /x
 	}{
 		{"a", "licenses", func(r *Rules) any { return lines(r.Licenses()) }, "[10]"},
 		{"b", "licenses", func(r *Rules) any { return lines(r.Licenses()) }, "[1]"},
-		{"a", "clean-param", func(r *Rules) any { return lines(r.only(FieldCleanParam)) }, "[6]"},
-		{"b", "clean-param", func(r *Rules) any { return lines(r.only(FieldCleanParam)) }, "[6]"},
+		{"a", "clean-param", func(r *Rules) any { return lines(r.validRecords(FieldCleanParam)) }, "[6]"},
+		{"b", "clean-param", func(r *Rules) any { return lines(r.validRecords(FieldCleanParam)) }, "[6]"},
 		{"b", "hosts", func(r *Rules) any { return lines(r.Hosts()) }, "[11]"},
-		{"b", "visit-time", func(r *Rules) any { return r.only(FieldVisitTime)[0].Window }, "0100-0200"},
+		{"b", "visit-time", func(r *Rules) any { return r.validRecords(FieldVisitTime)[0].Window }, "0100-0200"},
 		{"a", "usage /ok/", func(r *Rules) any { return r.ContentUsage(Path{"/ok/test"}) }, "[{train-ai y 8 /ok/} {search n 9 /ok/}]"},
 	} {
 		if got := fmt.Sprint(tt.got(f.Rules(RFC9309, tt.token))); got != tt.want {

@@ -15,88 +15,93 @@ import (
 type Rules struct {
 	// The fields that a match reads come first, to touch few cache lines.
 	ruleList
-	file    *File
-	dialect *Dialect
-	whole   outcome // of AllowAll and DisallowAll
-	noFile  bool    // whole is the answer
-	user    bool    // UserInitiated
-	counts  bool    // false: the file is over the size limit and does not count
-	anyRule bool    // the file has a rule in some group
+	file          *File
+	dialect       *Dialect
+	isFallback    bool    // there is no file: fallback is the outcome for all paths
+	fallback      outcome // of AllowAll and DisallowAll
+	userInitiated bool    // everything is allowed, see UserInitiated
+	fileApplies   bool    // false if the dialect ignores the file because of its size
+	anyRule       bool    // the file has a rule in some group
 
-	limit int       // bytes of the file that count
-	given []string  // tokens as the crawler gave them
-	token [1]string // where it is if there is one
-	agent agent
-	lines []uint32
-	state *State // nil if no fetch is behind the rules
+	limit        int         // bytes of the file that the dialect reads
+	callerTokens []string    // the tokens as the caller passed them
+	oneToken     [1]string   // memory of callerTokens if there is one
+	choice       groupChoice // the group of the crawler
+	agentLines   []uint32    // offsets of the values of the user-agent lines that name the crawler
+	state        *State      // nil if there was no fetch
 }
 
-// A ruleList is the rules of a crawler, ranked.
+// A ruleList is the rules of a crawler, highest precedence first.
 type ruleList struct {
-	heads heads // of the rules
-	lazy  *lazyIndex
-	rules []rule   // highest precedence first
-	own   []uint64 // which of them are the crawler's, a bit for each rule; nil if all are (Callers)
-	buf   []byte   // normal forms that are not in the body
+	firstBytes  firstBytes // of each rule
+	index       *lazyIndex // nil for few rules
+	rules       []rule
+	memberBits  []uint64 // a bit for each rule that is the crawler's; nil if all are (Crawlers)
+	normalForms []byte   // normal forms of rewritten rules, each after its source span
 }
 
-// has reports whether a rule of the list is one of the crawler's.
-func (l *ruleList) has(i int) bool { return l.own == nil || l.own[i/64]>>(i%64)&1 != 0 }
+// contains reports whether a rule of the list is one of the crawler's.
+func (l *ruleList) contains(i int) bool {
+	return l.memberBits == nil || l.memberBits[i/64]>>(i%64)&1 != 0
+}
 
 // A rule is an Allow or Disallow line as the dialect reads it, in 20 bytes without a
 // pointer for the garbage collector to follow.
 type rule struct {
-	at, size uint32 // its normal form: if changed in Rules.buf, else the value in the body
-	literal  uint32 // bytes of that before the first star or the end
-	weight   int32
-	field    Field
-	kind     kind
-	changed  bool // then what place says stands in Rules.buf before at
-	empty    bool // a Disallow without a value
+	offset, size uint32 // its normal form: in normalForms if rewritten, else the value in the body
+	literalLen   uint32 // bytes of the normal form before its first star or its end
+	weight       int32
+	field        Field
+	kind         kind
+	rewritten    bool // its source span is stored in normalForms before offset
+	empty        bool // a Disallow without a value
 }
 
 // allows reports whether the rule allows, as an empty Disallow does that counts (D-41).
 func (v *rule) allows() bool { return v.field == FieldAllow || v.empty }
 
-// kind is what is left to compare in a rule whose head matches.
+// kind is what is left to compare of a rule whose first bytes match.
 type kind uint8
 
 const (
-	kindHead    kind = iota // nothing: the head is all of it
-	kindLiteral             // the path must begin with it
-	kindTail                // one star, and what follows must occur after the literal part
-	kindSuffix              // the same, at the end of the path
-	kindPattern             // any other with a star or an end
+	kindShort   kind = iota // nothing: the rule has at most eight bytes and no star
+	kindLiteral             // the path must begin with the rule
+	kindTail                // one star; the text after it must occur after the literal part
+	kindSuffix              // one star; the path must end with the text after it
+	kindPattern             // all other rules with a star or a final '$'
 )
 
 // text returns the normal form of a rule.
 func (r *Rules) text(v *rule) string {
 	b := r.file.body
-	if v.changed {
-		b = r.buf
+	if v.rewritten {
+		b = r.normalForms
 	}
-	return view(b[v.at : v.at+v.size])
+	return stringView(b[v.offset : v.offset+v.size])
 }
 
-// place returns where the value of a rule is in the body.
-func (l *ruleList) place(v *rule) Span {
-	at, n := v.at, v.size
-	if v.changed {
-		b := l.buf[v.at-placeBytes:]
-		at, n = binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])
+// sourceSpan returns the position of a rule's value in the body.
+func (l *ruleList) sourceSpan(v *rule) Span {
+	start := v.offset
+	size := v.size
+	if v.rewritten {
+		b := l.normalForms[v.offset-spanBytes:]
+		start = binary.LittleEndian.Uint32(b)
+		size = binary.LittleEndian.Uint32(b[4:])
 	}
-	return Span{int(at), int(at + n)}
+	return Span{int(start), int(start + size)}
 }
 
-// placeBytes is what place takes of Rules.buf.
-const placeBytes = 8
+// spanBytes is the size of a source span in normalForms: four bytes for its start, four for
+// its length.
+const spanBytes = 8
 
 func (r *Rules) pattern(v *rule) Pattern { return Pattern{text: r.text(v), weight: v.weight} }
 
-// agent is the result of the choice of groups.
-type agent struct {
-	token string // the token that was found, "*" for the group of all others
-	star  bool
+// groupChoice is the group that applies to a crawler, if any.
+type groupChoice struct {
+	token string // the crawler's token that the file names, "*" for the group of '*'
+	star  bool   // it is the group of '*'
 	found bool
 }
 
@@ -107,22 +112,22 @@ type agent struct {
 // (ProductTokens).
 func (f *File) Rules(d Dialect, tokens ...string) *Rules {
 	r := newRules(f, &d, tokens)
-	r.limit, r.counts = f.limit(r.dialect)
+	r.limit, r.fileApplies = f.limit(r.dialect)
 	s := scratches.Get().(*scratch)
 	s.collect(r, d.tokensOf(tokens))
-	s.rank(r)
+	s.sortRules(r)
 	s.free()
 	return r
 }
 
-// scratch is reused memory of Parse and Rules, which append to it and copy the result
-// once at its exact size. Together they allocate at most eight times (TestAllocations).
+// scratch is memory that Parse and Rules reuse. They append to it and copy the result once,
+// at its exact size. Together they allocate at most eight times (TestAllocations).
 type scratch struct {
-	refs   []lineRef
-	rules  []rule
-	lines  []uint32
-	buf    []byte
-	places [2 * countedWeights]uint32
+	lineRefs    []lineRef
+	rules       []rule
+	agentLines  []uint32
+	normalForms []byte
+	positions   [2 * countedWeights]uint32 // of countingSort; all 0 between two calls
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -130,221 +135,253 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 // free returns the memory to the pool, unless an unusually large file grew it.
 func (s *scratch) free() {
 	const most = 1 << 20
-	if 8*cap(s.refs)+20*cap(s.rules)+4*cap(s.lines)+cap(s.buf) <= 4*most {
+	if 8*cap(s.lineRefs)+20*cap(s.rules)+4*cap(s.agentLines)+cap(s.normalForms) <= 4*most {
 		scratches.Put(s)
 	}
+}
+
+// reset removes the rules of an earlier call.
+func (s *scratch) reset() {
+	s.rules = s.rules[:0]
+	s.agentLines = s.agentLines[:0]
+	s.normalForms = s.normalForms[:0]
 }
 
 // collect finds the group of the crawler with these tokens, as the dialect reads them
 // (AGENT-01, AGENT-09), its rules in file order, and whether the file has any rule in a group.
 //
-// Only the best of the tokens that has a group so far counts, and '*' after all tokens. When a
-// better one appears, what was found is dropped.
+// It keeps the rules of the most specific token named so far, with '*' after all tokens. When a
+// line names a more specific one, it drops them and starts again.
 func (s *scratch) collect(r *Rules, tokens []string) {
-	d, f := r.dialect, r.file
-	s.rules, s.lines, s.buf = s.rules[:0], s.lines[:0], s.buf[:0]
-	best, star := len(tokens)+1, !d.ignoresStar(tokens)
-	first := best // of the tokens that count together (C-11)
-	active, inGroup := false, false
+	d := r.dialect
+	f := r.file
+	s.reset()
+	bestRank := len(tokens) + 1
+	starApplies := !d.ignoresStar(tokens)
+	firstMerged := bestRank // rank of the first token named, where groups are merged (C-11)
+	active := false         // the crawler is named in the current group
+	inGroup := false        // a user-agent line has been read
 	var run agentRun
 	for _, l := range f.lines {
-		if int(l.val) > r.limit {
+		if int(l.valueStart) > r.limit {
 			break
 		}
 		field, start, end := f.read(l, d)
-		begins := run.begins(f, d, field, start)
+		startsGroup := run.startsGroup(f, d, field, start)
 		switch field {
 		case FieldUserAgent:
-			value := view(f.body[start:end])
-			rank := d.rank(value, tokens, best, star)
-			if inGroup = true; rank < best {
-				best, s.rules, s.lines, s.buf = rank, s.rules[:0], s.lines[:0], s.buf[:0]
+			value := stringView(f.body[start:end])
+			rank := d.tokenRank(value, tokens, bestRank, starApplies)
+			inGroup = true
+			if rank < bestRank {
+				bestRank = rank
+				s.reset()
 			}
-			named := rank == best && rank <= len(tokens)
-			if active = named || active && !begins; named {
-				s.lines = append(s.lines, uint32(start))
+			named := rank == bestRank && rank <= len(tokens)
+			active = named || active && !startsGroup
+			if named {
+				s.agentLines = append(s.agentLines, uint32(start))
 				if d.MergeTokens && rank < len(tokens) {
-					rank = slices.IndexFunc(tokens, func(token string) bool { return d.names(value, token) })
+					rank = slices.IndexFunc(tokens, func(token string) bool { return d.namesToken(value, token) })
 				}
-				first = min(first, rank)
+				firstMerged = min(firstMerged, rank)
 			}
 		case FieldAllow, FieldDisallow:
 			r.anyRule = r.anyRule || inGroup && (start < end || field == FieldDisallow && d.EmptyDisallowAllows)
 			if active {
-				s.rule(d, field, start, view(f.body[start:end]))
+				s.addRule(d, field, start, stringView(f.body[start:end]))
 			}
 		}
 	}
 	switch {
-	case best < len(tokens):
-		r.agent = agent{token: tokens[first], found: true}
-	case best == len(tokens):
-		r.agent = agent{token: "*", star: true, found: true}
+	case bestRank < len(tokens):
+		r.choice = groupChoice{token: tokens[firstMerged], found: true}
+	case bestRank == len(tokens):
+		r.choice = groupChoice{token: "*", star: true, found: true}
 	}
-	if len(s.buf) > 0 {
-		r.buf = slices.Clone(s.buf)
+	if len(s.normalForms) > 0 {
+		r.normalForms = slices.Clone(s.normalForms)
 	}
 }
 
-// rule adds an Allow or Disallow with its value and the offset of that.
-func (s *scratch) rule(d *Dialect, field Field, at int, value string) {
-	start, n := uint32(at), uint32(len(value))
-	if n > 0 && value[0] == '/' && !(d.IndexHTML && field == FieldAllow && strings.Contains(value, indexPage)) && clean(value, careRFC) {
+// addRule adds an Allow or Disallow whose value begins at start.
+func (s *scratch) addRule(d *Dialect, field Field, start int, value string) {
+	offset := uint32(start)
+	n := uint32(len(value))
+	addsDirectory := d.IndexHTML && field == FieldAllow
+	if n > 0 && value[0] == '/' && !(addsDirectory && strings.Contains(value, indexPage)) && hasNone(value, changesPathRFC) {
 		// Most rules have no wildcard, and their value is its own normal form.
 		s.rules = append(s.rules, rule{})
 		v := &s.rules[len(s.rules)-1] // filled in place, which is faster than a copy
-		v.at, v.size, v.literal, v.weight, v.field, v.kind = start, n, n, int32(n), field, kindLiteral
+		v.offset = offset
+		v.size = n
+		v.literalLen = n
+		v.weight = int32(n)
+		v.field = field
+		v.kind = kindLiteral
 		if n <= 8 {
-			v.kind = kindHead
+			v.kind = kindShort
 		}
 		return
 	}
-	v := rule{at: start, field: field, empty: n == 0}
-	from := s.place(start, n)
+	v := rule{offset: offset, field: field, empty: n == 0}
+	from := s.appendSourceSpan(offset, n)
 	if n == 0 {
 		if field == FieldDisallow && d.EmptyDisallowAllows {
-			s.buf = append(s.buf, '/')
-			s.add(v, Pattern{text: "/", weight: 1}, from)
+			s.normalForms = append(s.normalForms, '/')
+			s.addPattern(v, Pattern{text: "/", weight: 1}, from)
 		} else {
-			s.buf = s.buf[:from-placeBytes]
+			s.normalForms = s.normalForms[:from-spanBytes]
 		}
 		return
 	}
 	var p Pattern
-	p, s.buf = d.compile(value, s.buf)
-	s.add(v, p, from)
-	if d.IndexHTML && field == FieldAllow {
-		from = s.place(start, n)
-		if open, buf, ok := p.indexOpen(s.buf); ok {
-			s.buf = buf
-			s.add(v, open, from)
+	p, s.normalForms = d.compile(value, s.normalForms)
+	s.addPattern(v, p, from)
+	if addsDirectory {
+		from = s.appendSourceSpan(offset, n)
+		if directory, buf, ok := p.directoryPattern(s.normalForms); ok {
+			s.normalForms = buf
+			s.addPattern(v, directory, from)
 		} else {
-			s.buf = s.buf[:from-placeBytes]
+			s.normalForms = s.normalForms[:from-spanBytes]
 		}
 	}
 }
 
-// place appends the position of a value to buf, in case its normal form follows.
-func (s *scratch) place(start, n uint32) (from int) {
-	s.buf = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(s.buf, start), n)
-	return len(s.buf)
+// appendSourceSpan appends the position of a value to normalForms, and returns where its normal
+// form begins if one is appended next.
+func (s *scratch) appendSourceSpan(start, n uint32) (from int) {
+	s.normalForms = binary.LittleEndian.AppendUint32(s.normalForms, start)
+	s.normalForms = binary.LittleEndian.AppendUint32(s.normalForms, n)
+	return len(s.normalForms)
 }
 
-// add adds a rule with the normal form p: the end of buf from an offset or, if that is
-// empty, the value.
-func (s *scratch) add(v rule, p Pattern, from int) {
-	v.size, v.weight = uint32(len(p.text)), p.weight
-	if v.changed = len(s.buf) > from; v.changed {
-		v.at = uint32(from)
+// addPattern adds a rule with the pattern p. If a normal form was appended after from, the rule
+// refers to it; otherwise the value is its own normal form, and the source span is removed.
+func (s *scratch) addPattern(v rule, p Pattern, from int) {
+	v.size = uint32(len(p.text))
+	v.weight = p.weight
+	v.rewritten = len(s.normalForms) > from
+	if v.rewritten {
+		v.offset = uint32(from)
 	} else {
-		s.buf = s.buf[:from-placeBytes]
+		s.normalForms = s.normalForms[:from-spanBytes]
 	}
 	kind, n := kindOf(p.text)
-	v.kind, v.literal = kind, uint32(n)
+	v.kind = kind
+	v.literalLen = uint32(n)
 	s.rules = append(s.rules, v)
 }
 
 // newRules returns an empty list of rules for a crawler.
-func newRules(f *File, d *Dialect, given []string) *Rules {
-	r := &Rules{file: f, dialect: shared(d)}
-	// The caller's list is copied, so that it may stay on the caller's stack.
-	if len(given) == 1 {
-		r.token[0] = given[0]
-		r.given = r.token[:]
+func newRules(f *File, d *Dialect, tokens []string) *Rules {
+	r := &Rules{file: f, dialect: sharedDialect(d)}
+	// The caller's list is copied, so that it can stay on the caller's stack.
+	if len(tokens) == 1 {
+		r.oneToken[0] = tokens[0]
+		r.callerTokens = r.oneToken[:]
 	} else {
-		r.given = slices.Clone(given)
+		r.callerTokens = slices.Clone(tokens)
 	}
 	return r
 }
 
-// rank orders the rules by precedence: by weight (PREC-01), then the allow first
+// sortRules orders the rules by precedence: by weight (PREC-01), then the allow first
 // (PREC-02), then by line.
-func (s *scratch) rank(r *Rules) {
+func (s *scratch) sortRules(r *Rules) {
 	found := s.rules
-	r.allocate(len(found), len(s.lines))
-	copy(r.lines, s.lines)
-	if len(found) <= fewRules || !s.count(r.rules) {
-		order := r.heads.words // until the heads are known
+	r.allocate(len(found), len(s.agentLines))
+	copy(r.agentLines, s.agentLines)
+	if len(found) <= fewRules || !s.countingSort(r.rules) {
+		order := r.firstBytes.words // memory that is written later
 		for i := range found {
 			order[i] = uint64(^found[i].precedence())<<32 | uint64(i)
 		}
 		slices.Sort(order)
-		for at, key := range order {
-			r.rules[at] = found[uint32(key)]
+		for i, key := range order {
+			r.rules[i] = found[uint32(key)]
 		}
 	}
 	for i := range r.rules {
-		r.heads.words[i], r.heads.sizes[i] = r.head(&r.rules[i])
+		r.firstBytes.words[i], r.firstBytes.sizes[i] = r.firstBytesOf(&r.rules[i])
 	}
 	if len(found) > scanMost {
-		r.lazy = new(lazyIndex)
+		r.index = new(lazyIndex)
 	}
 }
 
 const (
-	fewRules       = 12   // which are sorted faster than counted
+	fewRules       = 12   // slices.Sort is faster up to this number of rules
 	countedWeights = 1024 // hardly any real rule weighs more
 )
 
-// count is a counting sort of the rules if all weights are below countedWeights.
-func (s *scratch) count(ranked []rule) bool {
-	// places holds the number of rules of each precedence, and then where the next of
-	// them goes. Between two calls all are 0.
-	end, least := uint32(0), uint32(len(s.places))
+// countingSort sorts the rules into sorted, and returns false if a weight is too large for it.
+func (s *scratch) countingSort(sorted []rule) bool {
+	// positions holds the number of rules of each precedence, and then the index of the next
+	// one in sorted.
+	end := uint32(0)
+	least := uint32(len(s.positions))
 	for i := range s.rules {
 		p := s.rules[i].precedence()
-		if p >= uint32(len(s.places)) {
-			clear(s.places[:])
+		if p >= uint32(len(s.positions)) {
+			clear(s.positions[:])
 			return false
 		}
-		s.places[p]++
-		end, least = max(end, p+1), min(least, p)
+		s.positions[p]++
+		end = max(end, p+1)
+		least = min(least, p)
 	}
 	next := uint32(0)
 	for p := end; p > least; {
 		p--
-		s.places[p], next = next, next+s.places[p]
+		count := s.positions[p]
+		s.positions[p] = next
+		next += count
 	}
 	for i := range s.rules {
-		next := &s.places[s.rules[i].precedence()]
-		ranked[*next] = s.rules[i]
+		next := &s.positions[s.rules[i].precedence()]
+		sorted[*next] = s.rules[i]
 		*next++
 	}
-	clear(s.places[least:end])
+	clear(s.positions[least:end])
 	return true
 }
 
-// allocate makes room for n rules with their heads and for user-agent lines, in one
-// block: one allocation, and what a match reads is together.
+// allocate makes room for n rules, their first bytes and the user-agent lines. It is one
+// allocation, so that a match reads adjacent memory.
 func (r *Rules) allocate(n, lines int) {
 	if n == 0 {
-		r.lines = make([]uint32, lines)
+		r.agentLines = make([]uint32, lines)
 		return
 	}
 	const size = int(unsafe.Sizeof(rule{}))
 	block := make([]uint64, 1+n+(n*size+4*lines+n)/8)
-	r.heads.words = block[:n]
+	r.firstBytes.words = block[:n]
 	rest := unsafe.Pointer(&block[n])
 	r.rules = unsafe.Slice((*rule)(rest), n)
 	rest = unsafe.Add(rest, n*size)
-	r.lines = unsafe.Slice((*uint32)(rest), lines)
-	r.heads.sizes = unsafe.Slice((*uint8)(unsafe.Add(rest, 4*lines)), n)
+	r.agentLines = unsafe.Slice((*uint32)(rest), lines)
+	r.firstBytes.sizes = unsafe.Slice((*uint8)(unsafe.Add(rest, 4*lines)), n)
 }
 
-// head returns the first bytes of a rule and how many they are.
-func (r *Rules) head(v *rule) (word uint64, size uint8) {
+// firstBytesOf returns up to eight bytes of a rule, those before its first star or its end, and
+// their number.
+func (r *Rules) firstBytesOf(v *rule) (word uint64, size uint8) {
 	b := r.file.body
-	if v.changed {
-		b = r.buf
+	if v.rewritten {
+		b = r.normalForms
 	}
-	n := min(v.literal, 8)
-	if b = b[v.at:]; len(b) >= 8 {
-		return binary.LittleEndian.Uint64(b) & headMasks[n], uint8(n)
+	n := min(v.literalLen, 8)
+	b = b[v.offset:]
+	if len(b) >= 8 {
+		return binary.LittleEndian.Uint64(b) & sizeMasks[n], uint8(n)
 	}
-	return load8(view(b[:n])), uint8(n)
+	return load8(stringView(b[:n])), uint8(n)
 }
 
-// precedence is higher for the rule that decides, except for the order of lines.
+// precedence returns a number that is higher for the rule that decides. Of rules with the same
+// number the first line decides.
 func (v *rule) precedence() uint32 {
 	p := 2 * uint32(v.weight)
 	if v.allows() {
@@ -353,53 +390,58 @@ func (v *rule) precedence() uint32 {
 	return p
 }
 
-// walk yields the lines of the crawler's groups in file order: the user-agent
+// groupLines yields the lines of the crawler's groups in file order: the user-agent
 // lines that name the crawler, the rules, and the other records that attach to
 // the crawler. Lines of all groups of one name are one group (GROUP-08).
 //
 // Rules belong to all agents of a run of user-agent lines. Another record in an
 // open run belongs to the agents directly above it: to the last block of
 // user-agent lines that no such record interrupts (D-08).
-func (r *Rules) walk() iter.Seq2[Field, Span] {
+func (r *Rules) groupLines() iter.Seq2[Field, Span] {
 	return func(yield func(Field, Span) bool) {
-		r := r.made()
-		d, f := r.dialect, r.file
-		names := r.lines // the next user-agent lines that name the crawler
-		active := false  // the crawler is named in the group at hand
-		block := false   // and in the last block of its user-agent lines
-		record := false  // another record has come after that block
-		ruled := false   // the run of user-agent lines has ended by a rule
+		r := r.orInvalid()
+		d := r.dialect
+		f := r.file
+		naming := r.agentLines // user-agent lines ahead that name the crawler
+		active := false        // the current group names the crawler
+		inBlock := false       // and so does the last block of its user-agent lines
+		recordRead := false    // a record other than a rule has followed that block
+		ruleRead := false      // a rule has ended the run of user-agent lines
 		var run agentRun
 		for _, l := range f.lines {
-			if int(l.val) > r.limit {
+			if int(l.valueStart) > r.limit {
 				break
 			}
-			if !active && !l.ambiguous && (len(names) == 0 || l.val < names[0]) {
+			if !active && !l.ambiguous && (len(naming) == 0 || l.valueStart < naming[0]) {
 				continue // most lines are in other groups
 			}
 			field, start, end := f.read(l, d)
-			begins := run.begins(f, d, field, start)
+			startsGroup := run.startsGroup(f, d, field, start)
 			switch field {
 			case FieldNone, FieldUnknown, FieldSitemap:
 				continue
 			case FieldUserAgent:
 				// A line that names no crawler is still a user-agent line (D-48).
-				if begins {
-					active, block = false, false
+				if startsGroup {
+					active = false
+					inBlock = false
 				}
-				block = block && !record
-				ruled, record = false, false
-				if len(names) == 0 || names[0] != uint32(start) {
+				inBlock = inBlock && !recordRead
+				ruleRead = false
+				recordRead = false
+				if len(naming) == 0 || naming[0] != uint32(start) {
 					continue
 				}
-				names, active, block = names[1:], true, true
+				naming = naming[1:]
+				active = true
+				inBlock = true
 			case FieldAllow, FieldDisallow:
-				ruled = true
+				ruleRead = true
 			case FieldCleanParam, FieldHost:
 				// They apply to the whole file, as a Sitemap does.
 			default:
-				record = true
-				if !block && !ruled {
+				recordRead = true
+				if !inBlock && !ruleRead {
 					continue
 				}
 			}
@@ -414,50 +456,51 @@ func (r *Rules) walk() iter.Seq2[Field, Span] {
 // translation or a subscribed feed. It need not follow robots.txt, so everything is allowed
 // with ReasonUserInitiated (WHO-02).
 func (r *Rules) UserInitiated() *Rules {
-	u := r.made().copy()
-	u.user = true
+	u := r.orInvalid().clone()
+	u.userInitiated = true
 	return u
 }
 
-// copy returns a copy that does not keep r alive.
-func (r *Rules) copy() *Rules {
+// clone returns a copy that does not keep r alive.
+func (r *Rules) clone() *Rules {
 	c := *r
-	if len(r.given) == 1 && &r.given[0] == &r.token[0] {
-		c.given = c.token[:]
+	if len(r.callerTokens) == 1 && &r.callerTokens[0] == &r.oneToken[0] {
+		c.callerTokens = c.oneToken[:]
 	}
 	return &c
 }
 
 // File returns the file, an empty one for AllowAll and DisallowAll.
-func (r *Rules) File() *File { return r.made().file }
+func (r *Rules) File() *File { return r.orInvalid().file }
 
 // Dialect returns the dialect.
-func (r *Rules) Dialect() Dialect { return *r.made().dialect }
+func (r *Rules) Dialect() Dialect { return *r.orInvalid().dialect }
 
 // Tokens returns the crawler's product tokens as the dialect reads them, most specific
 // first (D-03).
 func (r *Rules) Tokens() []string {
-	r = r.made()
-	return slices.Clone(r.dialect.tokensOf(r.given))
+	r = r.orInvalid()
+	return slices.Clone(r.dialect.tokensOf(r.callerTokens))
 }
 
 // Group returns the crawler's group, or the zero value if it has none.
 func (r *Rules) Group() Group {
-	r = r.made()
-	if !r.agent.found {
+	r = r.orInvalid()
+	if !r.choice.found {
 		return Group{}
 	}
-	return Group{token: r.agent.token, file: r.file, lines: r.lines}
+	return Group{token: r.choice.token, file: r.file, lines: r.agentLines}
 }
 
 // Len returns the number of the crawler's rules.
 func (r *Rules) Len() int {
-	r, n := r.made(), 0
-	if r.own == nil {
+	r = r.orInvalid()
+	n := 0
+	if r.memberBits == nil {
 		return len(r.rules)
 	}
 	for i := range r.rules {
-		if r.has(i) {
+		if r.contains(i) {
 			n++
 		}
 	}
@@ -468,45 +511,46 @@ func (r *Rules) Len() int {
 // path decides. An Allow of an index page can occur twice (C-06).
 func (r *Rules) All() iter.Seq[Rule] {
 	return func(yield func(Rule) bool) {
-		r := r.made()
+		r := r.orInvalid()
 		for i := range r.rules {
-			if r.has(i) && !yield(Rule{rules: r, rule: r.rules[i]}) {
+			if r.contains(i) && !yield(Rule{rules: r, rule: r.rules[i]}) {
 				return
 			}
 		}
 	}
 }
 
-// outcome is a verdict without its circumstances.
+// outcome is a verdict without its rule, group and state.
 type outcome struct {
 	allowed   bool
 	undefined bool
 	reason    Reason
 }
 
-// decide makes every decision, with the rule behind it if there is one, and the work of find: Allowed,
-// Match and Explain return it in more or less detail.
-func (r *Rules) decide(p Path) (o outcome, by *rule, work int) {
-	if r == nil || r.file == nil || p.raw == "" || r.noFile && r.whole.reason == ReasonInvalid {
+// decide returns the outcome for a path, the rule that decides if there is one, and the work of
+// find. It makes every decision: Allowed, Match and Explain return it in more or less detail.
+func (r *Rules) decide(p Path) (o outcome, decider *rule, work int) {
+	if r == nil || r.file == nil || p.raw == "" || r.isFallback && r.fallback.reason == ReasonInvalid {
 		return outcome{}, nil, 0 // D-56
 	}
-	if r.user {
+	if r.userInitiated {
 		return outcome{allowed: true, reason: ReasonUserInitiated}, nil, 0
 	}
-	if d := r.dialect; d.Escapes == EscapesRaw || clean(p.raw, careRFC) && (d.Escapes == EscapesRFC || !hasDots(p.raw)) {
+	d := r.dialect
+	if d.Escapes == EscapesRaw || hasNone(p.raw, changesPathRFC) && (d.Escapes == EscapesRFC || !mayHaveDotSegments(p.raw)) {
 		return r.decideNormal(p.raw)
 	}
 	var buf [512]byte
-	return r.decideNormal(r.dialect.normal(p, buf[:0]))
+	return r.decideNormal(d.normalize(p, buf[:0]))
 }
 
-// decideNormal takes a path in normal form.
+// decideNormal is decide for a path in normal form.
 func (r *Rules) decideNormal(path string) (o outcome, best *rule, work int) {
 	switch {
 	case !r.dialect.MatchRobotsTxt && path == "/robots.txt": // D-38, D-50
 		return outcome{allowed: true, reason: ReasonRobotsTxt}, nil, 0
-	case r.noFile:
-		return r.whole, nil, 0
+	case r.isFallback:
+		return r.fallback, nil, 0
 	}
 	best, work = r.find(path, FieldNone)
 	if best == nil {
@@ -514,22 +558,23 @@ func (r *Rules) decideNormal(path string) (o outcome, best *rule, work int) {
 	}
 	o = outcome{allowed: best.allows(), reason: ReasonRule}
 	if r.dialect.StarConflictUndefined {
-		other := FieldAllow
+		opposingField := FieldAllow
 		if o.allowed {
-			other = FieldDisallow
+			opposingField = FieldDisallow
 		}
-		against, more := r.find(path, other)
-		work += more
-		o.undefined = against != nil && (r.pattern(best).innerStar() || r.pattern(against).innerStar())
+		opposing, opposingWork := r.find(path, opposingField)
+		work += opposingWork
+		o.undefined = opposing != nil && (r.pattern(best).innerStar() || r.pattern(opposing).innerStar())
 	}
 	return o, best, work
 }
 
+// reasonWithoutRule returns why a path is allowed that no rule matches.
 func (r *Rules) reasonWithoutRule() Reason {
 	switch {
-	case !r.counts || !r.anyRule:
+	case !r.fileApplies || !r.anyRule:
 		return ReasonEmptyFile
-	case !r.agent.found:
+	case !r.choice.found:
 		return ReasonNoGroup
 	default:
 		return ReasonNoRule
@@ -539,7 +584,7 @@ func (r *Rules) reasonWithoutRule() Reason {
 // Allowed reports whether the crawler may fetch p. Where the dialect does not define the
 // verdict it follows the longer rule (D-01).
 //
-// It does not allocate, except for a path whose normal form is another and over 512 bytes, and
+// It does not allocate, except for a path whose normal form differs and has over 512 bytes, and
 // once for the index of more than 64 rules.
 func (r *Rules) Allowed(p Path) bool {
 	o, _, _ := r.decide(p)
@@ -552,16 +597,20 @@ func (r *Rules) Match(p Path) Verdict {
 	return v
 }
 
-// MatchWork is Match with its work, for programs that limit what others can make them do: the bytes
-// of p, the rules that were compared, and the bytes of both that were read. It is the same on every
-// machine. Rules that have answered many questions have an index and need less.
+// MatchWork returns the verdict of Match and its work, for programs that limit the work of each
+// client: the bytes of p, the rules that were compared, and the bytes of both that were read. It is
+// the same on every machine. Rules that have answered many questions have an index and need less.
 func (r *Rules) MatchWork(p Path) (v Verdict, work int) {
-	o, by, work := r.decide(p)
-	r = r.made()
-	v.Allowed, v.Undefined, v.Reason = o.allowed, o.undefined, o.reason
-	v.Group, v.Dialect, v.State = r.Group(), r.dialect.Name, r.state
-	if by != nil {
-		v.Rule = Rule{rules: r, rule: *by}
+	o, decider, work := r.decide(p)
+	r = r.orInvalid()
+	v.Allowed = o.allowed
+	v.Undefined = o.undefined
+	v.Reason = o.reason
+	v.Group = r.Group()
+	v.Dialect = r.dialect.Name
+	v.State = r.state
+	if decider != nil {
+		v.Rule = Rule{rules: r, rule: *decider}
 	}
 	return v, work + len(p.raw)
 }
@@ -569,14 +618,14 @@ func (r *Rules) MatchWork(p Path) (v Verdict, work int) {
 // MemoryBytes returns about how many bytes of memory the rules take besides the body of their
 // file. It grows once, when repeated matches build an index.
 func (r *Rules) MemoryBytes() int {
-	r = r.made()
+	r = r.orInvalid()
 	n := int(unsafe.Sizeof(*r)+unsafe.Sizeof(*r.file)) +
-		int(unsafe.Sizeof(lineRef{}))*cap(r.file.lines) + 4*(len(r.file.body)/numberedBlock) + 4*cap(r.lines) + cap(r.buf) +
+		int(unsafe.Sizeof(lineRef{}))*cap(r.file.lines) + 4*(len(r.file.body)/numberedBlock) + 4*cap(r.agentLines) + cap(r.normalForms) +
 		(int(unsafe.Sizeof(rule{}))+8+1)*len(r.rules)
-	if r.lazy != nil {
-		n += int(unsafe.Sizeof(*r.lazy)) + r.lazy.built.Load().memoryBytes()
+	if r.index != nil {
+		n += int(unsafe.Sizeof(*r.index)) + r.index.built.Load().memoryBytes()
 	}
-	n += 8 * cap(r.own)
+	n += 8 * cap(r.memberBits)
 	if s := r.state; s != nil {
 		n += int(unsafe.Sizeof(*s)) + len(s.Fact) + len(s.Note)
 	}

@@ -38,29 +38,30 @@ func (r *Rules) ContentUsage(p Path) []Preference {
 // preferences returns the preferences of a field for a path, in order of the first
 // occurrence of each name. For equal weights the stricter value counts.
 func (r *Rules) preferences(field Field, strict string, p Path) []Preference {
-	records := r.only(field)
+	records := r.validRecords(field)
 	if slices.ContainsFunc(records, func(rec Record) bool { return rec.Group }) {
 		records = slices.DeleteFunc(records, func(rec Record) bool { return !rec.Group })
 	}
 	if len(records) == 0 {
 		return nil
 	}
-	path := r.dialect.normal(p, nil)
+	path := r.dialect.normalize(p, nil)
 	var list []Preference
 	weights := map[string]int32{}
-	places := map[string]int{} // in list
+	indexes := map[string]int{} // index in list of each name
 	for _, rec := range records {
 		var pattern Pattern
 		if prefix := rec.Preferences[0].Path; prefix != "" {
-			if pattern, _ = r.dialect.compile(prefix, nil); !pattern.match(path) {
+			pattern, _ = r.dialect.compile(prefix, nil)
+			if !pattern.match(path) {
 				continue
 			}
 		}
 		for _, u := range rec.Preferences {
-			i, listed := places[u.Name]
+			i, listed := indexes[u.Name]
 			switch {
 			case !listed:
-				places[u.Name] = len(list)
+				indexes[u.Name] = len(list)
 				list = append(list, u)
 			case pattern.weight > weights[u.Name], pattern.weight == weights[u.Name] && u.Value == strict && list[i].Value != strict:
 				list[i] = u
@@ -77,7 +78,7 @@ func (r *Rules) preferences(field Field, strict string, p Path) []Preference {
 // group.
 func (r *Rules) Unknown() iter.Seq[Line] {
 	return func(yield func(Line) bool) {
-		r := r.made()
+		r := r.orInvalid()
 		for l := range r.file.Lines(Dialect{}) {
 			if l.Value.Start > r.limit || l.Field == FieldUnknown && !yield(l) {
 				return
@@ -92,7 +93,7 @@ func cutPath(s string) (path, rest string) {
 	if s == "" || s[0] != '/' {
 		return "", s
 	}
-	i := wordEnd(s)
+	i := firstBlank(s)
 	return s[:i], trimSpaces(s[i:])
 }
 
@@ -103,8 +104,9 @@ func parseSignals(s string) []Preference {
 	var list []Preference
 	for part := range strings.SplitSeq(s, ",") {
 		name, value, ok := strings.Cut(part, "=")
-		name, value = lowerString(trimSpaces(name)), lowerString(trimSpaces(value))
-		if ok && name != "" && value != "" && wordEnd(name) == len(name) {
+		name = lowerString(trimSpaces(name))
+		value = lowerString(trimSpaces(value))
+		if ok && name != "" && value != "" && firstBlank(name) == len(name) {
 			list = append(list, Preference{Name: name, Value: value, Path: path})
 		}
 	}
@@ -118,27 +120,27 @@ func parseUsage(s string) []Preference {
 	path, s := cutPath(s)
 	d := dictionary(s)
 	var list []Preference
-	places := map[string]int{}
+	indexes := map[string]int{}
 	for {
-		name := d.key()
+		name := d.readKey()
 		if name == "" {
 			return nil
 		}
 		value := "" // of no token
-		if d.take('=') {
+		if d.accept('=') {
 			token, ok := d.member()
 			if !ok {
 				return nil
 			}
 			value = token
 		}
-		if !d.parameters() {
+		if !d.skipParameters() {
 			return nil
 		}
-		i, listed := places[name]
+		i, listed := indexes[name]
 		if !listed {
 			i = len(list)
-			places[name] = i
+			indexes[name] = i
 			list = append(list, Preference{Name: name, Path: path})
 		}
 		list[i].Value = value
@@ -146,7 +148,7 @@ func parseUsage(s string) []Preference {
 		if d == "" {
 			return slices.DeleteFunc(list, func(p Preference) bool { return p.Value != "y" && p.Value != "n" })
 		}
-		if !d.take(',') {
+		if !d.accept(',') {
 			return nil
 		}
 		d.skip(" \t")
@@ -156,7 +158,7 @@ func parseUsage(s string) []Preference {
 // A dictionary is the unread rest of a dictionary, of which only tokens are kept.
 type dictionary string
 
-func (d *dictionary) take(c byte) bool {
+func (d *dictionary) accept(c byte) bool {
 	if *d == "" || (*d)[0] != c {
 		return false
 	}
@@ -166,33 +168,33 @@ func (d *dictionary) take(c byte) bool {
 
 func (d *dictionary) skip(blanks string) { *d = dictionary(strings.TrimLeft(string(*d), blanks)) }
 
-// while takes the bytes that are in a set and returns them.
-func (d *dictionary) while(in func(c byte) bool) string {
+// takeWhile takes the bytes that are in a set and returns them.
+func (d *dictionary) takeWhile(in func(c byte) bool) string {
 	n := 0
 	for n < len(*d) && in((*d)[n]) {
 		n++
 	}
-	taken := string((*d)[:n])
+	text := string((*d)[:n])
 	*d = (*d)[n:]
-	return taken
+	return text
 }
 
-// key takes a key, "" if there is none (section 4.2.3.3).
-func (d *dictionary) key() string {
+// readKey takes a key, "" if there is none (section 4.2.3.3).
+func (d *dictionary) readKey() string {
 	if *d == "" || (*d)[0] != '*' && !isLower((*d)[0]) {
 		return ""
 	}
-	return d.while(func(c byte) bool { return isLower(c) || isDigit(c) || strings.IndexByte("_-.*", c) >= 0 })
+	return d.takeWhile(func(c byte) bool { return isLower(c) || isDigit(c) || strings.IndexByte("_-.*", c) >= 0 })
 }
 
-// parameters takes the parameters of an item and reports whether they are valid.
-func (d *dictionary) parameters() bool {
-	for d.take(';') {
+// skipParameters takes the parameters of an item and reports whether they are valid.
+func (d *dictionary) skipParameters() bool {
+	for d.accept(';') {
 		d.skip(" ")
-		if d.key() == "" {
+		if d.readKey() == "" {
 			return false
 		}
-		if d.take('=') {
+		if d.accept('=') {
 			if _, ok := d.item(); !ok {
 				return false
 			}
@@ -203,15 +205,15 @@ func (d *dictionary) parameters() bool {
 
 // member takes an item or a list of items, and returns it if it is a token.
 func (d *dictionary) member() (token string, ok bool) {
-	if !d.take('(') {
+	if !d.accept('(') {
 		return d.item()
 	}
 	for {
 		d.skip(" ")
-		if d.take(')') {
+		if d.accept(')') {
 			return "", true
 		}
-		if _, ok := d.item(); !ok || !d.parameters() || *d == "" || (*d)[0] != ' ' && (*d)[0] != ')' {
+		if _, ok := d.item(); !ok || !d.skipParameters() || *d == "" || (*d)[0] != ' ' && (*d)[0] != ')' {
 			return "", false
 		}
 	}
@@ -223,30 +225,30 @@ func (d *dictionary) item() (token string, ok bool) {
 	case *d == "":
 		return "", false
 	case (*d)[0] == '*' || isAlpha((*d)[0]):
-		return d.while(func(c byte) bool { return isAlpha(c) || isDigit(c) || strings.IndexByte("!#$%&'*+-.^_`|~:/", c) >= 0 }), true
-	case d.take('?'):
-		return "", d.take('0') || d.take('1')
-	case d.take('@'):
+		return d.takeWhile(func(c byte) bool { return isAlpha(c) || isDigit(c) || strings.IndexByte("!#$%&'*+-.^_`|~:/", c) >= 0 }), true
+	case d.accept('?'):
+		return "", d.accept('0') || d.accept('1')
+	case d.accept('@'):
 		return "", d.number(false)
-	case d.take(':'):
-		d.while(func(c byte) bool { return isAlpha(c) || isDigit(c) || strings.IndexByte("+/=", c) >= 0 })
-		return "", d.take(':')
-	case d.take('"'):
+	case d.accept(':'):
+		d.takeWhile(func(c byte) bool { return isAlpha(c) || isDigit(c) || strings.IndexByte("+/=", c) >= 0 })
+		return "", d.accept(':')
+	case d.accept('"'):
 		return "", d.text(false)
-	case d.take('%'):
-		return "", d.take('"') && d.text(true)
+	case d.accept('%'):
+		return "", d.accept('"') && d.text(true)
 	}
 	return "", d.number(true)
 }
 
 // number takes an integer, or a number with up to three decimals too (section 4.2.4).
 func (d *dictionary) number(decimals bool) bool {
-	d.take('-')
-	n := len(d.while(isDigit))
-	if !decimals || n == 0 || !d.take('.') {
+	d.accept('-')
+	n := len(d.takeWhile(isDigit))
+	if !decimals || n == 0 || !d.accept('.') {
 		return 1 <= n && n <= 15
 	}
-	k := len(d.while(isDigit))
+	k := len(d.takeWhile(isDigit))
 	return n <= 12 && 1 <= k && k <= 3
 }
 
@@ -262,7 +264,7 @@ func (d *dictionary) text(escaped bool) bool {
 		case c < ' ' || c > '~':
 			return false
 		case c == '\\' && !escaped:
-			if !d.take('"') && !d.take('\\') {
+			if !d.accept('"') && !d.accept('\\') {
 				return false
 			}
 		case c == '%' && escaped:

@@ -5,24 +5,24 @@ import (
 	"strings"
 )
 
-// names reports whether the value of a user-agent line names the crawler with a product
+// namesToken reports whether the value of a user-agent line names the crawler with a product
 // token. No value names "*", and where tokens are raw a value without a token names ""
 // (D-47).
-func (d *Dialect) names(value, token string) bool {
+func (d *Dialect) namesToken(value, token string) bool {
 	switch token {
 	case "":
-		return d.RawTokens && tokenLen(value) == 0 && !d.namesAll(value)
+		return d.RawTokens && tokenLen(value) == 0 && !d.namesStar(value)
 	case "*":
 		return false
 	}
-	return d.begins(value, token) || d.HeaderValues && d.holds(value, token)
+	return d.matchesForm(value, token) || d.HeaderValues && d.headerContains(value, token)
 }
 
-// begins reports whether the token is one of the forms in which the dialect reads a value.
+// matchesForm reports whether the token is one of the forms in which the dialect reads a value.
 // All forms are prefixes of the value, so the byte after the token decides.
-func (d *Dialect) begins(value, token string) bool {
+func (d *Dialect) matchesForm(value, token string) bool {
 	n := len(token)
-	if len(value) < n || !d.same(value[:n], token) {
+	if len(value) < n || !d.equalTokens(value[:n], token) {
 		return false
 	}
 	if len(value) == n {
@@ -39,53 +39,53 @@ func (d *Dialect) begins(value, token string) bool {
 	}
 }
 
-// holds reports whether a value that is a full User-Agent header contains the token as a
+// headerContains reports whether a value that is a full User-Agent header contains the token as a
 // product (AGENT-07).
-func (d *Dialect) holds(value, token string) bool {
+func (d *Dialect) headerContains(value, token string) bool {
 	if !isHeader(value) {
 		return false
 	}
 	found := false
-	eachProduct(value, func(product string) { found = found || d.same(product, token) })
+	eachProduct(value, func(product string) { found = found || d.equalTokens(product, token) })
 	return found
 }
 
 // isHeader reports whether a value is a full User-Agent header: it starts with a product
 // and its version, and more follows.
 func isHeader(value string) bool {
-	first := wordEnd(value)
+	first := firstBlank(value)
 	_, version, ok := strings.Cut(value[:first], "/")
 	return ok && version != "" && first < len(value)
 }
 
-// eachForm calls fn with the tokens that the value of a user-agent line names (see names),
+// eachForm calls fn with the tokens that the value of a user-agent line names (see namesToken),
 // the intended one first, with duplicates and without "*".
 func (d *Dialect) eachForm(value string, fn func(form string)) {
-	form := func(form string) {
+	call := func(form string) {
 		if form != "" && form != "*" {
 			fn(form)
 		}
 	}
 	if d.HeaderValues && isHeader(value) {
-		eachProduct(value, form)
+		eachProduct(value, call)
 	}
 	letters := tokenLen(value)
 	switch d.AgentMatch {
 	case AgentTokenCut:
-		form(value[:letters])
+		call(value[:letters])
 	case AgentWhole:
-		form(value)
+		call(value)
 	default:
 		word := wordLen(value)
-		form(value[:word])
+		call(value[:word])
 		if letters < word {
-			form(value[:letters])
+			call(value[:letters])
 		}
 		if word < len(value) {
-			form(value)
+			call(value)
 		}
 	}
-	if d.RawTokens && letters == 0 && !d.namesAll(value) {
+	if d.RawTokens && letters == 0 && !d.namesStar(value) {
 		fn("") // D-47
 	}
 }
@@ -97,15 +97,16 @@ func (d *Dialect) ignoresStar(tokens []string) bool {
 	}
 	for names := d.IgnoreStar; names != ""; {
 		var name string
-		if name, names, _ = strings.Cut(names, " "); equalFold(name, tokens[0]) {
+		name, names, _ = strings.Cut(names, " ")
+		if equalFold(name, tokens[0]) {
 			return true
 		}
 	}
 	return false
 }
 
-// namesAll reports whether the value of a user-agent line is '*'.
-func (d *Dialect) namesAll(value string) bool {
+// namesStar reports whether the value of a user-agent line is '*'.
+func (d *Dialect) namesStar(value string) bool {
 	if len(value) == 0 || value[0] != '*' {
 		return false
 	}
@@ -116,7 +117,7 @@ func (d *Dialect) namesAll(value string) bool {
 	return d.AgentMatch == AgentTokenCut && (isBlank(value[1]) || isVertical(value[1]))
 }
 
-func (d *Dialect) same(a, b string) bool {
+func (d *Dialect) equalTokens(a, b string) bool {
 	if d.ExactCase {
 		return a == b
 	}
@@ -209,23 +210,23 @@ func (l *tokenList) read(value string) {
 // isToken reports whether a value is a single product token, which can have any bytes but
 // the separators of a header (D-03).
 func isToken(value string) bool {
-	return clean(value, partsToken)
+	return hasNone(value, splitsTokens)
 }
 
 // tokensOf returns the tokens of a crawler, as the dialect reads them (D-03).
-func (d *Dialect) tokensOf(given []string) []string {
-	if d.RawTokens || allTokens(given) {
-		return given
+func (d *Dialect) tokensOf(names []string) []string {
+	if d.RawTokens || allTokens(names) {
+		return names
 	}
 	var tokens tokenList
-	for _, value := range given {
+	for _, value := range names {
 		tokens.read(value)
 	}
 	return tokens.list
 }
 
-func allTokens(given []string) bool {
-	for _, value := range given {
+func allTokens(names []string) bool {
+	for _, value := range names {
 		if !isToken(value) {
 			return false
 		}
@@ -257,9 +258,11 @@ func isGeneric(product string) bool {
 
 // eachName calls fn for each name in a value, which commas outside comments separate.
 func eachName(value string, fn func(name string)) {
-	for from, depth, i := 0, 0, 0; i <= len(value); i++ {
+	from := 0
+	depth := 0 // of parentheses
+	for i := 0; i <= len(value); i++ {
 		if i == len(value) || value[i] == ',' && depth == 0 {
-			eachOfPart(value[from:i], fn)
+			eachInHeader(value[from:i], fn)
 			from = i + 1
 			continue
 		}
@@ -272,36 +275,37 @@ func eachName(value string, fn func(name string)) {
 	}
 }
 
-// eachOfPart calls fn with the names in a header: those after "compatible;", up to the
+// eachInHeader calls fn with the names in a header: those after "compatible;", up to the
 // first that has a version. If these start with a browser, the crawler can be at the start
 // of the header, as in LinkedInBot's: then names with a version come first, then the first
 // name. If all these are generic, the names outside comments follow.
-func eachOfPart(part string, fn func(name string)) {
-	after := afterCompatible(part)
-	if n := (&nameReader{rest: after}).next(); n.specific() {
-		eachIntroduced(after, fn)
+func eachInHeader(header string, fn func(name string)) {
+	introduced := afterCompatible(header)
+	if n := (&nameReader{rest: introduced}).next(); n.specific() {
+		eachIntroduced(introduced, fn)
 		return
 	}
-	specific, first := false, true
-	for r := (nameReader{rest: part}); ; first = false {
+	specific := false
+	first := true
+	for r := (nameReader{rest: header}); ; first = false {
 		n := r.next()
 		if n.words == 0 {
 			break
 		}
 		if n.versioned {
-			n.each(fn)
+			n.eachToken(fn)
 		}
 		specific = specific || (n.versioned || first) && n.specific()
 	}
-	(&nameReader{rest: part}).next().each(fn)
-	specific = eachIntroduced(after, fn) || specific
-	for r := (nameReader{rest: part}); !specific; {
+	(&nameReader{rest: header}).next().eachToken(fn)
+	specific = eachIntroduced(introduced, fn) || specific
+	for r := (nameReader{rest: header}); !specific; {
 		n := r.next()
 		if n.words == 0 {
 			break
 		}
 		if !n.comment {
-			n.each(fn)
+			n.eachToken(fn)
 		}
 	}
 }
@@ -311,7 +315,7 @@ func eachOfPart(part string, fn func(name string)) {
 func eachIntroduced(s string, fn func(name string)) (specific bool) {
 	for r := (nameReader{rest: s}); ; {
 		n := r.next()
-		n.each(fn)
+		n.eachToken(fn)
 		specific = specific || n.specific()
 		if n.words == 0 || n.versioned && n.specific() {
 			return specific
@@ -336,14 +340,14 @@ type productName struct {
 	words     int
 	generic   int  // words that are generic
 	versioned bool // "/version" follows
-	comment   bool // it stands in parentheses
+	comment   bool // the name is in parentheses
 }
 
 func (n productName) specific() bool { return n.words > n.generic }
 
-// each calls fn with a name and, if it has several words, with those that could be tokens.
+// eachToken calls fn with a name and, if it has several words, with those that could be tokens.
 // A generic word is never part of a crawler's name.
-func (n productName) each(fn func(name string)) {
+func (n productName) eachToken(fn func(name string)) {
 	if n.words < 2 {
 		if n.words == 1 {
 			fn(n.text)
@@ -355,7 +359,8 @@ func (n productName) each(fn func(name string)) {
 	}
 	for rest := n.text; rest != ""; {
 		word := rest[:wordLen(rest)]
-		if rest = rest[min(len(word)+1, len(rest)):]; couldBeToken(word) {
+		rest = rest[min(len(word)+1, len(rest)):]
+		if couldBeToken(word) {
 			fn(word)
 		}
 	}
@@ -364,16 +369,16 @@ func (n productName) each(fn func(name string)) {
 // couldBeToken reports whether a word has only letters, digits, '_', '-', '.' and bytes
 // above ASCII, and at least one letter or byte above ASCII.
 func couldBeToken(word string) bool {
-	named := false
+	hasLetter := false
 	for i := range len(word) {
 		c := word[i]
 		letter := 'a' <= c|0x20 && c|0x20 <= 'z' || c >= 0x80
 		if !letter && (c < '0' || c > '9') && c != '_' && c != '-' && c != '.' {
 			return false
 		}
-		named = named || letter
+		hasLetter = hasLetter || letter
 	}
-	return named
+	return hasLetter
 }
 
 // A nameReader takes names off the start of a header.
@@ -389,7 +394,7 @@ func (r *nameReader) next() (n productName) {
 	for {
 		r.skip(n.words == 0)
 		end := 0
-		for end < len(r.rest) && !partsWords(r.rest[end]) {
+		for end < len(r.rest) && !separatesWords(r.rest[end]) {
 			end++
 		}
 		word := r.rest[:end]
@@ -398,22 +403,28 @@ func (r *nameReader) next() (n productName) {
 		}
 		name, version, slash := strings.Cut(word, "/")
 		if name == "" || isRemark(word) || n.words > 0 && isVersion(word) {
-			if r.rest = r.rest[end:]; n.words == 0 {
+			r.rest = r.rest[end:]
+			if n.words == 0 {
 				continue
 			}
 			return n
 		}
 		if n.words == 0 {
-			start, n.comment = r.rest, r.depth > 0
+			start = r.rest
+			n.comment = r.depth > 0
 		}
 		if n.words > 0 && slash && !hasDigit(version) {
-			name, slash = word, false // Ask Jeeves/Teoma
+			// Ask Jeeves/Teoma
+			name = word
+			slash = false
 		}
 		n.text = start[:len(start)-len(r.rest)+len(name)]
-		if n.words++; isGeneric(name) {
+		n.words++
+		if isGeneric(name) {
 			n.generic++
 		}
-		if r.rest = r.rest[end:]; slash {
+		r.rest = r.rest[end:]
+		if slash {
 			n.versioned = version != ""
 			return n
 		}
@@ -421,8 +432,8 @@ func (r *nameReader) next() (n productName) {
 }
 
 // skip skips spaces and, before a name, all separators.
-func (r *nameReader) skip(before bool) {
-	for r.rest != "" && (isBlank(r.rest[0]) || before && partsWords(r.rest[0])) {
+func (r *nameReader) skip(beforeName bool) {
+	for r.rest != "" && (isBlank(r.rest[0]) || beforeName && separatesWords(r.rest[0])) {
 		switch r.rest[0] {
 		case '(':
 			r.depth++
@@ -436,12 +447,12 @@ func (r *nameReader) skip(before bool) {
 // isRemark reports whether a word is not a name: an address, punctuation, or "compatible"
 // without its semicolon.
 func isRemark(word string) bool {
-	named := false
+	hasLetter := false
 	for i := range len(word) {
 		c := word[i]
-		named = named || 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c >= 0x80
+		hasLetter = hasLetter || 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c >= 0x80
 	}
-	return !named || word[0] == '+' || strings.IndexByte(word, '@') >= 0 || strings.Contains(word, "://") || equalFold(word, "compatible")
+	return !hasLetter || word[0] == '+' || strings.IndexByte(word, '@') >= 0 || strings.Contains(word, "://") || equalFold(word, "compatible")
 }
 
 func hasDigit(s string) bool { return strings.ContainsAny(s, "0123456789") }
@@ -458,8 +469,8 @@ func isVersion(word string) bool {
 	return strings.IndexByte(word, '.') >= 0 || strings.TrimLeft(word, "0123456789") == ""
 }
 
-// partsWords reports whether a byte separates the words of a User-Agent header.
-func partsWords(c byte) bool {
+// separatesWords reports whether a byte separates the words of a User-Agent header.
+func separatesWords(c byte) bool {
 	return isBlank(c) || c == '(' || c == ')' || c == ';' || c == ','
 }
 

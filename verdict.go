@@ -193,7 +193,7 @@ func (r Rule) Span() Span {
 	if r.rules == nil {
 		return Span{}
 	}
-	return r.rules.place(&r.rule)
+	return r.rules.sourceSpan(&r.rule)
 }
 
 // String returns the rule as a file would write it: "Disallow: /a".
