@@ -19,7 +19,8 @@ func (r *results) chart() string {
 	const left, right, top, bottom = 92.0, 660.0, 84.0, 470.0
 	colors := map[string]string{ours: "#0f62c4", plain: "#64748b", temoto: "#c2410c"}
 	var curves []curve
-	low, high := math.Inf(1), 0.0
+	low := math.Inf(1)
+	high := 0.0
 	for _, engine := range []string{ours, plain, temoto} {
 		for _, kind := range []string{"literal", "mixed"} {
 			c := curve{engine: engine, kind: kind}
@@ -29,12 +30,14 @@ func (r *results) chart() string {
 					return ""
 				}
 				c.times = append(c.times, t)
-				low, high = min(low, t), max(high, t)
+				low = min(low, t)
+				high = max(high, t)
 			}
 			curves = append(curves, c)
 		}
 	}
-	least, most := math.Floor(math.Log10(low)), math.Ceil(math.Log10(high))
+	least := math.Floor(math.Log10(low))
+	most := math.Ceil(math.Log10(high))
 	px := func(n int) float64 { return left + (math.Log10(float64(n))-1)/3*(right-left) }
 	py := func(t float64) float64 { return bottom - (math.Log10(t)-least)/(most-least)*(bottom-top) }
 
@@ -68,7 +71,8 @@ func (r *results) chart() string {
 	for _, c := range curves {
 		labelY := max(py(last(c)), above+20)
 		above = labelY
-		dash, points := "", ""
+		dash := ""
+		points := ""
 		if c.kind == "literal" {
 			dash = ` stroke-dasharray="7 5"`
 		}

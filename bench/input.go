@@ -143,7 +143,8 @@ func generateFiles(n int) [][]byte {
 	bodies := make([][]byte, n)
 	for i := range bodies {
 		size := int(min(max(619*math.Exp(1.6*rng.NormFloat64()), 24), fileLimit))
-		end, text := [...]string{"\n", "\n", "\r\n"}[rng.IntN(3)], "User-agent: *"
+		end := [...]string{"\n", "\n", "\r\n"}[rng.IntN(3)]
+		text := "User-agent: *"
 		for b := []byte(nil); len(b) < size; text = generateLine(rng) {
 			b = append(append(b, text...), end...)
 			bodies[i] = b

@@ -132,15 +132,18 @@ func (r *results) table() string {
 			}
 			time, _, _ := median(theirs)
 			mid, low, high := median(ratios)
-			baseline, text = w.goal.baseline+": "+inUnit(time, w.goal.unit), fmt.Sprintf("%s (%s–%s)", number(mid), number(low), number(high))
+			baseline = w.goal.baseline + ": " + inUnit(time, w.goal.unit)
+			text = fmt.Sprintf("%s (%s–%s)", number(mid), number(low), number(high))
 			floor, below = "≥ "+number(w.goal.floor), mid < w.goal.floor
 		}
-		per, reached := "", "reached"
+		per := ""
+		reached := "reached"
 		if w.goal.unit == "ns/op" {
 			per = "/" + w.per
 		}
 		if w.goal.floor == 0 {
-			floor, reached = "", ""
+			floor = ""
+			reached = ""
 		} else if below {
 			reached = "**not reached**"
 		}

@@ -36,7 +36,8 @@ func plainParse(body []byte) []plainGroup {
 			continue
 		}
 		value = strings.Trim(value, " \t")
-		switch field = strings.Trim(field, " \t"); {
+		field = strings.Trim(field, " \t")
+		switch {
 		case plainFold(field, "user-agent"):
 			if ended {
 				groups = append(groups, plainGroup{})
@@ -79,7 +80,8 @@ func plainRules(groups []plainGroup, agent string) []plainRule {
 	var own, all []plainRule
 	found := false
 	for _, g := range groups {
-		mine, star := false, false
+		mine := false
+		star := false
 		for _, a := range g.agents {
 			mine = mine || plainNames(a, agent)
 			star = star || a == "*"

@@ -64,7 +64,8 @@ func child(name, input string, args ...string) engine {
 			cmd.Env = append(os.Environ(), loopVariable+"="+name+"/"+strings.Join(args, "/"))
 		}
 		out := crc32.NewIEEE()
-		cmd.Stdin, cmd.Stdout = in, out
+		cmd.Stdin = in
+		cmd.Stdout = out
 		if err := cmd.Run(); err != nil && cmd.ProcessState.ExitCode() != 1 { // 1: some URLs are disallowed
 			panic(fmt.Sprint(name, ": ", err))
 		}
@@ -122,9 +123,11 @@ func listProgram(n int, other string) *work {
 
 // batchProgram answers a batch of questions by four crawlers in turn, about one file or each with its file.
 func batchProgram(n int, withFile bool) *work {
-	text, args := "", []string{"check", "--batch", "-f", shopFile()}
+	text := ""
+	args := []string{"check", "--batch", "-f", shopFile()}
 	if withFile {
-		text, args = shop, args[:2]
+		text = shop
+		args = args[:2]
 	}
 	input := programInput("questions.jsonl", n, func(i int) string {
 		b, _ := json.Marshal(programQuestion{shopURL(i), programAgents[i%len(programAgents)], text}) // which has only strings
@@ -135,7 +138,8 @@ func batchProgram(n int, withFile bool) *work {
 
 // runLoop runs the loop of a name and reports whether there is one.
 func runLoop(name string) bool {
-	in, out := bufio.NewReaderSize(os.Stdin, 1<<16), bufio.NewWriterSize(os.Stdout, 1<<16)
+	in := bufio.NewReaderSize(os.Stdin, 1<<16)
+	out := bufio.NewWriterSize(os.Stdout, 1<<16)
 	defer out.Flush()
 	var line func(out *bufio.Writer, text string)
 	switch data, group := temotoParse([]byte(shop)), temotoGroup([]byte(shop), anyBot); name {

@@ -87,7 +87,10 @@ func rows() []row {
 		)
 	}
 	for _, kind := range []string{"literal", "mixed"} {
-		about := map[string]string{"literal": "match against literal rules of 30 to 40 bytes", "mixed": "match against rules sampled from the files"}[kind]
+		about := "match against literal rules of 30 to 40 bytes"
+		if kind == "mixed" {
+			about = "match against rules sampled from the files"
+		}
 		for _, n := range ruleCounts {
 			g := faster(temoto, 0)
 			if n == 10_000 {
@@ -232,7 +235,8 @@ func each(n int, holds func(i, round int) bool) func(round int) int {
 
 // oneShotURL matches one URL against every file, another one in each round.
 func oneShotURL(files []file) *work {
-	n, urls := len(files), urlsOf(files)
+	n := len(files)
+	urls := urlsOf(files)
 	return &work{ops: n, bytes: byteCount(files), engines: []engine{
 		{ours, each(n, func(i, round int) bool {
 			_, p, err := robots.ParseURL(urls[i*urlsPerFile+round%urlsPerFile])
@@ -249,7 +253,8 @@ func oneShotURL(files []file) *work {
 // parse parses every file and keeps all, as a cache does.
 func parse(files []file) *work {
 	n := len(files)
-	parsed, data := make([]*robots.File, n), make([]*robotstxt.RobotsData, n)
+	parsed := make([]*robots.File, n)
+	data := make([]*robotstxt.RobotsData, n)
 	return &work{ops: n, bytes: byteCount(files), engines: []engine{
 		{ours, each(n, func(i, _ int) bool { parsed[i] = robots.Parse(files[i].body); return true })},
 		{temoto, each(n, func(i, _ int) bool { data[i] = temotoParse(files[i].body); return true })},
@@ -259,7 +264,8 @@ func parse(files []file) *work {
 // chooseRules does the same with the rules of a crawler.
 func chooseRules(files []file) *work {
 	n := len(files)
-	rules, groups := make([]*robots.Rules, n), make([]*robotstxt.Group, n)
+	rules := make([]*robots.Rules, n)
+	groups := make([]*robotstxt.Group, n)
 	return &work{ops: n, bytes: byteCount(files), engines: []engine{
 		{ours, each(n, func(i, _ int) bool {
 			rules[i] = robots.Parse(files[i].body).Rules(robots.RFC9309, files[i].agent)
@@ -272,7 +278,8 @@ func chooseRules(files []file) *work {
 // kept matches the paths of every file, file after file, so that the data of a match has left the processor's caches
 // since its last use.
 func kept(files []file) *work {
-	rules, groups := make([]*robots.Rules, len(files)), make([]*robotstxt.Group, len(files))
+	rules := make([]*robots.Rules, len(files))
+	groups := make([]*robotstxt.Group, len(files))
 	for i, f := range files {
 		rules[i] = robots.Parse(f.body).Rules(robots.RFC9309, f.agent)
 		groups[i] = temotoGroup(f.body, f.agent)
@@ -287,7 +294,9 @@ func kept(files []file) *work {
 
 // longPath matches one long path against every parsed file, made from one of its short paths.
 func longPath(files []file, size int) *work {
-	rules, plains, queries := make([]*robots.Rules, len(files)), make([][]plainRule, len(files)), make([]query, len(files))
+	rules := make([]*robots.Rules, len(files))
+	plains := make([][]plainRule, len(files))
+	queries := make([]query, len(files))
 	rng := newRand(3)
 	for i, f := range files {
 		rules[i] = robots.Parse(f.body).Rules(robots.RFC9309, f.agent)
@@ -468,14 +477,16 @@ func hostileCrawlers() *work {
 	for i := 0; len(b) < fileLimit; i++ {
 		b = fmt.Appendf(b, "Disallow: /*%d\n", i)
 	}
-	together, path := crawlers.Callers(all), newQuery("/page").path
+	together := crawlers.Callers(all)
+	path := newQuery("/page").path
 	return &work{ops: 1, bytes: fileLimit, engines: []engine{{ours, func(int) int { return allowedOf(together, b[:fileLimit], path) }}}}
 }
 
 // firstAnswer parses a hostile file, chooses its rules and matches one path.
 func firstAnswer(f hostile.File, size int) *work {
 	path := f.Path(size)
-	body, q := f.Body(fileLimit, path), newQuery(path)
+	body := f.Body(fileLimit, path)
+	q := newQuery(path)
 	return &work{ops: 1, bytes: len(body), engines: []engine{{ours, func(int) int {
 		return count(robots.Parse(body).Rules(robots.RFC9309, anyBot).Allowed(q.path))
 	}}}}

@@ -137,7 +137,7 @@ func (o *checkOptions) batchDefaults(ctx context.Context) (*batch.Defaults, *sou
 		At:            f.rules.at,
 		File:          from.File,
 		UserInitiated: f.rules.userInitiated,
-		OnAgent:         warnAgents(o.std),
+		OnAgent:       warnAgents(o.std),
 	}, live, err
 }
 

@@ -25,7 +25,8 @@ type clause struct {
 // clauses reads the page: a second-level heading is a section, a fourth-level heading the id of
 // the clause in the line below. Italics at the end of that line name the sources.
 func clauses() (list []clause) {
-	section, id := "", ""
+	section := ""
+	id := ""
 	for line := range strings.Lines(docs.Clauses) {
 		line = strings.TrimSpace(line)
 		switch {

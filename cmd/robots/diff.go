@@ -176,7 +176,8 @@ func (o *diffOptions) countURLs(ctx context.Context, d *render.Diff) error {
 		return err
 	}
 	defer list.Close()
-	skipped, firstSkipped := 0, 0
+	skipped := 0
+	firstSkipped := 0
 	d.WithURLs = true
 	for url, err := range list.All() {
 		for _, difference := range d.Differences {

@@ -94,7 +94,8 @@ func helpFor(cmd *cobra.Command) {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = false })
 		return cmd.Flags().Set("help", "true")
 	})
-	cmd.DisableFlagsInUseLine, cmd.Flags().SortFlags = true, false
+	cmd.DisableFlagsInUseLine = true
+	cmd.Flags().SortFlags = false
 	cmd.SetUsageFunc(help.Usage)
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		fmt.Fprint(cmd.OutOrStdout(), strings.TrimSpace(cmd.Long)+"\n\n")

@@ -20,7 +20,11 @@ import (
 
 // showSections are the values of --only.
 var showSections = []string{
-	string(answer.SectionGroups), string(answer.SectionDelays), string(answer.SectionSitemaps), string(answer.SectionSignals), string(answer.SectionClean),
+	string(answer.SectionGroups),
+	string(answer.SectionDelays),
+	string(answer.SectionSitemaps),
+	string(answer.SectionSignals),
+	string(answer.SectionClean),
 }
 
 // waysToObey are the values of --obey.

@@ -23,7 +23,8 @@ type logProgress struct{ read, verified, verifying atomic.Int64 }
 
 // line describes the progress of a long log, else it is "".
 func (p *logProgress) line(name string) string {
-	read, verifying := p.read.Load(), p.verifying.Load()
+	read := p.read.Load()
+	verifying := p.verifying.Load()
 	if read < 100_000 && verifying < maxLookups {
 		return ""
 	}
@@ -227,7 +228,8 @@ func (o *verifyOptions) advice(id crawlers.Identity) string {
 	if id.Result != crawlers.Unknown || id.Failed {
 		return ""
 	}
-	names, listed := true, true
+	names := true
+	listed := true
 	if len(id.Crawlers) > 0 {
 		names = id.Crawlers[0].ReverseDNS != crawlers.Unknown
 		listed = id.Crawlers[0].Addresses != crawlers.Unknown

@@ -58,8 +58,10 @@ func NewProver(steps int) *Prover {
 
 // Stand returns the access that rules grant.
 func (p *Prover) Stand(r *robots.Rules) (s Standing) {
-	if _, s.NoFile = r.FallbackReason(); s.NoFile {
-		s.Access, s.Verdict = AccessAll, r.Match(robots.RawPath("/"))
+	_, s.NoFile = r.FallbackReason()
+	if s.NoFile {
+		s.Access = AccessAll
+		s.Verdict = r.Match(robots.RawPath("/"))
 		switch {
 		case s.Verdict.Undecided():
 			s.Access = AccessUnknown
@@ -92,7 +94,8 @@ func hasPart(r *robots.Rules) bool {
 	allowed := r.Allowed(robots.RawPath("/"))
 	n := 0
 	for rule := range r.All() {
-		if n++; n > most {
+		n++
+		if n > most {
 			return false
 		}
 		if path := rule.Path(); rule.Allows() == allowed || !isPlain(path) {

@@ -84,7 +84,12 @@ type RequestRate struct {
 func NewCheck(r *robots.Rules, c *Crawler, path robots.Path, url string, agent any, limits robots.JSONLimits) Check {
 	v := r.Match(path)
 	j := Check{
-		Allowed: v.Allowed, Verdict: v.Word(), Reason: v.Reason.String(), Rule: NewRule(v.Rule), Group: LimitedGroup(r.Group(), limits.Lines), State: newState(r.State()),
+		Allowed:      v.Allowed,
+		Verdict:      v.Word(),
+		Reason:       v.Reason.String(),
+		Rule:         NewRule(v.Rule),
+		Group:        LimitedGroup(r.Group(), limits.Lines),
+		State:        newState(r.State()),
 		RequestRates: []RequestRate{}, Sitemaps: []string{}, Dialect: r.Dialect().Name, URL: validText(HideUser(url)), Agent: agent,
 		Fallback: c.Fallback(r), Binds: c.Binds(),
 	}

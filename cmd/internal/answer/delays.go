@@ -99,7 +99,13 @@ func newDelays(rules *robots.Rules, at time.Time, o ShowOptions) *Delays {
 	}
 	for _, e := range s.Entries() {
 		d.Declared = append(d.Declared, Declaration{
-			Line: e.Line, Field: e.Field.String(), Value: e.Value, Declared: Interval(e.Declared), Interval: Interval(e.Interval), Use: e.Use, Why: OrNull(e.Why),
+			Line:     e.Line,
+			Field:    e.Field.String(),
+			Value:    e.Value,
+			Declared: Interval(e.Declared),
+			Interval: Interval(e.Interval),
+			Use:      e.Use,
+			Why:      OrNull(e.Why),
 		})
 	}
 	if takes, limited := s.Duration(o.Pages, from); limited {
@@ -122,7 +128,8 @@ func nextRequests(s *pace.Schedule, from time.Time, first *pace.Permit) (next []
 		}
 		n.Start.Time = n.Start.In(s.Zone())
 		next = append(next, n)
-		if last = n.Start.Time; last.After(t) {
+		last = n.Start.Time
+		if last.After(t) {
 			t = last
 		}
 	}

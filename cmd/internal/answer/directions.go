@@ -81,9 +81,11 @@ func (d *Difference) Title(one *Direction) string {
 
 // Reasons describes why a URL is allowed on one side and blocked on the other.
 func (d *Difference) Reasons(c compare.Change) (before, after string) {
-	before, after = "old", "new"
+	before = "old"
+	after = "new"
 	if d.betweenDialects {
-		before, after = d.dialects[0].Name, d.dialects[1].Name
+		before = d.dialects[0].Name
+		after = d.dialects[1].Name
 	}
 	before += " " + Reason(c.Old)
 	after += " " + Reason(c.New)

@@ -27,9 +27,10 @@ type Derivation struct {
 	Steps   []Step      `json:"steps"`   // that lead to the verdict, in order
 	Matches []RuleMatch `json:"matches"` // every rule that matches, the winner first
 	// MatchesDropped is the number of matches beyond a limit of the API, absent if there are none.
-	MatchesDropped int    `json:"matches_dropped,omitempty"`
-	Notes          []Note `json:"notes"`   // at most three near misses, the likeliest first, then lines without the effect that they seem to have
-	Dropped        int    `json:"dropped"` // notes beyond the limit
+	MatchesDropped int `json:"matches_dropped,omitempty"`
+	// At most three near misses, the likeliest first, then lines without the effect that they seem to have.
+	Notes   []Note `json:"notes"`
+	Dropped int    `json:"dropped"` // notes beyond the limit
 
 	Near int `json:"-"` // number of near misses, with which Notes begins
 }

@@ -73,7 +73,12 @@ type ShowOptions struct {
 func Show(src Source, who *Crawler, at time.Time, o ShowOptions) Facts {
 	rules := src.Rules(who.Dialect, who.Tokens...)
 	f := Facts{
-		Agent: who.Echo(), Group: NewGroup(rules.Group()), Dialect: rules.Dialect().Name, Fallback: who.Fallback(rules), Binds: who.Binds(), Known: Known(rules),
+		Agent:    who.Echo(),
+		Group:    NewGroup(rules.Group()),
+		Dialect:  rules.Dialect().Name,
+		Fallback: who.Fallback(rules),
+		Binds:    who.Binds(),
+		Known:    Known(rules),
 	}
 	shows := func(section Section) bool { return len(o.Sections) == 0 || slices.Contains(o.Sections, section) }
 	if shows(SectionGroups) {

@@ -76,7 +76,8 @@ func disagreements(list []Signal) (notes []robots.Note) {
 		if first == nil {
 			seen[k] = s
 		} else if differs(first) {
-			notes = append(notes, note(s.Line, "SPEC 3.8", "%s is %s, but %s in line %d is %s", s.Title(), s.Text(), first.Title(), first.Line, first.Text()))
+			text := "%s is %s, but %s in line %d is %s"
+			notes = append(notes, note(s.Line, "SPEC 3.8", text, s.Title(), s.Text(), first.Title(), first.Line, first.Text()))
 		}
 	}
 	for i := range list {

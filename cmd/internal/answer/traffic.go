@@ -103,7 +103,8 @@ func (t *Traffic) Add(r LogRequest) {
 	if v.by == nil || t.Disallows == nil {
 		return
 	}
-	if v.line = t.forbids(v.by, r); v.line > 0 {
+	v.line = t.forbids(v.by, r)
+	if v.line > 0 {
 		t.visits[v]++
 	}
 }

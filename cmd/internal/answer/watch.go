@@ -106,7 +106,8 @@ func (r *SiteReport) Observe(last SiteState, o *Observation, steps int) SiteStat
 	file := robots.Parse(o.Body)
 	next := last
 	next.Missing, next.Foreign = o.Missing, !o.Missing && IsForeign(file)
-	next.Failures, next.FailingSince = 0, time.Time{}
+	next.Failures = 0
+	next.FailingSince = time.Time{}
 	isFile := !next.Missing && !next.Foreign
 	if isFile && (last.Missing || last.Foreign || last.Changed.IsZero() || !bytes.Equal(last.body(), o.Body)) {
 		next.keep(o)
@@ -147,7 +148,9 @@ func (r *SiteReport) Observe(last SiteState, o *Observation, steps int) SiteStat
 
 // keep takes the file of an observation.
 func (s *SiteState) keep(o *Observation) {
-	s.Changed, s.Text, s.Bytes = o.Time, "", nil
+	s.Changed = o.Time
+	s.Text = ""
+	s.Bytes = nil
 	if utf8.Valid(o.Body) {
 		s.Text = string(o.Body)
 	} else {

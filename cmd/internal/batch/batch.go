@@ -75,7 +75,8 @@ func exceeds(size, limit int) bool { return limit > 0 && size > limit }
 // have a file. For all other lines, invalid ones included, it is zero. It also returns the URL.
 func (d *Defaults) Site(q *Question) (site robots.Origin, url string) {
 	if q.bad == nil && q.url != nil && d.fetches(q) {
-		if url, _ = q.string(q.url); !exceeds(len(url), d.Limits.URL) {
+		url, _ = q.string(q.url)
+		if !exceeds(len(url), d.Limits.URL) {
 			site, _, _ = ask.URL(robots.RFC9309, url, true)
 		}
 	}

@@ -110,9 +110,12 @@ func oneEdit(name, known string) bool {
 
 // body returns the file in a question, of which it has a member. It is not nil.
 func (q *Question) body() ([]byte, error) {
-	text, name := q.robots, "robots"
+	text := q.robots
+	name := "robots"
 	if q.robotsB64 != nil {
-		if text, name = q.robotsB64, "robots_b64"; q.robots != nil {
+		text = q.robotsB64
+		name = "robots_b64"
+		if q.robots != nil {
 			return nil, errors.New("robots and robots_b64 are both set: use one")
 		}
 	}

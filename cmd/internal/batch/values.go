@@ -109,7 +109,8 @@ func (q *Question) tokens(limit int) (tokens []string, err error) {
 	fits := true
 	count := 0
 	list := Elements(q.agent, func(value []byte) {
-		if count++; exceeds(count, limit) {
+		count++
+		if exceeds(count, limit) {
 			return
 		}
 		token, ok := decodeString(value)

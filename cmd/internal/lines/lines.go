@@ -42,22 +42,26 @@ func (l *Reader) Unzip() error {
 // Next returns the next line without its LF, in the memory of buf where it fits. The last line
 // needs no LF; a line that another error truncates is discarded.
 func (l *Reader) Next(buf []byte) ([]byte, error) {
-	line, length := buf[:0], 0
+	line := buf[:0]
+	length := 0
 	l.Offset = l.end
 	for more := true; more; {
 		part, err := l.ReadSlice('\n')
 		l.end += int64(len(part))
-		if more = errors.Is(err, bufio.ErrBufferFull); !more && err != nil && (!errors.Is(err, io.EOF) || length+len(part) == 0) {
+		more = errors.Is(err, bufio.ErrBufferFull)
+		if !more && err != nil && (!errors.Is(err, io.EOF) || length+len(part) == 0) {
 			return line[:0], err
 		}
 		part = bytes.TrimSuffix(part, []byte("\n"))
-		if length += len(part); length <= l.most {
+		length += len(part)
+		if length <= l.most {
 			line = append(line, part...)
 		} else {
 			line = nil // releases its memory
 		}
 	}
-	if l.Number++; l.Number == 1 { // some shells write a byte order mark before a stream
+	l.Number++
+	if l.Number == 1 { // some shells write a byte order mark before a stream
 		line = bytes.TrimPrefix(line, []byte("\uFEFF"))
 	}
 	if length > l.most {

@@ -69,7 +69,8 @@ func (c *conn) read() ([]byte, error) {
 			return nil, err
 		}
 		var value string
-		if name, value, _ = strings.Cut(string(line), ":"); strings.EqualFold(name, "Content-Length") {
+		name, value, _ = strings.Cut(string(line), ":")
+		if strings.EqualFold(name, "Content-Length") {
 			length, _ = strconv.Atoi(strings.TrimSpace(value)) // 0 is no message
 		}
 	}
@@ -84,7 +85,8 @@ func (c *conn) read() ([]byte, error) {
 func (c *conn) Send(message []byte) error {
 	err := c.Channel.Send(message)
 	var e envelope
-	if _ = json.Unmarshal(message, &e); e.Method == "" { // an answer
+	_ = json.Unmarshal(message, &e)
+	if e.Method == "" { // an answer
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.pending = max(c.pending-1, 0)

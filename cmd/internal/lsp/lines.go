@@ -84,7 +84,8 @@ func (d *document) aboutRule(line robots.Line) []string {
 		if name == "`*`" {
 			name = "all crawlers that no other group names"
 		}
-		if names = append(names, name); len(names) == 10 {
+		names = append(names, name)
+		if len(names) == 10 {
 			names = append(names, "…")
 			break
 		}

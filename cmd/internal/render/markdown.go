@@ -55,9 +55,11 @@ func mdCode(s string) string {
 // notifies anybody.
 func MdSpan(s string) string {
 	s = robots.Printable(s)
-	fence, pad := "`", ""
+	fence := "`"
+	pad := ""
 	for strings.Contains(s, fence) {
-		fence, pad = fence+"`", " "
+		fence = fence + "`"
+		pad = " "
 	}
 	if s == "" || s[0] == ' ' {
 		pad = " "

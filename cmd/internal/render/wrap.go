@@ -19,7 +19,8 @@ func Wrap(w io.Writer, lead, text string) {
 		indent = 12
 		lead = strings.Repeat(" ", indent)
 	}
-	line, column := lead, indent
+	line := lead
+	column := indent
 	words := strings.Split(text, " ")
 	for i, word := range words {
 		if i > 0 && startsLine(words[i-1]) {
@@ -33,7 +34,8 @@ func Wrap(w io.Writer, lead, text string) {
 		case i == 0:
 		case column+1+n > Width:
 			fmt.Fprintln(w, line)
-			line, column = strings.Repeat(" ", indent), indent
+			line = strings.Repeat(" ", indent)
+			column = indent
 		default:
 			line += " "
 			column++

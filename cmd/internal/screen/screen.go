@@ -57,7 +57,8 @@ func (s *Screen) show(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.Terminal {
-		line, s.shown = "\r"+line+"\x1b[K", true
+		line = "\r" + line + "\x1b[K"
+		s.shown = true
 	} else {
 		line += "\n"
 	}

@@ -95,9 +95,11 @@ func (s *Service) permit(r *request) *response {
 // hold reads the lifetime of a permit, in whole seconds. That of an anonymous client is short: until it
 // ends, nobody else has a permit for the site.
 func (r *request) hold(text string) time.Duration {
-	usual, longest := usualHold, longestHold
+	usual := usualHold
+	longest := longestHold
 	if r.exchange.Anonymous {
-		usual, longest = anonymousHold, anonymousHold
+		usual = anonymousHold
+		longest = anonymousHold
 	}
 	hold := r.duration("body.hold", text, usual, time.Second, longest)
 	return (hold + time.Second - 1).Truncate(time.Second)

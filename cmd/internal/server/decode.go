@@ -137,7 +137,8 @@ func shallow(text []byte) error {
 	if !utf8.Valid(text) {
 		return errors.New("is not UTF-8")
 	}
-	depth, inString := 0, false
+	depth := 0
+	inString := false
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case c == '"':

@@ -144,7 +144,8 @@ func (r *request) duration(location, text string, usual, least, most time.Durati
 	}
 	d, err := time.ParseDuration(text)
 	if seconds, number := strconv.ParseFloat(text, 64); err != nil && number == nil && seconds >= 0 && seconds <= most.Seconds() {
-		d, err = time.Duration(seconds*float64(time.Second)), nil
+		d = time.Duration(seconds * float64(time.Second))
+		err = nil
 	}
 	if err != nil || d < least || d > most {
 		message := fmt.Sprintf("must be a time such as 5s, from %s to %s", duration.Text(least), duration.Text(most))

@@ -13,8 +13,13 @@ import (
 // NewSiteRecord describes a record of a cache.
 func NewSiteRecord(r *fetch.Record) *answer.SiteRecord {
 	j := &answer.SiteRecord{
-		URL: r.Origin.RobotsURL(), Outcome: r.Outcome.String(), Cause: r.Cause.String(), Note: r.Cause.Sentence(), Status: r.Status, FinalURL: r.URL,
-		Started: moment(r.Started), Fetched: moment(r.Fetched), Expires: moment(r.Expires), NextTry: moment(r.NextTry),
+		URL:      r.Origin.RobotsURL(),
+		Outcome:  r.Outcome.String(),
+		Cause:    r.Cause.String(),
+		Note:     r.Cause.Sentence(),
+		Status:   r.Status,
+		FinalURL: r.URL,
+		Started:  moment(r.Started), Fetched: moment(r.Fetched), Expires: moment(r.Expires), NextTry: moment(r.NextTry),
 		FailingSince: moment(r.FailingSince), Failures: r.Failures,
 		Bytes: len(r.Body), Truncated: r.Truncated, Degraded: r.Degraded, Headers: map[string]string{}, Hops: []answer.RecordHop{},
 	}

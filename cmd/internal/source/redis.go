@@ -22,7 +22,8 @@ const (
 
 // secret returns a password from the environment, "" if there is none.
 func secret(name string) (string, error) {
-	word, file := os.Getenv(name), os.Getenv(name+inFile)
+	word := os.Getenv(name)
+	file := os.Getenv(name + inFile)
 	switch {
 	case file == "":
 		return word, nil

@@ -156,7 +156,8 @@ func (l *URLList) readLines(line string, err error, url func(string) string, yie
 func (l *URLList) text() (string, error) {
 	for {
 		line, err := l.Next(l.buf)
-		l.buf, l.Line = line, l.Number
+		l.buf = line
+		l.Line = l.Number
 		if err != nil {
 			return "", err
 		}

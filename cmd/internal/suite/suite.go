@@ -183,7 +183,8 @@ func (s *Suite) readAssertion(n *yaml.Node, t *answer.Test, dialects []robots.Di
 		a.Every = s.Text(f["every"])
 		a.Rule = s.Text(f["rule"])
 		if line := f["line"]; !yamlfile.IsNull(line) {
-			if a.RuleLine, _ = strconv.Atoi(s.Text(line)); a.RuleLine < 1 {
+			a.RuleLine, _ = strconv.Atoi(s.Text(line))
+			if a.RuleLine < 1 {
 				s.Wrong(line, "invalid line %s", ask.Clip(line.Value))
 			}
 		}

@@ -41,9 +41,11 @@ func (f *File) Read(body []byte, known ...string) map[string]*yaml.Node {
 		}
 	}
 	if !errors.Is(err, io.EOF) {
-		position, text := f.Name, strings.TrimPrefix(err.Error(), "yaml: ")
+		position := f.Name
+		text := strings.TrimPrefix(err.Error(), "yaml: ")
 		if line, rest, ok := strings.Cut(text, ": "); ok && strings.HasPrefix(line, "line ") {
-			position, text = f.Name+":"+line[len("line "):], rest
+			position = f.Name + ":" + line[len("line "):]
+			text = rest
 		}
 		f.Mistakes = append(f.Mistakes, fmt.Errorf("%s: invalid YAML: %s", position, ask.Clip(text)))
 		return nil

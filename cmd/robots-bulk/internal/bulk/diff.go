@@ -131,7 +131,8 @@ func (e *evaluator) diffRange(
 			return counts, err
 		}
 	}
-	before, after := &sides[0], &sides[1]
+	before := &sides[0]
+	after := &sides[1]
 	for before.ok || after.ok {
 		order := cmp.Or(strings.Compare(before.capture.SURT, after.capture.SURT), strings.Compare(before.capture.Origin, after.capture.Origin))
 		var rows []AccessChange
@@ -173,7 +174,8 @@ func (e *evaluator) changeForAllCrawlers(capture *Capture, change string) (rows 
 
 // compareCaptures compares the captures of the current site.
 func (e *evaluator) compareCaptures(before, after *siteCaptures) ([]AccessChange, error) {
-	one, two := &before.capture, &after.capture
+	one := &before.capture
+	two := &after.capture
 	if !one.HasAnswer() || !two.HasAnswer() {
 		return e.changeForAllCrawlers(&one.Capture, ChangeUndecided), nil
 	}

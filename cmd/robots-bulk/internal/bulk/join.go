@@ -192,7 +192,8 @@ func (j *joiner) advance() (err error) {
 
 // loadCaptures loads the captures of a key.
 func (j *joiner) loadCaptures(key string) error {
-	j.siteKey, j.captures = strings.Clone(key), map[string][]storedCapture{}
+	j.siteKey = strings.Clone(key)
+	j.captures = map[string][]storedCapture{}
 	for j.hasNext && j.nextCapture.SURT < key {
 		if err := j.advance(); err != nil {
 			return err

@@ -53,7 +53,8 @@ func differentOptions(there, here json.RawMessage) string {
 	names := maps.Clone(old)
 	maps.Copy(names, current)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		one, two := optionText(name, old[name]), optionText(name, current[name])
+		one := optionText(name, old[name])
+		two := optionText(name, current[name])
 		if one == two {
 			continue
 		}

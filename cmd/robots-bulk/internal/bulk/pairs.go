@@ -165,7 +165,8 @@ func (s *sorter) sortedPairs(yield func(pair, error) bool) {
 		var merged []*pairFile
 		for part := range slices.Chunk(s.files, maxMergedFiles) {
 			f, failed := s.scratch.writePairs(mergePairs(part, nil))
-			merged, err = append(merged, f), cmp.Or(err, failed)
+			merged = append(merged, f)
+			err = cmp.Or(err, failed)
 			for _, f := range part {
 				err = cmp.Or(err, f.in.(*os.File).Truncate(0)) // it is read no more
 			}

@@ -82,7 +82,8 @@ func (t *parquetTable) add(row reflect.Value) error {
 	if err := t.write(); err != nil || !full {
 		return err
 	}
-	t.rows, t.bytes = 0, 0
+	t.rows = 0
+	t.bytes = 0
 	return t.writer.Flush()
 }
 

@@ -47,7 +47,8 @@ func newTableWriter[T any](w io.Writer, format string, sorted ...string) (*table
 		if err != nil {
 			return nil, err
 		}
-		w, t.closers = z, append(t.closers, z.Close)
+		w = z
+		t.closers = append(t.closers, z.Close)
 	}
 	out := bufio.NewWriterSize(w, 64<<10)
 	t.closers = append(t.closers, out.Flush)
