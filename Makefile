@@ -101,7 +101,8 @@ docs: ## rewrite the generated pages, and link clause ids
 	go test -count=1 -run TestDocuments . -update
 	go test -count=1 -run TestFaultPage ./fetch -update
 	go test -count=1 -run TestBulkPage ./cmd/robots-bulk/internal/bulk -update
-	go test -count=1 -run TestOperating ./cmd/robots -update
+	go test -count=1 -run 'TestOperating|TestFlags' ./cmd/robots -update
+	go test -count=1 -run TestFlags ./cmd/robots-bulk -update
 	go test -count=1 -run TestDocuments ./cmd/internal/answer -update
 	go test -count=1 -run TestAPIPage ./cmd/internal/server -update
 crawlers: ## list crawler names in ROBOTS_CORPUS that the directory lacks, and entries not reviewed for a year

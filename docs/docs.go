@@ -11,7 +11,7 @@ import _ "embed" // for the pages
 var Clauses string
 
 // Commands is commands.md: a heading "## " for each command, then in blocks of code its usage, parts
-// of its description and, last, its examples.
+// of its description and, last, its examples. A table of its flags, which is generated, ends the section.
 //
 //go:embed commands.md
 var Commands string

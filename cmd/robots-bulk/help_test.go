@@ -2,15 +2,35 @@ package main
 
 import (
 	"bytes"
+	"flag"
+	"os"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/robotskit/robots/cmd/internal/help"
 	"github.com/robotskit/robots/cmd/internal/render"
+	"github.com/robotskit/robots/docs"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
+
+var update = flag.Bool("update", false, "rewrite the flags in docs/commands.md")
+
+// TestFlags: docs/commands.md has the current flags of every command. To rewrite them:
+//
+//	go test ./cmd/robots-bulk -run TestFlags -update
+func TestFlags(t *testing.T) {
+	const page = "../../docs/commands.md"
+	want := help.WithFlags(docs.Commands, newRoot(&streams{}, new(int)))
+	if *update {
+		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if docs.Commands != want {
+		t.Errorf("%s has other flags than the program; run make docs", page)
+	}
+}
 
 // TestHelp: the help of every command fits a terminal and lists the exit statuses.
 func TestHelp(t *testing.T) {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"os"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -14,6 +15,21 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
+
+// TestFlags: docs/commands.md has the current flags of every command. To rewrite them:
+//
+//	go test ./cmd/robots -run TestFlags -update
+func TestFlags(t *testing.T) {
+	const page = "../../docs/commands.md"
+	want := help.WithFlags(docs.Commands, newRoot(&screen.Streams{}, ""))
+	if *update {
+		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if docs.Commands != want {
+		t.Errorf("%s has other flags than the program; run make docs", page)
+	}
+}
 
 // TestHelp: the help of every command fits a terminal, shows at most twelve flags, and lists the
 // exit statuses; docs/commands.md has no other command, and lists all purposes of crawlers.

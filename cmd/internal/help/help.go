@@ -15,10 +15,11 @@ import (
 const maxFlagColumn = 32
 
 // Describe gives a command and those below it the usage, the description and the examples that docs/commands.md has for
-// them. The description is set as it stands there, without the marks of code.
+// them. The description is set as it stands there, without the marks of code; the flags in it are generated (WithFlags).
 func Describe(cmd *cobra.Command) {
 	_, section, _ := strings.Cut(docs.Commands, "\n## "+cmd.CommandPath()+"\n")
 	section, _, _ = strings.Cut(section, "\n## ")
+	section, _, _ = strings.Cut(section, flagTable)
 	blocks := strings.Split(section, "```")
 	for i, text := range blocks {
 		_, code, _ := strings.Cut(strings.TrimSpace(text), "\n") // without its language
@@ -65,12 +66,7 @@ func Usage(cmd *cobra.Command) error {
 		}
 	})
 	for _, f := range flags {
-		_, text := FlagText(f)
-		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0" && f.DefValue != "0s" && f.DefValue != "[]" &&
-			!strings.Contains(text, "default") {
-			text += " (default " + f.DefValue + ")"
-		}
-		render.Wrap(w, fmt.Sprintf("  %-*s  ", width, flagName(f)), text)
+		render.Wrap(w, fmt.Sprintf("  %-*s  ", width, flagName(f)), flagMeaning(f))
 	}
 	return nil
 }
@@ -85,6 +81,16 @@ func flagName(f *pflag.Flag) string {
 		name += " " + placeholder
 	}
 	return name
+}
+
+// flagMeaning returns the description of a flag with its default.
+func flagMeaning(f *pflag.Flag) string {
+	_, text := FlagText(f)
+	if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0" && f.DefValue != "0s" && f.DefValue != "[]" &&
+		!strings.Contains(text, "default") {
+		text += " (default " + f.DefValue + ")"
+	}
+	return text
 }
 
 // FlagText returns the placeholder of a flag and its description. A placeholder at the
