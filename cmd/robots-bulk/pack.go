@@ -98,6 +98,8 @@ func (flags *packFlags) registerInputs(cmd *cobra.Command) {
 
 func (flags *packFlags) registerResolve(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&flags.pack.Window, "redirect-window", 24*time.Hour, "`DURATION` maximum time between a redirect and its archived target")
+	cmd.Flags().BoolVar(&flags.pack.Lint, "lint", false, "make the table findings: the findings of each check in each file")
+	cmd.Flags().BoolVar(&flags.pack.Access, "access", false, "prove how much each file allows each name in it (column access of agents)")
 	cmd.Flags().BoolVar(&flags.strict, "strict", false, "exit with 1 if an input record could not be read or an input held none")
 }
 

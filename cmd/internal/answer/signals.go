@@ -206,3 +206,24 @@ func signalsWithNotes(r *robots.Rules) Signals {
 	shown := min(len(notes), maxNotes)
 	return Signals{Signals: list, Notes: NewNotes(notes[:shown]), Dropped: len(notes) - shown}
 }
+
+// LineSignals returns the signals that a line of a file states, whoever they apply to: none if it is
+// not a line Content-Signal, Content-Usage or License, if its value is invalid, or if it is a
+// Content-Usage without a group, which applies to no crawler.
+func LineSignals(f *robots.File, l robots.Line) []Signal {
+	d := draftOf(l.Field.String())
+	inGroup := l.Group >= 0
+	if d == nil || !inGroup && l.Field == robots.FieldContentUsage {
+		return nil
+	}
+	// The value is read in a file of its own: the records of a file are those of one crawler.
+	alone := robots.Parse([]byte("User-agent: *\n" + d.title + ": " + f.Text(l.Value)))
+	list := signalsOf(alone.Rules(robots.Dialect{}), nil)
+	for i := range list {
+		list[i].Line = l.Number
+		if !inGroup {
+			list[i].Scope = "file"
+		}
+	}
+	return list
+}

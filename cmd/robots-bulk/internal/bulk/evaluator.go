@@ -230,9 +230,12 @@ func isTruncated(rules *robots.Rules) bool {
 }
 
 // validUTF8 copies a text. Bytes that are not UTF-8 become U+FFFD, as in a batch.
-func validUTF8(s string) string {
+func validUTF8(s string) string { return strings.Clone(asUTF8(s)) }
+
+// asUTF8 is validUTF8, and copies only a text that is not valid.
+func asUTF8(s string) string {
 	if utf8.ValidString(s) {
-		return strings.Clone(s)
+		return s
 	}
 	return string([]rune(s))
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -38,9 +39,11 @@ const (
 
 // PackOptions decide what a snapshot holds. They are part of its manifest.
 type PackOptions struct {
-	Window     time.Duration `json:"redirect_window"` // between a redirect and its target; 0 is 24 h
-	LooseFiles bool          `json:"files,omitempty"` // read loose robots.txt files, also in tar and zip
-	Parts      int           `json:"parts,omitempty"` // 0: by size
+	Window     time.Duration `json:"redirect_window"`  // between a redirect and its target; 0 is 24 h
+	LooseFiles bool          `json:"files,omitempty"`  // read loose robots.txt files, also in tar and zip
+	Lint       bool          `json:"lint,omitempty"`   // count the findings of each file
+	Access     bool          `json:"access,omitempty"` // prove the access of each name in a file
+	Parts      int           `json:"parts,omitempty"`  // 0: by size
 }
 
 // PackRead makes the runs of a snapshot: shard number i of the task reads the i-th share of
@@ -131,6 +134,8 @@ func PackResolve(ctx context.Context, dir, format string, o PackOptions, run Run
 func finishSnapshot(ctx context.Context, t *Task, format string, o PackOptions, run RunOptions) error {
 	err := t.claimSnapshot(format, t.Inputs, func(old *PackOptions) {
 		old.Window = cmp.Or(o.Window, old.Window)
+		old.Lint = o.Lint
+		old.Access = o.Access
 		if run.Share.Of > 0 {
 			old.Parts = run.Share.Of
 		}
@@ -173,7 +178,7 @@ func (s *runSet) task(dir, format string, o PackOptions, readTask *Task) (*Task,
 		from = to
 	}
 	t.DoShard = func(ctx context.Context, shard Shard, p *PartWriter) (ShardCounts, error) {
-		return s.writePart(ctx, t.Format, shard, p)
+		return s.writePart(ctx, t.Format, o, shard, p)
 	}
 	return t, nil
 }
@@ -192,7 +197,7 @@ func (o *PackOptions) snapshotTask(dir, format string, inputs []Input) (t *Task,
 	if o.Window <= 0 {
 		o.Window = 24 * time.Hour
 	}
-	t = newTask(verbPack, dir, format, tableBodies, tableCaptures)
+	t = newTask(verbPack, dir, format, slices.Concat([]string{tableBodies}, o.fileTableNames(), []string{tableCaptures})...)
 	t.Inputs = inputs
 	t.Options, err = json.Marshal(o)
 	return t, err

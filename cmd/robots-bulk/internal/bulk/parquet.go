@@ -19,6 +19,9 @@ const (
 	maxBatch      = 64 // rows between calls of parquet-go, which divides larger ones
 )
 
+// pageCompression is one for all tables: each has encoders of its own, of 20 MB.
+var pageCompression = &zstd.Codec{Level: zstd.SpeedBetterCompression}
+
 // A parquetTable collects rows for a parquet.GenericWriter, which is slow row by row. It passes
 // values with their definition levels, as parquet-go v0.32.0 writes zero for some of the null
 // fields of structs (TestParquetFault).
@@ -37,18 +40,24 @@ type parquetColumn struct {
 	level int // definition level of a value that is not null
 }
 
-func newParquetTable(out io.Writer, row reflect.Type, columns []column, sorted []string) *parquetTable {
+func newParquetTable(out io.Writer, row reflect.Type, columns []column, metadata []tableMetadata, sorted []string) *parquetTable {
 	sorting := make([]parquet.SortingColumn, len(sorted))
 	for i, name := range sorted {
 		sorting[i] = parquet.Ascending(name)
 	}
 	schema := parquet.SchemaOf(reflect.New(row).Interface())
-	t := &parquetTable{writer: parquet.NewGenericWriter[any](out, schema,
+	options := []parquet.WriterOption{
+		schema,
 		parquet.CreatedBy("robots", "1", "bulk"),
-		parquet.Compression(&zstd.Codec{Level: zstd.SpeedBetterCompression}),
+		parquet.Compression(pageCompression),
 		parquet.PageBufferSize(pageBytes),
 		parquet.SortingWriterConfig(parquet.SortingColumns(sorting...)),
-		parquet.SkipPageBounds("body"))}
+		parquet.SkipPageBounds("body"),
+	}
+	for _, entry := range metadata {
+		options = append(options, parquet.KeyValueMetadata(entry.key, entry.value))
+	}
+	t := &parquetTable{writer: parquet.NewGenericWriter[any](out, options...)}
 	t.columns = make([]parquetColumn, len(columns))
 	for _, c := range columns {
 		leaf, _ := schema.Lookup(c.name)

@@ -159,5 +159,5 @@ func createTablePart[T any](p *PartWriter, name, format string, sorted ...string
 	if err != nil {
 		return nil, err
 	}
-	return newTableWriter[T](out, format, sorted...)
+	return newTableWriter[T](out, format, p.task.metadata(), sorted...)
 }

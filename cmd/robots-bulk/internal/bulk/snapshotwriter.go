@@ -1,15 +1,18 @@
 package bulk
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 )
 
-// writePart makes the captures and bodies of a range of sites; the first shard also writes the
+// writePart makes the captures of a range of sites, the bodies, and the tables about them; the first shard also writes the
 // damage of all inputs.
-func (s *runSet) writePart(ctx context.Context, format string, shard Shard, p *PartWriter) (counts ShardCounts, err error) {
+func (s *runSet) writePart(ctx context.Context, format string, o PackOptions, shard Shard, p *PartWriter) (counts ShardCounts, err error) {
 	if shard.Number == 0 {
 		if err := s.writeDamage(p); err != nil {
 			return counts, err
@@ -44,48 +47,69 @@ func (s *runSet) writePart(ctx context.Context, format string, shard Shard, p *P
 	if err := captures.Close(); err != nil {
 		return counts, err
 	}
-	return counts, s.writeBodies(ctx, p, format, bodies)
+	return counts, s.writeBodies(ctx, p, format, o, bodies)
 }
 
-// addBodyLocation adds where the body of a response is: its hash, the number of its run, and its
-// offset there.
+// addBodyLocation adds where the body of a response is: its hash, whether it is truncated, the number of
+// its run, its offset there, and its size. Of the locations of a body, complete ones come first.
 func addBodyLocation(bodies *sorter, response *archivedResponse) error {
-	hash, err := hex.DecodeString(response.SHA256)
+	key, err := hex.DecodeString(response.SHA256)
 	if err != nil {
 		return err
 	}
+	if response.Truncated {
+		key = append(key, 1)
+	} else {
+		key = append(key, 0)
+	}
 	location := binary.BigEndian.AppendUint32(nil, uint32(response.run.number))
 	location = binary.BigEndian.AppendUint64(location, uint64(response.BodyOffset))
-	return bodies.add(hash, location)
+	location = binary.BigEndian.AppendUint64(location, uint64(response.Bytes))
+	return bodies.add(key, location)
 }
 
-// writeBodies writes bodies, each once, from their locations.
-func (s *runSet) writeBodies(ctx context.Context, p *PartWriter, format string, locations *sorter) error {
+// readBody reads the body at a location.
+func (s *runSet) readBody(location pair) (*storedBody, error) {
+	run := s.runs[binary.BigEndian.Uint32(location.value)]
+	text, err := run.body(int64(binary.BigEndian.Uint64(location.value[4:])))
+	if err != nil {
+		return nil, err
+	}
+	return &storedBody{
+		Body:  Body{SHA256: hex.EncodeToString(location.key[:sha256.Size]), Body: text},
+		bytes: int64(binary.BigEndian.Uint64(location.value[12:])), truncated: location.key[sha256.Size] == 1,
+	}, nil
+}
+
+// writeBodies writes bodies and the rows about them, each once, from their locations.
+func (s *runSet) writeBodies(ctx context.Context, p *PartWriter, format string, o PackOptions, locations *sorter) error {
 	bodies, err := createTablePart[Body](p, tableBodies, format, "sha256")
 	if err != nil {
 		return err
 	}
-	lastHash := ""
+	files, err := newFileTables(p, format, o)
+	if err != nil {
+		return err
+	}
+	var lastHash []byte
 	for location, err := range locations.sortedPairs {
 		err = cmp.Or(err, ctx.Err())
 		if err != nil {
 			return err
 		}
-		hash := hex.EncodeToString(location.key)
-		if hash == lastHash {
+		if lastHash != nil && bytes.HasPrefix(location.key, lastHash) {
 			continue
 		}
-		lastHash = hash
-		run := s.runs[binary.BigEndian.Uint32(location.value)]
-		body, err := run.body(int64(binary.BigEndian.Uint64(location.value[4:])))
+		lastHash = append(lastHash[:0], location.key[:sha256.Size]...)
+		body, err := s.readBody(location)
 		if err != nil {
 			return err
 		}
-		if err := bodies.Write(&Body{SHA256: hash, Body: body}); err != nil {
+		if err := errors.Join(bodies.Write(&body.Body), files.write(body)); err != nil {
 			return err
 		}
 	}
-	return bodies.Close()
+	return errors.Join(bodies.Close(), files.close())
 }
 
 // writeDamage writes the damage of the inputs of all runs, if there is any.

@@ -20,7 +20,7 @@ func (o EvaluationOptions) Stream(ctx context.Context, in io.Reader, out io.Writ
 	if err != nil {
 		return err
 	}
-	verdicts, err := newTableWriter[Verdict](out, format)
+	verdicts, err := newTableWriter[Verdict](out, format, nil)
 	if err != nil {
 		return err
 	}

@@ -39,8 +39,9 @@ type tableWriter[T any] struct {
 }
 
 // newTableWriter returns a writer of rows of the type to w, in the given format. Sorted
-// names the columns by which rows come in order, which readers of Parquet use.
-func newTableWriter[T any](w io.Writer, format string, sorted ...string) (*tableWriter[T], error) {
+// names the columns by which rows come in order, which readers of Parquet use; metadata goes into a
+// file of Parquet.
+func newTableWriter[T any](w io.Writer, format string, metadata []tableMetadata, sorted ...string) (*tableWriter[T], error) {
 	t := &tableWriter[T]{}
 	if format == JSONLZstd {
 		z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
@@ -55,7 +56,7 @@ func newTableWriter[T any](w io.Writer, format string, sorted ...string) (*table
 	columns := rowColumns(reflect.TypeFor[T]())
 	switch format {
 	case Parquet:
-		p := newParquetTable(out, reflect.TypeFor[T](), columns, sorted)
+		p := newParquetTable(out, reflect.TypeFor[T](), columns, metadata, sorted)
 		t.Write = func(row *T) error { return p.add(reflect.ValueOf(row).Elem()) }
 		t.closers = append(t.closers, p.close)
 	case CSV:
@@ -87,6 +88,16 @@ func newTableWriter[T any](w io.Writer, format string, sorted ...string) (*table
 		return nil, fmt.Errorf("format %q: it is one of %s", format, strings.Join(Formats, ", "))
 	}
 	return t, nil
+}
+
+// writeAll writes rows, none to a table that is nil.
+func (t *tableWriter[T]) writeAll(rows []T) error {
+	for i := range rows {
+		if err := t.Write(&rows[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Close ends the table. It does not close what it was written to.

@@ -19,7 +19,7 @@ import (
 func written[T any](t *testing.T, format string, rows []T, sorted ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	w, err := newTableWriter[T](&b, format, sorted...)
+	w, err := newTableWriter[T](&b, format, nil, sorted...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestTable(t *testing.T) {
 	if got := written(t, CSV, []Capture{{SURT: "com,a", URL: "x\"\n", Fetched: day.Add(123 * time.Millisecond), Status: 301, Truncated: true}, {Fetched: day}}); string(got) != want {
 		t.Errorf("%s", got)
 	}
-	if _, err := newTableWriter[Capture](nil, "xml"); err == nil {
+	if _, err := newTableWriter[Capture](nil, "xml", nil); err == nil {
 		t.Error("xml: no error")
 	}
 }

@@ -1,0 +1,95 @@
+package bulk
+
+// This file has the rows of the tables about files. They state what is true of a body whoever sent
+// it, as rfc9309 reads it, so a snapshot has them once for each body of a part. Columns are a contract.
+
+// A FileSummary is a row of files: the layout of a body. A body that is not a robots.txt, such as an
+// error page, has no rows in the other tables about files: its lines are not fields. Counts are of
+// complete lines in the first 512,000 bytes, which rfc9309 reads.
+type FileSummary struct {
+	SHA256    string `parquet:"sha256"`    // of the body, as in captures and bodies
+	Bytes     int64  `parquet:"bytes"`     // size of the body
+	Truncated bool   `parquet:"truncated"` // bodies has only its beginning
+	Kind      string `parquet:"kind,dict"` // text, html, empty, binary: as in captures
+	// OtherFormat is UTF-16, gzip, HTML or XML, or JSON; null for a robots.txt. A page with a
+	// user-agent line is a robots.txt: crawlers read its rules.
+	OtherFormat string `parquet:"other_format,optional,dict"`
+	BOM         bool   `parquet:"bom"` // it begins with the byte order mark of UTF-8
+	// LineEnds is lf, crlf, cr or mixed; null without a line end.
+	LineEnds    string `parquet:"line_ends,optional,dict"`
+	Lines       int32  `parquet:"lines"`        // physical lines
+	LongestLine int32  `parquet:"longest_line"` // bytes, without the line end
+	// The counts of lines below are null if the body is not a robots.txt.
+	Comments      *int32 `parquet:"comments"`       // lines with a comment
+	Groups        *int32 `parquet:"groups"`         // runs of User-agent lines with their rules
+	UserAgents    *int32 `parquet:"user_agents"`    // lines User-agent
+	Rules         *int32 `parquet:"rules"`          // lines Allow and Disallow
+	Sitemaps      *int32 `parquet:"sitemaps"`       // lines Sitemap with a value
+	UnknownFields *int32 `parquet:"unknown_fields"` // lines with an unknown field
+	// Lint is complete or undecided (the proofs took too many steps: there might be more findings),
+	// null without --lint.
+	Lint string `parquet:"lint,optional,dict"`
+}
+
+// A FieldLine is a row of rules: a line with a field, in file order.
+type FieldLine struct {
+	SHA256 string `parquet:"sha256,dict"` // of the file
+	Line   int32  `parquet:"line"`        // from 1
+	Field  string `parquet:"field,dict"`  // a known name in lower case, an unknown one as written
+	Known  bool   `parquet:"known"`       // the field is known
+	// GroupNumber is the number of the group in the file, from 1; null outside of groups, and for
+	// fields that apply to the whole file, such as Sitemap.
+	GroupNumber int32 `parquet:"group_number,optional"`
+	// GroupTokens are the product tokens to which the line applies, separated by spaces: those of
+	// its group, of a line User-agent its own, of a Crawl-delay between lines User-agent those
+	// directly above it. They are null if there are none, or more than 1,000.
+	GroupTokens string `parquet:"group_tokens,optional,dict"`
+	Value       string `parquet:"value,optional"` // without comment, null if empty
+}
+
+// A NamedAgent is a row of agents: a value of User-agent lines, by its first line.
+type NamedAgent struct {
+	SHA256  string `parquet:"sha256,dict"`           // of the file
+	Name    string `parquet:"name,dict"`             // as written
+	RFC9309 string `parquet:"rfc9309,optional,dict"` // product token that rfc9309 reads, null if none
+	Google  string `parquet:"google,optional,dict"`  // product token that google reads, null if none
+	Line    int32  `parquet:"line"`                  // of the first line, from 1
+	Lines   int32  `parquet:"lines"`                 // lines with this value that either dialect reads as User-agent
+	// Crawler is the name of the crawler in the directory, null if it has none.
+	Crawler  string `parquet:"crawler,optional,dict"`
+	Operator string `parquet:"operator,optional,dict"` // of the crawler, null without one, or unknown
+	Purpose  string `parquet:"purpose,optional,dict"`  // of the crawler, null without one, or unknown
+	// Access is all, part, none or undecided, as in verdicts for rfc9309; null without --access, and
+	// if rfc9309 reads no token.
+	Access string `parquet:"access,optional,dict"`
+}
+
+// A SignalValue is a row of signals: a value of a line Content-Signal, Content-Usage or License that
+// has an effect.
+type SignalValue struct {
+	SHA256 string `parquet:"sha256,dict"`                // of the file
+	Line   int32  `parquet:"line"`                       // from 1
+	Field  string `parquet:"field,dict"`                 // content-signal, content-usage or license
+	Name   string `parquet:"name,optional,dict"`         // of the preference, null for a license
+	Value  string `parquet:"value,dict"`                 // such as yes, no, y or n; the URL of a license
+	Path   string `parquet:"path,optional,dict"`         // pattern of the paths to which it applies, null for all
+	Scope  string `parquet:"scope,dict"`                 // file or group
+	Known  bool   `parquet:"known"`                      // the document that defines the field has this name and value
+	Tokens string `parquet:"group_tokens,optional,dict"` // as in rules, null for scope file
+}
+
+// A SitemapLine is a row of sitemaps: a line Sitemap with a value.
+type SitemapLine struct {
+	SHA256 string `parquet:"sha256,dict"`          // of the file
+	Line   int32  `parquet:"line"`                 // from 1
+	URL    string `parquet:"url"`                  // as written
+	Origin string `parquet:"origin,optional,dict"` // of the URL, null if it is not an absolute URL of http, https or ftp
+}
+
+// A FindingCount is a row of findings, a table of pack --lint: the findings of a check in a file.
+type FindingCount struct {
+	SHA256   string `parquet:"sha256,dict"`   // of the file
+	ID       string `parquet:"id,dict"`       // of the check
+	Severity string `parquet:"severity,dict"` // error, warning or note
+	Findings int32  `parquet:"findings"`      // at most 1,000
+}
