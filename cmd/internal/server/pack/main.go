@@ -74,7 +74,8 @@ func pack(output string, quick bool) error {
 	return err
 }
 
-// build compiles the engine. Inlining would make it a tenth larger.
+// build compiles the engine. Inlining would make it a tenth larger, so only package robots has it, which judges at each keystroke:
+// that takes half as long for 27 kB, compressed.
 func build() ([]byte, error) {
 	temp, err := os.MkdirTemp("", "robots-wasm-")
 	if err != nil {
@@ -83,7 +84,7 @@ func build() ([]byte, error) {
 	defer os.RemoveAll(temp)
 	name := filepath.Join(temp, "robots.wasm")
 	const engine = "github.com/robotskit/robots/cmd/internal/server/wasm"
-	cmd := exec.Command("go", "build", "-trimpath", "-gcflags=all=-l", "-ldflags=-s -w", "-o", name, engine)
+	cmd := exec.Command("go", "build", "-trimpath", "-gcflags=all=-l", "-gcflags=github.com/robotskit/robots=", "-ldflags=-s -w", "-o", name, engine)
 	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {

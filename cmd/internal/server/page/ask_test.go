@@ -82,7 +82,7 @@ func TestMatrix(t *testing.T) {
 		t.Errorf("rows %v: want an error for the first alone", rows)
 	}
 	// An engine with another verdict is named: Google reads the misspelled field.
-	rows = members(question(t, "matrix", "User-agent: a\nDisalow: /x\n", "rfc9309\ta", "/x", "")["rows"])
+	rows = members(question(t, "matrix", "User-agent: a\nDisalow: /x\n", "rfc9309\ta", "/x", `{"engines":true}`)["rows"])
 	if got := members(rows[0]["cells"])[0]["differing"]; len(got.([]any)) != 1 || got.([]any)[0] != "google" {
 		t.Errorf("differing %v, want google", got)
 	}

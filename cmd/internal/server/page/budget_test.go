@@ -45,7 +45,7 @@ func TestCharges(t *testing.T) {
 		steps int
 	}{
 		"parse":   {[]string{file}, 3 * reading},
-		"matrix":  {[]string{file, crawler, path.String(), ""}, (1+len(answer.CurrentDialects()))*reading + budget.Matching(work)},
+		"matrix":  {[]string{file, crawler, path.String(), `{"engines":true}`}, (1+len(answer.CurrentDialects()))*reading + budget.Matching(work)},
 		"crawler": {[]string{"MyBot\nBing", crawler}, 2 * mentionWork},
 		"urls":    {[]string{file, ""}, 4 * reading},
 		"explain": {[]string{file, crawler, path.String()}, (1+dialects)*reading + first(answer.ExplainCost(rules, path)) + dialects*budget.Matching(len(path.String()))},

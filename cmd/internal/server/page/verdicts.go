@@ -43,14 +43,15 @@ type cell struct {
 	Verdict   string   `json:"verdict,omitempty"`
 	Line      int      `json:"line"` // of the rule, 0 without one
 	Reason    string   `json:"reason,omitempty"`
-	Differing []string `json:"differing,omitempty"` // current dialects with another verdict for the same tokens
+	Differing []string `json:"differing,omitempty"` // current dialects with another verdict for the same tokens, if the view has them
 	Error     string   `json:"error,omitempty"`
 }
 
 // groupLines limits the user-agent lines of a group that an answer lists.
 const groupLines = 1000
 
-// matrix returns the verdict for each crawler and URL.
+// matrix returns the verdict for each crawler and URL. It is asked at each keystroke, so it asks other dialects only for a view
+// that shows them.
 func matrix(b *budget.Budget, args []string) (any, error) {
 	f := robots.Parse([]byte(args[0]))
 	who, err := readCrawlers(args[1])
@@ -79,7 +80,7 @@ func matrix(b *budget.Budget, args []string) (any, error) {
 	var others []*robots.Rules // in these dialects, for the tokens of the crawler before
 	for i := range who {
 		c := &who[i]
-		if i == 0 || !slices.Equal(c.Tokens, who[i-1].Tokens) {
+		if v.Engines && (i == 0 || !slices.Equal(c.Tokens, who[i-1].Tokens)) {
 			if err := b.Work(len(dialects) * budget.Reading(len(args[0]))); err != nil {
 				return nil, err
 			}

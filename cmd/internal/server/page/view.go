@@ -18,6 +18,7 @@ type view struct {
 	Text       string `json:"text"`       // in the URL, in any case
 	Sort       string `json:"sort"`       // "", url or verdict: blocked first, then by lines
 	Descending bool   `json:"descending"` // the other way round
+	Engines    bool   `json:"engines"`    // name the dialects that differ, which takes five times as long
 	Site       string `json:"site"`       // the host that the file was fetched from, "" if that is unknown
 }
 
@@ -39,6 +40,7 @@ func readView(text string, columns int) (v view, err error) {
 	if err := json.Unmarshal([]byte(text), &v); err != nil {
 		return v, errors.New("the view is not valid")
 	}
+	v.Engines = v.Engines || v.Show == showEngines
 	switch {
 	case !slices.Contains([]string{showAll, showBlocked, showAllowed, showDiffering, showEngines, showOdd}, v.Show):
 		return v, errors.New("unknown view " + strconv.Quote(clip(v.Show)))

@@ -1,4 +1,5 @@
-// Runs the engine, so that typing never waits for it. A message is a question, {id, verb, args}; its answer is {id, answer}.
+// Runs the engine, so that typing never waits for it. A message is a question, {id, verb, args}; its answer is {id, answer}. An
+// argument null is the last file that came, which many questions are about.
 'use strict';
 
 importScripts('wasm_exec.js');
@@ -21,9 +22,15 @@ start()
   .then(() => { throw new Error('the engine has stopped'); })
   .catch((error) => postMessage({ failed: String(error && error.message || error) }));
 
+let file;
+
 onmessage = ({ data: { id, verb, args } }) => {
+  const values = args.map((a) => {
+    file = a instanceof Uint8Array ? a : file;
+    return a === null ? file : a;
+  });
   try {
-    postMessage({ id, answer: self.robots(verb, ...args) });
+    postMessage({ id, answer: self.robots(verb, ...values) });
   } catch (error) {
     postMessage({ failed: String(error && error.message || error) });
   }

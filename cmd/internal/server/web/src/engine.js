@@ -4,7 +4,7 @@ import { concat, encode } from './text.js';
 
 // Waiting questions are asked in this order. Only the newest of each kind waits, and one question runs at a time, so that
 // typing never waits for old questions.
-const order = ['directory', 'matrix', 'parse', 'explain', 'hover', 'show', 'outlook', 'diff', 'lint', 'decides', 'access', 'fix', 'block'];
+const order = ['directory', 'matrix', 'explain', 'hover', 'parse', 'engines', 'show', 'outlook', 'diff', 'lint', 'decides', 'access', 'fix', 'block'];
 
 // request sends a request to the server. An error is one sentence for people.
 export async function request(url, options) {
@@ -39,7 +39,7 @@ export function createEngine(wasm, onMode, mayAskServer) {
     const { args, done } = current;
     const values = args();
     const question = current;
-    ask(kind === 'hover' ? 'explain' : kind, values).then((text) => done(JSON.parse(text)), (error) => done({ error: error.message, unanswered: true }))
+    ask({ hover: 'explain', engines: 'matrix' }[kind] || kind, values).then((text) => done(JSON.parse(text)), (error) => done({ error: error.message, unanswered: true }))
       .finally(() => {
         if (current === question) {
           current = null;
@@ -82,6 +82,12 @@ export function createEngine(wasm, onMode, mayAskServer) {
     const worker = new Worker('page/worker.js' + (document.documentElement.dataset.engine === 'static' ? '#static' : ''));
     let pending = null;
     let count = 0;
+    let sent = null; // the file that the worker has
+    const unsent = (args) => args.map((a) => {
+      const known = a === sent;
+      sent = a instanceof Uint8Array ? a : sent;
+      return known ? null : a;
+    });
     const fail = (why) => {
       worker.terminate();
       const lost = pending;
@@ -101,7 +107,7 @@ export function createEngine(wasm, onMode, mayAskServer) {
       } else if (data.ready) {
         ask = (verb, args) => new Promise((resolve, reject) => {
           pending = { id: ++count, verb, args, resolve, reject };
-          worker.postMessage({ id: count, verb, args });
+          worker.postMessage({ id: count, verb, args: unsent(args) });
         });
         onMode('wasm');
         next();

@@ -24,7 +24,9 @@ const mostCrawlers = 20;
 const mostTokens = 20; // of one crawler
 const mostOffered = 100; // crawlers of the file that are suggested
 const mostFile = 8 << 20; // bytes of a file that is opened
-const idle = 300; // ms without a change until the slow questions are asked
+const pause = 120; // ms without a change until the other questions than for verdicts are asked
+const idle = 300; // likewise until the slow ones are, at least
+const mostIdle = 2000; // and at most
 const mostVersions = 20; // of the text, kept in this browser
 const mostVersion = 100 << 10; // characters of one
 
@@ -238,6 +240,11 @@ function heads() {
   input.addEventListener('keydown', (event) => event.key === 'Enter' && add());
   // Choosing from the list fires input without a key.
   input.addEventListener('input', (event) => (!event.inputType || event.inputType === 'insertReplacementText') && add());
+  return [...parts, [input, element('datalist', { id: 'known' })]];
+}
+
+// offer lists crawlers in the field for one: those of the file and of the directory.
+function offer() {
   const seen = new Set(state.crawlers.map((c) => (c.tokens[0] || '*').toLowerCase()));
   const offered = [];
   for (const name of [...state.facts.names.slice(0, mostOffered), ...[...directory.values()].map((c) => c.name)]) {
@@ -246,7 +253,10 @@ function heads() {
       offered.push(name);
     }
   }
-  return [...parts, [input, element('datalist', { id: 'known' }, ...offered.map((n) => element('option', { value: n })))]];
+  const list = $('known');
+  if (list && [...list.options].map((o) => o.value).join() !== offered.join()) {
+    list.replaceChildren(...offered.map((n) => element('option', { value: n })));
+  }
 }
 
 // card returns what an open card shows of a result, and buttons for it.
@@ -353,14 +363,41 @@ function onMode(mode, why) {
   }
 }
 
-let slow;
+let later;
 
-// askSlow asks the slow questions once nothing has changed for a moment.
+// askLater asks what the verdicts do not need once nothing has changed for a moment, so that the next keystroke does not wait for it.
+function askLater() {
+  clearTimeout(later);
+  later = setTimeout(() => {
+    later = 0;
+    askWhy();
+    engine.ask('parse', () => [file()], withFile((facts) => {
+      state.facts = facts;
+      offer();
+      editor.kinds(facts.kinds);
+      $('about').hidden = !facts.notes.length;
+      $('about').textContent = facts.notes.map((n) => capital(n.text) + '.').join(' ');
+      status();
+    }));
+    askMatrix('engines');
+  }, pause);
+}
+
+let slow;
+let took = 0; // ms, to find the mistakes in the text before
+
+// askSlow asks the slow questions once nothing has changed for a moment, or for as long as they take: they use a core that the
+// verdicts need.
 function askSlow() {
   clearTimeout(slow);
   slow = setTimeout(() => {
     slow = 0;
-    prove('lint', () => [file()], withFile((answer, version) => {
+    let begun;
+    prove('lint', () => {
+      begun = Date.now();
+      return [file()];
+    }, withFile((answer, version) => {
+      took = Date.now() - begun;
       state.findings = { ...answer, file: version };
       drawFindings();
       editor.findings(answer.findings, fix);
@@ -370,7 +407,7 @@ function askSlow() {
     askShow();
     askDiff();
     askAccess();
-  }, idle);
+  }, Math.min(Math.max(idle, took), mostIdle));
 }
 
 // changed asks everything again; until the answers come, the old ones are marked.
@@ -379,15 +416,8 @@ function changed() {
   show.blocking(null); // it is about an earlier text
   matrix.stale(true);
   document.body.classList.add('waiting');
-  askMatrix(); // first, since a question that runs is not interrupted
-  engine.ask('parse', () => [file()], withFile((facts) => {
-    state.facts = facts;
-    editor.kinds(facts.kinds);
-    $('about').hidden = !facts.notes.length;
-    $('about').textContent = facts.notes.map((n) => capital(n.text) + '.').join(' ');
-    status();
-  }));
-  askWhy();
+  askMatrix();
+  askLater();
   askSlow();
 }
 
@@ -416,13 +446,14 @@ function drawWithout(pending) {
   matrix.show({ columns: names.map(() => ({ group: null })), rows: state.urls.map((url) => ({ url, cells: names.map(() => ({ pending })) })), rules: {} }, names);
 }
 
-function askMatrix() {
+// askMatrix asks for the verdicts, and as the kind engines also for the dialects that differ.
+function askMatrix(kind = 'matrix') {
   let asked;
   let names;
-  engine.ask('matrix', () => {
-    asked = { version: state.version, file: state.file };
+  engine.ask(kind, () => {
+    asked = state.version;
     names = columns();
-    return [file(), names.map(written).join('\n'), state.urls.join('\n'), ''];
+    return [file(), names.map(written).join('\n'), state.urls.join('\n'), JSON.stringify({ engines: kind === 'engines' })];
   }, (answer) => {
     if (answer.error) {
       complain(answer);
@@ -432,15 +463,15 @@ function askMatrix() {
       return;
     }
     answer.rows.forEach((row, i) => { row.url = state.urls[i] ?? row.url; });
-    state.answered = asked.version;
+    state.answered = asked;
     state.read = new Map(answer.columns.map((c, i) => [written(names[i]), c]));
     names = names.map((n, i) => ({ ...n, name: answer.columns[i].name, reads: answer.columns[i].dialect }));
     state.names = names;
-    matrix.show(answer, names);
-    const fresh = asked.version === state.version;
+    matrix.show(answer, names, kind === 'engines');
+    const fresh = asked === state.version;
     matrix.stale(!fresh);
     document.body.classList.toggle('waiting', !fresh);
-    if (asked.file === state.file) {
+    if (fresh && kind === 'engines') {
       drawCounts();
     }
     if (picked && fresh && names.length && state.urls.includes(picked.url)) {
@@ -1100,9 +1131,10 @@ if (state.answered < 0) { // the table is there before the engine
 engine.ask('directory', () => [], (answer) => {
   directory = new Map((answer.crawlers || []).map((c) => [c.name.toLowerCase(), c]));
   checks = new Map((answer.checks || []).map((c) => [c.id, c]));
+  offer();
   drawFindings();
 });
 
 // For the tests of the page.
-const busy = () => Boolean(slow) || engine.busy() || Boolean(prover?.busy());
+const busy = () => Boolean(later || slow) || engine.busy() || Boolean(prover?.busy());
 globalThis.page = { copies, decode, encode, matrix, units, snapshot, link, restore, busy, state, readURLs, setURLs, changed, curl, file, insert: (t) => editor.edit(t + text()) };

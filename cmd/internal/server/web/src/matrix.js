@@ -80,6 +80,7 @@ export function createMatrix(place, { heads, card, onChoose, onHover, onLeave, o
   let body = null;
   let labels = [];
   let names = [];
+  let key = ''; // of what only a new table shows
 
   const observer = new IntersectionObserver((entries) => {
     if (entries.some((e) => e.isIntersecting)) {
@@ -138,21 +139,47 @@ export function createMatrix(place, { heads, card, onChoose, onHover, onLeave, o
     markChosen();
   }
 
+  // fill draws the result in a cell.
+  function fill(i, k) {
+    const row = answer.rows[i];
+    const cell = row.cells[k];
+    const e = cellOf(i, k);
+    const others = cell.differing || [];
+    e.className = 'cell ' + (cell.verdict || (cell.pending ? '' : 'wrong'));
+    e.title = cell.error || '';
+    e.ariaLabel = labels[k] + ', ' + row.url + ': ' + inWords(cell) + (others.length ? '; different in ' + others.join(', ') : '');
+    e.replaceChildren(cell.pending ? element('span', { class: cell.pending === loading ? 'placeholder' : 'soft' }, cell.pending === loading ? '' : cell.pending) : element('span', { class: 'verdict' }, mark(cell.verdict || 'wrong'), element('span', { class: 'word' }, cell.error ? 'invalid URL' : words[cell.verdict]), ' ',
+      cell.error ? '' : element('span', { class: 'by' }, because(cell)),
+      others.length ? element('span', { class: 'badge', 'aria-hidden': 'true', title: 'engines differ: the result is different in ' + others.join(', ') }, '⚠') : ''));
+  }
+
+  // update draws the next answer for the same crawlers and URLs: what changed. Until an answer has the dialects that differ, those of
+  // the same verdict before it stay.
+  function update(next, engines) {
+    const before = answer;
+    answer = next;
+    answer.rows.forEach((row, i) => row.cells.forEach((cell, k) => {
+      const old = before.rows[i].cells[k];
+      if (!engines && old.verdict === cell.verdict) {
+        cell.differing = old.differing;
+      }
+      if (cells[i] && JSON.stringify(cell) !== JSON.stringify(old)) {
+        fill(i, k);
+      }
+    }));
+    place.querySelectorAll('thead th').forEach((th, i) => { th.title = answer.columns[i - 1] ? groupOf(answer.columns[i - 1]) : ''; });
+    markChosen();
+  }
+
   function draw(upTo) {
     observer.disconnect();
     const rows = document.createDocumentFragment();
     for (let i = cells.length; i < Math.min(upTo, answer.rows.length); i++) {
       const row = answer.rows[i];
       const input = element('input', { type: 'text', class: 'url', tabindex: -1, value: row.url, 'aria-label': 'URL ' + (i + 1), title: row.error || row.url, 'data-row': i, autocomplete: 'off', autocapitalize: 'off', spellcheck: 'false' });
-      const drawn = row.cells.map((cell, k) => {
-        const others = cell.differing || [];
-        const label = labels[k] + ', ' + row.url + ': ' + inWords(cell) + (others.length ? '; different in ' + others.join(', ') : '');
-        return element('td', { role: 'gridcell', tabindex: -1, 'aria-label': label, title: cell.error || null, 'data-row': i, 'data-col': k, class: 'cell ' + (cell.verdict || (cell.pending ? '' : 'wrong')) },
-          cell.pending ? element('span', { class: cell.pending === loading ? 'placeholder' : 'soft' }, cell.pending === loading ? '' : cell.pending) : element('span', { class: 'verdict' }, mark(cell.verdict || 'wrong'), element('span', { class: 'word' }, cell.error ? 'invalid URL' : words[cell.verdict]), ' ',
-            cell.error ? null : element('span', { class: 'by' }, because(cell)),
-            others.length > 0 && element('span', { class: 'badge', 'aria-hidden': 'true', title: 'engines differ: the result is different in ' + others.join(', ') }, '⚠')));
-      });
+      const drawn = row.cells.map((cell, k) => element('td', { role: 'gridcell', tabindex: -1, 'data-row': i, 'data-col': k }));
       cells.push([input, ...drawn]);
+      drawn.forEach((e, k) => fill(i, k));
       rows.append(element('tr', { role: 'row', 'aria-rowindex': i + 2 },
         element('th', { role: 'rowheader', scope: 'row', class: row.error ? 'wrong' : null, 'data-row': i }, element('code', { class: 'url', 'aria-hidden': 'true' }, row.url), input), ...drawn, element('td', { role: 'gridcell', class: 'card' })));
     }
@@ -216,8 +243,14 @@ export function createMatrix(place, { heads, card, onChoose, onHover, onLeave, o
   });
 
   return {
-    // show draws an answer for crawlers with these names and dialects.
-    show(next, columns) {
+    // show draws an answer for crawlers with these names and dialects; engines reports whether it has the dialects that differ.
+    show(next, columns, engines) {
+      const nextKey = JSON.stringify([columns, narrow.matches, next.columns.map((c) => short(c)), next.rows.map(({ cells: results, ...row }) => row)]);
+      if (nextKey === key) {
+        update(next, engines);
+        return;
+      }
+      key = nextKey;
       const active = document.activeElement;
       const focused = place.contains(active) && active.matches('td, input.url');
       const same = next.columns.length === answer.columns.length;
