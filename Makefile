@@ -100,7 +100,7 @@ docs: ## rewrite the generated pages, and link clause ids
 	go test -count=1 -run TestPage ./lint -update
 	go test -count=1 -run TestDocuments . -update
 	go test -count=1 -run TestFaultPage ./fetch -update
-	go test -count=1 -run TestBulkPage ./cmd/robots-bulk/internal/bulk -update
+	go test -count=1 -run 'TestBulkPage|TestSchema' ./cmd/robots-bulk/internal/bulk -update
 	go test -count=1 -run 'TestOperating|TestFlags' ./cmd/robots -update
 	go test -count=1 -run TestFlags ./cmd/robots-bulk -update
 	go test -count=1 -run TestDocuments ./cmd/internal/answer -update

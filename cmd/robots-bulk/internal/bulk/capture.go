@@ -7,31 +7,39 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// A Capture is a row of captures: the outcome of one archived request. Rows are sorted by
-// surt, origin and time. The columns are a contract.
+// A Capture is a row of captures: the outcome of one archived request. The columns are a contract.
 type Capture struct {
-	SURT    string    `parquet:"surt,delta"`   // SURT key of the host
-	Origin  string    `parquet:"origin,delta"` // scheme, host, port
-	URL     string    `parquet:"url,delta"`    // requested
-	Fetched time.Time `parquet:"fetched,timestamp(millisecond),delta"`
-	Outcome string    `parquet:"outcome,dict"` // success, unavailable, unreachable; or an Outcome constant
-	Cause   string    `parquet:"cause,dict"`   // as in package fetch, or a Cause constant
-	// Status is that of the last answer, null if only its body was archived.
+	// SURT is the site's key in archive indexes, such as com,example for https://www.example.com; several
+	// origins share one.
+	SURT    string    `parquet:"surt,delta"`
+	Origin  string    `parquet:"origin,delta"`                         // scheme, host, and port if it is not the default
+	URL     string    `parquet:"url,delta"`                            // requested
+	Fetched time.Time `parquet:"fetched,timestamp(millisecond),delta"` // time of the request
+	// Outcome is success, unavailable (no robots.txt: everything is allowed), unreachable, or, if the
+	// archive lacks the target, redirect-unresolved or revisit-unresolved.
+	Outcome string `parquet:"outcome,dict"`
+	Cause   string `parquet:"cause,dict"` // why the outcome is so, such as ok, status, not-archived
+	// Status is that of the last response, null if only its body was archived.
 	Status int32 `parquet:"status,optional"`
-	// Location is the absolute target of a redirect.
+	// Location is the absolute target of the request's redirect, null without one.
 	Location string `parquet:"location,optional"`
 	Hops     int32  `parquet:"hops"` // followed redirects
 	// ResolvedFrom is the last URL of the redirect chain, null without a redirect.
 	ResolvedFrom string `parquet:"resolved_from,optional"`
-	SHA256       string `parquet:"sha256,optional"` // of the whole body, in hex: the key in bodies
-	Bytes        int64  `parquet:"bytes"`           // of the whole body
-	Truncated    bool   `parquet:"truncated"`
-	ContentKind  string `parquet:"kind,optional,dict"` // of the body: text, html, empty, binary
-	Input        string `parquet:"input,dict"`         // file of the archive
-	Offset       int64  `parquet:"warc_offset,delta"`  // in it, of the record
-	// Site is the registered domain, null for an IP address and for a public suffix.
+	// SHA256 is that of the whole body in hexadecimal, the key of bodies and of the tables about files;
+	// null without a body. Of a body that the archive truncated, or a compressed one, it is that of the
+	// kept bytes.
+	SHA256    string `parquet:"sha256,optional"`
+	Bytes     int64  `parquet:"bytes"`     // size of the whole body, 0 without one
+	Truncated bool   `parquet:"truncated"` // bodies has only the beginning of the body
+	// ContentKind is that of the body by its first bytes: text, html, empty, binary; null without a body.
+	ContentKind string `parquet:"kind,optional,dict"`
+	Input       string `parquet:"input,dict"`        // file of the archive
+	Offset      int64  `parquet:"warc_offset,delta"` // position of the record in it
+	// Site is the registered domain by the Public Suffix List with its private suffixes, null for an IP
+	// address and for a public suffix.
 	Site string `parquet:"site,optional,dict"`
-	// ContentType is the Content-Type of the last answer as sent, null if it has none.
+	// ContentType is the Content-Type of the last response as sent, null if it has none.
 	ContentType string `parquet:"content_type,optional,dict"`
 	// IdentifiedType is the media type that the crawler identified (WARC-Identified-Payload-Type),
 	// null if the record has none.
@@ -61,10 +69,10 @@ type Damage struct {
 	Detail string `parquet:"detail"` // of the first record
 }
 
-// A Body is a row of bodies: the kept bytes of a file, sorted by its hash, each once.
+// A Body is a row of bodies: the kept bytes of a body. The columns are a contract.
 type Body struct {
-	SHA256 string `parquet:"sha256,delta"`
-	Body   []byte `parquet:"body"`
+	SHA256 string `parquet:"sha256,delta"` // as in captures
+	Body   []byte `parquet:"body"`         // the first 513,024 bytes at most
 }
 
 // hasBody reports whether the snapshot has a body of the capture.

@@ -1,11 +1,11 @@
 package bulk
 
-// This file has the rows of the tables about files. They state what is true of a body whoever sent
-// it, as rfc9309 reads it, so a snapshot has them once for each body of a part. Columns are a contract.
+// This file has the rows of the tables about files. They state what is true of a body whoever sent it, as
+// rfc9309 reads it, so a part of a snapshot has them once for each body.
 
 // A FileSummary is a row of files: the layout of a body. A body that is not a robots.txt, such as an
-// error page, has no rows in the other tables about files: its lines are not fields. Counts are of
-// complete lines in the first 512,000 bytes, which rfc9309 reads.
+// error page, has no rows in the next tables: its lines are not fields. Lines are those that rfc9309
+// reads, which are complete and in the first 512,000 bytes. The columns are a contract.
 type FileSummary struct {
 	SHA256    string `parquet:"sha256"`    // of the body, as in captures and bodies
 	Bytes     int64  `parquet:"bytes"`     // size of the body
@@ -19,19 +19,19 @@ type FileSummary struct {
 	LineEnds    string `parquet:"line_ends,optional,dict"`
 	Lines       int32  `parquet:"lines"`        // physical lines
 	LongestLine int32  `parquet:"longest_line"` // bytes, without the line end
-	// The counts of lines below are null if the body is not a robots.txt.
-	Comments      *int32 `parquet:"comments"`       // lines with a comment
-	Groups        *int32 `parquet:"groups"`         // runs of User-agent lines with their rules
-	UserAgents    *int32 `parquet:"user_agents"`    // lines User-agent
-	Rules         *int32 `parquet:"rules"`          // lines Allow and Disallow
-	Sitemaps      *int32 `parquet:"sitemaps"`       // lines Sitemap with a value
-	UnknownFields *int32 `parquet:"unknown_fields"` // lines with an unknown field
+	Comments    *int32 `parquet:"comments"`     // lines with a comment, null in another format
+	Groups      *int32 `parquet:"groups"`       // runs of lines User-agent with their rules, null in another format
+	UserAgents  *int32 `parquet:"user_agents"`  // lines User-agent, null in another format
+	Rules       *int32 `parquet:"rules"`        // lines Allow and Disallow, null in another format
+	Sitemaps    *int32 `parquet:"sitemaps"`     // lines Sitemap with a value, null in another format
+	// UnknownFields are lines with an unknown field, null in another format.
+	UnknownFields *int32 `parquet:"unknown_fields"`
 	// Lint is complete or undecided (the proofs took too many steps: there might be more findings),
 	// null without --lint.
 	Lint string `parquet:"lint,optional,dict"`
 }
 
-// A FieldLine is a row of rules: a line with a field, in file order.
+// A FieldLine is a row of rules: a line with a field, whether a rule or not. The columns are a contract.
 type FieldLine struct {
 	SHA256 string `parquet:"sha256,dict"` // of the file
 	Line   int32  `parquet:"line"`        // from 1
@@ -47,12 +47,13 @@ type FieldLine struct {
 	Value       string `parquet:"value,optional"` // without comment, null if empty
 }
 
-// A NamedAgent is a row of agents: a value of User-agent lines, by its first line.
+// A NamedAgent is a row of agents: a name in a file, which is a value of lines User-agent. The columns are
+// a contract.
 type NamedAgent struct {
 	SHA256  string `parquet:"sha256,dict"`           // of the file
 	Name    string `parquet:"name,dict"`             // as written
-	RFC9309 string `parquet:"rfc9309,optional,dict"` // product token that rfc9309 reads, null if none
-	Google  string `parquet:"google,optional,dict"`  // product token that google reads, null if none
+	RFC9309 string `parquet:"rfc9309,optional,dict"` // first product token that rfc9309 reads, in lower case, null if none
+	Google  string `parquet:"google,optional,dict"`  // likewise in google, null if none
 	Line    int32  `parquet:"line"`                  // of the first line, from 1
 	Lines   int32  `parquet:"lines"`                 // lines with this value that either dialect reads as User-agent
 	// Crawler is the name of the crawler in the directory, null if it has none.
@@ -65,7 +66,7 @@ type NamedAgent struct {
 }
 
 // A SignalValue is a row of signals: a value of a line Content-Signal, Content-Usage or License that
-// has an effect.
+// has an effect. The columns are a contract.
 type SignalValue struct {
 	SHA256 string `parquet:"sha256,dict"`                // of the file
 	Line   int32  `parquet:"line"`                       // from 1
@@ -78,7 +79,7 @@ type SignalValue struct {
 	Tokens string `parquet:"group_tokens,optional,dict"` // as in rules, null for scope file
 }
 
-// A SitemapLine is a row of sitemaps: a line Sitemap with a value.
+// A SitemapLine is a row of sitemaps: a line Sitemap with a value. The columns are a contract.
 type SitemapLine struct {
 	SHA256 string `parquet:"sha256,dict"`          // of the file
 	Line   int32  `parquet:"line"`                 // from 1
@@ -86,7 +87,8 @@ type SitemapLine struct {
 	Origin string `parquet:"origin,optional,dict"` // of the URL, null if it is not an absolute URL of http, https or ftp
 }
 
-// A FindingCount is a row of findings, a table of pack --lint: the findings of a check in a file.
+// A FindingCount is a row of findings: a check of robots lint that finds something in a file, with pack
+// --lint. The columns are a contract.
 type FindingCount struct {
 	SHA256   string `parquet:"sha256,dict"`   // of the file
 	ID       string `parquet:"id,dict"`       // of the check

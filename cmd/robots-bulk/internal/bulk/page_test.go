@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -174,24 +173,3 @@ func duckDB(t *testing.T) string {
 	}
 	return dir
 }
-
-// TestColumns: the page lists the columns of each table, in their order.
-func TestColumns(t *testing.T) {
-	page, err := os.ReadFile(bulkPage)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, columns := range map[string][]column{
-		"captures": namesOf[Capture](), "bodies": namesOf[Body](), "verdicts": namesOf[Verdict](), "joined": namesOf[JoinedVerdict](), "changes": namesOf[AccessChange](),
-	} {
-		var names []string
-		for _, c := range columns {
-			names = append(names, "`"+c.name+"`")
-		}
-		if want := fmt.Sprintf("| `%s` | %s |", name, strings.Join(names, ", ")); !strings.Contains(string(page), want) {
-			t.Errorf("docs/bulk.md has no line\n%s", want)
-		}
-	}
-}
-
-func namesOf[T any]() []column { return rowColumns(reflect.TypeFor[T]()) }
