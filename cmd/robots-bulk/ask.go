@@ -32,6 +32,7 @@ func newAskCommand(std *streams, status *int) *cobra.Command {
 		},
 	}
 	o.evaluation.registerCrawlers(cmd)
+	cmd.Flags().Lookup("agents").Usage = "`FILE` list of crawlers, one per line: tokens, most specific first; or named: all that its files name"
 	cmd.Flags().StringArrayVar(&o.paths, "path", nil, "`PATH` path or URL to evaluate for each site (repeat for more; default \"/\")")
 	cmd.Flags().BoolVar(&o.strict, "strict", false, "with -: exit with 1 if a line could not be read")
 	o.evaluation.registerOutput(cmd)
@@ -46,6 +47,7 @@ func (o *askOptions) run(ctx context.Context) (int, error) {
 		return o.stream(ctx)
 	}
 	task := &o.evaluation.task
+	o.evaluation.snapshot = o.args[0]
 	return o.evaluation.evaluate(ctx, func(e bulk.EvaluationOptions) (*bulk.Task, error) {
 		e.Paths = o.paths
 		return e.AskTask(task.dir, task.format, o.args[0])

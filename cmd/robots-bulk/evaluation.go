@@ -17,7 +17,11 @@ type evaluationFlags struct {
 	agents    []string
 	agentFile string
 	dialects  string
+	snapshot  string // whose files name the crawlers of --agents named, "" if the command has none
 }
+
+// agentsNamed is the value of --agents for all crawlers that the files of a snapshot name.
+const agentsNamed = "named"
 
 // registerCrawlers declares the flags of ask, join and diff that precede those of one command.
 func (flags *evaluationFlags) registerCrawlers(cmd *cobra.Command) {
@@ -83,6 +87,13 @@ func (flags *evaluationFlags) evaluationOptions() (o bulk.EvaluationOptions, err
 
 // readAgents reads the crawlers of --agents.
 func (flags *evaluationFlags) readAgents() ([][]string, error) {
+	if flags.agentFile == agentsNamed && flags.snapshot != "" {
+		agents, err := bulk.NamedAgents(flags.snapshot)
+		if err != nil {
+			return nil, fmt.Errorf("--agents named: %w", err)
+		}
+		return agents, nil
+	}
 	f, err := flags.task.std.open(flags.agentFile)
 	if err != nil {
 		return nil, fmt.Errorf("--agents: %w", err)
