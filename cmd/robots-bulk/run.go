@@ -20,7 +20,7 @@ import (
 )
 
 // progressInterval is how often progress is shown, elsewhere than on a terminal.
-const progressInterval = time.Minute
+const progressInterval = 10 * time.Second
 
 // taskFlags are the common flags of a command that works on shards.
 type taskFlags struct {

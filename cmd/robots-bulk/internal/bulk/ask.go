@@ -19,6 +19,10 @@ func (o EvaluationOptions) AskTask(dir, format, snapshot string) (*Task, error) 
 	if err != nil {
 		return nil, err
 	}
+	e, err := newEvaluator(o)
+	if err != nil {
+		return nil, err
+	}
 	parts, err := openSnapshot(snapshot)
 	if err != nil {
 		return nil, err
@@ -26,39 +30,58 @@ func (o EvaluationOptions) AskTask(dir, format, snapshot string) (*Task, error) 
 	t := newTask(verbAsk, dir, format, tableVerdicts)
 	t.Options = options
 	t.addParts(parts)
-	for i, p := range parts {
-		t.Shards = append(t.Shards, Shard{Number: i, Inputs: inputIndexes(parts[i : i+1]), From: p.from, To: p.to})
+	t.workIsCount = true
+	var partIndexes []int // by shard
+	for i := range parts {
+		for _, r := range parts[i].ranges(e.capturesPerShard()) {
+			t.Shards = append(t.Shards, Shard{
+				Number: len(t.Shards), Inputs: inputIndexes(parts[i : i+1]), From: r.from, To: r.to, work: r.captures,
+			})
+			partIndexes = append(partIndexes, i)
+		}
 	}
-	t.DoShard = func(ctx context.Context, s Shard, p *PartWriter) (ShardCounts, error) {
+	t.DoShard = func(ctx context.Context, s Shard, p *PartWriter) error {
 		e, err := newEvaluator(o)
 		if err != nil {
-			return ShardCounts{}, err
+			return err
 		}
-		return e.evaluatePart(ctx, parts[s.Number:s.Number+1], t.Format, p)
+		part := partIndexes[s.Number]
+		return e.evaluateRange(ctx, parts[part:part+1], s, p)
 	}
 	return t, nil
 }
 
-// evaluatePart makes the rows of a part of a snapshot.
-func (e *evaluator) evaluatePart(ctx context.Context, parts []snapshotPart, format string, p *PartWriter) (counts ShardCounts, err error) {
-	verdicts, err := createTablePart[Verdict](p, tableVerdicts, format, "surt", "origin", "fetched")
+// shardWork is how much work is in a shard of ask, some seconds of a processor, so that little is
+// lost if it is killed. A capture is parsedCapture, and 1 more for each evaluation.
+var shardWork = 1_500_000
+
+const parsedCapture = 50
+
+// capturesPerShard returns how many captures a shard should have.
+func (e *evaluator) capturesPerShard() int64 {
+	return int64(shardWork / (parsedCapture + len(e.crawlers)*max(len(e.Paths), 1)))
+}
+
+// evaluateRange makes the rows of a range of sites of a part of a snapshot.
+func (e *evaluator) evaluateRange(ctx context.Context, parts []snapshotPart, s Shard, p *PartWriter) error {
+	verdicts, err := createTablePart[Verdict](p, tableVerdicts, p.task.Format, "surt", "origin", "fetched")
 	if err != nil {
-		return counts, err
+		return err
 	}
-	for capture, err := range readCaptures(ctx, &p.tempFiles, parts, "", "") {
+	for capture, err := range p.readCaptures(ctx, parts, s.From, s.To) {
 		if err != nil {
-			return counts, err
+			return err
 		}
 		rules, err := e.cachedRules(&capture)
 		if err != nil {
-			return counts, fmt.Errorf("%s row %d: %w", parts[0].captures.Name, counts.Captures, err)
+			return fmt.Errorf("%s: capture of %s at byte %d of %s: %w", parts[0].captures.Name, capture.URL, capture.Offset, capture.Input, err)
 		}
-		counts.Captures++
 		if err := e.writeVerdicts(verdicts, &capture.Capture, e.evaluatePaths(rules)); err != nil {
-			return counts, err
+			return err
 		}
+		p.advance(1, 1)
 	}
-	return counts, verdicts.Close()
+	return verdicts.Close()
 }
 
 // writeVerdicts writes the rows of a capture.

@@ -32,38 +32,50 @@ func (o EvaluationOptions) DiffTask(dir, format, before, after string) (*Task, e
 	if _, err := o.normalize(); err != nil {
 		return nil, err
 	}
+	e, err := newEvaluator(o)
+	if err != nil {
+		return nil, err
+	}
 	t := newTask(verbDiff, dir, format, tableChanges)
 	var sides [2][]snapshotPart
 	for i, snapshot := range []string{before, after} {
-		var err error
 		if sides[i], err = openSnapshot(snapshot); err != nil {
 			return nil, err
 		}
 		t.addParts(sides[i])
 	}
-	ranges := sides[0] // those of the snapshot with more parts
-	if len(sides[1]) > len(ranges) {
-		ranges = sides[1]
+	divided := sides[0] // the snapshot with more captures
+	if countCaptures(sides[1]) > countCaptures(divided) {
+		divided = sides[1]
 	}
-	for i, r := range ranges {
-		s := Shard{Number: i, From: r.from, To: r.to}
-		for _, parts := range sides {
-			s.Inputs = append(s.Inputs, inputIndexes(overlapping(parts, r.from, r.to))...)
+	for i := range divided {
+		for _, r := range divided[i].ranges(e.capturesPerShard() / 2) { // as two snapshots are read
+			s := Shard{Number: len(t.Shards), From: r.from, To: r.to, work: 2 * r.captures}
+			for _, parts := range sides {
+				s.Inputs = append(s.Inputs, inputIndexes(overlapping(parts, r.from, r.to))...)
+			}
+			t.Shards = append(t.Shards, s)
 		}
-		t.Shards = append(t.Shards, s)
 	}
-	var err error
 	if t.Options, err = json.Marshal(DiffOptions{o, len(sides[0])}); err != nil {
 		return nil, err
 	}
-	t.DoShard = func(ctx context.Context, s Shard, p *PartWriter) (ShardCounts, error) {
+	t.DoShard = func(ctx context.Context, s Shard, p *PartWriter) error {
 		e, err := newEvaluator(o)
 		if err != nil {
-			return ShardCounts{}, err
+			return err
 		}
-		return e.diffRange(ctx, sides, s, t.Format, p)
+		return e.diffRange(ctx, sides, s, p)
 	}
 	return t, nil
+}
+
+// countCaptures returns how many captures some parts have.
+func countCaptures(parts []snapshotPart) (n int64) {
+	for i := range parts {
+		n += parts[i].record.Captures
+	}
+	return n
 }
 
 // A siteCaptures is one snapshot, read a site at a time.
@@ -115,20 +127,18 @@ func decisiveCaptures(all iter.Seq2[storedCapture, error]) iter.Seq2[storedCaptu
 }
 
 // diffRange makes the rows of a range of sites.
-func (e *evaluator) diffRange(
-	ctx context.Context, parts [2][]snapshotPart, s Shard, format string, p *PartWriter,
-) (counts ShardCounts, err error) {
-	changes, err := createTablePart[AccessChange](p, tableChanges, format)
+func (e *evaluator) diffRange(ctx context.Context, parts [2][]snapshotPart, s Shard, p *PartWriter) error {
+	changes, err := createTablePart[AccessChange](p, tableChanges, p.task.Format)
 	if err != nil {
-		return counts, err
+		return err
 	}
 	var sides [2]siteCaptures
 	for i := range sides {
-		next, stop := iter.Pull2(decisiveCaptures(readCaptures(ctx, &p.tempFiles, overlapping(parts[i], s.From, s.To), s.From, s.To)))
+		next, stop := iter.Pull2(decisiveCaptures(p.readCaptures(ctx, overlapping(parts[i], s.From, s.To), s.From, s.To)))
 		defer stop()
 		sides[i].next = next
 		if err := sides[i].advance(); err != nil {
-			return counts, err
+			return err
 		}
 	}
 	before := &sides[0]
@@ -147,19 +157,19 @@ func (e *evaluator) diffRange(
 			if rows, err = e.compareCaptures(before, after); err == nil {
 				err = errors.Join(before.advance(), after.advance())
 			}
-			counts.Captures++
+			p.advance(0, 1)
 		}
 		if err != nil {
-			return counts, err
+			return err
 		}
-		counts.Captures++
+		p.advance(1, 1)
 		for i := range rows {
 			if err := changes.Write(&rows[i]); err != nil {
-				return counts, err
+				return err
 			}
 		}
 	}
-	return counts, changes.Close()
+	return changes.Close()
 }
 
 // changeForAllCrawlers returns rows with one change of a site for all crawlers and dialects.

@@ -24,7 +24,8 @@ type inputReader struct {
 	looseFiles  bool                                                // read loose robots.txt files
 	addResponse func(response *archivedResponse, body []byte) error // must not keep the body
 	addDamage   func(Damage)
-	bodyBuffer  []byte // reused for bodies
+	addBytes    func(int64) // reports progress in the input
+	bodyBuffer  []byte      // reused for bodies
 
 	// memberNumber counts what has a checksum of its own: compressed members, files in a zip, and
 	// whole compressed files. dropMembers, if not nil, is called with the first of the members
@@ -63,7 +64,19 @@ func (r *inputReader) read(ctx context.Context, in Input) error {
 	if info.Size() != in.Size {
 		return fmt.Errorf("%s has %d bytes and had %d when it was listed", in.Name, info.Size(), in.Size)
 	}
-	return r.readStream(ctx, in.Name, f, info.ModTime(), false)
+	return r.readStream(ctx, in.Name, &inputFile{File: f, addBytes: r.addBytes}, info.ModTime(), false)
+}
+
+// An inputFile reports how much of a file was read in order.
+type inputFile struct {
+	*os.File
+	addBytes func(int64)
+}
+
+func (f *inputFile) Read(p []byte) (int, error) {
+	n, err := f.File.Read(p)
+	f.addBytes(int64(n))
+	return n, err
 }
 
 // readFolder reads the robots.txt files of a folder. Archives in it are inputs of their own.
@@ -86,6 +99,7 @@ func (r *inputReader) readFolder(ctx context.Context, in Input) error {
 			return err
 		}
 		defer f.Close()
+		r.addBytes(input.Size)
 		return r.readRobotsTxt(input.Name, filepath.ToSlash(relative), f, modified)
 	})
 }
@@ -107,8 +121,8 @@ func (r *inputReader) readStream(ctx context.Context, name string, in io.Reader,
 	case format == formatLines:
 		return r.readJSONLines(ctx, name, buffered, modified)
 	case format == formatZip:
-		if f, ok := in.(*os.File); ok {
-			return r.readZip(ctx, name, f)
+		if f, ok := in.(*inputFile); ok {
+			return r.readZip(ctx, name, f.File)
 		}
 	case format == formatTar && r.looseFiles:
 		return r.readTar(ctx, name, buffered)

@@ -62,14 +62,13 @@ func (o JoinOptions) JoinTask(dir, format, snapshot string, lists []string) (*Ta
 	if t.Options, err = json.Marshal(o); err != nil {
 		return nil, err
 	}
-	t.DoShard = func(ctx context.Context, s Shard, p *PartWriter) (ShardCounts, error) {
+	t.DoShard = func(ctx context.Context, s Shard, p *PartWriter) error {
 		e, err := newEvaluator(o.EvaluationOptions)
 		if err != nil {
-			return ShardCounts{}, err
+			return err
 		}
 		j := &joiner{evaluator: e, JoinOptions: o, nextShardKey: s.To}
-		err = j.joinShard(ctx, t, parts, s, p)
-		return j.counts, err
+		return j.joinShard(ctx, t, parts, s, p)
 	}
 	return t, nil
 }
@@ -115,6 +114,7 @@ func addJoinShards(t *Task, parts []snapshotPart, first []string) {
 		s := Shard{Number: i, From: cmp.Or(first[from:to]...), To: cmp.Or(first[to:]...)}
 		for k := from; k < to; k++ {
 			s.Inputs = append(s.Inputs, k)
+			s.work += t.Inputs[k].Size
 		}
 		s.Inputs = append(s.Inputs, inputIndexes(overlapping(parts, s.From, keyAfter(s.To)))...)
 		t.Shards = append(t.Shards, s)
@@ -134,7 +134,6 @@ func keyAfter(site string) string {
 type joiner struct {
 	*evaluator
 	JoinOptions
-	counts      ShardCounts
 	out         *tableWriter[JoinedVerdict]
 	evaluations []evaluation // of one URL, for each of the distinct rules
 	row         JoinedVerdict
@@ -154,7 +153,7 @@ func (j *joiner) joinShard(ctx context.Context, t *Task, parts []snapshotPart, s
 	}
 	before := keyAfter(s.To)
 	var stop func()
-	j.readCapture, stop = iter.Pull2(readCaptures(ctx, &p.tempFiles, overlapping(parts, s.From, before), s.From, before))
+	j.readCapture, stop = iter.Pull2(p.readCaptures(ctx, overlapping(parts, s.From, before), s.From, before))
 	defer stop()
 	if err := j.advance(); err != nil {
 		return err
@@ -172,12 +171,13 @@ func (j *joiner) joinShard(ctx context.Context, t *Task, parts []snapshotPart, s
 		}
 	}
 	rows := 0
-	if err := read(lists, func(p rowPosition, l listedURL) (bool, error) {
+	if err := read(lists, func(position rowPosition, l listedURL) (bool, error) {
 		rows++
+		p.advance(1, 0)
 		if rows%1024 == 0 && ctx.Err() != nil {
 			return false, ctx.Err()
 		}
-		return true, j.joinURL(p, l)
+		return true, j.joinURL(position, l)
 	}); err != nil {
 		return err
 	}
@@ -201,7 +201,6 @@ func (j *joiner) loadCaptures(key string) error {
 	}
 	for j.hasNext && j.nextCapture.SURT == key {
 		j.captures[j.nextCapture.Origin] = append(j.captures[j.nextCapture.Origin], j.nextCapture)
-		j.counts.Captures++
 		if err := j.advance(); err != nil {
 			return err
 		}
@@ -303,7 +302,6 @@ func (j *joiner) writeRows(set *ruleSet) error {
 		j.row.Dialect = j.crawlers[i].dialect.Name
 		j.row.PathVerdict = evaluation.PathVerdict
 		j.row.CrawlDelay = evaluation.CrawlDelay
-		j.counts.Rows++
 		if err := j.out.Write(&j.row); err != nil {
 			return err
 		}

@@ -274,7 +274,7 @@ https://twice.example x rfc9309 same  0 0
 
 // TestRanges: the result does not depend on how sites are divided into parts and row groups.
 func TestRanges(t *testing.T) {
-	defer func(n int) { rowsPerGroup = n }(rowsPerGroup)
+	defer func(rows, interval, work int) { rowsPerGroup, captureInterval, shardWork = rows, interval, work }(rowsPerGroup, captureInterval, shardWork)
 	archives := [2][]string{make([]string, 3), make([]string, 1)}
 	var list []byte
 	for i := range 900 {
@@ -293,6 +293,8 @@ func TestRanges(t *testing.T) {
 			lists = []string{writeList(t, string(list))}
 		} else {
 			rowsPerGroup = 50
+			captureInterval = 7
+			shardWork = 30 * (parsedCapture + 2)
 			dir := t.TempDir()
 			for i := range 9 {
 				lists = append(lists, filepath.Join(dir, fmt.Sprint(i)))
@@ -322,6 +324,9 @@ func TestRanges(t *testing.T) {
 		joined[run] = joinedOf(t, JoinOptions{}, after, lists...)
 		task, err = EvaluationOptions{Agents: [][]string{{"a"}, {"b"}}}.AskTask(filepath.Join(t.TempDir(), "out"), Parquet, after)
 		verdicts[run] = rowsOf[Verdict](t, task, err)
+		if run == 1 && len(task.Shards) < 28 {
+			t.Errorf("%d shards of about 30 captures", len(task.Shards))
+		}
 		for i := range verdicts[run] {
 			verdicts[run][i].Input = ""
 		}

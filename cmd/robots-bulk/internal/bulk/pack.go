@@ -89,10 +89,11 @@ func (o PackOptions) readTask(dir string, inputs []Input, shards int) (*Task, er
 		shard := Shard{Number: i}
 		for input := i * len(inputs) / shards; input < (i+1)*len(inputs)/shards; input++ {
 			shard.Inputs = append(shard.Inputs, input)
+			shard.work += inputs[input].Size
 		}
 		t.Shards = append(t.Shards, shard)
 	}
-	t.DoShard = func(ctx context.Context, shard Shard, p *PartWriter) (ShardCounts, error) {
+	t.DoShard = func(ctx context.Context, shard Shard, p *PartWriter) error {
 		return writeRun(ctx, t, shard, o, p)
 	}
 	return t, nil
@@ -174,11 +175,11 @@ func (s *runSet) task(dir, format string, o PackOptions, readTask *Task) (*Task,
 	s.redirectWindow = o.Window.Milliseconds()
 	from := ""
 	for i, to := range append(divideSites(s.runs, cmp.Or(o.Parts, s.defaultParts())), "") {
-		t.Shards = append(t.Shards, Shard{Number: i, From: from, To: to})
+		t.Shards = append(t.Shards, Shard{Number: i, From: from, To: to, work: s.responseBytes(from, cmp.Or(to, afterAllSites))})
 		from = to
 	}
-	t.DoShard = func(ctx context.Context, shard Shard, p *PartWriter) (ShardCounts, error) {
-		return s.writePart(ctx, t.Format, o, shard, p)
+	t.DoShard = func(ctx context.Context, shard Shard, p *PartWriter) error {
+		return s.writePart(ctx, o, shard, p)
 	}
 	return t, nil
 }

@@ -15,14 +15,14 @@ import (
 const recordsDir = "parts"
 
 // captureInterval is the number of captures of a part between two keys in its record.
-const captureInterval = 1000
+var captureInterval = 1000
 
 // A partRecord is DIR/parts/NAME.json, written last: a shard is done when its record and the files in
 // it exist. So a file that was removed or truncated is made again.
 type partRecord struct {
-	Files    map[string]fileRecord `json:"files"` // by table
-	Captures int64                 `json:"captures"`
-	Rows     int64                 `json:"rows"`
+	Files    map[string]fileRecord `json:"files"`              // by table
+	Captures int64                 `json:"captures,omitempty"` // of a snapshot
+	Count    int64                 `json:"count"`              // of what the task counts, for its progress
 	// Keys are the SURT keys of every captureInterval-th capture, which divide the part.
 	Keys []string `json:"keys,omitempty"`
 }
@@ -119,8 +119,14 @@ func (t *Task) checkContent(name string, record *partRecord) error {
 	return nil
 }
 
+// doneRecord returns the record of a shard, and whether it is done.
+func (t *Task) doneRecord(name string) (record partRecord, done bool) {
+	record, err := t.readRecord(name)
+	return record, err == nil && t.checkSizes(name, &record) == nil
+}
+
 // isDone reports whether a shard is done.
 func (t *Task) isDone(name string) bool {
-	record, err := t.readRecord(name)
-	return err == nil && t.checkSizes(name, &record) == nil
+	_, done := t.doneRecord(name)
+	return done
 }

@@ -72,19 +72,50 @@ type PartWriter struct {
 	name   string
 	tables map[string]*tableFile
 	record partRecord
+	bodies []*partBodies // of the parts of snapshots that were read
+
+	progress *Progress
+	work     int64 // that was reported
 }
 
 // newPartWriter begins to write a shard.
-func newPartWriter(t *Task, name string) (*PartWriter, error) {
+func newPartWriter(t *Task, name string, progress *Progress) (*PartWriter, error) {
+	files, err := t.newTempFiles(name)
+	return &PartWriter{tempFiles: files, task: t, name: name, tables: map[string]*tableFile{}, progress: progress}, err
+}
+
+// close releases what the shard used, and removes its temporary files.
+func (p *PartWriter) close() {
+	p.task.bodies.release(p.bodies)
+	p.tempFiles.close()
+}
+
+// newTempFiles creates a folder of temporary files of a task.
+func (t *Task) newTempFiles(name string) (tempFiles, error) {
 	tmp := filepath.Join(t.Dir, tmpDir)
 	for {
 		if err := os.MkdirAll(tmp, 0o777); err != nil {
-			return nil, err
+			return tempFiles{}, err
 		}
 		dir, err := os.MkdirTemp(tmp, name+"-*")
 		if !errors.Is(err, fs.ErrNotExist) { // else another process removed the empty folder
-			return &PartWriter{tempFiles: tempFiles{dir: dir}, task: t, name: name, tables: map[string]*tableFile{}}, err
+			return tempFiles{dir: dir}, err
 		}
+	}
+}
+
+// advance reports progress: how much of what the task counts, and of the work of the shard, was done.
+func (p *PartWriter) advance(count, work int64) {
+	p.record.Count += count
+	p.work += work
+	p.progress.advance(count, work)
+}
+
+// addCapture notes a capture of the part of a snapshot, in the order of SURT keys.
+func (p *PartWriter) addCapture(surt string) {
+	p.record.Captures++
+	if p.record.Captures%int64(captureInterval) == 0 {
+		p.record.Keys = append(p.record.Keys, surt)
 	}
 }
 
@@ -100,9 +131,7 @@ func (p *PartWriter) CreateTable(table string) (io.Writer, error) {
 }
 
 // commit gives all parts their final names, and writes their record.
-func (p *PartWriter) commit(counts ShardCounts) error {
-	p.record.Captures = counts.Captures
-	p.record.Rows = counts.Rows
+func (p *PartWriter) commit() error {
 	p.record.Files = map[string]fileRecord{}
 	tables := p.task.Tables
 	if p.tables[errorsDir] != nil {

@@ -44,7 +44,9 @@ func Run(ctx context.Context, t *Task, o RunOptions) error {
 	for _, s := range before.missing {
 		g.Go(func() error { return t.tryShard(shared, s, o.Progress) })
 	}
-	if err := g.Wait(); err != nil {
+	err = g.Wait()
+	t.bodies.close()
+	if err != nil {
 		return err
 	}
 	after, err := t.survey(o.Share)
@@ -69,13 +71,14 @@ func (t *Task) tryShard(ctx context.Context, s Shard, p *Progress) error {
 	}
 	name := t.PartName(s)
 	if t.isDone(name) {
-		p.addDone(ShardCounts{})
+		p.advance(0, s.work)
+		p.addDone()
 		return nil
 	}
-	counts, err := t.doShard(ctx, s, name)
+	err := t.doShard(ctx, s, name, p)
 	switch {
 	case err == nil || t.isDone(name): // by another process, which has removed the files of this one
-		p.addDone(counts)
+		p.addDone()
 		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -115,24 +118,25 @@ func truncateMessage(s string) string {
 }
 
 // doShard does a shard and commits its parts. A panic is an error of the shard.
-func (t *Task) doShard(ctx context.Context, s Shard, name string) (counts ShardCounts, err error) {
-	p, err := newPartWriter(t, name)
+func (t *Task) doShard(ctx context.Context, s Shard, name string, progress *Progress) (err error) {
+	p, err := newPartWriter(t, name, progress)
 	if err != nil {
-		return counts, &stopError{err}
+		return &stopError{err}
 	}
 	defer p.close()
+	defer func() { p.advance(0, s.work-p.work) }() // the work is an estimate
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("panic: %v", v)
 		}
 	}()
-	if counts, err = t.DoShard(ctx, s, p); err != nil {
-		return counts, err
+	if err := t.DoShard(ctx, s, p); err != nil {
+		return err
 	}
 	if err := ctx.Err(); err != nil {
-		return counts, err
+		return err
 	}
-	return counts, p.commit(counts)
+	return p.commit()
 }
 
 // A stopError is an error of the output, not of a shard.

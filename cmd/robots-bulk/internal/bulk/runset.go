@@ -36,6 +36,27 @@ func (s *runSet) close() {
 	}
 }
 
+// responseBytes returns about how many bytes the responses of a range of sites have.
+func (s *runSet) responseBytes(from, before string) (n int64) {
+	for _, run := range s.runs {
+		for _, block := range run.siteBlocks() {
+			if from <= block.surt && block.surt < before {
+				n += block.size
+			}
+		}
+	}
+	return n
+}
+
+// bytesPerResponse returns the mean size of a response.
+func (s *runSet) bytesPerResponse() int64 {
+	responses := int64(0)
+	for _, run := range s.runs {
+		responses += run.Responses
+	}
+	return s.responseBytes("", afterAllSites) / max(responses, 1)
+}
+
 // responses yields the responses of a range of sites in order.
 func (s *runSet) responses(ctx context.Context, from, to string) iter.Seq2[*archivedResponse, error] {
 	files := make([]*pairFile, len(s.runs))

@@ -17,14 +17,13 @@ const maxKnownBodies = 100_000
 
 // A runWriter writes a sorted run.
 type runWriter struct {
+	part        *PartWriter
 	index       runIndex
 	out         *bufio.Writer
 	bodyOffsets map[string]int64 // of the last bodies by hash
 	compressed  []byte           // reused
 	sorter      *sorter
 	dropped     []memberRange // in order, disjoint
-
-	responses int64 // written
 }
 
 // A memberRange is some members in succession.
@@ -53,20 +52,20 @@ func (w *runWriter) isDropped(member memberID) bool {
 }
 
 // writeRun reads the inputs of a shard and writes their responses as a sorted run.
-func writeRun(ctx context.Context, t *Task, shard Shard, o PackOptions, p *PartWriter) (counts ShardCounts, err error) {
+func writeRun(ctx context.Context, t *Task, shard Shard, o PackOptions, p *PartWriter) error {
 	file, err := p.CreateTable(tableRuns)
 	if err != nil {
-		return counts, err
+		return err
 	}
-	w := &runWriter{out: bufio.NewWriterSize(file, 64<<10), bodyOffsets: map[string]int64{}, sorter: newSorter(&p.tempFiles)}
+	w := &runWriter{
+		part: p,
+		out:  bufio.NewWriterSize(file, 64<<10), bodyOffsets: map[string]int64{}, sorter: newSorter(&p.tempFiles)}
 	for _, number := range shard.Inputs {
 		if err := w.addInput(ctx, t.Inputs[number], number, o); err != nil {
-			return counts, err
+			return err
 		}
 	}
-	err = w.close(ctx)
-	counts.Captures = w.responses
-	return counts, err
+	return w.close(ctx)
 }
 
 // addInput adds the responses and the damage of an input.
@@ -74,8 +73,10 @@ func (w *runWriter) addInput(ctx context.Context, input Input, number int, o Pac
 	log := newDamageLog()
 	responses := 0
 	reader := &inputReader{looseFiles: o.LooseFiles, addDamage: log.add}
+	reader.addBytes = func(n int64) { w.part.advance(0, n) }
 	reader.addResponse = func(response *archivedResponse, body []byte) error {
 		responses++
+		w.part.advance(1, 0)
 		return w.add(response, body, newMemberID(number, reader.memberNumber))
 	}
 	reader.dropMembers = func(from uint32) {
@@ -148,7 +149,7 @@ func (w *runWriter) close(ctx context.Context) error {
 			continue
 		}
 		if keySURT(p.key) < afterAllSites {
-			w.responses++
+			w.index.Responses++
 		}
 		if err := pairs.add(p); err != nil {
 			return err

@@ -7,10 +7,14 @@ import (
 	"strings"
 )
 
-// A Share selects the shards whose number modulo Of is Index. The zero value selects all.
+// A Share selects one of Of parts of about equal size of the shards, which follow one another, as
+// neighbors read the same files. The zero value selects all.
 type Share struct{ Index, Of int } // Index from 0
 
-func (s Share) includes(number int) bool { return s.Of <= 1 || number%s.Of == s.Index }
+// includes reports whether the share has shard number n of a task with so many shards.
+func (s Share) includes(n, shards int) bool {
+	return s.Of <= 1 || s.Index*shards/s.Of <= n && n < (s.Index+1)*shards/s.Of
+}
 
 // arraySchedulers are the environment variables of schedulers with the index of an array job.
 var arraySchedulers = []struct{ scheduler, index, least, step, count string }{

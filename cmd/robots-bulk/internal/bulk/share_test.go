@@ -59,15 +59,17 @@ func TestParseSlice(t *testing.T) {
 			t.Errorf("%v: array job %q", c.env, name)
 		}
 	}
-	for n := range 50 { // each shard is in one slice
-		in := 0
-		for i := range 7 {
-			if (Share{i, 7}).includes(n) {
-				in++
+	for shards := range 50 { // each shard is in one slice
+		for n := range shards {
+			in := 0
+			for i := range 7 {
+				if (Share{i, 7}).includes(n, shards) {
+					in++
+				}
 			}
-		}
-		if in != 1 || !(Share{}).includes(n) {
-			t.Errorf("shard %d is in %d slices", n, in)
+			if in != 1 || !(Share{}).includes(n, shards) {
+				t.Errorf("shard %d of %d is in %d slices", n, shards, in)
+			}
 		}
 	}
 }

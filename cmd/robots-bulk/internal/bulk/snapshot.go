@@ -19,6 +19,34 @@ type snapshotPart struct {
 	captures, bodies Input
 	from, to         string // the range of its sites, see Shard
 	inputIndex       int    // of captures in the inputs of a task; bodies follow
+	record           partRecord
+}
+
+// A siteRange is the range of sites of a shard, and about how many captures it has.
+type siteRange struct {
+	from, to string
+	captures int64
+}
+
+// ranges divides a part into ranges of about so many captures, but at least captureInterval.
+func (p *snapshotPart) ranges(captures int64) (ranges []siteRange) {
+	interval := int64(captureInterval)
+	step := max(captures/interval, 1)
+	keys := p.record.Keys
+	from := p.from
+	rest := p.record.Captures
+	n := int64(0)
+	for i := range keys {
+		n += interval
+		if n < step*interval || keys[i] <= from {
+			continue
+		}
+		ranges = append(ranges, siteRange{from: from, to: keys[i], captures: n})
+		from = keys[i]
+		rest -= n
+		n = 0
+	}
+	return append(ranges, siteRange{from: from, to: p.to, captures: rest})
 }
 
 // addParts appends the parts of a snapshot to the inputs of a task.
@@ -84,7 +112,8 @@ func openSnapshot(dir string) ([]snapshotPart, error) {
 	missing := 0
 	for _, s := range t.Shards {
 		name := t.PartName(s)
-		if !t.isDone(name) {
+		record, ok := t.doneRecord(name)
+		if !ok {
 			missing++
 			continue
 		}
@@ -98,7 +127,7 @@ func openSnapshot(dir string) ([]snapshotPart, error) {
 			return nil, err
 		}
 		parts = append(parts, snapshotPart{
-			captures: captures, bodies: Input{Name: filepath.ToSlash(bodies), Size: info.Size()}, from: s.From, to: s.To,
+			captures: captures, bodies: Input{Name: filepath.ToSlash(bodies), Size: info.Size()}, from: s.From, to: s.To, record: record,
 		})
 	}
 	if missing > 0 {
@@ -126,39 +155,36 @@ func (c *storedCapture) body() ([]byte, error) {
 	return s2.Decode(nil, p.value)
 }
 
-// readCaptures yields the captures of a range of sites in order. It keeps the bodies of the parts,
-// which have them by hash and not by site, in temporary files.
-func readCaptures(ctx context.Context, tmp *tempFiles, parts []snapshotPart, from, before string) iter.Seq2[storedCapture, error] {
+// readCaptures yields the captures of a range of sites in order. Their bodies can be read until the
+// writer is closed.
+func (p *PartWriter) readCaptures(ctx context.Context, parts []snapshotPart, from, before string) iter.Seq2[storedCapture, error] {
 	return func(yield func(storedCapture, error) bool) {
-		for _, in := range parts {
-			bodies, err := tmp.writePairs(in.bodyPairs(ctx))
-			if err != nil {
-				yield(storedCapture{}, err)
+		for i := range parts {
+			if !p.readPart(ctx, &parts[i], from, before, yield) {
 				return
-			}
-			for c, err := range readTable[Capture](filepath.FromSlash(in.captures.Name)) {
-				if err = cmp.Or(err, ctx.Err()); err == nil && c.SURT < from {
-					continue
-				}
-				if err == nil && before != "" && c.SURT >= before {
-					break
-				}
-				if !yield(storedCapture{c, bodies}, err) || err != nil {
-					return
-				}
 			}
 		}
 	}
 }
 
-// bodyPairs yields the bodies of a part by hash.
-func (in *snapshotPart) bodyPairs(ctx context.Context) iter.Seq2[pair, error] {
-	return func(yield func(pair, error) bool) {
-		for b, err := range readTable[Body](filepath.FromSlash(in.bodies.Name)) {
-			err = cmp.Or(err, ctx.Err())
-			if !yield(pair{key: []byte(b.SHA256), value: s2.Encode(nil, b.Body)}, err) || err != nil {
-				return
-			}
+// readPart yields the captures of a range of sites in one part, and reports whether there can be more.
+func (p *PartWriter) readPart(ctx context.Context, in *snapshotPart, from, before string, yield func(storedCapture, error) bool) bool {
+	bodies, err := p.task.bodies.acquire(ctx, in)
+	if err != nil {
+		yield(storedCapture{}, err)
+		return false
+	}
+	p.bodies = append(p.bodies, bodies)
+	for c, err := range readTable[Capture](filepath.FromSlash(in.captures.Name)) {
+		err = cmp.Or(err, ctx.Err())
+		switch {
+		case err == nil && c.SURT < from:
+			continue
+		case err == nil && before != "" && c.SURT >= before:
+			return true
+		case !yield(storedCapture{c, bodies.pairs}, err) || err != nil:
+			return false
 		}
 	}
+	return true
 }

@@ -12,42 +12,46 @@ import (
 
 // writePart makes the captures of a range of sites, the bodies, and the tables about them; the first shard also writes the
 // damage of all inputs.
-func (s *runSet) writePart(ctx context.Context, format string, o PackOptions, shard Shard, p *PartWriter) (counts ShardCounts, err error) {
+func (s *runSet) writePart(ctx context.Context, o PackOptions, shard Shard, p *PartWriter) error {
 	if shard.Number == 0 {
 		if err := s.writeDamage(p); err != nil {
-			return counts, err
+			return err
 		}
 	}
-	captures, err := createTablePart[Capture](p, tableCaptures, format, "surt", "origin", "fetched")
+	captures, err := createTablePart[Capture](p, tableCaptures, p.task.Format, "surt", "origin", "fetched")
 	if err != nil {
-		return counts, err
+		return err
 	}
 	bodies := newSorter(&p.tempFiles)
+	work := s.bytesPerResponse() / 2 // the bodies are the other half
+	locations := int64(0)
 	for response, err := range s.responses(ctx, shard.From, shard.To) {
 		if err != nil {
-			return counts, err
+			return err
 		}
 		if !response.isRobotsTxt() {
 			continue
 		}
 		capture, last, err := s.resolve(response)
 		if err != nil {
-			return counts, err
+			return err
 		}
-		counts.Captures++
+		p.addCapture(capture.SURT)
+		p.advance(1, work)
 		if last != nil && last.SHA256 != "" {
+			locations++
 			if err := addBodyLocation(bodies, last); err != nil {
-				return counts, err
+				return err
 			}
 		}
 		if err := captures.Write(capture); err != nil {
-			return counts, err
+			return err
 		}
 	}
 	if err := captures.Close(); err != nil {
-		return counts, err
+		return err
 	}
-	return counts, s.writeBodies(ctx, p, format, o, bodies)
+	return s.writeBodies(ctx, p, o, bodies, (shard.work-p.work)/max(locations, 1))
 }
 
 // addBodyLocation adds where the body of a response is: its hash, whether it is truncated, the number of
@@ -81,13 +85,14 @@ func (s *runSet) readBody(location pair) (*storedBody, error) {
 	}, nil
 }
 
-// writeBodies writes bodies and the rows about them, each once, from their locations.
-func (s *runSet) writeBodies(ctx context.Context, p *PartWriter, format string, o PackOptions, locations *sorter) error {
-	bodies, err := createTablePart[Body](p, tableBodies, format, "sha256")
+// writeBodies writes bodies and the rows about them, each once, from their locations; each of those is
+// so much work.
+func (s *runSet) writeBodies(ctx context.Context, p *PartWriter, o PackOptions, locations *sorter, work int64) error {
+	bodies, err := createTablePart[Body](p, tableBodies, p.task.Format, "sha256")
 	if err != nil {
 		return err
 	}
-	files, err := newFileTables(p, format, o)
+	files, err := newFileTables(p, p.task.Format, o)
 	if err != nil {
 		return err
 	}
@@ -97,6 +102,7 @@ func (s *runSet) writeBodies(ctx context.Context, p *PartWriter, format string, 
 		if err != nil {
 			return err
 		}
+		p.advance(0, work)
 		if lastHash != nil && bytes.HasPrefix(location.key, lastHash) {
 			continue
 		}

@@ -26,6 +26,7 @@ import (
 type runIndex struct {
 	BodiesEnd    int64       `json:"Bodies"` // where the responses begin
 	ResponsesEnd int64       `json:"End"`
+	Responses    int64       // that are not dropped
 	Blocks       []pairBlock // of the responses
 	Damage       []Damage    `json:"Damaged"` // of all inputs
 }

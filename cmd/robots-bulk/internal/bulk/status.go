@@ -54,7 +54,7 @@ func (t *Task) survey(slice Share) (*Status, error) {
 		return nil, err
 	}
 	for _, s := range t.Shards {
-		if !slice.includes(s.Number) {
+		if !slice.includes(s.Number, len(t.Shards)) {
 			continue
 		}
 		status.Shards++

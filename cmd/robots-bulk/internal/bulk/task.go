@@ -29,18 +29,34 @@ type Task struct {
 	Dir     string    `json:"-"` // the output folder
 	DoShard ShardFunc `json:"-"`
 
+	workIsCount bool // Shard.work is how much a shard counts
+	bodies      bodyStore
+
 	seedOnce sync.Once
 	seed     [sha256.Size]byte
 }
 
 // newTask returns a task of this program without options, inputs and shards.
 func newTask(verb, dir, format string, tables ...string) *Task {
-	return &Task{Schema: 1, Verb: verb, Engine: Engine(), Format: format, Tables: tables, Dir: dir}
+	t := &Task{Schema: 1, Verb: verb, Engine: Engine(), Format: format, Tables: tables, Dir: dir}
+	t.bodies.task = t
+	return t
+}
+
+// countUnit returns what the shards of a task count for its progress.
+func (t *Task) countUnit() string {
+	switch t.Verb {
+	case verbJoin:
+		return "URLs"
+	case verbDiff:
+		return "sites"
+	}
+	return "captures"
 }
 
 // ShardFunc does one shard. Repeated for the same shard, it writes the same bytes. An error of the
 // context is no failure of the shard.
-type ShardFunc func(ctx context.Context, s Shard, p *PartWriter) (ShardCounts, error)
+type ShardFunc func(ctx context.Context, s Shard, p *PartWriter) error
 
 // An Input is a file. Hash identifies its content.
 type Input struct {
@@ -56,10 +72,9 @@ type Shard struct {
 	Inputs []int  `json:"inputs,omitempty"`
 	From   string `json:"from,omitempty"`
 	To     string `json:"to,omitempty"`
-}
 
-// ShardCounts is what a shard contributes to the progress of a run.
-type ShardCounts struct{ Captures, Rows int64 }
+	work int64 // estimated, in any unit
+}
 
 // PartName returns the name of the parts of a shard, without extension: its number, and four
 // bytes of a hash of everything that determines their content.
