@@ -171,28 +171,29 @@ type comparison struct {
 }
 
 func newComparison(old, new *robots.Rules, o Options) *comparison {
-	c := &comparison{finder: finder{m: meter{limit: o.steps()}}, options: o, rules: [2]*robots.Rules{old, new}}
+	c := &comparison{finder: finder{meter: meter{limit: o.steps()}}, options: o, rules: [2]*robots.Rules{old, new}}
 	for i, r := range c.rules {
 		if i > 0 && old == new {
 			c.lists[i] = list{rules: slices.Clone(c.lists[0].rules), form: c.lists[0].form}
 		} else {
-			c.lists[i] = newList(r, o, &c.m)
+			c.lists[i] = newList(r, o, &c.meter)
 		}
 	}
 	c.prepare(&c.lists[0], &c.lists[1], o.URLs)
-	c.prepared = c.m.used
+	c.prepared = c.meter.used
 	return c
 }
 
 // blocked compares what one side allows and the other disallows.
 func (c *comparison) blocked(from int) Direction {
-	c.m.used = c.prepared
-	old, new := c.rules[from], c.rules[1-from]
+	c.meter.used = c.prepared
+	old := c.rules[from]
+	new := c.rules[1-from]
 	questions := c.questions(from)
 	d := Direction{Complete: c.answer(questions)}
 	for i := range questions {
 		q := &questions[i]
-		if q.path == "" && c.abc.dots {
+		if q.path == "" && c.alphabet.dots {
 			q.path = c.withDots(q, old, new)
 		}
 		if q.path != "" && c.options.URLs == AllURLs && !isOf(NormalURLs, q.path) {
@@ -202,14 +203,14 @@ func (c *comparison) blocked(from int) Direction {
 			c.fill(q)
 		}
 	}
-	d.Steps = c.m.used
+	d.Steps = c.meter.used
 	slices.SortStableFunc(questions, func(p, q question) int {
 		return cmp.Or(cmp.Compare(len(p.path), len(q.path)), cmp.Compare(notNormal(p.path), notNormal(q.path)), cmp.Compare(p.path, q.path))
 	})
 	shown := map[*list][]int{} // the lines of each side that have an example
 	for i := range questions {
 		q := &questions[i]
-		if q.path == "" || slices.Contains(shown[q.own], q.own.rules[q.rule].line) {
+		if q.path == "" || slices.Contains(shown[q.side], q.side.rules[q.rule].line) {
 			continue
 		}
 		v := Change{
@@ -234,10 +235,11 @@ func (c *comparison) blocked(from int) Direction {
 func (c *comparison) questions(from int) []question {
 	var questions []question
 	for i, allow := range []bool{true, false} {
-		own, other := &c.lists[(from+i)%2], &c.lists[(from+i+1)%2]
+		own := &c.lists[(from+i)%2]
+		other := &c.lists[(from+i+1)%2]
 		for k := range own.rules {
-			if r := &own.rules[k]; r.allow == allow && r.twin == noRule {
-				questions = append(questions, question{own: own, other: other, rule: k, without: noRule})
+			if r := &own.rules[k]; r.allow == allow && r.otherIndex == noRule {
+				questions = append(questions, question{side: own, otherSide: other, rule: k, without: noRule})
 			}
 		}
 	}
@@ -258,16 +260,16 @@ func (f *finder) answer(questions []question) (complete bool) {
 	complete = true
 	for i := range questions {
 		q := &questions[i]
-		if f.m.empty() {
+		if f.meter.empty() {
 			return false
 		}
-		f.ask(q)
-		f.run(q, f.m.limit/8)
+		f.findPairs(q)
+		f.run(q, f.meter.limit/8)
 	}
 	for i := range questions {
 		q := &questions[i]
 		if q.open() {
-			f.run(q, f.m.limit)
+			f.run(q, f.meter.limit)
 		}
 		complete = complete && !q.open()
 	}
@@ -284,11 +286,11 @@ func notNormal(path string) int {
 
 // normalize searches for a URL in normal form that is no longer than the one found.
 func (f *finder) normalize(q *question) {
-	n := question{own: q.own, other: q.other, rule: q.rule, aim: q.aim, without: q.without, longest: len(q.path)}
-	defer func(was *alphabet) { f.abc = was }(f.abc)
-	f.abc = alphabetOf(f.abc.forms[0], f.abc.forms[1], NormalURLs)
-	f.ask(&n)
-	f.run(&n, f.m.limit/8)
+	n := question{side: q.side, otherSide: q.otherSide, rule: q.rule, aim: q.aim, without: q.without, longest: len(q.path)}
+	defer func(was *alphabet) { f.alphabet = was }(f.alphabet)
+	f.alphabet = alphabetOf(f.alphabet.forms[0], f.alphabet.forms[1], NormalURLs)
+	f.findPairs(&n)
+	f.run(&n, f.meter.limit/8)
 	if n.path != "" {
 		q.path = n.path
 	}
@@ -303,14 +305,14 @@ func isFull(target string) bool {
 // fill searches for one of fullURLs. If it finds one, whether a shorter one of these might have been missed
 // replaces what is open about the question.
 func (f *finder) fill(q *question) {
-	n := question{own: q.own, other: q.other, rule: q.rule, aim: q.aim, without: q.without}
-	defer func(was *alphabet) { f.abc = was }(f.abc)
-	f.abc = alphabetOf(f.abc.forms[0], f.abc.forms[1], fullURLs)
-	f.ask(&n)
-	f.run(&n, f.m.limit/8)
+	n := question{side: q.side, otherSide: q.otherSide, rule: q.rule, aim: q.aim, without: q.without}
+	defer func(was *alphabet) { f.alphabet = was }(f.alphabet)
+	f.alphabet = alphabetOf(f.alphabet.forms[0], f.alphabet.forms[1], fullURLs)
+	f.findPairs(&n)
+	f.run(&n, f.meter.limit/8)
 	if n.path != "" {
 		q.path = n.path
-		q.cut = n.cut
+		q.exhausted = n.exhausted
 		q.partners = n.partners
 	}
 }
@@ -318,20 +320,23 @@ func (f *finder) fill(q *question) {
 // withDots tries URLs with dot segments for a question between a dialect that resolves them
 // and one that does not. It returns one that the rule decides, or "".
 func (f *finder) withDots(q *question, old, new *robots.Rules) string {
-	rule := &q.own.rules[q.rule]
+	rule := &q.side.rules[q.rule]
 	text := strings.Join(rule.pieces, "")
-	path, n, _, ok := alphabetOf(q.own.form, q.own.form, AllURLs).spell(text)
+	path, n, _, ok := alphabetOf(q.side.form, q.side.form, AllURLs).spell(text)
 	if !ok || strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c > '~' }) {
 		return "" // google-cpp matches strings that cannot be URLs
 	}
-	if path += text[n:]; !strings.HasPrefix(path, "/") {
+	path += text[n:]
+	if !strings.HasPrefix(path, "/") {
 		path = "/" + path
 	}
 	bare := strings.TrimSuffix(path, "/")
 	root := bare + strings.Repeat("/..", strings.Count(bare, "/"))
-	for _, p := range []string{bare + "/..", root, root + "/x", "/." + path, path + "x/..", "/x/.." + path, strings.Join(rule.pieces, "x/..")} {
-		f.m.spend(len(p))
-		was, is := old.Match(site(p)), new.Match(site(p))
+	inPieces := strings.Join(rule.pieces, "x/..")
+	for _, p := range []string{bare + "/..", root, root + "/x", "/." + path, path + "x/..", "/x/.." + path, inPieces} {
+		f.meter.spend(len(p))
+		was := old.Match(site(p))
+		is := new.Match(site(p))
 		own := is
 		if rule.allow {
 			own = was

@@ -41,7 +41,9 @@ func (u Use) String() string {
 // can take a sixteenth of Options.Steps, and all together sixteen times Options.Steps.
 func Effects(r *robots.Rules, o Options) []Effect {
 	c := newComparison(r, r, o)
-	f, own, other := &c.finder, &c.lists[0], &c.lists[1]
+	f := &c.finder
+	own := &c.lists[0]
+	other := &c.lists[1]
 	places := map[int][]int{}
 	for i := range own.rules {
 		line := own.rules[i].line
@@ -62,10 +64,11 @@ func Effects(r *robots.Rules, o Options) []Effect {
 		case whole:
 			e.Use = NeverDecides
 		case len(places[line]) > 0:
-			f.m.limit = min(16*o.steps(), f.m.used+o.steps()/16)
+			f.meter.limit = min(16*o.steps(), f.meter.used+o.steps()/16)
 			e.Use = f.use(own, other, places[line])
 		}
-		e.Steps, counted = f.m.used-counted, f.m.used
+		e.Steps = f.meter.used - counted
+		counted = f.meter.used
 		effects = append(effects, e)
 	}
 	slices.SortFunc(effects, func(a, b Effect) int { return cmp.Compare(a.Rule.Span().Start, b.Rule.Span().Start) })
@@ -85,7 +88,7 @@ func (f *finder) use(own, other *list, places []int) Use {
 	}{{aimDiffers, Needed}, {aimDecides, NoEffect}, {aimMatches, NeverDecides}} {
 		open := false
 		for _, i := range places {
-			q := []question{{own: own, other: other, rule: i, aim: ask.aim, without: own.rules[i].line}}
+			q := []question{{side: own, otherSide: other, rule: i, aim: ask.aim, without: own.rules[i].line}}
 			open = !f.answer(q) || open
 			if q[0].path != "" {
 				return ask.yes
@@ -105,7 +108,7 @@ const rulesPerStep = 16
 // changes without the rule. Only URLs are tried that are their own normal form in every dialect.
 func (f *finder) isNeeded(own *list, place int) bool {
 	c := &own.rules[place]
-	if f.m.empty() {
+	if f.meter.empty() {
 		return false
 	}
 	for i, star := range []string{"", "x"} {
@@ -119,11 +122,12 @@ func (f *finder) isNeeded(own *list, place int) bool {
 		if strings.Contains(path, "%") || !isOf(NormalURLs, path) {
 			continue
 		}
-		decides, allowed := false, true // without the rule
-		f.m.spend(1 + len(own.rules)/rulesPerStep)
+		decides := false
+		allowed := true // without the rule
+		f.meter.spend(1 + len(own.rules)/rulesPerStep)
 		for i := range own.rules {
 			r := &own.rules[i]
-			if !strings.HasPrefix(path, r.pieces[0]) || !r.matches(path, &f.m) {
+			if !strings.HasPrefix(path, r.pieces[0]) || !r.matches(path, &f.meter) {
 				continue
 			}
 			if r.line == c.line {

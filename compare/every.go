@@ -24,7 +24,8 @@ type Claim struct {
 // dialect of r. If no URL matches it, the claim holds.
 func Every(r *robots.Rules, pattern string, allowed bool, o Options) (Claim, error) {
 	d := r.Dialect()
-	d.IndexHTML, d.MaxFileBytes = false, 0
+	d.IndexHTML = false
+	d.MaxFileBytes = 0
 	rules := robots.Parse([]byte("User-agent: *\nAllow: " + pattern)).Rules(d)
 	for rule := range rules.All() {
 		o.within = literalHead(rule.Pattern().String())
@@ -42,24 +43,27 @@ func Every(r *robots.Rules, pattern string, allowed bool, o Options) (Claim, err
 	// rules have the opposite verdict refutes it.
 	o.SkipRobotsTxt = true
 	f := newComparison(rules, r, o)
-	own, other := &f.lists[0], &f.lists[1]
+	own := &f.lists[0]
+	other := &f.lists[1]
 	var q []question
 	for i := range own.rules {
 		if own.rules[i].line >= 0 {
-			own.rules[i].allow, own.rules[i].twin = allowed, noRule
-			q = append(q, question{own: own, other: other, rule: i, without: noRule})
+			own.rules[i].allow = allowed
+			own.rules[i].otherIndex = noRule
+			q = append(q, question{side: own, otherSide: other, rule: i, without: noRule})
 		}
 	}
 	for i := range other.rules {
 		if other.rules[i].line >= 0 {
-			other.rules[i].twin = noRule
+			other.rules[i].otherIndex = noRule
 		}
 	}
 	c := Claim{Complete: f.answer(q)}
-	c.Steps = f.m.used
+	c.Steps = f.meter.used
 	for i := range q {
 		if q[i].path != "" {
-			c.Path, c.Shortest = q[i].path, !q[i].open()
+			c.Path = q[i].path
+			c.Shortest = !q[i].open()
 			c.Verdict = r.Match(site(c.Path))
 		}
 	}

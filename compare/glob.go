@@ -76,7 +76,8 @@ func (g *glob) search(base int, piece string) {
 		} else {
 			fail[i] = int32(base) + at
 			for at >= 0 && piece[i] != piece[at] {
-				if at = fail[at]; at >= 0 {
+				at = fail[at]
+				if at >= 0 {
 					at -= int32(base)
 				} else {
 					at = -1
@@ -170,7 +171,10 @@ func (l *letters) add(c byte) {
 
 func (l letters) has(c byte) bool { return c < 0x80 && l[c>>6]&(1<<(c&63)) != 0 }
 
-func (l *letters) join(m letters) { l[0], l[1] = l[0]|m[0], l[1]|m[1] }
+func (l *letters) join(m letters) {
+	l[0] = l[0] | m[0]
+	l[1] = l[1] | m[1]
+}
 
 func (l letters) and(m letters) letters    { return letters{l[0] & m[0], l[1] & m[1]} }
 func (l letters) andNot(m letters) letters { return letters{l[0] &^ m[0], l[1] &^ m[1]} }

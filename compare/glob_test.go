@@ -20,7 +20,7 @@ func TestGlob(t *testing.T) {
 	}
 	for range campaign.Size(3_000, 30_000, 1_000_000) {
 		alphabet := []string{"a", "ab", "ab", "abc"}[rng.IntN(4)]
-		r := rule{of: new(list), pieces: []string{"/" + draw(alphabet, rng.IntN(3))}, end: rng.IntN(2) == 0}
+		r := rule{list: new(list), pieces: []string{"/" + draw(alphabet, rng.IntN(3))}, end: rng.IntN(2) == 0}
 		if rng.IntN(3) == 0 {
 			r.pieces[0] = ""
 		}

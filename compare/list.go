@@ -18,16 +18,16 @@ type list struct {
 
 // rule is a rule of a list.
 type rule struct {
-	of     *list
-	pieces []string // the text before the first star, then the nonempty texts after stars
-	end    bool
-	allow  bool
-	weight int
-	size   int    // bytes of the pieces
-	least  int    // minimum length of a URL that matches
-	twin   int    // index of the same rule in the other list, -1 if there is none
-	line   int    // offset of the rule's path in the file, -1 for a rule that is not in a file
-	text   string // the pattern as written, "" for a rule that is not in a file
+	list       *list
+	pieces     []string // the text before the first star, then the nonempty texts after stars
+	end        bool
+	allow      bool
+	weight     int
+	pieceBytes int    // bytes of the pieces
+	minLen     int    // minimum length of a URL that matches
+	otherIndex int    // index of the same rule in the other list, -1 if there is none
+	line       int    // offset of the rule's path in the file, -1 for a rule that is not in a file
+	text       string // the pattern as written, "" for a rule that is not in a file
 	// free is set if the pattern matches the same URLs in the normal forms of both lists.
 	// head is the beginning of all paths that match, as far as both forms have the same.
 	free   bool
@@ -53,12 +53,15 @@ func newList(r *robots.Rules, o Options, m *meter) list {
 	if exempt || o.SkipRobotsTxt {
 		l.rules = append(
 			l.rules,
-			rule{pieces: []string{robotsTxt}, end: true, allow: true, weight: weightExempt, line: -1, size: len(robotsTxt), least: len(robotsTxt)},
+			rule{
+				pieces: []string{robotsTxt}, end: true, allow: true, weight: weightExempt, line: -1,
+				pieceBytes: len(robotsTxt), minLen: len(robotsTxt),
+			},
 		)
 	}
 	switch {
 	case whole && !allow:
-		l.rules = append(l.rules, rule{pieces: []string{"/"}, weight: weightDefault, line: -1, size: 1, least: 1})
+		l.rules = append(l.rules, rule{pieces: []string{"/"}, weight: weightDefault, line: -1, pieceBytes: 1, minLen: 1})
 	case !whole:
 		l.rules = slices.Grow(l.rules, r.Len())
 		for v := range r.All() {
@@ -107,21 +110,22 @@ func (r *rule) tidy(form robots.Escapes) bool {
 		r.pieces = r.pieces[:1+len(rest)]
 	}
 	for i, p := range r.pieces {
-		r.size += len(p)
+		r.pieceBytes += len(p)
 		if form == robots.EscapesRaw {
 			continue
 		}
 		// A byte that is invalid in URIs has three bytes in the normal form, some of which a star
 		// can match.
-		if r.least -= 2 * strings.Count(p, "%"); i > 0 && strings.IndexByte("23567", p[0]) >= 0 {
-			r.least--
+		r.minLen -= 2 * strings.Count(p, "%")
+		if i > 0 && strings.IndexByte("23567", p[0]) >= 0 {
+			r.minLen--
 		}
 	}
 	first := r.pieces[0]
-	if first == "" && r.size == 0 && r.end || first != "" && first[0] != '/' {
+	if first == "" && r.pieceBytes == 0 && r.end || first != "" && first[0] != '/' {
 		return false
 	}
-	r.least = max(r.size+r.least, 1)
+	r.minLen = max(r.pieceBytes+r.minLen, 1)
 	return true
 }
 
@@ -146,21 +150,27 @@ func (r *rule) isFree(urls URLs) bool {
 
 // prepare finds what two lists have in common: their normal form, and rules that are in both.
 func (f *finder) prepare(a, b *list, urls URLs) {
-	f.abc = alphabetOf(a.form, b.form, urls)
-	m, cross := &f.m, f.abc.cross
-	a.side, b.side = 0, 0
+	f.alphabet = alphabetOf(a.form, b.form, urls)
+	m := &f.meter
+	cross := f.alphabet.cross
+	a.side = 0
+	b.side = 0
 	if cross {
 		b.side = 1
 	}
 	for _, l := range []*list{a, b} {
 		for i := range l.rules {
 			r := &l.rules[i]
-			r.of, r.twin, r.head, r.free = l, noRule, r.pieces[0], true
+			r.list = l
+			r.otherIndex = noRule
+			r.head = r.pieces[0]
+			r.free = true
 			if !cross {
 				continue
 			}
 			m.spend(1 + len(r.text)/bytesPerStep)
-			if r.free = r.isFree(urls); urls != NormalURLs {
+			r.free = r.isFree(urls)
+			if urls != NormalURLs {
 				r.head = ""
 			} else if i := strings.IndexAny(r.head, "%*$"); !r.free && i >= 0 {
 				r.head = r.head[:i]
@@ -187,7 +197,7 @@ func (f *finder) prepare(a, b *list, urls URLs) {
 	for side, l := range []*list{a, b} {
 		for i := range l.rules {
 			if r := &l.rules[i]; r.free {
-				r.twin = places[key{r.text, r.allow, r.weight}][1-side] - 1
+				r.otherIndex = places[key{r.text, r.allow, r.weight}][1-side] - 1
 			}
 		}
 	}
@@ -196,7 +206,7 @@ func (f *finder) prepare(a, b *list, urls URLs) {
 // automaton returns the automaton of a rule and makes it on demand.
 func (r *rule) automaton(m *meter) *glob {
 	if r.glob == nil {
-		r.glob = newGlob(r.pieces, r.end, r.of.form != robots.EscapesRaw)
+		r.glob = newGlob(r.pieces, r.end, r.list.form != robots.EscapesRaw)
 		m.spend(1 + len(r.glob.text))
 	}
 	return r.glob
@@ -213,7 +223,7 @@ func (r *rule) meets(other *rule, m *meter) bool {
 // in which a byte that is in no pattern stands for each star, which is exact if both have the
 // same normal form. cross means that they have different ones.
 func (r *rule) covers(other *rule, cross bool, m *meter) bool {
-	if r.size > max(other.size, 1) || cross && !r.free && !other.free {
+	if r.pieceBytes > max(other.pieceBytes, 1) || cross && !r.free && !other.free {
 		return false
 	}
 	if other.sample == "" {

@@ -14,16 +14,16 @@ import (
 // the lists have the same verdicts if the question has no answer for any rule that is in only
 // one list.
 type question struct {
-	own, other *list
-	rule       int // index in own
-	aim        aim
-	without    int    // line whose rules other is without, -1 for none
-	heavier    []int  // rules of own with a higher precedence that might match the same URLs
-	against    []int  // rules of other with the same verdict as the rule
-	partners   []pair // not yet searched
-	path       string // shortest URL so far, "" for none
-	longest    int    // maximum length of the URL, 0 for any
-	cut        bool   // the steps ended before all pairs were known
+	side, otherSide *list
+	rule            int // index in own
+	aim             aim
+	without         int    // line whose rules other is without, -1 for none
+	heavier         []int  // rules of own with a higher precedence that might match the same URLs
+	against         []int  // rules of other with the same verdict as the rule
+	partners        []pair // not yet searched
+	path            string // shortest URL so far, "" for none
+	longest         int    // maximum length of the URL, 0 for any
+	exhausted       bool   // the steps ended before all pairs were known
 }
 
 // An aim is a condition for the URL of a question.
@@ -38,68 +38,72 @@ const (
 // A pair is the rule of a question and the rule that decides in the other list.
 type pair struct {
 	partner int // index in other; noRule if no rule decides there, or for the other aims
-	least   int // minimum length of a URL of the pair
+	minLen  int // minimum length of a URL of the pair
 }
 
 const noRule = -1
 
 // finder answers questions about the same lists.
 type finder struct {
-	m    meter
-	abc  *alphabet
-	s    search
-	bans []*rule // reused memory
+	meter    meter
+	alphabet *alphabet
+	search   search
+	bans     []*rule // reused memory
 }
 
-// ask finds the rules that can affect the answer.
-func (f *finder) ask(q *question) {
-	c := &q.own.rules[q.rule]
+// findPairs finds the rules that can affect the answer.
+func (f *finder) findPairs(q *question) {
+	c := &q.side.rules[q.rule]
 	if q.aim != aimMatches {
 		for i := range q.rule {
-			r := &q.own.rules[i]
-			if !c.meets(r, &f.m) {
+			r := &q.side.rules[i]
+			if !c.meets(r, &f.meter) {
 				continue
 			}
-			if r.covers(c, false, &f.m) {
+			if r.covers(c, false, &f.meter) {
 				return // the rule never decides
 			}
 			q.heavier = append(q.heavier, i)
-			if q.cut = f.m.empty(); q.cut {
+			q.exhausted = f.meter.empty()
+			if q.exhausted {
 				return
 			}
 		}
 	}
 	if q.aim != aimDiffers {
-		q.partners = append(q.partners, pair{noRule, c.least})
+		q.partners = append(q.partners, pair{noRule, c.minLen})
 		return
 	}
-	covered, cross := false, q.own.form != q.other.form
-	for i := range q.other.rules {
-		r := &q.other.rules[i]
-		if r.line == q.without && r.line >= 0 || !c.meets(r, &f.m) {
+	covered := false
+	cross := q.side.form != q.otherSide.form
+	for i := range q.otherSide.rules {
+		r := &q.otherSide.rules[i]
+		if r.line == q.without && r.line >= 0 || !c.meets(r, &f.meter) {
 			continue
 		}
 		if r.allow == c.allow {
-			if covered = r.covers(c, cross, &f.m); covered {
+			covered = r.covers(c, cross, &f.meter)
+			if covered {
 				break // no later rule decides where c matches
 			}
-			if r.twin == noRule || r.twin >= q.rule { // otherwise it is in q.heavier
+			if r.otherIndex == noRule || r.otherIndex >= q.rule { // otherwise it is in q.heavier
 				q.against = append(q.against, i)
 			}
-		} else if r.twin == noRule || r.twin > q.rule { // otherwise it decides before c
-			q.partners = append(q.partners, pair{i, max(c.least, r.least)})
+		} else if r.otherIndex == noRule || r.otherIndex > q.rule { // otherwise it decides before c
+			q.partners = append(q.partners, pair{i, max(c.minLen, r.minLen)})
 		}
-		if q.cut = f.m.empty(); q.cut {
+		q.exhausted = f.meter.empty()
+		if q.exhausted {
 			return
 		}
 	}
 	if !covered && !c.allow {
-		q.partners = append(q.partners, pair{noRule, c.least})
+		q.partners = append(q.partners, pair{noRule, c.minLen})
 	}
-	if exact := len(c.pieces) == 1 && c.end; f.abc.dots && len(q.partners) > 0 && (!exact || q.own.form == robots.EscapesGoogle) {
-		q.cut = true // URLs with dot segments are not searched
+	if exact := len(c.pieces) == 1 && c.end; f.alphabet.dots && len(q.partners) > 0 && (!exact || q.side.form == robots.EscapesGoogle) {
+		q.exhausted = true // URLs with dot segments are not searched
 	}
-	slices.SortStableFunc(q.partners, func(a, b pair) int { return a.least - b.least })
+	slices.SortStableFunc(q.partners, func(a, b pair) int { return a.minLen - b.minLen })
 }
 
 // run searches the remaining pairs with a number of steps each. Pairs that need more steps
@@ -107,14 +111,14 @@ func (f *finder) ask(q *question) {
 func (f *finder) run(q *question, steps int) {
 	left := q.partners[:0]
 	for i, p := range q.partners {
-		if p.least >= q.bound() {
+		if p.minLen >= q.bound() {
 			break // and so are all further pairs
 		}
-		if f.m.empty() {
+		if f.meter.empty() {
 			left = append(left, q.partners[i:]...)
 			break
 		}
-		path, o := f.pair(q, p, min(f.m.limit, f.m.used+steps))
+		path, o := f.pair(q, p, min(f.meter.limit, f.meter.used+steps))
 		switch o {
 		case exhausted:
 			left = append(left, p)
@@ -138,7 +142,7 @@ func (q *question) bound() int {
 
 // open reports whether a shorter URL, or any URL, might have been missed.
 func (q *question) open() bool {
-	return q.cut || slices.ContainsFunc(q.partners, func(p pair) bool { return p.least < q.bound() })
+	return q.exhausted || slices.ContainsFunc(q.partners, func(p pair) bool { return p.minLen < q.bound() })
 }
 
 // pair searches for a shortest URL of one pair.
@@ -147,25 +151,30 @@ func (q *question) open() bool {
 // match the URL it finds, it starts again with these. With fewer bans the URL is never longer,
 // so the first URL that no banned rule matches is a shortest.
 func (f *finder) pair(q *question, p pair, limit int) (string, outcome) {
-	s, m := &f.s, &f.m
-	s.m, s.abc, s.autos = m, f.abc, s.autos[:0]
-	c := &q.own.rules[q.rule]
+	s := &f.search
+	m := &f.meter
+	s.meter = m
+	s.alphabet = f.alphabet
+	s.automata = s.automata[:0]
+	c := &q.side.rules[q.rule]
 	head := c.head
 	var partner *rule
 	if p.partner != noRule {
-		if partner = &q.other.rules[p.partner]; len(partner.head) > len(head) {
+		partner = &q.otherSide.rules[p.partner]
+		if len(partner.head) > len(head) {
 			head = partner.head
 		}
 	}
 	head = cmp.Or(head, "/")
-	prefix, n, at, ok := s.abc.spell(head)
-	if head = head[:n]; !ok {
+	prefix, n, at, ok := s.alphabet.spell(head)
+	head = head[:n]
+	if !ok {
 		return "", none
 	}
 	if !s.add(c, head) || partner != nil && !s.add(partner, head) {
 		return "", none
 	}
-	s.needs = len(s.autos)
+	s.neededCount = len(s.automata)
 	bound := q.bound()
 
 	bans := f.bans[:0]
@@ -189,7 +198,7 @@ func (f *finder) pair(q *question, p pair, limit int) (string, outcome) {
 		return false
 	}
 	for _, i := range q.heavier {
-		if covered(&q.own.rules[i]) {
+		if covered(&q.side.rules[i]) {
 			return "", none
 		}
 	}
@@ -198,7 +207,7 @@ func (f *finder) pair(q *question, p pair, limit int) (string, outcome) {
 			if partner != nil && i > p.partner {
 				break
 			}
-			if covered(&q.other.rules[i]) {
+			if covered(&q.otherSide.rules[i]) {
 				return "", none
 			}
 		}
@@ -208,9 +217,10 @@ func (f *finder) pair(q *question, p pair, limit int) (string, outcome) {
 		if o != found {
 			return "", o
 		}
-		path, images := []byte(prefix), [2][]byte{[]byte(head), []byte(head)}
+		path := []byte(prefix)
+		images := [2][]byte{[]byte(head), []byte(head)}
 		for _, id := range units {
-			u := &s.abc.units[id-1]
+			u := &s.alphabet.units[id-1]
 			path = append(path, u.raw...)
 			images[0] = append(images[0], u.image[0]...)
 			images[1] = append(images[1], u.image[1]...)
@@ -218,8 +228,9 @@ func (f *finder) pair(q *question, p pair, limit int) (string, outcome) {
 		texts := [2]string{string(images[0]), string(images[1])}
 		wrong := 0 // number of bans that match; they are moved to the front
 		for i, b := range bans {
-			if b.matches(texts[b.of.side], m) {
-				bans[i], bans[wrong] = bans[wrong], b
+			if b.matches(texts[b.list.side], m) {
+				bans[i] = bans[wrong]
+				bans[wrong] = b
 				wrong++
 			}
 		}
@@ -232,7 +243,7 @@ func (f *finder) pair(q *question, p pair, limit int) (string, outcome) {
 			wrong = len(bans)
 		}
 		for _, b := range bans[:wrong] {
-			if s.add(b, head) && s.autos[len(s.autos)-1].holds() {
+			if s.add(b, head) && s.automata[len(s.automata)-1].holds() {
 				return "", none
 			}
 		}
@@ -247,13 +258,13 @@ const maxBanned = 24
 // add includes a rule in the search, after the head. It returns false if the rule cannot match
 // a URL with this head.
 func (s *search) add(r *rule, head string) bool {
-	g := r.automaton(s.m)
+	g := r.automaton(s.meter)
 	n := min(len(r.head), len(head))
-	s.m.spend(1 + len(head) - n)
+	s.meter.spend(1 + len(head) - n)
 	q := g.run(int32(n), head[n:])
 	if q == dead {
 		return false
 	}
-	s.autos = append(s.autos, auto{g, r.of.side, q})
+	s.automata = append(s.automata, automaton{g, r.list.side, q})
 	return true
 }

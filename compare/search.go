@@ -16,14 +16,14 @@ import (
 // fall back as far as possible. So the units to try are those that a needed pattern waits for,
 // one byte that no pattern waits for, and '?', after which dot segments have no meaning.
 type search struct {
-	m     *meter
-	abc   *alphabet
-	autos []auto
-	needs int     // number of needed patterns; the others are banned
-	plain bool    // the URLs have no dot segments, and empty ones are permitted
-	avoid letters // next bytes of banned rules that are not included
-	units []int16 // units, plus one, that a needed pattern can wait for
-	seen  map[class]bool
+	meter       *meter
+	alphabet    *alphabet
+	automata    []automaton
+	neededCount int     // number of needed patterns; the others are banned
+	plain       bool    // the URLs have no dot segments, and empty ones are permitted
+	avoid       letters // next bytes of banned rules that are not included
+	units       []int16 // units, plus one, that a needed pattern can wait for
+	seen        map[class]bool
 
 	nodes  []node
 	arena  []uint32         // of each node: place, needed states, then automaton and state of each live ban
@@ -34,13 +34,13 @@ type search struct {
 	base   int32            // length of the first node
 }
 
-type auto struct {
-	g    *glob
-	side int
-	q    int32 // first state
+type automaton struct {
+	glob  *glob
+	side  int
+	state int32 // first state
 }
 
-func (a auto) holds() bool { return a.g.holds(a.q) }
+func (a automaton) holds() bool { return a.glob.holds(a.state) }
 
 type node struct {
 	parent, next int32 // next of the same length, plus one
@@ -62,18 +62,20 @@ const (
 // run returns a shortest URL of less than bound bytes that begins with prefix, after which the
 // automata are in their first states.
 func (s *search) run(prefix string, at place, bound, limit int) (path []int16, o outcome) {
-	s.nodes, s.arena, s.queue = s.nodes[:0], s.arena[:0], s.queue[:0]
+	s.nodes = s.nodes[:0]
+	s.arena = s.arena[:0]
+	s.queue = s.queue[:0]
 	if s.table == nil {
 		s.table = map[string]int32{}
 	}
 	clear(s.table)
 	s.choose()
 	s.vector = append(s.vector[:0], uint32(s.place(at)))
-	for i, a := range s.autos {
-		if i >= s.needs {
+	for i, a := range s.automata {
+		if i >= s.neededCount {
 			s.vector = append(s.vector, uint32(i))
 		}
-		s.vector = append(s.vector, uint32(a.q))
+		s.vector = append(s.vector, uint32(a.state))
 	}
 	s.base = int32(len(prefix)) + s.missing(s.vector)
 	s.push(-1, 0, int32(len(prefix)), bound)
@@ -87,7 +89,7 @@ func (s *search) run(prefix string, at place, bound, limit int) (path []int16, o
 			if s.goal(n) {
 				return s.path(n), found
 			}
-			if s.m.used >= limit {
+			if s.meter.used >= limit {
 				return nil, exhausted
 			}
 			s.expand(n, bound)
@@ -118,25 +120,25 @@ type class struct {
 func (s *search) choose() {
 	var needed, held [2]letters
 	var all letters
-	for i := range s.autos {
-		a := &s.autos[i]
-		held[a.side].join(a.g.held)
-		all.join(a.g.held)
-		if i < s.needs {
-			needed[a.side].join(a.g.held)
+	for i := range s.automata {
+		a := &s.automata[i]
+		held[a.side].join(a.glob.held)
+		all.join(a.glob.held)
+		if i < s.neededCount {
+			needed[a.side].join(a.glob.held)
 		}
 	}
-	s.plain = !s.abc.dotFree ||
-		!s.abc.full && s.abc.urls != BrowserURLs && !needed[0].has('.') && !needed[1].has('.') && !plainLetters.andNot(all).empty()
+	s.plain = !s.alphabet.dotFree ||
+		!s.alphabet.full && s.alphabet.urls != BrowserURLs && !needed[0].has('.') && !needed[1].has('.') && !plainLetters.andNot(all).empty()
 	s.units = s.units[:0]
 	if s.seen == nil {
 		s.seen = map[class]bool{}
 	} else if len(s.seen) > 0 {
 		clear(s.seen)
 	}
-	escapes := s.abc.cross || needed[0].has('%')
-	for i := range s.abc.units {
-		u := &s.abc.units[i]
+	escapes := s.alphabet.cross || needed[0].has('%')
+	for i := range s.alphabet.units {
+		u := &s.alphabet.units[i]
 		if len(u.raw) > 1 && !escapes {
 			break // an unencoded byte before the digits has the same effect
 		}
@@ -171,8 +173,8 @@ func (s *search) vectorOf(n int32) []uint32 {
 }
 
 func (s *search) missing(vector []uint32) (most int32) {
-	for i := range s.needs {
-		most = max(most, s.autos[i].g.missing(int32(vector[1+i])))
+	for i := range s.neededCount {
+		most = max(most, s.automata[i].glob.missing(int32(vector[1+i])))
 	}
 	return most
 }
@@ -180,16 +182,16 @@ func (s *search) missing(vector []uint32) (most int32) {
 // goal reports whether the path can end at a node.
 func (s *search) goal(n int32) bool {
 	v := s.vectorOf(n)
-	for i := range s.needs {
-		if !s.autos[i].g.done(int32(v[1+i])) {
+	for i := range s.neededCount {
+		if !s.automata[i].glob.done(int32(v[1+i])) {
 			return false
 		}
 	}
 	if !place(v[0]).ends() {
 		return false
 	}
-	for i := s.needs + 1; i < len(v); i += 2 {
-		if s.autos[v[i]].g.done(int32(v[i+1])) {
+	for i := s.neededCount + 1; i < len(v); i += 2 {
+		if s.automata[v[i]].glob.done(int32(v[i+1])) {
 			return false
 		}
 	}
@@ -212,37 +214,41 @@ func (s *search) expand(n int32, bound int) {
 	var waited, forced [2]letters // per side: what needed patterns wait for, and the bytes without which one fails
 	var isForced [2]bool
 	var all letters
-	for i := range s.needs {
-		a, q := &s.autos[i], int32(v[1+i])
+	for i := range s.neededCount {
+		a := &s.automata[i]
+		q := int32(v[1+i])
 		var w letters
-		a.g.waits(q, &w)
+		a.glob.waits(q, &w)
 		all.join(w)
 		waited[a.side].join(w)
-		if a.g.only(q) || a.g.end && a.g.fail == nil {
+		if a.glob.only(q) || a.glob.end && a.glob.fail == nil {
 			if !isForced[a.side] {
-				isForced[a.side], forced[a.side] = true, w
+				isForced[a.side] = true
+				forced[a.side] = w
 			}
 			forced[a.side] = forced[a.side].and(w)
 		}
 	}
-	for i := s.needs + 1; i < len(v); i += 2 {
-		s.autos[v[i]].g.waits(int32(v[i+1]), &all)
+	for i := s.neededCount + 1; i < len(v); i += 2 {
+		s.automata[v[i]].glob.waits(int32(v[i+1]), &all)
 	}
-	s.m.spend(len(v) / 2)
+	s.meter.spend(len(v) / 2)
 
-	units, every := s.units, false
+	units := s.units
+	every := false
 	if !isForced[0] && !isForced[1] {
 		if other, ok := s.unwaited(all, at); !ok {
-			units, every = s.abc.all, true
+			units = s.alphabet.all
+			every = true
 		} else {
 			s.try(n, other, bound)
 			if !s.plain && at.query() == 0 && !waited[0].has('?') {
-				s.try(n, s.abc.single[0]['?'], bound)
+				s.try(n, s.alphabet.single[0]['?'], bound)
 			}
 		}
 	}
 	for _, id := range units {
-		u := &s.abc.units[id-1]
+		u := &s.alphabet.units[id-1]
 		if !every && !u.held[0].meets(waited[0]) && !u.held[1].meets(waited[1]) {
 			continue
 		}
@@ -259,12 +265,13 @@ func (s *search) unwaited(all letters, at place) (id int16, ok bool) {
 		all.join(hexLetters)
 	}
 	for _, l := range plainOrder {
-		if l = l.andNot(all).andNot(s.avoid); !l.empty() {
-			return s.abc.single[0][l.first()], true
+		l = l.andNot(all).andNot(s.avoid)
+		if !l.empty() {
+			return s.alphabet.single[0][l.first()], true
 		}
 	}
 	if l := plainLetters.andNot(all); !l.empty() {
-		return s.abc.single[0][l.first()], true
+		return s.alphabet.single[0][l.first()], true
 	}
 	return 0, false
 }
@@ -280,23 +287,23 @@ func (l letters) first() byte {
 // try adds the node after a unit.
 func (s *search) try(from int32, id int16, bound int) {
 	v := s.vectorOf(from)
-	at, ok := s.abc.follow(place(v[0]), id)
+	at, ok := s.alphabet.follow(place(v[0]), id)
 	if !ok {
 		return
 	}
-	u := &s.abc.units[id-1]
+	u := &s.alphabet.units[id-1]
 	s.vector = append(s.vector[:0], uint32(s.place(at)))
-	for i := range s.needs {
+	for i := range s.neededCount {
 		q := s.feed(i, int32(v[1+i]), u)
 		if q == dead {
 			return
 		}
 		s.vector = append(s.vector, uint32(q))
 	}
-	for i := s.needs + 1; i < len(v); i += 2 {
+	for i := s.neededCount + 1; i < len(v); i += 2 {
 		switch q := s.feed(int(v[i]), int32(v[i+1]), u); {
 		case q == dead:
-		case s.autos[v[i]].g.holds(q):
+		case s.automata[v[i]].glob.holds(q):
 			return
 		default:
 			s.vector = append(s.vector, v[i], uint32(q))
@@ -307,11 +314,11 @@ func (s *search) try(from int32, id int16, bound int) {
 
 // feed returns the state of an automaton after a unit.
 func (s *search) feed(i int, q int32, u *unit) int32 {
-	a := &s.autos[i]
+	a := &s.automata[i]
 	text := u.image[a.side]
-	s.m.used += len(text)
+	s.meter.used += len(text)
 	for j := 0; j < len(text) && q != dead; j++ {
-		q = a.g.step(q, text[j])
+		q = a.glob.step(q, text[j])
 	}
 	return q
 }

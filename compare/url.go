@@ -168,14 +168,19 @@ func (a *alphabet) spell(head string) (raw string, n int, at place, ok bool) {
 	}
 	var b []byte
 	for n < len(head) {
-		c, size, id, query := head[n], 1, int16(0), at.query()
+		c := head[n]
+		size := 1
+		id := int16(0)
+		query := at.query()
 		if c == '%' && !a.octets {
 			if n+3 > len(head) {
 				break
 			}
-			hi, lo := strings.IndexByte(upperHex, head[n+1]), strings.IndexByte(upperHex, head[n+2])
+			hi := strings.IndexByte(upperHex, head[n+1])
+			lo := strings.IndexByte(upperHex, head[n+2])
 			if hi >= 0 && lo >= 0 {
-				if id = a.escape[query][hi<<4|lo]; id > 0 {
+				id = a.escape[query][hi<<4|lo]
+				if id > 0 {
 					size = 3
 				}
 			}
@@ -191,7 +196,9 @@ func (a *alphabet) spell(head string) (raw string, n int, at place, ok bool) {
 		if !ok {
 			return "", 0, 0, false
 		}
-		b, at, n = append(b, a.units[id-1].raw...), next, n+size
+		b = append(b, a.units[id-1].raw...)
+		at = next
+		n = n + size
 	}
 	return string(b), n, at, true
 }
@@ -218,12 +225,14 @@ func (a *alphabet) follow(at place, id int16) (place, bool) {
 		return 0, false
 	}
 	u := &a.units[id-1]
-	open, at := at/placePercent, at%placePercent
+	open := at / placePercent
+	at = at % placePercent
 	switch c := u.char; {
 	case c == '%':
 		open = 1
 	case open > 0 && hexLetters.has(c):
-		if open++; open > 2 {
+		open++
+		if open > 2 {
 			return 0, false
 		}
 	default:
@@ -239,7 +248,8 @@ func (a *alphabet) follow(at place, id int16) (place, bool) {
 		if !at.ends() || a.full && u.char == '/' && at == placeStart {
 			return 0, false
 		}
-		if at = placeStart; u.char == '?' {
+		at = placeStart
+		if u.char == '?' {
 			at = placeQuery
 		}
 	default:
