@@ -99,9 +99,11 @@ func (a *Addresses) readJSON(text []byte) error {
 		member string // that it is the value of
 		object bool
 	}
-	var open []value        // objects and arrays
-	number, counted := 1, 0 // the line of the decoder, and the offset up to which lines are counted
-	member, isName := "", false
+	var open []value // objects and arrays
+	line := 1        // of the decoder
+	counted := 0     // offset up to which lines are counted
+	member := ""
+	isName := false
 	for {
 		token, err := d.Token()
 		if err == io.EOF && len(open) == 0 {
@@ -114,18 +116,20 @@ func (a *Addresses) readJSON(text []byte) error {
 			return fmt.Errorf("it is not JSON: %w", err)
 		}
 		at := min(int(d.InputOffset()), len(text))
-		number += bytes.Count(text[counted:at], []byte("\n"))
+		line += bytes.Count(text[counted:at], []byte("\n"))
 		counted = at
 		switch token := token.(type) {
 		case json.Delim:
 			if token == '{' || token == '[' {
 				open = append(open, value{member, token == '{'})
 			} else {
-				member, open = open[len(open)-1].member, open[:len(open)-1]
+				member = open[len(open)-1].member
+				open = open[:len(open)-1]
 			}
 		case string:
 			if isName {
-				member, isName = token, false
+				member = token
+				isName = false
 				continue
 			}
 			switch {
@@ -134,7 +138,7 @@ func (a *Addresses) readJSON(text []byte) error {
 					a.Created = token[:len(time.DateOnly)]
 				}
 			case speaksOfAddresses(member) && strings.TrimSpace(token) != "":
-				a.add(number, strings.TrimSpace(token))
+				a.add(line, strings.TrimSpace(token))
 			}
 		}
 		isName = len(open) > 0 && open[len(open)-1].object
@@ -153,7 +157,8 @@ func speaksOfAddresses(member string) bool {
 func (a *Addresses) add(number int, value string) {
 	p, why := parsePrefix(value)
 	if why != "" {
-		if a.Bad++; len(a.Problems) < mostProblems {
+		a.Bad++
+		if len(a.Problems) < mostProblems {
 			const most = 80
 			if len(value) > most {
 				value = value[:most] + "..."
@@ -163,7 +168,8 @@ func (a *Addresses) add(number int, value string) {
 		return
 	}
 	a.size++
-	a.prefixes[p], a.lengths[p.Bits()] = true, true
+	a.prefixes[p] = true
+	a.lengths[p.Bits()] = true
 }
 
 // parsePrefix reads an address or a prefix; bits after the prefix are ignored. If it is

@@ -22,7 +22,9 @@ const (
 // profileLine returns the columns after a name, "" for an unknown name.
 func profileLine(name string) string {
 	name = strings.ToLower(name)
-	low, high := 0, len(profiles) // the line is in profiles[low:high]
+	// The line is in profiles[low:high].
+	low := 0
+	high := len(profiles)
 	for low < high {
 		start := strings.LastIndexByte(profiles[:low+(high-low)/2], '\n') + 1
 		line, _, _ := strings.Cut(profiles[start:], "\n")
@@ -60,7 +62,8 @@ const profileColumns = 8
 func decodeProfile(columns string) Profile {
 	c := strings.Split(columns, "\t")
 	p := Profile{
-		Name: c[0], Tokens: []string{c[0]}, Operator: c[1], Status: Status(c[2]), Dialect: c[3], Obeys: Obeys(c[4]), CrawlDelay: c[5], RequestRate: c[6], Rival: c[7],
+		Name: c[0], Tokens: []string{c[0]}, Operator: c[1], Status: Status(c[2]), Dialect: c[3],
+		Obeys: Obeys(c[4]), CrawlDelay: c[5], RequestRate: c[6], Rival: c[7],
 	}
 	for c = c[profileColumns:]; len(c) > 0; c = c[3:] {
 		p.Tokens = append(p.Tokens, c[0])

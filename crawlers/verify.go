@@ -171,7 +171,8 @@ func unknown(why string) Identity { return Identity{Result: Unknown, Why: why} }
 
 // verify returns the identity of a crawler that the address claims to be.
 func (q *questions) verify(c Crawler) Identity {
-	list, domains := q.Lists[c.Name], c.domains()
+	list := q.Lists[c.Name]
+	domains := c.domains()
 	switch {
 	case !q.possible():
 		return unknown(noAddress)
@@ -215,7 +216,8 @@ func (q *questions) dns(domains []string) Identity {
 		if !inDomains(name, domains) {
 			continue
 		}
-		if looked++; looked > mostNames {
+		looked++
+		if looked > mostNames {
 			break
 		}
 		switch err := q.forward(name); {
@@ -225,7 +227,8 @@ func (q *questions) dns(domains []string) Identity {
 			open = err
 		}
 		if faked.Name == "" {
-			faked.Name, faked.Why = name, "its name "+cut(name)+" does not resolve back to it"
+			faked.Name = name
+			faked.Why = "its name " + cut(name) + " does not resolve back to it"
 		}
 	}
 	switch {
@@ -242,7 +245,8 @@ func (q *questions) reverse() ([]string, error) {
 	found, err := q.Resolver.LookupAddr(q.ctx, q.address.String())
 	var names []string
 	for _, name := range found {
-		if name = strings.ToLower(strings.TrimSuffix(name, ".")); name != "" {
+		name = strings.ToLower(strings.TrimSuffix(name, "."))
+		if name != "" {
 			names = append(names, name)
 		}
 	}

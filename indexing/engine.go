@@ -83,7 +83,8 @@ var engines = [engineCount]profile{
 	// rules for all crawlers and for one crawler the sum of the negative ones counts.
 	Google: {
 		name: "google", title: "Google",
-		source: "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications, https://developers.google.com/search/docs/crawling-indexing/robots-meta-tag",
+		source: "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications, " +
+			"https://developers.google.com/search/docs/crawling-indexing/robots-meta-tag",
 	},
 	Bing: {
 		name: "bing", title: "Bing",

@@ -4,7 +4,7 @@ package indexing
 
 type named struct{ name, sentence string }
 
-func at(list []named, i int) named {
+func nameAt(list []named, i int) named {
 	if i < len(list) {
 		return list[i]
 	}
@@ -14,7 +14,7 @@ func at(list []named, i int) named {
 var words = []named{Unsure: {name: "unknown"}, No: {name: "no"}, AddressOnly: {name: "address"}, Yes: {name: "yes"}}
 
 // String returns the word in JSON: unknown, no, address or yes.
-func (w Word) String() string { return at(words, int(w)).name }
+func (w Word) String() string { return nameAt(words, int(w)).name }
 
 // MarshalText returns the word.
 func (w Word) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
@@ -38,10 +38,10 @@ var reasons = []named{
 }
 
 // String returns the name in JSON, such as "disallowed".
-func (r Reason) String() string { return at(reasons, int(r)).name }
+func (r Reason) String() string { return nameAt(reasons, int(r)).name }
 
 // Sentence returns the reason as a phrase for people.
-func (r Reason) Sentence() string { return at(reasons, int(r)).sentence }
+func (r Reason) Sentence() string { return nameAt(reasons, int(r)).sentence }
 
 // MarshalText returns the name.
 func (r Reason) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
@@ -58,10 +58,10 @@ var effects = []named{
 }
 
 // String returns the name in JSON, such as "overruled".
-func (e Effect) String() string { return at(effects, int(e)).name }
+func (e Effect) String() string { return nameAt(effects, int(e)).name }
 
 // Sentence returns the effect as a phrase for people.
-func (e Effect) Sentence() string { return at(effects, int(e)).sentence }
+func (e Effect) Sentence() string { return nameAt(effects, int(e)).sentence }
 
 // MarshalText returns the name.
 func (e Effect) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
@@ -75,10 +75,10 @@ var problems = []named{
 }
 
 // String returns the name in JSON, such as "bad-value".
-func (p Problem) String() string { return at(problems, int(p)).name }
+func (p Problem) String() string { return nameAt(problems, int(p)).name }
 
 // Sentence returns the problem as a phrase for people.
-func (p Problem) Sentence() string { return at(problems, int(p)).sentence }
+func (p Problem) Sentence() string { return nameAt(problems, int(p)).sentence }
 
 // MarshalText returns the name.
 func (p Problem) MarshalText() ([]byte, error) { return []byte(p.String()), nil }

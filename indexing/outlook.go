@@ -113,7 +113,8 @@ func (d *Directives) oppose(rule Rule, also, permits []Rule) {
 	if restricted && permitted {
 		pair := [2]Directive{no, yes}
 		if d.Engine.profile().permitsWin {
-			wins, pair = false, [2]Directive{yes, no}
+			wins = false
+			pair = [2]Directive{yes, no}
 		}
 		d.Opposed = append(d.Opposed, pair)
 	}
@@ -262,7 +263,9 @@ func (p *Page) Outlook(verdict *robots.Verdict, at time.Time, e Engine, tokens .
 		o.Directives.Engine = e
 	}
 	all := func(w Word, r Reason) {
-		o.Index, o.Follow, o.Snippet = Answer{Is: w, Reason: r}, Answer{Is: w, Reason: r}, Answer{Is: w, Reason: r}
+		o.Index = Answer{Is: w, Reason: r}
+		o.Follow = Answer{Is: w, Reason: r}
+		o.Snippet = Answer{Is: w, Reason: r}
 	}
 	switch {
 	case verdict == nil:
@@ -305,7 +308,9 @@ func (o *Outlook) judge(at time.Time) {
 		}
 		return Answer{Is: Yes, Reason: NothingSaid}
 	}
-	o.Index, o.Follow, o.Snippet = answer(NoIndex), answer(NoFollow), answer(NoSnippet)
+	o.Index = answer(NoIndex)
+	o.Follow = answer(NoFollow)
+	o.Snippet = answer(NoSnippet)
 	until := d.By(UnavailableAfter)
 	switch {
 	case o.Index.Is == No:

@@ -29,20 +29,22 @@ func (p *Page) readList(text, agent string, at Place) {
 		piece, rest, _ := strings.Cut(text, ",")
 		if at.Header > 0 {
 			if name, after, ok := strings.Cut(piece, ":"); ok && isAgent(name, after, first) {
-				agent = bounded(lower(trim(name)))
+				agent = limited(lower(trim(name)))
 				text = text[len(name)+1:]
 				piece = after
 			}
 		}
 		raw, value, valued := strings.Cut(piece, ":")
 		name := lower(trim(raw))
-		d := Directive{Agent: agent, Name: bounded(name), Value: bounded(trim(value)), Place: at}
+		d := Directive{Agent: agent, Name: limited(name), Value: limited(trim(value)), Place: at}
 		switch i, known := ruleByName()[name]; {
 		case name == "" && trim(value) == "":
 			text = rest
 			continue
 		case name == "": // a value without a rule
-			d.Name, d.Value, d.Problem = bounded(trim(piece)), "", UnknownRule
+			d.Name = limited(trim(piece))
+			d.Value = ""
+			d.Problem = UnknownRule
 		case !known:
 			d.Problem = UnknownRule
 			if !valued && allKnown(name) {
@@ -52,7 +54,7 @@ func (p *Page) readList(text, agent string, at Place) {
 			d.Rule = rules[i].rule
 			if behind := len(raw) + 1; valued {
 				d.Time, value, rest = readDate(text[behind:])
-				d.Value = bounded(trim(value))
+				d.Value = limited(trim(value))
 			}
 			if d.Time.IsZero() {
 				d.Problem = BadValue
@@ -80,7 +82,8 @@ func (d *Directive) readValue(kind valueKind, valued bool) {
 	case sizeValue:
 		for i, size := range [...]string{"none", "standard", "large"} {
 			if value == size {
-				d.Number, ok = i, true
+				d.Number = i
+				ok = true
 			}
 		}
 	}
@@ -208,7 +211,8 @@ func parseDate(text string) (t time.Time, ok bool) {
 	var east time.Duration // of UTC
 	if n := len(fields) - 1; n > 0 {
 		if by, ok := zoneOf(fields[n]); ok {
-			fields, east = fields[:n], by
+			fields = fields[:n]
+			east = by
 		}
 	}
 	text = strings.Join(fields, " ")
@@ -263,7 +267,8 @@ var freeText = []string{
 // in the text.
 func (p *Page) readHTML(body []byte) {
 	if len(body) > MaxBytes {
-		body, p.Cut = body[:MaxBytes], true
+		body = body[:MaxBytes]
+		p.Cut = true
 	}
 	text := decode(body)
 	z := html.NewTokenizer(bytes.NewReader(text))
@@ -295,15 +300,18 @@ func (p *Page) readHTML(body []byte) {
 // metaOf returns the name and content of a meta tag. The first of two equal attributes counts
 // (HTML, section 13.2.5.33).
 func metaOf(z *html.Tokenizer) (name, content string) {
-	named, filled := false, false
+	named := false
+	filled := false
 	for more := true; more; {
 		var key, value []byte
 		key, value, more = z.TagAttr()
 		switch {
 		case string(key) == "name" && !named:
-			name, named = lower(trim(string(value))), true
+			name = lower(trim(string(value)))
+			named = true
 		case string(key) == "content" && !filled:
-			content, filled = string(value), true
+			content = string(value)
+			filled = true
 		}
 	}
 	return name, content
@@ -319,7 +327,7 @@ func (p *Page) readMeta(agent, content string, at Place) {
 	if !isToken(agent) || slices.Contains(freeText, agent) || !hasRule(content) {
 		return
 	}
-	p.readList(content, bounded(agent), at)
+	p.readList(content, limited(agent), at)
 }
 
 func hasRule(content string) bool {
@@ -392,8 +400,8 @@ func lower(s string) string {
 	return s
 }
 
-// bounded shortens a text to MaxText bytes at a character boundary.
-func bounded(s string) string {
+// limited shortens a text to MaxText bytes at a character boundary.
+func limited(s string) string {
 	if len(s) <= MaxText {
 		return s
 	}

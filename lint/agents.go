@@ -105,12 +105,14 @@ func tokenCut(p *pass) {
 		if value == "*" || strings.HasPrefix(value, "* ") {
 			name = "*"
 		}
-		cut, other := "", ""
+		cut := ""
+		other := ""
 		dialects := p.where(nil, func(v *view) bool {
 			if !v.misnames(l, name) {
 				return false
 			}
-			if other = v.token(l); len(other) < len(name) {
+			other = v.token(l)
+			if len(other) < len(name) {
 				cut = other
 			}
 			return true
@@ -155,7 +157,8 @@ func tokenList(p *pass) {
 		names := agentNames(value)
 		if len(names) == 0 {
 			for name := range strings.SplitSeq(value, ",") {
-				if name = strings.Trim(name, " \t"); name != "" {
+				name = strings.Trim(name, " \t")
+				if name != "" {
 					names = append(names, name)
 				}
 			}
@@ -215,7 +218,9 @@ func fusedGroups(p *pass) {
 					d.edit(Edit{l.Span.Start, l.Span.Start, "Disallow:" + p.newline})
 				}
 			}
-			last, members, rules = l, 0, false
+			last = l
+			members = 0
+			rules = false
 		case robots.FieldNone, robots.FieldUnknown:
 		default:
 			members++
@@ -230,7 +235,8 @@ func groupWithoutRules(p *pass) {
 		switch l.Field {
 		case robots.FieldUserAgent:
 			if members {
-				first, members = l, false
+				first = l
+				members = false
 			}
 			last = l
 		case robots.FieldAllow, robots.FieldDisallow, robots.FieldCrawlDelay, robots.FieldRequestRate, robots.FieldVisitTime,
@@ -326,7 +332,8 @@ func blankAfterAgent(p *pass) {
 			if blank.Number > 0 {
 				p.blankNote(agent, blank, l)
 			}
-			agent, blank = l, robots.Line{}
+			agent = l
+			blank = robots.Line{}
 		case robots.FieldNone:
 			if agent.Number > 0 && strings.Trim(p.textOf(l.Span), " \t") == "" && blank.Number == 0 {
 				blank = l
@@ -336,7 +343,8 @@ func blankAfterAgent(p *pass) {
 			if blank.Number > 0 && isRule(l.Field) {
 				p.blankNote(agent, blank, l)
 			}
-			agent, blank = robots.Line{}, robots.Line{}
+			agent = robots.Line{}
+			blank = robots.Line{}
 		}
 	}
 }

@@ -43,7 +43,8 @@ func droppedRules(p *pass) {
 		for _, g := range groups {
 			i := slices.IndexFunc(found, func(f *droppingGroup) bool { return f.first == g.first })
 			if i < 0 {
-				g.example, g.rules = some, p.rulesOfStar(v)
+				g.example = some
+				g.rules = p.rulesOfStar(v)
 				i = len(found)
 				found = append(found, g)
 			}
@@ -183,6 +184,9 @@ func isFor(path, rule string) bool {
 	return strings.HasPrefix("/"+strings.TrimLeft(path, "/*"), rule)
 }
 
+// privateDomains are the top-level domains of private networks.
+var privateDomains = []string{".localhost", ".local", ".internal", ".test", ".invalid"}
+
 // placeholders are the names that hosts have in examples and templates.
 var placeholders = []string{
 	"domain.com", "domain.tld", "mydomain.com", "mysite.com", "mywebsite.com", "site.com", "website.com", "your-domain.com", "your-site.com",
@@ -202,7 +206,7 @@ func sitemapHost(p *pass) {
 		case err == nil && (address.IsPrivate() || address.IsLoopback() || address.IsLinkLocalUnicast() || address.IsUnspecified()):
 			what = "a private address"
 		case host == "localhost",
-			slices.ContainsFunc([]string{".localhost", ".local", ".internal", ".test", ".invalid"}, func(end string) bool { return strings.HasSuffix(host, end) }):
+			slices.ContainsFunc(privateDomains, func(domain string) bool { return strings.HasSuffix(host, domain) }):
 			what = "a host of a private network"
 		case slices.Contains(placeholders, strings.TrimPrefix(host, "www.")):
 			what = "a placeholder"

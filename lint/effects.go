@@ -34,7 +34,10 @@ func (p *pass) uses() []ruleUses {
 	if len(same) > 0 {
 		once = newPass(robots.Parse(body), Options{Dialects: p.options.Dialects})
 		once.steps = p.steps
-		defer func() { p.steps, p.undecided = once.steps, p.undecided || once.undecided }()
+		defer func() {
+			p.steps = once.steps
+			p.undecided = p.undecided || once.undecided
+		}()
 	}
 	known := map[rulesText][]compare.Use{}
 	shared := map[*choices]ruleUses{}
@@ -142,7 +145,8 @@ func (p *pass) unused(is func(compare.Use) bool, do func(l robots.Line, so, coun
 		reported[line] = true
 	}
 	for line, other := range opposite {
-		reported[line], reported[other] = true, true
+		reported[line] = true
+		reported[other] = true
 	}
 	p.paths(func(l robots.Line, _ string) {
 		if reported[l.Number] || p.isReported(l) {

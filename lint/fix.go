@@ -301,7 +301,8 @@ func (p *pass) both(v *view, other *pass, w *view, do func(tokens []string, a, b
 // suffice.
 func (p *pass) rulesOfBoth(v *view, other *pass, w *view, tokens ...string) (a, b *robots.Rules, ok bool) {
 	other.steps = p.steps
-	a, b = p.rules(v, tokens...), other.rules(w, tokens...)
+	a = p.rules(v, tokens...)
+	b = other.rules(w, tokens...)
 	p.steps = min(p.steps, other.steps)
 	ok = a != nil && b != nil
 	p.undecided = p.undecided || !ok

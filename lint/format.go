@@ -46,7 +46,9 @@ func layout(f *robots.File) []byte {
 		text := written(f, l)
 		if len(out) == 0 && len(lines) == 0 && text != "" && strings.IndexByte(marks, text[0]) >= 0 &&
 			(l.Span.Start > 0 || f.Text(l.Span)[0] != text[0]) {
-			out, blank = append(out, '\n'), false // at the start of the file engines would ignore the mark, or part of it (C-07)
+			// At the start of the file engines would ignore the mark, or part of it (C-07).
+			out = append(out, '\n')
+			blank = false
 		}
 		switch {
 		case text == "":
@@ -58,7 +60,8 @@ func layout(f *robots.File) []byte {
 			lines = append(lines, text)
 		default:
 			flush(blank || rule && l.Field == robots.FieldUserAgent)
-			blank, rule = false, isRule(l.Field)
+			blank = false
+			rule = isRule(l.Field)
 			out = append(append(out, text...), '\n')
 		}
 	}
@@ -73,7 +76,8 @@ func written(f *robots.File, l robots.Line) string {
 	comment := strings.TrimRight(f.Text(l.Comment), " \t")
 	line := strings.Trim(f.Text(robots.Span{Start: l.Span.Start, End: l.Comment.Start}), " \t")
 	if l.Field != robots.FieldNone {
-		name, value := f.Text(l.Name), f.Text(l.Value)
+		name := f.Text(l.Name)
+		value := f.Text(l.Value)
 		if known := customary(name); known != "" {
 			name = known
 		}

@@ -31,7 +31,8 @@ func (p *pass) ignores() []*ignore {
 			i.line++
 		}
 		if whole, ok := strings.CutPrefix(rest, "-file"); ok {
-			rest, i.line = whole, 0
+			rest = whole
+			i.line = 0
 		}
 		ids, reason, ok := cutBlank(strings.TrimLeft(rest, " \t"))
 		problem := ""
@@ -80,7 +81,8 @@ func (p *pass) silence(all []*ignore) {
 		for _, line := range []int{0, p.lineOf(d.Span.Start)} {
 			here := place{line, d.Check.ID}
 			if _, ok := at[here]; ok {
-				at[here], ignored = true, true
+				at[here] = true
+				ignored = true
 			}
 		}
 		return ignored

@@ -172,7 +172,8 @@ func ApplyFixes(body []byte, o Options, all bool) (fixed []byte, changes []Diagn
 		o.MaxSteps = DefaultMaxSteps
 	}
 	const mostRounds = 10 // a fix can lead to another finding
-	rest, used := o, 0
+	rest := o
+	used := 0
 	for range mostRounds {
 		left = File(robots.Parse(body), rest)
 		var edits []Edit
@@ -239,7 +240,8 @@ func (p *pass) checkLines() {
 		}
 		for _, i := range checks {
 			c := &Checks[i]
-			p.check, p.severity = c, p.severities[i]
+			p.check = c
+			p.severity = p.severities[i]
 			switch {
 			case c.line != nil:
 				c.line(p, l)

@@ -199,7 +199,8 @@ func (p *pass) duplicates() (same, opposite map[int]int) {
 		allow bool
 		path  string
 	}
-	same, opposite = map[int]int{}, map[int]int{}
+	same = map[int]int{}
+	opposite = map[int]int{}
 	p.doubles = &doubles{same, opposite}
 	lines := map[rule]int{}
 	p.paths(func(l robots.Line, path string) {

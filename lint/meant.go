@@ -146,7 +146,8 @@ func agentNames(value string) []string {
 			known[c.Name] = true
 		}
 	}
-	for part := range strings.FieldsFuncSeq(strings.ReplaceAll(value, " and ", ";"), func(r rune) bool { return strings.ContainsRune(",;|&", r) }) {
+	isSeparator := func(r rune) bool { return strings.ContainsRune(",;|&", r) }
+	for part := range strings.FieldsFuncSeq(strings.ReplaceAll(value, " and ", ";"), isSeparator) {
 		part = strings.Trim(part, " \t")
 		if isDirectoryName(part) {
 			add(part)
@@ -197,7 +198,8 @@ func severalValues(p *pass, l robots.Line) {
 }
 
 func wrongComment(p *pass, l robots.Line) {
-	start, message := l.Value.Start, "engines read this as part of the value, because only # starts a comment"
+	start := l.Value.Start
+	message := "engines read this as part of the value, because only # starts a comment"
 	switch {
 	case p.isWrongComment(l):
 		text := p.textOf(l.Span)

@@ -174,7 +174,8 @@ func (s *nearSearch) spend(work int) bool {
 
 // changes reports whether the edited file gives the other verdict.
 func (s *nearSearch) changes(edit Edit) bool {
-	if s.edits--; s.edits < 0 || !s.spend(len(s.body)+2*len(s.path.String())) {
+	s.edits--
+	if s.edits < 0 || !s.spend(len(s.body)+2*len(s.path.String())) {
 		return false
 	}
 	body := slices.Concat(s.body[:edit.Start], []byte(edit.Text), s.body[edit.End:])

@@ -121,7 +121,8 @@ func (s *nearSearch) name(l robots.Line, token string) {
 		return
 	}
 	s.spend(16 + len(value))
-	kind, why := nearName, ""
+	kind := nearName
+	why := ""
 	switch folded := foldName(value); {
 	case s.dialect.ExactCase && strings.EqualFold(value, token):
 		why = "differs from " + token + " in letter case, which " + s.dialect.Name + " compares"

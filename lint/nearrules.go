@@ -201,8 +201,9 @@ var repairList = []repair{
 	{nearSyntax, "D-09", " can never match, because it is a full URL; rules are compared with paths", one(urlPath)},
 	{nearSyntax, "RULE-03", " is compared with its quotes or brackets", one(func(v string) string { return trimMarks(v) })},
 	{nearSyntax, "D-09", " can never match, because it repeats the field name", one(func(v string) string {
-		if name, rest, ok := strings.Cut(v, ":"); ok &&
-			(strings.EqualFold(strings.TrimSpace(name), "disallow") || strings.EqualFold(strings.TrimSpace(name), "allow") || strings.TrimSpace(name) == "") {
+		name, rest, ok := strings.Cut(v, ":")
+		name = strings.ToLower(strings.TrimSpace(name))
+		if ok && (name == "disallow" || name == "allow" || name == "") {
 			return strings.TrimSpace(rest)
 		}
 		return ""
@@ -345,7 +346,8 @@ func parts(v string) iter.Seq[string] {
 		}
 		var paths []string
 		for _, part := range list {
-			if part = strings.Trim(part, valueMarks); strings.HasPrefix(part, "*") ||
+			part = strings.Trim(part, valueMarks)
+			if strings.HasPrefix(part, "*") ||
 				strings.HasPrefix(part, "/") && !strings.HasPrefix(part, "//") && strings.Trim(part, "/*$") != "" {
 				paths = append(paths, part)
 			}
@@ -540,7 +542,9 @@ func relaxRoot(v, path string, try tryValue) bool {
 	if v[0] != '/' || v[1] == '*' {
 		return true
 	}
-	if rest := afterLanguage(v); rest != "" && !strings.ContainsAny(v, "*$") && afterLanguage(path) != "" && !strings.HasPrefix(path, v[:len(v)-len(rest)]+"/") {
+	rest := afterLanguage(v)
+	isPlain := rest != "" && !strings.ContainsAny(v, "*$")
+	if isPlain && afterLanguage(path) != "" && !strings.HasPrefix(path, v[:len(v)-len(rest)]+"/") {
 		return try(nearRoot, "MATCH-01", " matches only one language", "/*"+rest, false)
 	}
 	const why = " matches only at the start of the path"
@@ -589,7 +593,8 @@ func relaxQuery(v, path string, try tryValue) bool {
 	}
 	const first = " matches only if the parameter is the first"
 	const further = " matches only if the parameter is not the first"
-	head, parameters := v[:mark], v[mark+1:]
+	head := v[:mark]
+	parameters := v[mark+1:]
 	open := strings.TrimRight(head, "*")
 	if v[mark] == '?' {
 		for _, text := range []string{open + "*&" + parameters, "/*" + strings.TrimLeft(open, "/*") + "*&" + parameters} {
@@ -637,7 +642,8 @@ func relaxOrder(open, parameters, query string, try tryValue) bool {
 // relaxGap lets other text precede one part of a value.
 func relaxGap(v, path string, try tryValue) bool {
 	const most = 16 // parts
-	for i, n := 1, 0; i < len(v) && n < most; i++ {
+	n := 0
+	for i := 1; i < len(v) && n < most; i++ {
 		if strings.IndexByte("/?&.=;", v[i]) < 0 || v[i-1] == '*' {
 			continue
 		}
@@ -690,17 +696,18 @@ func misspellings(v, path string) iter.Seq[nearValue] {
 
 // respellings yields a value with the segment of a path in place of one that is one letter away.
 func respellings(v, path string) iter.Seq[string] {
+	const digits = "0123456789"
 	return func(yield func(string) bool) {
 		path, _, _ = strings.Cut(path, "?")
-		given := strings.Split(v, "/")
+		segments := strings.Split(v, "/")
 		actual := strings.Split(path, "/")
-		for i, segment := range given {
+		for i, segment := range segments {
 			if i >= len(actual) || len(segment) < 6 || len(actual[i]) < 6 || len(segment) > 64 || segment == actual[i] ||
-				strings.ContainsAny(segment, "*$?=&") || strings.Trim(segment, "0123456789") != segment || strings.Trim(actual[i], "0123456789") != actual[i] {
+				strings.ContainsAny(segment, "*$?=&") || strings.Trim(segment, digits) != segment || strings.Trim(actual[i], digits) != actual[i] {
 				continue
 			}
 			if near(strings.ToLower(segment), strings.ToLower(actual[i]), 1) {
-				text := slices.Clone(given)
+				text := slices.Clone(segments)
 				text[i] = actual[i]
 				if !yield(strings.Join(text, "/")) {
 					return

@@ -66,8 +66,11 @@ func (l *fieldLine) line() robots.Line {
 
 func newPass(f *robots.File, o Options) *pass {
 	p := readPass(f)
-	p.options, p.byLine, p.removes = o, map[int][]*Diagnostic{}, map[*Fix]robots.Line{}
-	p.perCheck, p.intended = map[*Check]int{}, map[string]string{}
+	p.options = o
+	p.byLine = map[int][]*Diagnostic{}
+	p.removes = map[*Fix]robots.Line{}
+	p.perCheck = map[*Check]int{}
+	p.intended = map[string]string{}
 	p.steps = cmp.Or(max(o.MaxSteps, 0), DefaultMaxSteps)
 	p.budgeted = p.steps
 	p.steps -= p.readingSteps() + p.checkSteps()
@@ -155,7 +158,8 @@ func (p *pass) line(number int) robots.Line {
 
 // begin sets the running check, and reports whether it is on.
 func (p *pass) begin(c *Check) bool {
-	p.check, p.severity = c, c.Severity
+	p.check = c
+	p.severity = c.Severity
 	if s, ok := p.options.Severities[c.ID]; ok {
 		p.severity = s
 	}
@@ -165,7 +169,8 @@ func (p *pass) begin(c *Check) bool {
 // add reports a finding of the running check on a span, in all dialects. A finding beyond
 // MaxFindings is only counted.
 func (p *pass) add(at robots.Span, message string) *Diagnostic {
-	if p.perCheck[p.check]++; p.perCheck[p.check] > MaxFindings {
+	p.perCheck[p.check]++
+	if p.perCheck[p.check] > MaxFindings {
 		p.dropped++
 		p.dropping = Diagnostic{}
 		if isReport(p.check) && at.Start < at.End {
@@ -293,7 +298,8 @@ func escaped(c byte) string { return fmt.Sprintf("%%%02X", c) }
 // swapped with their neighbor.
 func near(a, b string, most int) bool {
 	for a != "" && b != "" && a[0] == b[0] {
-		a, b = a[1:], b[1:]
+		a = a[1:]
+		b = b[1:]
 	}
 	if a == b || most == 0 {
 		return a == b

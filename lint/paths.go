@@ -177,9 +177,11 @@ func needlessEscape(p *pass, l robots.Line, path string) {
 func rewrite(path string, change func(c byte, escape bool) (string, bool)) string {
 	var b strings.Builder
 	for i := 0; i < len(path); i++ {
-		c, n := path[i], 1
+		c := path[i]
+		n := 1
 		if v, ok := escapeAt(path, i); ok {
-			c, n = v, 3
+			c = v
+			n = 3
 		}
 		if s, ok := change(c, n == 3); ok {
 			b.WriteString(s)
@@ -204,16 +206,19 @@ func blankInPath(p *pass) {
 // for them must stay blocked.
 func unsafeByte(p *pass) {
 	p.rawBytes("\"<>\\^{}`|", func(l robots.Line, path string, at robots.Span, intended string) *Diagnostic {
-		i, who := at.Start-l.Value.Start, "other clients"
+		i := at.Start - l.Value.Start
+		who := "other clients"
 		if sent := standardForm(path); sent != path {
-			intended, who = sent, "they"
+			intended = sent
+			who = "they"
 		}
 		if p.isWritten(intended) {
 			return nil
 		}
 		c := path[i]
 		message := string(c) + " is compared literally; clients that follow the URL Standard send it "
-		inPath, inQuery := sentInPath(c), sentInQuery(c)
+		inPath := sentInPath(c)
+		inQuery := sentInQuery(c)
 		before := path[:i]
 		switch {
 		case inPath == inQuery:
@@ -306,8 +311,8 @@ func looksLikeRegex(p *pass, l robots.Line, path string) {
 		return
 	}
 	at += l.Value.Start
-	p.add(robots.Span{Start: at, End: at + len(what)}, quote(what)+" is regular expression syntax; in robots.txt only * and a final $ are special").
-		Advice = "write * for any characters"
+	message := quote(what) + " is regular expression syntax; in robots.txt only * and a final $ are special"
+	p.add(robots.Span{Start: at, End: at + len(what)}, message).Advice = "write * for any characters"
 }
 
 // regexIn returns the part of a path that is written like a regular expression.

@@ -76,7 +76,8 @@ func repeatedSitemap(p *pass) {
 
 // withoutLine deletes a line with its end.
 func (p *pass) withoutLine(l robots.Line) Edit {
-	start, end := l.Span.Start, l.Span.End
+	start := l.Span.Start
+	end := l.Span.End
 	switch {
 	case strings.HasPrefix(string(p.body[end:min(end+2, len(p.body))]), "\r\n"):
 		end += 2
@@ -149,7 +150,8 @@ func paceIgnored(p *pass) {
 		switch {
 		case l.Field == robots.FieldUserAgent:
 			if closed {
-				own, closed = false, false
+				own = false
+				closed = false
 			}
 			own = own || strings.EqualFold(p.textOf(l.Value), "Googlebot")
 		case isRule(l.Field):

@@ -102,7 +102,8 @@ func leadingMark(p *pass) {
 func innerMark(p *pass, l robots.Line) {
 	if strings.HasPrefix(p.textOf(l.Span), damagedMark) {
 		at := l.Span.Start
-		d := p.add(robots.Span{Start: at, End: at + len(damagedMark)}, "a damaged byte order mark precedes the field name, so the field is unknown")
+		mark := robots.Span{Start: at, End: at + len(damagedMark)}
+		d := p.add(mark, "a damaged byte order mark precedes the field name, so the field is unknown")
 		d.Advice = "delete the three characters before the name; the file was converted to UTF-8 twice"
 		d.edit(Edit{at, at + len(damagedMark), ""})
 	}
@@ -231,7 +232,8 @@ func (p *pass) withoutColon(l robots.Line) (name, separator, rest string) {
 	if n < 0 || customary(text[:n]) == "" {
 		return "", "", ""
 	}
-	name, rest = text[:n], strings.TrimLeft(text[n:], " \t")
+	name = text[:n]
+	rest = strings.TrimLeft(text[n:], " \t")
 	sign := rest != "" && (rest[0] == '=' || rest[0] == ';')
 	if sign {
 		rest = strings.TrimLeft(rest[1:], " \t")

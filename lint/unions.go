@@ -154,7 +154,8 @@ func newTokenRules(token string, a, b *robots.Rules) tokenRules {
 				c.floor = max(c.floor, rule.precedence)
 			}
 		}
-		r.oneFile, c.oneFile = true, true
+		r.oneFile = true
+		c.oneFile = true
 		t.changed = append(t.changed, c)
 	}
 	return t

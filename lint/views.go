@@ -93,7 +93,10 @@ func alike(d robots.Dialect) robots.Dialect {
 // matching returns alike without the fields that matter only for the reading.
 func matching(d robots.Dialect) robots.Dialect {
 	d = alike(d)
-	d.AgentMatch, d.HeaderValues, d.RecordsEndRun, d.BlanksEndRun = 0, false, false, false
+	d.AgentMatch = 0
+	d.HeaderValues = false
+	d.RecordsEndRun = false
+	d.BlanksEndRun = false
 	return d
 }
 

@@ -317,7 +317,8 @@ func parseAnswer(cell string) (Answer, error) {
 		return a, nil
 	}
 	if n, err := strconv.Atoi(why); err == nil && n > 0 {
-		a.Line, a.Reason = n, "rule"
+		a.Line = n
+		a.Reason = "rule"
 		return a, nil
 	}
 	if !slices.Contains(reasons, why) {

@@ -54,7 +54,8 @@ func OwnFacts(kind Kind, body []byte, dialect string, agents []string) (string, 
 		}
 		return g.Token() + ":" + strings.Join(list, ","), nil
 	case Sitemaps:
-		list, sep = r.Sitemaps(), "\n"
+		list = r.Sitemaps()
+		sep = "\n"
 	default:
 		return "", fmt.Errorf("unknown kind of fact %q", kind)
 	}

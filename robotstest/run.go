@@ -125,7 +125,8 @@ func states(c *Case, dialect string) bool {
 
 func (r *runner) verdict(t *testing.T, c *Case, v Verdict) {
 	id := c.ID(v)
-	r.asked[id], r.asked[c.Name] = true, true
+	r.asked[id] = true
+	r.asked[c.Name] = true
 	got, err := r.engine(c.Robots, v.Dialect, v.Agents, v.URL)
 	if errors.Is(err, errors.ErrUnsupported) {
 		r.skipped++

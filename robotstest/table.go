@@ -31,7 +31,8 @@ func (p *parser) table(f txtar.File, at int) (*table, error) {
 		switch {
 		case len(cells) == 0 || l[0] == '#':
 		case t.head == nil:
-			t.line, t.head = line, cells
+			t.line = line
+			t.head = cells
 		case len(cells) != len(t.head):
 			return nil, p.errorf(line, "%d cells under %d columns", len(cells), len(t.head))
 		default:
@@ -62,7 +63,8 @@ func unescape(s string) ([]byte, error) {
 			b = append(b, s[i])
 			continue
 		}
-		if i++; i == len(s) {
+		i++
+		if i == len(s) {
 			return nil, fmt.Errorf(`\ at the end`)
 		}
 		c, plain := escapes[s[i]]

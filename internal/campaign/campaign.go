@@ -54,7 +54,8 @@ func Files(t testing.TB, part int, fn func(path string, body []byte)) (total int
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		if total++; total%part != 0 {
+		total++
+		if total%part != 0 {
 			return nil
 		}
 		body, err := os.ReadFile(path)

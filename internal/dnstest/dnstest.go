@@ -104,9 +104,11 @@ func nameOf(s string) string {
 	if err != nil {
 		return strings.ToLower(s) + "."
 	}
-	labels, zone := strings.Split(s, "."), "in-addr.arpa."
+	labels := strings.Split(s, ".")
+	zone := "in-addr.arpa."
 	if a.Is6() {
-		labels, zone = strings.Split(hex.EncodeToString(a.AsSlice()), ""), "ip6.arpa."
+		labels = strings.Split(hex.EncodeToString(a.AsSlice()), "")
+		zone = "ip6.arpa."
 	}
 	slices.Reverse(labels)
 	return strings.Join(labels, ".") + "." + zone
@@ -132,7 +134,8 @@ func (s *Server) answer(query []byte) []byte {
 		return nil
 	}
 	q := m.Questions[0]
-	name, kind := strings.ToLower(q.Name.String()), strings.TrimPrefix(q.Type.String(), "Type")
+	name := strings.ToLower(q.Name.String())
+	kind := strings.TrimPrefix(q.Type.String(), "Type")
 	s.count(kind+" "+name, time.Now())
 	m = dnsmessage.Message{Header: dnsmessage.Header{ID: m.ID, Response: true, RecursionAvailable: true}, Questions: m.Questions}
 	records, known := s.zone[name]

@@ -25,7 +25,8 @@ func Text(d time.Duration) string {
 	case d < time.Minute:
 		return number(d, time.Second) + " s"
 	}
-	switch d = d.Round(time.Second); {
+	d = d.Round(time.Second)
+	switch {
 	case d < time.Hour:
 		return two(d, time.Minute, "min", time.Second, "s")
 	case d < 2*day:
@@ -40,7 +41,8 @@ func number(d, unit time.Duration) string {
 }
 
 func two(d, big time.Duration, bigUnit string, small time.Duration, smallUnit string) string {
-	n, rest := d/big, d%big/small
+	n := d / big
+	rest := d % big / small
 	if rest == 0 {
 		return fmt.Sprintf("%d %s", n, bigUnit)
 	}

@@ -15,7 +15,8 @@ func Append(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	from := 0
 	for i := 0; i < len(s); {
-		u, size := rune(s[i]), 1
+		u := rune(s[i])
+		size := 1
 		if u >= utf8.RuneSelf {
 			u, size = utf8.DecodeRuneInString(s[i:])
 		}

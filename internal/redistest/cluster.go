@@ -47,7 +47,8 @@ func ReplicaOf(t testing.TB, nodes []*Server, of int, config ...string) *Server 
 	t.Helper()
 	r := startMember(t, config)
 	r.meet(nodes[of])
-	id, own := nodes[of].Do("CLUSTER", "MYID"), r.Do("CLUSTER", "MYID")
+	id := nodes[of].Do("CLUSTER", "MYID")
+	own := r.Do("CLUSTER", "MYID")
 	for _, n := range nodes {
 		other := n.Do("CLUSTER", "MYID")
 		r.until(func() bool { return strings.Contains(r.Do("CLUSTER", "NODES"), other) })
@@ -80,8 +81,10 @@ func Holder(t testing.TB, nodes []*Server, key string) int {
 // MoveSlot moves the slot of a key, with all its keys, to another node, as redis-cli does.
 func MoveSlot(t testing.TB, nodes []*Server, key string, to int) {
 	t.Helper()
-	slot, from := nodes[0].Do("CLUSTER", "KEYSLOT", key), Holder(t, nodes, key)
-	source, target := nodes[from].Do("CLUSTER", "MYID"), nodes[to].Do("CLUSTER", "MYID")
+	slot := nodes[0].Do("CLUSTER", "KEYSLOT", key)
+	from := Holder(t, nodes, key)
+	source := nodes[from].Do("CLUSTER", "MYID")
+	target := nodes[to].Do("CLUSTER", "MYID")
 	nodes[to].Do("CLUSTER", "SETSLOT", slot, "IMPORTING", source)
 	nodes[from].Do("CLUSTER", "SETSLOT", slot, "MIGRATING", target)
 	host, port, _ := net.SplitHostPort(nodes[to].Addr)

@@ -130,7 +130,8 @@ func (s *Server) start() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	cmd := exec.Command("redis-server", s.args...)
-	cmd.Stdout, cmd.Stderr = &s.log, &s.log
+	cmd.Stdout = &s.log
+	cmd.Stderr = &s.log
 	cmd.Env = os.Environ()
 	if s.clock != "" {
 		cmd.Env = append(cmd.Env, "LD_PRELOAD="+s.shim, "ROBOTS_CLOCK="+s.clock)
@@ -152,7 +153,8 @@ func (s *Server) start() error {
 		}
 		// While a server reads its files it answers LOADING.
 		if reply, is := rueidis.IsRedisErr(err); err == nil || is && !strings.Contains(reply.Error(), "LOADING") {
-			s.cmd, s.exited = cmd, exited
+			s.cmd = cmd
+			s.exited = exited
 			return nil
 		}
 		if time.Now().After(limit) {
@@ -205,9 +207,13 @@ func (s *Server) Do(args ...string) string {
 
 func (s *Server) try(args ...string) (string, error) {
 	o := s.Option()
-	o.DisableCache, o.ForceSingleClient, o.DisableRetry = true, true, true
+	o.DisableCache = true
+	o.ForceSingleClient = true
+	o.DisableRetry = true
 	// For one short command the default buffers, a megabyte, would take longer than the rest.
-	o.ReadBufferEachConn, o.WriteBufferEachConn, o.RingScaleEachConn = 4<<10, 4<<10, 1
+	o.ReadBufferEachConn = 4 << 10
+	o.WriteBufferEachConn = 4 << 10
+	o.RingScaleEachConn = 1
 	c, err := rueidis.NewClient(o)
 	if err != nil {
 		return "", err
@@ -348,7 +354,8 @@ func (s *Server) buildClock() {
 	if err != nil {
 		s.t.Skip("no C compiler on this machine: a server whose clock can be set needs one")
 	}
-	s.clock, s.shim = filepath.Join(s.Dir, "clock"), filepath.Join(s.Dir, "clock.so")
+	s.clock = filepath.Join(s.Dir, "clock")
+	s.shim = filepath.Join(s.Dir, "clock.so")
 	source := filepath.Join(s.Dir, "clock.c")
 	if err := errors.Join(os.WriteFile(s.clock, make([]byte, 8), 0o600), os.WriteFile(source, clockSource, 0o600)); err != nil {
 		s.t.Fatal(err)

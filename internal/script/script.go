@@ -50,7 +50,8 @@ func (s *Script) RunAll(ctx context.Context, client rueidis.Client, calls []Call
 	var again []Call
 	for i, c := range calls {
 		if Says(replies[i].Error(), "NOSCRIPT") {
-			unknown, again = append(unknown, i), append(again, c)
+			unknown = append(unknown, i)
+			again = append(again, c)
 		}
 	}
 	if len(unknown) > 0 {
@@ -66,7 +67,8 @@ func (s *Script) RunAll(ctx context.Context, client rueidis.Client, calls []Call
 func (s *Script) commands(calls []Call, command func(Call) rueidis.Completed) []rueidis.Completed {
 	cmds := make([]rueidis.Completed, len(calls))
 	for i, c := range calls {
-		if cmds[i] = command(c); s.Retry {
+		cmds[i] = command(c)
+		if s.Retry {
 			cmds[i] = cmds[i].Pin().ToRetryable()
 		}
 	}
@@ -148,7 +150,8 @@ func Denied(err error) bool {
 	e, ok := rueidis.IsRedisErr(err)
 	// The other texts are for commands in scripts, of Redis 7.0 and of later versions and Valkey.
 	return ok &&
-		(Says(err, "NOPERM") || strings.HasPrefix(e.Error(), "The user executing the script ") || strings.HasPrefix(e.Error(), "ACL failure in script"))
+		(Says(err, "NOPERM") ||
+			strings.HasPrefix(e.Error(), "The user executing the script ") || strings.HasPrefix(e.Error(), "ACL failure in script"))
 }
 
 // Says reports whether an error is a reply of the server that begins with one of these
