@@ -45,7 +45,7 @@ func (l Limits) Judge(origin robots.Origin, a *Answer) (r *Record, next string, 
 		client: &Client{limits: l.filled()},
 		record: &Record{
 			Origin: origin, URL: url, Started: a.At, Fetched: a.At,
-			Hops: []Hop{{URL: url, Status: a.Status, Protocol: clean(a.Protocol)}},
+			Hops: []Hop{{URL: url, Status: a.Status, Protocol: printableDetail(a.Protocol)}},
 		},
 	}
 	body := &archived{in: a.Body}
@@ -54,11 +54,11 @@ func (l Limits) Judge(origin robots.Origin, a *Answer) (r *Record, next string, 
 	}
 	reply := &reply{
 		// The archive marks the end of the body, as HTTP/2 does.
-		Response: &http.Response{Proto: a.Protocol, ProtoMajor: 2, StatusCode: a.Status, Header: a.Header, ContentLength: -1},
-		cut:      a.Cut, buffer: a.Buffer, conn: &limitedConn{Conn: body},
+		Response:  &http.Response{Proto: a.Protocol, ProtoMajor: 2, StatusCode: a.Status, Header: a.Header, ContentLength: -1},
+		truncated: a.Cut, buffer: a.Buffer, conn: &limitedConn{Conn: body},
 	}
 	reply.body = reply.conn
-	done, to, location := s.judge(at, target, reply, a.At)
+	done, to, location := s.judgeResponse(at, target, reply, a.At)
 	s.hop().Received = reply.conn.received
 	if !done {
 		return s.record, to.String() + location, nil

@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// take reads the body of a 2xx. It is a Success only if it is complete or reached the size
+// readBody reads the body of a 2xx. It is a Success only if it is complete or reached the size
 // limit: in part of a file (FAIL-02) the Disallow that matters could be missing.
-func (s *session) take(r *reply) {
+func (s *session) readBody(r *reply) {
 	began := time.Now()
 	defer func() { s.hop().Body = time.Since(began) }()
 	s.limitBody(r)
@@ -30,7 +30,7 @@ func (s *session) take(r *reply) {
 		_, err = all.ReadFrom(io.LimitReader(decoded, keep+1))
 	}
 	body := all.Bytes()
-	if err == nil && int64(len(body)) <= keep && !r.cut {
+	if err == nil && int64(len(body)) <= keep && !r.truncated {
 		// A decoder stops where its data ends, which must be the end of the body too.
 		if _, end := in.ReadByte(); end == nil {
 			err = &failure{Undecodable, "bytes follow the compressed body"}
@@ -38,10 +38,12 @@ func (s *session) take(r *reply) {
 	}
 	switch {
 	case int64(len(body)) > keep:
-		s.record.Body, s.record.Truncated = r.clip(body[:keep]), true
+		s.record.Body = r.clip(body[:keep])
+		s.record.Truncated = true
 		s.end(OK, "")
-	case r.cut && begun && (err == nil || errors.Is(err, io.ErrUnexpectedEOF)):
-		s.record.Body, s.record.Truncated = r.clip(body[:bytes.LastIndexAny(body, "\r\n")+1]), true
+	case r.truncated && begun && (err == nil || errors.Is(err, io.ErrUnexpectedEOF)):
+		s.record.Body = r.clip(body[:bytes.LastIndexAny(body, "\r\n")+1])
+		s.record.Truncated = true
 		s.end(OK, "")
 	case raw.err != nil: // before err: a decoder wraps what it was given
 		s.fail(r.conn.classify(raw.err, Incomplete))
@@ -50,7 +52,7 @@ func (s *session) take(r *reply) {
 	case err != nil:
 		s.fail(r.conn.classify(err, Undecodable))
 	default:
-		s.whole(r.clip(body))
+		s.endComplete(r.clip(body))
 	}
 }
 
@@ -66,16 +68,16 @@ func (r *reply) clip(body []byte) []byte {
 // limitBody sets the limits for reading a body.
 func (s *session) limitBody(r *reply) {
 	l := &s.client.limits
-	r.conn.phase(s.until, Timeout)
-	r.conn.quota(l.MaxRawBytes, RawLimit)
-	r.conn.atLeast(l.LeastRate, l.Grace)
+	r.conn.setPhase(s.totalDeadline, Timeout)
+	r.conn.setQuota(l.MaxRawBytes, RawLimit)
+	r.conn.setMinRate(l.LeastRate, l.Grace)
 }
 
-// takeNothing judges a 204 or 205: an empty file if the message is complete and has no content
+// readNoContent judges a 204 or 205: an empty file if the message is complete and has no content
 // (D-58). Bytes that follow on a connection that was to be closed are content that the headers
 // hide. A 204 is complete at the end of its headers (RFC 9112 section 6.3), so a connection
 // that stays open is complete; one that is reset, or cut off below TLS, might not be.
-func (s *session) takeNothing(r *reply) {
+func (s *session) readNoContent(r *reply) {
 	began := time.Now()
 	defer func() { s.hop().Body = time.Since(began) }()
 	s.limitBody(r)
@@ -102,11 +104,11 @@ func (s *session) takeNothing(r *reply) {
 			return
 		}
 	}
-	s.whole(nil)
+	s.endComplete(nil)
 }
 
-// whole ends a fetch with a complete file.
-func (s *session) whole(body []byte) {
+// endComplete ends a fetch with a complete file.
+func (s *session) endComplete(body []byte) {
 	s.record.Body = body
 	switch {
 	case len(body) == 0:

@@ -11,15 +11,15 @@ import (
 
 // A chunkedBody is a response body in chunks. It ends after a valid trailer section.
 type chunkedBody struct {
-	conn   *limitedConn
-	in     *bufio.Reader // over conn
-	chunks io.Reader
-	left   int64 // bytes of trailers that can still be received
-	err    error // at the end
+	conn      *limitedConn
+	reader    *bufio.Reader // over conn
+	chunks    io.Reader
+	bytesLeft int64 // bytes of trailers that can still be received
+	err       error // at the end
 }
 
 func newChunkedBody(conn *limitedConn, in *bufio.Reader, left int64) *chunkedBody {
-	return &chunkedBody{conn: conn, in: in, chunks: httputil.NewChunkedReader(in), left: left}
+	return &chunkedBody{conn: conn, reader: in, chunks: httputil.NewChunkedReader(in), bytesLeft: left}
 }
 
 func (b *chunkedBody) Read(p []byte) (n int, err error) {
@@ -34,10 +34,10 @@ func (b *chunkedBody) Read(p []byte) (n int, err error) {
 
 // readTrailers reads the trailer section. It returns io.EOF if that is complete and valid.
 func (b *chunkedBody) readTrailers() error {
-	if b.left < b.conn.left {
-		b.conn.quota(b.left, HeaderLimit)
+	if b.bytesLeft < b.conn.bytesLeft {
+		b.conn.setQuota(b.bytesLeft, HeaderLimit)
 	}
-	if err := http1.ReadTrailers(b.in); err != nil {
+	if err := http1.ReadTrailers(b.reader); err != nil {
 		return b.conn.classify(err, BadResponse)
 	}
 	return io.EOF

@@ -195,7 +195,7 @@ func New(o Options) (*Client, error) {
 		if o.Dial == nil {
 			return d.DialContext(ctx, "tcp", address)
 		}
-		return await(ctx, func() (net.Conn, error) { return o.Dial(ctx, "tcp", address) }, func(conn net.Conn) { conn.Close() })
+		return awaitCallback(ctx, func() (net.Conn, error) { return o.Dial(ctx, "tcp", address) }, func(conn net.Conn) { conn.Close() })
 	}
 	return c, nil
 }
@@ -245,17 +245,18 @@ func (c *Client) FetchAfter(ctx context.Context, origin robots.Origin, before fu
 	}
 	now := time.Now()
 	s := &session{
-		client: c,
-		caller: ctx,
-		until:  now.Add(c.limits.Total),
-		record: &Record{Origin: origin, URL: origin.RobotsURL(), Started: now, Hops: []Hop{{URL: origin.RobotsURL()}}},
+		client:        c,
+		caller:        ctx,
+		totalDeadline: now.Add(c.limits.Total),
+		record:        &Record{Origin: origin, URL: origin.RobotsURL(), Started: now, Hops: []Hop{{URL: origin.RobotsURL()}}},
 	}
-	defer s.leave()
-	if s.resolve(origin); s.failed == nil {
-		s.failed = s.enter(s.at[0].Addr())
+	defer s.endHop()
+	s.resolve(origin)
+	if s.unresolved == nil {
+		s.unresolved = s.acquireSlot(s.addresses[0].Addr())
 	}
 	if s.err == nil {
-		_ = s.wait(before) // the error is s.err
+		_ = s.waitUncounted(before) // the error is s.err
 	}
 	if err := s.aborted(); err != nil {
 		return nil, err
@@ -297,29 +298,31 @@ var errTotal = errors.New("time for the fetch is over")
 
 // session is one fetch in progress.
 type session struct {
-	client *Client
-	caller context.Context
-	ctx    context.Context // ends with caller, or at until; see limit
-	cancel context.CancelFunc
-	until  time.Time
-	record *Record
-	err    error // of a wait; on the caller's side
+	client        *Client
+	caller        context.Context
+	ctx           context.Context // ends with caller, or at until; see limit
+	cancel        context.CancelFunc
+	totalDeadline time.Time
+	record        *Record
+	err           error // of a wait; on the caller's side
 
 	// The current hop. Before resolve, at and failed are both unset. An address that only a
 	// proxy or a Transport will resolve is invalid, but has its port.
-	host    string
-	proxy   *url.URL
-	refused int // the status with which the proxy refused to connect
-	at      []netip.AddrPort
-	failed  *failure
+	host       string
+	proxy      *url.URL
+	refused    int // the status with which the proxy refused to connect
+	addresses  []netip.AddrPort
+	unresolved *failure
 
-	entered bool       // holds a place in the pool
-	addr    netip.Addr // of that place
+	holdsSlot   bool       // a slot of the pool is acquired
+	slotAddress netip.Addr // of that slot
 }
 
 // end records the result of the fetch.
 func (s *session) end(c Cause, detail string) {
-	s.record.Outcome, s.record.Cause, s.record.Detail = c.Outcome(), c, clean(detail)
+	s.record.Outcome = c.Outcome()
+	s.record.Cause = c
+	s.record.Detail = printableDetail(detail)
 }
 
 // fail records a failure.
@@ -336,10 +339,11 @@ type failure struct {
 
 func (f *failure) Error() string { return f.cause.Sentence() + ": " + f.detail }
 
-// clean makes text of a site or library printable and short.
-func clean(s string) string {
+// printableDetail makes text of a site or library printable and short.
+func printableDetail(s string) string {
 	const most = 200
-	if s = robots.Printable(s); len(s) > most {
+	s = robots.Printable(s)
+	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "") + "..."
 	}
 	return s

@@ -27,14 +27,14 @@ func (s *session) open(o robots.Origin, offer string) (*limitedConn, *failure) {
 	if s.client.options.Transport != nil {
 		return nil, &failure{NoNetwork, "a Transport does not support " + o.Scheme()}
 	}
-	if f := s.ready(o); f != nil {
+	if f := s.ensureResolved(o); f != nil {
 		return nil, f
 	}
-	conn, err := dialAny(s.at, s.client.limits.Connect, s.attempt)
+	conn, err := dialAny(s.addresses, s.client.limits.Connect, s.attempt)
 	if err != nil {
-		return nil, s.unconnected(err)
+		return nil, s.classifyConnectError(err)
 	}
-	if at := s.at[0]; at.IsValid() {
+	if at := s.addresses[0]; at.IsValid() {
 		s.hop().Address = at.String()
 	}
 	if o.Scheme() != "https" {
@@ -50,47 +50,49 @@ func (s *session) open(o robots.Origin, offer string) (*limitedConn, *failure) {
 	return &limitedConn{Conn: secured}, nil
 }
 
-// ready resolves an origin if that has not happened, and returns why it cannot be dialed.
-func (s *session) ready(o robots.Origin) *failure {
-	if s.at == nil && s.failed == nil {
+// ensureResolved resolves an origin if that has not happened, and returns why it cannot be dialed.
+func (s *session) ensureResolved(o robots.Origin) *failure {
+	if s.addresses == nil && s.unresolved == nil {
 		s.resolve(o)
 	}
-	s.hop().Via = s.via()
-	return s.failed
+	s.hop().Via = s.proxyDescription()
+	return s.unresolved
 }
 
 // resolve sets the proxy of an origin and either the addresses to dial, in s.at, or the
 // reason why there are none, in s.failed.
 func (s *session) resolve(o robots.Origin) {
-	s.host, s.refused = o.Host(), 0
-	if s.proxy, s.failed = s.client.proxy(s.caller, o); s.failed != nil {
+	s.host = o.Host()
+	s.refused = 0
+	s.proxy, s.unresolved = s.client.proxy(s.caller, o)
+	if s.unresolved != nil {
 		return
 	}
 	ip, err := netip.ParseAddr(s.host)
 	addresses := []netip.Addr{ip} // invalid for a name
 	if err != nil && s.client.options.Transport == nil && (s.proxy == nil || s.proxy.Scheme == "socks5") {
-		addresses, s.failed = s.lookup(s.host)
+		addresses, s.unresolved = s.lookup(s.host)
 	}
-	if s.failed == nil {
-		if s.at, err = s.client.permitted(s.host, addresses, uint16(o.Port())); err != nil {
+	if s.unresolved == nil {
+		if s.addresses, err = s.client.permittedAddresses(s.host, addresses, uint16(o.Port())); err != nil {
 			s.noteRefused(err)
-			s.failed = unreached(err, CauseNone)
+			s.unresolved = classifyNetError(err, CauseNone)
 		}
 	}
-	if s.proxy != nil && len(s.at) > 1 {
+	if s.proxy != nil && len(s.addresses) > 1 {
 		// Each attempt is a connection to the proxy, and many proxies have no IPv6.
-		i := slices.IndexFunc(s.at, func(at netip.AddrPort) bool { return at.Addr().Is4() })
-		s.at = s.at[max(i, 0):][:1]
+		i := slices.IndexFunc(s.addresses, func(at netip.AddrPort) bool { return at.Addr().Is4() })
+		s.addresses = s.addresses[max(i, 0):][:1]
 	}
 }
 
 // lookup returns the addresses of a host in the order to try them.
 func (s *session) lookup(host string) ([]netip.Addr, *failure) {
 	lookups := &s.client.pool.lookups
-	if f := s.wait(func() error { return lookups.take(s.caller, netip.Addr{}) }); f != nil {
+	if f := s.waitUncounted(func() error { return lookups.acquire(s.caller, netip.Addr{}) }); f != nil {
 		return nil, f
 	}
-	defer lookups.give(netip.Addr{})
+	defer lookups.release(netip.Addr{})
 	began := time.Now()
 	defer func() { s.hop().DNS = time.Since(began) }()
 	ctx, cancel := context.WithTimeout(s.ctx, s.client.limits.DNS)
@@ -99,9 +101,9 @@ func (s *session) lookup(host string) ([]netip.Addr, *failure) {
 	if err == nil {
 		return addresses, nil
 	}
-	f := unreached(err, DNSTimeout)
+	f := classifyNetError(err, DNSTimeout)
 	switch {
-	case s.over():
+	case s.totalExceeded():
 		f = &failure{Timeout, "while resolving the host"}
 	case ctx.Err() != nil:
 		f = &failure{DNSTimeout, ""}
@@ -125,7 +127,7 @@ func (c *Client) lookup(ctx context.Context, host string) ([]netip.Addr, error) 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	delay := c.limits.DNS / resolutionDelays
-	both := c.lookUp(ctx, name, "ip") // ordered by preference
+	both := c.startLookups(ctx, name, "ip") // ordered by preference
 	select {
 	case r := <-both:
 		if !isNotFound(r.err) {
@@ -137,7 +139,7 @@ func (c *Client) lookup(ctx context.Context, host string) ([]netip.Addr, error) 
 	// returns the error of either. The host does not exist only if no lookup failed: otherwise
 	// the other family might have an address.
 	failed := error(&net.DNSError{Err: "no address", Name: host, IsNotFound: true})
-	families := c.lookUp(ctx, name, "ip4", "ip6")
+	families := c.startLookups(ctx, name, "ip4", "ip6")
 	var usable []netip.Addr
 	var enough <-chan time.Time
 	for left := cap(families); left > 0; {
@@ -175,8 +177,8 @@ type lookupResult struct {
 	err       error
 }
 
-// lookUp starts a lookup for each network, ip, ip4 or ip6. Each ends with the context.
-func (c *Client) lookUp(ctx context.Context, name string, networks ...string) <-chan lookupResult {
+// startLookups starts a lookup for each network, ip, ip4 or ip6. Each ends with the context.
+func (c *Client) startLookups(ctx context.Context, name string, networks ...string) <-chan lookupResult {
 	results := make(chan lookupResult, len(networks))
 	for _, network := range networks {
 		go func() {
@@ -202,9 +204,9 @@ func isSocket(text string) bool {
 	return op == "dial" || op == "read" || op == "write"
 }
 
-// permitted returns the addresses of a host to dial: those that the guard does not refuse. If
+// permittedAddresses returns the addresses of a host to dial: those that the guard does not refuse. If
 // it refuses all, that is the failure.
-func (c *Client) permitted(host string, addresses []netip.Addr, port uint16) ([]netip.AddrPort, error) {
+func (c *Client) permittedAddresses(host string, addresses []netip.Addr, port uint16) ([]netip.AddrPort, error) {
 	var allowed []netip.AddrPort
 	var refused error
 	for _, ip := range addresses {
@@ -251,7 +253,7 @@ func dialAny(
 			if err == nil || stop {
 				return conn, err
 			}
-			f := unreached(err, ConnectTimeout)
+			f := classifyNetError(err, ConnectTimeout)
 			if first && f != nil && f.cause == ConnectTimeout {
 				silent = append(silent, a)
 			}
@@ -265,19 +267,19 @@ func dialAny(
 	return nil, worst
 }
 
-// attempt tries an address of s.at and holds a place of the pool while it does.
+// attempt tries an address of s.at and holds a slot of the pool while it does.
 func (s *session) attempt(at netip.AddrPort, most time.Duration) (conn net.Conn, stop bool, err error) {
-	if f := s.enter(at.Addr()); f != nil {
+	if f := s.acquireSlot(at.Addr()); f != nil {
 		return nil, true, f
 	}
 	began := time.Now()
 	conn, err = s.connect(at, most)
 	s.hop().Connect += time.Since(began)
 	if err != nil {
-		s.release()
-		return nil, s.over(), err
+		s.releaseSlot()
+		return nil, s.totalExceeded(), err
 	}
-	s.at = []netip.AddrPort{at} // for a second connection
+	s.addresses = []netip.AddrPort{at} // for a second connection
 	return conn, false, nil
 }
 
@@ -310,10 +312,10 @@ func (c *Client) dial(ctx context.Context, address string, most time.Duration, g
 	return conn, nil
 }
 
-// await calls a function of the caller, which might ignore that the context has ended: then it
+// awaitCallback calls a function of the caller, which might ignore that the context has ended: then it
 // runs on alone and its result is dropped. If it panics, or returns no result and no error,
 // that is an error.
-func await[T comparable](ctx context.Context, do func() (T, error), drop func(T)) (T, error) {
+func awaitCallback[T comparable](ctx context.Context, do func() (T, error), drop func(T)) (T, error) {
 	type result struct {
 		value T
 		err   error
@@ -353,28 +355,28 @@ func (s *session) noteRefused(err error) {
 	}
 }
 
-func (s *session) unconnected(err error) *failure {
+func (s *session) classifyConnectError(err error) *failure {
 	s.noteRefused(err)
 	f, known := errors.AsType[*failure](err)
 	if !known {
-		f = unreached(err, ConnectTimeout)
+		f = classifyNetError(err, ConnectTimeout)
 	}
 	switch {
-	case s.over() && (f == nil || f.cause.Outcome() != Refused):
+	case s.totalExceeded() && (f == nil || f.cause.Outcome() != Refused):
 		return &failure{Timeout, "while connecting"}
 	case f != nil:
 		return f
 	}
 	if s.client.options.Dial != nil {
-		return &failure{ProxyFailed, "Dial: " + harmless(err)}
+		return &failure{ProxyFailed, "Dial: " + withoutCredentials(err)}
 	}
 	return &failure{ConnectFailed, err.Error()}
 }
 
-// unreached returns why there is no address, connection or TLS, nil if the error does not say.
+// classifyNetError returns why there is no address, connection or TLS, nil if the error does not say.
 // Late is the cause of a timeout. crypto/tls has no error types for version mismatches, so they
 // are recognized by their text.
-func unreached(err error, late Cause) *failure {
+func classifyNetError(err error, late Cause) *failure {
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
 		return &failure{refused.cause(), strings.TrimPrefix(refused.Error(), "refused: ")}
 	}
@@ -438,73 +440,77 @@ var noNetwork = []syscall.Errno{
 	syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
 }
 
-// enter takes a place of the pool at an address, unless the session holds it already.
-func (s *session) enter(addr netip.Addr) *failure {
-	if s.entered && s.addr == addr {
+// acquireSlot acquires a slot of the pool at an address, unless the session holds it already.
+func (s *session) acquireSlot(addr netip.Addr) *failure {
+	if s.holdsSlot && s.slotAddress == addr {
 		return nil
 	}
-	f := s.wait(func() error { return s.client.pool.take(s.caller, s.record.Origin, addr) })
+	f := s.waitUncounted(func() error { return s.client.pool.acquire(s.caller, s.record.Origin, addr) })
 	if f == nil {
-		s.entered, s.addr = true, addr
+		s.holdsSlot = true
+		s.slotAddress = addr
 	}
 	return f
 }
 
-// wait calls a function that waits for others. That time does not count against
+// waitUncounted calls a function that waits for others. That time does not count against
 // Limits.Total: otherwise many origins at one address would look like many failures.
-func (s *session) wait(f func() error) *failure {
+func (s *session) waitUncounted(f func() error) *failure {
 	began := time.Now()
-	if s.err = f(); s.err != nil {
+	s.err = f()
+	if s.err != nil {
 		return &failure{Timeout, "while waiting for a connection"}
 	}
-	s.until = s.until.Add(time.Since(began))
-	s.limit()
+	s.totalDeadline = s.totalDeadline.Add(time.Since(began))
+	s.startTotal()
 	return nil
 }
 
-// limit makes s.ctx end with the time of the fetch.
-func (s *session) limit() {
+// startTotal makes s.ctx end with the time of the fetch.
+func (s *session) startTotal() {
 	if s.cancel != nil {
 		s.cancel()
 	}
-	s.ctx, s.cancel = context.WithDeadlineCause(s.caller, s.until, errTotal)
+	s.ctx, s.cancel = context.WithDeadlineCause(s.caller, s.totalDeadline, errTotal)
 }
 
-// release gives the place in the pool back. It precedes every wait.
-func (s *session) release() {
-	if s.entered {
-		s.client.pool.give(s.addr)
-		s.entered = false
+// releaseSlot releases the slot of the pool. It precedes every wait.
+func (s *session) releaseSlot() {
+	if s.holdsSlot {
+		s.client.pool.release(s.slotAddress)
+		s.holdsSlot = false
 	}
 }
 
-// leave ends a hop.
-func (s *session) leave() {
+// endHop ends a hop.
+func (s *session) endHop() {
 	if s.cancel != nil {
 		s.cancel()
 	}
-	s.release()
-	s.at, s.failed, s.proxy = nil, nil, nil
+	s.releaseSlot()
+	s.addresses = nil
+	s.unresolved = nil
+	s.proxy = nil
 }
 
-// over reports whether Limits.Total has passed.
-func (s *session) over() bool {
-	return s.ctx.Err() != nil && errors.Is(context.Cause(s.ctx), errTotal) || !time.Now().Before(s.until)
+// totalExceeded reports whether Limits.Total has passed.
+func (s *session) totalExceeded() bool {
+	return s.ctx.Err() != nil && errors.Is(context.Cause(s.ctx), errTotal) || !time.Now().Before(s.totalDeadline)
 }
 
-// closing closes a connection if the caller's context ends, until the returned function is
+// closeOnCancel closes a connection if the caller's context ends, until the returned function is
 // called. Limits.Total needs no such function, as each read and write has a deadline.
-func (s *session) closing(conn net.Conn) func() bool {
+func (s *session) closeOnCancel(conn net.Conn) func() bool {
 	return context.AfterFunc(s.caller, func() { conn.Close() })
 }
 
-// sooner returns the end of a phase of at most this duration, limited by the end of the fetch,
+// phaseDeadline returns the end of a phase of at most this duration, limited by the end of the fetch,
 // and the cause if it passes.
-func (s *session) sooner(most time.Duration, late Cause) (time.Time, Cause) {
-	if t := time.Now().Add(most); t.Before(s.until) {
+func (s *session) phaseDeadline(most time.Duration, late Cause) (time.Time, Cause) {
+	if t := time.Now().Add(most); t.Before(s.totalDeadline) {
 		return t, late
 	}
-	return s.until, Timeout
+	return s.totalDeadline, Timeout
 }
 
 // A checkedConn is a connection whose end is checked: end returns an error instead of io.EOF, nil
@@ -522,19 +528,19 @@ func (c *checkedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A watched connection returns first what was received before. Below TLS it notes whether TCP
+// An eofRecorder is a connection that returns first what was received before. Below TLS it notes whether TCP
 // has ended: after a close_notify TLS
 // reads no further.
-type watched struct {
+type eofRecorder struct {
 	net.Conn
-	early []byte // received before, and not yet read
-	ended bool
+	pending []byte // received before, and not yet read
+	ended   bool
 }
 
-func (c *watched) Read(p []byte) (int, error) {
-	if len(c.early) > 0 {
-		n := copy(p, c.early)
-		c.early = c.early[n:]
+func (c *eofRecorder) Read(p []byte) (int, error) {
+	if len(c.pending) > 0 {
+		n := copy(p, c.pending)
+		c.pending = c.pending[n:]
 		return n, nil
 	}
 	n, err := c.Conn.Read(p)
@@ -544,14 +550,14 @@ func (c *watched) Read(p []byte) (int, error) {
 
 // secure performs the TLS handshake.
 func (s *session) secure(conn net.Conn, host, offer string) (net.Conn, *failure) {
-	until, late := s.sooner(s.client.limits.TLS, TLSTimeout)
+	until, late := s.phaseDeadline(s.client.limits.TLS, TLSTimeout)
 	if err := conn.SetDeadline(until); err != nil {
 		return nil, &failure{TLSFailure, err.Error()}
 	}
-	below := &watched{Conn: conn}
+	below := &eofRecorder{Conn: conn}
 	config := s.client.tls(host, offer)
 	c := tls.Client(below, config)
-	defer s.closing(conn)()
+	defer s.closeOnCancel(conn)()
 	err := c.HandshakeContext(s.ctx)
 	if err == nil {
 		// TLS ends only if TLS says so. crypto/tls also returns io.EOF where TCP ends between two
@@ -564,13 +570,13 @@ func (s *session) secure(conn net.Conn, host, offer string) (net.Conn, *failure)
 			return nil
 		}}, nil
 	}
-	f := unreached(err, late)
+	f := classifyNetError(err, late)
 	switch {
 	case f == nil:
 		f = &failure{TLSFailure, strings.TrimPrefix(err.Error(), "tls: ")}
 	case f.cause == Reset || f.cause == ConnectFailed:
 		f = &failure{TLSFailure, "connection reset"}
-	case f.cause == late && s.over():
+	case f.cause == late && s.totalExceeded():
 		f.cause = Timeout
 	case f.cause == TLSIssuer && noRoots(config.RootCAs):
 		f.cause = TLSRoots
@@ -584,7 +590,8 @@ func (c *Client) tls(host string, offer ...string) *tls.Config {
 	if config == nil {
 		config = &tls.Config{}
 	}
-	config.ServerName, config.NextProtos = host, offer
+	config.ServerName = host
+	config.NextProtos = offer
 	return config
 }
 

@@ -13,10 +13,10 @@ import (
 // version is the version of the encoding, which Decode reads.
 const version = 2
 
-// stored is the first line of an encoded Record. Names are short because a store keeps
+// storedRecord is the first line of an encoded Record. Names are short because a store keeps
 // millions of records. A name never changes its meaning, and unknown names are ignored, so
 // that a field can be added without a new version.
-type stored struct {
+type storedRecord struct {
 	Version int    `json:"v"`
 	Origin  string `json:"o"`
 	*Record
@@ -41,7 +41,7 @@ func (r *Record) Encode() []byte {
 			*t = time.Time{}
 		}
 	}
-	data, err := json.Marshal(stored{
+	data, err := json.Marshal(storedRecord{
 		Version: version, Origin: r.Origin.String(), Record: &c, Body: bodyLength(c.Cause, c.Body), Good: bodyLength(good.Cause, good.Body),
 	})
 	if err != nil {
@@ -55,7 +55,7 @@ func (r *Record) Encode() []byte {
 // changed bytes in a body: a store that might return those needs a checksum.
 func Decode(data []byte) (*Record, error) {
 	head, bodies, _ := bytes.Cut(data, []byte{'\n'})
-	e := stored{Record: &Record{}}
+	e := storedRecord{Record: &Record{}}
 	err := json.Unmarshal(head, &e)
 	switch {
 	case e.Version != version && (err == nil || e.Version != 0):
@@ -70,15 +70,17 @@ func Decode(data []byte) (*Record, error) {
 	if r.Cause == CauseNone {
 		return nil, errors.New("record is damaged: it has no cause")
 	}
-	r.Outcome, r.Covered = r.Cause.Outcome(), max(r.Covered, 0)
-	if r.Body, bodies, err = cutBody(bodies, r.Cause, e.Body); err != nil {
+	r.Outcome = r.Cause.Outcome()
+	r.Covered = max(r.Covered, 0)
+	if r.Body, bodies, err = splitBody(bodies, r.Cause, e.Body); err != nil {
 		return nil, err
 	}
 	if c := r.LastGood; c != nil {
-		if c.Outcome = c.Cause.Outcome(); !c.Outcome.Good() {
+		c.Outcome = c.Cause.Outcome()
+		if !c.Outcome.Good() {
 			return nil, errors.New("record is damaged: its last good response is a failure")
 		}
-		if c.Body, bodies, err = cutBody(bodies, c.Cause, e.Good); err != nil {
+		if c.Body, bodies, err = splitBody(bodies, c.Cause, e.Good); err != nil {
 			return nil, err
 		}
 	}
@@ -96,9 +98,9 @@ func bodyLength(c Cause, body []byte) *int {
 	return new(len(body))
 }
 
-// cutBody cuts the body of a response from the beginning of data. A missing length must not
+// splitBody cuts the body of a response from the beginning of data. A missing length must not
 // read as an empty file, which allows everything.
-func cutBody(data []byte, c Cause, length *int) (body, rest []byte, err error) {
+func splitBody(data []byte, c Cause, length *int) (body, rest []byte, err error) {
 	switch {
 	case c != OK && length != nil:
 		return nil, nil, fmt.Errorf("record is damaged: it has a body though its cause is %s", c)

@@ -20,15 +20,15 @@ import (
 // the connection, that it is busy.
 func (s *session) ftp() {
 	o := s.record.Origin
-	defer s.leave()
+	defer s.endHop()
 	conn, f := s.open(o, "")
 	if f != nil {
 		s.fail(f)
 		return
 	}
 	defer conn.Close()
-	defer s.closing(conn)()
-	conn.quota(s.client.limits.MaxHeaderBytes, HeaderLimit)
+	defer s.closeOnCancel(conn)()
+	conn.setQuota(s.client.limits.MaxHeaderBytes, HeaderLimit)
 	t := &ftpTalk{session: s, conn: conn, in: bufio.NewReader(conn)}
 	began := time.Now()
 	data, f := t.begin()
@@ -106,8 +106,8 @@ func (t *ftpTalk) stays() bool {
 // receive reads the file and the reply that confirms it is complete.
 func (t *ftpTalk) receive(data *limitedConn) *failure {
 	defer data.Close()
-	defer t.closing(data)()
-	t.take(&reply{Response: &http.Response{ContentLength: -1}, body: data, conn: data})
+	defer t.closeOnCancel(data)()
+	t.readBody(&reply{Response: &http.Response{ContentLength: -1}, body: data, conn: data})
 	t.hop().Received += data.received
 	if t.record.Outcome != Success || t.record.Truncated {
 		return nil
@@ -124,9 +124,9 @@ func (t *ftpTalk) receive(data *limitedConn) *failure {
 // has one or more lines (RFC 959 section 4.2), which end in CRLF or LF. A reply whose last line
 // does not end is truncated, whatever its code (D-59).
 func (t *ftpTalk) send(command string, expected ...int) (code int, text string, f *failure) {
-	t.conn.phase(t.sooner(t.client.limits.Header, HeaderTimeout))
+	t.conn.setPhase(t.phaseDeadline(t.client.limits.Header, HeaderTimeout))
 	if command != "" {
-		if _, err := io.WriteString(t.conn, command+"\r\n"); err != nil && t.conn.failed != CauseNone {
+		if _, err := io.WriteString(t.conn, command+"\r\n"); err != nil && t.conn.limitReached != CauseNone {
 			return 0, "", t.conn.classify(err, Reset)
 		}
 	}
@@ -197,15 +197,15 @@ func (t *ftpTalk) data(port uint16) (*limitedConn, *failure) {
 	if port < 1024 {
 		return nil, &failure{PortRefused, "data port " + strconv.Itoa(int(port)) + " belongs to another service"}
 	}
-	permitted, err := t.client.permitted(t.host, []netip.Addr{t.at[0].Addr()}, port)
+	permitted, err := t.client.permittedAddresses(t.host, []netip.Addr{t.addresses[0].Addr()}, port)
 	if err != nil {
-		return nil, t.unconnected(err)
+		return nil, t.classifyConnectError(err)
 	}
 	began := time.Now()
 	conn, err := t.connect(permitted[0], t.client.limits.Connect)
 	t.hop().Connect += time.Since(began)
 	if err != nil {
-		return nil, t.unconnected(err)
+		return nil, t.classifyConnectError(err)
 	}
 	return &limitedConn{Conn: conn}, nil
 }

@@ -16,12 +16,12 @@ import (
 // not from Body; ContentLength is -1 if it is unknown.
 type reply struct {
 	*http.Response
-	body   io.Reader
-	rest   io.Reader // what follows the body on the connection, nil if unknown
-	buffer []byte    // for the body, nil for a new one
-	cut    bool      // an archive kept only the beginning of the body
-	conn   *limitedConn
-	stop   func() bool // see closing
+	body      io.Reader
+	rest      io.Reader // what follows the body on the connection, nil if unknown
+	buffer    []byte    // for the body, nil for a new one
+	truncated bool      // an archive kept only the beginning of the body
+	conn      *limitedConn
+	stop      func() bool // see closing
 }
 
 // coded reports whether the body has a transfer coding.
@@ -32,9 +32,10 @@ func (r *reply) ends() bool { return r.coded() || r.ProtoMajor > 1 }
 
 // http fetches over http and https and follows redirects (REDIR-01, REDIR-02).
 func (s *session) http() {
-	at, target := s.record.Origin, "/robots.txt"
+	at := s.record.Origin
+	target := "/robots.txt"
 	for {
-		done, next, location := s.ask(at, target)
+		done, next, location := s.request(at, target)
 		if done {
 			// Only a 5xx of the origin itself says something about it (HTTP-07).
 			if s.record.Cause == ServerError && at == s.record.Origin {
@@ -51,31 +52,35 @@ func (s *session) http() {
 			s.end(RedirectLimit, strconv.Itoa(s.record.Redirects())+" were followed")
 			return
 		}
-		at, target = next, location
+		at = next
+		target = location
 		s.record.URL = at.String() + target
 		s.record.Hops = append(s.record.Hops, Hop{URL: s.record.URL})
-		s.record.Status, s.record.Header, s.record.RetryAfter = 0, nil, 0 // they are those of the last response
+		// These three describe the last response.
+		s.record.Status = 0
+		s.record.Header = nil
+		s.record.RetryAfter = 0
 	}
 }
 
-// ask sends one request and judges the response. It returns the target of a redirect, or done.
-func (s *session) ask(at robots.Origin, target string) (done bool, next robots.Origin, location string) {
+// request sends one request and judges the response. It returns the target of a redirect, or done.
+func (s *session) request(at robots.Origin, target string) (done bool, next robots.Origin, location string) {
 	if at != s.record.Origin {
 		defer s.client.options.Redirected(s.caller, at)
 	}
-	defer s.leave()
+	defer s.endHop()
 	r, f := s.get(at, target)
 	if f != nil {
 		s.fail(f)
 		return true, next, ""
 	}
 	defer s.close(r)
-	return s.judge(at, target, r, time.Now())
+	return s.judgeResponse(at, target, r, time.Now())
 }
 
-// judge sets the outcome of a response. It returns the target of a redirect, or done.
-func (s *session) judge(at robots.Origin, target string, r *reply, now time.Time) (done bool, next robots.Origin, location string) {
-	s.note(r, now)
+// judgeResponse sets the outcome of a response. It returns the target of a redirect, or done.
+func (s *session) judgeResponse(at robots.Origin, target string, r *reply, now time.Time) (done bool, next robots.Origin, location string) {
+	s.recordHeaders(r, now)
 	if cause, ok := finals[r.StatusCode]; ok {
 		s.end(cause, "")
 		return true, next, ""
@@ -84,13 +89,14 @@ func (s *session) judge(at robots.Origin, target string, r *reply, now time.Time
 	case r.StatusCode < 200 || r.StatusCode > 599:
 		s.end(BadStatus, "")
 	case r.StatusCode == http.StatusNoContent || r.StatusCode == http.StatusResetContent:
-		s.takeNothing(r)
+		s.readNoContent(r)
 	case r.StatusCode < 300:
-		s.take(r)
+		s.readBody(r)
 	case r.StatusCode < 400:
-		s.hop().Location = clean(r.Header.Get("Location"))
+		s.hop().Location = printableDetail(r.Header.Get("Location"))
 		var f *failure
-		if next, location, f = locate(at, target, r); f == nil {
+		next, location, f = locate(at, target, r)
+		if f == nil {
 			return false, next, location
 		}
 		s.fail(f)
@@ -120,38 +126,38 @@ func (s *session) get(at robots.Origin, target string) (*reply, *failure) {
 	if s.client.options.Transport != nil {
 		return s.transport(at, target)
 	}
-	r, f := s.try(at, target, "http/1.1")
+	r, f := s.requestAnew(at, target, "http/1.1")
 	switch {
 	case f == nil:
 	case at.Scheme() == "https" && (f.cause == TLSProtocol || f == speaksHTTP2):
-		s.release()
-		r, f = s.try(at, target, "h2")
+		s.releaseSlot()
+		r, f = s.requestAnew(at, target, "h2")
 	case at.Scheme() == "http" && s.refused != 0:
-		s.release()
+		s.releaseSlot()
 		r, f = s.forward(at, target)
 	}
 	return r, f
 }
 
-// try sends one request over a new connection.
-func (s *session) try(at robots.Origin, target, protocol string) (*reply, *failure) {
+// requestAnew sends one request over a new connection.
+func (s *session) requestAnew(at robots.Origin, target, protocol string) (*reply, *failure) {
 	conn, f := s.open(at, protocol)
 	if f != nil {
 		return nil, f
 	}
-	return s.exchange(conn, func(r *reply) *failure {
+	return s.requestOver(conn, func(r *reply) *failure {
 		if protocol == "h2" {
-			return r.askHTTP2(s.client, at, target)
+			return r.roundTripHTTP2(s.client, at, target)
 		}
-		return r.ask(s.client, at, target, "")
+		return r.roundTrip(s.client, at, target, "")
 	})
 }
 
-// exchange runs ask on a connection, and closes it if that fails.
-func (s *session) exchange(conn *limitedConn, ask func(r *reply) *failure) (*reply, *failure) {
-	r := &reply{conn: conn, stop: s.closing(conn)}
+// requestOver runs ask on a connection, and closes it if that fails.
+func (s *session) requestOver(conn *limitedConn, ask func(r *reply) *failure) (*reply, *failure) {
+	r := &reply{conn: conn, stop: s.closeOnCancel(conn)}
 	began := time.Now()
-	conn.phase(s.sooner(s.client.limits.Header, HeaderTimeout))
+	conn.setPhase(s.phaseDeadline(s.client.limits.Header, HeaderTimeout))
 	f := ask(r)
 	s.hop().Header += time.Since(began)
 	if f != nil {
@@ -175,18 +181,19 @@ const (
 	acceptEncoding = "gzip, deflate"
 )
 
-// ask sends the request and reads the headers of the final response.
+// roundTrip sends the request and reads the headers of the final response.
 //
 // The request is written by hand: an unconditional GET (FETCH-01) without cookies, Referer and
-// what a library would add, and with credentials only if the caller has some for the origin. Target and origin contain no spaces or
-// control characters (locate). More contains headers for a proxy.
+// the headers that a library adds, and with credentials only if the caller has some for the
+// origin. Target and origin contain no spaces or control characters (locate). More contains
+// headers for a proxy.
 //
-// The response is read by http.ReadResponse instead of http.Transport, which returns
-// connections on 101 that outlive their deadline, decodes gzip only if it requested it, reads
-// the proxy environment, and keeps goroutines. readHead checks what http.ReadResponse accepts.
-func (r *reply) ask(c *Client, at robots.Origin, target, more string) *failure {
+// The response is read by http.ReadResponse. http.Transport would read it in goroutines that can
+// outlive the fetch, and on status 101 return a connection without a deadline. readHead checks
+// the headers for errors that http.ReadResponse accepts.
+func (r *reply) roundTrip(c *Client, at robots.Origin, target, more string) *failure {
 	conn := r.conn
-	conn.quota(c.limits.MaxHeaderBytes, HeaderLimit)
+	conn.setQuota(c.limits.MaxHeaderBytes, HeaderLimit)
 	_, host, _ := strings.Cut(at.String(), "://")
 	if credentials := c.credentials(at); credentials != "" {
 		more += "Authorization: " + credentials + "\r\n"
@@ -195,7 +202,7 @@ func (r *reply) ask(c *Client, at robots.Origin, target, more string) *failure {
 		"\r\nUser-Agent: "+c.options.UserAgent+
 		"\r\nAccept: "+accept+"\r\nAccept-Encoding: "+acceptEncoding+"\r\nConnection: close\r\n"+more+"\r\n")
 	in := bufio.NewReader(conn)
-	return r.converse(writing, func() error {
+	return r.readHeaders(writing, func() error {
 		head, _, err := finalHead(in)
 		if err != nil {
 			return err
@@ -204,7 +211,8 @@ func (r *reply) ask(c *Client, at robots.Origin, target, more string) *failure {
 		if r.Response, err = http.ReadResponse(checked, &http.Request{Method: http.MethodGet}); err != nil {
 			return err
 		}
-		r.body, r.rest = r.Body, checked
+		r.body = r.Body
+		r.rest = checked
 		if r.coded() && r.Body != http.NoBody {
 			r.body = newChunkedBody(conn, checked, c.limits.MaxHeaderBytes-int64(len(head)))
 		}
@@ -212,10 +220,10 @@ func (r *reply) ask(c *Client, at robots.Origin, target, more string) *failure {
 	})
 }
 
-// converse reads the headers of a response after the request was written, which might have
+// readHeaders reads the headers of a response after the request was written, which might have
 // failed.
-func (r *reply) converse(writing error, read func() error) *failure {
-	if writing != nil && r.conn.failed != CauseNone {
+func (r *reply) readHeaders(writing error, read func() error) *failure {
+	if writing != nil && r.conn.limitReached != CauseNone {
 		return r.conn.classify(writing, Reset)
 	}
 	// A server can answer and close before it has read the request, so a failed write does not
@@ -230,18 +238,19 @@ func (r *reply) converse(writing error, read func() error) *failure {
 	return r.conn.classify(err, BadResponse)
 }
 
-// note records what the headers say.
-func (s *session) note(r *reply, now time.Time) {
+// recordHeaders records what the headers say.
+func (s *session) recordHeaders(r *reply, now time.Time) {
 	rec := s.record
 	rec.Status = r.StatusCode
 	rec.Header = map[string]string{}
-	for _, name := range keptHeaders {
+	for _, name := range storedHeaders {
 		if v := r.Header.Values(name); len(v) > 0 {
-			rec.Header[name] = clean(strings.Join(v, ", "))
+			rec.Header[name] = printableDetail(strings.Join(v, ", "))
 		}
 	}
 	if by, life := statedLife(r.Header, now); by != "" && (rec.StatedBy == "" || life < rec.StatedLife) {
-		rec.StatedBy, rec.StatedLife = by, life
+		rec.StatedBy = by
+		rec.StatedLife = life
 	}
 	rec.RetryAfter = RetryAfter(r.Header, now)
 }

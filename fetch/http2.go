@@ -27,18 +27,19 @@ const (
 // speaksHTTP2 is the failure of an HTTP/1 request to a server that sends HTTP/2 frames.
 var speaksHTTP2 = &failure{BadResponse, "frames of HTTP/2 where an answer of HTTP/1 belongs"}
 
-// askHTTP2 does what ask does over HTTP/2, with the frames of x/net: net/http's client would
+// roundTripHTTP2 is roundTrip over HTTP/2, with the frames of x/net. The client of net/http would
 // read in a goroutine of its own and log each frame that it does not expect, up to 120,000
 // lines for one response within the limits.
-func (r *reply) askHTTP2(c *Client, at robots.Origin, target string) *failure {
-	r.conn.quota(2*c.limits.MaxHeaderBytes, RawLimit) // the headers, and as much of other frames
+func (r *reply) roundTripHTTP2(c *Client, at robots.Origin, target string) *failure {
+	r.conn.setQuota(2*c.limits.MaxHeaderBytes, RawLimit) // the headers, and as much of other frames
 	s := &stream{Framer: http2.NewFramer(r.conn, r.conn), headers: c.limits.MaxHeaderBytes, left: -1}
 	s.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	s.SetMaxReadFrameSize(16 << 10)
-	return r.converse(s.request(r.conn, c, at, target), func() error {
+	return r.readHeaders(s.request(r.conn, c, at, target), func() error {
 		resp, err := s.response()
 		if err == nil {
-			r.Response, r.body = resp, s
+			r.Response = resp
+			r.body = s
 		}
 		return err
 	})
@@ -132,9 +133,11 @@ func (s *stream) Read(p []byte) (int, error) {
 		}
 		switch f := f.(type) {
 		case *http2.DataFrame:
-			s.data, s.ended = f.Data(), f.StreamEnded()
+			s.data = f.Data()
+			s.ended = f.StreamEnded()
 			if s.left >= 0 {
-				if s.left -= int64(len(s.data)); s.left < 0 {
+				s.left -= int64(len(s.data))
+				if s.left < 0 {
 					return 0, errors.New("more bytes than the Content-Length")
 				}
 			}
@@ -149,7 +152,8 @@ func (s *stream) Read(p []byte) (int, error) {
 			if f := invalidFields(trailers, 2); f != nil {
 				return 0, f
 			}
-			if s.ended = f.StreamEnded(); !s.ended {
+			s.ended = f.StreamEnded()
+			if !s.ended {
 				return 0, &failure{BadResponse, "headers of HTTP/2 within a body"}
 			}
 		}
@@ -198,7 +202,8 @@ func (s *stream) next() (http2.Frame, error) {
 				_ = s.WritePing(true, f.Data)
 			}
 		case *http2.WindowUpdateFrame:
-			if s.granted += int64(f.Increment); s.granted > 1<<31-1 {
+			s.granted += int64(f.Increment)
+			if s.granted > 1<<31-1 {
 				return nil, &failure{BadResponse, "a window of HTTP/2 above 2^31"}
 			}
 		case *http2.GoAwayFrame:

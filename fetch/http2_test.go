@@ -70,7 +70,7 @@ func TestHTTP2Only(t *testing.T) {
 // TestNotTLS: a port that speaks plain HTTP is recognized by its first bytes, which the message
 // shows.
 func TestNotTLS(t *testing.T) {
-	f := unreached(tls.RecordHeaderError{RecordHeader: [5]byte([]byte("HTTP/"))}, TLSTimeout)
+	f := classifyNetError(tls.RecordHeaderError{RecordHeader: [5]byte([]byte("HTTP/"))}, TLSTimeout)
 	if f.cause != TLSFailure || !strings.Contains(f.detail, `"HTTP/"`) {
 		t.Errorf("%v: %s", f.cause, f.detail)
 	}

@@ -13,44 +13,54 @@ import (
 type limitedConn struct {
 	net.Conn // TLS for https
 
-	until time.Time
-	late  Cause // if a read or write passes until
+	phaseEnd     time.Time
+	timeoutCause Cause // the failure if a read or write takes longer
 
-	left     int64 // bytes that can still be read
-	over     Cause // if more are read
-	received int64
+	bytesLeft  int64 // bytes that can still be read
+	quotaCause Cause // the failure if more are read
+	received   int64
 
-	// If rate is above 0, the bytes since began must keep up with it after grace.
-	rate  int64
-	grace time.Duration
-	began time.Time
-	base  int64
+	// If rate is above 0, it is the minimum number of bytes per second from rateStart on,
+	// checked after grace. rateBase is the number of bytes received before rateStart.
+	rate      int64
+	grace     time.Duration
+	rateStart time.Time
+	rateBase  int64
 
-	failed Cause // the limit that was reached
-	err    error // of a read, after which no read succeeds
+	limitReached Cause // the limit that was reached
+	err          error // of a read, after which no read succeeds
 }
 
-// phase sets the time limit of the next phase.
-func (c *limitedConn) phase(until time.Time, late Cause) { c.until, c.late = until, late }
+// setPhase sets the time limit of the next phase.
+func (c *limitedConn) setPhase(until time.Time, late Cause) {
+	c.phaseEnd = until
+	c.timeoutCause = late
+}
 
-// quota sets how many more bytes can be read.
-func (c *limitedConn) quota(left int64, over Cause) { c.left, c.over = left, over }
+// setQuota sets how many more bytes can be read.
+func (c *limitedConn) setQuota(left int64, over Cause) {
+	c.bytesLeft = left
+	c.quotaCause = over
+}
 
-// atLeast sets the minimum rate from now on.
-func (c *limitedConn) atLeast(rate int64, grace time.Duration) {
-	c.rate, c.grace, c.began, c.base = rate, grace, time.Now(), c.received
+// setMinRate sets the minimum rate from now on.
+func (c *limitedConn) setMinRate(rate int64, grace time.Duration) {
+	c.rate = rate
+	c.grace = grace
+	c.rateStart = time.Now()
+	c.rateBase = c.received
 }
 
 // deadline returns when a read must have ended, and the cause if it has not.
 func (c *limitedConn) deadline() (time.Time, Cause) {
 	if c.rate > 0 {
 		// When the bytes so far stop satisfying the minimum rate.
-		d := c.began.Add(max(c.grace, time.Duration(float64(c.received-c.base)/float64(c.rate)*float64(time.Second))))
-		if d.Before(c.until) {
+		d := c.rateStart.Add(max(c.grace, time.Duration(float64(c.received-c.rateBase)/float64(c.rate)*float64(time.Second))))
+		if d.Before(c.phaseEnd) {
 			return d, TooSlow
 		}
 	}
-	return c.until, c.late
+	return c.phaseEnd, c.timeoutCause
 }
 
 var errLimit = errors.New("over the limit")
@@ -59,31 +69,32 @@ func (c *limitedConn) Read(p []byte) (n int, err error) {
 	if c.err != nil {
 		return 0, c.err
 	}
-	if c.left <= 0 {
-		c.failed, c.err = c.over, errLimit
+	if c.bytesLeft <= 0 {
+		c.limitReached = c.quotaCause
+		c.err = errLimit
 		return 0, c.err
 	}
 	until, late := c.deadline()
 	// A pipe with a closed end accepts no deadline, but a read ends at once.
 	if err = c.Conn.SetReadDeadline(until); err == nil || errors.Is(err, io.ErrClosedPipe) {
-		n, err = c.Conn.Read(p[:min(int64(len(p)), c.left)])
+		n, err = c.Conn.Read(p[:min(int64(len(p)), c.bytesLeft)])
 	}
-	c.left -= int64(n)
+	c.bytesLeft -= int64(n)
 	c.received += int64(n)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		c.failed = late
+		c.limitReached = late
 	}
 	c.err = err
 	return n, err
 }
 
 func (c *limitedConn) Write(p []byte) (int, error) {
-	if err := c.Conn.SetWriteDeadline(c.until); err != nil {
+	if err := c.Conn.SetWriteDeadline(c.phaseEnd); err != nil {
 		return 0, err
 	}
 	n, err := c.Conn.Write(p)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		c.failed = c.late
+		c.limitReached = c.timeoutCause
 	}
 	return n, err
 }
@@ -98,14 +109,14 @@ func (c *limitedConn) classify(err error, otherwise Cause) *failure {
 		return f
 	}
 	switch {
-	case c.failed != CauseNone:
-		return &failure{c.failed, ""}
+	case c.limitReached != CauseNone:
+		return &failure{c.limitReached, ""}
 	case c.received == 0 && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)):
 		return &failure{Closed, ""}
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return &failure{Incomplete, ""}
 	}
-	f := unreached(err, c.late)
+	f := classifyNetError(err, c.timeoutCause)
 	switch {
 	case f == nil:
 		return &failure{otherwise, err.Error()}

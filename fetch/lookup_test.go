@@ -101,7 +101,7 @@ func TestAddressFamilies(t *testing.T) {
 				list, err := s.client(t, o).lookup(t.Context(), "site.test")
 				got := CauseNone
 				if err != nil {
-					got = unreached(err, DNSTimeout).cause
+					got = classifyNetError(err, DNSTimeout).cause
 				}
 				switch {
 				case v4 == "address" || v6 == "address":

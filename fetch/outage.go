@@ -71,8 +71,8 @@ type outageState struct {
 	responds bool // the caller knows that the rest of the site responds (HTTP-08)
 }
 
-// does returns what a step does: disallowAll, useCopy or allowAll.
-func (o outageState) does(s outageStep) action {
+// action returns what a step does: disallowAll, useCopy or allowAll.
+func (o outageState) action(s outageStep) action {
 	switch {
 	case s.action != allowResponding:
 		return s.action
@@ -82,18 +82,19 @@ func (o outageState) does(s outageStep) action {
 	return disallowAll
 }
 
-// at returns the step that applies, the last that has begun, and the next one, nil if there is
+// stepAt returns the step that applies, the last that has begun, and the next one, nil if there is
 // none. A step that allows everything begins by the failures, every other by the clock.
-func (o outageState) at(steps []outageStep) (step outageStep, next *outageStep) {
+func (o outageState) stepAt(steps []outageStep) (step outageStep, next *outageStep) {
 	step = steps[0]
 	for i := range steps[1:] {
 		s := &steps[i+1]
 		begun := o.age >= s.from
-		if o.does(*s) == allowAll {
+		if o.action(*s) == allowAll {
 			begun = o.covered >= s.from && o.failures >= outageFailures
 		}
 		if begun {
-			step, next = *s, nil
+			step = *s
+			next = nil
 		} else if next == nil {
 			next = s
 		}

@@ -86,23 +86,25 @@ func (r *Record) Span(d robots.Dialect, now time.Time) (from, until time.Time) {
 // the dialect decides by its age (D-42, D-54); failures on our own side leave everything as it
 // was, or disallow without an earlier copy (D-55). Verdicts report the state of the fetch.
 func (p Policy) Rules(r *Record, d robots.Dialect, now time.Time, tokens ...string) *robots.Rules {
-	v := judge{Policy: p, record: r, dialect: d, now: now, tokens: tokens}
+	v := policyCall{Policy: p, record: r, dialect: d, now: now, tokens: tokens}
 	held := r.good()
 	switch {
 	case r.Outcome.Good() && r.FailingSince.IsZero():
-		return v.answer(held, "", "", "")
+		return v.goodResponse(held, "", "", "")
 	case held != nil && now.Before(held.Expires):
-		clause, why := "D-42", "failing since "+stamp(r.since())
+		clause := "D-42"
+		why := "failing since " + formatTime(r.since())
 		if r.since().IsZero() {
-			clause, why = "D-55", v.why()
+			clause = "D-55"
+			why = v.unreachableFact()
 		}
-		return v.answer(held, clause, why, "the response of "+stamp(held.Fetched)+" is still fresh")
+		return v.goodResponse(held, clause, why, "the response of "+formatTime(held.Fetched)+" is still fresh")
 	}
 	return v.failure(held)
 }
 
-// judge is one call of Policy.Rules.
-type judge struct {
+// policyCall is one call of Policy.Rules.
+type policyCall struct {
 	Policy
 	record  *Record
 	dialect robots.Dialect
@@ -110,14 +112,16 @@ type judge struct {
 	tokens  []string
 }
 
-// answer returns the rules of a good response, fresh or stale.
-func (v *judge) answer(c *Copy, clause, fact, note string) *robots.Rules {
+// goodResponse returns the rules of a good response, fresh or stale.
+func (v *policyCall) goodResponse(c *Copy, clause, fact, note string) *robots.Rules {
 	s := v.state(clause, fact, note)
-	s.Fetched, s.Expires = c.Fetched, c.Expires
+	s.Fetched = c.Fetched
+	s.Expires = c.Expires
 	if !s.Expires.IsZero() && !v.now.Before(s.Expires) {
 		s.StaleSince = s.Expires
 		if s.Fact == "" {
-			s.Clause, s.Fact = "CACHE-02", "stale since "+stamp(s.StaleSince)
+			s.Clause = "CACHE-02"
+			s.Fact = "stale since " + formatTime(s.StaleSince)
 		}
 	}
 	if c.Outcome == Success {
@@ -132,9 +136,10 @@ func (v *judge) answer(c *Copy, clause, fact, note string) *robots.Rules {
 			s.Note += "truncated by the fetch at " + strconv.Itoa(n) + " bytes, the partial last line discarded"
 		}
 		if s.Fact == "" && isZipped(c.Body) {
-			s.Clause, s.Fact = "FORM-02", zippedNote
+			s.Clause = "FORM-02"
+			s.Fact = zippedNote
 		}
-		return v.file(c).WithState(s)
+		return v.rulesOfCopy(c).WithState(s)
 	}
 	reason := robots.ReasonUnavailable
 	if c.Cause == RedirectLimit || c.Cause == RedirectLoop {
@@ -147,18 +152,20 @@ func (v *judge) answer(c *Copy, clause, fact, note string) *robots.Rules {
 		}
 	}
 	if s.Fact == "" {
-		s.Fact = v.what(c.Status, c.Cause, "")
+		s.Fact = v.describe(c.Status, c.Cause, "")
 	}
 	return robots.AllowAll(v.dialect, reason, v.tokens...).WithState(s)
 }
 
-// file returns the rules of a copy. For a truncated body the size limit is passed to the
+// rulesOfCopy returns the rules of a copy. For a truncated body the size limit is passed to the
 // dialect, so that the partial last line is discarded (D-17): a partial "Disallow: /a" would
 // widen the rule.
-func (v *judge) file(c *Copy) *robots.Rules {
-	d, body := v.dialect, c.Body
+func (v *policyCall) rulesOfCopy(c *Copy) *robots.Rules {
+	d := v.dialect
+	body := c.Body
 	if c.Truncated && (d.MaxFileBytes <= 0 || len(body) <= d.MaxFileBytes) {
-		d.MaxFileBytes, d.OverSizeOpens = max(len(body)-1, 1), false
+		d.MaxFileBytes = max(len(body)-1, 1)
+		d.OverSizeOpens = false
 	}
 	return robots.Parse(body).Rules(d, v.tokens...)
 }
@@ -172,14 +179,17 @@ type ruling struct {
 
 // failure returns the rules of a failure without a fresh response: those of the first row that
 // applies, or of the outage.
-func (v *judge) failure(held *Copy) *robots.Rules {
-	r, d := v.record, &v.dialect
+func (v *policyCall) failure(held *Copy) *robots.Rules {
+	r := v.record
+	d := &v.dialect
 	if held != nil && held.Outcome != Success {
 		held = nil // without a file there is no copy
 	}
-	why, what, used := v.why(), v.what(r.Status, r.Cause, r.Detail), ""
+	why := v.unreachableFact()
+	what := v.describe(r.Status, r.Cause, r.Detail)
+	used := ""
 	if held != nil {
-		used = "copy of " + stamp(held.Fetched) + " used"
+		used = "copy of " + formatTime(held.Fetched) + " used"
 	}
 	shut := robots.ReasonUnreachable // of a failure that disallows
 	if r.Outcome == Refused {
@@ -196,8 +206,12 @@ func (v *judge) failure(held *Copy) *robots.Rules {
 		ruling
 	}{
 		{r.Cause == TooManyRequests && d.TooManyIsMissing, ruling{allowAll, robots.ReasonUnavailable, "HTTP-02", what, ""}},
-		{missing && v.MissingIs5xx, ruling{allowAll, robots.ReasonUnavailable, "HTTP-07", what, "this site is known to answer 5xx for missing pages"}},
-		{missing && r.MissingIs5xx, ruling{allowAll, robots.ReasonUnavailable, "HTTP-07", what, "this site was found by a probe to answer 5xx for missing pages"}},
+		{missing && v.MissingIs5xx, ruling{
+			allowAll, robots.ReasonUnavailable, "HTTP-07", what, "this site is known to answer 5xx for missing pages",
+		}},
+		{missing && r.MissingIs5xx, ruling{
+			allowAll, robots.ReasonUnavailable, "HTTP-07", what, "this site was found by a probe to answer 5xx for missing pages",
+		}},
 		{v.OnFailure == DisallowAtOnce, ruling{disallowAll, shut, "D-21", why, "policy: disallow at once"}},
 		{allow && held != nil, ruling{useCopy, 0, "D-21", why, used}},
 		{allow && !refused, ruling{allowAll, robots.ReasonUnreachable, "D-21", why, "policy: allow on failure"}},
@@ -214,34 +228,36 @@ func (v *judge) failure(held *Copy) *robots.Rules {
 }
 
 // outage returns what the dialect does in an outage of this age (D-54).
-func (v *judge) outage(held *Copy, shut robots.Reason, why, used string) ruling {
+func (v *policyCall) outage(held *Copy, shut robots.Reason, why, used string) ruling {
 	r := v.record
 	o := outageState{age: max(v.now.Sub(r.since()), 0), covered: r.Covered, failures: r.Failures, responds: v.SiteAnswers}
 	plan := planOf(v.dialect.Outage)
-	steps, note := plan.without, "no earlier copy"
+	steps := plan.without
+	note := "no earlier copy"
 	if held != nil {
-		steps, note = plan.copied, "copy of "+stamp(held.Fetched)+" kept"
+		steps = plan.copied
+		note = "copy of " + formatTime(held.Fetched) + " kept"
 	}
-	step, next := o.at(steps)
+	step, next := o.stepAt(steps)
 	clause := step.clause
-	switch o.does(step) {
+	switch o.action(step) {
 	case useCopy:
 		return ruling{useCopy, 0, clause, why, used}
 	case allowAll:
-		note += "; everything allowed after " + lasted(step.from) + " of failures"
+		note += "; everything allowed after " + formatElapsed(step.from) + " of failures"
 		if step.action == allowResponding {
 			note = "but other pages of the site respond"
 		}
 		return ruling{allowAll, robots.ReasonUnreachable, clause, why, note}
 	}
 	if next != nil {
-		switch o.does(*next) {
+		switch o.action(*next) {
 		case useCopy:
-			note += "; used from " + stamp(r.since().Add(next.from))
+			note += "; used from " + formatTime(r.since().Add(next.from))
 		case allowAll:
-			note += "; everything allowed once " + strconv.Itoa(outageFailures) + " failures or more cover " + lasted(next.from)
+			note += "; everything allowed once " + strconv.Itoa(outageFailures) + " failures or more cover " + formatElapsed(next.from)
 			if r.Failures > 1 {
-				note += ", so far " + strconv.Itoa(r.Failures) + " cover " + lasted(r.Covered)
+				note += ", so far " + strconv.Itoa(r.Failures) + " cover " + formatElapsed(r.Covered)
 			}
 			if o.age >= next.from {
 				clause = "D-54"
@@ -252,17 +268,17 @@ func (v *judge) outage(held *Copy, shut robots.Reason, why, used string) ruling 
 }
 
 // apply returns the rules of a ruling.
-func (v *judge) apply(r ruling, held *Copy) *robots.Rules {
+func (v *policyCall) apply(r ruling, held *Copy) *robots.Rules {
 	switch r.action {
 	case useCopy:
-		return v.answer(held, r.clause, r.fact, r.note)
+		return v.goodResponse(held, r.clause, r.fact, r.note)
 	case allowAll:
 		return robots.AllowAll(v.dialect, r.reason, v.tokens...).WithState(v.state(r.clause, r.fact, r.note))
 	}
 	return robots.DisallowAll(v.dialect, r.reason, v.tokens...).WithState(v.state(r.clause, r.fact, r.note))
 }
 
-func (v *judge) state(clause, fact, note string) robots.State {
+func (v *policyCall) state(clause, fact, note string) robots.State {
 	r := v.record
 	return robots.State{
 		Status: r.Status, Fetched: r.Fetched, NextTry: r.NextTry, FailingSince: r.since(), Degraded: r.Degraded,
@@ -270,10 +286,10 @@ func (v *judge) state(clause, fact, note string) robots.State {
 	}
 }
 
-// why returns why robots.txt is unreachable, and the start of the outage if the site is the cause.
-func (v *judge) why() string {
+// unreachableFact returns why robots.txt is unreachable, and the start of the outage if the site is the cause.
+func (v *policyCall) unreachableFact() string {
 	r := v.record
-	what := v.what(r.Status, r.Cause, r.Detail)
+	what := v.describe(r.Status, r.Cause, r.Detail)
 	if r.Outcome.Good() { // a cache kept the response and noted only the failure
 		what = "unreachable"
 	}
@@ -281,14 +297,14 @@ func (v *judge) why() string {
 	case since.IsZero():
 		return "on our side: " + what
 	case r.Cause.OwnSide():
-		return "on our side: " + what + "; site unreachable since " + stamp(since)
+		return "on our side: " + what + "; site unreachable since " + formatTime(since)
 	default:
-		return what + " since " + stamp(since)
+		return what + " since " + formatTime(since)
 	}
 }
 
-// what returns a few words on a response or failure: "503", "no such host".
-func (v *judge) what(status int, c Cause, detail string) string {
+// describe returns a few words on a response or failure: "503", "no such host".
+func (v *policyCall) describe(status int, c Cause, detail string) string {
 	s := c.Sentence()
 	switch c {
 	case ServerError, TooManyRequests, ClientError, FTPAbsent, FTPDenied, FTPTemporary, BadStatus:
@@ -300,11 +316,11 @@ func (v *judge) what(status int, c Cause, detail string) string {
 	return s
 }
 
-// stamp formats a time for people and logs.
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+// formatTime formats a time for people and logs.
+func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// lasted formats an elapsed time in one unit, rounded down.
-func lasted(d time.Duration) string {
+// formatElapsed formats an elapsed time in one unit, rounded down.
+func formatElapsed(d time.Duration) string {
 	switch {
 	case d < time.Hour:
 		return strconv.Itoa(int(d/time.Minute)) + " min"

@@ -13,21 +13,21 @@ import (
 // pool limits the connections of a client: per address, in all, and their starts (Options).
 // It is the only place where one fetch waits for others.
 //
-// There is no deadlock, because a session that holds a place waits for none. While it waits
-// for an address it holds no place in all, so many origins at one address delay no others.
+// There is no deadlock, because a session that holds a slot waits for none. While it waits
+// for an address it holds no slot of the total, so many origins at one address delay no others.
 type pool struct {
 	start func(context.Context, robots.Origin, netip.Addr) error
 
-	lookups, starting, each, all places
+	lookups, starting, perAddress, total addressSlots
 }
 
 func newPool(o Options) *pool {
 	p := &pool{
-		start:    o.Start,
-		lookups:  places{most: o.Connections},
-		starting: places{most: 1},
-		each:     places{most: o.PerAddress},
-		all:      places{most: o.Connections},
+		start:      o.Start,
+		lookups:    addressSlots{limit: o.Connections},
+		starting:   addressSlots{limit: 1},
+		perAddress: addressSlots{limit: o.PerAddress},
+		total:      addressSlots{limit: o.Connections},
 	}
 	if p.start == nil {
 		p.start = func(context.Context, robots.Origin, netip.Addr) error { return nil }
@@ -35,20 +35,20 @@ func newPool(o Options) *pool {
 	return p
 }
 
-// take waits for a place at an address, first come, first served. The error is that of the
+// acquire waits for a slot at an address, first come, first served. The error is that of the
 // context or of start. An invalid addr is known to a proxy alone and counts only in all.
 //
-// One session per address waits for its start and for a place in all: the next interval
+// One session per address waits for its start and for a slot of the total: the next interval
 // counts from its start.
-func (p *pool) take(ctx context.Context, origin robots.Origin, addr netip.Addr) error {
+func (p *pool) acquire(ctx context.Context, origin robots.Origin, addr netip.Addr) error {
 	if !addr.IsValid() {
-		return p.all.take(ctx, addr)
+		return p.total.acquire(ctx, addr)
 	}
-	if err := p.starting.take(ctx, addr); err != nil {
+	if err := p.starting.acquire(ctx, addr); err != nil {
 		return err
 	}
-	defer p.starting.give(addr)
-	if err := p.each.take(ctx, addr); err != nil {
+	defer p.starting.release(addr)
+	if err := p.perAddress.acquire(ctx, addr); err != nil {
 		return err
 	}
 	err := p.start(ctx, origin, addr)
@@ -56,52 +56,52 @@ func (p *pool) take(ctx context.Context, origin robots.Origin, addr netip.Addr) 
 		err = fmt.Errorf("start at %s: %w", addr, err)
 	}
 	if err == nil {
-		err = p.all.take(ctx, netip.Addr{})
+		err = p.total.acquire(ctx, netip.Addr{})
 	}
 	if err != nil {
-		p.each.give(addr)
+		p.perAddress.release(addr)
 	}
 	return err
 }
 
-// give gives back what take took.
-func (p *pool) give(addr netip.Addr) {
+// release releases the slot that acquire acquired.
+func (p *pool) release(addr netip.Addr) {
 	if addr.IsValid() {
-		p.each.give(addr)
+		p.perAddress.release(addr)
 	}
-	p.all.give(netip.Addr{})
+	p.total.release(netip.Addr{})
 }
 
-// places is a semaphore per address.
-type places struct {
-	most int // per address
-	mu   sync.Mutex
-	at   map[netip.Addr]*queue // of addresses with a place taken
+// addressSlots is a semaphore per address.
+type addressSlots struct {
+	limit  int // per address
+	mu     sync.Mutex
+	queues map[netip.Addr]*slotQueue // of addresses with a slot in use
 }
 
-type queue struct {
-	taken   int
+type slotQueue struct {
+	inUse   int
 	waiting list.List // of channels, closed when their place is free
 }
 
-// take waits for a place. The error is that of the context.
-func (p *places) take(ctx context.Context, addr netip.Addr) error {
+// acquire waits for a slot. The error is that of the context.
+func (p *addressSlots) acquire(ctx context.Context, addr netip.Addr) error {
 	p.mu.Lock()
-	q := p.at[addr]
+	q := p.queues[addr]
 	if q == nil {
-		q = &queue{}
-		if p.at == nil {
-			p.at = map[netip.Addr]*queue{}
+		q = &slotQueue{}
+		if p.queues == nil {
+			p.queues = map[netip.Addr]*slotQueue{}
 		}
-		p.at[addr] = q
+		p.queues[addr] = q
 	}
-	if q.taken < p.most { // so the queue is empty
-		q.taken++
+	if q.inUse < p.limit { // so the queue is empty
+		q.inUse++
 		p.mu.Unlock()
 		return nil
 	}
 	free := make(chan struct{})
-	mine := q.waiting.PushBack(free)
+	entry := q.waiting.PushBack(free)
 	p.mu.Unlock()
 	select {
 	case <-free:
@@ -112,28 +112,29 @@ func (p *places) take(ctx context.Context, addr netip.Addr) error {
 	defer p.mu.Unlock()
 	select {
 	case <-free: // at the same moment
-		p.pass(addr)
+		p.handOver(addr)
 	default:
-		q.waiting.Remove(mine)
+		q.waiting.Remove(entry)
 	}
 	return ctx.Err()
 }
 
-// give gives a place back.
-func (p *places) give(addr netip.Addr) {
+// release releases a slot.
+func (p *addressSlots) release(addr netip.Addr) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.pass(addr)
+	p.handOver(addr)
 }
 
-// pass gives a place to the next session in the queue. p.mu is held.
-func (p *places) pass(addr netip.Addr) {
-	q := p.at[addr]
+// handOver gives a slot to the next session in the queue. p.mu is held.
+func (p *addressSlots) handOver(addr netip.Addr) {
+	q := p.queues[addr]
 	if next := q.waiting.Front(); next != nil {
 		close(q.waiting.Remove(next).(chan struct{}))
 		return
 	}
-	if q.taken--; q.taken == 0 {
-		delete(p.at, addr)
+	q.inUse--
+	if q.inUse == 0 {
+		delete(p.queues, addr)
 	}
 }

@@ -63,10 +63,10 @@ func piped(dials *atomic.Int64, answerAfter time.Duration) func(context.Context,
 // idle checks that no place is taken.
 func (p *pool) idle(t testing.TB) {
 	t.Helper()
-	for _, q := range []*places{&p.lookups, &p.starting, &p.each, &p.all} {
+	for _, q := range []*addressSlots{&p.lookups, &p.starting, &p.perAddress, &p.total} {
 		q.mu.Lock()
-		if len(q.at) > 0 {
-			t.Errorf("places are kept: %v", q.at)
+		if len(q.queues) > 0 {
+			t.Errorf("places are kept: %v", q.queues)
 		}
 		q.mu.Unlock()
 	}
@@ -178,7 +178,7 @@ var addrA, addrB = netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.
 func TestPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(Options{Connections: 9, PerAddress: 1})
-		if err := p.take(t.Context(), robots.Origin{}, addrB); err != nil { // another one
+		if err := p.acquire(t.Context(), robots.Origin{}, addrB); err != nil { // another one
 			t.Error(err)
 		}
 		quit, cancel := context.WithCancel(t.Context())
@@ -196,13 +196,13 @@ func TestPlaces(t *testing.T) {
 				ctx = quit
 			}
 			go func() {
-				if err := p.take(ctx, robots.Origin{}, addrA); err != nil {
+				if err := p.acquire(ctx, robots.Origin{}, addrA); err != nil {
 					note(-i)
 					return
 				}
 				note(i)
 				time.Sleep(time.Second)
-				p.give(addrA)
+				p.release(addrA)
 			}()
 			synctest.Wait() // it waits behind the others
 		}
@@ -219,33 +219,33 @@ func TestPlaces(t *testing.T) {
 		if want := []int{1, 3, 4, 6, 7}; !slices.Equal(order[4:], want) {
 			t.Errorf("order %v, want %v", order[4:], want)
 		}
-		p.give(addrB)
+		p.release(addrB)
 		p.idle(t)
 	})
 }
 
 // TestPlacesRace: a place that is assigned at the moment of a cancellation goes to the next.
 func TestPlacesRace(t *testing.T) {
-	p := places{most: 1}
+	p := addressSlots{limit: 1}
 	var all sync.WaitGroup
 	var holders atomic.Int64
 	for i := range 2000 {
 		all.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Duration(i%50)*100*time.Microsecond)
 			defer cancel()
-			if p.take(ctx, addrA) != nil {
+			if p.acquire(ctx, addrA) != nil {
 				return
 			}
 			if holders.Add(1) != 1 {
 				t.Error("two hold one place")
 			}
 			holders.Add(-1)
-			p.give(addrA)
+			p.release(addrA)
 		})
 	}
 	all.Wait()
-	if len(p.at) > 0 {
-		t.Errorf("kept %v", p.at)
+	if len(p.queues) > 0 {
+		t.Errorf("kept %v", p.queues)
 	}
 }
 

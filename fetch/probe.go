@@ -17,10 +17,10 @@ func (s *session) probe() {
 // status returns the status of a page, 0 without a response.
 func (s *session) status(target string) int {
 	// A separate record keeps the times of the probe out of that of the fetch.
-	p := &session{client: s.client, caller: s.caller, until: s.until, record: &Record{Hops: []Hop{{}}}}
-	defer p.leave()
+	p := &session{client: s.client, caller: s.caller, totalDeadline: s.totalDeadline, record: &Record{Hops: []Hop{{}}}}
+	defer p.endHop()
 	r, f := p.get(s.record.Origin, target)
-	s.until = p.until
+	s.totalDeadline = p.totalDeadline
 	if f != nil {
 		return 0
 	}

@@ -27,19 +27,19 @@ func (c *Client) proxy(ctx context.Context, o robots.Origin) (*url.URL, *failure
 	if c.options.Proxy == nil {
 		return nil, nil
 	}
-	u, err := c.choose(c.requestFor(ctx, o, "/robots.txt"))
+	u, err := c.chooseProxy(c.requestFor(ctx, o, "/robots.txt"))
 	if err != nil {
 		return nil, &failure{ProxyFailed, err.Error()}
 	}
 	return u, nil
 }
 
-// choose returns what Options.Proxy does, if it is a proxy.
-func (c *Client) choose(r *http.Request) (*url.URL, error) {
+// chooseProxy returns what Options.Proxy does, if it is a proxy.
+func (c *Client) chooseProxy(r *http.Request) (*url.URL, error) {
 	u, err := c.options.Proxy(r)
 	switch {
 	case err != nil:
-		return nil, errors.New("cannot choose a proxy: " + harmless(err))
+		return nil, errors.New("cannot choose a proxy: " + withoutCredentials(err))
 	case u == nil:
 		return nil, nil
 	case defaultPorts[u.Scheme] == "":
@@ -52,8 +52,8 @@ func (c *Client) choose(r *http.Request) (*url.URL, error) {
 
 var defaultPorts = map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}
 
-// harmless returns the text of an error, unless it might contain the credentials of a URL.
-func harmless(err error) string {
+// withoutCredentials returns the text of an error, unless it might contain the credentials of a URL.
+func withoutCredentials(err error) string {
 	if text := err.Error(); !strings.Contains(text, "@") {
 		return text
 	}
@@ -91,8 +91,8 @@ func (c *Client) credentials(at robots.Origin) string {
 	return basic(user)
 }
 
-// via returns how the current hop connects, for the record.
-func (s *session) via() string {
+// proxyDescription returns how the current hop connects, for the record.
+func (s *session) proxyDescription() string {
 	switch {
 	case s.client.options.Transport != nil:
 		return "transport"
@@ -134,7 +134,7 @@ func proxyFailed(err error) *failure {
 	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
 		return &failure{ProxyFailed, "no answer in time"}
 	}
-	return &failure{ProxyFailed, harmless(err)}
+	return &failure{ProxyFailed, withoutCredentials(err)}
 }
 
 // dialProxy connects to the proxy, whose address is not checked, over TLS if its URL says so.
@@ -173,8 +173,8 @@ func (s *session) throughHTTP(ctx context.Context, conn net.Conn, target string)
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	limited := &limitedConn{Conn: conn}
 	until, _ := ctx.Deadline()
-	limited.phase(until, ProxyFailed)
-	limited.quota(s.client.limits.MaxHeaderBytes, ProxyFailed)
+	limited.setPhase(until, ProxyFailed)
+	limited.setQuota(s.client.limits.MaxHeaderBytes, ProxyFailed)
 	in := bufio.NewReader(limited)
 	status := 0
 	_, err := io.WriteString(limited, "CONNECT "+target+" HTTP/1.1\r\nHost: "+target+
@@ -196,7 +196,7 @@ func (s *session) throughHTTP(ctx context.Context, conn net.Conn, target string)
 		return nil, fmt.Errorf("CONNECT failed with status %d", status)
 	}
 	early, _ := in.Peek(in.Buffered()) // the site might send first
-	return &watched{Conn: conn, early: early}, nil
+	return &eofRecorder{Conn: conn, pending: early}, nil
 }
 
 // forward sends an http request to a proxy that refused a tunnel. A response of the proxy
@@ -204,7 +204,7 @@ func (s *session) throughHTTP(ctx context.Context, conn net.Conn, target string)
 // not if the tunnel was refused with the same status. Filters send 403 and login pages
 // redirects. A page that a proxy returns instead of a file cannot be recognized.
 func (s *session) forward(at robots.Origin, target string) (*reply, *failure) {
-	if f := s.enter(s.at[0].Addr()); f != nil {
+	if f := s.acquireSlot(s.addresses[0].Addr()); f != nil {
 		return nil, f
 	}
 	began := time.Now()
@@ -215,8 +215,8 @@ func (s *session) forward(at robots.Origin, target string) (*reply, *failure) {
 	if err != nil {
 		return nil, proxyFailed(err)
 	}
-	r, f := s.exchange(&limitedConn{Conn: conn}, func(r *reply) *failure {
-		return r.ask(s.client, at, at.String()+target, authorization(s.proxy))
+	r, f := s.requestOver(&limitedConn{Conn: conn}, func(r *reply) *failure {
+		return r.roundTrip(s.client, at, at.String()+target, authorization(s.proxy))
 	})
 	if f != nil {
 		return nil, &failure{ProxyFailed, f.Error()}

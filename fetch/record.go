@@ -134,12 +134,12 @@ func (r *Record) Took() time.Duration { return r.Fetched.Sub(r.Started) }
 const (
 	LifeFloor   = 5 * time.Minute
 	LifeCeiling = 24 * time.Hour // D-28
-	waitLeast   = time.Minute
+	minWait     = time.Minute
 	WaitCeiling = 24 * time.Hour // longest Retry-After
 
-	// gapMost is how much of the time between two failures counts, as no wait is longer
+	// maxGap is how much of the time between two failures counts, as no wait is longer
 	// (D-54).
-	gapMost = 24 * time.Hour
+	maxGap = 24 * time.Hour
 )
 
 // Lifetime returns how long to use a good response: as the site states, else a day (CACHE-01),
@@ -166,37 +166,47 @@ func (r *Record) RetryDelay() (delay, least, most time.Duration) {
 		return 0, 0, 0
 	}
 	asked := min(r.RetryAfter, WaitCeiling)
-	delay, least, most = max(min(w.first<<min(max(r.Failures-1, 0), 10), w.most), asked), max(waitLeast, asked), w.most
+	delay = max(min(w.first<<min(max(r.Failures-1, 0), 10), w.most), asked)
+	least = max(minWait, asked)
+	most = w.most
 	if least >= delay { // jitter must not shorten what the site requested
 		most = min(max(most, least+least/10), WaitCeiling)
 	}
 	return delay, least, most
 }
 
-// After returns r as it is kept after held, the record kept so far, which can be nil. A good
-// response starts afresh. A failure keeps the last good response and the outage, counts in the
+// After returns the record to keep after the fetch r, given the previous record, which can be nil.
+// A good response starts afresh. A failure keeps the last good response and the outage, counts in the
 // outage if it is the site's, and sets the next attempt. Neither record is changed.
-func (r *Record) After(held *Record) *Record {
+func (r *Record) After(previous *Record) *Record {
 	next := *r
-	next.LastGood, next.NextTry = nil, time.Time{}
-	next.FailingSince, next.LastFailure, next.Failures, next.Covered = time.Time{}, time.Time{}, 0, 0
+	next.LastGood = nil
+	next.NextTry = time.Time{}
+	next.FailingSince = time.Time{}
+	next.LastFailure = time.Time{}
+	next.Failures = 0
+	next.Covered = 0
 	if r.Outcome.Good() {
 		return &next
 	}
-	if held != nil {
-		next.LastGood = held.good()
-		if since := held.since(); !held.Outcome.Good() && !since.IsZero() {
-			next.FailingSince, next.LastFailure, next.Failures, next.Covered = since, held.LastFailure, max(held.Failures, 1), held.Covered
+	if previous != nil {
+		next.LastGood = previous.good()
+		if since := previous.since(); !previous.Outcome.Good() && !since.IsZero() {
+			next.FailingSince = since
+			next.LastFailure = previous.LastFailure
+			next.Failures = max(previous.Failures, 1)
+			next.Covered = previous.Covered
 			if next.LastFailure.IsZero() { // made by hand
-				next.LastFailure = held.Fetched
+				next.LastFailure = previous.Fetched
 			}
 		}
 	}
 	if !r.Cause.OwnSide() {
 		if next.FailingSince.IsZero() {
-			next.FailingSince, next.LastFailure = r.Fetched, r.Fetched
+			next.FailingSince = r.Fetched
+			next.LastFailure = r.Fetched
 		}
-		next.Covered += min(max(r.Fetched.Sub(next.LastFailure), 0), gapMost)
+		next.Covered += min(max(r.Fetched.Sub(next.LastFailure), 0), maxGap)
 		next.LastFailure = r.Fetched
 		next.Failures++
 	}
@@ -235,9 +245,9 @@ func (r *Record) since() time.Time {
 }
 
 // HeaderNames returns the names of the headers that a Record keeps.
-func HeaderNames() []string { return slices.Clone(keptHeaders[:]) }
+func HeaderNames() []string { return slices.Clone(storedHeaders[:]) }
 
-var keptHeaders = [...]string{
+var storedHeaders = [...]string{
 	"Age", "Cache-Control", "Cf-Mitigated", "Content-Encoding", "Content-Length", "Content-Type", "Date", "Etag",
 	"Expires", "Last-Modified", "Location", "Retry-After", "Server", "Www-Authenticate", "X-Amzn-Waf-Action", "X-Robots-Tag",
 }

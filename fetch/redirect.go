@@ -36,7 +36,8 @@ func locate(at robots.Origin, target string, r *reply) (next robots.Origin, loca
 	}
 	url := reference(at, target, strings.TrimSpace(values[0]))
 	scheme, _, _ := strings.Cut(url, ":")
-	if scheme = strings.ToLower(scheme); scheme != "http" && scheme != "https" {
+	scheme = strings.ToLower(scheme)
+	if scheme != "http" && scheme != "https" {
 		return next, "", &failure{ForeignScheme, "to " + scheme}
 	}
 	next, path, err := robots.ParseURL(url)
@@ -66,7 +67,8 @@ func reference(at robots.Origin, target, value string) string {
 		value = base[:strings.LastIndexByte(base, '/')+1] + value
 	}
 	path, query, asked := strings.Cut(value, "?")
-	if path = withoutDots(path); asked {
+	path = withoutDots(path)
+	if asked {
 		path += "?" + query
 	}
 	return at.String() + path

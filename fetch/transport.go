@@ -23,16 +23,16 @@ import (
 // applied from outside: one timeout up to the headers, and sizes of what it returns. The
 // RoundTripper runs in a goroutine, which is left behind if it ignores its context.
 func (s *session) transport(at robots.Origin, target string) (*reply, *failure) {
-	if f := s.ready(at); f != nil {
+	if f := s.ensureResolved(at); f != nil {
 		return nil, f
 	}
-	if f := s.enter(s.at[0].Addr()); f != nil {
+	if f := s.acquireSlot(s.addresses[0].Addr()); f != nil {
 		return nil, f
 	}
 	began := time.Now()
 	defer func() { s.hop().Header += time.Since(began) }()
 	l := &s.client.limits
-	until, late := s.sooner(l.DNS+l.Connect+l.TLS+l.Header, HeaderTimeout)
+	until, late := s.phaseDeadline(l.DNS+l.Connect+l.TLS+l.Header, HeaderTimeout)
 	waiting, enough := context.WithDeadline(s.ctx, until)
 	defer enough()
 	ctx, cancel := context.WithCancel(s.ctx)
@@ -41,17 +41,17 @@ func (s *session) transport(at robots.Origin, target string) (*reply, *failure) 
 		req.Header.Set("Authorization", credentials)
 	}
 	asked := req.URL.String()
-	resp, err := await(waiting, func() (*http.Response, error) { return s.client.options.Transport.RoundTrip(req) }, drop)
+	resp, err := awaitCallback(waiting, func() (*http.Response, error) { return s.client.options.Transport.RoundTrip(req) }, closeResponse)
 	if err != nil {
 		cancel()
 		if waiting.Err() != nil {
 			return nil, &failure{late, ""}
 		}
 		s.noteRefused(err)
-		return nil, untransported(err)
+		return nil, classifyTransportError(err)
 	}
 	r := &reply{Response: resp}
-	resp.Proto = clean(resp.Proto)
+	resp.Proto = printableDetail(resp.Proto)
 	if resp.Uncompressed {
 		r.ContentLength = -1
 	} else if r.ContentLength == 0 { // responses made by hand often leave it unset
@@ -59,10 +59,10 @@ func (s *session) transport(at robots.Origin, target string) (*reply, *failure) 
 			r.ContentLength = -1
 		}
 	}
-	r.conn = s.pump(resp, r.ContentLength)
-	r.conn.quota(l.MaxRawBytes, RawLimit)
+	r.conn = s.connFromBody(resp, r.ContentLength)
+	r.conn.setQuota(l.MaxRawBytes, RawLimit)
 	r.body = r.conn
-	stop := s.closing(r.conn)
+	stop := s.closeOnCancel(r.conn)
 	r.stop = func() bool { cancel(); return stop() }
 	for name, values := range r.Header {
 		for _, v := range values {
@@ -80,7 +80,8 @@ func (s *session) transport(at robots.Origin, target string) (*reply, *failure) 
 		s.close(r)
 		return nil, f
 	}
-	s.hop().Status, s.hop().Protocol = r.StatusCode, r.Proto
+	s.hop().Status = r.StatusCode
+	s.hop().Protocol = r.Proto
 	return r, nil
 }
 
@@ -95,17 +96,17 @@ func (c *Client) requestFor(ctx context.Context, at robots.Origin, target string
 	return req
 }
 
-// drop closes a response that is no longer needed.
-func drop(resp *http.Response) {
+// closeResponse closes a response that is no longer needed.
+func closeResponse(resp *http.Response) {
 	defer func() { _ = recover() }() // the caller's body can panic
 	if resp.Body != nil {
 		resp.Body.Close()
 	}
 }
 
-// pump turns a response body into a limitedConn. A goroutine reads the body until it ends or
+// connFromBody turns a response body into a limitedConn. A goroutine reads the body until it ends or
 // the connection is closed.
-func (s *session) pump(resp *http.Response, length int64) *limitedConn {
+func (s *session) connFromBody(resp *http.Response, length int64) *limitedConn {
 	ours, theirs := net.Pipe()
 	var failed error // written before theirs is closed
 	go func() {
@@ -131,13 +132,13 @@ func (s *session) pump(resp *http.Response, length int64) *limitedConn {
 	return &limitedConn{Conn: &checkedConn{ours, func() error { return failed }}}
 }
 
-// untransported returns the failure for an error of the caller's RoundTripper. Errors that are
+// classifyTransportError returns the failure for an error of the caller's RoundTripper. Errors that are
 // not known to be the site's or the network's are its own.
-func untransported(err error) *failure {
+func classifyTransportError(err error) *failure {
 	if op, ok := errors.AsType[*net.OpError](err); ok && (op.Op == "proxyconnect" || strings.HasPrefix(op.Op, "socks")) {
-		return &failure{ProxyFailed, harmless(err)}
+		return &failure{ProxyFailed, withoutCredentials(err)}
 	}
-	if f := unreached(err, ConnectTimeout); f != nil {
+	if f := classifyNetError(err, ConnectTimeout); f != nil {
 		return f
 	}
 	switch {
@@ -146,7 +147,7 @@ func untransported(err error) *failure {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return &failure{Incomplete, ""}
 	}
-	return &failure{ProxyFailed, "Transport: " + harmless(err)}
+	return &failure{ProxyFailed, "Transport: " + withoutCredentials(err)}
 }
 
 type dialsKey struct{}
@@ -183,7 +184,7 @@ func (c *Client) Transport() *http.Transport {
 	var proxies sync.Map // addresses, which the guard does not check
 	if c.options.Proxy != nil {
 		base.Proxy = func(r *http.Request) (*url.URL, error) {
-			u, err := c.choose(r)
+			u, err := c.chooseProxy(r)
 			if err != nil {
 				return nil, err
 			}
@@ -205,7 +206,8 @@ func (c *Client) Transport() *http.Transport {
 	base.DialContext = func(ctx context.Context, _, address string) (net.Conn, error) {
 		var start func(context.Context, netip.Addr) error
 		if d, ok := ctx.Value(dialsKey{}).(*dials); ok {
-			if start = d.start; d.left.Add(-1) < 0 {
+			start = d.start
+			if d.left.Add(-1) < 0 {
 				return nil, fmt.Errorf("no response from %s on any connection of this request: no more are opened", address)
 			}
 		}
@@ -233,7 +235,7 @@ func (c *Client) dialSite(ctx context.Context, address string, start func(contex
 	if err != nil {
 		return nil, err
 	}
-	at, err := c.permitted(host, addresses, uint16(port))
+	at, err := c.permittedAddresses(host, addresses, uint16(port))
 	if err != nil {
 		return nil, err
 	}
