@@ -93,14 +93,14 @@ var standard = sync.OnceValue(func() *fetch.Client {
 // A Cache returns the robots.txt of any origin and fetches as rarely as possible. It is safe
 // for concurrent use.
 type Cache struct {
-	o       Options
-	locker  Locker // Options.Store, if it is a Locker
-	hot     *memory
-	flights singleflight.Group
-	writes  *semaphore.Weighted
-	early   atomic.Int64    // flights in the background
-	ctx     context.Context // ends with Close
-	cancel  context.CancelFunc
+	options      Options
+	locker       Locker // Options.Store, if it is a Locker
+	memory       *memory
+	flights      singleflight.Group
+	writes       *semaphore.Weighted
+	aheadFlights atomic.Int64    // flights in the background
+	ctx          context.Context // ends with Close
+	cancel       context.CancelFunc
 
 	mu      sync.Mutex
 	closed  bool
@@ -114,13 +114,17 @@ func New(o Options) (*Cache, error) {
 		name  string
 		value int64
 	}{
-		{"memory", o.Memory}, {"stale wait", int64(o.StaleWait)}, {"keep", int64(o.Keep)}, {"keep once", int64(o.KeepOnce)}, {"fetch limit", int64(o.FetchLimit)},
+		{"memory", o.Memory},
+		{"stale wait", int64(o.StaleWait)},
+		{"keep", int64(o.Keep)},
+		{"keep once", int64(o.KeepOnce)},
+		{"fetch limit", int64(o.FetchLimit)},
 	} {
 		if v.value < 0 {
 			return nil, fmt.Errorf("cache option %s is %d: it must not be negative, 0 is the default", v.name, v.value)
 		}
 	}
-	c := &Cache{o: o, writes: semaphore.NewWeighted(maxWrites)}
+	c := &Cache{options: o, writes: semaphore.NewWeighted(maxWrites)}
 	var evicted func(robots.Origin)
 	if o.Store == nil {
 		var once sync.Once
@@ -128,7 +132,7 @@ func New(o Options) (*Cache, error) {
 			once.Do(func() { c.observe(Event{Kind: EventEvicted, Origin: origin}) })
 		}
 	}
-	c.hot = newMemory(o.Memory, evicted)
+	c.memory = newMemory(o.Memory, evicted)
 	c.locker, _ = o.Store.(Locker)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c, nil
@@ -163,7 +167,7 @@ func (c *Cache) Rules(ctx context.Context, origin robots.Origin, crawler *Crawle
 		return nil, nil, err
 	}
 	r := c.marked(it.Record)
-	return c.hot.rules(it, r, crawler, now), r, nil
+	return c.memory.rules(it, r, crawler, now), r, nil
 }
 
 // get returns the item with the record, and the current time in nanoseconds since 1970.
@@ -172,10 +176,10 @@ func (c *Cache) get(ctx context.Context, origin robots.Origin) (it *item, now in
 		return nil, 0, errNoOrigin
 	}
 	began := time.Now()
-	if it := c.hot.get(origin); it != nil {
+	if it := c.memory.get(origin); it != nil {
 		switch it.phase(began.UnixNano()) {
 		case ahead:
-			if !c.o.UseToEnd {
+			if !c.options.UseToEnd {
 				c.refreshAhead(ctx, it)
 			}
 			fallthrough
@@ -210,7 +214,7 @@ func (c *Cache) Refresh(ctx context.Context, origin robots.Origin) (*fetch.Recor
 				return nil, fmt.Errorf("refresh of %s: %w", origin, got.Err)
 			}
 			// A flight that had already begun might have found a record, or fetched before.
-			if l := got.Val.(landing); !l.fetched.Before(began) {
+			if l := got.Val.(flightResult); !l.fetched.Before(began) {
 				return c.marked(l.item.Record), nil
 			}
 		case <-ctx.Done():
@@ -222,11 +226,11 @@ func (c *Cache) Refresh(ctx context.Context, origin robots.Origin) (*fetch.Recor
 // Forget deletes the record of an origin in memory and in the store, with its last good
 // response and its outage.
 func (c *Cache) Forget(ctx context.Context, origin robots.Origin) error {
-	c.hot.drop(origin)
-	if c.o.Store == nil {
+	c.memory.drop(origin)
+	if c.options.Store == nil {
 		return nil
 	}
-	if err := c.o.Store.Delete(ctx, origin); err != nil {
+	if err := c.options.Store.Delete(ctx, origin); err != nil {
 		return fmt.Errorf("forget %s: %w", origin, err)
 	}
 	return nil
@@ -244,7 +248,7 @@ func (c *Cache) marked(r *fetch.Record) *fetch.Record {
 }
 
 // Usage returns the number of origins in memory and their approximate size in bytes.
-func (c *Cache) Usage() (origins int, bytes int64) { return c.hot.usage() }
+func (c *Cache) Usage() (origins int, bytes int64) { return c.memory.usage() }
 
 // Close ends fetches in progress and waits until fetched records are stored. It does not close
 // the store. Callers that wait for a fetch get a stale record if there is one, else ErrClosed.

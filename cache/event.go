@@ -23,15 +23,26 @@ type Event struct {
 type EventKind uint8
 
 const (
-	EventHit         EventKind = iota + 1 // a record was returned without a wait
-	EventWaited                           // a record was returned after a wait for a fetch or for the store
-	EventStale                            // a stale record was returned, as the fetch failed or took longer than Options.StaleWait
-	EventAhead                            // a background fetch started before the record expired
-	EventFetched                          // a fetch ended with a record, good or not
-	EventFetchFailed                      // the Fetcher returned an error
-	EventStoreFailed                      // the store returned an error; the cache continued without it
-	EventFenced                           // the record was not stored, as the holder of a later lock has written
-	EventEvicted                          // the first record was dropped from a full memory before it expired, and there is no store: sites are fetched more often than once in a lifetime
+	// EventHit is a record that was returned without a wait.
+	EventHit EventKind = iota + 1
+	// EventWaited is a record that was returned after a wait for a fetch or for the store.
+	EventWaited
+	// EventStale is a stale record that was returned, as the fetch failed or took longer than
+	// Options.StaleWait.
+	EventStale
+	// EventAhead is a background fetch that started before the record expired.
+	EventAhead
+	// EventFetched is a fetch that ended with a record, good or not.
+	EventFetched
+	// EventFetchFailed is an error of the Fetcher.
+	EventFetchFailed
+	// EventStoreFailed is an error of the store. The cache continues without it.
+	EventStoreFailed
+	// EventFenced is a record that was not stored, as the holder of a later lock has written.
+	EventFenced
+	// EventEvicted is the first record that was dropped from a full memory before it expired, without
+	// a store: sites are fetched more often than once in a lifetime.
+	EventEvicted
 )
 
 var kinds = [...]string{"", "hit", "waited", "stale", "ahead", "fetched", "fetch-failed", "store-failed", "fenced", "evicted"}
@@ -45,8 +56,8 @@ func (k EventKind) String() string {
 }
 
 func (c *Cache) observe(e Event) {
-	if c.o.Observe != nil {
-		c.o.Observe(e)
+	if c.options.Observe != nil {
+		c.options.Observe(e)
 	}
 }
 

@@ -13,7 +13,7 @@ var Jittered = jittered
 var Merge = merge
 
 // Sane bounds the times of a record.
-var Sane = sane
+var Sane = withinBounds
 
 // Hot is the memory of a cache.
 type Hot struct{ *memory }

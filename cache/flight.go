@@ -22,8 +22,8 @@ const storeLimit = 5 * time.Second
 // write can take longer than storeLimit; a record that is given up is fetched again.
 const writeLimit = 30 * time.Second
 
-// A landing is the result of a flight.
-type landing struct {
+// A flightResult is the result of a flight.
+type flightResult struct {
 	item    *item
 	fetched time.Time // when the fetch ended, zero without one
 }
@@ -44,21 +44,21 @@ func (c *Cache) join(ctx context.Context, origin robots.Origin, usable phase) <-
 		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		defer cancel()
 		defer context.AfterFunc(c.ctx, cancel)()
-		return c.fly(ctx, origin, usable)
+		return c.runFlight(ctx, origin, usable)
 	})
 }
 
-// maxEarly limits background flights: a long queue for one address would cost the process more
+// maxAheadFlights limits background flights: a long queue for one address would cost the process more
 // than callers that wait later.
-const maxEarly = 512
+const maxAheadFlights = 512
 
 // refreshAhead starts a background flight, if there are not too many.
 func (c *Cache) refreshAhead(ctx context.Context, it *item) {
 	if it.refreshing.Swap(true) {
 		return
 	}
-	if c.early.Add(1) > maxEarly {
-		c.early.Add(-1)
+	if c.aheadFlights.Add(1) > maxAheadFlights {
+		c.aheadFlights.Add(-1)
 		it.refreshing.Store(false)
 		return
 	}
@@ -66,7 +66,7 @@ func (c *Cache) refreshAhead(ctx context.Context, it *item) {
 	landed := c.join(ctx, it.Record.Origin, fresh)
 	go func() {
 		<-landed
-		c.early.Add(-1)
+		c.aheadFlights.Add(-1)
 		it.refreshing.Store(false)
 	}()
 }
@@ -74,22 +74,22 @@ func (c *Cache) refreshAhead(ctx context.Context, it *item) {
 // wait waits for the flight of an origin (EventWaited). After Options.StaleWait it returns the
 // record in memory: one that is being stored, or a stale one (EventStale).
 func (c *Cache) wait(ctx context.Context, origin robots.Origin) (*item, EventKind, error) {
-	landed := c.join(ctx, origin, ahead)
-	late := time.NewTicker(max(c.o.StaleWait, 1))
-	defer late.Stop()
+	results := c.join(ctx, origin, ahead)
+	ticker := time.NewTicker(max(c.options.StaleWait, 1))
+	defer ticker.Stop()
 	for {
 		var err error
 		select {
-		case got := <-landed:
-			if got.Err == nil {
-				return got.Val.(landing).item, EventWaited, nil
+		case result := <-results:
+			if result.Err == nil {
+				return result.Val.(flightResult).item, EventWaited, nil
 			}
-			err = got.Err
+			err = result.Err
 		case <-ctx.Done():
 			err = ctx.Err()
-		case <-late.C: // again, as the store may have taken longer to say what it has
+		case <-ticker.C: // again, as the store may have taken longer to say what it has
 		}
-		if it := c.hot.get(origin); it != nil {
+		if it := c.memory.get(origin); it != nil {
 			switch it.phase(time.Now().UnixNano()) {
 			case fresh, ahead: // the store is slow
 				return it, EventWaited, nil
@@ -103,39 +103,41 @@ func (c *Cache) wait(ctx context.Context, origin robots.Origin) (*item, EventKin
 	}
 }
 
-// fly is one flight: it reads memory and store, and fetches and stores if they have no valid
-// record.
-func (c *Cache) fly(ctx context.Context, origin robots.Origin, usable phase) (landing, error) {
-	f := &flight{c: c, origin: origin, usable: usable}
+// runFlight returns the record of an origin from memory or the store. If they have no valid record,
+// it fetches and stores one.
+func (c *Cache) runFlight(ctx context.Context, origin robots.Origin, usable phase) (flightResult, error) {
+	f := &flight{cache: c, origin: origin, usablePhase: usable}
 	defer f.unlock(ctx)
-	defer f.written()
+	defer f.releaseWrite()
 	r, err := f.fetch(ctx)
-	if f.answered {
-		return landing{item: f.held}, nil
+	if f.isAnswer {
+		return flightResult{item: f.known}, nil
 	}
 	if err != nil {
-		return landing{}, err
+		return flightResult{}, err
 	}
 	fetched := time.Now()
-	e, keep := Entry{Fence: f.token}, c.o.Keep
-	if f.held != nil {
-		e.Record, e.Fence = toKeep(r, f.held.Record), cmp.Or(f.token, f.held.Fence)
+	e := Entry{Fence: f.token}
+	lifetime := c.options.Keep
+	if f.known != nil {
+		e.Record = recordToStore(r, f.known.Record)
+		e.Fence = cmp.Or(f.token, f.known.Fence)
 	} else {
-		e.Record = toKeep(r, nil)
+		e.Record = recordToStore(r, nil)
 		if r.Outcome.Good() { // the site might never be requested again
-			keep = c.o.KeepOnce
+			lifetime = c.options.KeepOnce
 		}
 	}
-	it := c.hot.put(e)
+	it := c.memory.put(e)
 	// A failure must not overwrite a record that could not be read, which might have a last
 	// good answer. A good answer can.
-	if c.o.Store != nil && (f.readable || e.Record.Outcome.Good()) {
-		if !f.writes {
-			f.writes = c.writes.Acquire(context.WithoutCancel(ctx), 1) == nil // others end by writeLimit
+	if c.options.Store != nil && (f.storeRead || e.Record.Outcome.Good()) {
+		if !f.holdsWrite {
+			f.holdsWrite = c.writes.Acquire(context.WithoutCancel(ctx), 1) == nil // others end by writeLimit
 		}
-		c.store(ctx, e, keep)
+		c.store(ctx, e, lifetime)
 	}
-	return landing{it, fetched}, nil
+	return flightResult{it, fetched}, nil
 }
 
 // maxWrites limits the records that are being stored. While there are as many, no fetch begins,
@@ -143,30 +145,30 @@ func (c *Cache) fly(ctx context.Context, origin robots.Origin, usable phase) (la
 // up its connection: on a busy machine many flights could pause between that and the store.
 const maxWrites = 64
 
-// written ends the write of a flight.
-func (f *flight) written() {
-	if f.writes {
-		f.c.writes.Release(1)
+// releaseWrite releases the slot of a flight among the maxWrites.
+func (f *flight) releaseWrite() {
+	if f.holdsWrite {
+		f.cache.writes.Release(1)
 	}
 }
 
 // A flight is an attempt to get the record of an origin.
 type flight struct {
-	c        *Cache
-	origin   robots.Origin
-	usable   phase
-	held     *item  // the known record, or nil
-	readable bool   // the store was read
-	answered bool   // held is the answer
-	token    uint64 // of the lock, 0 without
-	writes   bool   // it is one of the maxWrites
+	cache       *Cache
+	origin      robots.Origin
+	usablePhase phase  // a record in this phase or before it is not fetched again
+	known       *item  // the record in memory or the store, or nil
+	storeRead   bool   // the store was read
+	isAnswer    bool   // known needs no fetch
+	token       uint64 // of the lock, 0 without one
+	holdsWrite  bool   // the flight is one of the maxWrites
 }
 
-// A process that finds an origin locked polls after leastPause, then less often, up to
-// longestPause.
+// A process that finds an origin locked polls after minPollPause, then less often, up to
+// maxPollPause.
 const (
-	leastPause   = 50 * time.Millisecond
-	longestPause = 500 * time.Millisecond
+	minPollPause = 50 * time.Millisecond
+	maxPollPause = 500 * time.Millisecond
 )
 
 // errAnswered ends a fetch because another process has stored the record.
@@ -174,8 +176,8 @@ var errAnswered = errors.New("answered")
 
 // fetch returns once there is a valid record, or this process has fetched.
 func (f *flight) fetch(ctx context.Context) (*fetch.Record, error) {
-	f.look(ctx)
-	for pause := leastPause; !f.answered; pause = min(2*pause, longestPause) {
+	f.load(ctx)
+	for pause := minPollPause; !f.isAnswer; pause = min(2*pause, maxPollPause) {
 		r, err := f.request(ctx)
 		if !errors.Is(err, ErrLocked) {
 			return r, err
@@ -184,32 +186,34 @@ func (f *flight) fetch(ctx context.Context) (*fetch.Record, error) {
 		case <-time.After(pause*3/4 + rand.N(pause/2)):
 		case <-ctx.Done():
 		}
-		f.look(ctx)
+		f.load(ctx)
 	}
 	return nil, nil
 }
 
-// look reads memory and store.
-func (f *flight) look(ctx context.Context) {
-	f.held, f.readable = f.c.look(ctx, f.origin)
-	f.answered = f.held != nil && f.held.phase(time.Now().UnixNano()) <= f.usable
+// load reads memory and store.
+func (f *flight) load(ctx context.Context) {
+	f.known, f.storeRead = f.cache.load(ctx, f.origin)
+	f.isAnswer = f.known != nil && f.known.phase(time.Now().UnixNano()) <= f.usablePhase
 }
 
 // lock takes the lock of the origin, last of all, so that its holder fetches at once.
 func (f *flight) lock(ctx context.Context) error {
-	if f.c.locker == nil {
+	if f.cache.locker == nil {
 		return nil
 	}
 	limited, cancel := context.WithTimeout(ctx, storeLimit)
 	defer cancel()
-	token, err := f.c.locker.Lock(limited, f.origin, f.c.o.FetchLimit*11/10)
+	token, err := f.cache.locker.Lock(limited, f.origin, f.cache.options.FetchLimit*11/10)
 	if errors.Is(err, ErrLocked) {
 		return err
 	}
-	if f.token = token; err != nil { // an additional fetch does less harm than none
-		f.c.storeFailed(f.origin, err)
+	f.token = token
+	if err != nil { // an additional fetch does less harm than none
+		f.cache.storeFailed(f.origin, err)
 	}
-	if f.look(ctx); f.answered { // another process has fetched meanwhile
+	f.load(ctx)
+	if f.isAnswer { // another process has fetched meanwhile
 		return errAnswered
 	}
 	return nil
@@ -221,17 +225,18 @@ func (f *flight) unlock(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeLimit)
 	defer cancel()
-	if err := f.c.locker.Unlock(ctx, f.origin, f.token); err != nil {
-		f.c.storeFailed(f.origin, err)
+	if err := f.cache.locker.Unlock(ctx, f.origin, f.token); err != nil {
+		f.cache.storeFailed(f.origin, err)
 	}
 }
 
 // request fetches from the site, with the lock.
 func (f *flight) request(ctx context.Context) (r *fetch.Record, err error) {
-	began, c := time.Now(), f.c
+	began := time.Now()
+	c := f.cache
 	limited, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	tooLong := fmt.Errorf("the fetch took longer than %v: %w", c.o.FetchLimit, context.DeadlineExceeded)
+	tooLong := fmt.Errorf("the fetch took longer than %v: %w", c.options.FetchLimit, context.DeadlineExceeded)
 	before := func() error {
 		if err := c.writes.Acquire(ctx, 1); err != nil {
 			return err
@@ -241,18 +246,18 @@ func (f *flight) request(ctx context.Context) (r *fetch.Record, err error) {
 			return err
 		}
 		began = time.Now()
-		timeout := time.AfterFunc(c.o.FetchLimit, func() { cancel(tooLong) })
+		timeout := time.AfterFunc(c.options.FetchLimit, func() { cancel(tooLong) })
 		context.AfterFunc(limited, func() { timeout.Stop() })
 		return nil
 	}
-	if w, ok := c.o.Fetcher.(waiter); ok {
+	if w, ok := c.options.Fetcher.(waiter); ok {
 		r, err = w.FetchAfter(limited, f.origin, before)
 	} else if err = before(); err == nil {
-		r, err = c.o.Fetcher.Fetch(limited, f.origin)
+		r, err = c.options.Fetcher.Fetch(limited, f.origin)
 	}
-	f.writes = err == nil && c.writes.TryAcquire(1)
+	f.holdsWrite = err == nil && c.writes.TryAcquire(1)
 	switch {
-	case f.answered || errors.Is(err, ErrLocked):
+	case f.isAnswer || errors.Is(err, ErrLocked):
 		return nil, err
 	case err == nil && r == nil:
 		err = errors.New("the fetcher returned neither a record nor an error")
@@ -272,17 +277,17 @@ func (f *flight) request(ctx context.Context) (r *fetch.Record, err error) {
 	return r, nil
 }
 
-// look returns the later of the entries in memory and store, nil if there is none, and whether
+// load returns the later of the entries in memory and store, nil if there is none, and whether
 // the store could be read. It puts the entry into memory.
-func (c *Cache) look(ctx context.Context, origin robots.Origin) (it *item, readable bool) {
-	it = c.hot.get(origin)
-	if c.o.Store == nil {
+func (c *Cache) load(ctx context.Context, origin robots.Origin) (it *item, readable bool) {
+	it = c.memory.get(origin)
+	if c.options.Store == nil {
 		return c.present(it), true
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeLimit)
 	defer cancel()
-	cold, err := c.o.Store.Get(ctx, origin)
-	it = c.present(c.hot.get(origin))
+	cold, err := c.options.Store.Get(ctx, origin)
+	it = c.present(c.memory.get(origin))
 	switch {
 	case errors.Is(err, ErrAbsent):
 		return it, true
@@ -291,20 +296,20 @@ func (c *Cache) look(ctx context.Context, origin robots.Origin) (it *item, reada
 		return it, false
 	}
 	now := time.Now()
-	cold.Record = sane(cold.Record, now)
+	cold.Record = withinBounds(cold.Record, now)
 	if it == nil {
 		if cold.Record.Outcome == fetch.Refused {
 			// Another process's Guard has refused the address. Fetch now, as this one's might
 			// permit it.
 			due := *cold.Record
-			due.NextTry = now.Add(-staleMost)
+			due.NextTry = now.Add(-maxStale)
 			cold.Record = &due
 		}
-		return c.hot.put(cold), true
+		return c.memory.put(cold), true
 	}
 	e := Entry{Record: merge(it.Record, cold.Record), Fence: max(it.Fence, cold.Fence)}
 	if e != it.Entry {
-		it = c.hot.put(e)
+		it = c.memory.put(e)
 	}
 	return it, true
 }
@@ -312,23 +317,23 @@ func (c *Cache) look(ctx context.Context, origin robots.Origin) (it *item, reada
 // present returns an item whose record can be used now.
 func (c *Cache) present(it *item) *item {
 	if it != nil {
-		if r := sane(it.Record, time.Now()); r != it.Record {
-			return c.hot.put(Entry{r, it.Fence})
+		if r := withinBounds(it.Record, time.Now()); r != it.Record {
+			return c.memory.put(Entry{r, it.Fence})
 		}
 	}
 	return it
 }
 
 // store stores an entry. Close does not interrupt it, so that no fetched record is lost.
-func (c *Cache) store(ctx context.Context, e Entry, keep time.Duration) {
+func (c *Cache) store(ctx context.Context, e Entry, lifetime time.Duration) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeLimit)
 	defer cancel()
 	origin := e.Record.Origin
-	switch err := c.o.Store.Put(ctx, e, keep); {
+	switch err := c.options.Store.Put(ctx, e, lifetime); {
 	case errors.Is(err, ErrFenced):
 		c.observe(Event{Kind: EventFenced, Origin: origin, Record: e.Record, Err: err})
-		c.hot.drop(origin)
-		c.look(ctx, origin) // read the entry of the later lock
+		c.memory.drop(origin)
+		c.load(ctx, origin) // read the entry of the later lock
 	case err != nil:
 		c.observe(Event{Kind: EventStoreFailed, Origin: origin, Record: e.Record, Err: err})
 	}

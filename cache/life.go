@@ -10,8 +10,8 @@ import (
 // jitter is the random part of a lifetime or wait.
 const jitter = 0.1
 
-// staleMost is how long after its expiry a record can be used while it is fetched again.
-const staleMost = 24 * time.Hour
+// maxStale is how long after its expiry a record can be used while it is fetched again.
+const maxStale = 24 * time.Hour
 
 // A phase is the position of a record in its lifetime.
 type phase uint8
@@ -30,12 +30,13 @@ type life struct{ early, fresh, ahead, due int64 }
 
 // lifeOf returns the life of a record. A failure expires at its NextTry and is never ahead.
 func lifeOf(r *fetch.Record) life {
-	end, fresh := r.NextTry, r.NextTry
+	end := r.NextTry
+	fresh := r.NextTry
 	if r.Outcome.Good() {
 		end = r.Expires
 		fresh = end.Add(-max(end.Sub(r.Fetched), 0) / 5)
 	}
-	return life{early: nanos(r.Fetched.Add(-skewMost)), fresh: nanos(fresh), ahead: nanos(end), due: nanos(end.Add(staleMost))}
+	return life{early: nanos(r.Fetched.Add(-maxSkew)), fresh: nanos(fresh), ahead: nanos(end), due: nanos(end.Add(maxStale))}
 }
 
 // nanos returns the nanoseconds from 1970 to t, within the bounds of a Duration.
@@ -56,30 +57,33 @@ func (l *life) phase(now int64) phase {
 	return overdue
 }
 
-// toKeep returns a fetched record as it is kept after held: with the last good response or the
-// outage of held, with jitter, and with times that all stores and processes can represent.
-func toKeep(r, held *fetch.Record) *fetch.Record {
-	r = wallTimes(r).After(held)
+// recordToStore returns the record to store for a fetched record, given the previous one, which can
+// be nil: with the last good response or the outage of that, with jitter, and with times that all
+// stores and processes can represent.
+func recordToStore(r, previous *fetch.Record) *fetch.Record {
+	r = wallTimes(r).After(previous)
 	if r.Outcome.Good() {
 		life := r.Lifetime()
-		r.Expires = r.Fetched.Add(jittered(life, fetch.LifeFloor, life)).Truncate(time.Millisecond) // not longer than the site says (D-28)
+		// Not longer than the site says (D-28).
+		r.Expires = r.Fetched.Add(jittered(life, fetch.LifeFloor, life)).Truncate(time.Millisecond)
 		return r
 	}
-	r.NextTry = r.Fetched.Add(jittered(r.RetryDelay()) + time.Millisecond - 1).Truncate(time.Millisecond) // not before the site's Retry-After
+	// Rounded up, so not before the site's Retry-After.
+	r.NextTry = r.Fetched.Add(jittered(r.RetryDelay()) + time.Millisecond - 1).Truncate(time.Millisecond)
 	return r
 }
 
 // jittered returns d changed at random by up to a tenth. Values beyond the bounds are
 // reflected, so that values near a bound are spread too.
-func jittered(d, least, most time.Duration) time.Duration {
+func jittered(d, minimum, maximum time.Duration) time.Duration {
 	v := d + time.Duration((2*rand.Float64()-1)*jitter*float64(d))
-	if v > most {
-		v = most - (v - most)
+	if v > maximum {
+		v = maximum - (v - maximum)
 	}
-	if v < least {
-		v = least + (least - v)
+	if v < minimum {
+		v = minimum + (minimum - v)
 	}
-	return max(min(v, most), min(least, most))
+	return max(min(v, maximum), min(minimum, maximum))
 }
 
 // wallTimes returns a copy of r with wall-clock times in UTC, in whole milliseconds: a stored
@@ -94,22 +98,22 @@ func wallTimes(r *fetch.Record) *fetch.Record {
 	return &p
 }
 
-// The clocks of processes differ and can be set. A time up to skewLeast ahead is used as it
-// is, and a record up to skewMost ahead is used.
+// The clocks of processes differ and can be set. A time up to minSkew ahead is not changed, and a
+// record up to maxSkew ahead is used.
 const (
-	skewLeast = time.Minute
-	skewMost  = time.Hour
+	minSkew = time.Minute
+	maxSkew = time.Hour
 )
 
-// sane returns r as it can be used: within the bounds of lifetimes, as a damaged record must
-// not be used forever, and moved to now if it is from the future,
-// with all times, so that the age of an outage stays the same.
-func sane(r *fetch.Record, now time.Time) *fetch.Record {
+// withinBounds returns r with a lifetime within the limits, as a damaged record must not be used
+// forever. A record from the future is moved to now with all its times, so that the age of an
+// outage stays the same.
+func withinBounds(r *fetch.Record, now time.Time) *fetch.Record {
 	if r == nil {
 		return nil
 	}
 	s := *r
-	if ahead := r.Fetched.Sub(now); ahead > skewLeast {
+	if ahead := r.Fetched.Sub(now); ahead > minSkew {
 		times := []*time.Time{&s.Started, &s.Fetched, &s.Expires, &s.FailingSince, &s.LastFailure, &s.NextTry}
 		if r.LastGood != nil {
 			good := *r.LastGood
@@ -121,8 +125,9 @@ func sane(r *fetch.Record, now time.Time) *fetch.Record {
 				*t = t.Add(-ahead)
 			}
 		}
-		if ahead > skewMost { // its age is unknown
-			s.Expires, s.NextTry = earlier(s.Expires, now), earlier(s.NextTry, now)
+		if ahead > maxSkew { // its age is unknown
+			s.Expires = earlier(s.Expires, now)
+			s.NextTry = earlier(s.NextTry, now)
 		}
 	} else if !r.Expires.After(r.Fetched.Add(fetch.LifeCeiling)) && !r.NextTry.After(r.Fetched.Add(fetch.WaitCeiling)) {
 		return r
@@ -158,7 +163,8 @@ func merge(a, b *fetch.Record) *fetch.Record {
 	if a.Outcome.Good() {
 		return a
 	}
-	j, after := *a, a.After(b)
+	j := *a
+	after := a.After(b)
 	if g := after.LastGood; j.LastGood == nil || g != nil && g.Fetched.After(j.LastGood.Fetched) {
 		j.LastGood = g
 	}
@@ -167,7 +173,10 @@ func merge(a, b *fetch.Record) *fetch.Record {
 	}
 	if !begins(a) { // only a itself follows the last good response
 		alone := a.After(nil)
-		j.FailingSince, j.LastFailure, j.Failures, j.Covered = alone.FailingSince, alone.LastFailure, alone.Failures, alone.Covered
+		j.FailingSince = alone.FailingSince
+		j.LastFailure = alone.LastFailure
+		j.Failures = alone.Failures
+		j.Covered = alone.Covered
 	}
 	if begins(after) {
 		if j.FailingSince.IsZero() || after.FailingSince.Before(j.FailingSince) {
@@ -176,7 +185,8 @@ func merge(a, b *fetch.Record) *fetch.Record {
 		if after.LastFailure.After(j.LastFailure) {
 			j.LastFailure = after.LastFailure
 		}
-		j.Failures, j.Covered = max(j.Failures, after.Failures), max(j.Covered, after.Covered)
+		j.Failures = max(j.Failures, after.Failures)
+		j.Covered = max(j.Covered, after.Covered)
 	}
 	if j.LastGood == a.LastGood && j.FailingSince.Equal(a.FailingSince) && j.LastFailure.Equal(a.LastFailure) && j.Failures == a.Failures &&
 		j.Covered == a.Covered {

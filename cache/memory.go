@@ -54,20 +54,20 @@ type item struct {
 	refreshing atomic.Bool // a background fetch is in progress
 
 	mu    sync.Mutex
-	rules []madeRules // the latest last
+	rules []cachedRules // the latest last
 }
 
-// madeRules are the rules of a record for a crawler.
-type madeRules struct {
-	of          *Crawler // compared first, as that is fastest
-	crawler     Crawler
-	degraded    bool  // whether the record was
-	from, until int64 // when they apply, in nanoseconds since 1970
-	rules       *robots.Rules
-	bytes       int64
+// cachedRules are the rules of a record for a crawler.
+type cachedRules struct {
+	callerCrawler *Crawler // compared first, as that is fastest
+	crawler       Crawler
+	degraded      bool  // whether the record was
+	from, until   int64 // when they apply, in nanoseconds since 1970
+	rules         *robots.Rules
+	bytes         int64
 }
 
-const mostRules = 4 // per item
+const maxRules = 4 // per item
 
 func newMemory(limit int64, evicted func(robots.Origin)) *memory {
 	// No errors: the sizes are valid.
@@ -210,8 +210,8 @@ func (m *memory) usage() (origins int, bytes int64) {
 }
 
 // isOf reports whether rules are those of a crawler.
-func (k *madeRules) isOf(c *Crawler) bool {
-	return k.of == c || k.crawler.Failure == c.Failure && slices.Equal(k.crawler.Tokens, c.Tokens) && k.crawler.Dialect == c.Dialect
+func (k *cachedRules) isOf(c *Crawler) bool {
+	return k.callerCrawler == c || k.crawler.Failure == c.Failure && slices.Equal(k.crawler.Tokens, c.Tokens) && k.crawler.Dialect == c.Dialect
 }
 
 // grow changes the size of an item.
@@ -251,15 +251,17 @@ func (it *item) rulesFor(r *fetch.Record, c *Crawler, now int64) (rules *robots.
 			break
 		}
 	}
-	k := madeRules{of: c, crawler: *c, degraded: r.Degraded, rules: c.Failure.Rules(r, c.Dialect, time.Unix(0, now), c.Tokens...)}
+	k := cachedRules{callerCrawler: c, crawler: *c, degraded: r.Degraded, rules: c.Failure.Rules(r, c.Dialect, time.Unix(0, now), c.Tokens...)}
 	k.crawler.Tokens = slices.Clone(c.Tokens)
 	from, until := r.Span(c.Dialect, time.Unix(0, now))
-	if k.from, k.until = nanos(from), nanos(until); until.IsZero() {
+	k.from = nanos(from)
+	k.until = nanos(until)
+	if until.IsZero() {
 		k.until = math.MaxInt64
 	}
 	k.bytes = k.size()
 	grown = k.bytes
-	if at < 0 && len(it.rules) == mostRules {
+	if at < 0 && len(it.rules) == maxRules {
 		at = 0
 	}
 	if at >= 0 {
@@ -270,7 +272,7 @@ func (it *item) rulesFor(r *fetch.Record, c *Crawler, now int64) (rules *robots.
 	return k.rules, grown
 }
 
-func (k *madeRules) size() int64 { return int64(unsafe.Sizeof(*k)) + int64(k.rules.MemoryBytes()) }
+func (k *cachedRules) size() int64 { return int64(unsafe.Sizeof(*k)) + int64(k.rules.MemoryBytes()) }
 
 // perOrigin is the size of the slot of an origin in an LRU: list element, map slot and keys.
 const perOrigin = 3*int64(unsafe.Sizeof(robots.Origin{})) + 128

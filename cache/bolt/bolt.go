@@ -33,9 +33,9 @@ const (
 	format  = "github.com/robotskit/robots/cache"
 	version = 3 // of the layout in the package comment
 
-	leastSize = 1 << 20
-	lockWait  = time.Second // for another process to close the file
-	batchMost = 256         // writes per transaction
+	minSize  = 1 << 20
+	lockWait = time.Second // for another process to close the file
+	maxBatch = 256         // writes per transaction
 
 	// A file has at most generations of entries, each at most a share of half of the file.
 	generations = 4
@@ -68,9 +68,9 @@ func Open(path string, o Options) (*Store, error) {
 	if o.Size == 0 {
 		o.Size = min(4<<30, math.MaxInt/2+1)
 	}
-	if o.Size < leastSize || o.Size > math.MaxInt {
+	if o.Size < minSize || o.Size > math.MaxInt {
 		return nil, fmt.Errorf(
-			"cache file %s: a size of %d bytes is not possible: it must be from %d to %d", path, o.Size, leastSize, math.MaxInt,
+			"cache file %s: a size of %d bytes is not possible: it must be from %d to %d", path, o.Size, minSize, math.MaxInt,
 		)
 	}
 	s := &Store{path: path, size: o.Size, writes: make(chan write), closing: make(chan struct{}), ended: make(chan struct{})}
@@ -278,7 +278,7 @@ func (s *Store) writer() {
 		case <-s.closing:
 			return
 		}
-		for more := true; more && len(batch) < batchMost; {
+		for more := true; more && len(batch) < maxBatch; {
 			select {
 			case w := <-s.writes:
 				batch = append(batch, w)
@@ -369,7 +369,8 @@ func find(tx *bbolt.Tx, key []byte) (generation *bbolt.Bucket, value []byte) {
 	names := entries.Cursor()
 	for name, _ := names.Last(); name != nil; name, _ = names.Prev() {
 		generation = entries.Bucket(name)
-		if value = generation.Get(key); value != nil {
+		value = generation.Get(key)
+		if value != nil {
 			return generation, value
 		}
 	}
@@ -397,7 +398,8 @@ const headerSize = 8 + 8
 // clock that is set forward does not remove many at once.
 func sweep(tx *bbolt.Tx, key []byte) error {
 	var keys [][]byte
-	now, entries := time.Now().UnixMilli(), tx.Bucket(entriesBucket)
+	now := time.Now().UnixMilli()
+	entries := tx.Bucket(entriesBucket)
 	err := entries.ForEachBucket(func(name []byte) error {
 		c := entries.Bucket(name).Cursor()
 		k, v := c.Seek(key)
@@ -446,7 +448,8 @@ func (s *Store) Put(ctx context.Context, e cache.Entry, keep time.Duration) erro
 		return s.fail(errors.New("the entry has no record, or the record no origin"))
 	}
 	origin := e.Record.Origin
-	key, until := []byte(origin.String()), uint64(max(time.Now().Add(keep).UnixMilli(), 0))
+	key := []byte(origin.String())
+	until := uint64(max(time.Now().Add(keep).UnixMilli(), 0))
 	value := slices.Concat(encoded(until), encoded(e.Fence), packed.Pack(e.Fence, e.Record))
 	if uint64(len(value)) > s.share() {
 		return ctx.Err()

@@ -177,7 +177,8 @@ func (c *checker) tree(n uint64) error {
 // data returns the end of the data of an element, which begin after those of the element before
 // and end in the page.
 func (p *page) data(begin, size, before uint64) (end uint64, err error) {
-	if end = begin + size; begin < before || end > p.size {
+	end = begin + size
+	if begin < before || end > p.size {
 		return 0, damaged("page %d has an element at %d to %d", p.number, begin, end)
 	}
 	return end, nil
@@ -242,13 +243,15 @@ func (c *checker) free(n uint64) error {
 	if p.kind != freelistPage {
 		return damaged("page %d has the kind %d", n, p.kind)
 	}
-	begin, count := uint64(pageHeader), p.count
+	begin := uint64(pageHeader)
+	count := p.count
 	if count == 1<<16-1 { // the first number is the count
 		first, err := c.part(p, begin, 8)
 		if err != nil {
 			return err
 		}
-		begin, count = begin+8, uint64At(first, 0)
+		begin = begin + 8
+		count = uint64At(first, 0)
 	}
 	if count > (p.size-begin)/8 {
 		return damaged("%d free pages exceed page %d", count, n)

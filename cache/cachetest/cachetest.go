@@ -87,8 +87,11 @@ func Record(o robots.Origin, body string) *fetch.Record {
 	at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
 	r := &fetch.Record{
 		Origin: o, URL: o.RobotsURL(), Outcome: fetch.Success, Cause: fetch.OK, Status: 200,
-		Hops: []fetch.Hop{{URL: o.RobotsURL(), Address: "192.0.2.1:443", Status: 200, Received: int64(len(body) + 200),
-			DNS: time.Millisecond, Connect: 10 * time.Millisecond, TLS: 20 * time.Millisecond, Header: 30 * time.Millisecond, Body: time.Millisecond}},
+		Hops: []fetch.Hop{{
+			URL: o.RobotsURL(), Address: "192.0.2.1:443", Status: 200, Received: int64(len(body) + 200),
+			DNS: time.Millisecond, Connect: 10 * time.Millisecond, TLS: 20 * time.Millisecond,
+			Header: 30 * time.Millisecond, Body: time.Millisecond,
+		}},
 		Header:  map[string]string{"Content-Type": "text/plain; charset=utf-8", "Server": "nginx", "Date": "Fri, 01 May 2026 10:00:00 GMT"},
 		Body:    []byte(body),
 		Started: at, Fetched: at.Add(62 * time.Millisecond), Expires: at.Add(24 * time.Hour),
@@ -111,15 +114,25 @@ func good(body string) *fetch.Copy {
 // filled returns a record with all fields set.
 func filled(o robots.Origin) *fetch.Record {
 	r := Record(o, "")
-	r.Hops[0].Location, r.Hops[0].Protocol, r.Hops[0].Via = "/robots.txt", "HTTP/2.0", "http://proxy.example:3128"
+	r.Hops[0].Location = "/robots.txt"
+	r.Hops[0].Protocol = "HTTP/2.0"
+	r.Hops[0].Via = "http://proxy.example:3128"
 	r.Hops = append(r.Hops, fetch.Hop{URL: "http://[2001:db8::1]/", Status: 301, Location: "//elsewhere\xff\u0000é"})
-	r.Cause, r.Status, r.Detail = fetch.OK, 203, "é \x00 \" clause"
+	r.Cause = fetch.OK
+	r.Status = 203
+	r.Detail = "é \x00 \" clause"
 	r.Refused = netip.MustParseAddrPort("[2001:db8::1]:443")
 	r.Body = []byte("\xef\xbb\xbfUser-agent: *\r\x00\ndisallow: /\xff")
-	r.Truncated, r.MissingIs5xx = true, true
-	r.StatedLife, r.StatedBy, r.RetryAfter = -90*time.Second, "Expires", 17*time.Minute
-	r.FailingSince, r.Failures, r.NextTry = r.Fetched.Add(-time.Hour), 4711, r.Fetched.Add(time.Hour)
-	r.LastFailure, r.Covered = r.Fetched.Add(-time.Minute), 59*time.Minute+7*time.Millisecond
+	r.Truncated = true
+	r.MissingIs5xx = true
+	r.StatedLife = -90 * time.Second
+	r.StatedBy = "Expires"
+	r.RetryAfter = 17 * time.Minute
+	r.FailingSince = r.Fetched.Add(-time.Hour)
+	r.Failures = 4711
+	r.NextTry = r.Fetched.Add(time.Hour)
+	r.LastFailure = r.Fetched.Add(-time.Minute)
+	r.Covered = 59*time.Minute + 7*time.Millisecond
 	r.LastGood = &fetch.Copy{
 		Outcome: fetch.Success, Cause: fetch.OK, Status: 206, URL: "https://other.example/robots.txt", Body: []byte("allow: /"),
 		Truncated: true, Fetched: r.Fetched.Add(-48 * time.Hour), Expires: r.Fetched.Add(-24 * time.Hour),
@@ -158,7 +171,8 @@ func Difference(got, want cache.Entry) string {
 	if got.Fence != want.Fence {
 		return fmt.Sprintf("fence %d, want %d", got.Fence, want.Fence)
 	}
-	g, w := text(got.Record), text(want.Record)
+	g := text(got.Record)
+	w := text(want.Record)
 	if g == w {
 		return ""
 	}
@@ -199,7 +213,8 @@ func everyField(t *testing.T, s cache.Store) {
 	}
 	for i, cause := range fetch.Causes() {
 		r := filled(Origin(100 + i))
-		r.Cause, r.Outcome = cause, cause.Outcome()
+		r.Cause = cause
+		r.Outcome = cause.Outcome()
 		if cause != fetch.OK {
 			r.Body = nil
 		}
@@ -210,7 +225,8 @@ func everyField(t *testing.T, s cache.Store) {
 
 func keysApart(t *testing.T, s cache.Store) {
 	all := []string{
-		"http://a.example/", "https://a.example/", "ftp://a.example/", "http://a.example:443/", "https://a.example:80/", "https://a.example:8443/",
+		"http://a.example/", "https://a.example/", "ftp://a.example/",
+		"http://a.example:443/", "https://a.example:80/", "https://a.example:8443/",
 		"https://a.example.b/", "https://aa.example/", "https://[2001:db8::1]/", "https://[2001:db8::1]:8443/", "https://192.0.2.1/",
 		"https://xn--mller-kva.example/", "https://" + longHost + "/", "https://b" + longHost[1:] + "/",
 	}
@@ -300,9 +316,13 @@ func bodies(t *testing.T, s cache.Store) {
 		}
 		records = append(records, r)
 	}
-	empty, none := Record(Origin(98), ""), Record(Origin(99), "")
-	empty.Cause, empty.LastGood = fetch.OK, &fetch.Copy{Outcome: fetch.Success, Cause: fetch.OK}
-	none.Outcome, none.Cause, none.Body = fetch.Unreachable, fetch.Reset, nil
+	empty := Record(Origin(98), "")
+	none := Record(Origin(99), "")
+	empty.Cause = fetch.OK
+	empty.LastGood = &fetch.Copy{Outcome: fetch.Success, Cause: fetch.OK}
+	none.Outcome = fetch.Unreachable
+	none.Cause = fetch.Reset
+	none.Body = nil
 	none.LastGood = &fetch.Copy{Outcome: fetch.Unavailable, Cause: fetch.ClientError}
 	for _, r := range append(records, empty, none) {
 		put(t, s, cache.Entry{Record: r})

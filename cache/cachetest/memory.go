@@ -115,6 +115,8 @@ func (*Memory) Down(robots.Origin) bool { return false }
 func (m *Memory) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.kept, m.locks, m.closed = nil, nil, true
+	m.kept = nil
+	m.locks = nil
+	m.closed = true
 	return nil
 }

@@ -17,7 +17,8 @@ import (
 // expiry: a store must not drop an entry before its time. After that the entry can be there,
 // unchanged, or absent.
 func expiry(t *testing.T, s cache.Store) {
-	long, short := Record(Origin(1), "long"), Record(Origin(2), "short")
+	long := Record(Origin(1), "long")
+	short := Record(Origin(2), "short")
 	put(t, s, cache.Entry{Record: long})
 	if err := s.Put(ctx, cache.Entry{Record: short}, time.Millisecond); err != nil {
 		t.Fatal(err)

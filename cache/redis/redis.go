@@ -236,14 +236,17 @@ func (s *Store) note(p *part, key string, err error) {
 	now := time.Now()
 	if down == p.since.IsZero() { // changed
 		p.isDown.Store(down)
-		if p.since = (time.Time{}); down {
+		p.since = (time.Time{})
+		if down {
 			p.since = now
 			s.down.Add(1)
 		} else {
 			s.down.Add(-1)
 		}
 	}
-	p.key, p.cause, p.probe = key, err, now.Add(probeGap)
+	p.key = key
+	p.cause = err
+	p.probe = now.Add(probeGap)
 	if errors.Is(err, context.DeadlineExceeded) {
 		p.cause = errSilent // our own deadline
 	}
@@ -356,7 +359,8 @@ func (s *Store) Get(ctx context.Context, origin robots.Origin) (e cache.Entry, e
 		case len(raw) > 0 && raw[0] == atRest:
 			raw = raw[1:]
 		case len(raw) > lockSize && raw[0] == locked:
-			if raw = raw[1+lockSize:]; len(raw) == 0 {
+			raw = raw[1+lockSize:]
+			if len(raw) == 0 {
 				return cache.ErrAbsent
 			}
 		default:
