@@ -1,19 +1,9 @@
 package main
 
 import (
-	"bytes"
-	"html/template"
-	"maps"
 	"os"
-	"path"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
-
-	"github.com/yuin/goldmark"
-	"github.com/yuin/goldmark/extension"
-	"github.com/yuin/goldmark/parser"
 )
 
 // policy is the Content-Security-Policy of a page without a server: CodeMirror adds style elements, for which the server has a
@@ -70,56 +60,4 @@ func site(output string) error {
 		}
 	}
 	return nil
-}
-
-var frame = template.Must(template.New("").Parse(`<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{{.Title}} | robots</title>
-<style>body { max-width: 52rem; margin: 2rem auto; padding: 0 1rem; font: 16px/1.55 system-ui, sans-serif } table { border-collapse: collapse; display: block; overflow-x: auto } th, td { border: 1px solid #8886; padding: .3rem .6rem; text-align: left; vertical-align: top } pre { overflow-x: auto; padding: .8rem; background: #8881; border-radius: 6px } code { font-size: .92em } a { color: #4a45d6 } @media (prefers-color-scheme: dark) { a { color: #a5a1ff } }</style>
-<p><a href="../index.html">robots</a> · <a href="index.html">documents</a></p>
-{{.Body}}
-</html>
-`))
-
-// links matches what the documents of the site link to each other.
-var links = regexp.MustCompile(`href="([a-z-]+)\.md(#[^"]*)?"`)
-
-// folders matches links to files in a folder beside the documents.
-var folders = regexp.MustCompile(`href="([a-z]+)/`)
-
-const repository = "https://github.com/robotskit/robots/blob/main/"
-
-// documents replaces docs/*.md by HTML, with a list of them. Links to other files of the repository lead to it.
-func documents(files map[string][]byte) error {
-	markdown := goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
-	add := func(name, title, body string) error {
-		var page bytes.Buffer
-		err := frame.Execute(&page, map[string]any{"Title": title, "Body": template.HTML(body)}) //nolint:gosec // documents of the repository
-		files[name] = page.Bytes()
-		return err
-	}
-	list := "<h1>Documents</h1>\n<ul>\n"
-	for _, source := range slices.Sorted(maps.Keys(files)) {
-		name, ok := strings.CutSuffix(source, ".md")
-		if !ok {
-			continue
-		}
-		var body bytes.Buffer
-		if err := markdown.Convert(files[source], &body); err != nil {
-			return err
-		}
-		title, _, _ := strings.Cut(strings.TrimPrefix(string(files[source]), "# "), "\n")
-		delete(files, source)
-		text := links.ReplaceAllString(body.String(), `href="$1.html$2"`)
-		text = strings.ReplaceAll(text, `href="../`, `href="`+repository)
-		text = folders.ReplaceAllString(text, `href="`+repository+`docs/$1/`)
-		if err := add(name+".html", title, text); err != nil {
-			return err
-		}
-		list += `<li><a href="` + path.Base(name) + `.html">` + template.HTMLEscapeString(title) + "</a>\n"
-	}
-	return add("docs/index.html", "Documents", list+"</ul>\n")
 }

@@ -648,7 +648,7 @@ func TestAccess(t *testing.T) {
 	b.do(`document.querySelector('.cm-content').blur()`)
 	look := func(where string) {
 		b.settled()
-		for _, v := range eval[[]string](b, `axe.run(document, { resultTypes: ['violations'] }).then((r) => r.violations.map((v) => v.id + ': ' + v.help + ': ' + v.nodes.slice(0, 3).map((n) => n.target + ' ' + n.failureSummary).join(' | ')))`) {
+		for _, v := range violations(b) {
 			t.Errorf("%s: %s", where, v)
 		}
 		for _, cut := range eval[[]string](b, `[...document.querySelectorAll('button, summary, select, input, textarea, [role=tab], a')].filter((e) => {

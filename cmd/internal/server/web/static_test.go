@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"github.com/robotskit/robots/cmd/internal/server"
 	"github.com/robotskit/robots/internal/campaign"
 )
@@ -55,9 +56,31 @@ func TestStatic(t *testing.T) {
 	if eval[bool](b, `document.querySelector('#site').checkVisibility({ visibilityProperty: true })`) {
 		t.Error("a site can be fetched without a server")
 	}
-	for _, name := range []string{"docs/clauses.html#d-09", "docs/index.html", "examples/shop.txt"} {
-		if status := eval[int](b, `fetch(`+quoted(name)+`).then((r) => r.status)`); status != http.StatusOK {
-			t.Errorf("%s has status %d", name, status)
+	if status := eval[int](b, `fetch('examples/shop.txt').then((r) => r.status)`); status != http.StatusOK {
+		t.Errorf("an example has status %d", status)
+	}
+	documents, err := filepath.Glob(filepath.Join(folder, "docs", "*.html"))
+	b.ok(err)
+	axe, err := os.ReadFile("testdata/axe-core/axe.min.js")
+	b.ok(err)
+	for _, document := range documents {
+		b.ok(chromedp.Do(b.ctx, chromedp.Navigate(site.URL+"/docs/"+filepath.Base(document))))
+		b.do(string(axe) + `; globalThis.axe = axe`)
+		for _, width := range []int64{1280, 390} {
+			b.ok(chromedp.Do(b.ctx, chromedp.EmulateViewport(width, 860)))
+			for _, v := range violations(b) {
+				t.Errorf("%s, %d pixels: %s", filepath.Base(document), width, v)
+			}
+			if over := eval[int](b, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
+				t.Errorf("%s is %d pixels wider than a window of %d", filepath.Base(document), over, width)
+			}
 		}
 	}
+	t.Logf("%d documents, at two widths", len(documents))
+}
+
+// violations returns what axe-core finds in a page that has it.
+func violations(b *tab) []string {
+	b.Helper()
+	return eval[[]string](b, `axe.run(document, { resultTypes: ['violations'] }).then((r) => r.violations.map((v) => v.id + ': ' + v.help + ': ' + v.nodes.slice(0, 3).map((n) => n.target + ' ' + n.failureSummary).join(' | ')))`)
 }
