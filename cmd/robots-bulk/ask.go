@@ -41,7 +41,7 @@ func newAskCommand(std *streams, status *int) *cobra.Command {
 
 func (o *askOptions) run(ctx context.Context) (int, error) {
 	if len(o.args) != 1 {
-		return exitBad, errors.New("name one snapshot, the output folder of robots-bulk pack")
+		return exitBad, errors.New("one snapshot required; name the output folder of robots-bulk pack")
 	}
 	if o.args[0] == "-" {
 		return o.stream(ctx)

@@ -33,7 +33,7 @@ func newDiffCommand(std *streams, status *int) *cobra.Command {
 
 func (o *diffOptions) run(ctx context.Context) (int, error) {
 	if len(o.args) != 2 {
-		return exitBad, errors.New("name two snapshots, the older one first")
+		return exitBad, errors.New("two snapshots required; name the older one first")
 	}
 	task := &o.evaluation.task
 	return o.evaluation.evaluate(ctx, func(e bulk.EvaluationOptions) (*bulk.Task, error) {

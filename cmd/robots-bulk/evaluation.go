@@ -61,7 +61,7 @@ func (flags *evaluationFlags) evaluate(ctx context.Context, task func(bulk.Evalu
 func (flags *evaluationFlags) evaluationOptions() (o bulk.EvaluationOptions, err error) {
 	switch {
 	case len(flags.agents) > 0 && flags.agentFile != "":
-		return o, errors.New("-a and --agents exclude each other: name the crawlers with -a or in the file")
+		return o, errors.New("-a and --agents exclude each other")
 	case len(flags.agents) > 0:
 		for _, value := range flags.agents {
 			tokens, err := ask.Tokens(value)

@@ -39,7 +39,7 @@ func newJoinCommand(std *streams, status *int) *cobra.Command {
 
 func (o *joinOptions) run(ctx context.Context) (int, error) {
 	if len(o.args) < 2 {
-		return exitBad, errors.New("name a snapshot and lists of URLs")
+		return exitBad, errors.New("one snapshot and lists of URLs required")
 	}
 	join := bulk.JoinOptions{Sort: o.sort}
 	if o.at != "" {

@@ -72,7 +72,7 @@ func newRoot(std *streams, status *int) *cobra.Command {
 				return nil
 			}
 			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-				return fmt.Errorf("unknown command %q, did you mean %s?", ask.Clip(args[0]), near[0])
+				return fmt.Errorf("unknown command %q (did you mean %s?)", ask.Clip(args[0]), near[0])
 			}
 			return fmt.Errorf("unknown command %q; robots-bulk --help lists them", ask.Clip(args[0]))
 		},

@@ -52,7 +52,7 @@ func newPackReadCommand(std *streams, status *int) *cobra.Command {
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if flags.task.share == "" {
-				return errors.New("no share: add --shard I/N")
+				return errors.New("no share given; add --shard I/N")
 			}
 			return flags.runInputs(cmd, args, status, func(ctx context.Context, inputs []bulk.Input, o bulk.RunOptions) error {
 				return bulk.PackRead(ctx, flags.task.dir, flags.pack, inputs, o.Share.Of, o)
@@ -73,7 +73,7 @@ func newPackResolveCommand(std *streams, status *int) *cobra.Command {
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if flags.task.share == "" {
-				return errors.New("no part: add --part J/P")
+				return errors.New("no part given; add --part J/P")
 			}
 			if len(args) > 0 {
 				return fmt.Errorf("unexpected argument %q: the inputs are those of pack read", args[0])
@@ -118,19 +118,19 @@ func (flags *packFlags) runInputs(cmd *cobra.Command, args []string, status *int
 		args = append(args, more...)
 	}
 	if len(args) == 0 {
-		return errors.New("no input: name files or folders, or list them with --paths")
+		return errors.New("no input given; name files or folders, or list them with --paths")
 	}
 	inputs, err := flags.pack.ListInputs(args)
 	at, ok := errors.AsType[*fs.PathError](err)
 	switch {
 	case ok && strings.HasPrefix(at.Path, "crawl-data/") && errors.Is(err, fs.ErrNotExist): // from a list of Common Crawl
-		return fmt.Errorf("%s is not a local file: download it from https://data.commoncrawl.org/ first", at.Path)
+		return fmt.Errorf("%s is not a local file; download it from https://data.commoncrawl.org/ first", at.Path)
 	case ok:
 		return fmt.Errorf("cannot read %s: %w", at.Path, at.Err)
 	case err != nil:
 		return err
 	case len(inputs) == 0:
-		return errors.New("no input: the folders hold no files")
+		return errors.New("no input: the folders contain no files")
 	}
 	return flags.runChecked(cmd, status, func(ctx context.Context, o bulk.RunOptions) error { return fn(ctx, inputs, o) })
 }
@@ -139,9 +139,9 @@ func (flags *packFlags) runInputs(cmd *cobra.Command, args []string, status *int
 func (flags *packFlags) runChecked(cmd *cobra.Command, status *int, fn func(context.Context, bulk.RunOptions) error) error {
 	switch {
 	case cmd.Flags().Changed("redirect-window") && flags.pack.Window <= 0:
-		return errors.New("--redirect-window: must be more than 0")
+		return errors.New("--redirect-window must be more than 0")
 	case cmd.Flags().Changed("parts") && flags.pack.Parts < 1:
-		return errors.New("--parts: must be at least 1")
+		return errors.New("--parts must be at least 1")
 	}
 	o, err := flags.task.options()
 	if err != nil {

@@ -57,7 +57,7 @@ func checkFormat(format string, known ...string) error {
 	if slices.Contains(known, format) {
 		return nil
 	}
-	return fmt.Errorf("unknown format %q (known: %s)", format, strings.Join(known, ", "))
+	return fmt.Errorf("unknown --format %q (known: %s)", format, strings.Join(known, ", "))
 }
 
 // registerShare declares the flag that selects one job of an array.
@@ -68,13 +68,13 @@ func (flags *taskFlags) registerShare(cmd *cobra.Command, flag string) {
 // options returns the options of a run.
 func (flags *taskFlags) options() (o bulk.RunOptions, err error) {
 	if flags.dir == "" {
-		return o, errors.New("no output folder: add -o DIR")
+		return o, errors.New("no output folder given; add -o DIR")
 	}
 	if bulk.IsRemote(flags.dir) {
-		return o, fmt.Errorf("-o %s is remote: write to a local folder, and upload it", flags.dir)
+		return o, fmt.Errorf("-o %s is remote; write to a local folder, and upload it", flags.dir)
 	}
 	if flags.workers < 0 {
-		return o, fmt.Errorf("--workers %d: must be at least 1", flags.workers)
+		return o, errors.New("--workers must be at least 1")
 	}
 	o.Workers = cmp.Or(flags.workers, runtime.GOMAXPROCS(0))
 	if flags.share != "" {
@@ -135,7 +135,7 @@ func newStatusCommand(std *streams, status *int) *cobra.Command {
 				return err
 			}
 			if len(args) != 1 {
-				return errors.New("name one output folder of a run")
+				return errors.New("one output folder required; name that of a run")
 			}
 			s, err := bulk.ReadStatus(args[0])
 			if err != nil {

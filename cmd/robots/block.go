@@ -84,7 +84,7 @@ func (o *blockOptions) run(ctx context.Context) (int, error) {
 // read returns the file of the arguments.
 func (o *blockOptions) read(ctx context.Context) (*source.Text, error) {
 	if len(o.args) != 1 {
-		return nil, errors.New("name one robots.txt: a file, - for standard input, or the URL of a site")
+		return nil, errors.New("one robots.txt required; name a file, - for standard input, or the URL of a site")
 	}
 	texts, err := o.site.whole(ctx, o.output.reader(o.std), o.args)
 	if err != nil {
@@ -103,7 +103,7 @@ func (o *blockOptions) read(ctx context.Context) (*source.Text, error) {
 // chosen returns the crawlers to block, each once, in the order of the flags and the directory.
 func (o *blockOptions) chosen() (list []answer.Crawler, err error) {
 	if len(o.purposes)+len(o.names)+len(o.operators) == 0 {
-		return nil, errors.New("no crawlers chosen: give --purpose, --crawler or --operator")
+		return nil, errors.New("no crawlers given; choose them with --purpose, --crawler or --operator")
 	}
 	var entries []crawlers.Crawler
 	if len(o.purposes) > 0 {

@@ -78,9 +78,9 @@ func (o *crawlersOptions) run(ctx context.Context) (int, error) {
 	}
 	switch {
 	case o.path != "":
-		return exitBad, errors.New("--path requires a robots.txt: name a file, or the URL of a site")
+		return exitBad, errors.New("--path requires a robots.txt; name a file, or the URL of a site")
 	case o.isServerConfig():
-		return exitBad, fmt.Errorf("--format %s requires a robots.txt: name a file, or the URL of a site", o.output.format)
+		return exitBad, fmt.Errorf("--format %s requires a robots.txt; name a file, or the URL of a site", o.output.format)
 	}
 	if err := o.site.unused("without a URL"); err != nil {
 		return exitBad, err

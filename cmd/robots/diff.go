@@ -102,9 +102,9 @@ func (o *diffOptions) files() (names []string, err error) {
 	case o.flags.Changed("dialects"):
 		names = []string{o.dialectsOf}
 	case len(names) < 2:
-		return nil, errors.New("two files needed; name the old and the new one, or one with --dialects FILE")
+		return nil, errors.New("two files required; name the old and the new one, or one with --dialects FILE")
 	case len(names) > 2:
-		return nil, fmt.Errorf("unexpected argument %q after two files", clip(names[2]))
+		return nil, fmt.Errorf("unexpected argument %q: diff compares two files", clip(names[2]))
 	}
 	return names, source.StdinOnce(append(slices.Clone(names), o.urls)...)
 }

@@ -38,7 +38,7 @@ func newFetchCommand(std *screen.Streams) *cobra.Command {
 // run fetches the robots.txt of a site.
 func (o *fetchOptions) run(ctx context.Context) (int, error) {
 	if o.body && o.output.json() {
-		return exitBad, errors.New("--body prints the file as it is, so it excludes --format json")
+		return exitBad, errors.New("--body and --format json exclude each other")
 	}
 	url, err := oneURL(o.std, o.args)
 	if err != nil {
@@ -105,7 +105,7 @@ func (o *fetchOptions) write(l *source.Live, url string, r *fetch.Record) {
 func oneURL(std *screen.Streams, args []string) (string, error) {
 	switch {
 	case len(args) == 0:
-		return "", errors.New("no URL given: name any URL of the site")
+		return "", errors.New("no URL given; name any URL of the site")
 	case len(args) > 1:
 		return "", fmt.Errorf("unexpected argument %q: one site at a time", clip(args[1]))
 	}

@@ -80,7 +80,7 @@ func numberFlag(cmd *cobra.Command, n *int, least uint64, name, usage, write str
 	cmd.Flags().Func(name, usage, func(s string) error {
 		number, err := strconv.ParseUint(s, 10, 31)
 		if err != nil || number < least {
-			return fmt.Errorf("invalid --%s %q; write %s", name, clip(s), write)
+			return fmt.Errorf("--%s %q is not %s", name, clip(s), write)
 		}
 		*n = int(number)
 		return nil

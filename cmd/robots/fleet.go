@@ -51,7 +51,7 @@ func (f *fleetFlags) register(cmd *cobra.Command) {
 // validate checks that the fleet is named.
 func (f *fleetFlags) validate() error {
 	if !f.set.Changed("redis") {
-		return errors.New("no fleet given: name its Redis with --redis URL")
+		return errors.New("no fleet given; name its Redis with --redis URL")
 	}
 	return nil
 }

@@ -73,7 +73,7 @@ func (o *fleetShowOptions) run(ctx context.Context) (int, error) {
 		return exitBad, err
 	}
 	if len(o.args) != 1 {
-		return exitBad, errors.New("one origin is needed, such as https://example.com")
+		return exitBad, errors.New("one origin required, such as https://example.com")
 	}
 	if address, err := netip.ParseAddr(o.args[0]); err == nil {
 		return o.showAddress(ctx, address)

@@ -22,7 +22,7 @@ import (
 // checkWorker checks that the arguments name one worker.
 func checkWorker(args []string) error {
 	if len(args) != 1 {
-		return errors.New("one worker is needed, by its id in robots fleet status")
+		return errors.New("one worker required; name its id in robots fleet status")
 	}
 	return nil
 }
@@ -141,7 +141,7 @@ func setFleetOption(c *paceredis.Config, arg string) error {
 	if name == "concurrency" {
 		n, err := strconv.Atoi(value)
 		if err != nil || n < 1 {
-			return fmt.Errorf("invalid %q; write a number, 1 or more", clip(arg))
+			return fmt.Errorf("%q is not a number, 1 or more", clip(arg))
 		}
 		c.Concurrency = n
 		return nil
@@ -155,13 +155,13 @@ func setFleetOption(c *paceredis.Config, arg string) error {
 	case "lifetime":
 		c.Lifetime = d
 		if err != nil || d < time.Second || d > 12*time.Hour {
-			return fmt.Errorf("invalid %q; write a duration, 1s to 12h", clip(arg))
+			return fmt.Errorf("%q is not a duration, 1s to 12h", clip(arg))
 		}
 	default:
 		return fmt.Errorf("unknown option %q (known: concurrency, address-interval, fetch-interval, lifetime)", clip(name))
 	}
 	if err != nil || d < 0 {
-		return fmt.Errorf("invalid %q; write a duration such as 500ms", clip(arg))
+		return fmt.Errorf("%q is not a duration such as 500ms", clip(arg))
 	}
 	return nil
 }

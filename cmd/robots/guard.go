@@ -84,7 +84,7 @@ func (o *guardOptions) options(ctx context.Context) (g guard.Options, err error)
 	case len(o.args) > 0:
 		return g, noArguments(o.args)
 	case o.file == "" || o.file == "-" || ask.NamesSite(o.file):
-		return g, errors.New("name a robots.txt or a folder with -f; it is read again when it changes")
+		return g, errors.New("no file to enforce; name a robots.txt or a folder with -f")
 	}
 	o.log = slog.New(slog.NewJSONHandler(screen.JSON(o.std.Err), nil))
 	g = guard.Options{
@@ -94,7 +94,7 @@ func (o *guardOptions) options(ctx context.Context) (g guard.Options, err error)
 	for _, text := range o.proxies {
 		prefix, err := ask.Prefix(text)
 		if err != nil {
-			return g, fmt.Errorf("--trusted-proxy: %w", err)
+			return g, fmt.Errorf("--trusted-proxy %w", err)
 		}
 		g.TrustedProxies = append(g.TrustedProxies, prefix)
 	}
@@ -105,7 +105,7 @@ func (o *guardOptions) options(ctx context.Context) (g guard.Options, err error)
 	sources := source.AddressLists{Reader: &source.Reader{Std: o.std}}
 	for _, list := range lists {
 		if ask.NamesSite(list.from) {
-			return g, fmt.Errorf("--list %s: name a file; robots guard fetches no lists", clip(list.from))
+			return g, fmt.Errorf("--list %s: robots guard fetches no lists; name a file", clip(list.from))
 		}
 		if g.Verifier.Lists[list.crawler], err = sources.Get(ctx, list.from); err != nil {
 			return g, err

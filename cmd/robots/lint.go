@@ -115,7 +115,7 @@ func (o *lintOptions) validate() error {
 	case o.diff && o.output.format != formatText:
 		return errors.New("--diff writes text; remove --format")
 	case o.writeBaseline && o.baseline == "":
-		return errors.New("--write-baseline needs --baseline FILE")
+		return errors.New("--write-baseline requires --baseline FILE")
 	case o.writeBaseline && (o.fix != "" || o.diff):
 		return errors.New("--write-baseline does not fix anything; remove --fix and --diff")
 	}

@@ -148,7 +148,7 @@ func statusOfPage(checks []answer.PageCheck) (status int) {
 func (o *pageOptions) readPage() (*indexing.Page, error) {
 	if !o.urls.set.Changed("html") && len(o.headers) == 0 {
 		if o.urls.hasFile() {
-			return nil, errors.New("-f needs the page too; add --html FILE or --header LINE")
+			return nil, errors.New("-f requires a page; add --html FILE or --header LINE")
 		}
 		return nil, nil
 	}
@@ -195,7 +195,7 @@ func (o *pageOptions) checkLocal() error {
 	case len(o.args) == 1 && o.args[0] == "-":
 		return errors.New("--html and --header describe one page; name its URL, or omit it")
 	case len(o.args) == 0 && !o.urls.noRobots:
-		return errors.New("no URL; name the page to check against robots.txt")
+		return errors.New("no URL given; name the page to check against robots.txt")
 	}
 	return nil
 }
@@ -207,7 +207,7 @@ func parseHeaders(lines []string) (http.Header, error) {
 		name, value, ok := strings.Cut(line, ":")
 		name = strings.TrimSpace(name)
 		if !ok || name == "" || strings.ContainsAny(name, " \t") {
-			return nil, fmt.Errorf("invalid --header %q; write it as 'X-Robots-Tag: noindex'", clip(line))
+			return nil, fmt.Errorf("--header %q is not a header such as 'X-Robots-Tag: noindex'", clip(line))
 		}
 		header.Add(name, strings.TrimSpace(value))
 	}

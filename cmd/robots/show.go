@@ -105,11 +105,11 @@ func (o *showOptions) run(ctx context.Context) (int, error) {
 // validate checks the flags and arguments.
 func (o *showOptions) validate() error {
 	if len(o.args) == 0 {
-		return errors.New("no robots.txt given: name a file, - for standard input, or the URL of a site")
+		return errors.New("no robots.txt given; name a file, - for standard input, or the URL of a site")
 	}
 	for _, section := range o.only {
 		if !slices.Contains(showSections, section) {
-			return fmt.Errorf("unknown section %q of --only (known: %s)", clip(section), strings.Join(showSections, ", "))
+			return fmt.Errorf("unknown --only %q (known: %s)", clip(section), strings.Join(showSections, ", "))
 		}
 	}
 	if o.pages < 0 {

@@ -102,9 +102,9 @@ var errTimeout = errors.New("--timeout must be more than 0")
 func (s *siteFlags) options() (o source.Options, err error) {
 	switch {
 	case s.given("cache") && s.cache == "":
-		return o, errors.New("the name after --cache is empty")
+		return o, errors.New("--cache is empty; name a file")
 	case s.given("user-agent") && strings.TrimSpace(s.userAgent) == "":
-		return o, errors.New("--user-agent is empty: name the crawler and a contact")
+		return o, errors.New("--user-agent is empty; name the crawler and a contact")
 	case s.given("timeout") && s.timeout <= 0:
 		return o, errTimeout
 	case s.given("cache") && s.redis != "":
@@ -112,7 +112,7 @@ func (s *siteFlags) options() (o source.Options, err error) {
 	case s.given("allow-eviction") && s.redis == "":
 		return o, errors.New("--allow-eviction requires --redis")
 	case s.given("redis") && s.redis == "":
-		return o, errors.New("--redis: no Redis URL given; write redis://host:6379, or rediss:// for TLS")
+		return o, errors.New("--redis: no URL given; write redis://host:6379, or rediss:// for TLS")
 	}
 	o = source.Options{
 		Cache:         s.cache,
@@ -203,7 +203,7 @@ func (s *siteFlags) known(ctx context.Context, r *source.Reader, dialects []robo
 // whole reads files and sites before any is processed; one that is truncated is an error.
 func (s *siteFlags) whole(ctx context.Context, r *source.Reader, names []string) ([]source.Text, error) {
 	if len(names) == 0 {
-		return nil, errors.New("no file given: name one, - for standard input, or the URL of a site")
+		return nil, errors.New("no file given; name one, - for standard input, or the URL of a site")
 	}
 	w, err := s.wanted(robots.Dialects(), 0, names)
 	if err != nil {

@@ -69,7 +69,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	dashed := func(name string) string { return "--"[:min(2, len(name))] + name }
 	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
-		return errors.New(dashed(missing.GetSpecifiedName()) + " needs a value")
+		return errors.New(dashed(missing.GetSpecifiedName()) + " requires a value")
 	}
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if ok {

@@ -45,7 +45,7 @@ func newTestCommand(std *screen.Streams) *cobra.Command {
 // run runs the assertions of files.
 func (o *testOptions) run(ctx context.Context) (int, error) {
 	if len(o.args) == 0 {
-		return exitBad, errors.New("no file of assertions; name at least one, such as robots.test.yaml")
+		return exitBad, errors.New("no file of assertions given; name one such as robots.test.yaml")
 	}
 	suites, wrong := o.readSuites()
 	if err := errors.Join(wrong...); err != nil {

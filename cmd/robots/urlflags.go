@@ -82,7 +82,7 @@ func (f *urlFlags) open(
 		return nil, nil, err
 	}
 	if len(args) == 0 && f.urls == "" {
-		return nil, nil, errors.New("no URL given: name at least one, - to read a list from standard input, or --urls FILE")
+		return nil, nil, errors.New("no URL given; name at least one, - to read a list from standard input, or --urls FILE")
 	}
 	if err := source.StdinOnce(append(slices.Clone(args), f.urls, f.file)...); err != nil {
 		return nil, nil, err
@@ -131,7 +131,7 @@ func checkURLs(urls *source.CheckedURLs, args []string) error {
 			continue
 		}
 		if info, _ := os.Stat(arg); urls.RobotsTXT == nil && info != nil && info.Mode().IsRegular() {
-			return fmt.Errorf("%q is a file: name it with -f", clip(arg))
+			return fmt.Errorf("%q is a file; name it with -f", clip(arg))
 		}
 		return err
 	}

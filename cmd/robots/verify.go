@@ -139,7 +139,7 @@ func parseLists(texts []string) (given []givenList, err error) {
 	for _, text := range texts {
 		names, from, ok := strings.Cut(text, "=")
 		if !ok || names == "" || from == "" {
-			return nil, fmt.Errorf("invalid --list %q; write NAME=FILE, such as GPTBot=gptbot.json", clip(text))
+			return nil, fmt.Errorf("--list %q is not NAME=FILE, such as GPTBot=gptbot.json", clip(text))
 		}
 		for name := range strings.SplitSeq(names, ",") {
 			e, err := knownCrawler(name)
@@ -158,17 +158,17 @@ func (o *verifyOptions) checkTogether() error {
 	case o.flags.Changed("timeout") && o.site.timeout <= 0:
 		return errTimeout
 	case len(o.args) == 0 && len(o.logs) == 0:
-		return errors.New("no addresses; name one, - to read them from standard input, or a log with --log FILE")
+		return errors.New("no addresses given; name one, - to read them from standard input, or a log with --log FILE")
 	case len(o.args) > 0 && len(o.logs) > 0:
 		return fmt.Errorf("unexpected argument %q: --log reads addresses from the log", clip(o.args[0]))
 	case len(o.logs) == 0 && o.flags.Changed("file"):
-		return errors.New("-f needs --log")
+		return errors.New("-f requires --log")
 	case len(o.logs) == 0 && o.dns:
-		return errors.New("--dns needs --log; DNS is queried for addresses given as arguments anyway")
+		return errors.New("--dns requires --log; DNS is queried for addresses given as arguments anyway")
 	case o.offline && (o.dns || o.resolver != "" || o.fetches()):
 		return errors.New("--offline excludes --dns, --resolver, --fetch-lists, and lists and a robots.txt by URL")
 	case o.flags.Changed("resolver") && o.resolver == "":
-		return errors.New("--resolver: empty address")
+		return errors.New("--resolver is empty; name a server such as 9.9.9.9")
 	}
 	return nil
 }

@@ -92,19 +92,19 @@ func (o *watchOptions) validate() error {
 	case o.state != "" && o.expect != "":
 		return errors.New("--state and --expect exclude each other")
 	case o.state == "" && o.expect == "":
-		return errors.New("add --state FILE, to compare with the last version, or --expect FILE")
+		return errors.New("no version to compare with given; add --state FILE for the last one, or --expect FILE")
 	case o.expect != "" && o.every != 0:
 		return errors.New("--every repeats a comparison with --state, not with --expect")
 	case o.every < 0 || o.every > 0 && o.every < time.Second:
-		return fmt.Errorf("--every %s is too short; the least is 1s", o.every)
+		return errors.New("--every must be at least 1s")
 	}
 	u, err := url.Parse(o.webhook) //nolint:forbidigo // not the URL of a site
 	if o.flags.Changed("webhook") && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-		return fmt.Errorf("--webhook %q: not an http or https URL", clip(o.webhook))
+		return fmt.Errorf("--webhook %q is not an http or https URL", clip(o.webhook))
 	}
 	for _, arg := range o.args {
 		if !ask.NamesSite(arg) {
-			return fmt.Errorf("%q is not the URL of a site, such as https://example.com/", clip(arg))
+			return fmt.Errorf("%q is not the URL of a site such as https://example.com/", clip(arg))
 		}
 	}
 	return nil

@@ -60,7 +60,7 @@ func DialectNames() []string {
 func Address(text string) (netip.Addr, error) {
 	a, err := netip.ParseAddr(text)
 	if err != nil || a.Zone() != "" {
-		return netip.Addr{}, fmt.Errorf("%q: not an IP address such as 66.249.66.1 or 2001:4860:4801::1", Clip(text))
+		return netip.Addr{}, fmt.Errorf("%q is not an IP address such as 66.249.66.1 or 2001:4860:4801::1", Clip(text))
 	}
 	return a.Unmap(), nil
 }
@@ -95,7 +95,7 @@ func URL(d robots.Dialect, rawURL string, fetched bool) (site robots.Origin, pat
 	}
 	if strings.HasPrefix(rawURL, "/") {
 		return site, path, fmt.Errorf(
-			"URL %s names no site to fetch robots.txt from: write https://example.com/page, or give the file too (-f FILE, or robots in JSON)",
+			"URL %s names no site to fetch robots.txt from; write https://example.com/page, or give the file too (-f FILE, or robots in JSON)",
 			Quote(rawURL),
 		)
 	}
@@ -147,7 +147,7 @@ func Site(name string) (robots.Origin, error) {
 				"URL %s does not count: crawlers read no robots.txt in a folder (SCOPE-09); write %s", Quote(name), origin.RobotsURL(),
 			)
 		}
-		return origin, fmt.Errorf("URL %s is not a site: write %s", Quote(name), origin.RobotsURL())
+		return origin, fmt.Errorf("URL %s is not a site; write %s", Quote(name), origin.RobotsURL())
 	}
 	return origin, nil
 }

@@ -64,7 +64,7 @@ func SimilarCrawler(name string, names iter.Seq[string]) string {
 	}
 	if near != "" {
 		if _, known := crawlers.Find(name); !known { // by a spelling
-			return "; did you mean " + near + "?"
+			return " (did you mean " + near + "?)"
 		}
 	}
 	return ""
@@ -118,7 +118,7 @@ func ChooseCrawlers(purposes []string, operator string, all bool) (list []crawle
 	}
 	hint := ""
 	if near := Nearest(operator, operators); near != "" && near != strings.ToLower(operator) {
-		hint = "; did you mean " + near + "?"
+		hint = " (did you mean " + near + "?)"
 	}
 	return nil, 0, fmt.Errorf("no crawler in use matches operator %q and these purposes%s", Clip(operator), hint)
 }

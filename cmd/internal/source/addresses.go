@@ -23,7 +23,7 @@ func NewResolver(server string) (*net.Resolver, error) {
 			at, err = netip.ParseAddrPort(net.JoinHostPort(strings.Trim(server, "[]"), "53"))
 		}
 		if err != nil {
-			return nil, fmt.Errorf("--resolver %q: not an address of a name server such as 9.9.9.9 or 127.0.0.1:5353", ask.Clip(server))
+			return nil, fmt.Errorf("--resolver %q is not the address of a name server such as 9.9.9.9 or 127.0.0.1:5353", ask.Clip(server))
 		}
 		server = at.String()
 	}
@@ -79,7 +79,7 @@ func (a *AddressLists) readFile(_ context.Context, name string) (*crawlers.Addre
 	}
 	list, err := crawlers.ReadAddresses(body)
 	if err != nil {
-		return nil, fmt.Errorf("%s: not a list of addresses: %w", title, err)
+		return nil, fmt.Errorf("%s is not a list of addresses: %w", title, err)
 	}
 	a.warn(title, list)
 	return list, nil

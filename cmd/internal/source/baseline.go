@@ -21,7 +21,7 @@ type Baseline map[answer.KnownFinding]int
 func ReadBaseline(name string) (Baseline, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the baseline %s: %w", name, screen.Cause(err))
+		return nil, fmt.Errorf("cannot read %s: %w", name, screen.Cause(err))
 	}
 	b := Baseline{}
 	number := 0

@@ -141,7 +141,7 @@ func (f *guardedFile) reload(std *screen.Streams, name string) (*guard.Site, err
 		return nil, err
 	}
 	if text.over {
-		return nil, fmt.Errorf("%s is larger than 64 MiB", name)
+		return nil, fmt.Errorf("cannot read %s: it is larger than 64 MiB", name)
 	}
 	if kind := lint.Kind(robots.Parse(text.Body)); kind != "" {
 		return nil, fmt.Errorf("%s: it looks like %s, not a robots.txt", name, kind)

@@ -68,7 +68,7 @@ func ReadAgents(in io.Reader) ([][]string, error) {
 		}
 	}
 	if len(agents) == 0 {
-		return nil, errors.New("the list names no crawler: write one per line")
+		return nil, errors.New("the list names no crawler; write one per line")
 	}
 	return agents, nil
 }

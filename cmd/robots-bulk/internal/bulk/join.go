@@ -222,7 +222,7 @@ func (j *joiner) captureInForce(origin string, at time.Time) *storedCapture {
 func (j *joiner) joinURL(position rowPosition, l listedURL) error {
 	at := cmp.Or(l.at, j.At).UTC().Truncate(time.Millisecond)
 	if at.IsZero() {
-		return fmt.Errorf("%s has no time: add a column at, or use --at", position)
+		return fmt.Errorf("%s has no time; add a column at, or use --at", position)
 	}
 	if err := j.advanceToKey(position, l.siteKey); err != nil {
 		return err

@@ -108,7 +108,7 @@ func PackResolve(ctx context.Context, dir, format string, o PackOptions, run Run
 	}
 	readTask, err := readManifest(filepath.Join(dir, runsDir))
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s has no runs: start pack read first", dir)
+		return fmt.Errorf("%s has no runs; start pack read first", dir)
 	}
 	if err != nil {
 		return err

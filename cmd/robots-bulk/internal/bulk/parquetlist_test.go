@@ -87,7 +87,7 @@ func TestParquetTimes(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		`"2026-05-01"`:   `"2026-05-01" is a date without a time of day: write 2026-05-01T00:00:00Z for its beginning`,
+		`"2026-05-01"`:   `"2026-05-01" is a date without a time of day; write 2026-05-01T00:00:00Z for its beginning`,
 		`1777593600`:     `1777593600 is a number, not a time such as 2026-01-31T18:00:00Z`,
 		`"1777593600.5"`: `"1777593600.5" is a number, not a time such as 2026-01-31T18:00:00Z`,
 		`"May 1"`:        `"May 1" is not a time such as 2026-01-31T18:00:00Z`,

@@ -14,7 +14,7 @@ func IsRemote(name string) bool { return remoteName.MatchString(name) }
 // checkLocal returns an error for an input that is remote.
 func checkLocal(name string) error {
 	if IsRemote(name) {
-		return fmt.Errorf("%s is remote: download it first, and name the local copy", name)
+		return fmt.Errorf("%s is remote; download it first, and name the local copy", name)
 	}
 	return nil
 }

@@ -87,13 +87,13 @@ func readSnapshotManifest(dir string) (*Task, error) {
 				"%s is an unfinished snapshot: run its robots-bulk pack command again, or pack resolve after all jobs of pack read", dir,
 			)
 		}
-		return nil, fmt.Errorf("%s is not a snapshot: name the output folder of robots-bulk pack", dir)
+		return nil, fmt.Errorf("%s is not a snapshot; name the output folder of robots-bulk pack", dir)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if t.Verb != verbPack {
-		return nil, fmt.Errorf("%s is the output of robots-bulk %s, not a snapshot: name the output folder of robots-bulk pack", dir, t.Verb)
+		return nil, fmt.Errorf("%s is the output of robots-bulk %s, not a snapshot; name the output folder of robots-bulk pack", dir, t.Verb)
 	}
 	return t, nil
 }
@@ -106,7 +106,7 @@ func openSnapshot(dir string) ([]snapshotPart, error) {
 		return nil, err
 	}
 	if t.Format == CSV {
-		return nil, fmt.Errorf("%s is a snapshot in csv, which cannot be read: pack it as parquet or jsonl", dir)
+		return nil, fmt.Errorf("%s is a snapshot in csv, which cannot be read; pack it as parquet or jsonl", dir)
 	}
 	var parts []snapshotPart
 	missing := 0

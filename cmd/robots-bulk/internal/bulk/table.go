@@ -85,7 +85,7 @@ func newTableWriter[T any](w io.Writer, format string, metadata []tableMetadata,
 			return err
 		}
 	default:
-		return nil, fmt.Errorf("format %q: it is one of %s", format, strings.Join(Formats, ", "))
+		return nil, fmt.Errorf("unknown format %q (known: %s)", format, strings.Join(Formats, ", "))
 	}
 	return t, nil
 }

@@ -98,7 +98,7 @@ func listTime(s string) (at time.Time, err error) {
 		return at, nil
 	}
 	if _, notDate := time.Parse(time.DateOnly, s); notDate == nil {
-		return at, fmt.Errorf("%q is a date without a time of day: write %sT00:00:00Z for its beginning", s, s)
+		return at, fmt.Errorf("%q is a date without a time of day; write %sT00:00:00Z for its beginning", s, s)
 	}
 	if _, notNumber := strconv.ParseFloat(s, 64); notNumber == nil {
 		return at, errNumber(strconv.Quote(s))
