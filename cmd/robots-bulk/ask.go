@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/robotskit/robots/cmd/robots-bulk/internal/bulk"
 	"github.com/spf13/cobra"
@@ -34,7 +33,7 @@ func newAskCommand(std *streams, status *int) *cobra.Command {
 	o.evaluation.registerCrawlers(cmd)
 	cmd.Flags().Lookup("agents").Usage = "`FILE` list of crawlers, one per line: tokens, most specific first; or named: all that its files name"
 	cmd.Flags().StringArrayVar(&o.paths, "path", nil, "`PATH` path or URL to evaluate for each site (repeat for more; default \"/\")")
-	cmd.Flags().BoolVar(&o.strict, "strict", false, "with -: exit with 1 if a line could not be read")
+	cmd.Flags().BoolVar(&o.strict, "strict", false, "with -: exit with 1 if a line had an error")
 	o.evaluation.registerOutput(cmd)
 	return cmd
 }
@@ -68,17 +67,13 @@ func (o *askOptions) stream(ctx context.Context) (int, error) {
 		task.format = bulk.JSONL
 	}
 	e.Paths = o.paths
-	damagedLines := 0
-	err = e.Stream(ctx, task.std.in, task.std.out, task.format, func(d bulk.Damage) {
-		damagedLines++
-		complain(task.std, task.name, fmt.Errorf("byte %d: %s", d.Offset, d.Detail))
-	})
+	invalid, err := e.Stream(ctx, task.std.in, task.std.out, task.format)
 	switch {
 	case ctx.Err() != nil:
 		return exitInterrupted, nil
 	case err != nil:
 		return exitBad, err
-	case damagedLines > 0 && o.strict:
+	case invalid > 0 && o.strict:
 		return exitFailed, nil
 	}
 	return exitDone, nil

@@ -95,7 +95,7 @@ func (a *Answerer) AppendRecord(dst []byte, q *Question, r *fetch.Record, now ti
 	}
 	if err != nil {
 		a.last = Last{}
-		return AppendError(dst[:start], q, codeOf(err), err)
+		return AppendError(dst[:start], q, CodeOf(err), err)
 	}
 	if q.row {
 		return dst

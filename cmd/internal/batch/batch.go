@@ -28,8 +28,8 @@ type coded struct {
 	error
 }
 
-// codeOf returns the code of an error: nearly all are about a member.
-func codeOf(err error) Code {
+// CodeOf returns the code of an error: nearly all are about a member.
+func CodeOf(err error) Code {
 	if c, ok := errors.AsType[coded](err); ok {
 		return c.code
 	}

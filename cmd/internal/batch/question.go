@@ -133,6 +133,14 @@ func (q *Question) body() ([]byte, error) {
 	return body, nil
 }
 
+// ID returns the JSON text of the member id, "" without one.
+func (q *Question) ID() string {
+	if q.id == nil {
+		return ""
+	}
+	return string(appendMember(nil, q.id))
+}
+
 // Archived returns the members of a line that archives a robots.txt: the URL of its site, the body,
 // and the time in the member at, zero without one. It ignores all other members.
 func (q *Question) Archived() (url string, body []byte, at time.Time, err error) {
@@ -140,13 +148,13 @@ func (q *Question) Archived() (url string, body []byte, at time.Time, err error)
 	case q.bad != nil:
 		return "", nil, at, q.bad
 	case q.url == nil:
-		return "", nil, at, errors.New("url is missing")
+		return "", nil, at, coded{BadURL, errors.New("url is missing")}
 	case q.robots == nil && q.robotsB64 == nil:
 		return "", nil, at, errors.New("robots and robots_b64 are both missing")
 	}
 	url, ok := decodeString(q.url)
 	if !ok {
-		return "", nil, at, errors.New("url is not a string")
+		return "", nil, at, coded{BadURL, errors.New("url is not a string")}
 	}
 	if at, err = q.time(); err == nil {
 		body, err = q.body()

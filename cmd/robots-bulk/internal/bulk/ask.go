@@ -76,7 +76,7 @@ func (e *evaluator) evaluateRange(ctx context.Context, parts []snapshotPart, s S
 		if err != nil {
 			return fmt.Errorf("%s: capture of %s at byte %d of %s: %w", parts[0].captures.Name, capture.URL, capture.Offset, capture.Input, err)
 		}
-		if err := e.writeVerdicts(verdicts, &capture.Capture, e.evaluatePaths(rules)); err != nil {
+		if err := e.writeVerdicts(verdicts.Write, &capture.Capture, e.evaluatePaths(rules)); err != nil {
 			return err
 		}
 		p.advance(1, 1)
@@ -84,8 +84,8 @@ func (e *evaluator) evaluateRange(ctx context.Context, parts []snapshotPart, s S
 	return verdicts.Close()
 }
 
-// writeVerdicts writes the rows of a capture.
-func (e *evaluator) writeVerdicts(verdicts *tableWriter[Verdict], capture *Capture, rules *ruleSet) error {
+// writeVerdicts calls write with the rows of a capture.
+func (e *evaluator) writeVerdicts(write func(*Verdict) error, capture *Capture, rules *ruleSet) error {
 	row := &e.row
 	*row = Verdict{
 		SURT: capture.SURT, Origin: capture.Origin, Fetched: capture.Fetched.UTC(), Outcome: capture.Outcome,
@@ -100,7 +100,7 @@ func (e *evaluator) writeVerdicts(verdicts *tableWriter[Verdict], capture *Captu
 			row.Path = path
 			row.PathVerdict = evaluation.PathVerdict
 			row.CrawlDelay = evaluation.CrawlDelay
-			if err := verdicts.Write(row); err != nil {
+			if err := write(row); err != nil {
 				return err
 			}
 		}

@@ -54,20 +54,29 @@ func (r *inputReader) readJSONLines(ctx context.Context, name string, in io.Read
 // readJSONLine reads one line.
 func (r *inputReader) readJSONLine(name string, offset int64, line []byte, modified time.Time) error {
 	question := batch.Read(line)
-	url, body, at, err := question.Archived()
-	if err != nil {
+	answer, code, err := archivedAnswer(&question, modified)
+	if code != "" {
 		r.addDamagedLine(name, offset, err)
 		return nil
 	}
+	return r.addBody(answer, name, offset)
+}
+
+// archivedAnswer returns the answer that a line archives. A line without a time has that of the file. An
+// error has a code.
+func archivedAnswer(question *batch.Question, modified time.Time) (answer *fetch.Answer, code batch.Code, err error) {
+	url, body, at, err := question.Archived()
+	if err != nil {
+		return nil, batch.CodeOf(err), err
+	}
 	origin, _, err := robots.ParseURL(url)
 	if err != nil {
-		r.addDamagedLine(name, offset, err)
-		return nil
+		return nil, batch.BadURL, err
 	}
 	if at.IsZero() {
 		at = modified
 	}
-	return r.addBody(&fetch.Answer{URL: origin.RobotsURL(), At: at, Body: bytes.NewReader(body)}, name, offset)
+	return &fetch.Answer{URL: origin.RobotsURL(), At: at, Body: bytes.NewReader(body)}, "", nil
 }
 
 func (r *inputReader) addDamagedLine(name string, offset int64, err error) {

@@ -161,6 +161,9 @@ func (c *column) csvValue(row reflect.Value) string {
 
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
+// A jsonText is a value that is JSON: JSON Lines have it as it is, other formats as text.
+type jsonText string
+
 // appendJSON appends the value of the column as JSON.
 func (c *column) appendJSON(b []byte, row reflect.Value) []byte {
 	v := row.FieldByIndex(c.field)
@@ -172,6 +175,9 @@ func (c *column) appendJSON(b []byte, row reflect.Value) []byte {
 	}
 	switch v.Kind() {
 	case reflect.String:
+		if v.Type() == reflect.TypeFor[jsonText]() {
+			return append(b, v.String()...)
+		}
 		s, _ := json.Marshal(v.String())
 		return append(b, s...)
 	case reflect.Slice, reflect.Struct:
