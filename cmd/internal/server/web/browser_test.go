@@ -177,6 +177,12 @@ func usual(t testing.TB) *tab {
 	return open(t, serve(t, Options{}, nil), "")
 }
 
+// own makes the crawlers and URLs of the example the person's own, so that they stay when the text is replaced.
+func (b *tab) own() {
+	b.Helper()
+	b.do(`page.own()`)
+}
+
 func (b *tab) heard(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -66,6 +66,7 @@ func TestWithout(t *testing.T) {
 	if got := b.cell(0, 0); !strings.Contains(got, "line 23") {
 		t.Errorf("without CodeMirror the first cell says %q", got)
 	}
+	b.own()
 	b.paste("User-agent: *\nDisallow: /about\n")
 	b.settled()
 	if got := b.cell(5, 1); got != "GPTBot as rfc9309, /about: blocked line 2" {
@@ -141,6 +142,7 @@ func TestLoading(t *testing.T) {
 func TestReasons(t *testing.T) {
 	t.Parallel()
 	b := usual(t)
+	b.own()
 	b.paste("User-agent: *\nDisallow: /basket\n" + strings.Repeat("# sixteen bytes\n", 512_000/16) + "Disallow: /about\n")
 	b.settled()
 	if before, behind := b.cell(0, 1), b.cell(5, 1); !strings.Contains(before, "/basket: blocked line 2") || !strings.Contains(behind, "/about: allowed no matching rule") {

@@ -2,7 +2,7 @@
 
 import { EditorState, StateEffect, StateField, RangeSet, Transaction, Annotation } from '@codemirror/state';
 import { EditorView, Decoration, GutterMarker, ViewPlugin, gutter, keymap, lineNumbers, highlightActiveLine, highlightSpecialChars, drawSelection } from '@codemirror/view';
-import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
+import { defaultKeymap, history, isolateHistory, redo, undo, undoDepth } from '@codemirror/commands';
 import { search, searchKeymap, highlightSelectionMatches } from '@codemirror/search';
 import { lintGutter, setDiagnostics, lintKeymap } from '@codemirror/lint';
 
@@ -10,6 +10,15 @@ const setKinds = StateEffect.define();
 const setLit = StateEffect.define();
 const setCounts = StateEffect.define();
 const program = Annotation.define(); // a change that was not typed
+const named = Annotation.define(); // what a change is called
+const kept = 200; // steps of the text that can be undone, at least
+
+// nameOf completes "Undo …" for a change.
+function nameOf(tr) {
+  const events = { 'input.paste': 'the paste', 'input.drop': 'the drop', 'delete.cut': 'the cut', delete: 'deleting', move: 'moving lines' };
+  const event = Object.keys(events).find((e) => tr.isUserEvent(e));
+  return tr.annotation(named) || events[event] || 'typing';
+}
 
 // kinds has one letter for each line. Between two answers of the engine it follows the text; new lines have a space.
 const kinds = StateField.define({
@@ -163,7 +172,7 @@ export function units(text, bytes) {
   return at;
 }
 
-function createCodeMirror(textarea, nonce, { onChange, onLine, onPaste, onLeave }) {
+function createCodeMirror(textarea, nonce, { onChange, onLine, onPaste, onLeave, onUndo, onRedo }) {
   const view = new EditorView({
     state: EditorState.create({
       extensions: [
@@ -172,13 +181,15 @@ function createCodeMirror(textarea, nonce, { onChange, onLine, onPaste, onLeave 
         lineNumbers(),
         gutter({ class: 'cm-counts', markers: (v) => v.state.field(counts), initialSpacer: () => new Count(88, false) }),
         lintGutter(),
-        history(), drawSelection(), highlightSpecialChars(), highlightActiveLine(), search({ top: true }), highlightSelectionMatches(),
+        history({ minDepth: kept }), drawSelection(), highlightSpecialChars(), highlightActiveLine(), search({ top: true }), highlightSelectionMatches(),
         EditorState.tabSize.of(4), EditorView.lineWrapping,
         EditorView.contentAttributes.of({ 'aria-label': 'robots.txt text', spellcheck: 'false', autocapitalize: 'off' }),
-        keymap.of([{ key: 'Mod-Enter', run: () => (onLeave(), true) }, ...defaultKeymap.filter((k) => k.key !== 'Mod-Enter'), ...historyKeymap, ...searchKeymap, ...lintKeymap]),
+        keymap.of([{ key: 'Mod-Enter', run: () => (onLeave(), true) }, ...defaultKeymap.filter((k) => k.key !== 'Mod-Enter'), { key: 'Mod-z', run: () => (onUndo(), true), shift: () => (onRedo(), true) }, { key: 'Mod-y', run: () => (onRedo(), true) }, ...searchKeymap, ...lintKeymap]),
         EditorView.updateListener.of((u) => {
           if (u.docChanged) {
-            onChange(u.transactions.some((tr) => tr.annotation(program)));
+            const back = u.transactions.some((tr) => tr.isUserEvent('undo') || tr.isUserEvent('redo'));
+            const isStep = !back && undoDepth(u.state) !== undoDepth(u.startState);
+            onChange(u.transactions.some((tr) => tr.annotation(program)), isStep ? nameOf(u.transactions.find((tr) => tr.docChanged)) : '');
           }
         }),
         EditorView.domEventHandlers({
@@ -198,10 +209,12 @@ function createCodeMirror(textarea, nonce, { onChange, onLine, onPaste, onLeave 
     text: () => view.state.doc.toString(),
     length: () => view.state.doc.length,
     replace(text, undoable) {
-      view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text }, annotations: [program.of(true), Transaction.addToHistory.of(undoable)], selection: { anchor: 0 }, scrollIntoView: true });
+      view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text }, annotations: [program.of(true), Transaction.addToHistory.of(undoable), isolateHistory.of('full')], selection: { anchor: 0 }, scrollIntoView: true });
     },
-    // edit replaces what differs, so that the cursor stays.
-    edit(edited) {
+    undo: () => undo(view),
+    redo: () => redo(view),
+    // edit replaces what differs, so that the cursor stays. The name completes "Undo …".
+    edit(edited, name) {
       const text = edited.replace(/\r\n?/g, '\n'); // as CodeMirror has line ends
       const old = view.state.doc.toString();
       const most = Math.min(old.length, text.length);
@@ -213,7 +226,7 @@ function createCodeMirror(textarea, nonce, { onChange, onLine, onPaste, onLeave 
       while (end < most - start && old.charCodeAt(old.length - 1 - end) === text.charCodeAt(text.length - 1 - end)) {
         end++;
       }
-      view.dispatch({ changes: { from: start, to: old.length - end, insert: text.slice(start, text.length - end) } });
+      view.dispatch({ changes: { from: start, to: old.length - end, insert: text.slice(start, text.length - end) }, annotations: [named.of(name), isolateHistory.of('full')] });
     },
     kinds: (letters) => view.dispatch({ effects: setKinds.of(letters) }),
     light: (winner, losers) => view.dispatch({ effects: setLit.of({ won: winner, lost: losers }) }),
@@ -234,9 +247,10 @@ function createCodeMirror(textarea, nonce, { onChange, onLine, onPaste, onLeave 
       });
       view.dispatch(setDiagnostics(view.state, places.sort((a, b) => a.from - b.from)));
     },
-    reveal(n) {
+    // reveal selects a line's beginning, or some lines.
+    reveal(n, lines = 0) {
       const line = lineAt(n);
-      view.dispatch({ selection: { anchor: line.from }, effects: EditorView.scrollIntoView(line.from, { y: 'center' }) });
+      view.dispatch({ selection: { anchor: line.from, head: lines ? lineAt(n + lines - 1).to : line.from }, effects: EditorView.scrollIntoView(line.from, { y: 'center' }) });
     },
     focus: () => view.focus(),
     measure: () => view.requestMeasure(),
@@ -258,7 +272,7 @@ function createTextarea(textarea, { onChange, onPaste, onLeave }) {
   };
   const nothing = () => {};
   return {
-    text: () => textarea.value, length: () => textarea.value.length, replace: set, edit: (text) => { textarea.value = text; onChange(false); },
+    text: () => textarea.value, length: () => textarea.value.length, replace: set, edit: (text) => { textarea.value = text; onChange(false); }, undo: () => false, redo: () => false,
     kinds: nothing, light: nothing, counts: nothing, findings: nothing, measure: nothing,
     reveal(n) {
       const start = textarea.value.split('\n').slice(0, n - 1).reduce((sum, l) => sum + l.length + 1, 0);

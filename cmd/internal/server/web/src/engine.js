@@ -2,9 +2,11 @@
 
 import { concat, encode } from './text.js';
 
-// Waiting questions are asked in this order. Only the newest of each kind waits, and one question runs at a time, so that
-// typing never waits for old questions.
-const order = ['directory', 'matrix', 'explain', 'hover', 'parse', 'engines', 'show', 'outlook', 'diff', 'lint', 'decides', 'access', 'fix', 'block'];
+// Waiting questions are asked in this order, one at a time. Only the newest of each kind waits, so that typing never waits for old
+// questions; what people type and paste is all read.
+const order = ['directory', 'crawler', 'urls', 'matrix', 'explain', 'hover', 'parse', 'engines', 'show', 'outlook', 'diff', 'lint', 'decides', 'access', 'fix', 'block'];
+
+const all = new Set(['crawler', 'urls', 'block']);
 
 // request sends a request to the server. An error is one sentence for people.
 export async function request(url, options) {
@@ -34,8 +36,10 @@ export function createEngine(wasm, onMode, mayAskServer) {
     if (!kind) {
       return;
     }
-    current = waiting.get(kind);
-    waiting.delete(kind);
+    current = waiting.get(kind).shift();
+    if (!waiting.get(kind).length) {
+      waiting.delete(kind);
+    }
     const { args, done } = current;
     const values = args();
     const question = current;
@@ -121,7 +125,7 @@ export function createEngine(wasm, onMode, mayAskServer) {
 
   return {
     ask(kind, args, done) {
-      waiting.set(kind, { args, done });
+      waiting.set(kind, [...all.has(kind) && waiting.get(kind) || [], { args, done }]);
       next();
     },
     busy: () => current !== null || waiting.size > 0,

@@ -5,7 +5,10 @@ import { createEditor, units } from './editor.js';
 import { because, copies, createMatrix, element, groupOf, inWords, loading, narrow, short, words } from './matrix.js';
 import * as link from './link.js';
 import { capital, panels } from './panels.js';
-import { readURLs } from './lists.js';
+import * as storage from './saved.js';
+import { createUndo } from './undo.js';
+import { createView } from './view.js';
+import { createQuestion, openCrawler, openList } from './typed.js';
 import { concat, decode, encode } from './text.js';
 import shop from '../../../../../examples/shop.txt';
 import blog from '../../../../../examples/blog.txt';
@@ -21,9 +24,9 @@ const titles = { auto: 'Auto', rfc9309: 'RFC 9309', google: 'Google', 'google-cp
 
 const mostURLs = 1000;
 const mostCrawlers = 20;
-const mostTokens = 20; // of one crawler
 const mostOffered = 100; // crawlers of the file that are suggested
 const mostFile = 8 << 20; // bytes of a file that is opened
+const keepAfter = 1000; // ms from a change until it is kept in this browser
 const pause = 120; // ms without a change until the other questions than for verdicts are asked
 const idle = 300; // likewise until the slow ones are, at least
 const mostIdle = 2000; // and at most
@@ -54,7 +57,13 @@ const state = {
   crawlers: [],
   urls: [],
   before: null, // the bytes to compare with
-  pristine: true, // the text is an example: a paste replaces it
+  pristine: true, // the text is an example, or there is none: a paste replaces it
+  lent: null, // crawlers and URLs of an example, which go when one's own file comes
+  begin: false, // the table has no crawlers yet for one's own file
+  order: [], // of the rows that are shown: the indexes of their URLs
+  answer: null, // to the last matrix, with all rows
+  site: '', // the host that the file was fetched from
+  from: '', // the link that the work began with
   file: 0, // counts changes of the text
   version: 0, // counts changes of anything
   answered: -1, // the version that the results are about
@@ -66,7 +75,7 @@ const state = {
   hovered: null,
   tab: 'why',
   topic: 'ai',
-  live: null, // the file of the site that was fetched last
+  live: null, // the file that was fetched last: its host, URL, record and bytes
 };
 
 const nonce = document.querySelector('script[nonce]')?.nonce || '';
@@ -84,10 +93,17 @@ function say(sentence) {
   }, Math.max(0, lastSaid + 1000 - Date.now()));
 }
 
-function message(sentence) {
+// message shows a sentence, with buttons: pairs of a label and what they do.
+function message(sentence, ...buttons) {
+  const button = (label, onclick) => element('button', { type: 'button', class: label === '×' ? null : 'answer', 'aria-label': label === '×' ? 'Dismiss' : null, onclick }, label);
   $('message').hidden = !sentence;
-  $('message').replaceChildren(...(sentence ? [element('span', {}, sentence), element('button', { type: 'button', 'aria-label': 'Dismiss', onclick: () => message('') }, '×')] : []));
+  $('message').replaceChildren(...(sentence ? [element('span', {}, sentence), ...buttons.map(([label, run]) => button(label, () => {
+    message('');
+    run();
+  })), button('×', () => message(''))] : []));
 }
+
+const question = createQuestion($('asking'));
 
 // The file.
 
@@ -101,26 +117,117 @@ function file() {
 
 const text = () => editor.text();
 
-function setFile(bytes, undoable) {
-  remember();
-  message('');
-  editor.replace(decode(bytes), undoable);
-  state.bytes = bytes;
-  state.pristine = false;
-  $('record').hidden = true;
+// setFile shows another file. The name completes "Undo …"; without one the change cannot be undone.
+function setFile(bytes, name) {
+  const replace = () => {
+    setText(bytes, Boolean(name));
+    state.site = '';
+    returnLent();
+  };
+  name ? undo.step(name, replace) : replace();
   changed();
 }
 
+// setText replaces the text.
+function setText(bytes, undoable) {
+  remember();
+  message('');
+  question.close();
+  editor.replace(decode(bytes), undoable);
+  state.bytes = bytes;
+  state.pristine = false;
+}
+
+// returnLent removes the crawlers and URLs of an example from the table. Without crawlers the engine names some for the file.
+function returnLent() {
+  if (state.lent) {
+    state.crawlers = state.crawlers.filter((c) => !state.lent.crawlers.includes(written(c)));
+    setURLs(state.urls.filter((u) => !state.lent.urls.includes(u)));
+    state.lent = null;
+    state.begin = !state.crawlers.length;
+  }
+}
+
+// begin adds the first crawlers and URL for one's own file.
+function begin(names) {
+  state.begin = false;
+  state.crawlers = names.map((name) => ({ dialect: auto, tokens: [name] }));
+  if (!state.urls.length) {
+    setURLs(['/']);
+  }
+  undo.amend();
+  changed();
+}
+
+// aside is what belongs to the text and is beside it, as undoing restores it.
+const aside = () => ({
+  table: { crawlers: state.crawlers.map((c) => ({ ...c })), urls: state.urls }, bytes: state.bytes, pristine: state.pristine, lent: state.lent, site: state.site,
+  before: state.before,
+});
+
+const undo = createUndo({
+  editor: { undo: () => editor.undo(), redo: () => editor.redo() },
+  aside,
+  restore({ table, bytes, pristine, site, lent, before }, withText) {
+    if (table) {
+      Object.assign(state, { crawlers: table.crawlers.map((c) => ({ ...c })), urls: table.urls, lent, begin: false });
+      if (before !== state.before) {
+        compareWith(before);
+      }
+    }
+    if (withText) {
+      Object.assign(state, { bytes, pristine, site });
+    }
+    changed();
+  },
+  onChange(undone, redone) {
+    $('undo').disabled = !undone;
+    $('undo').replaceChildren('Undo', element('span', {}, undone && ' ' + undone));
+    $('undo').title = undone ? 'Undo ' + undone + ' (Ctrl+Z)' : 'Nothing to undo';
+    $('redo').hidden = !redone;
+    $('redo').title = 'Redo ' + redone + ' (Ctrl+Shift+Z)';
+  },
+});
+
+// goBack undoes the last step, or that of the text. forth redoes it.
+function goBack(onlyText) {
+  const name = undo.undo(onlyText);
+  say(name ? 'Undone: ' + name : 'Nothing to undo');
+}
+
+function goForth(onlyText) {
+  const name = undo.redo(onlyText);
+  say(name ? 'Redone: ' + name : 'Nothing to redo');
+}
+$('undo').addEventListener('click', () => goBack(false));
+$('redo').addEventListener('click', () => goForth(false));
+document.addEventListener('keydown', (event) => {
+  const key = event.key.toLowerCase();
+  if (!(event.ctrlKey || event.metaKey) || event.altKey || !['z', 'y'].includes(key) || event.defaultPrevented || event.target.closest('input, textarea, select, [contenteditable=true]')) {
+    return;
+  }
+  event.preventDefault();
+  key === 'y' || event.shiftKey ? goForth(false) : goBack(false);
+});
+
 const editor = createEditor($('text'), nonce, {
-  onChange(byProgram) {
+  onChange(byProgram, step) {
+    const before = aside();
     state.file++;
     state.bytes = null;
     state.encoded = null;
     if (!byProgram) {
-      state.pristine = false;
+      state.pristine = !editor.length();
+    }
+    if (step) {
+      undo.typed(step, before);
+    }
+    if (!byProgram) {
       changed();
     }
   },
+  onUndo: () => goBack(true),
+  onRedo: () => goForth(true),
   onLine(line) {
     if (state.hoveredLine !== line) {
       state.hoveredLine = line;
@@ -139,7 +246,7 @@ const editor = createEditor($('text'), nonce, {
       return false;
     }
     event.preventDefault();
-    setFile(encode(text), true);
+    setFile(encode(text), 'the paste');
     return true;
   },
   onLeave() {
@@ -162,7 +269,13 @@ async function openFile(blob) {
     }
     return;
   }
-  setFile(bytes, true);
+  engine.ask('urls', () => [bytes, state.urls.join('\n')], (list) => {
+    if (['csv', 'sitemap', 'index'].includes(list.kind)) {
+      takeList(list, null);
+    } else {
+      setFile(bytes, 'opening ' + (blob.name || 'the file'));
+    }
+  });
 }
 
 // The crawlers and URLs.
@@ -181,31 +294,60 @@ function columns() {
 let directory = new Map(); // of crawlers, by their names in lower case
 let checks = new Map(); // of lint, by their ids
 
-// crawlerOf returns the crawler that a user types: product tokens with commas, most specific first, or a full User-Agent header.
-function crawlerOf(text) {
-  const list = /[(/]/.test(text) ? [] : text.split(',').map((t) => t.trim()).filter(Boolean);
-  return { dialect: auto, tokens: list.length > 1 ? list.slice(0, mostTokens) : [text] };
+const were = (n) => n.toLocaleString('en') + (n === 1 ? ' was' : ' were');
+const inTable = () => state.crawlers.map((c) => written(c.dialect === all ? { ...c, dialect: auto } : c)).join('\n');
+
+// addCrawlers adds crawlers that are typed: product tokens with commas, most specific first, a full User-Agent header, or a name
+// that people use. The engine reads them. asTyped adds them whatever they resemble.
+function addCrawlers(texts, asTyped) {
+  engine.ask('crawler', () => [texts.join('\n'), inTable()], (answer) => {
+    if (answer.error) {
+      complain(answer);
+      return;
+    }
+    const fresh = [];
+    answer.crawlers.forEach((mention, i) => {
+      const open = (!asTyped || mention.duplicate !== null) && openCrawler(mention, texts[i], { add: (text) => addCrawlers([text], true), exactly: () => addCrawlers([texts[i]], true) });
+      if (!open) {
+        fresh.push({ dialect: auto, tokens: mention.tokens });
+      } else if (texts.length === 1) {
+        question(...open, () => $('newcrawler').focus());
+      }
+    });
+    pushCrawlers(fresh);
+  });
 }
 
-const were = (n) => n.toLocaleString('en') + (n === 1 ? ' was' : ' were');
-
-function addCrawlers(list) {
-  const names = new Set(state.crawlers.map((c) => (c.tokens[0] || '*').toLowerCase()));
-  const fresh = list.filter((c) => !names.has((c.tokens[0] || '*').toLowerCase()));
+function pushCrawlers(fresh) {
   const room = Math.max(0, mostCrawlers - state.crawlers.length);
-  state.crawlers.push(...fresh.slice(0, room));
   if (fresh.length > room) {
     message('The table has at most ' + mostCrawlers + ' crawlers; ' + were(fresh.length - room) + ' not added.');
   }
-  changed();
+  const added = fresh.slice(0, room);
+  if (added.length) {
+    question.close();
+    refocus = '#newcrawler';
+    picked = narrow.matches && chosen() ? { url: chosen().url, crawler: written(added[0]), news: '' } : picked;
+    undo.step('adding ' + (added.length === 1 ? added[0].tokens[0] : added.length + ' crawlers'), () => state.crawlers.push(...added));
+    changed();
+  }
 }
 
 function remove(i) {
   const kept = chosen();
   picked = kept && { url: kept.url, crawler: written(kept.crawler), news: '' };
-  state.crawlers.splice(i, 1);
+  undo.step('removing ' + (state.crawlers[i].tokens[0] || '*'), () => state.crawlers.splice(i, 1));
   refocus = !state.crawlers.length ? '#newcrawler' : narrow.matches ? '.picker' : 'select[data-crawler="' + Math.min(i, state.crawlers.length - 1) + '"]';
   changed();
+}
+
+// sortButton is the title of a column, which orders the rows.
+function sortButton(sort, column, title) {
+  const order = shown.order(sort, column);
+  return element('button', { type: 'button', class: 'quiet sort', 'data-sort': sort + column, title: sort === 'url' ? 'Sort by URL' : 'Sort by verdict, blocked first', onclick() {
+    refocus = '[data-sort="' + sort + column + '"]';
+    shown.press(sort, column);
+  } }, element('span', {}, title), element('span', { 'aria-hidden': 'true', class: 'order' }, { ascending: '↑', descending: '↓' }[order] || '↕'));
 }
 
 // heads returns the heads of the columns, and of the one in which a crawler is added.
@@ -218,12 +360,13 @@ function heads() {
     const select = element('select', { 'aria-label': 'Dialect of ' + c.name, 'data-crawler': c.of }, ...stated.map((d) => element('option', { value: d, selected: d === crawler.dialect }, d === auto && c.reads !== auto ? titles[c.reads] + ' (auto)' : titles[d])));
     select.addEventListener('change', () => {
       const kept = chosen();
-      crawler.dialect = select.value;
+      undo.step('the dialect of ' + c.name, () => { crawler.dialect = select.value; });
       picked = kept && { url: kept.url, crawler: written(kept.crawler.of === c.of ? crawler : kept.crawler), news: '' };
       refocus = 'select[data-crawler="' + c.of + '"]';
       changed();
     });
-    return [element('span', { class: 'name', title: (state.read.get(written(c))?.tokens || c.tokens).join(', then ') }, element('span', {}, c.name),
+    const column = columns().findIndex((other) => other.of === c.of);
+    return [element('span', { class: 'name', title: (state.read.get(written(c))?.tokens || c.tokens).join(', then ') }, sortButton('verdict', column, c.name),
       element('button', { type: 'button', class: 'quiet', 'aria-label': 'Remove ' + c.name, onclick: () => remove(c.of) }, '×')), select, ...short(state.read.get(written(c))).map((text) => element('span', { class: 'dialect remark' }, text))];
   });
   const input = element('input', { id: 'newcrawler', type: 'text', list: 'known', 'aria-label': 'Add a crawler', placeholder: '+', title: 'Product tokens with commas, most specific first, or a full User-Agent header', autocomplete: 'off', spellcheck: 'false', value: $('newcrawler')?.value || null });
@@ -231,10 +374,7 @@ function heads() {
     const name = input.value.trim();
     if (name && !/[\t\r\n]/.test(name)) {
       input.value = '';
-      refocus = '#newcrawler';
-      const crawler = crawlerOf(name);
-      picked = narrow.matches && chosen() ? { url: chosen().url, crawler: written(crawler), news: '' } : picked;
-      addCrawlers([crawler]);
+      addCrawlers([name]);
     }
   };
   input.addEventListener('keydown', (event) => event.key === 'Enter' && add());
@@ -271,12 +411,15 @@ function card(row, cell, column, explain) {
         explain();
       }),
       button('Edit', () => document.querySelector('input.url[data-row="' + row + '"]').focus()),
-      button('Remove', () => {
-        setURLs(state.urls.filter((u, i) => i !== row));
-        refocus = state.urls.length ? '.picked[data-row="' + Math.min(row, state.urls.length - 1) + '"]' : '#newurl';
-        changed();
-      })),
+      button('Remove', () => removeURL(row, '.picked'))),
   ];
+}
+
+// removeURL removes the URL of a row that is shown. The cell below it gets the focus, in the column with the selector.
+function removeURL(row, column) {
+  undo.step('removing ' + state.urls[state.order[row]], () => setURLs(state.urls.filter((u, i) => i !== state.order[row])));
+  refocus = state.order.length > 1 ? column + '[data-row="' + Math.min(row, state.order.length - 2) + '"]' : '#newurl';
+  changed();
 }
 
 let picked = null; // the URL that is selected after the table is drawn anew, for a crawler or the selected one
@@ -290,15 +433,43 @@ function setURLs(urls) {
   state.urls = urls.slice(0, mostURLs);
 }
 
+// addURLs adds the URLs of a text that is typed or pasted, which the engine reads.
 function addURLs(text) {
-  const urls = readURLs(text);
-  const fresh = urls.filter((u) => !state.urls.includes(u));
-  if (urls.length) {
-    picked = { url: fresh[0] || urls[0], news: fresh.length ? '' : 'Already in the table: ' };
-    setURLs([...state.urls, ...fresh]);
-    changed();
-  }
+  engine.ask('urls', () => [text, state.urls.join('\n')], (list) => takeList(list, text));
 }
+
+// takeList adds what the engine read in a text, null for a file.
+function takeList(list, text) {
+  if (list.error) {
+    complain(list);
+    return;
+  }
+  const open = openList(list, () => setFile(encode(text), 'the paste'));
+  if (open) {
+    question(...open, () => $('newurl').focus());
+  } else {
+    question.close();
+  }
+  if (['robots', 'index', 'markup'].includes(list.kind) || list.urls.length + list.duplicates.length + list.dropped === 0) {
+    return;
+  }
+  if (list.dropped) {
+    message('The table has at most ' + mostURLs.toLocaleString('en') + ' URLs; the other ' + were(list.dropped) + ' left out.');
+  }
+  picked = { url: list.urls[0] || list.duplicates[0], news: list.urls.length ? '' : 'Already in the table: ' };
+  shown.clear();
+  undo.step('adding ' + (list.urls.length === 1 ? list.urls[0] : list.urls.length + ' URLs'), () => setURLs([...state.urls, ...list.urls]));
+  changed();
+}
+
+// shown is the view of the table: which rows it shows, in what order.
+const shown = createView({ bar: $('view'), find: $('find'), show: $('show'), crawler: $('showfor'), count: $('shown'), reset: $('showall') }, () => changed());
+$('clear').addEventListener('click', () => {
+  undo.step('removing all URLs', () => setURLs([]));
+  shown.clear();
+  refocus = '#newurl';
+  changed();
+});
 
 $('adding').addEventListener('submit', (event) => {
   event.preventDefault();
@@ -314,7 +485,7 @@ $('newurl').addEventListener('keydown', (event) => {
 });
 $('newurl').addEventListener('paste', (event) => {
   const text = event.clipboardData?.getData('text/plain') || '';
-  if (/[\r\n]/.test(text.trim())) {
+  if (/[\r\n<]/.test(text.trim())) {
     event.preventDefault();
     addURLs(text);
   }
@@ -371,16 +542,26 @@ function askLater() {
   later = setTimeout(() => {
     later = 0;
     askWhy();
-    engine.ask('parse', () => [file()], withFile((facts) => {
-      state.facts = facts;
-      offer();
-      editor.kinds(facts.kinds);
-      $('about').hidden = !facts.notes.length;
-      $('about').textContent = facts.notes.map((n) => capital(n.text) + '.').join(' ');
-      status();
-    }));
-    askMatrix('engines');
+    askParse();
+    if (!state.begin) {
+      askMatrix('engines');
+    }
   }, pause);
+}
+
+// askParse asks for the kinds of lines, and the crawlers that the file names.
+function askParse() {
+  engine.ask('parse', () => [file()], withFile((facts) => {
+    state.facts = facts;
+    offer();
+    editor.kinds(facts.kinds);
+    $('about').hidden = !facts.notes.length;
+    $('about').textContent = facts.notes.map((n) => capital(n.text) + '.').join(' ');
+    status();
+    if (state.begin) {
+      begin(facts.start);
+    }
+  }));
 }
 
 let slow;
@@ -416,9 +597,15 @@ function changed() {
   show.blocking(null); // it is about an earlier text
   matrix.stale(true);
   document.body.classList.add('waiting');
-  askMatrix();
+  if (state.begin) {
+    askParse(); // which names the crawlers
+  } else {
+    askMatrix();
+  }
   askLater();
   askSlow();
+  drawRecord();
+  keepSoon();
 }
 
 // withFile calls done with answers about the current text only.
@@ -443,6 +630,7 @@ function complain(answer) {
 // drawWithout draws the table without results.
 function drawWithout(pending) {
   const names = columns();
+  state.order = state.urls.map((url, i) => i);
   matrix.show({ columns: names.map(() => ({ group: null })), rows: state.urls.map((url) => ({ url, cells: names.map(() => ({ pending })) })), rules: {} }, names);
 }
 
@@ -453,7 +641,7 @@ function askMatrix(kind = 'matrix') {
   engine.ask(kind, () => {
     asked = state.version;
     names = columns();
-    return [file(), names.map(written).join('\n'), state.urls.join('\n'), JSON.stringify({ engines: kind === 'engines' })];
+    return [file(), names.map(written).join('\n'), state.urls.join('\n'), shown.question({ engines: kind === 'engines', site: state.site })];
   }, (answer) => {
     if (answer.error) {
       complain(answer);
@@ -463,20 +651,25 @@ function askMatrix(kind = 'matrix') {
       return;
     }
     answer.rows.forEach((row, i) => { row.url = state.urls[i] ?? row.url; });
+    state.answer = answer;
+    state.order = answer.shown;
     state.answered = asked;
     state.read = new Map(answer.columns.map((c, i) => [written(names[i]), c]));
     names = names.map((n, i) => ({ ...n, name: answer.columns[i].name, reads: answer.columns[i].dialect }));
     state.names = names;
-    matrix.show(answer, names, kind === 'engines');
+    refocus ||= focusedHead();
+    matrix.show({ ...answer, rows: answer.shown.map((i) => answer.rows[i]), all: answer.rows.length, view: shown.question({}) }, names, kind === 'engines');
+    shown.draw(names.map((n) => n.name), answer.shown.length, answer.rows.length);
     const fresh = asked === state.version;
     matrix.stale(!fresh);
     document.body.classList.toggle('waiting', !fresh);
     if (fresh && kind === 'engines') {
       drawCounts();
     }
-    if (picked && fresh && names.length && state.urls.includes(picked.url)) {
+    const row = picked ? matrix.answer().rows.findIndex((r) => r.url === picked.url) : -1;
+    if (picked && fresh && names.length && row >= 0) {
       const col = names.findIndex((c) => written(c) === picked.crawler);
-      matrix.choose(state.urls.indexOf(picked.url), col < 0 ? matrix.chosen()?.col || 0 : col);
+      matrix.choose(row, col < 0 ? matrix.chosen()?.col || 0 : col);
       if (!refocus) {
         document.querySelector('#grid [aria-selected=true]').scrollIntoView({ block: 'nearest', inline: 'nearest' });
       }
@@ -484,8 +677,8 @@ function askMatrix(kind = 'matrix') {
       picked = null;
       askWhy();
     } else if (!matrix.chosen()) {
-      if (answer.rows.length && names.length) {
-        matrix.choose(0, 0);
+      if (answer.shown.length && names.length) {
+        matrix.choose(0, matrix.column());
       }
       askWhy();
     }
@@ -497,9 +690,19 @@ function askMatrix(kind = 'matrix') {
   });
 }
 
+// focusedHead is the selector of what has the focus in the head of the table, which is drawn anew, "" if nothing has.
+function focusedHead() {
+  const e = document.activeElement;
+  if (!e.closest('#grid thead')) {
+    return '';
+  }
+  const { sort, crawler } = e.dataset;
+  return e.id ? '#' + e.id : sort ? '[data-sort="' + sort + '"]' : crawler ? 'select[data-crawler="' + crawler + '"]' : e.matches('.picker, .resize') ? '.' + e.className : '';
+}
+
 function drawCounts() {
   const n = new Map();
-  for (const row of matrix.answer().rows) {
+  for (const row of state.answer?.rows || []) {
     for (const cell of row.cells) {
       if (cell.line) {
         n.set(cell.line, (n.get(cell.line) || 0) + 1);
@@ -526,7 +729,8 @@ function askNever() {
 function chosen() {
   const at = matrix.chosen();
   const crawler = at && columns()[at.col];
-  return crawler && state.urls[at.row] !== undefined ? { crawler, url: state.urls[at.row], at } : null;
+  const url = at && state.urls[state.order[at.row]];
+  return crawler && url !== undefined ? { crawler, url, at } : null;
 }
 
 function askWhy() {
@@ -561,7 +765,7 @@ function light(answer) {
 
 function hover(row, col) {
   const crawler = columns()[col];
-  const url = state.urls[row];
+  const url = state.urls[state.order[row]];
   const key = row + ',' + col + ',' + state.version;
   if (!crawler || url === undefined || state.hovered === key) {
     return;
@@ -617,7 +821,7 @@ const versions = () => {
   }
 };
 
-// remember keeps the text in this browser, to compare with later.
+// remember keeps the text in this browser, to compare with or restore later.
 function remember() {
   const now = text();
   const list = versions();
@@ -628,7 +832,13 @@ function remember() {
     localStorage.setItem('robots-versions', JSON.stringify([{ at: Date.now(), text: now }, ...list].slice(0, mostVersions)));
   } catch {} // no room, or not permitted: there are no earlier versions then
 }
-addEventListener('visibilitychange', () => document.visibilityState === 'hidden' && remember());
+addEventListener('visibilitychange', () => {
+  if (document.visibilityState === 'hidden') {
+    keep();
+    remember();
+  }
+});
+addEventListener('pagehide', () => keep());
 
 function compareWith(bytes) {
   state.before = bytes;
@@ -640,7 +850,7 @@ function compareWith(bytes) {
 function drawComparing() {
   const comparing = Boolean(state.before);
   $('compare').setAttribute('aria-pressed', String(comparing));
-  $('before').hidden = $('stop').hidden = !comparing;
+  $('before').hidden = $('stop').hidden = $('restore').hidden = !comparing;
   const option = (value, label) => element('option', { value }, label);
   $('version').replaceChildren(option('', comparing ? 'the text below' : 'choose…'), option('now', 'the text as it is now'), option('other', 'another text'),
     ...state.live ? [option('live', 'the live file of ' + state.live.host)] : [],
@@ -669,6 +879,10 @@ $('before').addEventListener('input', () => {
   askDiff();
 });
 $('stop').addEventListener('click', () => compareWith(null));
+$('restore').addEventListener('click', () => {
+  setFile(state.before.slice(), 'restoring the other text');
+  say('The text compared with is the text now');
+});
 
 function askDiff() {
   if (!state.before) {
@@ -695,12 +909,17 @@ function fix(finding) {
     at = e.end;
   }
   parts.push(bytes.subarray(at));
-  editor.edit(decode(concat(parts)));
+  const inPanel = $('lint').contains(document.activeElement);
+  editor.edit(decode(concat(parts)), 'the fix of line ' + finding.line);
+  inPanel ? $('panel-lint').focus({ preventScroll: true }) : editor.focus();
   say('Fixed line ' + finding.line);
 }
 
 function fixAll() {
-  prove('fix', () => [file()], withFile((answer) => editor.edit(decode(link.fromBase64(answer.body)))));
+  prove('fix', () => [file()], withFile((answer) => {
+    editor.edit(decode(link.fromBase64(answer.body)), 'all safe fixes');
+    $('panel-lint').focus({ preventScroll: true });
+  }));
 }
 
 function reveal(line) {
@@ -715,21 +934,32 @@ const show = panels({
   fixAll,
   addCrawlers,
   blockTraining() {
-    const before = file().slice();
     prove('block', () => [file()], withFile((answer) => {
+      const lines = answer.added.replace(/\r\n?|\n$/g, '').split('\n').length;
+      const showLines = () => editor.reveal(answer.line, lines);
       if (answer.added) {
-        setFile(link.fromBase64(answer.body), true);
+        undo.step('blocking AI training', () => setText(link.fromBase64(answer.body), true));
+        changed();
+        showLines();
       }
-      show.blocking(answer, answer.added ? () => setFile(before, true) : null);
+      show.blocking(answer, () => goBack(false), () => {
+        view('file');
+        showLines();
+        editor.focus();
+      });
       say(answer.added ? 'Crawlers for AI training are blocked' : 'Nothing was changed');
     }));
   },
   addURL(url, crawler) {
     picked = { url, crawler: written(crawler), news: '' };
-    if (!state.urls.includes(url)) {
-      setURLs([url, ...state.urls]);
-    }
-    addCrawlers([crawler]);
+    shown.clear();
+    undo.step('adding ' + url, () => {
+      setURLs([url, ...state.urls.filter((u) => u !== url)]);
+      if (!state.crawlers.some((c) => c.dialect === all || written(c) === written(crawler))) {
+        state.crawlers.push({ dialect: crawler.dialect, tokens: crawler.tokens });
+      }
+    });
+    changed();
     view('results');
   },
 });
@@ -757,13 +987,27 @@ const matrix = createMatrix($('grid'), {
     askWhy();
   },
   onURL(row, value) {
+    const index = state.order[row];
+    const old = state.urls[index];
     const url = value.trim();
-    if (url === state.urls[row]) {
+    if (url === old) {
       return;
     }
-    setURLs(state.urls.flatMap((u, i) => (i !== row ? [u] : url ? readURLs(url) : [])));
-    changed();
+    if (!url) {
+      removeURL(row, 'input.url');
+      return;
+    }
+    engine.ask('urls', () => [url, state.urls.filter((u, i) => i !== index).join('\n')], (list) => {
+      if (list.error || !list.urls.length) {
+        question(list.error ? capital(list.error) + '.' : list.duplicates.length ? list.duplicates[0] + ' is already in the table.' : 'This is not a URL.');
+      } else {
+        undo.step('editing ' + old, () => setURLs(state.urls.flatMap((u, i) => (i !== index ? [u] : list.urls))));
+      }
+      changed();
+    });
   },
+  onRemove: removeURL,
+  sortButton,
 });
 
 function sayChosen(news) {
@@ -776,11 +1020,11 @@ function sayChosen(news) {
 }
 
 function summary() {
-  const { rows } = matrix.answer();
+  const rows = state.answer?.rows || [];
   const names = state.names || [];
   const blocked = (col) => rows.filter((r) => r.cells[col]?.verdict === 'disallow').length;
   const parts = names.slice(0, 4).map((n, i) => n.name + ' ' + (i ? blocked(i) : blocked(i) + ' of ' + rows.length + ' blocked'));
-  $('summary').textContent = !rows.length || !names.length ? '' : narrow.matches ? blocked(matrix.chosen()?.col) + ' of ' + rows.length + ' URLs blocked' : parts.join(' · ') + (names.length > 4 ? ' …' : '');
+  $('summary').textContent = !state.urls.length || !names.length ? '' : narrow.matches ? blocked(matrix.chosen()?.col) + ' of ' + rows.length + ' URLs blocked' : parts.join(' · ') + (names.length > 4 ? ' …' : '');
   state.cells = rows.length * names.length;
   status();
 }
@@ -903,7 +1147,7 @@ $('upload').addEventListener('change', () => {
 });
 $('paste').addEventListener('click', async () => {
   try {
-    setFile(encode(await navigator.clipboard.readText()), true);
+    setFile(encode(await navigator.clipboard.readText()), 'the paste');
   } catch {
     message('This browser does not let the page read the clipboard: paste into the text with Ctrl+V.');
     editor.focus();
@@ -928,13 +1172,42 @@ document.addEventListener('drop', (event) => {
     if (dropped) {
       openFile(dropped);
     } else {
-      setFile(encode(text), true);
+      setFile(encode(text), 'the drop');
     }
   }
 }, true);
 
+// save downloads a file.
+function save(content, kind, name) {
+  const address = URL.createObjectURL(new Blob([content], { type: kind }));
+  element('a', { href: address, download: name }).click();
+  URL.revokeObjectURL(address);
+}
+$('copy').addEventListener('click', () => clipboard(text(), 'robots.txt'));
+$('download').addEventListener('click', () => {
+  save(file(), 'text/plain', 'robots.txt');
+  say('robots.txt downloaded');
+});
+$('startover').addEventListener('click', () => {
+  remember();
+  undo.step('starting over', () => {
+    editor.replace('', true);
+    Object.assign(state, { bytes: null, pristine: true, crawlers: [], site: '', lent: null, begin: true, live: null, from: '' });
+    setURLs([]);
+    compareWith(null);
+  });
+  history.replaceState(null, '', location.pathname);
+  shown.clear();
+  message('');
+  question.close();
+  changed();
+  view('file');
+  editor.focus();
+  say('Started over; Undo brings everything back');
+});
+
 for (const [key, example] of Object.entries(examples)) {
-  document.querySelector('#examples .sheet').append(element('button', { type: 'button', onclick: () => useExample(key, true) }, example.title));
+  document.querySelector('#examples .sheet').append(element('button', { type: 'button', onclick: () => useExample(key, example.title) }, example.title));
 }
 
 $('compare').addEventListener('click', () => {
@@ -965,13 +1238,13 @@ function snapshot() {
 async function copyLink() {
   const fragment = await link.write(snapshot());
   if (fragment.length > link.mostLink) {
-    const address = URL.createObjectURL(new Blob([JSON.stringify(link.portable(snapshot()))], { type: 'application/json' }));
-    element('a', { href: address, download: 'page.robots.json' }).click();
-    URL.revokeObjectURL(address);
+    save(JSON.stringify(link.portable(snapshot())), 'application/json', 'page.robots.json');
     message('The link would have ' + fragment.length.toLocaleString('en') + ' characters. Everything was saved to page.robots.json instead; “Open” reads it.');
     return;
   }
   history.replaceState(null, '', fragment);
+  state.from = fragment;
+  keep();
   await clipboard(location.href, 'Link');
   if (location.href.length > link.noteAbove) {
     message('The link was copied. It has ' + location.href.length.toLocaleString('en') + ' characters; some mail programs truncate links over ' + link.noteAbove.toLocaleString('en') + '.');
@@ -1010,9 +1283,11 @@ document.querySelectorAll('[data-copy]').forEach((b) => b.addEventListener('clic
   if (!cell) {
     message('There is no result to copy yet.');
   } else if (kind === 'curl') {
-    clipboard(curl(state.names[at.col], state.urls[at.row]), 'Command');
+    clipboard(curl(state.names[at.col], answer.rows[at.row].url), 'Command');
   } else if (kind === 'sentence') {
-    clipboard(cell.error ? state.urls[at.row] + ' is not a valid URL.' : sentence(state.names[at.col], state.urls[at.row], cell), 'Sentence');
+    clipboard(cell.error ? answer.rows[at.row].url + ' is not a valid URL.' : sentence(state.names[at.col], answer.rows[at.row].url, cell), 'Sentence');
+  } else if (kind === 'download') {
+    save(copies.csv(answer, state.names), 'text/csv', 'robots-verdicts.csv');
   } else {
     clipboard(copies[kind](answer, state.names, at.col), b.textContent);
     const { dialect } = state.names[at.col];
@@ -1053,16 +1328,22 @@ async function fetchSite() {
     if (record.outcome === 'refused') {
       throw new Error('this server may not fetch that address, which crawlers might reach: ' + record.note);
     }
+    if (record.outcome === 'unreachable' && !record.status && !record.last_good) {
+      message(parsed.host + ' is unreachable, so the text is as it was: ' + record.note + '. Crawlers would treat every URL of it as blocked for now.');
+      return;
+    }
     const body = await fetch(query + '&body=1');
     const bytes = body.ok ? new Uint8Array(await body.arrayBuffer()) : encode(replacement(record, parsed.host));
-    state.live = { host: parsed.host, bytes };
-    setFile(bytes, true);
-    const path = parsed.pathname + parsed.search;
-    if (path !== '/' && path !== '/robots.txt') {
-      setURLs([path, ...state.urls.filter((u) => u !== path)]);
-      changed();
-    }
-    show.record(record, url);
+    undo.step('fetching ' + parsed.host, () => {
+      setFile(bytes, 'fetching');
+      state.live = { host: parsed.host, url, record, bytes };
+      state.site = parsed.hostname;
+      const path = parsed.pathname + parsed.search;
+      if (path !== '/' && path !== '/robots.txt') {
+        setURLs([path, ...state.urls.filter((u) => u !== path)]);
+      }
+    });
+    changed();
     view('results');
     say('robots.txt of ' + parsed.host + ' loaded');
   } catch (error) {
@@ -1084,46 +1365,133 @@ addEventListener('online', () => message(''));
 
 // Start.
 
-// useExample shows an example. URLs and crawlers that are not of an example stay in the table.
-function useExample(key, undoable) {
+// useExample shows an example. URLs and crawlers that are not of an example stay in the table. With a title it can be undone.
+function useExample(key, title) {
   const e = examples[key];
-  const { u, c } = link.portable(snapshot());
-  const own = (list, kind) => (Object.values(examples).some((x) => JSON.stringify(x[kind]) === JSON.stringify(list)) ? [] : list);
-  const crawlers = (list) => list.map(([dialect, ...tokens]) => ({ dialect, tokens }));
-  setFile(encode(e.text), undoable);
-  setURLs([...new Set([...own(u, 'urls'), ...e.urls])]);
-  state.crawlers = crawlers(own(c, 'crawlers'));
-  addCrawlers(crawlers(e.crawlers));
-  state.pristine = true;
+  const show = () => {
+    setFile(encode(e.text), title && 'the example');
+    const crawlers = e.crawlers.map(([dialect, ...tokens]) => ({ dialect, tokens }));
+    const known = new Set(state.crawlers.map(written));
+    const urls = e.urls.filter((u) => !state.urls.includes(u));
+    const fresh = crawlers.filter((c) => !known.has(written(c)));
+    state.lent = { crawlers: fresh.map(written), urls };
+    state.crawlers = [...state.crawlers, ...fresh].slice(0, mostCrawlers);
+    setURLs([...state.urls, ...urls]);
+    Object.assign(state, { pristine: true, begin: false });
+  };
+  title ? undo.step('the example ' + title, show) : show();
+  shown.clear();
+  changed();
 }
 
-function restore(saved) {
-  state.crawlers = saved.crawlers;
-  state.before = saved.before;
-  setURLs(saved.urls);
-  setFile(saved.file, false);
+// restore shows work of a link, a file or this browser.
+function restore(saved, name) {
+  const set = () => {
+    setFile(saved.file, name);
+    Object.assign(state, { crawlers: saved.crawlers, before: saved.before, lent: null, begin: false });
+    setURLs(saved.urls);
+  };
+  name ? undo.step(name, set) : set();
+  shown.clear();
+  changed();
   $('before').value = state.before ? decode(state.before) : '';
   if (state.before) {
     openTab('changes');
   }
 }
 
+// keep writes the work into this browser.
+function keep() {
+  clearTimeout(keepSoon.timer);
+  keepSoon.timer = 0;
+  if (!keepSoon.begun) {
+    return;
+  }
+  const { live } = state;
+  const kept = { ...link.portable(snapshot()), from: state.from, pristine: state.pristine, lent: state.lent, site: state.site };
+  if (live && isLive()) {
+    kept.live = { ...live, bytes: undefined };
+  }
+  if (!storage.write(kept) && !keepSoon.told) {
+    keepSoon.told = true;
+    message('This browser has no room to keep the text: download it before you close the page.');
+  }
+}
+
+// keepSoon keeps the work in a moment, so that a crash loses no more than that.
+function keepSoon() {
+  keepSoon.timer ||= setTimeout(keep, keepAfter);
+}
+
+// isLive reports whether the text is the one that was fetched.
+function isLive() {
+  const now = file();
+  const { bytes } = state.live || {};
+  return Boolean(bytes) && (now === bytes || now.length === bytes.length && now.every((b, i) => b === bytes[i]));
+}
+
+// drawRecord shows the outcome of a fetch as long as the text is the file that was fetched.
+function drawRecord() {
+  const fresh = isLive();
+  if (fresh && drawRecord.drawn !== state.live) {
+    show.record(state.live.record, state.live.url);
+    drawRecord.drawn = state.live;
+  }
+  $('record').hidden = !fresh;
+}
+
+// resume shows the work that this browser kept, and reports whether there was some.
+function resume(saved) {
+  try {
+    restore(link.restored(saved, stated), '');
+  } catch {
+    return false;
+  }
+  const { from, pristine, lent, site, live } = saved;
+  Object.assign(state, { from: from || '', pristine: Boolean(pristine), lent: lent || null, site: site || '' });
+  if (live) {
+    state.live = { ...live, bytes: file() };
+    drawRecord();
+  }
+  return true;
+}
+
 // fromFragment shows the content of the link, if it has some that can be read; instead says what is shown if not.
-async function fromFragment(instead) {
-  if (location.hash.length < 2) {
+async function fromFragment(instead, name) {
+  const fragment = location.hash;
+  if (fragment.length < 2) {
     return;
   }
   try {
-    restore(await link.read(location.hash, stated));
+    restore(await link.read(fragment, stated), name);
+    state.from = fragment;
   } catch (error) {
     message(`${error.message} ${instead}`);
   }
 }
 
-addEventListener('hashchange', () => fromFragment('Nothing has changed.'));
+addEventListener('hashchange', () => fromFragment('Nothing has changed.', 'opening the link'));
 
-useExample('shop', false);
-await fromFragment('The example is shown.');
+// start shows what this browser kept, else the example, and then the link, unless it is the one that was edited last.
+async function start() {
+  const saved = storage.read();
+  const resumed = Boolean(saved) && resume(saved);
+  if (!resumed) {
+    useExample('shop', '');
+  }
+  if (!resumed || location.hash !== state.from) {
+    await fromFragment(resumed ? 'Your last work is shown.' : 'The example is shown.', resumed ? 'opening the link' : '');
+    return;
+  }
+  const shared = location.hash.length > 1 && await link.read(location.hash, stated).catch(() => null);
+  if (shared && JSON.stringify(link.portable(shared)) !== JSON.stringify(link.portable(snapshot()))) {
+    message('This is the link as you edited it.', ['Show it as it was shared', () => fromFragment('Nothing has changed.', 'opening the link')]);
+  }
+}
+
+await start();
+keepSoon.begun = true;
+keepSoon();
 show.changes(null);
 if (state.answered < 0) { // the table is there before the engine
   drawWithout(loading);
@@ -1137,4 +1505,4 @@ engine.ask('directory', () => [], (answer) => {
 
 // For the tests of the page.
 const busy = () => Boolean(later || slow) || engine.busy() || Boolean(prover?.busy());
-globalThis.page = { copies, decode, encode, matrix, units, snapshot, link, restore, busy, state, readURLs, setURLs, changed, curl, file, insert: (t) => editor.edit(t + text()) };
+globalThis.page = { copies, decode, encode, matrix, units, snapshot, link, restore, busy, state, setURLs, changed, curl, file, addURLs, undo, insert: (t) => editor.edit(t + text(), 'an insertion'), own: () => { state.lent = null; } };

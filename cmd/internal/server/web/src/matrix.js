@@ -1,4 +1,6 @@
-// The table of results: a row for each URL, a column for each crawler. It is a grid: arrow keys move the focus.
+// The table of results: a row for each URL that the view shows, a column for each crawler. It is a grid: arrow keys move the focus.
+
+import { createResizer } from './columns.js';
 
 const marks = { allow: '✓', disallow: '✕', undefined: '?' };
 export const words = { allow: 'allowed', disallow: 'blocked', undefined: 'undefined' };
@@ -24,6 +26,12 @@ export function element(name, attributes, ...children) {
   }
   e.append(...children.filter((c) => c !== null && c !== undefined && c !== false));
   return e;
+}
+
+// parts is a URL with its scheme and host paler, since they are those of most URLs of a table.
+function parts(url) {
+  const [, origin, rest] = /^([a-z][a-z0-9+.-]*:\/\/[^/?#]*)([^]*)$/i.exec(url) || ['', '', url];
+  return origin ? [element('span', { class: 'soft' }, origin), rest] : [rest];
 }
 
 export function mark(word) {
@@ -70,7 +78,7 @@ export function groupOf({ group, ...column }) {
 
 // createMatrix draws the results in place. heads returns the elements in the head of each column and of the one after them, card
 // those in the open card of a narrow window.
-export function createMatrix(place, { heads, card, onChoose, onHover, onLeave, onURL }) {
+export function createMatrix(place, { heads, card, onChoose, onHover, onLeave, onURL, onRemove, sortButton }) {
   let answer = { columns: [], rows: [], rules: {} };
   let at = { row: 0, col: 0 }; // the cell with the keyboard focus; column -1 is the URL
   let chosen = null;
@@ -81,6 +89,7 @@ export function createMatrix(place, { heads, card, onChoose, onHover, onLeave, o
   let labels = [];
   let names = [];
   let key = ''; // of what only a new table shows
+  const handle = createResizer(place, element);
 
   const observer = new IntersectionObserver((entries) => {
     if (entries.some((e) => e.isIntersecting)) {
@@ -176,12 +185,15 @@ export function createMatrix(place, { heads, card, onChoose, onHover, onLeave, o
     const rows = document.createDocumentFragment();
     for (let i = cells.length; i < Math.min(upTo, answer.rows.length); i++) {
       const row = answer.rows[i];
-      const input = element('input', { type: 'text', class: 'url', tabindex: -1, value: row.url, 'aria-label': 'URL ' + (i + 1), title: row.error || row.url, 'data-row': i, autocomplete: 'off', autocapitalize: 'off', spellcheck: 'false' });
+      const foreign = row.host && row.host + ' is another host than ' + answer.site + '; judged by this file';
+      const input = element('input', { type: 'text', class: 'url', tabindex: -1, value: row.url, 'aria-label': 'URL ' + (i + 1) + (foreign ? ', ' + foreign : ''), title: row.error || row.url, 'data-row': i, autocomplete: 'off', autocapitalize: 'off', spellcheck: 'false' });
       const drawn = row.cells.map((cell, k) => element('td', { role: 'gridcell', tabindex: -1, 'data-row': i, 'data-col': k }));
       cells.push([input, ...drawn]);
       drawn.forEach((e, k) => fill(i, k));
       rows.append(element('tr', { role: 'row', 'aria-rowindex': i + 2 },
-        element('th', { role: 'rowheader', scope: 'row', class: row.error ? 'wrong' : null, 'data-row': i }, element('code', { class: 'url', 'aria-hidden': 'true' }, row.url), input), ...drawn, element('td', { role: 'gridcell', class: 'card' })));
+        element('th', { role: 'rowheader', scope: 'row', class: row.error ? 'wrong' : null, 'data-row': i }, element('code', { class: 'url', 'aria-hidden': 'true' }, ...parts(row.url)), input,
+          foreign ? element('span', { class: 'foreign', title: foreign, 'aria-hidden': 'true' }, 'another host, judged by this file') : null,
+          element('button', { type: 'button', class: 'quiet remove', tabindex: -1, 'aria-label': 'Remove ' + row.url, title: 'Remove (Delete)', 'data-remove': i }, '×')), ...drawn, element('td', { role: 'gridcell', class: 'card' })));
     }
     body.append(rows);
     markChosen();
@@ -191,6 +203,11 @@ export function createMatrix(place, { heads, card, onChoose, onHover, onLeave, o
   }
 
   place.addEventListener('click', (event) => {
+    const button = event.target.closest('[data-remove]');
+    if (button) {
+      onRemove(+button.dataset.remove, 'td[data-col="' + Math.max(0, at.col) + '"]');
+      return;
+    }
     const e = event.target.closest('[data-row]');
     if (e?.matches(narrow.matches ? 'td, th' : 'td')) {
       choose(+e.dataset.row, +(e.dataset.col ?? picked), true);
@@ -232,7 +249,11 @@ export function createMatrix(place, { heads, card, onChoose, onHover, onLeave, o
     } else if (url && event.key === 'Enter') {
       step = narrow.matches ? [0, 1] : [1, 0];
     }
-    if (step) {
+    if (!url && event.key === 'Delete') {
+      event.preventDefault();
+      const { row, col } = event.target.closest('td').dataset;
+      onRemove(+row, 'td[data-col="' + col + '"]');
+    } else if (step) {
       event.preventDefault();
       move(at.row + step[0], at.col + step[1], true);
     } else if (!url && (event.key === 'Enter' || event.key === ' ')) {
@@ -242,10 +263,27 @@ export function createMatrix(place, { heads, card, onChoose, onHover, onLeave, o
     }
   });
 
+  // keepChosen finds the selected URL among the rows of the next answer. If it was edited or removed, the row in its place is selected.
+  function keepChosen(next) {
+    const url = chosen && answer.rows[chosen.row]?.url;
+    if (!chosen || next.rows[chosen.row]?.url === url) {
+      return;
+    }
+    const row = next.rows.findIndex((r) => r.url === url);
+    if (row >= 0) {
+      chosen.row = row;
+      if (at.row !== row && !place.contains(document.activeElement)) {
+        at.row = row;
+      }
+    } else if (next.view !== answer.view || chosen.row >= next.rows.length) {
+      chosen = null;
+    }
+  }
+
   return {
     // show draws an answer for crawlers with these names and dialects; engines reports whether it has the dialects that differ.
     show(next, columns, engines) {
-      const nextKey = JSON.stringify([columns, narrow.matches, next.columns.map((c) => short(c)), next.rows.map(({ cells: results, ...row }) => row)]);
+      const nextKey = JSON.stringify([columns, narrow.matches, next.columns.map((c) => short(c)), next.rows.map(({ cells: results, ...row }) => row), next.view, next.all]);
       if (nextKey === key) {
         update(next, engines);
         return;
@@ -254,16 +292,17 @@ export function createMatrix(place, { heads, card, onChoose, onHover, onLeave, o
       const active = document.activeElement;
       const focused = place.contains(active) && active.matches('td, input.url');
       const same = next.columns.length === answer.columns.length;
+      keepChosen(next);
       answer = next;
       names = columns;
       labels = names.map((n) => n.name + ' as ' + n.reads);
       cells = [];
       body = element('tbody', { role: 'rowgroup' });
       const picker = element('select', { class: 'picker', 'aria-label': 'Crawler' }, ...names.map((n, i) => element('option', { value: i }, names.some((m, k) => k !== i && m.of === n.of) ? labels[i] : n.name)));
-      const head = element('tr', { role: 'row', 'aria-rowindex': 1 }, element('th', { role: 'columnheader', scope: 'col' }, element('span', {}, 'URL'), picker),
+      const head = element('tr', { role: 'row', 'aria-rowindex': 1 }, element('th', { role: 'columnheader', scope: 'col' }, sortButton('url', 0, 'URL'), picker, handle()),
         ...heads().map((parts, i) => element('th', { role: 'columnheader', scope: 'col', title: answer.columns[i] ? groupOf(answer.columns[i]) : null }, ...parts)));
       const table = element('table', { role: 'grid', 'aria-label': 'Results', 'aria-rowcount': answer.rows.length + 1, 'aria-colcount': names.length + 2 }, element('thead', { role: 'rowgroup' }, head), body);
-      const hint = names.length ? answer.rows.length ? null : 'Add a path or URL, or paste a list.' : 'Add a crawler.';
+      const hint = names.length ? answer.rows.length ? null : answer.shown?.length === 0 && next.all ? 'No URL matches.' : 'Add a path or URL, or paste a list.' : 'Add a crawler.';
       place.replaceChildren(table, ...hint ? [element('p', { class: 'empty' }, hint)] : []);
       if (chosen && (chosen.row >= answer.rows.length || chosen.col >= names.length)) {
         chosen = null;
@@ -278,6 +317,7 @@ export function createMatrix(place, { heads, card, onChoose, onHover, onLeave, o
     },
     choose,
     chosen: () => chosen,
+    column: () => picked,
     focus: () => move(at.row, Math.max(0, at.col), true),
     // light marks the cells that a line decides, none if it is 0.
     light(line) {
@@ -320,7 +360,7 @@ function listOf(answer, names) {
 const field = (text) => (/[",\r\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text);
 
 export const copies = {
-  tsv: (answer, names) => rowsOf(answer, names).map((r) => r.map((c) => guarded(c.replace(/[\t\r\n]/g, ' '))).join('\t')).join('\n') + '\n',
+  tsv: (answer, names) => listOf(answer, names).map((r) => r.map((c) => c.replace(/[\t\r\n]/g, ' ')).join('\t')).join('\n') + '\n',
   csv: (answer, names) => listOf(answer, names).map((r) => r.map(field).join(',')).join('\n') + '\n',
   markdown(answer, names) {
     const [head, ...rows] = rowsOf(answer, names);

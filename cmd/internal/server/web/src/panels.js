@@ -1,5 +1,6 @@
 // The panels. Text from files is text here, never markup and never a link: it can contain javascript: or anything else.
 
+import { aiPanel } from './ai.js';
 import { element, mark, remarks, words } from './matrix.js';
 
 const mostDrawn = 200; // findings
@@ -154,52 +155,7 @@ export function panels({ reveal, fix, fixAll, addURL, addCrawlers, blockTraining
       list('ul', facts.sitemaps.map((s) => element('li', {}, element('code', {}, s)))), more(facts.sitemaps_dropped));
   }
 
-  const categories = [['ai-training', 'AI training', 'collect text to train models'], ['ai-search', 'AI search', 'build an index that AI answers are based on'], ['search', 'Search', 'build a search index']];
-
-  const accesses = { all: 'everything allowed', part: 'partly blocked', none: 'everything blocked', undecided: 'undecided' };
-
-  // ai shows the crawlers of the AI categories: the access of those that the file names, and which group applies to the others.
-  // The directory has what is the same for all files.
-  function ai(table, directory) {
-    const entry = (c) => directory.get(c.name.toLowerCase());
-    const isNamed = (c) => c.group && c.group.token !== '*' && !c.fallback;
-    const add = (list) => addCrawlers(list.map((c) => ({ dialect: 'auto', tokens: [c.name] })));
-    const sections = categories.map(([purpose, title, does]) => {
-      const all = table.crawlers.filter((c) => c.purpose === purpose);
-      const inFile = all.filter(isNamed);
-      const byStar = all.filter((c) => c.group?.token === '*').length;
-      const token = (c) => (['opt-out', 'token'].includes(entry(c)?.status) ? '; an opt-out token: it sends no requests' : '');
-      return element('div', { class: 'category' }, element('h3', {}, title), element('p', { class: 'soft' }, count(all.length, 'crawler', 'crawlers') + ' that ' + does + '. '
-        + (inFile.length ? 'The file names ' + inFile.length + '; ' : 'The file names none of them; ') + 'the group of * applies to ' + (byStar === all.length ? 'all of them' : byStar) + '.'),
-        element('ul', {}, ...all.filter((c) => isNamed(c) || c.fallback).map((c) => element('li', {}, element('strong', {}, c.name), element('span', { class: 'soft' }, ' ' + c.operator + ': ' + accesses[c.access]
-          + (c.fallback ? ', by the group of ' + c.fallback.token : '') + token(c) + (c.obeys === 'no' ? '; does not obey robots.txt' : ''))))),
-        element('div', { class: 'tools' }, element('button', { type: 'button', onclick: () => add(inFile.length ? inFile : all.slice(0, 5)) }, inFile.length ? 'Add these to the table' : 'Add the first five to the table')));
-    });
-    at('access').replaceChildren(element('p', {}, 'Rules do not bind crawlers that do not obey robots.txt. Opt-out tokens such as Google-Extended send no requests: they limit how an operator uses what other crawlers fetch.'), ...sections,
-      element('p', {}, element('button', { type: 'button', onclick: blockTraining }, 'Block AI training, keep search'), element('span', { class: 'soft' }, ' Adds lines that block all crawlers for AI training, and proves that no URL changes for search engines.')));
-  }
-
-  // blocking shows what was added to block crawlers, or why nothing was; undo takes it back.
-  function blocking(b, undo) {
-    if (!b) {
-      at('blocking').replaceChildren();
-      return;
-    }
-    const open = b.crawlers.filter((c) => c.result === 'open');
-    const undecided = b.crawlers.some((c) => c.result === 'undecided') || b.effects.some((e) => e.path === '');
-    const by = (rule) => (rule ? ' by line ' + rule.line + ', ' + written(rule) : '');
-    const newly = b.crawlers.filter((c) => c.result === 'newly_blocked').length;
-    const lead = b.added ? newly + ' newly blocked; ' + b.unchanged + ' of ' + b.others + ' others' + (b.star ? ', and *,' : '') + ' unchanged for all URLs (proved).'
-      : !b.changed && !open.length && !undecided ? 'All ' + b.crawlers.length + ' crawlers for AI training are already blocked (proved).' : 'Nothing was changed.';
-    at('blocking').replaceChildren(
-      element('p', { class: 'lead' }, lead),
-      element('ul', { class: 'notes' }, ...open.map((c) => element('li', {}, c.name + ' may still fetch ' + c.path + by(c.rule) + '.')),
-        ...b.effects.filter((e) => e.path).map((e) => element('li', {}, 'Also changes ' + e.name + ': ' + e.result + ' ' + e.path + by(e.rule) + '.')),
-        undecided ? element('li', {}, 'Not everything is decided: a proof stopped at its limit. Use robots block.') : null),
-      b.added ? element('p', {}, 'Added from ', lineButton(b.line), ' on:') : '',
-      b.added ? element('pre', {}, b.added) : '',
-      b.added ? element('p', {}, element('button', { type: 'button', onclick: undo }, 'Undo')) : '');
-  }
+  const { ai, blocking } = aiPanel({ table: at('access'), result: at('blocking') }, { addCrawlers, block: blockTraining, lineButton, written, capital });
 
   // outlook shows what a search engine can do with a page that has these headers.
   function outlook(o, { crawler, url }) {
