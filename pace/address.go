@@ -55,8 +55,10 @@ func parseRate(s string) (time.Duration, bool) {
 		return 0, false
 	}
 	units := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour}
-	unit, period := units[each[len(each)-1]], uint64(1)
-	if each = each[:len(each)-1]; each != "" {
+	unit := units[each[len(each)-1]]
+	period := uint64(1)
+	each = each[:len(each)-1]
+	if each != "" {
 		if period, err = strconv.ParseUint(each, 10, 32); err != nil {
 			return 0, false
 		}

@@ -39,9 +39,9 @@ func (s *Schedule) Spans(from, to time.Time) iter.Seq[Span] {
 	s = s.orDefault()
 	return func(yield func(Span) bool) {
 		for from.Before(to) {
-			p, end := s.span(from)
+			p, end := s.partSpan(from)
 			for end.Before(to) { // the same rate across midnight or a clock change
-				next, after := s.span(end)
+				next, after := s.partSpan(end)
 				if next.from != p.from && !p.alike(next) {
 					break
 				}
@@ -52,7 +52,7 @@ func (s *Schedule) Spans(from, to time.Time) iter.Seq[Span] {
 			}
 			span := Span{From: from.In(s.zone), To: end.In(s.zone), Open: !p.closed, Interval: p.interval, Reasons: s.reasons(p, time.Time{})}
 			if p.closed {
-				span.Reasons = s.closing(s.opening(from))
+				span.Reasons = s.closedReasons(s.opening(from))
 			}
 			if !yield(span) {
 				return
@@ -64,7 +64,7 @@ func (s *Schedule) Spans(from, to time.Time) iter.Seq[Span] {
 
 // alike reports whether two parts have the same reasons, so that a reader sees one.
 func (p part) alike(other part) bool {
-	return p.closed && other.closed || p.closed == other.closed && slices.Equal(p.by, other.by)
+	return p.closed && other.closed || p.closed == other.closed && slices.Equal(p.entryIndexes, other.entryIndexes)
 }
 
 // horizon is how far ahead Duration looks.
@@ -81,14 +81,15 @@ func (s *Schedule) Duration(pages int, from time.Time) (d time.Duration, ok bool
 	end := from.Add(horizon)
 	u := s.Next(from, State{})
 	for u.Before(end) {
-		p, edge := s.span(u)
+		p, edge := s.partSpan(u)
 		// How many starts from u on fit into this part.
 		left := pages
 		if p.interval > 0 {
 			left = int(min(int64(pages), 1+int64((edge.Sub(u)-1)/p.interval)))
 		}
 		last := u.Add(time.Duration(left-1) * p.interval)
-		if pages -= left; pages == 0 {
+		pages -= left
+		if pages == 0 {
 			d = last.Add(p.interval).Sub(from)
 			return d, d <= horizon
 		}

@@ -44,9 +44,13 @@ func (o *Options) decided(origin robots.Origin, p *Permit, called time.Time, err
 	e := Event{Kind: EventAcquired, Origin: origin, Took: max(p.Start.Sub(called), 0)}
 	switch {
 	case err != nil:
-		e.Kind, e.Took, e.Err = EventFailed, 0, err
+		e.Kind = EventFailed
+		e.Took = 0
+		e.Err = err
 	case !p.OK():
-		e.Kind, e.Took, e.Cause = EventRefused, max(p.NotBefore.Sub(called), 0), p.Reasons[0].Cause
+		e.Kind = EventRefused
+		e.Took = max(p.NotBefore.Sub(called), 0)
+		e.Cause = p.Reasons[0].Cause
 	}
 	o.Observe(e)
 }

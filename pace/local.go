@@ -20,12 +20,12 @@ type Local struct {
 	options Options
 	queues  queue.Queues
 
-	mu    sync.Mutex // of the fields below, which are those of memory.go
-	sites map[robots.Origin]*site
-	addrs map[netip.Addr]address
-	since time.Time // when unknown sites count as requested, see Resume
-	sweep int       // at as many states
-	room  time.Time // when full: until then there is no room
+	mu        sync.Mutex // of the fields below, which are those of memory.go
+	sites     map[robots.Origin]*site
+	addrs     map[netip.Addr]address
+	since     time.Time // when unknown sites count as requested, see Resume
+	sweep     int       // at as many states
+	fullUntil time.Time // when full: until then there is no room
 }
 
 var _ Limiter = (*Local)(nil)
@@ -99,7 +99,8 @@ func (l *Local) Try(ctx context.Context, rs []Request, k int) ([]Permit, error) 
 	for i := range rs {
 		_ = l.Release(ctx, rs[i].Done, rs[i].Result) // which never fails
 	}
-	permits, called := make([]Permit, len(rs)), l.options.Now()
+	permits := make([]Permit, len(rs))
+	called := l.options.Now()
 	if len(rs) == 0 {
 		return permits, nil
 	}
@@ -108,7 +109,8 @@ func (l *Local) Try(ctx context.Context, rs []Request, k int) ([]Permit, error) 
 	}
 	looks := k <= 0
 	for i := range rs { // each locks separately, so that no other caller waits for all
-		if permits[i], _ = l.attempt(rs[i], k > 0); permits[i].OK() {
+		permits[i], _ = l.attempt(rs[i], k > 0)
+		if permits[i].OK() {
 			k--
 		}
 		if !looks {
@@ -134,10 +136,11 @@ type decision struct {
 // decide finds when a request may start.
 func (l *Local) decide(r Request) *decision {
 	d := &decision{request: r, schedule: r.Schedule.orDefault(), now: l.options.Now()}
-	if d.site = l.sites[r.Origin]; d.site == nil {
+	d.site = l.sites[r.Origin]
+	if d.site == nil {
 		d.site = &site{last: l.since}
 		if l.full(d.now) {
-			d.full = l.room
+			d.full = l.fullUntil
 		}
 	}
 	l.expire(d.site, d.now)
@@ -145,7 +148,7 @@ func (l *Local) decide(r Request) *decision {
 		Last: latest(d.site.last, r.AfterFetch(d.now).Last), NotBefore: d.site.Retry,
 		Busy: len(d.site.Permits) >= l.options.Concurrency,
 	}
-	if l.backsOff(d.site, d.now) {
+	if l.isBackingOff(d.site, d.now) {
 		d.state.BackOff = d.site.BackOff.Factor
 	}
 	d.start = latest(d.schedule.Next(d.now, d.state), d.full)
@@ -178,7 +181,8 @@ func (d *decision) refusal() Permit {
 
 // permit acquires the start of a decision.
 func (l *Local) permit(d *decision) Permit {
-	r, lifetime := d.request, l.options.lifetimeOf(&d.request)
+	r := d.request
+	lifetime := l.options.lifetimeOf(&d.request)
 	at, reasons := d.schedule.Explain(d.now, d.state)
 	p := Permit{
 		ID: rand.Text(), Origin: r.Origin, Schedule: r.Schedule,
@@ -190,9 +194,9 @@ func (l *Local) permit(d *decision) Permit {
 	l.sites[r.Origin] = d.site
 	d.site.Permits = append(
 		d.site.Permits,
-		permit{ID: p.ID, Start: at, End: p.Expires, Addr: r.Addr, last: d.site.last, own: r.Lifetime > 0, Untrusted: r.Untrusted},
+		permit{ID: p.ID, Start: at, End: p.Expires, Addr: r.Addr, last: d.site.last, hasLifetime: r.Lifetime > 0, Untrusted: r.Untrusted},
 	)
-	l.touch(d.site, at, d.schedule.most)
+	l.recordEvent(d.site, at, d.schedule.slowest)
 	return p
 }
 
@@ -205,7 +209,8 @@ func (l *Local) Release(_ context.Context, p Permit, r Result) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	defer l.queues.Wake(p.Origin)
-	now, s := l.options.Now(), l.sites[p.Origin]
+	now := l.options.Now()
+	s := l.sites[p.Origin]
 	if s == nil && !r.Unused {
 		s = l.newSite(p.Origin, now)
 	}
@@ -218,13 +223,13 @@ func (l *Local) Release(_ context.Context, p Permit, r Result) error {
 	case i < 0: // released before, or expired
 		r = Result{RetryAfter: r.RetryAfter, Unused: r.Unused}
 	case r.Unused:
-		s.unused(s.Permits[i])
+		s.undoStart(s.Permits[i])
 	}
 	if i >= 0 {
 		s.Permits = slices.Delete(s.Permits, i, i+1)
 	}
 	if !r.Unused {
-		l.touch(s, now, p.Schedule.Slowest())
+		l.recordEvent(s, now, p.Schedule.Slowest())
 		l.responded(s, now, r)
 	}
 	return nil
@@ -244,12 +249,13 @@ func (l *Local) newSite(o robots.Origin, now time.Time) *site {
 func (l *Local) Requested(_ context.Context, o robots.Origin) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now, s := l.options.Now(), l.sites[o]
+	now := l.options.Now()
+	s := l.sites[o]
 	if s == nil {
 		s = l.newSite(o, now)
 	}
 	if s != nil {
-		l.touch(s, now, defaultMaxCrawlDelay) // the schedule is unknown
+		l.recordEvent(s, now, defaultMaxCrawlDelay) // the schedule is unknown
 	}
 }
 

@@ -22,12 +22,12 @@ type site struct {
 
 // A permit was neither released nor has it expired.
 type permit struct {
-	ID    string     `json:"id"`
-	Start time.Time  `json:"start"`
-	End   time.Time  `json:"expires"`       // if it is not released
-	Addr  netip.Addr `json:"addr,omitzero"` // of its request
-	last  time.Time  // of the site before, restored if the permit is not used
-	own   bool       // it has a lifetime of its own
+	ID          string     `json:"id"`
+	Start       time.Time  `json:"start"`
+	End         time.Time  `json:"expires"`       // if it is not released
+	Addr        netip.Addr `json:"addr,omitzero"` // of its request
+	last        time.Time  // of the site before, restored if the permit is not used
+	hasLifetime bool       // it has a lifetime of its own
 
 	Untrusted bool `json:"untrusted,omitzero"` // else one with a lifetime of its own counts as timed out when it expires
 }
@@ -47,7 +47,7 @@ const fullWait = time.Second
 func (l *Local) full(now time.Time) bool {
 	most := max(l.options.MaxBytes/bytesPerState, 1)
 	held := func() int { return len(l.sites) + len(l.addrs) }
-	if held() >= l.sweep || held() >= most && !now.Before(l.room) {
+	if held() >= l.sweep || held() >= most && !now.Before(l.fullUntil) {
 		l.sweepOut(now)
 		l.sweep = max(2*held(), leastSweep)
 	}
@@ -56,51 +56,54 @@ func (l *Local) full(now time.Time) bool {
 
 // sweepOut deletes useless states, and finds when the next ones will be.
 func (l *Local) sweepOut(now time.Time) {
-	room := now.Add(maxInterval)
-	useless := func(at time.Time) bool {
-		if at.After(now) && at.Before(room) {
-			room = at
+	fullUntil := now.Add(maxInterval)
+	isRemovable := func(at time.Time) bool {
+		if at.After(now) && at.Before(fullUntil) {
+			fullUntil = at
 		}
 		return !at.After(now)
 	}
 	for origin, s := range l.sites {
-		if l.expire(s, now); len(s.Permits) > 0 {
-			room = now // they might be released
-		} else if useless(l.uselessFrom(s)) {
+		l.expire(s, now)
+		if len(s.Permits) > 0 {
+			fullUntil = now // they might be released
+		} else if isRemovable(l.removableFrom(s)) {
 			delete(l.sites, origin)
 		}
 	}
 	for addr, a := range l.addrs {
-		if gap, fetchGap := l.options.intervalsAt(addr); useless(latest(since(a.pages, max(gap, fetchGap)), since(a.fetches, fetchGap))) {
+		gap, fetchGap := l.options.intervalsAt(addr)
+		if isRemovable(latest(nextAfter(a.lastPage, max(gap, fetchGap)), nextAfter(a.lastFetch, fetchGap))) {
 			delete(l.addrs, addr)
 		}
 	}
-	l.room = latest(room, now.Add(fullWait))
+	l.fullUntil = latest(fullUntil, now.Add(fullWait))
 }
 
-// uselessFrom returns when a state is that of an unknown site.
-func (l *Local) uselessFrom(s *site) time.Time {
-	at := latest(s.Retry, since(s.last, s.slowest))
+// removableFrom returns the time from which a state is that of an unknown site.
+func (l *Local) removableFrom(s *site) time.Time {
+	at := latest(s.Retry, nextAfter(s.last, s.slowest))
 	if s.BackOff.Factor > 0 {
 		at = latest(at, s.Overload.Add(l.options.MaxBackOff))
 	}
 	return at
 }
 
-// touch records an event at a site and for how long it matters.
-func (l *Local) touch(s *site, at time.Time, slowest time.Duration) {
-	if !l.uselessFrom(s).After(at) {
+// recordEvent records an event at a site and for how long it matters.
+func (l *Local) recordEvent(s *site, at time.Time, slowest time.Duration) {
+	if !l.removableFrom(s).After(at) {
 		s.slowest = 0
 	}
-	s.last, s.slowest = latest(s.last, at), max(s.slowest, slowest)
+	s.last = latest(s.last, at)
+	s.slowest = max(s.slowest, slowest)
 }
 
 func (s *site) index(id string) int {
 	return slices.IndexFunc(s.Permits, func(p permit) bool { return p.ID == id })
 }
 
-// unused takes back the start of a permit.
-func (s *site) unused(p permit) {
+// undoStart restores the state before the start of a permit that was not used.
+func (s *site) undoStart(p permit) {
 	if s.last.Equal(p.Start) {
 		s.last = p.last
 	}
@@ -115,8 +118,8 @@ func (l *Local) expire(s *site, now time.Time) {
 		if p.End.After(now) {
 			return false
 		}
-		l.touch(s, p.End, s.slowest)
-		if p.own && !p.Untrusted {
+		l.recordEvent(s, p.End, s.slowest)
+		if p.hasLifetime && !p.Untrusted {
 			l.responded(s, p.End, Result{Timeout: true})
 		}
 		return true
@@ -128,10 +131,11 @@ func (l *Local) expire(s *site, now time.Time) {
 
 // responded records the result of a request.
 func (l *Local) responded(s *site, at time.Time, r Result) {
-	if !l.backsOff(s, at) {
+	if !l.isBackingOff(s, at) {
 		s.BackOff = backoff.BackOff{}
 	}
-	if s.BackOff = s.BackOff.After(r.Overload(), r.Recovered()); r.Overload() {
+	s.BackOff = s.BackOff.After(r.Overload(), r.Recovered())
+	if r.Overload() {
 		s.Overload = at
 	}
 	if r.RetryAfter > 0 {
@@ -139,6 +143,6 @@ func (l *Local) responded(s *site, at time.Time, r Result) {
 	}
 }
 
-func (l *Local) backsOff(s *site, at time.Time) bool {
+func (l *Local) isBackingOff(s *site, at time.Time) bool {
 	return s.BackOff.Factor > 0 && at.Sub(s.Overload) < l.options.MaxBackOff
 }

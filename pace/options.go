@@ -103,7 +103,8 @@ func (o Options) filled() (Options, error) {
 		if !p.Prefix.IsValid() {
 			return wrong(field+".Prefix", "empty", "it must be a prefix such as 104.16.0.0/13")
 		}
-		p.Prefix, p.Interval = unmapped(p.Prefix), min(p.Interval, maxInterval)
+		p.Prefix = unmapped(p.Prefix)
+		p.Interval = min(p.Interval, maxInterval)
 		if p.Interval == 0 {
 			return wrong(
 				field+".Interval", 0,

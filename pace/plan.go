@@ -46,14 +46,17 @@ func NewSchedule(r *robots.Rules, p Policy) (*Schedule, error) {
 // add reads one declared line.
 func (s *Schedule) add(r robots.Record, d *robots.Dialect) {
 	e := Entry{Field: r.Field, Line: r.Line, Value: strings.Clone(clip(r.Value)), Use: UseHonored, Why: r.Problem}
-	honor, name := d.RequestRate, "Request-rate"
+	honor := d.RequestRate
+	name := "Request-rate"
 	switch r.Field {
 	case robots.FieldCrawlDelay:
-		honor, name = d.CrawlDelay, "Crawl-delay"
+		honor = d.CrawlDelay
+		name = "Crawl-delay"
 		e.Declared = seconds(r.Delay)
 		e.Interval = min(e.Declared, s.policy.MaxCrawlDelay)
 		if e.Interval < e.Declared {
-			e.Use, e.Why = UseAdjusted, "longer than "+duration.Text(s.policy.MaxCrawlDelay)+", the longest that is followed in full"
+			e.Use = UseAdjusted
+			e.Why = "longer than " + duration.Text(s.policy.MaxCrawlDelay) + ", the longest that is followed in full"
 		}
 		if r.Inherited {
 			e.Why = join(e.Why, "taken from the group of *, as "+d.Name+" does")
@@ -64,7 +67,8 @@ func (s *Schedule) add(r robots.Record, d *robots.Dialect) {
 			e.Declared = spacing(r.Rate)
 			e.Interval = spacing(r.Rate.AtLeast(d.RateFloor))
 			if e.Interval < e.Declared {
-				e.Use, e.Why = UseAdjusted, join(e.Why, d.Name+" goes no slower than one in "+strconv.Itoa(d.RateFloor)+" s (RATE-04)")
+				e.Use = UseAdjusted
+				e.Why = join(e.Why, d.Name+" goes no slower than one in "+strconv.Itoa(d.RateFloor)+" s (RATE-04)")
 			}
 		}
 	case robots.FieldVisitTime:
@@ -74,15 +78,22 @@ func (s *Schedule) add(r robots.Record, d *robots.Dialect) {
 	switch {
 	case !r.Usable:
 		e.Use = UseUnusable
-		e.Declared, e.Interval = 0, 0
+		e.Declared = 0
+		e.Interval = 0
 	case honor == robots.HonorIgnored && s.policy.Obey != ObeyDeclared:
-		e.Use, e.Why = UseIgnored, d.Name+" does not follow "+name
+		e.Use = UseIgnored
+		e.Why = d.Name + " does not follow " + name
 	case honor == robots.HonorReported && s.policy.Obey == ObeyDocumented:
-		e.Use, e.Why = UseIgnored, d.Name+" leaves "+name+" to the crawler, and the policy follows only what engines document"
+		e.Use = UseIgnored
+		e.Why = d.Name + " leaves " + name + " to the crawler, and the policy follows only what engines document"
 	case r.Field != robots.FieldVisitTime && e.Interval < s.policy.Floor:
-		e.Interval, e.Use, e.Why = s.policy.Floor, UseAdjusted, join(e.Why, "faster than the operator's floor of "+duration.Text(s.policy.Floor))
+		e.Interval = s.policy.Floor
+		e.Use = UseAdjusted
+		e.Why = join(e.Why, "faster than the operator's floor of "+duration.Text(s.policy.Floor))
 	case r.Field != robots.FieldVisitTime && e.Interval > s.policy.Ceiling:
-		e.Interval, e.Use, e.Why = s.policy.Ceiling, UseAdjusted, join(
+		e.Interval = s.policy.Ceiling
+		e.Use = UseAdjusted
+		e.Why = join(
 			e.Why, "slower than the operator's ceiling of "+duration.Text(s.policy.Ceiling),
 		)
 	}
@@ -111,7 +122,8 @@ func (s *Schedule) divide() {
 			windowed = append(windowed, int32(i))
 		}
 		from, end := e.Window.Minutes()
-		edges[from], edges[end%minutes] = true, true
+		edges[from] = true
+		edges[end%minutes] = true
 	}
 	slices.SortStableFunc(rates, func(x, y int32) int { return cmp.Compare(s.entries[y].Interval, s.entries[x].Interval) })
 	starts := slices.Sorted(maps.Keys(edges))
@@ -122,7 +134,7 @@ func (s *Schedule) divide() {
 	closed := newRemaining(len(s.parts))
 	for _, i := range visits {
 		for from, end := range s.spansOf(i) {
-			for k := closed.from(from); k < end; k = closed.from(k) {
+			for k := closed.next(from); k < end; k = closed.next(k) {
 				s.parts[k].closed = false
 				closed.remove(k)
 			}
@@ -130,41 +142,44 @@ func (s *Schedule) divide() {
 	}
 	// The entries of a part are the first of rates that apply, so each part is visited only until it has
 	// maxReasons of them, however many lines there are.
-	all, outside := newRemaining(len(s.parts)), newRemaining(len(s.parts))
+	undecided := newRemaining(len(s.parts))
+	undecidedOutside := newRemaining(len(s.parts))
 	inWindow := newRemaining(len(s.parts))
 	for _, i := range windowed {
 		for from, end := range s.spansOf(i) {
-			for k := inWindow.from(from); k < end; k = inWindow.from(k) {
+			for k := inWindow.next(from); k < end; k = inWindow.next(k) {
 				inWindow.remove(k)
-				outside.remove(k)
+				undecidedOutside.remove(k)
 			}
 		}
 	}
 	for _, i := range rates {
-		remaining := all
+		remaining := undecided
 		if e := &s.entries[i]; e.Field != robots.FieldCrawlDelay && !e.Window.Set {
-			remaining = outside
+			remaining = undecidedOutside
 		}
 		for from, end := range s.spansOf(i) {
-			for k := remaining.from(from); k < end; k = remaining.from(k + 1) {
+			for k := remaining.next(from); k < end; k = remaining.next(k + 1) {
 				p := &s.parts[k]
-				if p.by = append(p.by, i); len(p.by) == maxReasons {
-					all.remove(k)
-					outside.remove(k)
+				p.entryIndexes = append(p.entryIndexes, i)
+				if len(p.entryIndexes) == maxReasons {
+					undecided.remove(k)
+					undecidedOutside.remove(k)
 				}
 			}
 		}
 	}
-	s.least = maxInterval
+	s.fastest = maxInterval
 	for i := range s.parts {
 		p := &s.parts[i]
-		p.by = slices.Clone(p.by) // without spare capacity, as one is kept per site
+		p.entryIndexes = slices.Clone(p.entryIndexes) // without spare capacity, as one is kept per site
 		p.interval = min(max(s.policy.Default, s.policy.Floor), s.policy.Ceiling)
-		if len(p.by) > 0 {
-			p.interval = s.entries[p.by[0]].Interval
+		if len(p.entryIndexes) > 0 {
+			p.interval = s.entries[p.entryIndexes[0]].Interval
 		}
 		if !p.closed {
-			s.least, s.most = min(s.least, p.interval), max(s.most, p.interval)
+			s.fastest = min(s.fastest, p.interval)
+			s.slowest = max(s.slowest, p.interval)
 		}
 	}
 }
@@ -200,8 +215,8 @@ func newRemaining(n int) remaining {
 	return r
 }
 
-// from returns the first number from i on that remains, or the size of the whole set.
-func (r remaining) from(i int) int {
+// next returns the first number from i on that remains, or the size of the whole set.
+func (r remaining) next(i int) int {
 	for r[i] != i {
 		r[i] = r[r[i]]
 		i = r[i]
@@ -215,29 +230,33 @@ func (r remaining) remove(i int) { r[i] = i + 1 }
 func (s *Schedule) report() {
 	decides := make([]bool, len(s.entries))
 	for _, p := range s.parts {
-		if !p.closed && len(p.by) > 0 {
-			decides[p.by[0]] = true
+		if !p.closed && len(p.entryIndexes) > 0 {
+			decides[p.entryIndexes[0]] = true
 		}
 	}
-	var kept []Entry
-	extra, moved := 0, make([]int32, len(s.entries))
+	var reported []Entry
+	undeciding := 0
+	newIndexes := make([]int32, len(s.entries))
 	for i, e := range s.entries {
-		if moved[i] = int32(len(kept)); !decides[i] {
-			if extra++; extra > maxEntries {
+		newIndexes[i] = int32(len(reported))
+		if !decides[i] {
+			undeciding++
+			if undeciding > maxEntries {
 				s.dropped++
-				moved[i] = -1
+				newIndexes[i] = -1
 				continue
 			}
 		}
 		if e.honored() && e.Field != robots.FieldVisitTime && !decides[i] {
-			e.Use, e.Why = UseOverridden, join(e.Why, s.overriding(i))
+			e.Use = UseOverridden
+			e.Why = join(e.Why, s.overriding(i))
 		}
-		kept = append(kept, e)
+		reported = append(reported, e)
 	}
-	s.entries = slices.Clone(kept)
+	s.entries = slices.Clone(reported)
 	for _, p := range s.parts {
-		for k, i := range p.by {
-			p.by[k] = moved[i]
+		for k, i := range p.entryIndexes {
+			p.entryIndexes[k] = newIndexes[i]
 		}
 	}
 }
@@ -248,8 +267,8 @@ func (s *Schedule) overriding(i int) string {
 	deciding := map[int]bool{}
 	for from, end := range s.spansOf(int32(i)) {
 		for _, p := range s.parts[from:end] {
-			if !p.closed && len(p.by) > 0 {
-				deciding[s.entries[p.by[0]].Line] = true
+			if !p.closed && len(p.entryIndexes) > 0 {
+				deciding[s.entries[p.entryIndexes[0]].Line] = true
 			}
 		}
 	}
@@ -273,9 +292,11 @@ func (s *Schedule) overriding(i int) string {
 // spacing returns the interval of a rate, rounded up to a nanosecond so that a period never
 // contains one request more.
 func spacing(r robots.RequestRate) time.Duration {
-	seconds, n := time.Duration(r.Seconds), time.Duration(r.Requests)
+	seconds := time.Duration(r.Seconds)
+	n := time.Duration(r.Requests)
 	if seconds >= maxInterval/time.Second {
-		if seconds /= n; seconds >= maxInterval/time.Second {
+		seconds /= n
+		if seconds >= maxInterval/time.Second {
 			return maxInterval
 		}
 		return (seconds + 1) * time.Second

@@ -66,7 +66,7 @@ func TestManyRates(t *testing.T) {
 			for _, i := range by[:min(len(by), maxReasons)] {
 				want = append(want, whole.entries[i].Line)
 			}
-			for _, i := range p.by {
+			for _, i := range p.entryIndexes {
 				got = append(got, s.entries[i].Line)
 			}
 			if !slices.Equal(got, want) || p.closed != (visits && !open) {

@@ -17,18 +17,18 @@ type Schedule struct {
 	zone    *time.Location
 	dialect string
 	parts   []part // of the day, in order, the first from minute 0
-	least   time.Duration
-	most    time.Duration // of the open parts
+	fastest time.Duration
+	slowest time.Duration // of the open parts
 	entries []Entry
 	dropped int
 }
 
 // A part is a part of every day with one rate, up to the next part.
 type part struct {
-	from     int16 // minute of the day, local time
-	closed   bool  // by Visit-time
-	interval time.Duration
-	by       []int32 // entries, the deciding one first; below 0 for one that was dropped
+	from         int16 // minute of the day, local time
+	closed       bool  // by Visit-time
+	interval     time.Duration
+	entryIndexes []int32 // in Schedule.entries, the deciding one first; below 0 for one that was dropped
 }
 
 var undeclared = sync.OnceValue(func() *Schedule {
@@ -62,10 +62,10 @@ func (s *Schedule) Dropped() int { return s.orDefault().dropped }
 
 // Slowest returns the longest interval of the day while the site is open: once
 // it has passed since the last response, that response does not matter any more.
-func (s *Schedule) Slowest() time.Duration { return s.orDefault().most }
+func (s *Schedule) Slowest() time.Duration { return s.orDefault().slowest }
 
 // Fastest returns the shortest interval of the day while the site is open.
-func (s *Schedule) Fastest() time.Duration { return s.orDefault().least }
+func (s *Schedule) Fastest() time.Duration { return s.orDefault().fastest }
 
 // Steady returns the interval of a schedule that is the same at all times, and whether it is.
 func (s *Schedule) Steady() (interval time.Duration, ok bool) {
@@ -76,7 +76,7 @@ func (s *Schedule) Steady() (interval time.Duration, ok bool) {
 // At returns the interval at t, and whether the site is open.
 func (s *Schedule) At(t time.Time) (interval time.Duration, open bool) {
 	s = s.orDefault()
-	p := s.at(t)
+	p := s.partAt(t)
 	return p.interval, !p.closed
 }
 
@@ -89,14 +89,14 @@ func (s *Schedule) Next(t time.Time, state State) time.Time {
 		last = latest(last, t)
 	}
 	// Nothing can start before the shortest interval has passed.
-	u := latest(latest(latest(t, state.NotBefore), state.Address), since(last, state.stretched(s.least)))
+	u := latest(latest(latest(t, state.NotBefore), state.Address), nextAfter(last, state.stretched(s.fastest)))
 	if len(s.parts) == 1 { // never closed
 		return u
 	}
 	for {
-		p, end := s.span(u)
+		p, end := s.partSpan(u)
 		if !p.closed {
-			if at := since(last, state.stretched(p.interval)); !at.After(u) {
+			if at := nextAfter(last, state.stretched(p.interval)); !at.After(u) {
 				return u
 			} else if at.Before(end) {
 				return at
@@ -108,8 +108,8 @@ func (s *Schedule) Next(t time.Time, state State) time.Time {
 	}
 }
 
-// since returns the instant an interval after last, the zero time if last is zero.
-func since(last time.Time, interval time.Duration) time.Time {
+// nextAfter returns the instant an interval after last, the zero time if last is zero.
+func nextAfter(last time.Time, interval time.Duration) time.Time {
 	if last.IsZero() {
 		return time.Time{}
 	}
@@ -144,14 +144,14 @@ func (s State) stretched(interval time.Duration) time.Duration {
 func (s *Schedule) Explain(t time.Time, state State) (start time.Time, reasons []Reason) {
 	s = s.orDefault()
 	start = s.Next(t, state)
-	p := s.at(start)
+	p := s.partAt(start)
 	interval := state.stretched(p.interval)
 	reasons = s.reasons(p, state.Last)
 	add := func(c Cause, interval time.Duration, until time.Time) {
 		reasons = append(reasons, Reason{Cause: c, Interval: interval, Until: until})
 	}
 	if state.BackOff > 0 {
-		add(CauseBackOff, interval, since(state.Last, interval))
+		add(CauseBackOff, interval, nextAfter(state.Last, interval))
 	}
 	if state.NotBefore.After(t) {
 		add(CauseRetryAfter, 0, state.NotBefore)
@@ -166,11 +166,11 @@ func (s *Schedule) Explain(t time.Time, state State) (start time.Time, reasons [
 	for _, r := range reasons {
 		open = latest(open, r.Until)
 	}
-	if !s.at(open).closed {
+	if !s.partAt(open).closed {
 		open = t // so that being closed at t is reported too
 	}
-	if s.at(open).closed {
-		reasons = append(reasons, s.closing(s.opening(open))...)
+	if s.partAt(open).closed {
+		reasons = append(reasons, s.closedReasons(s.opening(open))...)
 	}
 	slices.SortStableFunc(reasons, func(a, b Reason) int { return b.Until.Compare(a.Until) })
 	return start, reasons
@@ -178,10 +178,10 @@ func (s *Schedule) Explain(t time.Time, state State) (start time.Time, reasons [
 
 // opening returns the first instant from t on at which the site is open.
 func (s *Schedule) opening(t time.Time) time.Time {
-	p, end := s.span(t)
+	p, end := s.partSpan(t)
 	for p.closed {
 		t = end
-		p, end = s.span(t)
+		p, end = s.partSpan(t)
 	}
 	return t
 }
@@ -191,56 +191,59 @@ const maxReasons = 8
 
 // reasons returns the reasons for the rate of a part, the deciding one first.
 func (s *Schedule) reasons(p part, last time.Time) []Reason {
-	var all []Reason
+	var list []Reason
 	declared := s.policy.Default // of the deciding entry
-	for k, i := range p.by {
+	for k, i := range p.entryIndexes {
 		if i < 0 {
 			continue
 		}
 		e := &s.entries[i]
-		r := Reason{Cause: CauseRequestRate, Line: e.Line, Value: e.Value, Interval: e.Interval, Until: since(last, e.Interval)}
+		r := Reason{Cause: CauseRequestRate, Line: e.Line, Value: e.Value, Interval: e.Interval, Until: nextAfter(last, e.Interval)}
 		if e.Field == robots.FieldCrawlDelay {
 			r.Cause = CauseCrawlDelay
 		}
-		if all = append(all, r); k == 0 {
+		list = append(list, r)
+		if k == 0 {
 			declared = e.Declared
 		}
 	}
-	if len(all) == 0 {
-		all = append(all, Reason{Cause: CauseDefault, Interval: p.interval, Until: since(last, p.interval)})
+	if len(list) == 0 {
+		list = append(list, Reason{Cause: CauseDefault, Interval: p.interval, Until: nextAfter(last, p.interval)})
 	}
 	if p.interval != declared && (p.interval == s.policy.Floor || p.interval == s.policy.Ceiling) {
-		operator := all[0]
-		operator.Cause, operator.Line, operator.Value = CauseFloor, 0, ""
+		operator := list[0]
+		operator.Cause = CauseFloor
+		operator.Line = 0
+		operator.Value = ""
 		if p.interval < declared {
 			operator.Cause = CauseCeiling
 		}
-		all = slices.Insert(all, 0, operator)
+		list = slices.Insert(list, 0, operator)
 	}
-	return all[:min(len(all), maxReasons)]
+	return list[:min(len(list), maxReasons)]
 }
 
-// closing returns the Visit-time lines as reasons for waiting until an instant.
-func (s *Schedule) closing(until time.Time) []Reason {
-	var all []Reason
+// closedReasons returns the Visit-time lines as reasons for waiting until an instant.
+func (s *Schedule) closedReasons(until time.Time) []Reason {
+	var list []Reason
 	for i := range s.entries {
-		if e := &s.entries[i]; e.Field == robots.FieldVisitTime && e.honored() && len(all) < maxReasons {
-			all = append(all, Reason{Cause: CauseVisitTime, Line: e.Line, Value: e.Value, Until: until})
+		if e := &s.entries[i]; e.Field == robots.FieldVisitTime && e.honored() && len(list) < maxReasons {
+			list = append(list, Reason{Cause: CauseVisitTime, Line: e.Line, Value: e.Value, Until: until})
 		}
 	}
-	return all
+	return list
 }
 
-// at returns the part of the day at t.
-func (s *Schedule) at(t time.Time) part {
+// partAt returns the part of the day at t.
+func (s *Schedule) partAt(t time.Time) part {
 	if len(s.parts) == 1 {
 		return s.parts[0]
 	}
-	return s.parts[s.find(s.second(t)/60)]
+	return s.parts[s.partIndex(s.secondOfDay(t)/60)]
 }
 
-// second returns the second of the day of t in local time.
-func (s *Schedule) second(t time.Time) int {
+// secondOfDay returns the second of the day of t in local time.
+func (s *Schedule) secondOfDay(t time.Time) int {
 	if s.zone == time.UTC {
 		const day = 24 * 60 * 60
 		return int((t.Unix()%day + day) % day)
@@ -249,8 +252,8 @@ func (s *Schedule) second(t time.Time) int {
 	return (h*60+m)*60 + sec
 }
 
-// find returns the index of the part of a minute of the day.
-func (s *Schedule) find(minute int) int {
+// partIndex returns the index of the part of a minute of the day.
+func (s *Schedule) partIndex(minute int) int {
 	i, begins := slices.BinarySearchFunc(s.parts, minute, func(p part, minute int) int { return int(p.from) - minute })
 	if !begins {
 		i--
@@ -258,14 +261,14 @@ func (s *Schedule) find(minute int) int {
 	return i
 }
 
-// span returns the part at t and the instant at which it can end: the end of the part in local
+// partSpan returns the part at t and the instant at which it can end: the end of the part in local
 // time, or an earlier clock change.
-func (s *Schedule) span(t time.Time) (part, time.Time) {
+func (s *Schedule) partSpan(t time.Time) (part, time.Time) {
 	if len(s.parts) == 1 {
 		return s.parts[0], t.Add(maxInterval)
 	}
-	second := s.second(t)
-	i := s.find(second / 60)
+	second := s.secondOfDay(t)
+	i := s.partIndex(second / 60)
 	edge := 24 * 60
 	if i+1 < len(s.parts) {
 		edge = int(s.parts[i+1].from)

@@ -26,8 +26,8 @@ func (l *Local) Snapshot() []byte {
 	for origin, state := range l.sites {
 		l.expire(state, s.Taken)
 		saved := *state
-		saved.Permits = slices.DeleteFunc(slices.Clone(state.Permits), func(p permit) bool { return !p.own })
-		if state.Retry.After(s.Taken) || l.backsOff(state, s.Taken) || len(saved.Permits) > 0 {
+		saved.Permits = slices.DeleteFunc(slices.Clone(state.Permits), func(p permit) bool { return !p.hasLifetime })
+		if state.Retry.After(s.Taken) || l.isBackingOff(state, s.Taken) || len(saved.Permits) > 0 {
 			s.Sites[origin.String()] = &saved
 		}
 	}
@@ -52,7 +52,8 @@ func (l *Local) Resume(data []byte) error {
 	now := l.options.Now()
 	// notAfter returns a time on this process's clock, at most that far ahead.
 	notAfter := func(t time.Time, ahead time.Duration) time.Time { return now.Add(min(t.Sub(now), ahead)) }
-	if l.since = now; !s.Taken.IsZero() {
+	l.since = now
+	if !s.Taken.IsZero() {
 		l.since = notAfter(s.Taken, 0)
 	}
 	for name, state := range s.Sites {
@@ -60,7 +61,8 @@ func (l *Local) Resume(data []byte) error {
 		if err != nil || state == nil || l.full(now) {
 			continue
 		}
-		state.last, state.slowest = l.since, defaultMaxCrawlDelay // the schedule is not kept
+		state.last = l.since
+		state.slowest = defaultMaxCrawlDelay // a snapshot has no schedule
 		if !state.Retry.IsZero() {
 			state.Retry = notAfter(state.Retry, l.options.MaxRetryAfter)
 		}
@@ -71,10 +73,13 @@ func (l *Local) Resume(data []byte) error {
 		for i := range state.Permits {
 			p := &state.Permits[i]
 			lifetime := min(max(p.End.Sub(p.Start), 0), maxLifetime)
-			if p.Start = notAfter(p.Start, maxInterval); p.Start.After(now.Add(longestSleep)) {
+			p.Start = notAfter(p.Start, maxInterval)
+			if p.Start.After(now.Add(longestSleep)) {
 				p.Start = now
 			}
-			p.End, p.last, p.own = p.Start.Add(lifetime), l.since, true
+			p.End = p.Start.Add(lifetime)
+			p.last = l.since
+			p.hasLifetime = true
 			state.last = latest(state.last, p.Start)
 			l.reservePage(p.Addr, now, p.Start)
 		}

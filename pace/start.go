@@ -12,17 +12,17 @@ import (
 
 // address is the state of an IP address: the last starts reserved there.
 type address struct {
-	pages   time.Time
-	fetches time.Time // of robots.txt
+	lastPage  time.Time
+	lastFetch time.Time // of robots.txt
 }
 
 // page returns the next start of a page. The pages reserved and still to come are a gap
 // apart, so the last one shows where all of them are, and a fetch finds room between them.
 func (a address) page(now, notBefore time.Time, gap, fetchGap time.Duration) time.Time {
-	start := latest(notBefore, latest(since(a.pages, gap), since(a.fetches, fetchGap)))
-	if a.pages.After(now) {
-		gaps := (start.Sub(a.pages) + gap - 1) / gap
-		start = a.pages.Add(gaps * gap)
+	start := latest(notBefore, latest(nextAfter(a.lastPage, gap), nextAfter(a.lastFetch, fetchGap)))
+	if a.lastPage.After(now) {
+		gaps := (start.Sub(a.lastPage) + gap - 1) / gap
+		start = a.lastPage.Add(gaps * gap)
 	}
 	return start
 }
@@ -30,15 +30,15 @@ func (a address) page(now, notBefore time.Time, gap, fetchGap time.Duration) tim
 // fetch returns the next start of a fetch of robots.txt: between the reserved pages, or
 // behind them where they leave no room.
 func (a address) fetch(now time.Time, gap, fetchGap time.Duration) time.Time {
-	start := latest(now, since(a.fetches, fetchGap))
-	behind := since(a.pages, fetchGap)
+	start := latest(now, nextAfter(a.lastFetch, fetchGap))
+	behind := nextAfter(a.lastPage, fetchGap)
 	switch {
 	case !behind.After(start):
 		return start
 	case gap < 2*fetchGap:
 		return behind
 	}
-	past := start.Sub(a.pages) % gap // since the page before
+	past := start.Sub(a.lastPage) % gap // since the page before
 	if past < 0 {
 		past += gap
 	}
@@ -57,7 +57,7 @@ func (l *Local) addressOf(addr netip.Addr, now time.Time) (netip.Addr, address) 
 	addr = addr.Unmap().WithZone("")
 	a, known := l.addrs[addr]
 	if !known {
-		a = address{pages: l.since, fetches: l.since}
+		a = address{lastPage: l.since, lastFetch: l.since}
 	}
 	return addr, a
 }
@@ -79,7 +79,7 @@ func (l *Local) reservePage(addr netip.Addr, now, start time.Time) {
 		return
 	}
 	addr, a := l.addressOf(addr, now)
-	a.pages = latest(a.pages, start)
+	a.lastPage = latest(a.lastPage, start)
 	l.addrs[addr] = a
 }
 
@@ -104,9 +104,9 @@ func (l *Local) reserveFetch(addr netip.Addr) time.Duration {
 	defer l.mu.Unlock()
 	now := l.options.Now()
 	addr, a := l.addressOf(addr, now)
-	a.fetches = a.fetch(now, gap, fetchGap)
+	a.lastFetch = a.fetch(now, gap, fetchGap)
 	l.addrs[addr] = a
-	return a.fetches.Sub(now)
+	return a.lastFetch.Sub(now)
 }
 
 // Start reserves a start at an address, waits for it, and checks the permit again.
@@ -147,7 +147,8 @@ func (l *Local) reserveStart(ctx context.Context, p Permit, addr netip.Addr) (ti
 		ready = d.schedule.Next(ready, State{Last: started, BackOff: d.state.BackOff})
 	}
 	start := l.nextPage(addr, d.now, ready)
-	if d.state.Address = (time.Time{}); start.After(ready) {
+	d.state.Address = (time.Time{})
+	if start.After(ready) {
 		d.state.Address = start
 	}
 	refusal := func(notBefore time.Time) Permit {
@@ -165,7 +166,8 @@ func (l *Local) reserveStart(ctx context.Context, p Permit, addr netip.Addr) (ti
 		return start, &MissedError{Permit: refusal(start.Add(p.Start.Sub(p.StartBy)))}
 	}
 	l.reservePage(addr, d.now, start)
-	d.site.Permits[i].Start, d.site.started = start, start
-	l.touch(d.site, start, d.schedule.most)
+	d.site.Permits[i].Start = start
+	d.site.started = start
+	l.recordEvent(d.site, start, d.schedule.slowest)
 	return start, nil
 }

@@ -18,7 +18,7 @@ func TestAddressStarts(t *testing.T) {
 		}
 	}
 	compare := func(gap, fetchGap, pages, fetches int) {
-		a := address{pages: at(pages), fetches: at(fetches)}
+		a := address{lastPage: at(pages), lastFetch: at(fetches)}
 		// near reports whether n is less than fetchGap from a page: those reserved are gap apart.
 		near := func(n int) bool {
 			for page := pages; page > -fetchGap; page -= gap {

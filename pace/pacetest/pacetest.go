@@ -96,7 +96,9 @@ func (r *run) make(o pace.Options) {
 	r.limiter = r.New(r.T, o)
 }
 
-func (r *run) now() time.Time { return time.Now() } //nolint:forbidigo // the suite runs on the machine's clock, or on that of a synctest bubble
+func (r *run) now() time.Time {
+	return time.Now() //nolint:forbidigo // the suite runs on the machine's clock, or on that of a synctest bubble
+}
 
 func (r *run) pass(units float64) {
 	time.Sleep(time.Duration(units * float64(r.Unit))) //nolint:forbidigo // see now
@@ -128,7 +130,8 @@ func (r *run) origin(host string) robots.Origin {
 // limiter knows them, and the interval has passed.
 func (r *run) sites(units int, hosts ...string) []pace.Request {
 	r.Helper()
-	list, s := make([]pace.Request, len(hosts)), r.every(units)
+	list := make([]pace.Request, len(hosts))
+	s := r.every(units)
 	for i, host := range hosts {
 		list[i] = pace.Request{Origin: r.origin(host), Schedule: s}
 		if r.Forgets {
@@ -277,7 +280,8 @@ func (r *run) missed(p pace.Permit) {
 // apart checks that a start is so many units after another.
 func (r *run) apart(first, next start, units float64) {
 	r.Helper()
-	got, want := next.returned.Sub(first.called), time.Duration(units*float64(r.Unit))
+	got := next.returned.Sub(first.called)
+	want := time.Duration(units * float64(r.Unit))
 	if got < want-r.Slack {
 		r.Errorf("two starts are %s apart, want %s", got, want)
 	}
@@ -297,7 +301,9 @@ func (r *run) release(p pace.Permit, result pace.Result) {
 func (r *run) about(at time.Time, units float64) {
 	r.Helper()
 	interval := time.Duration(units * float64(r.Unit))
-	if early, late := r.last.Add(interval).Sub(at), at.Sub(r.now().Add(interval)); early > r.Slack || late > r.Slack+r.Unit/2 {
+	early := r.last.Add(interval).Sub(at)
+	late := at.Sub(r.now().Add(interval))
+	if early > r.Slack || late > r.Slack+r.Unit/2 {
 		r.Errorf("%s too early or %s too late for %.2f units", early, late, units)
 	}
 }
@@ -306,7 +312,8 @@ func (r *run) about(at time.Time, units float64) {
 // no permit.
 func requested(r *run) {
 	r.make(pace.Options{})
-	known, unknown := r.site(4, "known"), pace.Request{Origin: r.origin("unknown"), Schedule: r.every(4)}
+	known := r.site(4, "known")
+	unknown := pace.Request{Origin: r.origin("unknown"), Schedule: r.every(4)}
 	for _, req := range []pace.Request{known, unknown} {
 		r.last = r.now()
 		r.limiter.Requested(r.Context(), req.Origin)
@@ -348,7 +355,8 @@ func fetchedSite(r *run) {
 // requested a moment ago, once. A fetch of robots.txt counts as a request there.
 func unknownSite(r *run) {
 	r.make(pace.Options{})
-	req, fetched := pace.Request{Origin: r.origin("unknown"), Schedule: r.every(4)}, r.origin("fetched")
+	req := pace.Request{Origin: r.origin("unknown"), Schedule: r.every(4)}
+	fetched := r.origin("fetched")
 	r.last = r.now()
 	r.fetch(fetched, "")
 	r.pass(2)
@@ -463,7 +471,8 @@ func lifetime(r *run) {
 func untrusted(r *run) {
 	r.make(pace.Options{})
 	req := r.site(1, "untrusted")
-	req.Lifetime, req.Untrusted = max(2*r.Unit, time.Second), true
+	req.Lifetime = max(2*r.Unit, time.Second)
+	req.Untrusted = true
 	expire := func() (backOff time.Duration, next time.Time) {
 		r.Helper()
 		p := r.acquired(req)
@@ -490,7 +499,9 @@ func addressOfRequest(r *run) {
 	r.make(pace.Options{AddressInterval: 60 * r.Unit})
 	list := r.sites(1, "addr0", "addr1", "addr2", "addr3")
 	for i, ahead := range []time.Duration{0, 30 * r.Unit, 100 * r.Unit, 0} {
-		list[i].Addr, list[i].Within, list[i].Lifetime = netip.MustParseAddr("192.0.2.1"), ahead, 12*time.Hour
+		list[i].Addr = netip.MustParseAddr("192.0.2.1")
+		list[i].Within = ahead
+		list[i].Lifetime = 12 * time.Hour
 	}
 	permits := r.try(list...)
 	if permits[1].OK() || permits[1].Reasons[0].Cause != pace.CauseAddress {
@@ -527,7 +538,8 @@ func addressOfFetch(r *run) {
 // startMissed: a start that the address does not have in time is an error and takes nothing.
 func startMissed(r *run) {
 	r.make(pace.Options{AddressInterval: 20 * r.Unit, Lifetime: 30 * r.Unit})
-	list, addr := r.sites(1, "first", "missed", "late"), netip.MustParseAddr("192.0.2.1")
+	list := r.sites(1, "first", "missed", "late")
+	addr := netip.MustParseAddr("192.0.2.1")
 	r.known(20, addr.String())
 	first := r.start(r.acquired(list[0]), addr.String())
 	p := r.acquired(list[1])
@@ -591,7 +603,8 @@ func startFetch(r *run) {
 	list := r.sites(1, "page", "w0", "w1", "w2", "one", "two", "late", "later", "look")
 	site := list[0].Origin
 	first := r.start(r.acquired(list[0]), addr)
-	pages, fetches := make(chan start, 3), make(chan start, 5)
+	pages := make(chan start, 3)
+	fetches := make(chan start, 5)
 	for i, addr := range []string{addr, "::ffff:" + addr, addr} {
 		p := r.acquired(list[1+i])
 		go func() { pages <- r.start(p, addr) }()
@@ -666,7 +679,8 @@ func fetchFirst(r *run) {
 
 func backOff(r *run) {
 	r.make(pace.Options{})
-	req, base := r.site(1, "back"), max(r.Unit, time.Second) // a second at least is stretched
+	req := r.site(1, "back")
+	base := max(r.Unit, time.Second) // a second at least is stretched
 	for i, result := range []pace.Result{{Status: 429}, {Timeout: true}} {
 		r.release(r.acquired(req), result)
 		p := r.refused(req, pace.CauseBackOff)
@@ -710,7 +724,9 @@ func closed(r *run) {
 func contextEnds(r *run) {
 	r.make(pace.Options{})
 	list := r.sites(1, "ctx", "other")
-	req, p, done := list[0], r.acquired(list[0]), r.acquired(list[1])
+	req := list[0]
+	p := r.acquired(list[0])
+	done := r.acquired(list[1])
 	ctx, cancel := context.WithCancel(r.Context())
 	results := make(chan error, 3)
 	for range cap(results) {
@@ -831,7 +847,9 @@ func manyCallers(r *run) {
 	r.make(pace.Options{AddressInterval: r.Unit / 2})
 	list := r.sites(1, "m0", "m1", "m2")
 	addrs := []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")}
-	sites, shared, began := make([]arrivals, len(list)), make([]arrivals, 2), r.now()
+	sites := make([]arrivals, len(list))
+	shared := make([]arrivals, 2)
+	began := r.now()
 	callers := 32
 	if r.Within != nil {
 		callers = 3000
@@ -839,7 +857,9 @@ func manyCallers(r *run) {
 	var all sync.WaitGroup
 	for i := range callers {
 		all.Go(func() {
-			n, ctx, acquire := i%len(list), r.Context(), r.limiter.Acquire
+			n := i % len(list)
+			ctx := r.Context()
+			acquire := r.limiter.Acquire
 			if i%7 == 6 {
 				limited, cancel := context.WithCancel(ctx)
 				time.AfterFunc(time.Duration(i)*r.Unit/10, cancel) //nolint:forbidigo // see now
@@ -866,7 +886,8 @@ func manyCallers(r *run) {
 // concurrency: three at a time, with the interval between their starts.
 func concurrency(r *run) {
 	r.make(pace.Options{Concurrency: 3})
-	req, began := r.site(1, "three"), r.now()
+	req := r.site(1, "three")
+	began := r.now()
 	var site arrivals
 	var all sync.WaitGroup
 	for range 9 {
@@ -881,7 +902,8 @@ func concurrency(r *run) {
 		})
 	}
 	all.Wait()
-	if site.spread(r, began, r.Unit, 3); site.most < 3 || len(site.starts) != 9 {
+	site.spread(r, began, r.Unit, 3)
+	if site.most < 3 || len(site.starts) != 9 {
 		r.Errorf("%d requests, at most %d at a time, want 9 and 3", len(site.starts), site.most)
 	}
 }
@@ -941,7 +963,8 @@ func tryReleases(r *run) {
 		r.Fatalf("the sites %s of 3 have permits", got)
 	}
 	for i, result := range []pace.Result{{Unused: true}, {Status: 503}, ok} {
-		list[i].Done, list[i].Result = permits[i], result
+		list[i].Done = permits[i]
+		list[i].Result = result
 	}
 	permits = r.try(list...)
 	if got := which(permits); got != "[0]" {

@@ -16,13 +16,13 @@ import (
 	"github.com/robotskit/robots/pace/internal/queue"
 )
 
-// What acquire.lua does with an origin.
+// The modes of acquire.lua.
 const (
-	modeLook = iota
-	modeNote // write too that an unknown origin counts as requested now
-	modeAcquire
-	modeConfirm // move the start of a permit that has started no request
-	modeRepeat  // of one that has
+	modeLook    = iota // write nothing
+	modeNote           // write that an unknown origin counts as requested now
+	modeAcquire        // acquire a permit
+	modeConfirm        // move the start of a permit that has started no request
+	modeRepeat         // move the start of a permit that has started a request
 )
 
 // A decision is one request to acquire.lua.
@@ -30,11 +30,11 @@ type decision struct {
 	request  pace.Request
 	mode     byte
 	id       permitID
-	within   time.Duration
+	maxWait  time.Duration
 	lifetime time.Duration
-	mayMove  time.Duration // by how much the address might move the start, and with it the lifetime
+	maxShift time.Duration // by how much the address might move the start, and with it the lifetime
 
-	lost bool // a reply was lost, so the server might know the permit
+	replyLost bool // a reply was lost, so the server might know the permit
 
 	// The outcome.
 	decided bool
@@ -45,9 +45,9 @@ type decision struct {
 
 // newDecision returns a decision about a request of a caller.
 func (l *Limiter) newDecision(r pace.Request, mode byte, within time.Duration) *decision {
-	d := &decision{request: r, mode: mode, within: within, lifetime: shared.LifetimeOf(l.settings(), &r)}
+	d := &decision{request: r, mode: mode, maxWait: within, lifetime: shared.LifetimeOf(l.settings(), &r)}
 	if gap, fetchGap := shared.IntervalsAt(l.settings(), r.Addr); gap > 0 {
-		d.mayMove = min(max(within, fetchGap), Forever)
+		d.maxShift = min(max(within, fetchGap), Forever)
 	}
 	switch {
 	case r.Lifetime > 0:
@@ -68,29 +68,32 @@ const maxBatch = 64
 // one than was known.
 const attempts = 5
 
-// decide makes decisions, and refuses sites that an operator holds. On a cluster each is a call, on
-// one server many are.
-func (l *Limiter) decide(ctx context.Context, all ...*decision) {
-	c, now := l.config.Load(), clock()
-	for _, d := range all {
+// decide decides on requests, and refuses sites that an operator holds. On a cluster each decision is
+// a call, on one server a call has many.
+func (l *Limiter) decide(ctx context.Context, list ...*decision) {
+	c := l.config.Load()
+	now := clock()
+	for _, d := range list {
 		if until := c.heldUntil(d.request.Origin, now); !until.IsZero() {
-			d.permit, d.decided = refuse(d.request, pace.CauseHeld, until), true
+			d.permit = refusal(d.request, pace.CauseHeld, until)
+			d.decided = true
 		} else if until, reasons := d.request.Schedule.Explain(now, d.request.AfterFetch(now)); until.After(now) && !d.request.Fetched.IsZero() {
-			d.permit, d.decided = pace.Permit{Origin: d.request.Origin, Schedule: d.request.Schedule, NotBefore: until, Reasons: reasons}, true
+			d.permit = pace.Permit{Origin: d.request.Origin, Schedule: d.request.Schedule, NotBefore: until, Reasons: reasons}
+			d.decided = true
 		}
 	}
 	for range attempts {
-		open := slices.DeleteFunc(slices.Clone(all), func(d *decision) bool { return d.decided })
+		open := slices.DeleteFunc(slices.Clone(list), func(d *decision) bool { return d.decided })
 		if len(open) == 0 {
 			break
 		}
-		l.decideOnce(ctx, open)
+		l.callAcquireScript(ctx, open)
 	}
-	for _, d := range all {
+	for _, d := range list {
 		if !d.decided {
 			d.err = errUnstable
 		}
-		if (d.err != nil || !d.permit.OK()) && d.lost && d.mode >= modeAcquire {
+		if (d.err != nil || !d.permit.OK()) && d.replyLost && d.mode >= modeAcquire {
 			l.pending.add(release{origin: d.request.Origin, id: d.id, result: pace.Result{Unused: true}, ended: clock()})
 		}
 	}
@@ -100,8 +103,8 @@ var errUnstable = errors.New("the clock or the memory of the server changes all 
 
 func (d *decision) site() robots.Origin { return d.request.Origin }
 
-// An item is what a script does with one origin.
-type item interface {
+// A scriptItem is what a script does with one origin.
+type scriptItem interface {
 	*decision | release
 	site() robots.Origin
 	appendTo(b []byte, l *Limiter, now time.Time) []byte // of the server
@@ -109,28 +112,33 @@ type item interface {
 
 // batch returns calls for items: on a cluster one for each, on one server one for many. Each begins
 // with the same bytes.
-func batch[T item](l *Limiter, list []T, same ...byte) (calls []call, batches [][]T) {
+func batch[T scriptItem](l *Limiter, list []T, same ...byte) (calls []call, batches [][]T) {
 	size := maxBatch
 	if l.nodes.cluster() {
 		size = 1
 	}
 	for batch := range slices.Chunk(list, size) {
 		slot := l.nodes.slot(batch[0].site().String())
-		head, now := l.nodes.head(l.nodes.node(slot))
-		arg, keys := slices.Concat(head, same), make([]string, len(batch))
+		head, now := l.nodes.stateArguments(l.nodes.node(slot))
+		arg := slices.Concat(head, same)
+		keys := make([]string, len(batch))
 		for i, t := range batch {
-			keys[i], arg = l.nodes.stateKey(t.site().String()), t.appendTo(arg, l, now)
+			keys[i] = l.nodes.stateKey(t.site().String())
+			arg = t.appendTo(arg, l, now)
 		}
-		calls, batches = append(calls, call{slot, keys, []string{string(arg)}}), append(batches, batch)
+		calls = append(calls, call{slot, keys, []string{string(arg)}})
+		batches = append(batches, batch)
 	}
 	return calls, batches
 }
 
-func (l *Limiter) decideOnce(ctx context.Context, open []*decision) {
+// callAcquireScript calls acquire.lua once for decisions that are not decided yet. Where the server or
+// its time was another one than expected, they stay undecided.
+func (l *Limiter) callAcquireScript(ctx context.Context, open []*decision) {
 	calls, batches := batch(l, open, appendDoubles(nil, micros(l.settings().Concurrency), microsOf(l.options.workerTimeout()))...)
 	for k := range calls {
 		gone := l.parts[l.nodes.part(calls[k].slot)].gone.Load()
-		calls[k].args = append(calls[k].args, gone.list, string(appendDoubles(nil, microsUp(passed(gone.at)))))
+		calls[k].args = append(calls[k].args, gone.list, string(appendDoubles(nil, microsCeil(passed(gone.at)))))
 	}
 	for k, r := range l.run(ctx, acquireScript, calls) {
 		if r.err == nil && len(r.text) != len(batches[k])*answerSize {
@@ -138,13 +146,16 @@ func (l *Limiter) decideOnce(ctx context.Context, open []*decision) {
 		}
 		for i, d := range batches[k] {
 			if r.err != nil {
-				d.err, d.decided = r.err, true
-				d.lost = d.lost || script.KindOf(r.err) == script.Lost && !r.unsent
+				d.err = r.err
+				d.decided = true
+				d.replyLost = d.replyLost || script.KindOf(r.err) == script.Lost && !r.unsent
 				continue
 			}
 			answer := r.text[i*answerSize : (i+1)*answerSize]
 			if answer[0] != codeAgain {
-				d.permit, d.sent, d.decided = d.result(answer, r.reading), r.sent, true
+				d.permit = d.readAnswer(answer, r.reading)
+				d.sent = r.sent
+				d.decided = true
 			}
 		}
 	}
@@ -158,9 +169,9 @@ const (
 	answerSize = 28
 )
 
-// result returns a permit, or a refusal. The reasons are found in the server's time, by which
+// readAnswer returns a permit, or a refusal. The reasons are found in the server's time, by which
 // the windows open.
-func (d *decision) result(answer string, r reading) pace.Permit {
+func (d *decision) readAnswer(answer string, r reading) pace.Permit {
 	var at, last, notBefore micros
 	tail, _ := readDoubles(answer[1:], &at, &last, &notBefore)
 	state := pace.State{
@@ -181,12 +192,13 @@ func (d *decision) result(answer string, r reading) pace.Permit {
 	if at > r.now {
 		p.Start = r.received.Add(time.Duration((at - r.now) * 1e3))
 	}
-	p.StartBy, p.Expires = p.Start.Add(d.lifetime/2), p.Start.Add(d.lifetime)
+	p.StartBy = p.Start.Add(d.lifetime / 2)
+	p.Expires = p.Start.Add(d.lifetime)
 	return p
 }
 
-// refuse returns the refusal of a site for a cause.
-func refuse(r pace.Request, c pace.Cause, until time.Time) pace.Permit {
+// refusal returns the refusal of a site for a cause.
+func refusal(r pace.Request, c pace.Cause, until time.Time) pace.Permit {
 	return pace.Permit{Origin: r.Origin, Schedule: r.Schedule, NotBefore: until, Reasons: []pace.Reason{{Cause: c, Until: until}}}
 }
 
@@ -201,13 +213,13 @@ const (
 // appendTo encodes the decision for acquire.lua.
 func (d *decision) appendTo(b []byte, _ *Limiter, now time.Time) []byte {
 	interval, steady := d.request.Schedule.Steady()
-	within := max(d.within, 0)
+	within := max(d.maxWait, 0)
 	if !steady {
 		within = min(within, farthest)
 	}
 	b = appendDoubles(append(append(b, d.id[:]...), d.mode), math.Floor(microsOf(within)))
-	b = binary.LittleEndian.AppendUint32(b, uint32(min((d.lifetime+d.mayMove).Milliseconds(), math.MaxUint32)))
-	b = appendDoubles(b, microsUp(d.request.Schedule.Slowest()))
+	b = binary.LittleEndian.AppendUint32(b, uint32(min((d.lifetime+d.maxShift).Milliseconds(), math.MaxUint32)))
+	b = appendDoubles(b, microsCeil(d.request.Schedule.Slowest()))
 	at := len(b)
 	b = binary.LittleEndian.AppendUint16(b, 1)
 	if steady {
@@ -247,9 +259,10 @@ func parseID(s string) (id permitID, err error) {
 	return id, nil
 }
 
-// Try releases what is done, then looks at all sites and acquires the first k that are ready.
+// Try releases the permits that are done, then looks at all sites and acquires the first k that are
+// ready.
 func (l *Limiter) Try(ctx context.Context, rs []pace.Request, k int) ([]pace.Permit, error) {
-	asked := clock()
+	called := clock()
 	var done []release
 	for i := range rs {
 		if r, err := l.newRelease(rs[i].Done, rs[i].Result); err == nil {
@@ -257,52 +270,13 @@ func (l *Limiter) Try(ctx context.Context, rs []pace.Request, k int) ([]pace.Per
 		}
 	}
 	_ = l.release(ctx, done...) // what cannot be sent is queued
-	permits := make([]pace.Permit, len(rs))
 	if err := l.stopped(ctx); err != nil {
 		return nil, fmt.Errorf("acquiring %d sites: %w", len(rs), err)
 	}
-	mode := byte(modeLook)
-	if k > 0 {
-		mode = modeNote
-	}
-	decide := func(chosen []int, mode byte) {
-		ds := make([]*decision, len(chosen))
-		for i, n := range chosen {
-			ds[i] = l.newDecision(rs[n], mode, rs[n].Within)
-		}
-		l.decide(ctx, ds...)
-		l.reserveAll(ctx, ds)
-		for i, n := range chosen {
-			permits[n] = l.tried(ds[i])
-		}
-	}
-	all := make([]int, len(rs))
-	for i := range all {
-		all[i] = i
-	}
-	if k >= len(rs) {
-		mode = modeAcquire
-	}
-	decide(all, mode)
-	if k > 0 && k < len(rs) {
-		now := clock()
-		ready := slices.DeleteFunc(all, func(n int) bool {
-			return permits[n].NotBefore.After(now.Add(rs[n].Within))
-		})
-		for left := k; left > 0 && len(ready) > 0; {
-			n := min(left, len(ready))
-			decide(ready[:n], modeAcquire)
-			for _, i := range ready[:n] {
-				if permits[i].OK() {
-					left--
-				}
-			}
-			ready = ready[n:]
-		}
-	}
+	permits := l.tryAll(ctx, rs, k)
 	if err := l.stopped(ctx); err != nil {
 		for _, p := range permits {
-			l.unused(p)
+			l.releaseUnused(p)
 		}
 		return nil, fmt.Errorf("acquiring %d sites: %w", len(rs), err)
 	}
@@ -312,32 +286,79 @@ func (l *Limiter) Try(ctx context.Context, rs []pace.Request, k int) ([]pace.Per
 			l.acquired.Add(1)
 		}
 		if k > 0 {
-			shared.Decided(&l.options.Options, p.Origin, p, asked, nil)
+			shared.Decided(&l.options.Options, p.Origin, p, called, nil)
 		}
 	}
 	return permits, nil
 }
 
-// tried returns the outcome of a decision for one of many sites.
-func (l *Limiter) tried(d *decision) pace.Permit {
+// tryAll returns a permit or a refusal for each request, at most k permits. For fewer permits than
+// requests it looks at all sites first.
+func (l *Limiter) tryAll(ctx context.Context, rs []pace.Request, k int) []pace.Permit {
+	permits := make([]pace.Permit, len(rs))
+	indexes := make([]int, len(rs))
+	for i := range indexes {
+		indexes[i] = i
+	}
+	switch {
+	case k <= 0:
+		l.try(ctx, rs, indexes, modeLook, permits)
+		return permits
+	case k >= len(rs):
+		l.try(ctx, rs, indexes, modeAcquire, permits)
+		return permits
+	}
+	l.try(ctx, rs, indexes, modeNote, permits)
+	now := clock()
+	ready := slices.DeleteFunc(indexes, func(i int) bool {
+		return permits[i].NotBefore.After(now.Add(rs[i].Within))
+	})
+	for k > 0 && len(ready) > 0 {
+		n := min(k, len(ready))
+		l.try(ctx, rs, ready[:n], modeAcquire, permits)
+		for _, i := range ready[:n] {
+			if permits[i].OK() {
+				k--
+			}
+		}
+		ready = ready[n:]
+	}
+	return permits
+}
+
+// try decides on the requests with some indexes, and stores the outcomes in permits.
+func (l *Limiter) try(ctx context.Context, rs []pace.Request, indexes []int, mode byte, permits []pace.Permit) {
+	ds := make([]*decision, len(indexes))
+	for k, i := range indexes {
+		ds[k] = l.newDecision(rs[i], mode, rs[i].Within)
+	}
+	l.decide(ctx, ds...)
+	l.reserveAll(ctx, ds)
+	for k, i := range indexes {
+		permits[i] = l.outcome(ds[k])
+	}
+}
+
+// outcome returns the outcome of a decision for one of many sites.
+func (l *Limiter) outcome(d *decision) pace.Permit {
 	switch {
 	case d.err == nil:
 		if d.permit.OK() && d.request.Lifetime == 0 {
-			l.held.Store(d.permit.ID, &heldPermit{confirmed: d.sent})
+			l.permits.Store(d.permit.ID, &heldPermit{confirmed: d.sent})
 		}
 		return d.permit
 	case script.KindOf(d.err) == script.Full:
-		return refuse(d.request, pace.CauseFull, clock().Add(jittered(retryEvery)))
+		return refusal(d.request, pace.CauseFull, clock().Add(jittered(retryEvery)))
 	}
-	l.goDown(d.err)
-	return refuse(d.request, pace.CauseDegraded, clock().Add(jittered(retryEvery)))
+	l.setDown(d.err)
+	return refusal(d.request, pace.CauseDegraded, clock().Add(jittered(retryEvery)))
 }
 
 // Acquire waits until a request may start.
 func (l *Limiter) Acquire(ctx context.Context, r pace.Request) (pace.Permit, error) {
-	asked := clock()
+	called := clock()
 	p, err := l.acquire(ctx, r)
-	shared.Decided(&l.options.Options, r.Origin, &p, asked, err)
+	shared.Decided(&l.options.Options, r.Origin, &p, called, err)
 	return p, err
 }
 
@@ -350,7 +371,7 @@ const (
 
 func (l *Limiter) acquire(ctx context.Context, r pace.Request) (pace.Permit, error) {
 	if err := l.stopped(ctx); err != nil {
-		return pace.Permit{}, waiting(r.Origin, err, nil)
+		return pace.Permit{}, waitError(r.Origin, err, nil)
 	}
 	ctx, cancel := l.open(ctx)
 	defer cancel()
@@ -360,27 +381,30 @@ func (l *Limiter) acquire(ctx context.Context, r pace.Request) (pace.Permit, err
 	if !first {
 		if limited {
 			d := l.newDecision(r, modeLook, 0)
-			if l.decide(ctx, d); d.err == nil && d.permit.NotBefore.After(deadline) {
+			l.decide(ctx, d)
+			if d.err == nil && d.permit.NotBefore.After(deadline) {
 				return pace.Permit{}, &pace.LateError{Permit: d.permit}
 			}
 		}
 		if err := queue.Sleep(ctx, 0, wake); err != nil {
-			return pace.Permit{}, waiting(r.Origin, err, nil)
+			return pace.Permit{}, waitError(r.Origin, err, nil)
 		}
 	}
 	var down error
-	ahead, least, pause := min(r.Schedule.Fastest()/4, claimAhead), shortestPause, time.Duration(0)
+	ahead := min(r.Schedule.Fastest()/4, claimAhead)
+	least := shortestPause
+	pause := time.Duration(0)
 	for {
 		d := l.newDecision(r, modeAcquire, max(ahead, 0))
 		if limited && !r.Addr.IsValid() {
-			d.within = min(d.within, max(time.Until(deadline), 0))
+			d.maxWait = min(d.maxWait, max(time.Until(deadline), 0))
 		}
 		l.decide(ctx, d)
 		l.reserveAll(ctx, []*decision{d})
-		p := l.tried(d)
+		p := l.outcome(d)
 		if err := l.stopped(ctx); err != nil {
-			l.unused(p)
-			return pace.Permit{}, waiting(r.Origin, err, down)
+			l.releaseUnused(p)
+			return pace.Permit{}, waitError(r.Origin, err, down)
 		}
 		down = d.err
 		switch {
@@ -392,21 +416,21 @@ func (l *Limiter) acquire(ctx context.Context, r pace.Request) (pace.Permit, err
 				l.acquired.Add(1)
 				return p, nil
 			}
-			l.unused(p)
+			l.releaseUnused(p)
 			continue
 		case d.err == nil && limited && p.NotBefore.After(deadline):
 			return pace.Permit{}, &pace.LateError{Permit: p}
 		}
 		pause, least = pauseFor(p, ahead, least)
 		if err := queue.Sleep(ctx, pause, wake); err != nil {
-			return pace.Permit{}, waiting(r.Origin, err, down)
+			return pace.Permit{}, waitError(r.Origin, err, down)
 		}
 	}
 }
 
-// waiting is the error of a caller that stops waiting for a site; down is that of the last call, nil
+// waitError is the error of a caller that stops waiting for a site; down is that of the last call, nil
 // if the server has answered it.
-func waiting(o robots.Origin, err, down error) error {
+func waitError(o robots.Origin, err, down error) error {
 	if down != nil {
 		return fmt.Errorf("waiting for %s: %w (last error of Redis: %w)", o, err, down)
 	}

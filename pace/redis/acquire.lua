@@ -1,71 +1,74 @@
--- Acquires permits for origins.
+-- Decides on origins: looks at them, acquires permits, or moves the start of permits.
 --
--- KEYS: the origins. ARGV[1], after what state.lua reads, doubles: concurrency, and how long
--- after its start a permit of a worker that is gone ends. Then of each origin: the id of the
--- permit in 8 bytes, whose first 5 are its worker's, or which begins with 255 if it belongs to no
--- process, with 254 if it is also of an untrusted client; a byte, 0 to look, 1 to write too that an unknown origin counts as requested now, 2
--- to acquire a permit, 3 to move the start of one that has started no request, 4 of one that has;
--- doubles: in how long the start may be at the latest; the lifetime in 4 bytes, in milliseconds;
--- a double: the slowest interval; the number of spans in 2 bytes; doubles: the beginning of the
--- first span, and of each its end and its interval, below 0 while the site is closed. ARGV[2]: of
--- each worker that was gone the id and a double, for how long; ARGV[3]: how long ago that was.
---
--- The reply is the time and the server. Then of each origin: G granted, R refused, A if the
--- server is another one or the time is outside the spans; the start, the end of the last
--- response, the end of a Retry-After; the back-off; 1 if too many permits are acquired.
+-- KEYS: the origins.
+-- ARGV: [1] what state.lua reads; '<dd' concurrency, worker timeout; then of each origin '<c8BdI4d'
+-- permit id, mode (see acquire.go), longest wait, lifetime in milliseconds, slowest interval, and
+-- its spans: '<Hd' their number and the beginning of the first, '<dd' of each its end and its
+-- interval, below 0 while the site is closed. [2] '<c5d' of each worker that is gone its id and for
+-- how long. [3] '<d' the age of that list.
+-- Writes: the state if a permit is granted, and in all modes but 0 that of an unknown origin.
+-- Reply: '<dc8' time, server; then of each origin '<c1dddHB' the code, the start, last, retry,
+-- factor, 1 if too many permits are acquired. Code G: granted. R: refused. A: decide again, as the
+-- server is another one, or the time is outside the spans.
+-- Repeated: a permit that the origin has is not counted twice; modes 2 and 3 decide on it afresh.
 local concurrency, timeout
 concurrency, timeout, n = unpick('<dd', arg, n)
-local gone, gone_ago = ARGV[2], unpick('<d', ARGV[3])
-local answers = {pack('<dc8', now, server)}
-for k, key in ipairs(KEYS) do
-  local id, mode, within, lifetime, interval, spans, from
-  id, mode, within, lifetime, interval, spans, from, n = unpick('<c8BdI4dHd', arg, n)
-  site(key, timeout, gone, gone_ago)
-  local others, mine = none, mode <= 2
-  if permits ~= none then others = {} end
-  for _, p in ipairs(permits) do
-    if p.id ~= id then
-      others[#others + 1] = p
-    else
-      mine = true
-      if last == p.start and (mode == 2 or mode == 3) then last = p.before end
-    end
-  end
+local gone, gone_age = ARGV[2], unpick('<d', ARGV[3])
 
-  -- This is Schedule.Next over the spans.
-  local busy = #others >= concurrency
-  local ended = busy and max(last, now) or last
-  local u, start, to = max(now, retry), nil, from
-  local following = n + 16 * spans
-  while n < following do
+-- first_start returns the earliest start in the spans from position i of arg to spans_end, nil if
+-- there is none, the interval that applies there, and the end of the last span that was read. It is
+-- Schedule.Next over the spans; last_end is the end of the last response.
+local function first_start(i, spans_end, from, last_end)
+  local at, to = max(now, retry), from
+  while i < spans_end do
     local interval
-    to, interval, n = unpick('<dd', arg, n)
-    if u < to then
+    to, interval, i = unpick('<dd', arg, i)
+    if at < to then
       if interval >= 0 then
         local open = 0
-        if ended > 0 then
+        if last_end > 0 then
           if factor > 0 then interval = max(interval, min(max(interval, 1000000) * factor, 86400000000)) end
-          open = ended + ceil(interval)
+          open = last_end + ceil(interval)
         end
-        if open < to or open <= u then
-          start = max(open, u)
-          break
-        end
+        if open < to or open <= at then return max(open, at), to end
       end
-      u = to
+      at = to
     end
   end
-  n = following
-  local code, before = 'R', last
-  if clock ~= server or from > now or not start and to <= now + within then
-    code = 'A'
-  elseif mode >= 2 and mine and not busy and start and start - now <= within then
-    code = 'G'
-    if others == none then others = {} end
-    others[#others + 1] = {id = id, start = start, before = last, lifetime = lifetime}
-    permits, last, slowest = others, max(last, start), interval
+  return nil, to
+end
+
+local answers = {pack('<dc8', now, server)}
+for k, key in ipairs(KEYS) do
+  local id, mode, max_wait, lifetime, slowest_interval, spans, from
+  id, mode, max_wait, lifetime, slowest_interval, spans, from, n = unpick('<c8BdI4dHd', arg, n)
+  read_site(key, timeout, gone, gone_age)
+  local others, allowed = no_permits, mode <= 2 -- modes 3 and 4 need a permit with this id
+  if permits ~= no_permits then others = {} end
+  for _, permit in ipairs(permits) do
+    if permit.id ~= id then
+      others[#others + 1] = permit
+    else
+      allowed = true
+      if last == permit.start and (mode == 2 or mode == 3) then last = permit.last end
+    end
   end
-  if code == 'G' or mode >= 1 and not known then write(key) end
-  answers[k + 1] = pack('<c1dddHB', code, start or to, before, retry, factor, busy and 1 or 0)
+  local busy = #others >= concurrency
+  local spans_end = n + 16 * spans
+  local start, to = first_start(n, spans_end, from, busy and max(last, now) or last)
+  n = spans_end
+  local code, last_before = 'R', last
+  if known_server ~= server or from > now or not start and to <= now + max_wait then
+    code = 'A'
+  elseif mode >= 2 and allowed and not busy and start and start - now <= max_wait then
+    code = 'G'
+    if others == no_permits then others = {} end
+    others[#others + 1] = {id = id, start = start, last = last, lifetime = lifetime}
+    permits = others
+    last = max(last, start)
+    slowest = slowest_interval
+  end
+  if code == 'G' or mode >= 1 and not known then write_site(key) end
+  answers[k + 1] = pack('<c1dddHB', code, start or to, last_before, retry, factor, busy and 1 or 0)
 end
 return table.concat(answers)

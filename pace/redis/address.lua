@@ -1,45 +1,50 @@
--- Reserves the next start at an address.
+-- Reserves the next start at an address. See pace.Limiter for the order of starts.
 --
--- KEYS: the address. ARGV[1], after what state.lua reads: 1 for a fetch of robots.txt and 0 for a
--- page; doubles: the time between two pages, that between a fetch and any other start, and in
--- how long the start may be at the earliest and at the latest, below 0 to look. The reply is the
--- time, the server, in how long the start is, since when the server knows the address, 1 if the
--- start is reserved, 2 if the server is another one, and the last reserved starts of a page and of
--- a fetch. See pace.Limiter for the order of starts.
-local fetch, gap, fetch_gap, ahead, within = unpick('<Bdddd', arg, n)
+-- KEYS: the address.
+-- ARGV: [1] what state.lua reads; '<Bdddd' 1 for a fetch of robots.txt and 0 for a page; the time
+-- between two pages; the time between a fetch and any other start; in how long the start may be at
+-- the earliest, and at the latest, below 0 to look.
+-- Writes: the last reserved starts, if one is reserved, or to reserve on a server that lost them.
+-- Reply: '<dc8ddBdd' time, server; in how long the start is; since when the server knows the
+-- address; 1 if the start is reserved, 2 to decide again, as the server is another one; the last
+-- reserved starts of a page and of a fetch.
+-- Repeated: reserves a further start.
+local is_fetch, gap, fetch_gap, ahead, max_wait = unpick('<Bdddd', arg, n)
 local value = get(KEYS[1])
-local name, written, since, pages, fetches
+local writer, written, since, last_page, last_fetch -- the last reserved starts
 if value and #value == 40 then
-  name, written, since, pages, fetches = unpick('<c8dddd', value)
-  if not (written >= 1e15 and pages >= 0 and fetches >= 0 and written + pages + fetches < 4e16) then name = nil end
+  writer, written, since, last_page, last_fetch = unpick('<c8dddd', value)
+  if not (written >= 1e15 and last_page >= 0 and last_fetch >= 0 and written + last_page + last_fetch < 4e16) then writer = nil end
 end
-if name then
-  local by = moved(written)
-  pages, fetches = pages > 0 and pages + by or 0, fetches > 0 and fetches + by or 0
-  if written > now then name = 'set back' end
+if writer then
+  local shift = clock_shift(written)
+  last_page = shifted(last_page, shift)
+  last_fetch = shifted(last_fetch, shift)
+  if written > now then writer = 'set back' end
 end
-if name ~= server then
+if writer ~= server then
   since = now
-  pages, fetches = max(pages or 0, now + startable), max(fetches or 0, now + startable)
+  last_page = max(last_page or 0, now + startable)
+  last_fetch = max(last_fetch or 0, now + startable)
 end
 local start
-if fetch == 0 then
-  start = max(now + ahead, pages + gap, fetches > 0 and fetches + fetch_gap or 0)
-  if pages > now then start = pages + ceil((start - pages) / gap) * gap end
+if is_fetch == 0 then
+  start = max(now + ahead, last_page + gap, last_fetch > 0 and last_fetch + fetch_gap or 0)
+  if last_page > now then start = last_page + ceil((start - last_page) / gap) * gap end
 else
-  start = max(now + ahead, fetches > 0 and fetches + fetch_gap or 0)
-  local behind = pages > 0 and pages + fetch_gap or 0
-  if behind > start then
-    local past = (start - pages) % gap
-    if gap < 2 * fetch_gap then start = behind
+  start = max(now + ahead, last_fetch > 0 and last_fetch + fetch_gap or 0)
+  local after_page = last_page > 0 and last_page + fetch_gap or 0
+  if after_page > start then
+    local past = (start - last_page) % gap -- since the page before
+    if gap < 2 * fetch_gap then start = after_page
     elseif past < fetch_gap then start = start + fetch_gap - past
     elseif gap - past < fetch_gap then start = start + gap - past + fetch_gap end
   end
 end
-local reserved = clock == server and start - now <= within
-if reserved and fetch == 0 then pages = start elseif reserved then fetches = start end
-if reserved or within >= 0 and name ~= server then
-  local till = max(pages + max(gap, fetch_gap), fetches + fetch_gap, now + 60000000)
-  call('SET', KEYS[1], pack('<c8dddd', server, now, since, pages, fetches), 'PX', format('%d', (till - now) / 1000 + 2))
+local reserved = known_server == server and start - now <= max_wait
+if reserved and is_fetch == 0 then last_page = start elseif reserved then last_fetch = start end
+if reserved or max_wait >= 0 and writer ~= server then
+  local till = max(last_page + max(gap, fetch_gap), last_fetch + fetch_gap, now + 60000000)
+  call('SET', KEYS[1], pack('<c8dddd', server, now, since, last_page, last_fetch), 'PX', format('%d', (till - now) / 1000 + 2))
 end
-return pack('<dc8ddBdd', now, server, start - now, since, clock ~= server and 2 or reserved and 1 or 0, pages, fetches)
+return pack('<dc8ddBdd', now, server, start - now, since, known_server ~= server and 2 or reserved and 1 or 0, last_page, last_fetch)

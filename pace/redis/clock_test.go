@@ -163,14 +163,14 @@ func TestMoved(t *testing.T) {
 				t.Fatal(err)
 			}
 			// The call itself counts from here, and as much as is unknown of the clock.
-			began, unknown := time.Now(), n.ahead+microsOf(n.anchor.received.Sub(n.anchor.sent))
+			began, unknown := time.Now(), n.pendingRise+microsOf(n.anchor.received.Sub(n.anchor.sent))
 			r := show()
 			took := microsOf(time.Since(began)) + unknown + 1
 			var last micros
 			if _, ok := readDoubles(r.text[1:], &last); r.err != nil || !ok {
 				t.Fatal(r.err)
 			}
-			want := movedBy(&node{anchor: n.anchor, steps: steps}, written, r.received, n.least(r.received))
+			want := movedBy(&node{anchor: n.anchor, steps: steps}, written, r.received, n.earliestNow(r.received))
 			if by := last - written; by < want || by > want+took {
 				t.Errorf("with the steps %v a value of %.0f µs ago counts as %.0f µs later, want %.0f", steps, age, by, want)
 			}

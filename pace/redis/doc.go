@@ -23,4 +23,28 @@
 // answers, Start returns a *pace.MissedError, and releases are queued.
 //
 // Keys, rights, failures and what is not covered are in docs/fleet.md.
+//
+// # Reading order
+//
+// Go and Lua have the same names for the same states; those of a site are the names of package
+// pace: last, retry, overload, factor and step, slowest, permits.
+//
+//  1. node.go: a server, the state arguments that each call begins with (stateArguments), and run,
+//     which sends the calls of a script. head.lua begins each script.
+//  2. state.lua: the state of a site as it is stored, how it is read (read_site) and written
+//     (write_site), and by how much a stored time is moved after steps of the clock (clock_shift;
+//     node.observe finds the steps).
+//  3. acquire.go and acquire.lua: a decision for a site and its outcome. The script is Schedule.Next
+//     over the spans of a schedule, and the concurrency.
+//  4. start.go and address.lua: a start at an IP address is reserved, and the permit is confirmed
+//     by acquire.lua if it is older than startable.
+//  5. release.go and release.lua: permits end with a result; releases wait while a server is down.
+//  6. heartbeat.go and heartbeat.lua: which workers are gone, and the configuration of the fleet.
+//  7. operator.go, with show.lua and log.lua: what people see and change.
+//
+// Each script begins with its contract: keys, arguments, what it writes, its reply, and what a
+// repeated call does. A worker calls scripts by the SHA-1 of their text and sends the text to a
+// server that does not know it, so workers of different versions run their own scripts on the same
+// keys. The formats of the values are therefore a contract: '<c8dddddHH' with '<c8ddI4' of each
+// permit for a site, '<c8dddd' for an address.
 package redis

@@ -1,14 +1,16 @@
--- The beginning of all scripts. All times are microseconds of the server's clock; 0 is never.
+-- The beginning of all scripts. Times and durations are doubles, in microseconds of the server's
+-- clock; the time 0 is never. Formats in comments are those of struct.pack.
 local call, pack, unpick = redis.call, struct.pack, struct.unpack
 local max, min, ceil, byte, sub, format = math.max, math.min, math.ceil, string.byte, string.sub, string.format
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
--- A server has another replication id after each restart and each failover. A value that was
--- written under another one might be old.
+
+-- server_id returns the first bytes of the replication id. A server has another one after each
+-- restart and each failover, so a value that was written under another one might be old.
 local function server_id()
   local info = call('INFO', 'replication')
-  local _, before = string.find(info, 'master_replid:', 1, true)
-  return sub(info, before + 1, before + 8)
+  local _, label_end = string.find(info, 'master_replid:', 1, true)
+  return sub(info, label_end + 1, label_end + 8)
 end
 
 -- get returns the value of a key, false if it is missing or of another type. All keys are read

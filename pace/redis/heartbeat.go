@@ -71,8 +71,9 @@ func (l *Limiter) join() error {
 // heartbeat sends a heartbeat to all parts. The error is that of a part that did not answer.
 func (l *Limiter) heartbeat(ctx context.Context) (failed error) {
 	sent := clock()
-	best, keep := l.config.Load().text, l.settings().Lifetime
-	about := l.about(sent)
+	best := l.config.Load().text
+	keep := l.settings().Lifetime
+	about := l.workerReport(sent)
 	calls := make([]call, len(l.parts))
 	for i := range l.parts {
 		ago, _ := l.parts[i].ago(sent)
@@ -80,7 +81,7 @@ func (l *Limiter) heartbeat(ctx context.Context) (failed error) {
 		calls[i].keys = append(calls[i].keys, l.nodes.fleetKey(i, "workers"), l.nodes.workerKey(i, string(l.worker[:])))
 		calls[i].args = append(
 			calls[i].args, string(l.worker[:]),
-			string(appendDoubles(nil, microsUp(l.options.workerTimeout()), microsUp(keep), microsOf(ago))), about,
+			string(appendDoubles(nil, microsCeil(l.options.workerTimeout()), microsCeil(keep), microsOf(ago))), about,
 		)
 	}
 	// While the process stood still other workers might have ended its permits.
@@ -90,10 +91,11 @@ func (l *Limiter) heartbeat(ctx context.Context) (failed error) {
 		text, gone, err := r.config()
 		if err != nil {
 			failed = err
-			l.goDown(err)
+			l.setDown(err)
 			continue
 		}
-		best, answered = max(best, text), true
+		best = max(best, text)
+		answered = true
 		l.parts[i].gone.Store(&goneWorkers{gone, r.received})
 		l.parts[i].answered.Store(&r.sent)
 	}
@@ -101,7 +103,7 @@ func (l *Limiter) heartbeat(ctx context.Context) (failed error) {
 		if known && silent > l.options.workerTimeout() && l.DownSince().IsZero() {
 			l.options.Observe(pace.Event{Kind: pace.EventReplaced})
 		}
-		l.goUp()
+		l.setUp()
 	}
 	if answered {
 		l.adopt(best)
@@ -138,7 +140,7 @@ func (l *Limiter) listen() {
 	}
 }
 
-// adopt takes over the configuration of the fleet, unless a later one is known.
+// adopt applies a configuration of the fleet, unless a later one is known.
 func (l *Limiter) adopt(text string) {
 	l.adopting.Lock()
 	defer l.adopting.Unlock()
@@ -146,9 +148,10 @@ func (l *Limiter) adopt(text string) {
 	if before.text != "" && text <= before.text {
 		return
 	}
-	after, now := l.configOf(text), clock()
+	after := l.configOf(text)
+	now := clock()
 	l.config.Store(after)
-	l.nodes.longer.Store(int64(after.Startable))
+	l.nodes.configStartable.Store(int64(after.Startable))
 	switch {
 	case before.stop == nil && after.stop != nil:
 		e := pace.Event{Kind: pace.EventDrained, Err: after.stop}
@@ -164,26 +167,26 @@ func (l *Limiter) adopt(text string) {
 	})
 }
 
-// about is what a worker reports with a heartbeat.
-type about struct {
+// workerReport is what a worker reports with a heartbeat.
+type workerReport struct {
 	Name string
 	Rate float64 // permits per second, since the last one
 	Away int     // how many parts did not answer it
 	Left bool    // the worker was closed
 }
 
-func (l *Limiter) about(now time.Time) string {
-	a := about{Name: l.options.name(), Left: l.closing.Err() != nil}
+func (l *Limiter) workerReport(now time.Time) string {
+	a := workerReport{Name: l.options.name(), Left: l.closing.Err() != nil}
 	for i := range l.parts {
 		if ago, answered := l.parts[i].ago(now); !answered || ago > 2*l.options.heartbeat {
 			a.Away++
 		}
 	}
 	acquired := l.acquired.Swap(0)
-	if took := between(l.counted, now); !l.counted.IsZero() && took > 0 {
+	if took := between(l.lastReport, now); !l.lastReport.IsZero() && took > 0 {
 		a.Rate = float64(acquired) / took.Seconds()
 	}
-	l.counted = now
+	l.lastReport = now
 	text, _ := json.Marshal(a) // which has nothing that cannot be encoded
 	return string(text)
 }

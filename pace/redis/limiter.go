@@ -33,13 +33,13 @@ type Limiter struct {
 	config   atomic.Pointer[config]
 	adopting sync.Mutex // held to change config
 	queues   queue.Queues
-	held     sync.Map // of *heldPermit, by the id of the permit
+	permits  sync.Map // of *heldPermit, by the id of the permit
 
-	worker   [5]byte
-	lastID   atomic.Uint64 // of a permit of this worker
-	acquired atomic.Uint64 // permits that callers got since the last heartbeat
-	pending  pendingReleases
-	counted  time.Time // when the last heartbeat was made, zero for never
+	worker     [5]byte
+	lastID     atomic.Uint64 // of a permit of this worker
+	acquired   atomic.Uint64 // permits that callers got since the last heartbeat
+	pending    pendingReleases
+	lastReport time.Time // when the last heartbeat was made, zero for never
 
 	down    atomic.Pointer[time.Time] // the time since which some server has been unreachable
 	renewed atomic.Pointer[time.Time] // when the last memory loss was reported
@@ -113,24 +113,27 @@ func (l *Limiter) stopped(ctx context.Context) error {
 // drained it or because its options are not the fleet's.
 func (l *Limiter) Drained() bool { return l.config.Load().stop != nil }
 
-// run runs a script, and notes which servers are others than before.
+// run runs a script, and notices servers that have lost their memory or were replaced.
 func (l *Limiter) run(ctx context.Context, s *script.Script, calls []call) []reply {
-	replies, renewed := l.nodes.run(ctx, s, calls), false
+	replies := l.nodes.run(ctx, s, calls)
+	renewed := false
 	for i := range replies {
 		if replies[i].changed {
 			renewed = true
 			l.pending.sendAgain()
 		}
 	}
-	if last, now := l.renewed.Load(), clock(); renewed && (last == nil || between(*last, now) > l.options.heartbeat) &&
-		l.renewed.CompareAndSwap(last, &now) {
+	last := l.renewed.Load()
+	now := clock()
+	due := last == nil || between(*last, now) > l.options.heartbeat
+	if renewed && due && l.renewed.CompareAndSwap(last, &now) {
 		l.options.Observe(pace.Event{Kind: pace.EventRenewed})
 	}
 	return replies
 }
 
-// goDown notes that a server is unreachable, or takes no writes.
-func (l *Limiter) goDown(err error) {
+// setDown notes that a server is unreachable, or takes no writes.
+func (l *Limiter) setDown(err error) {
 	if kind := script.KindOf(err); l.closing.Err() != nil || kind == script.Full || kind == script.Other {
 		return
 	}
@@ -140,8 +143,8 @@ func (l *Limiter) goDown(err error) {
 	}
 }
 
-// goUp notes that all servers answer.
-func (l *Limiter) goUp() {
+// setUp notes that all servers answer.
+func (l *Limiter) setUp() {
 	if was := l.down.Swap(nil); was != nil {
 		l.options.Observe(pace.Event{Kind: pace.EventUp, Took: passed(*was)})
 	}
@@ -176,7 +179,7 @@ type heldPermit struct {
 
 // heldPermit returns what this process knows of a permit.
 func (l *Limiter) heldPermit(id string) *heldPermit {
-	h, _ := l.held.LoadOrStore(id, &heldPermit{})
+	h, _ := l.permits.LoadOrStore(id, &heldPermit{})
 	return h.(*heldPermit)
 }
 
@@ -190,7 +193,8 @@ func (l *Limiter) loop() {
 		select {
 		case <-t.C:
 			every := l.options.heartbeat
-			if early = l.heartbeat(l.closing) != nil; early {
+			early = l.heartbeat(l.closing) != nil
+			if early {
 				every = min(every, earlyHeartbeat)
 			}
 			t.Reset(jittered(every))
@@ -212,7 +216,7 @@ func (l *Limiter) loop() {
 
 // sendPending sends what is pending.
 func (l *Limiter) sendPending(ctx context.Context) {
-	list := l.pending.take()
+	list := l.pending.drain()
 	for len(list) > 0 {
 		n := min(len(list), maxBatch*8)
 		_ = l.send(ctx, list[:n]...) // which queues what cannot be sent

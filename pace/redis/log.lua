@@ -1,6 +1,10 @@
--- Adds an entry to a log, a sorted set by time, and deletes the oldest.
+-- Adds an entry to a log, and deletes the oldest entries.
 --
--- KEYS: the log. ARGV: the entry, how many entries stay.
+-- KEYS: the log.
+-- ARGV: [1] the entry. [2] how many entries stay.
+-- Writes: the log, a sorted set by time.
+-- Reply: '<dc8' time, server.
+-- Repeated: adds the entry again.
 call('ZADD', KEYS[1], format('%.0f', now), format('%.0f', now) .. ' ' .. ARGV[1])
 call('ZREMRANGEBYRANK', KEYS[1], 0, -1 - ARGV[2])
 return pack('<dc8', now, server)

@@ -72,11 +72,11 @@ type node struct {
 	id     string                  // the beginning of its replication id
 	failed atomic.Pointer[failure] // the last call that it did not answer
 
-	mu     sync.Mutex
-	anchor reading       // of its clock, zero for none
-	ahead  micros        // by how much anchors showed more than those before, which might be part of a step
-	trip   time.Duration // of the fastest call
-	steps  []clockSteps  // of its clock forward, the oldest first
+	mu          sync.Mutex
+	anchor      reading       // of its clock, zero for none
+	pendingRise micros        // by how much anchors showed more than those before, which might be part of a step
+	fastestTrip time.Duration // of the fastest call
+	steps       []clockSteps  // of its clock forward, the oldest first
 }
 
 // clockSteps are one or more steps of a server's clock forward: the times at which the first and the
@@ -122,29 +122,32 @@ func joinSteps(steps []clockSteps, now micros) []clockSteps {
 	return joined
 }
 
-// least returns the earliest time that the node's clock shows at a time of this machine, unless it
+// earliestNow returns the earliest time that the node's clock shows at a time of this machine, unless it
 // was set back.
-func (n *node) least(at time.Time) micros {
+func (n *node) earliestNow(at time.Time) micros {
 	return n.anchor.now + microsOf(at.Sub(n.anchor.received))
 }
 
 // expected returns the time of the node's clock at which a call that is sent at a time of this machine
 // runs, unless the clock was set or the call is slow.
-func (n *node) expected(sent time.Time) micros { return n.least(sent) - n.ahead + microsOf(n.trip) }
+func (n *node) expected(sent time.Time) micros {
+	return n.earliestNow(sent) - n.pendingRise + microsOf(n.fastestTrip)
+}
 
 // observe notes a reading of the node's clock. A step that a slow call hides stays ahead of the
 // anchor until a faster call shows it, and until then state.lua counts it in each call.
 func (n *node) observe(r reading) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if trip := r.received.Sub(r.sent); n.trip == 0 || trip < n.trip {
-		n.trip = trip
+	if trip := r.received.Sub(r.sent); n.fastestTrip == 0 || trip < n.fastestTrip {
+		n.fastestTrip = trip
 	}
-	switch rise := r.now - n.least(r.received); {
+	switch rise := r.now - n.earliestNow(r.received); {
 	case r.sent.Before(n.anchor.received): // it might be older
-	case n.anchor.now == 0 || r.now < n.least(r.sent): // the clock was set back, or runs slower
-		n.anchor, n.ahead = r, 0
-		n.anchor.received = r.sent.Add(n.trip)
+	case n.anchor.now == 0 || r.now < n.earliestNow(r.sent): // the clock was set back, or runs slower
+		n.anchor = r
+		n.pendingRise = 0
+		n.anchor.received = r.sent.Add(n.fastestTrip)
 		for i := range n.steps {
 			s := &n.steps[i]
 			s.first = min(s.first, r.now)
@@ -153,12 +156,15 @@ func (n *node) observe(r reading) {
 	case rise > microsOf(clockSlack):
 		n.anchor = r
 		// What a slow call hides counts at once, and later calls might show it again.
-		n.steps = append(n.steps, clockSteps{r.now, r.now, math.Ceil(n.ahead + rise + microsOf(r.received.Sub(r.sent)-n.trip))})
-		n.ahead = 0
+		hidden := microsOf(r.received.Sub(r.sent) - n.fastestTrip)
+		n.steps = append(n.steps, clockSteps{r.now, r.now, math.Ceil(n.pendingRise + rise + hidden)})
+		n.pendingRise = 0
 	case rise >= 0 && r.sent.Sub(n.anchor.sent) >= anchorFor:
-		n.anchor, n.ahead = r, rise
-	case rise >= 0 && rise <= microsOf(n.anchor.received.Sub(n.anchor.sent)-n.trip):
-		n.anchor, n.ahead = r, n.ahead+rise // it was faster
+		n.anchor = r
+		n.pendingRise = rise
+	case rise >= 0 && rise <= microsOf(n.anchor.received.Sub(n.anchor.sent)-n.fastestTrip): // a faster call
+		n.anchor = r
+		n.pendingRise += rise
 	}
 	if len(n.steps) > 1 {
 		n.steps = joinSteps(n.steps, r.now)
@@ -168,18 +174,21 @@ func (n *node) observe(r reading) {
 // noServer is the id of no server.
 const noServer = "\x00\x00\x00\x00\x00\x00\x00\x00"
 
-// head returns what state.lua reads, and the time of the server as far as it is known; n is nil for
-// an unknown server.
-func (ns *nodes) head(n *node) (head []byte, at time.Time) {
+// stateArguments returns the arguments that state.lua reads, and the time of the server as far as it is
+// known. n is nil for an unknown server.
+func (ns *nodes) stateArguments(n *node) (head []byte, at time.Time) {
 	now := clock()
-	id, expected := noServer, microsAt(now)
+	id := noServer
+	expected := microsAt(now)
 	var steps []clockSteps
 	if n != nil {
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		id, expected, steps = n.id, n.expected(now), n.steps
+		id = n.id
+		expected = n.expected(now)
+		steps = n.steps
 	}
-	head = appendDoubles([]byte(id), expected, microsOf(ns.startableFor()), microsUp(ns.backOff))
+	head = appendDoubles([]byte(id), expected, microsOf(ns.startableFor()), microsCeil(ns.maxBackOff))
 	head = binary.LittleEndian.AppendUint16(head, uint16(len(steps)))
 	for _, s := range steps {
 		head = appendDoubles(head, s.last, s.sum)
@@ -189,11 +198,11 @@ func (ns *nodes) head(n *node) (head []byte, at time.Time) {
 
 // nodes are the servers of a client.
 type nodes struct {
-	client  rueidis.Client
-	prefix  string        // of keys
-	backOff time.Duration // how long after the last overload a back-off is deleted
+	client     rueidis.Client
+	prefix     string        // of keys
+	maxBackOff time.Duration // how long after the last overload a back-off is deleted
 
-	longer atomic.Int64 // Config.Startable
+	configStartable atomic.Int64 // Config.Startable
 
 	bySlot []atomic.Pointer[node] // of one server a single element
 
@@ -201,16 +210,21 @@ type nodes struct {
 	byID map[string]*node // each restart of a server adds one
 }
 
-func newNodes(client rueidis.Client, prefix string, backOff time.Duration) *nodes {
+func newNodes(client rueidis.Client, prefix string, maxBackOff time.Duration) *nodes {
 	n := 1
 	if client.Mode() == rueidis.ClientModeCluster {
 		n = slots
 	}
-	return &nodes{client: client, prefix: prefix, backOff: backOff, bySlot: make([]atomic.Pointer[node], n), byID: map[string]*node{}}
+	return &nodes{
+		client: client, prefix: prefix, maxBackOff: maxBackOff,
+		bySlot: make([]atomic.Pointer[node], n), byID: map[string]*node{},
+	}
 }
 
 // startableFor returns for how long a permit is startable in this fleet.
-func (ns *nodes) startableFor() time.Duration { return max(startable, time.Duration(ns.longer.Load())) }
+func (ns *nodes) startableFor() time.Duration {
+	return max(startable, time.Duration(ns.configStartable.Load()))
+}
 
 func (ns *nodes) cluster() bool { return len(ns.bySlot) > 1 }
 
@@ -231,9 +245,9 @@ func (ns *nodes) part(slot int) int { return slot * parts / slots }
 // node returns the node that answered last for a slot, nil if it is unknown.
 func (ns *nodes) node(slot int) *node { return ns.bySlot[slot].Load() }
 
-// answered notes which node has answered for a slot, and reports whether it is another one
-// than before.
-func (ns *nodes) answered(slot int, id string) (n *node, changed bool) {
+// noteAnswer records which node has answered for a slot, and reports whether the slot had another
+// node before.
+func (ns *nodes) noteAnswer(slot int, id string) (n *node, changed bool) {
 	before := ns.node(slot)
 	if before != nil && before.id == id {
 		return before, false
@@ -270,24 +284,27 @@ type call struct {
 // followed by further arguments.
 func (ns *nodes) call(of string, more []byte, further ...string) call {
 	slot := ns.slot(of)
-	head, _ := ns.head(ns.node(slot))
+	head, _ := ns.stateArguments(ns.node(slot))
 	return call{slot, []string{ns.stateKey(of)}, append([]string{string(head) + string(more)}, further...)}
 }
 
 // run runs a script, in one pipeline for each server. A server that does not answer is not
 // asked again for half a second, and neither are its other keys.
 func (ns *nodes) run(ctx context.Context, s *script.Script, calls []call) []reply {
-	replies, sent := make([]reply, len(calls)), clock()
+	replies := make([]reply, len(calls))
+	sent := clock()
 	var open []int
 	var out []script.Call
 	for i, c := range calls {
 		if n := ns.node(c.slot); n != nil {
 			if f := n.failed.Load(); f != nil && sent.Before(f.retryAt) {
-				replies[i].err, replies[i].unsent = f.err, true
+				replies[i].err = f.err
+				replies[i].unsent = true
 				continue
 			}
 		}
-		open, out = append(open, i), append(out, script.Call{Keys: c.keys, Args: c.args})
+		open = append(open, i)
+		out = append(out, script.Call{Keys: c.keys, Args: c.args})
 	}
 	if len(open) == 0 {
 		return replies
@@ -297,7 +314,8 @@ func (ns *nodes) run(ctx context.Context, s *script.Script, calls []call) []repl
 	results := s.RunAll(limited, ns.client, out)
 	received := clock()
 	for k, i := range open {
-		r, slot := &replies[i], calls[i].slot
+		r := &replies[i]
+		slot := calls[i].slot
 		text, err := results[k].ToString()
 		if err == nil && len(text) < 16 {
 			err = script.ErrReply
@@ -305,24 +323,26 @@ func (ns *nodes) run(ctx context.Context, s *script.Script, calls []call) []repl
 		if err != nil {
 			r.err = err
 			// A caller that gives up proves nothing about the server.
-			if n := ns.node(slot); n != nil && unanswered(err) && ctx.Err() == nil {
+			if n := ns.node(slot); n != nil && isUnanswered(err) && ctx.Err() == nil {
 				n.failed.Store(&failure{err, received.Add(jittered(retryEvery))})
 			}
 			continue
 		}
-		r.sent, r.received = sent, received
+		r.sent = sent
+		r.received = received
 		text, _ = readDoubles(text, &r.now)
-		if r.text = text[8:]; text[:8] == noServer {
+		r.text = text[8:]
+		if text[:8] == noServer {
 			continue
 		}
-		r.node, r.changed = ns.answered(slot, text[:8])
+		r.node, r.changed = ns.noteAnswer(slot, text[:8])
 		r.node.observe(r.reading)
 	}
 	return replies
 }
 
-// unanswered reports whether an error means that a server answers no call at present.
-func unanswered(err error) bool {
+// isUnanswered reports whether an error means that a server answers no call at present.
+func isUnanswered(err error) bool {
 	kind := script.KindOf(err)
 	return kind == script.Lost || kind == script.Down
 }
@@ -333,8 +353,8 @@ type micros = float64
 
 func microsOf(d time.Duration) micros { return float64(d) / 1e3 }
 
-// microsUp returns a duration rounded up.
-func microsUp(d time.Duration) micros { return math.Ceil(microsOf(d)) }
+// microsCeil returns a duration rounded up.
+func microsCeil(d time.Duration) micros { return math.Ceil(microsOf(d)) }
 
 func microsAt(t time.Time) micros { return float64(t.UnixMicro()) }
 

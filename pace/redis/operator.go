@@ -73,7 +73,8 @@ func (o *Operator) partError(part int, err error) error {
 func (o *Operator) eachPart(ctx context.Context, command func(part int) rueidis.Completed) ([]rueidis.RedisResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
-	commands, failed := make([]rueidis.Completed, o.nodes.parts()), make([]error, o.nodes.parts())
+	commands := make([]rueidis.Completed, o.nodes.parts())
+	failed := make([]error, o.nodes.parts())
 	for part := range commands {
 		commands[part] = command(part)
 	}
@@ -86,10 +87,11 @@ func (o *Operator) eachPart(ctx context.Context, command func(part int) rueidis.
 	return results, errors.Join(failed...)
 }
 
-// passOn passes a configuration on, "" for none, and returns that with the highest version, what
+// propagate passes a configuration on, "" for none, and returns that with the highest version, what
 // each part has, "" where it is unreachable, and the time of a server.
-func (o *Operator) passOn(ctx context.Context, text string) (best string, have []string, now micros, err error) {
-	calls, failed := make([]call, o.nodes.parts()), make([]error, o.nodes.parts())
+func (o *Operator) propagate(ctx context.Context, text string) (best string, copies []string, now micros, err error) {
+	calls := make([]call, o.nodes.parts())
+	failed := make([]error, o.nodes.parts())
 	for part := range calls {
 		calls[part] = o.nodes.configCall(part, text)
 	}
@@ -98,14 +100,16 @@ func (o *Operator) passOn(ctx context.Context, text string) (best string, have [
 		if err != nil {
 			failed[part] = o.partError(part, err)
 		}
-		best, have, now = max(best, text), append(have, text), max(now, r.now)
+		best = max(best, text)
+		copies = append(copies, text)
+		now = max(now, r.now)
 	}
-	return best, have, now, errors.Join(failed...)
+	return best, copies, now, errors.Join(failed...)
 }
 
 // Config returns the configuration of the fleet, with the version 0 if no worker has joined yet.
 func (o *Operator) Config(ctx context.Context) (Config, error) {
-	best, _, _, err := o.passOn(ctx, "")
+	best, _, _, err := o.propagate(ctx, "")
 	c, damaged := parseConfig(best)
 	if c.Lifetime == 0 {
 		c.Version = 0
@@ -130,7 +134,7 @@ func (o *Operator) Configure(ctx context.Context, what string, change func(*Conf
 // was made at the same time.
 func (o *Operator) change(ctx context.Context, change func(*Config) bool) error {
 	for range attempts {
-		best, _, _, err := o.passOn(ctx, "")
+		best, _, _, err := o.propagate(ctx, "")
 		if best == "" && err != nil {
 			return err
 		}
@@ -140,7 +144,7 @@ func (o *Operator) change(ctx context.Context, change func(*Config) bool) error 
 		}
 		c.Version++
 		text := c.text()
-		best, have, _, err := o.passOn(ctx, text)
+		best, have, _, err := o.propagate(ctx, text)
 		switch {
 		case best == "":
 			return err
@@ -170,7 +174,7 @@ func (o *Operator) Parts() int { return o.nodes.parts() }
 
 // Workers returns the list of workers, by name, and the time of a server.
 func (o *Operator) Workers(ctx context.Context) (list []Worker, at time.Time, err error) {
-	best, _, now, err := o.passOn(ctx, "")
+	best, _, now, err := o.propagate(ctx, "")
 	c, _ := parseConfig(best) // of a damaged one no worker is drained
 	scores := make([][]rueidis.ZScore, o.nodes.parts())
 	lists, away := o.eachPart(ctx, func(part int) rueidis.Completed {
@@ -190,10 +194,10 @@ func (o *Operator) Workers(ctx context.Context) (list []Worker, at time.Time, er
 	for part := range scores {
 		texts, _ := abouts[part].AsStrSlice()
 		for i, s := range scores[part][:min(len(scores[part]), max(len(texts)-1, 0))] {
-			var a about
+			var a workerReport
 			_ = json.Unmarshal([]byte(texts[i+1]), &a) // which is "" of one that is gone for long
 			id := hex.EncodeToString([]byte(s.Member))
-			w := Worker{ID: id, Name: robots.Printable(a.Name), Beat: timeAt(s.Score), Gone: now-s.Score > microsUp(3*heartbeatEvery),
+			w := Worker{ID: id, Name: robots.Printable(a.Name), Beat: timeAt(s.Score), Gone: now-s.Score > microsCeil(3*heartbeatEvery),
 				Left: a.Left, Drained: slices.Contains(c.Drained, id), Rate: a.Rate, Away: a.Away}
 			if have, is := known[id]; !is || have.Gone && !w.Gone || have.Name == "" {
 				known[id] = w
@@ -210,17 +214,17 @@ func (o *Operator) Workers(ctx context.Context) (list []Worker, at time.Time, er
 // Drain has a worker acquire no more permits and start no more requests, until it ends or Resume
 // is called. The error says that there is no such worker.
 func (o *Operator) Drain(ctx context.Context, id string) error {
-	_, err := o.mark(ctx, "drain ", id, true)
+	_, err := o.setDrained(ctx, "drain ", id, true)
 	return err
 }
 
 // Resume ends a Drain, and reports whether there was one.
 func (o *Operator) Resume(ctx context.Context, id string) (drained bool, err error) {
-	return o.mark(ctx, "resume ", id, false)
+	return o.setDrained(ctx, "resume ", id, false)
 }
 
-// mark adds a worker to those that are drained, or removes it.
-func (o *Operator) mark(ctx context.Context, what, id string, drain bool) (drained bool, err error) {
+// setDrained adds a worker to those that are drained, or removes it.
+func (o *Operator) setDrained(ctx context.Context, what, id string, drain bool) (drained bool, err error) {
 	workers, _, away := o.Workers(ctx)
 	var known []string
 	for _, w := range workers {
@@ -278,19 +282,22 @@ func (o *Operator) Site(ctx context.Context, origin robots.Origin) (s Site, err 
 	case len(r.text) < head || (len(r.text)-head)%row != 0:
 		return s, script.ErrReply
 	}
-	var last, retry, over micros
-	rest, _ := readDoubles(r.text[1:], &last, &retry, &over)
-	s = Site{At: timeAt(r.now), Known: r.text[0] == 1, Overload: timeAt(over), Held: c.heldUntil(origin, clock()),
+	var last, retry, overload micros
+	rest, _ := readDoubles(r.text[1:], &last, &retry, &overload)
+	s = Site{At: timeAt(r.now), Known: r.text[0] == 1, Overload: timeAt(overload), Held: c.heldUntil(origin, clock()),
 		State: pace.State{Last: timeAt(last), NotBefore: timeAt(retry), BackOff: binary.LittleEndian.Uint16([]byte(rest))}}
 	if refused := script.RefusedWrite(ctx, o.client, o.nodes.stateKey(origin.String())); refused != nil {
 		s.WriteError = refused
 	}
 	s.State.NotBefore = latest(s.State.NotBefore, s.Held)
 	for rest = rest[2:]; rest != ""; {
-		p, id := SitePermit{}, rest[:8]
+		p := SitePermit{}
+		id := rest[:8]
 		var start, end micros
 		rest, _ = readDoubles(rest[8:], &start, &end)
-		if p.Start, p.Expires = timeAt(start), timeAt(end); id[0] < untrustedMark {
+		p.Start = timeAt(start)
+		p.Expires = timeAt(end)
+		if id[0] < untrustedMark {
 			p.Worker = hex.EncodeToString([]byte(id[:5]))
 		}
 		s.Permits = append(s.Permits, p)
@@ -310,7 +317,7 @@ type Address struct {
 func (o *Operator) Address(ctx context.Context, addr netip.Addr) (a Address, err error) {
 	more := appendDoubles([]byte{0}, 1, 1, 0, -1)
 	r := o.nodes.run(ctx, addressScript, []call{o.nodes.call(addr.Unmap().WithZone("").String(), more)})[0]
-	var in, since, page, fetch micros
+	var in, since, lastPage, lastFetch micros
 	rest, ok := readDoubles(r.text, &in, &since)
 	switch {
 	case r.err != nil:
@@ -318,9 +325,11 @@ func (o *Operator) Address(ctx context.Context, addr netip.Addr) (a Address, err
 	case !ok || len(rest) != 17:
 		return a, script.ErrReply
 	}
-	if a.At = timeAt(r.now); since < r.now {
-		readDoubles(rest[1:], &page, &fetch)
-		a.Page, a.Fetch = timeAt(page), timeAt(fetch)
+	a.At = timeAt(r.now)
+	if since < r.now {
+		readDoubles(rest[1:], &lastPage, &lastFetch)
+		a.Page = timeAt(lastPage)
+		a.Fetch = timeAt(lastFetch)
 	}
 	return a, nil
 }

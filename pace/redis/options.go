@@ -35,8 +35,8 @@ type Options struct {
 	// permits.
 	RecordsOnly bool
 
-	asked     pace.Options  // as New got them
-	heartbeat time.Duration // how often a worker sends one
+	callerOptions pace.Options  // as New got them
+	heartbeat     time.Duration // how often a worker sends one
 }
 
 // shared is what this limiter has in common with pace.Local.
@@ -64,7 +64,7 @@ func (o Options) Check() error {
 // values that are right.
 func (o Options) filled() (Options, error) {
 	var err error
-	o.asked = o.Options
+	o.callerOptions = o.Options
 	if o.Options, err = shared.Fill(o.Options); err != nil {
 		return o, err
 	}
@@ -103,7 +103,11 @@ type Held struct {
 func (c Config) settled(o pace.Options) Config {
 	if c.Lifetime == 0 {
 		c.Version++
-		c.Concurrency, c.AddressInterval, c.FetchInterval, c.Addresses, c.Lifetime = o.Concurrency, o.AddressInterval, o.FetchInterval, o.Addresses, o.Lifetime
+		c.Concurrency = o.Concurrency
+		c.AddressInterval = o.AddressInterval
+		c.FetchInterval = o.FetchInterval
+		c.Addresses = o.Addresses
+		c.Lifetime = o.Lifetime
 	}
 	return c
 }
@@ -129,31 +133,31 @@ func parseConfig(text string) (c Config, err error) {
 
 // Differs returns an error that names the options that are set and differ from the fleet's. With
 // them no worker can join. As long as no worker has joined, Lifetime is 0 and nothing differs.
-func (c Config) Differs(asked pace.Options) error {
-	o, err := shared.Fill(asked)
+func (c Config) Differs(callerOptions pace.Options) error {
+	o, err := shared.Fill(callerOptions)
 	if err != nil {
 		return err
 	}
-	var all []string
+	var differences []string
 	for _, d := range []struct {
 		name          string
 		set           bool
 		fleet, worker any
 	}{
-		{"Concurrency", asked.Concurrency != 0, c.Concurrency, o.Concurrency},
-		{"AddressInterval", asked.AddressInterval != 0, c.AddressInterval, o.AddressInterval},
-		{"FetchInterval", asked.FetchInterval != 0, c.FetchInterval, o.FetchInterval},
-		{"Lifetime", asked.Lifetime != 0, c.Lifetime, o.Lifetime},
-		{"Addresses", len(asked.Addresses) > 0, c.Addresses, o.Addresses},
+		{"Concurrency", callerOptions.Concurrency != 0, c.Concurrency, o.Concurrency},
+		{"AddressInterval", callerOptions.AddressInterval != 0, c.AddressInterval, o.AddressInterval},
+		{"FetchInterval", callerOptions.FetchInterval != 0, c.FetchInterval, o.FetchInterval},
+		{"Lifetime", callerOptions.Lifetime != 0, c.Lifetime, o.Lifetime},
+		{"Addresses", len(callerOptions.Addresses) > 0, c.Addresses, o.Addresses},
 	} {
 		if d.set && c.Lifetime > 0 && !reflect.DeepEqual(d.fleet, d.worker) {
-			all = append(all, fmt.Sprintf("the fleet's %s is %v and this worker's %v", d.name, d.fleet, d.worker))
+			differences = append(differences, fmt.Sprintf("the fleet's %s is %v and this worker's %v", d.name, d.fleet, d.worker))
 		}
 	}
-	if len(all) == 0 {
+	if len(differences) == 0 {
 		return nil
 	}
-	return errors.New(strings.Join(all, "; "))
+	return errors.New(strings.Join(differences, "; "))
 }
 
 // config is a Config as a worker uses it.
@@ -173,7 +177,7 @@ func (l *Limiter) configOf(text string) *config {
 		text = c.text()
 	}
 	if err == nil {
-		if err = c.Differs(l.options.asked); err != nil {
+		if err = c.Differs(l.options.callerOptions); err != nil {
 			err = fmt.Errorf("%w: leave it unset to use the fleet's, or change the fleet's", err)
 		}
 	}
@@ -181,7 +185,11 @@ func (l *Limiter) configOf(text string) *config {
 		return &config{text: text, settings: *l.settings(), stop: err}
 	}
 	o := l.options.Options
-	o.Concurrency, o.AddressInterval, o.FetchInterval, o.Addresses, o.Lifetime = c.Concurrency, c.AddressInterval, c.FetchInterval, c.Addresses, c.Lifetime
+	o.Concurrency = c.Concurrency
+	o.AddressInterval = c.AddressInterval
+	o.FetchInterval = c.FetchInterval
+	o.Addresses = c.Addresses
+	o.Lifetime = c.Lifetime
 	if slices.Contains(c.Drained, hex.EncodeToString(l.worker[:])) {
 		err = ErrDrained
 	}
@@ -193,7 +201,8 @@ func (c Config) heldUntil(o robots.Origin, now time.Time) (until time.Time) {
 	if len(c.Held) == 0 {
 		return until
 	}
-	origin, host := Target(o.String()), Target(o.Host())
+	origin := Target(o.String())
+	host := Target(o.Host())
 	for _, h := range c.Held {
 		if (h.Target == All || h.Target == origin || h.Target == host) && h.Until.After(now) {
 			until = latest(until, h.Until)
@@ -214,7 +223,8 @@ func ParseTarget(s string) (t Target, err error) {
 	wrong := func(what string) error {
 		return fmt.Errorf("%.200q %s: give an origin such as https://example.com, or a host", s, what)
 	}
-	text, isHost := s, !strings.Contains(s, "://")
+	text := s
+	isHost := !strings.Contains(s, "://")
 	if isHost {
 		text = "http://" + s
 	}

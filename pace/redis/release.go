@@ -20,13 +20,13 @@ type release struct {
 	ended  time.Time
 }
 
-// What release.lua knows of a result.
+// The results of release.lua.
 const (
-	resultNone = iota
-	resultOverload
-	resultUsual
-	resultUnused
-	resultForget // Retry-After and back-off are deleted
+	resultNone     = iota // no sign of load
+	resultOverload        // doubles the back-off
+	resultUsual           // reduces the back-off
+	resultUnused          // no request was started
+	resultForget          // Retry-After and back-off are deleted
 )
 
 func (r release) site() robots.Origin { return r.origin }
@@ -42,7 +42,7 @@ func (r release) appendTo(b []byte, l *Limiter, _ time.Time) []byte {
 	case r.result.Recovered():
 		result = resultUsual
 	}
-	b = appendDoubles(append(b, r.id[:]...), microsUp(passed(r.ended)), microsUp(min(r.result.RetryAfter, l.options.MaxRetryAfter)))
+	b = appendDoubles(append(b, r.id[:]...), microsCeil(passed(r.ended)), microsCeil(min(r.result.RetryAfter, l.options.MaxRetryAfter)))
 	return append(b, result)
 }
 
@@ -63,16 +63,16 @@ func (l *Limiter) Release(ctx context.Context, p pace.Permit, r pace.Result) err
 // queued like a release.
 func (l *Limiter) Requested(ctx context.Context, o robots.Origin) {
 	r := release{origin: o, ended: clock()}
-	if err := l.note(context.WithoutCancel(ctx), r); err != nil {
+	if err := l.recordRequest(context.WithoutCancel(ctx), r); err != nil {
 		if script.KindOf(err) != script.Refused {
 			l.pending.add(r)
 		}
-		l.goDown(err)
+		l.setDown(err)
 	}
 }
 
-// note records a request without a permit.
-func (l *Limiter) note(ctx context.Context, r release) error {
+// recordRequest records a request without a permit.
+func (l *Limiter) recordRequest(ctx context.Context, r release) error {
 	more := r.appendTo(nil, l, time.Time{})
 	return l.run(ctx, releaseScript, []call{l.nodes.call(r.origin.String(), more, "1")})[0].err
 }
@@ -80,7 +80,7 @@ func (l *Limiter) note(ctx context.Context, r release) error {
 // newRelease returns the release of a permit. The error is that it is none of this package.
 func (l *Limiter) newRelease(p pace.Permit, r pace.Result) (release, error) {
 	id, err := parseID(p.ID)
-	l.held.Delete(p.ID)
+	l.permits.Delete(p.ID)
 	return release{origin: p.Origin, id: id, result: r, ended: clock()}, err
 }
 
@@ -88,10 +88,12 @@ func (l *Limiter) newRelease(p pace.Permit, r pace.Result) (release, error) {
 func (l *Limiter) release(ctx context.Context, list ...release) error {
 	e := pace.Event{Kind: pace.EventReleased}
 	if err := l.send(context.WithoutCancel(ctx), list...); err != nil && l.closing.Err() != nil {
-		e.Kind, e.Err = pace.EventUnreleased, err
+		e.Kind = pace.EventUnreleased
+		e.Err = err
 	}
 	for _, r := range list {
-		e.Origin, e.Result = r.origin, r.result
+		e.Origin = r.origin
+		e.Result = r.result
 		l.options.Observe(e)
 		if r.result.Unused {
 			l.queues.Wake(r.origin)
@@ -100,8 +102,8 @@ func (l *Limiter) release(ctx context.Context, list ...release) error {
 	return e.Err
 }
 
-// unused releases a permit that its caller does not get.
-func (l *Limiter) unused(p pace.Permit) {
+// releaseUnused releases a permit that its caller does not get.
+func (l *Limiter) releaseUnused(p pace.Permit) {
 	if r, err := l.newRelease(p, pace.Result{Unused: true}); err == nil {
 		_ = l.send(context.WithoutCancel(l.closing), r)
 		l.queues.Wake(p.Origin)
@@ -113,14 +115,14 @@ func (l *Limiter) send(ctx context.Context, list ...release) (failed error) {
 	calls, batches := batch(l, list)
 	for k, r := range l.run(ctx, releaseScript, calls) {
 		if r.err == nil {
-			l.pending.sent(batches[k])
+			l.pending.noteSent(batches[k])
 			continue
 		}
 		failed = r.err
 		if script.KindOf(r.err) != script.Refused {
 			l.pending.add(batches[k]...)
 		}
-		l.goDown(r.err)
+		l.setDown(r.err)
 	}
 	return failed
 }
@@ -134,9 +136,9 @@ const (
 
 // pendingReleases are those that could not be sent, and those sent last, the latest of each.
 type pendingReleases struct {
-	mu         sync.Mutex
-	list, done []release
-	wake       chan struct{} // wakes Limiter.loop
+	mu             sync.Mutex
+	unsent, recent []release
+	wake           chan struct{} // wakes Limiter.loop
 }
 
 func appendLatest(to, list []release) []release {
@@ -150,21 +152,21 @@ func appendLatest(to, list []release) []release {
 func (p *pendingReleases) add(list ...release) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.list = appendLatest(p.list, list)
+	p.unsent = appendLatest(p.unsent, list)
 	queue.Notify(p.wake)
 }
 
-func (p *pendingReleases) sent(list []release) {
+func (p *pendingReleases) noteSent(list []release) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.done = appendLatest(p.done, list)
+	p.recent = appendLatest(p.recent, list)
 }
 
 // sendAgain queues the releases that a server might have lost.
 func (p *pendingReleases) sendAgain() {
 	p.mu.Lock()
-	list := p.done
-	p.done = nil
+	list := p.recent
+	p.recent = nil
 	p.mu.Unlock()
 	for _, r := range list {
 		if passed(r.ended) < sentFor {
@@ -173,10 +175,10 @@ func (p *pendingReleases) sendAgain() {
 	}
 }
 
-func (p *pendingReleases) take() []release {
+func (p *pendingReleases) drain() []release {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	list := p.list
-	p.list = nil
+	list := p.unsent
+	p.unsent = nil
 	return list
 }

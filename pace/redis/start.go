@@ -22,10 +22,10 @@ type reservation struct {
 	sent     time.Time // before the call
 }
 
-// reserve reserves the next start at an address, from notBefore on and at most within from
+// reserve reserves the next start at an address, from notBefore on and at most maxWait from
 // now, below 0 to look.
 func (l *Limiter) reserve(
-	ctx context.Context, addr netip.Addr, fetch bool, notBefore time.Time, within time.Duration,
+	ctx context.Context, addr netip.Addr, fetch bool, notBefore time.Time, maxWait time.Duration,
 ) (reservation, error) {
 	gap, fetchGap := shared.IntervalsAt(l.settings(), addr)
 	name := addr.Unmap().WithZone("").String()
@@ -35,7 +35,7 @@ func (l *Limiter) reserve(
 		if fetch {
 			kind = 1
 		}
-		more := appendDoubles([]byte{kind}, microsUp(gap), microsUp(fetchGap), microsUp(ahead), microsOf(within))
+		more := appendDoubles([]byte{kind}, microsCeil(gap), microsCeil(fetchGap), microsCeil(ahead), microsOf(maxWait))
 		r := l.run(ctx, addressScript, []call{l.nodes.call(name, more)})[0]
 		var in, since micros
 		rest, ok := readDoubles(r.text, &in, &since)
@@ -48,7 +48,7 @@ func (l *Limiter) reserve(
 			continue
 		}
 		start := notBefore
-		if in > microsUp(ahead) { // reserved starts are as far apart at the workers as on the server
+		if in > microsCeil(ahead) { // reserved starts are as far apart at the workers as on the server
 			start = r.local(timeAt(r.now + in))
 		}
 		return reservation{start: start, reserved: rest[0] == 1, since: r.node.id + string(appendDoubles(nil, since)), sent: r.sent}, nil
@@ -59,22 +59,22 @@ func (l *Limiter) reserve(
 // reserveAll reserves starts for the permits of requests with an address. One without a start
 // there is released, and refused.
 func (l *Limiter) reserveAll(ctx context.Context, ds []*decision) {
-	var all sync.WaitGroup
+	var group sync.WaitGroup
 	for _, d := range ds {
 		if gap, _ := shared.IntervalsAt(l.settings(), d.request.Addr); d.err != nil || gap == 0 {
 			continue
 		}
-		within := d.mayMove
+		maxWait := d.maxShift
 		if !d.permit.OK() {
-			within = -1
+			maxWait = -1
 		}
-		all.Go(func() {
+		group.Go(func() {
 			p := &d.permit
 			site := latest(p.Start, p.NotBefore)
-			at, err := l.reserve(ctx, d.request.Addr, false, site, within)
+			at, err := l.reserve(ctx, d.request.Addr, false, site, maxWait)
 			switch {
 			case err != nil:
-				l.unused(*p)
+				l.releaseUnused(*p)
 				d.err = err
 				return
 			case p.OK() && at.reserved:
@@ -83,7 +83,7 @@ func (l *Limiter) reserveAll(ctx context.Context, ds []*decision) {
 				p.StartBy = p.StartBy.Add(moved)
 				p.Expires = p.Expires.Add(moved)
 			default:
-				l.unused(*p)
+				l.releaseUnused(*p)
 				*p = pace.Permit{Origin: p.Origin, Schedule: p.Schedule, NotBefore: latest(p.NotBefore, at.start), Reasons: p.Reasons}
 			}
 			if at.start.After(site) {
@@ -91,13 +91,13 @@ func (l *Limiter) reserveAll(ctx context.Context, ds []*decision) {
 			}
 		})
 	}
-	all.Wait()
+	group.Wait()
 }
 
 // await reserves a start at an address, if that has a rate limit, and waits for it. A start that is more
-// than within off is not reserved. One that the server might have lost meanwhile is reserved again.
+// than maxWait away is not reserved. One that the server might have lost meanwhile is reserved again.
 func (l *Limiter) await(
-	ctx context.Context, addr netip.Addr, fetch bool, notBefore time.Time, within time.Duration,
+	ctx context.Context, addr netip.Addr, fetch bool, notBefore time.Time, maxWait time.Duration,
 ) (at reservation, err error) {
 	gap, fetchGap := shared.IntervalsAt(l.settings(), addr)
 	if fetch {
@@ -105,9 +105,9 @@ func (l *Limiter) await(
 	}
 	for range attempts {
 		if gap > 0 {
-			at, err = l.reserve(ctx, addr, fetch, notBefore, within)
+			at, err = l.reserve(ctx, addr, fetch, notBefore, maxWait)
 		} else {
-			at = reservation{start: notBefore, reserved: time.Until(notBefore) <= within}
+			at = reservation{start: notBefore, reserved: time.Until(notBefore) <= maxWait}
 		}
 		if err == nil && at.reserved {
 			err = sleepUntil(ctx, at.start)
@@ -122,7 +122,8 @@ func (l *Limiter) await(
 		if err != nil {
 			return at, err
 		}
-		if at.sent = look.sent; look.since == at.since {
+		at.sent = look.sent
+		if look.since == at.since {
 			return at, nil
 		}
 	}
@@ -138,27 +139,29 @@ func (l *Limiter) Start(ctx context.Context, p pace.Permit, addr netip.Addr) err
 	}
 	ctx, cancel := l.open(ctx)
 	defer cancel()
-	h, start, fastest := l.heldPermit(p.ID), p.Start, time.Duration(0)
+	h := l.heldPermit(p.ID)
+	start := p.Start
+	fastest := time.Duration(0)
 	r := pace.Request{Origin: p.Origin, Schedule: p.Schedule}
 	for range attempts {
 		if err := l.stopped(ctx); err != nil {
 			return missed(ctx, r, clock(), err)
 		}
-		within := max(time.Until(p.StartBy), 0)
+		maxWait := max(time.Until(p.StartBy), 0)
 		deadline, limited := ctx.Deadline()
-		late := limited && time.Until(deadline) < within
+		late := limited && time.Until(deadline) < maxWait
 		if late {
-			within = max(time.Until(deadline), 0)
+			maxWait = max(time.Until(deadline), 0)
 		}
-		at, err := l.await(ctx, addr, false, start, within)
+		at, err := l.await(ctx, addr, false, start, maxWait)
 		if err != nil {
 			return l.missed(ctx, r, clock().Add(jittered(retryEvery)), err)
 		}
-		switch refused := refuse(r, pace.CauseAddress, at.start); {
+		switch refused := refusal(r, pace.CauseAddress, at.start); {
 		case !at.reserved && late:
 			return &pace.LateError{Permit: refused}
 		case !at.reserved:
-			refused.NotBefore = latest(clock(), at.start.Add(-within))
+			refused.NotBefore = latest(clock(), at.start.Add(-maxWait))
 			return &pace.MissedError{Permit: refused}
 		}
 		now := clock()
@@ -169,17 +172,19 @@ func (l *Limiter) Start(ctx context.Context, p pace.Permit, addr netip.Addr) err
 			h.started = now
 			return nil
 		}
-		d := &decision{request: r, mode: modeConfirm, id: id, within: max(time.Until(p.StartBy), 0), lifetime: p.Expires.Sub(p.Start)}
+		d := &decision{request: r, mode: modeConfirm, id: id, maxWait: max(time.Until(p.StartBy), 0), lifetime: p.Expires.Sub(p.Start)}
 		if repeat {
 			d.mode = modeRepeat
 		}
-		if l.decide(ctx, d); d.err != nil {
+		l.decide(ctx, d)
+		if d.err != nil {
 			return l.missed(ctx, r, clock().Add(jittered(retryEvery)), d.err)
 		}
 		if !d.permit.OK() {
 			return &pace.MissedError{Permit: d.permit}
 		}
-		start, h.confirmed = d.permit.Start, d.sent
+		start = d.permit.Start
+		h.confirmed = d.sent
 		if repeat {
 			start = latest(start, p.Schedule.Next(now, pace.State{Last: h.started}))
 			h.started = time.Time{}
@@ -193,13 +198,13 @@ func (l *Limiter) Start(ctx context.Context, p pace.Permit, addr netip.Addr) err
 			fastest = min(cmp.Or(fastest, took), took)
 		}
 	}
-	l.slow(ctx, fastest)
+	l.raiseStartable(ctx, fastest)
 	return l.missed(ctx, r, clock().Add(jittered(retryEvery)), errUnstable)
 }
 
-// slow notes that the calls which confirm a start took longer than a permit is startable, 0 if
+// raiseStartable notes that the calls which confirm a start took longer than a permit is startable, 0 if
 // there were none.
-func (l *Limiter) slow(ctx context.Context, took time.Duration) {
+func (l *Limiter) raiseStartable(ctx context.Context, took time.Duration) {
 	o := Operator{client: l.client, nodes: l.nodes}
 	_ = o.change(ctx, func(c *Config) bool { // else the next caller tries
 		before := c.Startable
@@ -212,16 +217,16 @@ func (l *Limiter) slow(ctx context.Context, took time.Duration) {
 // request.
 func (l *Limiter) missed(ctx context.Context, r pace.Request, again time.Time, err error) error {
 	if ctx.Err() == nil {
-		l.goDown(err)
+		l.setDown(err)
 	}
 	return missed(ctx, r, again, err)
 }
 
 func missed(ctx context.Context, r pace.Request, again time.Time, err error) error {
 	if ctx.Err() != nil {
-		return waiting(r.Origin, context.Cause(ctx), nil)
+		return waitError(r.Origin, context.Cause(ctx), nil)
 	}
-	return &pace.MissedError{Permit: refuse(r, pace.CauseDegraded, again), Err: err}
+	return &pace.MissedError{Permit: refusal(r, pace.CauseDegraded, again), Err: err}
 }
 
 func sleepUntil(ctx context.Context, t time.Time) error {
@@ -244,18 +249,18 @@ func (l *Limiter) StartFetch(ctx context.Context, o robots.Origin, addr netip.Ad
 			reserved = err == nil
 		}
 		if err == nil {
-			err = l.note(ctx, release{origin: o, ended: clock()})
+			err = l.recordRequest(ctx, release{origin: o, ended: clock()})
 		}
 		switch {
 		case err == nil:
 			return nil
 		case ctx.Err() != nil:
-			return waiting(o, context.Cause(ctx), down)
+			return waitError(o, context.Cause(ctx), down)
 		case script.KindOf(err) == script.Refused:
 			return err
 		}
 		down = err
-		l.goDown(err)
+		l.setDown(err)
 		_ = queue.Sleep(ctx, jittered(retryEvery), nil) // an end of the context is seen in the next round
 	}
 }

@@ -13,8 +13,8 @@ import (
 // Queues are the waiting callers of each origin, each with a channel that wakes it. Only the
 // first of an origin watches the clock. The zero value has none.
 type Queues struct {
-	mu sync.Mutex
-	of map[robots.Origin][]chan struct{}
+	mu       sync.Mutex
+	byOrigin map[robots.Origin][]chan struct{}
 }
 
 // Enter adds a caller, and reports whether it is the first. Another one becomes the first when
@@ -22,22 +22,23 @@ type Queues struct {
 func (q *Queues) Enter(o robots.Origin) (wake <-chan struct{}, first bool, leave func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.of == nil {
-		q.of = map[robots.Origin][]chan struct{}{}
+	if q.byOrigin == nil {
+		q.byOrigin = map[robots.Origin][]chan struct{}{}
 	}
 	c := make(chan struct{}, 1)
-	q.of[o] = append(q.of[o], c)
-	return c, len(q.of[o]) == 1, func() { q.leave(o, c) }
+	q.byOrigin[o] = append(q.byOrigin[o], c)
+	return c, len(q.byOrigin[o]) == 1, func() { q.leave(o, c) }
 }
 
 func (q *Queues) leave(o robots.Origin, c chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	i := slices.Index(q.of[o], c)
-	if q.of[o] = slices.Delete(q.of[o], i, i+1); len(q.of[o]) == 0 {
-		delete(q.of, o)
+	i := slices.Index(q.byOrigin[o], c)
+	q.byOrigin[o] = slices.Delete(q.byOrigin[o], i, i+1)
+	if len(q.byOrigin[o]) == 0 {
+		delete(q.byOrigin, o)
 	} else if i == 0 {
-		Notify(q.of[o][0])
+		Notify(q.byOrigin[o][0])
 	}
 }
 
@@ -45,7 +46,7 @@ func (q *Queues) leave(o robots.Origin, c chan struct{}) {
 func (q *Queues) Wake(o robots.Origin) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if list := q.of[o]; len(list) > 0 {
+	if list := q.byOrigin[o]; len(list) > 0 {
 		Notify(list[0])
 	}
 }
@@ -54,7 +55,7 @@ func (q *Queues) Wake(o robots.Origin) {
 func (q *Queues) WakeAll(which func(robots.Origin) bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for o, list := range q.of {
+	for o, list := range q.byOrigin {
 		if which(o) {
 			Notify(list[0])
 		}
