@@ -226,16 +226,22 @@ func (n *node) examineInfo(refused *script.WriteError, add func(check, do, text 
 	}
 	full := false
 	if refused != nil {
-		check, do := "persistence", "free its disk, and look at its log"
-		switch full = refused.Word == "OOM"; {
-		case full:
-			check, do = "memory", "CONFIG SET maxmemory to more, or add a node and move slots to it"
-		case refused.Word == "NOREPLICAS":
-			check, do = "replicas", "start its replicas, or CONFIG SET min-replicas-to-write to fewer"
+		check := "persistence"
+		do := "free its disk, and look at its log"
+		switch refused.Word {
+		case "OOM":
+			full = true
+			check = "memory"
+			do = "CONFIG SET maxmemory to more, or add a node and move slots to it"
+		case "NOREPLICAS":
+			check = "replicas"
+			do = "start its replicas, or CONFIG SET min-replicas-to-write to fewer"
 		}
 		add(check, do, "no request to its sites starts, since it refuses writes: %v", refused)
 	}
-	switch used, most := n.number("used_memory"), n.number("maxmemory"); {
+	used := n.number("used_memory")
+	most := n.number("maxmemory")
+	switch {
 	case full:
 	case most == 0:
 		add(

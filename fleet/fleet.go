@@ -27,7 +27,7 @@ type Options struct {
 	// Prefix begins the names of all keys: that of the URL if empty, as in ?prefix=crawl, or else "robots". Fleets with
 	// different prefixes share nothing.
 	Prefix string
-	// Password is that of the user in the URL, or of the default user; that in the URL if empty.
+	// Password overrides the password in the URL, if it is not empty.
 	Password string
 	// SentinelUser and SentinelPassword are for the sentinels, which never get those of the server. They need a URL with
 	// master_set.
@@ -91,7 +91,8 @@ func Open(ctx context.Context, url string, o Options) (*Fleet, error) {
 func (f *Fleet) setUp(ctx context.Context, server string, o Options) error {
 	all := nodes(ctx, f.client)
 	for _, n := range all {
-		version, policy := n.tooOld(), n.evicts()
+		version := n.tooOld()
+		policy := n.evicts()
 		switch {
 		case version != "":
 			return fmt.Errorf("Redis at %s is version %s: a fleet needs Redis 7.0 or later, or Valkey", n.addr, version)
@@ -166,8 +167,10 @@ func (o Options) complete(option *rueidis.ClientOption) {
 	if t := &option.Dialer.Timeout; *t <= 0 || *t > dialLimit {
 		*t = dialLimit
 	}
-	option.Sentinel.TLSConfig, option.Sentinel.Dialer = option.TLSConfig, option.Dialer
-	option.Sentinel.Username, option.Sentinel.Password = o.SentinelUser, o.SentinelPassword
+	option.Sentinel.TLSConfig = option.TLSConfig
+	option.Sentinel.Dialer = option.Dialer
+	option.Sentinel.Username = o.SentinelUser
+	option.Sentinel.Password = o.SentinelPassword
 	// A client that misses the sentinels' notice would stay with a demoted server
 	// for as long as that one lives.
 	option.Sentinel.TopologyRefreshInterval = sentinelsEvery
@@ -176,7 +179,8 @@ func (o Options) complete(option *rueidis.ClientOption) {
 	// One connection, with buffers for the replies to a full pipeline: a fleet has many workers, and each connection costs
 	// the server memory.
 	option.PipelineMultiplex = -1
-	option.ReadBufferEachConn, option.WriteBufferEachConn = 64<<10, 64<<10
+	option.ReadBufferEachConn = 64 << 10
+	option.WriteBufferEachConn = 64 << 10
 }
 
 // keys are those of a URL's query. A misspelt prefix would make a fleet of its own, or
@@ -234,7 +238,7 @@ func dial(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, err
 	making := make(chan made, 1)
 	go func() {
 		c, err := rueidis.NewClient(option)
-		making <- made{c, explained(err, option)}
+		making <- made{c, connectError(err, option)}
 	}()
 	select {
 	case m := <-making:
@@ -252,8 +256,8 @@ func dial(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, err
 // errMasterSet is in the errors about the parameter master_set of a URL.
 var errMasterSet = errors.New("wrong master_set in the Redis URL")
 
-// explained returns an error of a connection through sentinels in the words of the URL.
-func explained(err error, option rueidis.ClientOption) error {
+// connectError returns an error of a connection through sentinels in the words of the URL.
+func connectError(err error, option rueidis.ClientOption) error {
 	switch reply, is := rueidis.IsRedisErr(err); {
 	case !is || option.Sentinel.MasterSet == "":
 		return err

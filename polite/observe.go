@@ -37,8 +37,12 @@ type EventKind string
 const (
 	EventStarted    EventKind = "started"     // a request is written next; one that net/http repeats starts again
 	EventDisallowed EventKind = "disallowed"  // by robots.txt, or while that is unreachable
-	EventUnsent     EventKind = "unsent"      // the request was not sent: its context ended, or its deadline is before the start, or it is invalid
-	EventOtherAgent EventKind = "other-agent" // a request's own User-Agent names another crawler than the one whose rules are obeyed; reported once
+	// EventUnsent is a request that was not sent: its context ended, or its deadline is before the
+	// start, or it is invalid.
+	EventUnsent EventKind = "unsent"
+	// EventOtherAgent is a request whose own User-Agent names another crawler than the one whose
+	// rules are obeyed. It is reported once.
+	EventOtherAgent EventKind = "other-agent"
 )
 
 // of returns the event of a request.

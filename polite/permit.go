@@ -54,7 +54,7 @@ func (t *PermitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		observer = unobserved{}
 	}
 	resp, err := t.roundTrip(req, func() { observer.Request(Event{Kind: EventStarted, Took: time.Since(called)}.of(req)) })
-	if _, is := errors.AsType[*unstarted](err); is {
+	if _, is := errors.AsType[*notStartedError](err); is {
 		observer.Request(Event{Kind: EventUnsent, Err: err}.of(req))
 	}
 	return resp, err
@@ -63,7 +63,7 @@ func (t *PermitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 func (t *PermitTransport) roundTrip(req *http.Request, started func()) (*http.Response, error) {
 	permit, err := t.permit(req)
 	if err != nil {
-		return nil, closeBody(req, &unstarted{err: err})
+		return nil, closeBody(req, &notStartedError{err: err})
 	}
 	send := req
 	if _, set := req.Header["User-Agent"]; !set && t.UserAgent != "" {
@@ -73,7 +73,7 @@ func (t *PermitTransport) roundTrip(req *http.Request, started func()) (*http.Re
 		}
 		send.Header.Set("User-Agent", t.UserAgent)
 	}
-	s := newStarts(t.Base, send, func(ctx context.Context, addr netip.Addr, _ bool) error {
+	s := newStartGate(t.Base, send, func(ctx context.Context, addr netip.Addr, _ bool) error {
 		err := t.Limiter.Start(ctx, permit, addr)
 		if err == nil {
 			started()
@@ -90,7 +90,8 @@ func (t *PermitTransport) roundTrip(req *http.Request, started func()) (*http.Re
 	if err != nil {
 		return nil, err
 	}
-	if inBody = hasBody(req.Method, resp); inBody {
+	inBody = hasBody(req.Method, resp)
+	if inBody {
 		resp.Body = newBody(resp.Body, func() { s.cancel(nil) })
 	}
 	return resp, nil
@@ -129,7 +130,7 @@ func (t *PermitTransport) permit(req *http.Request) (p pace.Permit, err error) {
 // sent. ctx is that of the request; resp and err are from an http.Client or RoundTripper, or err is
 // from reading the body of resp.
 func ResultOf(ctx context.Context, resp *http.Response, err error) (r pace.Result) {
-	if start, is := errors.AsType[*unstarted](err); is {
+	if start, is := errors.AsType[*notStartedError](err); is {
 		return pace.Result{Unused: !start.written}
 	}
 	if resp != nil {

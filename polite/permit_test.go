@@ -159,8 +159,8 @@ func TestResultOf(t *testing.T) {
 		{"timeout", t.Context(), nil, slowPage{}, pace.Result{Timeout: true}},
 		{"caller gave up", ended, nil, slowPage{}, pace.Result{}},
 		{"refused connection", t.Context(), nil, io.EOF, pace.Result{}},
-		{"not written", t.Context(), nil, &unstarted{err: context.DeadlineExceeded}, pace.Result{Unused: true}},
-		{"not repeated", t.Context(), nil, &unstarted{err: context.DeadlineExceeded, written: true}, pace.Result{}},
+		{"not written", t.Context(), nil, &notStartedError{err: context.DeadlineExceeded}, pace.Result{Unused: true}},
+		{"not repeated", t.Context(), nil, &notStartedError{err: context.DeadlineExceeded, written: true}, pace.Result{}},
 		{"body ended early", t.Context(), &http.Response{StatusCode: 200}, io.ErrUnexpectedEOF, pace.Result{Status: 200}},
 	} {
 		if got := ResultOf(tt.ctx, tt.resp, tt.err); got != tt.want {

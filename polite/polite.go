@@ -153,7 +153,9 @@ func (o Options) filled(name string) (Options, error) {
 		if o.Cache != nil || o.Store != nil || o.Limiter != nil {
 			return o, errors.New("a Fleet is the store and the limiter: set Fleet, or Cache or Store and Limiter, but not both")
 		}
-		if o.Store, o.Limiter = o.Fleet.Store(), o.Fleet.Limiter(); o.Store == nil || o.Limiter == nil {
+		o.Store = o.Fleet.Store()
+		o.Limiter = o.Fleet.Limiter()
+		if o.Store == nil || o.Limiter == nil {
 			return o, errors.New("the Fleet has no store or no limiter: it must be one that fleet.Open returned without an error")
 		}
 	}
@@ -174,22 +176,25 @@ func (o Options) filled(name string) (Options, error) {
 	o.Fetch.UserAgent = o.UserAgent
 	o.Fetch.Guard.AllowPrivate = o.Fetch.Guard.AllowPrivate || o.AllowPrivate
 	o.Fetch.Limits = o.Fetch.Limits.For(o.Dialect)
-	o.shareWay()
+	o.useOneDialer()
 	return o, nil
 }
 
-// shareWay makes robots.txt and pages use the same connections, since a host that only one of
-// them can reach would not be checked.
-func (o *Options) shareWay() {
+// useOneDialer makes robots.txt and pages use the same proxy, Dial and TLS settings. Otherwise pages could be
+// fetched from a host whose robots.txt was read elsewhere.
+func (o *Options) useOneDialer() {
 	f := &o.Fetch
 	switch base, ok := o.Base.(*http.Transport); {
 	case o.Base == nil:
 		o.Base = f.Transport
 	case f.Transport != nil || f.Proxy != nil || f.Dial != nil || f.TLS != nil: // Fetch says how
-	case !ok || base.DialTLSContext != nil || base.DialTLS != nil || base.Dial != nil: //nolint:staticcheck // deprecated, but still used by net/http
+	//nolint:staticcheck // deprecated, but still used by net/http
+	case !ok || base.DialTLSContext != nil || base.DialTLS != nil || base.Dial != nil:
 		f.Transport = o.Base
 	default:
-		f.Proxy, f.Dial, f.TLS = base.Proxy, base.DialContext, base.TLSClientConfig
+		f.Proxy = base.Proxy
+		f.Dial = base.DialContext
+		f.TLS = base.TLSClientConfig
 	}
 }
 
@@ -199,15 +204,15 @@ func (o *Options) shareWay() {
 func Client(name string) *http.Client {
 	t, err := New(name, Options{})
 	if err != nil {
-		return &http.Client{Transport: refusing{err}}
+		return &http.Client{Transport: errorTransport{err}}
 	}
 	return &http.Client{Transport: t}
 }
 
-// refusing is the transport of a client whose name is unusable.
-type refusing struct{ err error }
+// errorTransport is the transport of a client whose name is unusable.
+type errorTransport struct{ err error }
 
-func (r refusing) RoundTrip(req *http.Request) (*http.Response, error) {
+func (r errorTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, closeBody(req, r.err)
 }
 
@@ -291,7 +296,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := t.roundTrip(req)
 	if disallowed, is := errors.AsType[*DisallowedError](err); is {
 		t.observe(Event{Kind: EventDisallowed, Err: disallowed}, req)
-	} else if _, is := errors.AsType[*unstarted](err); is {
+	} else if _, is := errors.AsType[*notStartedError](err); is {
 		t.observe(Event{Kind: EventUnsent, Err: err}, req)
 	}
 	return resp, err
@@ -313,7 +318,7 @@ func (t *Transport) roundTrip(req *http.Request) (*http.Response, error) {
 		err = r.judge(t, req)
 	}
 	if err != nil {
-		return nil, closeBody(req, &unstarted{err: err})
+		return nil, closeBody(req, &notStartedError{err: err})
 	}
 	send := req.Clone(req.Context())
 	if agent, set := send.Header["User-Agent"]; !set {
@@ -323,14 +328,17 @@ func (t *Transport) roundTrip(req *http.Request) (*http.Response, error) {
 		send.Header.Set("User-Agent", t.options.UserAgent)
 	} else if !user && len(agent) > 0 && !t.isOurs(agent[0]) {
 		t.otherAgent.Do(func() {
-			t.observe(Event{Kind: EventOtherAgent, Err: fmt.Errorf("the request's own User-Agent %q names another crawler than %q, whose rules it obeys", agent[0], t.crawler.Tokens[0])}, req)
+			err := fmt.Errorf(
+			"the request's own User-Agent %q names another crawler than %q, whose rules it obeys", agent[0], t.crawler.Tokens[0],
+		)
+		t.observe(Event{Kind: EventOtherAgent, Err: err}, req)
 		})
 	}
 	if user {
 		return t.options.Base.RoundTrip(send.WithContext(fetch.WithDials(req.Context(), maxDials, nil)))
 	}
 	if err := r.acquire(req.Context()); err != nil {
-		return nil, closeBody(send, &unstarted{err: err})
+		return nil, closeBody(send, &notStartedError{err: err})
 	}
 	return r.send(send)
 }
@@ -408,7 +416,8 @@ func (r *request) judgeAgain(ctx context.Context) (canStart bool, err error) {
 	if !record.Fetched.After(r.record.Fetched) {
 		return true, nil
 	}
-	r.rules, r.record = rules, record
+	r.rules = rules
+	r.record = record
 	r.schedule, _ = pace.NewSchedule(rules, r.options.Policy)
 	now := time.Now()
 	state := (&pace.Request{Fetched: record.Fetched}).AfterFetch(now)
@@ -472,7 +481,7 @@ func (r *request) begin(ctx context.Context, addr netip.Addr, unused bool) error
 
 // send sends the request when its address is ready, and releases the permit.
 func (r *request) send(req *http.Request) (*http.Response, error) {
-	s := newStarts(r.options.Base, req, r.begin)
+	s := newStartGate(r.options.Base, req, r.begin)
 	// The permit is released even if the caller's context has ended or the Base panics, and at
 	// the end of the body if there is one.
 	result := pace.Result{Unused: true}
@@ -492,7 +501,8 @@ func (r *request) send(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if inBody = hasBody(req.Method, resp); inBody {
+	inBody = hasBody(req.Method, resp)
+	if inBody {
 		resp.Body = newBody(resp.Body, done)
 	}
 	return resp, nil

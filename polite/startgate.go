@@ -16,37 +16,39 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// starts starts every request that one RoundTrip of the Base writes: the request, and
-// repetitions by net/http after the site closed a kept connection. Each has its own start.
-type starts struct {
+// startGate makes every request that one RoundTrip of the Base writes wait for its start: the request,
+// and repetitions by net/http after the site closed a kept connection.
+type startGate struct {
 	ctx     context.Context //nolint:containedctx // of the request: that of a connection might outlive it
 	cancel  context.CancelCauseFunc
 	proxied bool // the address is that of a proxy, which is not limited (D-57)
-	// begin waits until a request can be written to an address. unused is set if the start before
+	// begin waits until a request can be written to an address. unused is set if the previous start
 	// was not used, because its address did not respond.
 	begin func(ctx context.Context, addr netip.Addr, unused bool) error
 
 	mu       sync.Mutex // held while a start waits, so other connections of the request wait
-	started  bool       // at addr, and nothing was written since
+	started  bool       // a request can be written to addr, and none was written yet
 	addr     netip.Addr
 	assigned bool  // the request has a connection; further ones are for later requests
 	written  bool  // a request was written
 	err      error // if set, nothing is sent
 }
 
-// newStarts returns the starts of a request, and the context's cancel function in it, which is
-// called when the response has ended.
-func newStarts(base http.RoundTripper, req *http.Request, begin func(ctx context.Context, addr netip.Addr, unused bool) error) *starts {
+// newStartGate returns the gate of a request. Its cancel function is called when the response has
+// ended.
+func newStartGate(
+	base http.RoundTripper, req *http.Request, begin func(ctx context.Context, addr netip.Addr, unused bool) error,
+) *startGate {
 	ctx, cancel := context.WithCancelCause(req.Context())
-	return &starts{ctx: ctx, cancel: cancel, proxied: proxied(base, req), begin: begin}
+	return &startGate{ctx: ctx, cancel: cancel, proxied: proxied(base, req), begin: begin}
 }
 
 // send sends the request by its Base. An opaque Base connects to the known address. The error is
 // an *unstarted if a start failed.
-func (s *starts) send(base http.RoundTripper, req *http.Request, known netip.Addr) (*http.Response, error) {
+func (s *startGate) send(base http.RoundTripper, req *http.Request, known netip.Addr) (*http.Response, error) {
 	if _, traced := base.(*http.Transport); !traced { // it might not report its connections
 		if err := s.dial(s.ctx, known); err != nil {
-			return nil, closeBody(req, &unstarted{err: err})
+			return nil, closeBody(req, &notStartedError{err: err})
 		}
 	}
 	resp, err := base.RoundTrip(req.WithContext(s.trace()))
@@ -54,7 +56,7 @@ func (s *starts) send(base http.RoundTripper, req *http.Request, known netip.Add
 		if resp != nil && resp.Body != nil {
 			resp.Body.Close()
 		}
-		return nil, &unstarted{err: failed, written: written}
+		return nil, &notStartedError{err: failed, written: written}
 	}
 	if err == nil && resp == nil {
 		err = fmt.Errorf("the Base, a %T, returned neither a response nor an error for %s", base, robots.Printable(req.URL.Redacted()))
@@ -62,17 +64,17 @@ func (s *starts) send(base http.RoundTripper, req *http.Request, known netip.Add
 	return resp, err
 }
 
-// unstarted is the error of a request that was not written, or was written and not repeated.
-type unstarted struct {
+// notStartedError is the error of a request that was not written, or was written and not repeated.
+type notStartedError struct {
 	err     error
 	written bool
 }
 
-func (e *unstarted) Error() string { return e.err.Error() }
-func (e *unstarted) Unwrap() error { return e.err }
+func (e *notStartedError) Error() string { return e.err.Error() }
+func (e *notStartedError) Unwrap() error { return e.err }
 
 // Timeout reports whether the context's deadline has passed, for url.Error.
-func (e *unstarted) Timeout() bool {
+func (e *notStartedError) Timeout() bool {
 	timeout, is := e.err.(interface{ Timeout() bool })
 	return is && timeout.Timeout()
 }
@@ -81,14 +83,14 @@ func (e *unstarted) Timeout() bool {
 var errAssigned = errors.New("the request has another connection")
 
 // trace returns a context in which connections and requests wait for their starts.
-func (s *starts) trace() context.Context {
+func (s *startGate) trace() context.Context {
 	ctx := fetch.WithDials(s.ctx, maxDials, s.dial)
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GetConn: s.getConn, GotConn: s.gotConn, WroteHeaders: s.wroteHeaders})
 }
 
 // dial starts a request at an address, before its connection is opened. An invalid address
 // is unknown.
-func (s *starts) dial(_ context.Context, addr netip.Addr) error {
+func (s *startGate) dial(_ context.Context, addr netip.Addr) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.assigned {
@@ -97,14 +99,16 @@ func (s *starts) dial(_ context.Context, addr netip.Addr) error {
 	return s.start(addr)
 }
 
-func (s *starts) start(addr netip.Addr) error {
+// start waits for a start at an address, unless the request has one there. s.mu is held.
+func (s *startGate) start(addr netip.Addr) error {
 	if s.proxied {
 		addr = netip.Addr{}
 	}
 	if s.err != nil || s.started && s.addr == addr {
 		return s.err
 	}
-	if s.err = s.begin(s.ctx, addr, s.started); s.err != nil {
+	s.err = s.begin(s.ctx, addr, s.started)
+	if s.err != nil {
 		s.cancel(s.err)
 		return s.err
 	}
@@ -114,21 +118,22 @@ func (s *starts) start(addr netip.Addr) error {
 }
 
 // getConn is called when net/http looks for a connection.
-func (s *starts) getConn(string) {
+func (s *startGate) getConn(string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.assigned = false
 }
 
 // gotConn starts a request at the address of its connection before it is written.
-func (s *starts) gotConn(info httptrace.GotConnInfo) {
+func (s *startGate) gotConn(info httptrace.GotConnInfo) {
 	var addr netip.Addr
 	if tcp, is := info.Conn.RemoteAddr().(*net.TCPAddr); is {
 		addr = tcp.AddrPort().Addr().Unmap()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.assigned = true; s.start(addr) == nil {
+	s.assigned = true
+	if s.start(addr) == nil {
 		return
 	}
 	// With HTTP/2 a request whose context has ended is not sent, and the connection has other
@@ -139,16 +144,16 @@ func (s *starts) gotConn(info httptrace.GotConnInfo) {
 	}
 }
 
-// wroteHeaders ends a start: the next write needs another.
-func (s *starts) wroteHeaders() {
+// wroteHeaders ends a start: the next request needs another one.
+func (s *startGate) wroteHeaders() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.started, s.written = false, true
+	s.started = false
+	s.written = true
 }
 
-// end ends all starts. It returns whether a request was written, and the error that prevented
-// one.
-func (s *starts) end() (written bool, err error) {
+// end closes the gate. It returns whether a request was written, and the error that prevented one.
+func (s *startGate) end() (written bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err = s.err
