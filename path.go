@@ -250,7 +250,7 @@ func isDecoded(v byte) bool { return classes[v]&isUnreserved != 0 || v == '*' ||
 // "%2A" from "%2%41", the last of them is escaped.
 func sourceForm(s string, escapes Escapes) string {
 	if escapes != EscapesRFC {
-		return s // nothing there stands for something else
+		return s // these normal forms have no bytes with another meaning
 	}
 	var dst []byte
 	from := 0

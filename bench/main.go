@@ -123,7 +123,10 @@ func (r *results) table() string {
 		if mine == 0 {
 			continue
 		}
-		baseline, text, floor, below := "", inUnit(best, w.goal.unit), "≤ "+inUnit(w.goal.floor, w.goal.unit), best > w.goal.floor
+		baseline := ""
+		text := inUnit(best, w.goal.unit)
+		floor := "≤ " + inUnit(w.goal.floor, w.goal.unit)
+		below := best > w.goal.floor
 		if w.goal.baseline != "" {
 			theirs := r.values[key(w.name, w.goal.baseline, w.goal.unit)]
 			var ratios []float64
@@ -134,7 +137,8 @@ func (r *results) table() string {
 			mid, low, high := median(ratios)
 			baseline = w.goal.baseline + ": " + inUnit(time, w.goal.unit)
 			text = fmt.Sprintf("%s (%s–%s)", number(mid), number(low), number(high))
-			floor, below = "≥ "+number(w.goal.floor), mid < w.goal.floor
+			floor = "≥ " + number(w.goal.floor)
+			below = mid < w.goal.floor
 		}
 		per := ""
 		reached := "reached"

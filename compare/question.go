@@ -8,22 +8,22 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// A question asks for a shortest URL that a rule decides in its own list and for which the
-// other list has the opposite verdict. Where two lists differ, at least one of the two deciding
+// A question asks for a shortest URL that a rule decides in its list, side, and for which the
+// other list, otherSide, has the opposite verdict. Where two lists differ, at least one of the two deciding
 // rules is in only one list: if both rules were in both lists, they would be the same rule. So
 // the lists have the same verdicts if the question has no answer for any rule that is in only
 // one list.
 type question struct {
 	side, otherSide *list
-	rule            int // index in own
+	rule            int // index in side
 	aim             aim
-	without         int    // line whose rules other is without, -1 for none
-	heavier         []int  // rules of own with a higher precedence that might match the same URLs
-	against         []int  // rules of other with the same verdict as the rule
-	partners        []pair // not yet searched
+	without         int    // line whose rules otherSide is without, -1 for none
+	heavier         []int  // rules of side with a higher precedence that might match the same URLs
+	against         []int  // rules of otherSide with the same verdict as the rule
+	partners        []pair // pairs that are not yet searched
 	path            string // shortest URL so far, "" for none
 	longest         int    // maximum length of the URL, 0 for any
-	exhausted       bool   // the steps ended before all pairs were known
+	exhausted       bool   // the step limit was reached before all pairs were found
 }
 
 // An aim is a condition for the URL of a question.
@@ -37,7 +37,7 @@ const (
 
 // A pair is the rule of a question and the rule that decides in the other list.
 type pair struct {
-	partner int // index in other; noRule if no rule decides there, or for the other aims
+	partner int // index in otherSide; noRule if no rule decides there, or for the other aims
 	minLen  int // minimum length of a URL of the pair
 }
 
@@ -51,7 +51,7 @@ type finder struct {
 	bans     []*rule // reused memory
 }
 
-// findPairs finds the rules that can affect the answer.
+// findPairs sets the rules that can affect the answer, and the pairs to search.
 func (f *finder) findPairs(q *question) {
 	c := &q.side.rules[q.rule]
 	if q.aim != aimMatches {

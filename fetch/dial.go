@@ -233,7 +233,7 @@ func (c *Client) permittedAddresses(host string, addresses []netip.Addr, port ui
 const firstTry = time.Second
 
 // dialAny connects to the first address that answers, within most. Those that did not answer
-// within firstTry share the remaining time after all others. It stops if try says so.
+// within firstTry share the remaining time after all others. It stops if try returns stop.
 //
 // Happy Eyeballs (RFC 8305) would start a second connection after 250 ms. Here connections
 // start one at a time, because each one counts at its address, where other sites wait.

@@ -11,7 +11,7 @@ import (
 // A Record is one fetch of the robots.txt of an origin: facts only, the same for all crawlers
 // and dialects. Record.Rules decides what they permit.
 //
-// A Record from Fetch stands alone. After joins it to the record kept before, which keeps the
+// A Record from Fetch knows nothing of earlier fetches. After joins it to the previous record, which keeps the
 // last good copy and counts an outage. Records are shared and must not be changed.
 type Record struct {
 	Origin  robots.Origin `json:"-"`              // whose robots.txt it is, after redirects too (D-26)

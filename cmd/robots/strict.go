@@ -27,7 +27,8 @@ func strict(root *cobra.Command, args []string) (*cobra.Command, error) {
 	// Its own errors return when cobra parses the flags.
 	_ = cmd.Flags().ParseAll(args, func(f *pflag.Flag, value string) error {
 		before, given := first[f]
-		first[f], values[value] = value, true
+		first[f] = value
+		values[value] = true
 		n, _ := strconv.Atoi(value)
 		_, list := f.Value.(pflag.SliceValue)
 		switch {

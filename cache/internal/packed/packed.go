@@ -20,7 +20,7 @@ import (
 )
 
 // dictionary is what records and files have in common: where it occurs, a few bits point
-// at it. The likeliest stands last. It is part of the layout: another one needs another
+// at it. The most frequent strings are last. It is part of the layout: another one needs another
 // version of both stores.
 //
 //go:embed dictionary.txt

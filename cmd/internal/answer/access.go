@@ -25,8 +25,8 @@ const (
 // undecided.
 const AccessSteps = 20_000_000
 
-// A Standing is the access of a crawler, with the reason.
-type Standing struct {
+// An AccessResult is the access of a crawler, with the reason.
+type AccessResult struct {
 	Access  Access
 	Verdict robots.Verdict // of the shortest URL that is blocked, of "/" if none is
 	Others  int            // other rules that block URLs
@@ -34,7 +34,7 @@ type Standing struct {
 }
 
 // Named reports whether the file names the crawler.
-func (s *Standing) Named() bool {
+func (s *AccessResult) Named() bool {
 	return !s.Verdict.Group.IsZero() && s.Verdict.Group.Token() != "*"
 }
 
@@ -56,8 +56,8 @@ func NewProver(steps int) *Prover {
 	return &Prover{steps: steps, known: map[string]accessProof{}}
 }
 
-// Stand returns the access that rules grant.
-func (p *Prover) Stand(r *robots.Rules) (s Standing) {
+// Evaluate returns the access that rules grant.
+func (p *Prover) Evaluate(r *robots.Rules) (s AccessResult) {
 	_, s.NoFile = r.FallbackReason()
 	if s.NoFile {
 		s.Access = AccessAll
@@ -76,7 +76,7 @@ func (p *Prover) Stand(r *robots.Rules) (s Standing) {
 		found = p.prove(r)
 		p.known[key] = found
 	}
-	return Standing{Access: found.access, Verdict: r.Match(found.blocked), Others: found.others}
+	return AccessResult{Access: found.access, Verdict: r.Match(found.blocked), Others: found.others}
 }
 
 // Access is Stand without the URL, which is faster for rules that allow a part.
@@ -84,7 +84,7 @@ func (p *Prover) Access(r *robots.Rules) Access {
 	if _, noFile := r.FallbackReason(); !noFile && hasPart(r) {
 		return AccessPart
 	}
-	return p.Stand(r).Access
+	return p.Evaluate(r).Access
 }
 
 // hasPart reports whether some of "/" and the paths of rules are allowed and some blocked,
@@ -150,7 +150,8 @@ func (p *Prover) prove(r *robots.Rules) accessProof {
 	found := accessProof{blocked: robots.RawPath("/")}
 	blocked := ask(robots.AllowAll(d, robots.ReasonUnavailable), r)
 	if len(blocked.Changes) > 0 {
-		found.blocked, found.others = robots.RawPath(blocked.Changes[0].Path), len(blocked.Changes)-1
+		found.blocked = robots.RawPath(blocked.Changes[0].Path)
+		found.others = len(blocked.Changes) - 1
 	}
 	if blocked.None() {
 		found.access = AccessAll
@@ -205,7 +206,7 @@ type CrawlerAccess struct {
 	// Fallback is the token whose group applies because no group names the crawler, or null.
 	Fallback *crawlers.FurtherToken `json:"fallback"`
 
-	Standing `json:"-"` // for the path, if there is one
+	AccessResult `json:"-"` // for the path, if there is one
 }
 
 // NewCrawlerEntry returns the entry of a crawler.
@@ -230,15 +231,15 @@ func AccessTable(src Source, who []crawlers.Crawler, path *robots.Path, limit in
 	prover := NewProver(limit)
 	rules := crawlers.Callers(who).RulesBy(func(d robots.Dialect) *robots.Rules { return src.Rules(d) })
 	for i, c := range who {
-		row := CrawlerAccess{CrawlerFacts: factsOf(c), Standing: prover.Stand(rules[i])}
-		row.Access = row.Standing.Access
+		row := CrawlerAccess{CrawlerFacts: factsOf(c), AccessResult: prover.Evaluate(rules[i])}
+		row.Access = row.AccessResult.Access
 		if path != nil {
-			row.Standing.Verdict = rules[i].Match(*path)
+			row.AccessResult.Verdict = rules[i].Match(*path)
 			row.Others = 0
-			row.Verdict = OrNull(row.Standing.Verdict.Word())
+			row.Verdict = OrNull(row.AccessResult.Verdict.Word())
 		}
-		row.Rule = NewRule(row.Standing.Verdict.Rule)
-		row.Group = NewGroup(row.Standing.Verdict.Group)
+		row.Rule = NewRule(row.AccessResult.Verdict.Rule)
+		row.Group = NewGroup(row.AccessResult.Verdict.Group)
 		if token, ok := c.Fallback(rules[i]); ok {
 			row.Fallback = &token
 		}

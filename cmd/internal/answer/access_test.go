@@ -29,12 +29,12 @@ func TestProver(t *testing.T) {
 	} {
 		for _, d := range robots.Dialects() {
 			r := robots.Parse([]byte("User-agent: *\n"+c.rules)).Rules(d, "MyBot")
-			s := NewProver(AccessSteps).Stand(r)
+			s := NewProver(AccessSteps).Evaluate(r)
 			if s.Access != c.want || s.Verdict.Rule.Path() != c.path || s.Others != c.more {
 				t.Errorf("%s %q: got %s by %q and %d more, want %s by %q and %d more", d.Name, c.rules, s.Access, s.Verdict.Rule.Path(), s.Others, c.want, c.path, c.more)
 			}
 			if c.want == AccessPart {
-				if s := NewProver(1).Stand(r); s.Access != AccessUndecided {
+				if s := NewProver(1).Evaluate(r); s.Access != AccessUndecided {
 					t.Errorf("%s %q: %s after one step", d.Name, c.rules, s.Access)
 				}
 			}
@@ -51,7 +51,7 @@ func TestProofsEnd(t *testing.T) {
 		for i := range 20 {
 			body += "Disallow: /*" + string(rune('a'+i)) + "*b*c*d\nAllow: /*" + string(rune('a'+i)) + "*x*y\n"
 		}
-		if p.Stand(robots.Parse([]byte(body)).Rules(robots.RFC9309, "MyBot")).Access == AccessUndecided {
+		if p.Evaluate(robots.Parse([]byte(body)).Rules(robots.RFC9309, "MyBot")).Access == AccessUndecided {
 			undecided++
 		}
 	}
@@ -70,7 +70,7 @@ func TestProofOnce(t *testing.T) {
 		line   int
 		proofs int
 	}{{"a", AccessPart, 3, 1}, {"b", AccessPart, 3, 1}, {"c", AccessPart, 6, 2}, {"d", AccessAll, 0, 3}, {"e", AccessAll, 0, 3}, {"f", AccessAll, 0, 3}} {
-		s := p.Stand(f.Rules(robots.RFC9309, c.token))
+		s := p.Evaluate(f.Rules(robots.RFC9309, c.token))
 		if s.Access != c.access || s.Verdict.Rule.Line() != c.line || len(p.known) != c.proofs || s.Named() != (c.token != "f") || s.Named() && s.Verdict.Group.Token() != c.token {
 			t.Errorf("%s: %s by line %d of group %q after %d proofs, want %s by line %d after %d", c.token, s.Access, s.Verdict.Rule.Line(), s.Verdict.Group.Token(), len(p.known), c.access, c.line, c.proofs)
 		}
@@ -94,11 +94,11 @@ func TestAccess(t *testing.T) {
 				if hasPart(r) {
 					sooner++
 				}
-				want := NewProver(AccessSteps).Stand(r).Access
+				want := NewProver(AccessSteps).Evaluate(r).Access
 				if got := NewProver(AccessSteps).Access(r); got != want && want != AccessUndecided {
 					t.Fatalf("%s for %s in\n%s\nfound %s, proved %s", d.Name, agent, f.Bytes(), got, want)
 				}
-				if got := shared.Stand(r).Access; got != want {
+				if got := shared.Evaluate(r).Access; got != want {
 					t.Fatalf("%s for %s in\n%s\nproved %s alone, and %s after other dialects", d.Name, agent, f.Bytes(), want, got)
 				}
 			}

@@ -105,7 +105,8 @@ func (r *SiteReport) Observe(last SiteState, o *Observation, steps int) SiteStat
 	}
 	file := robots.Parse(o.Body)
 	next := last
-	next.Missing, next.Foreign = o.Missing, !o.Missing && IsForeign(file)
+	next.Missing = o.Missing
+	next.Foreign = !o.Missing && IsForeign(file)
 	next.Failures = 0
 	next.FailingSince = time.Time{}
 	isFile := !next.Missing && !next.Foreign

@@ -47,7 +47,7 @@ func (l *VerdictLines) Append(dst []byte, v *answer.Verdicts, padding int) []byt
 	key := verdictKey(verdict)
 	text, known := l.texts[key]
 	if !known {
-		text = verdictText{word: l.Colors.Verdict(*verdict) + "  ", why: "  " + because(l.Colors, *verdict, true) + "\n"}
+		text = verdictText{word: l.Colors.Verdict(*verdict) + "  ", why: "  " + reasonText(l.Colors, *verdict, true) + "\n"}
 		l.texts[key] = text
 	}
 	dst = append(dst, text.word...)
@@ -85,7 +85,7 @@ func VerdictTable(w io.Writer, colors Palette, v *answer.Verdicts, byDialect boo
 	fmt.Fprintln(w, colors.Paint(Bold, robots.Printable(v.URL)))
 	var rows [][]string
 	for i, verdict := range v.List {
-		why := because(colors, verdict, false)
+		why := reasonText(colors, verdict, false)
 		if byDialect {
 			if s := verdict.State; s != nil && s.Note != "" {
 				why += "  " + colors.Paint(Faint, "("+robots.Printable(s.Note)+")")
@@ -113,8 +113,8 @@ func writeFaint(w io.Writer, colors Palette, indent, line string) {
 	}
 }
 
-// because returns in one line why a verdict is what it is: the reason, the group and, if wanted, a dialect other than RFC 9309.
-func because(colors Palette, v robots.Verdict, dialect bool) string {
+// reasonText returns in one line why a verdict is what it is: the reason, the group and, if wanted, a dialect other than RFC 9309.
+func reasonText(colors Palette, v robots.Verdict, dialect bool) string {
 	return answer.Reason(v) + inGroup(colors, v, dialect)
 }
 

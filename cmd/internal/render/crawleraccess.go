@@ -21,7 +21,7 @@ func CrawlerAccess(w io.Writer, colors Palette, table []answer.CrawlerAccess, pa
 		for _, r := range table[from:to] {
 			word := accessWord(colors, r.Access)
 			if r.Verdict != nil {
-				word = colors.Verdict(r.Standing.Verdict)
+				word = colors.Verdict(r.AccessResult.Verdict)
 			}
 			rows = append(rows, []string{"  " + r.Name, r.Operator, word, accessReason(colors, r)})
 		}
@@ -40,7 +40,7 @@ func CrawlerAccessCSV(table []answer.CrawlerAccess) [][]string {
 		if r.Rule != nil {
 			line = strconv.Itoa(r.Rule.Line)
 		}
-		v := r.Standing.Verdict
+		v := r.AccessResult.Verdict
 		access := []string{string(r.Access), answer.Text(r.Verdict), line, v.Rule.String(), robots.Printable(v.Group.Token())}
 		cells = append(cells, append(factCells(r.CrawlerFacts), access...))
 	}
@@ -56,7 +56,7 @@ func accessWord(colors Palette, a answer.Access) string {
 
 // accessReason names the rule and the group, and adds remarks on the crawler.
 func accessReason(colors Palette, r answer.CrawlerAccess) string {
-	v := r.Standing.Verdict
+	v := r.AccessResult.Verdict
 	text := answer.Reason(v)
 	if r.Others > 0 {
 		text += fmt.Sprintf(", and %d more", r.Others)
@@ -80,7 +80,7 @@ func accessSummary(title, path string, all []answer.CrawlerAccess) string {
 	var unnamed []string
 	for _, r := range all {
 		counts[r.Access]++
-		if !r.Standing.Verdict.Allowed {
+		if !r.AccessResult.Verdict.Allowed {
 			disallowed++
 		}
 		if !r.Named() {

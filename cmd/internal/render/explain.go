@@ -21,7 +21,7 @@ type ExplanationOptions struct {
 func Explanation(w io.Writer, colors Palette, e *answer.Explanation, o ExplanationOptions) {
 	v := e.Decision
 	fmt.Fprintf(w, "%s  %s\n", colors.Verdict(v), colors.Paint(Bold, robots.Printable(e.URL)))
-	reason := because(colors, v, !o.Dialect)
+	reason := reasonText(colors, v, !o.Dialect)
 	switch {
 	case o.Dialect:
 		reason = v.Dialect + ": " + reason

@@ -57,7 +57,8 @@ func (r *Report) writeJUnit(w io.Writer, now time.Time) error {
 				Name: robots.Printable(f.File), Package: r.Command, ID: len(suites), Timestamp: now.UTC().Format("2006-01-02T15:04:05"),
 				Host: "localhost",
 			}
-			byName[f.File], suites = s, append(suites, s)
+			byName[f.File] = s
+			suites = append(suites, s)
 		}
 		c := junitCase{Name: robots.Printable(f.Case), Class: strings.Join(f.Dialects, " ")}
 		problem := &junitProblem{f.ID, robots.Printable(f.Message), "\n" + robots.Printable(f.location()) + "\n" + PrintableLines(f.Details)}

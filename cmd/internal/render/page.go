@@ -26,7 +26,7 @@ type pageLine struct {
 func pageLines(colors Palette, c *answer.PageCheck) []pageLine {
 	why := c.Crawl.Why
 	if c.Outlook.Verdict != nil {
-		why = because(colors, *c.Outlook.Verdict, false)
+		why = reasonText(colors, *c.Outlook.Verdict, false)
 	}
 	if c.BlockedAt != "" {
 		why = "redirects to " + robots.Printable(c.BlockedAt) + ": " + why

@@ -58,7 +58,8 @@ func Read(text string) List {
 // nonBlank returns the lines of a text without blank ones, and without the spaces around them.
 func nonBlank(text string) (lines []string) {
 	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '\r' }) {
-		if line = strings.TrimSpace(line); line != "" {
+		line = strings.TrimSpace(line)
+		if line != "" {
 			lines = append(lines, line)
 		}
 	}
