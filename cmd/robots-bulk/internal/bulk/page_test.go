@@ -1,14 +1,12 @@
 package bulk
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -23,9 +21,9 @@ const (
 	bulkPage = "../../../../docs/bulk.md"
 )
 
-// sampleMonths are those of the two crawls in examples/bulk, of invented sites. The label
+// sampleMonths are those of the three crawls in examples/bulk, of invented sites. The label
 // before .example stands for a country.
-var sampleMonths = []time.Month{time.May, time.October}
+var sampleMonths = []time.Month{time.May, time.October, time.November}
 
 // samplePath returns the archive of a crawl.
 func samplePath(crawl int) string {
@@ -35,21 +33,78 @@ func samplePath(crawl int) string {
 // block matches a query in the page: its name, its SQL and its result.
 var block = regexp.MustCompile("(?s)<!-- question: ([a-z-]+) -->\n```sql\n(.*?)```\n\n```text\n(.*?)```\n")
 
-// TestBulkPage: the results in the page are those of its queries of the sample, in Parquet and in
-// JSON Lines, by the database in Python, and by DuckDB in a campaign.
+// TestBulkPage: the results in the page are those of the sample, computed here, and by DuckDB from the
+// queries of the page in a campaign.
 func TestBulkPage(t *testing.T) {
 	page, err := os.ReadFile(bulkPage)
 	if err != nil {
 		t.Fatal(err)
 	}
 	work := t.TempDir()
-	snapshots := map[string]string{}
-	for name, crawls := range map[string][]int{"snap": {0, 1}, "may": {0}, "october": {1}} {
-		var names []string
-		for _, crawl := range crawls {
-			names = append(names, samplePath(crawl))
+	tables := makeSample(t, work)
+	duck := ""
+	if campaign.On() {
+		duck = duckDB(t)
+	}
+	asked := map[string]bool{}
+	out := block.ReplaceAllStringFunc(string(page), func(text string) string {
+		m := block.FindStringSubmatch(text)
+		name, sql, shown := m[1], m[2], m[3]
+		if sampleAnswers[name] == nil || asked[name] {
+			t.Fatalf("question %s is computed by no function, or there twice", name)
 		}
-		snapshots[name] = pack(t, PackOptions{}, RunOptions{}, names...).dir
+		asked[name] = true
+		got := sampleAnswers[name](tables)
+		if duck != "" {
+			if want := query(t, duck, work, sql); got != want {
+				t.Errorf("%s: DuckDB prints\n%s\nwant\n%s", name, want, got)
+			}
+		}
+		if !*update && shown != got {
+			t.Errorf("%s: the page shows\n%s\nwant\n%s", name, shown, got)
+		}
+		return strings.Replace(text, "```text\n"+shown, "```text\n"+got, 1)
+	})
+	if len(asked) != len(sampleAnswers) {
+		t.Errorf("%d queries in the page, want %d", len(asked), len(sampleAnswers))
+	}
+	if *update {
+		if err := os.WriteFile(bulkPage, []byte(out), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// makeSample makes the tables of the page in a folder, as its commands do.
+func makeSample(t *testing.T, dir string) *sampleTables {
+	t.Helper()
+	var archives []string
+	for crawl := range sampleMonths {
+		archives = append(archives, samplePath(crawl))
+	}
+	packSample := func(folder string, o PackOptions, archives ...string) *Task {
+		inputs, err := o.ListInputs(archives)
+		if err != nil {
+			t.Fatal(err)
+		}
+		folder = filepath.Join(dir, folder)
+		if err := because(folder, Pack(t.Context(), folder, Parquet, o, inputs, RunOptions{})); err != nil {
+			t.Fatal(err)
+		}
+		task, err := readManifest(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return task
+	}
+	run := func(task *Task, err error) *Task {
+		if err == nil {
+			err = because(task.Dir, Run(t.Context(), task, RunOptions{}))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return task
 	}
 	list, err := os.Open(filepath.Join(examples, "agents.txt"))
 	if err != nil {
@@ -60,103 +115,31 @@ func TestBulkPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	formats := []string{Parquet, JSONL}
-	for _, format := range formats {
-		dir := filepath.Join(work, format)
-		o := EvaluationOptions{Agents: agents, Dialects: []string{"rfc9309", "google"}}
-		one := EvaluationOptions{Agents: agents}
-		task, err := o.AskTask(filepath.Join(dir, "verdicts"), format, snapshots["snap"])
-		inLines(t, dir, task, err)
-		task, err = JoinOptions{EvaluationOptions: one}.JoinTask(filepath.Join(dir, "joined"), format, snapshots["snap"], []string{filepath.Join(examples, "urls.jsonl")})
-		inLines(t, dir, task, err)
-		task, err = one.DiffTask(filepath.Join(dir, "changes"), format, snapshots["may"], snapshots["october"])
-		inLines(t, dir, task, err)
-	}
-
-	run := func(sql, program string, args ...string) string {
-		cmd := exec.CommandContext(t.Context(), program, args...)
-		cmd.Stdin = strings.NewReader(sql)
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Errorf("%v: %s\n%s", err, out, sql)
-		}
-		return strings.ReplaceAll(string(out), "\r", "")
-	}
-	duck := ""
-	if campaign.On() {
-		duck = duckDB(t)
-	}
-	n := 0
-	out := block.ReplaceAllStringFunc(string(page), func(text string) string {
-		n++
-		m := block.FindStringSubmatch(text)
-		name, sql, shown := m[1], m[2], m[3]
-		got := ""
-		for i, format := range formats {
-			dir := filepath.Join(work, format)
-			sql := strings.ReplaceAll(sql, "."+Parquet, "."+format)
-			answer := run(sql, "python3", "testdata/query.py", dir)
-			if i == 0 {
-				got = answer
-			}
-			if answer != got {
-				t.Errorf("%s: Parquet gives\n%s\n%s\n%s", name, got, format, answer)
-			}
-			if duck == "" {
-				continue
-			}
-			if want := run(sql, "node", filepath.Join(duck, "query.mjs"), dir); got != want {
-				t.Errorf("%s: DuckDB prints for %s\n%s\nPython\n%s", name, format, want, got)
-			}
-		}
-		if !*update && shown != got {
-			t.Errorf("%s: the page shows\n%s\nwant\n%s", name, shown, got)
-		}
-		return strings.Replace(text, "```text\n"+shown, "```text\n"+got, 1)
-	})
-	if n != 6 {
-		t.Errorf("%d queries in the page", n)
-	}
-	if *update {
-		if err := os.WriteFile(bulkPage, []byte(out), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+	both := EvaluationOptions{Agents: agents, Dialects: []string{"rfc9309", "google"}}
+	one := EvaluationOptions{Agents: agents}
+	snapshot := packSample("snap", PackOptions{Lint: true}, archives...)
+	may := packSample("may", PackOptions{}, archives[0])
+	october := packSample("october", PackOptions{}, archives[1])
+	ask := run(both.AskTask(filepath.Join(dir, "verdicts"), Parquet, snapshot.Dir))
+	join := run(JoinOptions{EvaluationOptions: one}.JoinTask(filepath.Join(dir, "joined"), Parquet, snapshot.Dir, []string{filepath.Join(examples, "urls.jsonl")}))
+	diff := run(one.DiffTask(filepath.Join(dir, "changes"), Parquet, may.Dir, october.Dir))
+	return readSample(t, snapshot, ask, join, diff)
 }
 
-// inLines runs a task and writes its table to TABLE.jsonl, with the nulls that its files have.
-func inLines(t *testing.T, dir string, task *Task, err error) {
+// query runs a query of the page with DuckDB.
+func query(t *testing.T, duck, folder, sql string) string {
 	t.Helper()
-	if err == nil {
-		err = because(task.Dir, Run(t.Context(), task, RunOptions{}))
-	}
+	definitions, err := filepath.Abs("../../../../docs/bulk-duckdb.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(task.partPath(task.Tables[0], task.PartName(task.Shards[0])))
-	if err != nil || len(task.Shards) != 1 {
-		t.Fatalf("%d shards, %v", len(task.Shards), err)
+	cmd := exec.CommandContext(t.Context(), "node", filepath.Join(duck, "query.mjs"), folder, definitions)
+	cmd.Stdin = strings.NewReader(sql)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v: %s\n%s", err, out, sql)
 	}
-	if task.Format == Parquet {
-		columns := parquetCells(t, text)
-		text = nil
-		for row := range columns[0].values {
-			for i, c := range columns {
-				text = strconv.AppendQuote(append(text, "{,"[min(i, 1)]), c.name)
-				text = append(text, ':')
-				if s, ok := strings.CutPrefix(c.values[row], `"`); ok {
-					quoted, _ := json.Marshal(s)
-					text = append(text, quoted...)
-				} else {
-					text = append(text, c.values[row]...)
-				}
-			}
-			text = append(text, '}', '\n')
-		}
-	}
-	if err := os.WriteFile(filepath.Join(dir, task.Tables[0]+".jsonl"), text, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	return strings.ReplaceAll(string(out), "\r", "")
 }
 
 // duckDB installs DuckDB, which is no dependency of the project, with npm, and returns its folder.
