@@ -68,10 +68,13 @@ func TestGuardLog(t *testing.T) {
 		t.Errorf("%s", &errs)
 	}
 	counted := 0
-	for line := range bytes.Lines(out.Bytes()) {
-		var crawler answer.CrawlerRequests
-		if err := json.Unmarshal(line, &crawler); err != nil {
-			t.Fatal(err)
+	var report answer.LogReport
+	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
+		t.Fatal(err)
+	}
+	for _, crawler := range report.Crawlers {
+		if !crawler.Known {
+			continue // a guard refuses only crawlers of the directory
 		}
 		n := 0
 		for _, forbidden := range crawler.Forbidden {

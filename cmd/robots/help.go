@@ -78,8 +78,9 @@ var rareFlags = []string{
 
 // commonFlags are those of commands with many flags that --help shows.
 var commonFlags = map[string][]string{
-	"robots lint":  {"severity", "fail-on", "fix", "diff", "baseline", "write-baseline", "config", "explain", "format", "allow-private"},
-	"robots serve": {"listen", "public", "anonymous", "tokens-file", "store", "dialect", "client-rate", "demo", "config"},
+	"robots lint":   {"severity", "fail-on", "fix", "diff", "baseline", "write-baseline", "config", "explain", "format", "allow-private"},
+	"robots verify": {"as", "log", "file", "unused", "all", "dns", "resolver", "list", "fetch-lists", "offline", "format"},
+	"robots serve":  {"listen", "public", "anonymous", "tokens-file", "store", "dialect", "client-rate", "demo", "config"},
 }
 
 // helpFor has a command print its help within 100 columns, without rare flags unless

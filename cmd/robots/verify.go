@@ -8,10 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
-	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/crawlers"
@@ -29,6 +26,9 @@ type verifyOptions struct {
 	as         string
 	fileName   string
 	logs       []string
+	all        bool
+	unused     bool
+	proxies    []string
 	lists      []string
 	fetchLists bool
 	dns        bool
@@ -38,6 +38,7 @@ type verifyOptions struct {
 	claimed  crawlers.Crawler // of --as, without a name if none
 	verifier crawlers.Verifier
 	sources  source.AddressLists
+	trusted  []netip.Prefix // of --trusted-proxy
 }
 
 func newVerifyCommand(std *screen.Streams) *cobra.Command {
@@ -48,6 +49,12 @@ func newVerifyCommand(std *screen.Streams) *cobra.Command {
 	f.StringVar(&o.as, "as", "", "`NAME` known crawler to verify the addresses for")
 	f.StringArrayVar(&o.logs, "log", nil, "`FILE` access log, - for standard input (repeat for more)")
 	f.StringVarP(&o.fileName, "file", "f", "", "`FILE` robots.txt to check --log against: a file, - for standard input, or the URL of a site")
+	f.BoolVar(&o.unused, "unused", false, "count the requests that each rule of -f decides, and list the rules that decide none")
+	f.BoolVar(&o.all, "all", false, "print every crawler, fake address and rule of --log")
+	f.StringArrayVar(
+		&o.proxies, "trusted-proxy", nil,
+		"`PREFIX` proxy whose X-Forwarded-For in --log is trusted, besides private addresses (repeat for more)",
+	)
 	f.BoolVar(&o.dns, "dns", false, "query DNS for the addresses of --log")
 	f.StringVar(&o.resolver, "resolver", "", "`ADDRESS` name server, such as 9.9.9.9 or 127.0.0.1:5353")
 	f.StringArrayVar(&o.lists, "list", nil, "`NAME[,NAME]=FILE` file or URL of address lists: JSON, or an address or prefix per line")
@@ -55,7 +62,7 @@ func newVerifyCommand(std *screen.Streams) *cobra.Command {
 	f.BoolVar(&o.offline, "offline", false, "use no network, only files given with --list")
 	f.DurationVar(&o.site.timeout, "timeout", 0, "`DURATION` timeout per address (default 10s) and per list (default 30s)")
 	o.site.registerWay(cmd)
-	o.output.registerFormat(cmd, formatCSV)
+	o.output.registerFormat(cmd, formatCSV, formatMarkdown)
 	o.output.registerColor(cmd)
 	return cmd
 }
@@ -123,6 +130,13 @@ func (o *verifyOptions) validate() (given []givenList, err error) {
 	if err := o.checkTogether(); err != nil {
 		return nil, err
 	}
+	for _, text := range o.proxies {
+		prefix, err := ask.Prefix(text)
+		if err != nil {
+			return nil, fmt.Errorf("--trusted-proxy: %w", err)
+		}
+		o.trusted = append(o.trusted, prefix)
+	}
 	for _, arg := range o.args {
 		if _, err := ask.Address(arg); err != nil && arg != "-" {
 			return nil, err
@@ -163,6 +177,10 @@ func (o *verifyOptions) checkTogether() error {
 		return fmt.Errorf("unexpected argument %q: --log reads addresses from the log", clip(o.args[0]))
 	case len(o.logs) == 0 && o.flags.Changed("file"):
 		return errors.New("-f requires --log")
+	case len(o.logs) == 0 && (o.unused || o.all || len(o.proxies) > 0 || o.output.format == formatMarkdown):
+		return errors.New("--unused, --all, --trusted-proxy and --format markdown require --log")
+	case o.unused && !o.flags.Changed("file"):
+		return errors.New("--unused requires -f")
 	case len(o.logs) == 0 && o.dns:
 		return errors.New("--dns requires --log; DNS is queried for addresses given as arguments anyway")
 	case o.offline && (o.dns || o.resolver != "" || o.fetches()):
@@ -180,80 +198,4 @@ func knownCrawler(name string) (crawlers.Crawler, error) {
 		return e, fmt.Errorf("unknown crawler %q%s", clip(name), didYouMean(name))
 	}
 	return e, nil
-}
-
-// addList adds the list in a file or at a URL for a crawler.
-func (o *verifyOptions) addList(ctx context.Context, crawler, from string) error {
-	list, err := o.sources.Get(ctx, from)
-	if list != nil {
-		o.verifier.Lists[crawler] = list
-	}
-	return err
-}
-
-// verifyAddresses verifies the addresses of the command line, and those on standard input as they
-// arrive.
-func (o *verifyOptions) verifyAddresses(ctx context.Context) (int, error) {
-	traffic := answer.Traffic{As: o.claimed.Name}
-	o.fetchListsOf(ctx, traffic.Counts)
-	if o.output.format == formatCSV {
-		o.std.WriteCSV(render.AddressColumns)
-	}
-	u := &source.URLReader{Std: o.std, Args: o.args, Item: "address"}
-	parse := func(text string) (a netip.Addr, none robots.Origin, err error) {
-		a, err = ask.Address(text)
-		return a, none, err
-	}
-	status := exitAllowed
-	for entries, err := range source.ReadAhead(ctx, source.Parsed(u, parse), u.Ready, true, nil, o.std) {
-		found := make([]crawlers.Identity, len(entries))
-		concurrently(len(found), func(i int) { found[i] = o.identify(ctx, entries[i].Line) })
-		if ctx.Err() != nil {
-			return exitBad, screen.ErrInterrupted
-		}
-		for i, id := range found {
-			if e := entries[i]; e.Err != nil {
-				o.std.Complain(e.Err)
-				status = worse(status, exitBad)
-			} else {
-				o.writeAddress(e.Line, id)
-				status = worse(status, statusOfIdentity(id))
-			}
-		}
-		if err != nil {
-			return exitBad, err
-		}
-	}
-	return status, nil // the last flush reports why the output failed
-}
-
-// statusOfIdentity returns the exit status of an address.
-func statusOfIdentity(id crawlers.Identity) int {
-	switch id.Result {
-	case crawlers.Faked:
-		return exitDisallowed
-	case crawlers.Unknown:
-		return exitUndecided
-	}
-	return exitAllowed
-}
-
-// worse returns the status that takes precedence: 2 before 1 before 3.
-func worse(a, b int) int {
-	order := []int{exitAllowed, exitUndecided, exitDisallowed, exitBad}
-	return order[max(slices.Index(order, a), slices.Index(order, b))]
-}
-
-// writeAddress writes the result for an address.
-func (o *verifyOptions) writeAddress(address netip.Addr, id crawlers.Identity) {
-	verified := answer.NewVerifiedAddress(address, o.claimed.Name, id)
-	verified.Advice = o.advice(id)
-	switch o.output.format {
-	case formatJSON:
-		o.std.EncodeAnswer(verified)
-	case formatCSV:
-		o.std.WriteCSV(render.AddressCells(verified))
-	default:
-		render.Address(o.std.Out, o.output.palette(o.std), verified)
-	}
 }

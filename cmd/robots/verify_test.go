@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/cmd/internal/source"
 	"github.com/robotskit/robots/internal/campaign"
 )
 
@@ -90,9 +91,9 @@ func TestLogMemory(t *testing.T) {
 				verified++
 			}
 		}
-		want := fmt.Sprintf(",%d,%d,%d,0,%d,,,\n", n, verified, n-verified, n)
+		want := fmt.Sprintf(",%d,%d,%d,0,%d,", n, verified, n-verified, n)
 		if name == "bingbot" || name == "MJ12bot" {
-			want = fmt.Sprintf(",%d,0,0,%d,%d,,,\n", n, n, n)
+			want = fmt.Sprintf(",%d,0,0,%d,%d,", n, n, n)
 		}
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%s: no line with %s\n%s", name, want, &out)
@@ -123,7 +124,7 @@ func TestLongLogLine(t *testing.T) {
 	var out, errs bytes.Buffer
 	status := run(context.Background(), []string{"verify", "--log", "-", "--offline", "--format", "csv"}, &packed, &out, &errs)
 	runtime.ReadMemStats(&after)
-	if status != exitAllowed || !strings.Contains(out.String(), "\nGooglebot,Google,search,2,0,0,2,1\n") {
+	if status != exitAllowed || !strings.Contains(out.String(), "\nGooglebot,Google,search,2,0,0,2,1,100.0,0\n") {
 		t.Errorf("status %d\n%s", status, &out)
 	}
 	if want := "standard input:2: not a line of an access log: longer than 64 KiB"; !strings.Contains(errs.String(), want) {
@@ -145,13 +146,16 @@ func TestLogHostile(t *testing.T) {
 			fmt.Fprintf(&log, "%s - %s %s \"GET /private/%s HTTP/1.1\" 200 5 \"%s\" \"Googlebot/2.1 %s\"\n", host, bad, logTime, bad, bad, bad)
 		}
 	}
+	for _, name := range []string{`[x](http://e/)`, `a|b`, "`c`", `<script>`, `*d*`, `\x1b[31me`, "\x1bf", `=1+1`} { // which programs call themselves
+		fmt.Fprintf(&log, "192.0.2.9 - - %s \"GET /private/ HTTP/1.1\" 200 5 \"-\" \"%s/1.0\"\n", logTime, name)
+	}
 	folder := t.TempDir()
 	for name, text := range map[string]string{"robots.txt": "User-agent: *\nDisallow: /private/", "list.txt": "198.51.100.1"} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, format := range []string{"text", "json", "csv"} {
+	for _, format := range []string{"text", "json", "csv", "markdown"} {
 		var out, errs bytes.Buffer
 		args := []string{"verify", "--log", "-", "-f", filepath.Join(folder, "robots.txt"), "--list", "Googlebot=" + filepath.Join(folder, "list.txt"), "--offline", "--format", format}
 		if status := run(context.Background(), args, strings.NewReader(log.String()), &out, &errs); status != exitDisallowed {
@@ -162,7 +166,7 @@ func TestLogHostile(t *testing.T) {
 				t.Errorf("%s: a character of a visitor in %q", format, text[max(0, i-40):min(i+40, len(text))])
 			}
 		}
-		lines := map[string]int{"text": 9, "json": 1, "csv": 3}[format]
+		lines := map[string]int{"text": 24, "json": 1, "csv": 19, "markdown": 33}[format]
 		if n := strings.Count(out.String(), "\n"); n != lines || format == "json" && !json.Valid(out.Bytes()) {
 			t.Errorf("%s has %d lines, want %d:\n%s", format, n, lines, &out)
 		}
@@ -203,8 +207,8 @@ func TestLogProgress(t *testing.T) {
 		{1_000_000, 0, 0, "robots verify: 1,000,000 lines read"},
 		{100, 1, 1000, "robots verify: 100 lines read, 1 of 1,000 addresses verified"},
 	} {
-		var p logProgress
-		p.read.Store(test.read)
+		p := logProgress{reader: new(source.LogReader)}
+		p.reader.Read.Store(test.read)
 		p.verified.Store(test.asked)
 		p.verifying.Store(test.asking)
 		if got := p.line("robots verify"); got != test.want {

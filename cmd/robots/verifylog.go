@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/netip"
+	"runtime/debug"
+	"slices"
 	"sync/atomic"
 
 	"github.com/robotskit/robots"
@@ -13,17 +14,18 @@ import (
 	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
 	"github.com/robotskit/robots/cmd/internal/source"
-	"github.com/robotskit/robots/crawlers"
 	"github.com/robotskit/robots/guard"
-	"golang.org/x/sync/errgroup"
 )
 
 // logProgress counts the lines that are read, and the addresses that are verified.
-type logProgress struct{ read, verified, verifying atomic.Int64 }
+type logProgress struct {
+	reader              *source.LogReader
+	verified, verifying atomic.Int64
+}
 
 // line describes the progress of a long log, else it is "".
 func (p *logProgress) line(name string) string {
-	read := p.read.Load()
+	read := p.reader.Read.Load()
 	verifying := p.verifying.Load()
 	if read < 100_000 && verifying < maxLookups {
 		return ""
@@ -37,31 +39,26 @@ func (p *logProgress) line(name string) string {
 
 // verifyLogs reads the logs and reports on them.
 func (o *verifyOptions) verifyLogs(ctx context.Context) (int, error) {
-	traffic := &answer.Traffic{
-		As:     o.claimed.Name,
-		Owners: o.verifier.Resolver != nil || len(o.verifier.Lists) > 0 || o.fetchLists,
+	traffic, err := o.newTraffic(ctx)
+	if err != nil {
+		return exitBad, err
 	}
-	if o.flags.Changed("file") {
-		file, err := o.robotsFile(ctx)
-		if err != nil {
-			return exitBad, err
-		}
-		if traffic.Disallows, err = guardOf(file); err != nil {
-			return exitBad, err
-		}
-	}
-	var progress logProgress
+	defer debug.SetGCPercent(debug.SetGCPercent(50)) // for logs of any length, 50 MB are enough
+	reader := &source.LogReader{Std: o.std, Trusted: o.trusted}
+	progress := logProgress{reader: reader}
 	defer o.std.Screen.Report(source.ProgressInterval, func() string { return progress.line(o.std.Name) })()
 	done := make(chan error, 1)
 	go func() { done <- o.readLogs(ctx, traffic, &progress) }() // possibly waits for standard input
-	var err error
 	select {
 	case err = <-done:
 	case <-ctx.Done():
 	}
-	lines := render.Count(int(progress.read.Load()), "line")
+	lines := int(reader.Read.Load())
 	if ctx.Err() != nil {
-		return exitBad, fmt.Errorf("%w: %s read", screen.ErrInterrupted, lines)
+		return exitBad, fmt.Errorf("%w: %s read", screen.ErrInterrupted, render.Count(lines, "line"))
+	}
+	if err != nil && traffic.Lines == 0 {
+		return exitBad, err
 	}
 	o.warnTraffic(traffic)
 	status := o.writeTraffic(traffic, lines)
@@ -72,6 +69,23 @@ func (o *verifyOptions) verifyLogs(ctx context.Context) (int, error) {
 		status = worse(status, exitUndecided)
 	}
 	return status, nil
+}
+
+// newTraffic returns an empty count of requests, with the robots.txt of -f.
+func (o *verifyOptions) newTraffic(ctx context.Context) (*answer.Traffic, error) {
+	traffic := answer.NewTraffic()
+	traffic.As = o.claimed.Name
+	traffic.Owners = o.verifier.Resolver != nil || len(o.verifier.Lists) > 0 || o.fetchLists
+	traffic.Unused = o.unused
+	if !o.flags.Changed("file") {
+		return traffic, nil
+	}
+	var err error
+	if traffic.File, err = o.robotsFile(ctx); err != nil {
+		return nil, err
+	}
+	traffic.Decide, err = guardOf(traffic.File)
+	return traffic, err
 }
 
 // robotsFile returns the robots.txt of -f. That of a site which has none is empty.
@@ -87,18 +101,16 @@ func (o *verifyOptions) robotsFile(ctx context.Context) (*robots.File, error) {
 }
 
 // guardOf returns the decision of robots guard on a request of a crawler.
-func guardOf(file *robots.File) (func(answer.LogRequest) (robots.Rule, bool), error) {
+func guardOf(file *robots.File) (func(answer.LogRequest) answer.LogDecision, error) {
 	site := guard.NewSite(file.Bytes())
 	g, err := guard.New(guard.Options{Site: func(string) *guard.Site { return site }})
 	if err != nil {
 		return nil, err
 	}
-	return func(r answer.LogRequest) (rule robots.Rule, valid bool) {
+	return func(r answer.LogRequest) answer.LogDecision {
 		d := g.Decide(guard.Request{UserAgent: r.UserAgent, Target: r.Target})
-		if d.Action == guard.Block {
-			rule = d.Verdict.Rule
-		}
-		return rule, !d.Refused || !rule.IsZero()
+		rule := d.Verdict.Rule
+		return answer.LogDecision{Rule: rule, Refused: d.Action == guard.Block && !rule.IsZero(), Valid: !d.Refused || !rule.IsZero()}
 	}, nil
 }
 
@@ -107,7 +119,7 @@ func guardOf(file *robots.File) (func(answer.LogRequest) (robots.Rule, bool), er
 func (o *verifyOptions) readLogs(ctx context.Context, traffic *answer.Traffic, progress *logProgress) error {
 	var failed error
 	for _, name := range o.logs {
-		err := source.ReadLog(ctx, o.std, name, &progress.read, func(r answer.LogRequest) {
+		err := progress.reader.Each(ctx, name, func(r answer.LogRequest) {
 			traffic.Add(r)
 			if traffic.Full() {
 				o.settle(ctx, traffic, progress)
@@ -123,19 +135,23 @@ func (o *verifyOptions) readLogs(ctx context.Context, traffic *answer.Traffic, p
 func (o *verifyOptions) settle(ctx context.Context, traffic *answer.Traffic, progress *logProgress) {
 	o.fetchListsOf(ctx, traffic.Concerns)
 	claims := traffic.Claims()
-	found := make([]answer.Identities, len(claims))
 	progress.verifying.Add(int64(len(claims)))
-	concurrently(len(claims), func(i int) {
-		c := &claims[i]
-		found[i].Crawlers = o.verifier.Verify(ctx, c.Address, c.Crawlers...)
-		if c.NoName {
-			found[i].Owner = o.identify(ctx, c.Address)
+	for some := range slices.Chunk(claims, 1024) {
+		found := make([]answer.Identities, len(some))
+		concurrently(len(some), func(i int) {
+			c := &some[i]
+			found[i].Crawlers = o.verifier.Verify(ctx, c.Address, c.Crawlers()...)
+			if c.NoName {
+				found[i].Owner = o.identify(ctx, c.Address)
+			}
+			progress.verified.Add(1)
+		})
+		if ctx.Err() != nil {
+			return
 		}
-		progress.verified.Add(1)
-	})
-	if ctx.Err() == nil {
-		traffic.Settle(claims, found)
+		traffic.Settle(some, found)
 	}
+	traffic.Clear()
 }
 
 // warnTraffic warns of what the logs do not have.
@@ -147,7 +163,7 @@ func (o *verifyOptions) warnTraffic(t *answer.Traffic) {
 			"%s of %s without a User-Agent (common format) ignored; use the combined format, or identify crawlers with --list, --fetch-lists or --dns",
 			common, render.Count(t.Lines, "line"),
 		)
-	case t.NoUserAgent > 0 && t.Disallows != nil:
+	case t.NoUserAgent > 0 && t.File != nil:
 		o.std.Warn("%s of %s without a User-Agent (common format): not checked with -f", common, render.Count(t.Lines, "line"))
 	}
 	if t.Unreadable > 0 {
@@ -158,89 +174,44 @@ func (o *verifyOptions) warnTraffic(t *answer.Traffic) {
 	}
 }
 
-// writeTraffic writes the requests of the crawlers, and returns the exit status.
-func (o *verifyOptions) writeTraffic(t *answer.Traffic, lines string) int {
-	list := t.Crawlers()
+// writeTraffic writes the report on logs with so many lines, and returns the exit status.
+func (o *verifyOptions) writeTraffic(t *answer.Traffic, lines int) int {
+	var titles []string
+	for _, name := range o.logs {
+		titles = append(titles, (&source.Text{Name: name}).Title())
+	}
+	report := t.Report(titles, lines)
 	status := exitAllowed
-	for i := range list {
-		list[i].Advice = o.advice(list[i].Unknown)
-		list[i].Remark = render.CrawlerRemark(list[i].Crawler, false)
-		if list[i].Misbehaves() {
+	for i := range report.Crawlers {
+		c := &report.Crawlers[i]
+		if c.Known {
+			c.Advice = o.advice(c.Unknown)
+			c.Remark = render.CrawlerRemark(c.Crawler, false)
+		}
+		if c.Misbehaves() {
 			status = exitDisallowed
 		}
 	}
+	view := render.TrafficView{Report: report, Title: titles[0], All: o.all}
+	if len(titles) > 1 {
+		view.Title = render.Count(len(titles), "log")
+	}
+	if t.File != nil {
+		view.File = (&source.Text{Name: o.fileName}).Title()
+	}
 	switch o.output.format {
 	case formatJSON:
-		for i := range list {
-			o.std.EncodeAnswer(&list[i])
-		}
+		o.std.EncodeAnswer(report)
 	case formatCSV:
-		o.std.WriteCSV(render.TrafficRows(list, t.Disallows != nil)...)
+		if o.unused {
+			o.std.WriteCSV(render.RuleUseRows(report)...)
+			break
+		}
+		o.std.WriteCSV(render.TrafficRows(report, t.File != nil)...)
+	case formatMarkdown:
+		view.Markdown(o.std.Out)
 	default:
-		title := (&source.Text{Name: o.logs[0]}).Title()
-		if len(o.logs) > 1 {
-			title = render.Count(len(o.logs), "log")
-		}
-		file := ""
-		if t.Disallows != nil {
-			file = (&source.Text{Name: o.fileName}).Title()
-		}
-		render.Traffic(o.std.Out, o.output.palette(o.std), list, title+": "+lines, file)
+		view.Text(o.std.Out, o.output.palette(o.std))
 	}
 	return status
-}
-
-// fetchListsOf fetches the published lists of some crawlers for --fetch-lists.
-func (o *verifyOptions) fetchListsOf(ctx context.Context, wanted func(crawlers.Crawler) bool) {
-	for _, e := range crawlers.All() {
-		if o.fetchLists && e.Addresses != crawlers.Unknown && o.verifier.Lists[e.Name] == nil && wanted(e) {
-			_ = o.addList(ctx, e.Name, e.Addresses) // an unavailable URL is no error
-		}
-	}
-}
-
-// identify verifies an address that names no crawler.
-func (o *verifyOptions) identify(ctx context.Context, address netip.Addr) crawlers.Identity {
-	if o.claimed.Name != "" {
-		return o.verifier.Verify(ctx, address, o.claimed)[0]
-	}
-	return o.verifier.Identify(ctx, address)
-}
-
-// maxLookups limits concurrent DNS lookups.
-const maxLookups = 32
-
-// concurrently calls fn for 0 to n-1.
-func concurrently(n int, fn func(i int)) {
-	var all errgroup.Group
-	all.SetLimit(maxLookups)
-	for i := range n {
-		all.Go(func() error {
-			fn(i)
-			return nil
-		})
-	}
-	_ = all.Wait() // there are no errors
-}
-
-// advice names the flag that would help, "" if none would.
-func (o *verifyOptions) advice(id crawlers.Identity) string {
-	if id.Result != crawlers.Unknown || id.Failed {
-		return ""
-	}
-	names := true
-	listed := true
-	if len(id.Crawlers) > 0 {
-		names = id.Crawlers[0].ReverseDNS != crawlers.Unknown
-		listed = id.Crawlers[0].Addresses != crawlers.Unknown
-	}
-	switch {
-	case names && o.verifier.Resolver == nil && o.offline:
-		return " (remove --offline)"
-	case names && o.verifier.Resolver == nil:
-		return " (use --dns)"
-	case listed && !o.fetchLists && !o.offline:
-		return " (use --fetch-lists)"
-	}
-	return ""
 }

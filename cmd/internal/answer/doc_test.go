@@ -31,7 +31,7 @@ var answersOf = []struct{ section, text, name string }{
 	{"page", "A line for each URL and crawler.", "PageCheck"},
 	{"fetch", "One line. From `expires` to `sha256`, members that do not apply are absent.", "Fetch"},
 	{"verify", "Of an address:", "VerifiedAddress"},
-	{"verify", "Of access logs, a line for each crawler:", "CrawlerRequests"},
+	{"verify", "Of access logs, one line:", "LogReport"},
 	{"watch", "A line for each site. A webhook gets an object with `schema` and the list `reports` of such lines.", "SiteReport"},
 	{"fleet", "`status`:", "FleetStatus"},
 	{"fleet", "`show` of a site:", "FleetSite"},

@@ -32,23 +32,6 @@ func NewVerifiedAddress(address netip.Addr, as string, id crawlers.Identity) *Ve
 	return verified
 }
 
-// CrawlerRequests are the requests of a crawler in access logs.
-type CrawlerRequests struct {
-	Name     string           `json:"name"`     // usual name of the crawler
-	Operator string           `json:"operator"` // or unknown
-	Purpose  crawlers.Purpose `json:"purpose"`  // or unknown
-	RequestCounts
-	Addresses int                 `json:"addresses"` // that sent the requests
-	Why       *string             `json:"why"`       // reason why the first unknown address is unknown, null if none is
-	Fakes     []FakeAddress       `json:"fakes"`     // those with most requests
-	Forbidden []ForbiddenRequests `json:"forbidden"` // lines of robots.txt that were not obeyed, most requests first; null without -f
-
-	Crawler crawlers.Crawler  `json:"-"`
-	Unknown crawlers.Identity `json:"-"` // of the first unknown address
-	Advice  string            `json:"-"` // the flag that would help to verify unknown addresses, "" if none would
-	Remark  string            `json:"-"` // on the crawler, "" for none
-}
-
 // RequestCounts are numbers of requests by the result for their addresses.
 type RequestCounts struct {
 	Requests int `json:"requests"` // number of all

@@ -66,3 +66,16 @@ func MdSpan(s string) string {
 	}
 	return fence + pad + s + pad + fence
 }
+
+// mdText writes text that is Markdown for no renderer as it is, and other text as code.
+func mdText(s string) string {
+	s = robots.Printable(s)
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(" ,.;:%()-", r)
+	}
+	special := func(r rune) bool { return !plain(r) }
+	if strings.ContainsFunc(s, special) || strings.Contains(s, "www.") {
+		return MdSpan(s)
+	}
+	return s
+}

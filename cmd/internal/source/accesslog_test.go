@@ -2,11 +2,17 @@ package source
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
+	"time"
 )
 
 const logTime = "[10/Oct/2026:13:55:36 +0000]"
+
+// iisFields are the first lines of a log of IIS.
+const iisFields = "#Software: Microsoft Internet Information Services 10.0\n#Version: 1.0\n#Date: 2026-10-10 00:00:00\n" +
+	"#Fields: date time s-ip cs-method cs-uri-stem cs-uri-query s-port cs-username c-ip cs(User-Agent) cs(Referer) sc-status sc-substatus sc-win32-status time-taken\n"
 
 func TestLogLine(t *testing.T) {
 	for _, test := range []struct {
@@ -28,7 +34,7 @@ func TestLogLine(t *testing.T) {
 		{"a user with blanks and brackets", `192.0.2.1 - a [b] \"c\" ` + logTime + ` "GET /a HTTP/1.1" 200 5 "-" "MyBot"`, "192.0.2.1", "/a", "MyBot", false, ""},
 		{"a user who looks like a line", `192.0.2.1 - 66.249.66.1 - - ` + logTime + ` \"GET /forged HTTP/1.1\" 200 5 \"-\" \"Googlebot\" ` + logTime + ` "GET /a HTTP/1.1" 401 5 "-" "MyBot"`, "192.0.2.1", "/a", "MyBot", false, ""},
 		{"a User-Agent that looks like a line", `192.0.2.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 "-" "x\" 200 5 \"-\" \"Googlebot/2.1"`, "192.0.2.1", "/a", `x" 200 5 "-" "Googlebot/2.1`, false, ""},
-		{"a name in place of an address", `host.example - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 "-" "MyBot"`, "host.example", "/a", "MyBot", false, ""},
+		{"a name in place of an address", `host.example - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 "-" "MyBot"`, "invalid IP", "/a", "MyBot", false, ""},
 		{"no request line", `192.0.2.1 - - ` + logTime + ` "-" 408 0 "-" "-"`, "192.0.2.1", "", "-", false, ""},
 		{"TLS where none was expected", `192.0.2.1 - - ` + logTime + ` "\x16\x03\x01" 400 0 "-" "-"`, "192.0.2.1", "", "-", false, ""},
 		{"an empty request", `192.0.2.1 - - ` + logTime + ` "" 400 0 "-" ""`, "192.0.2.1", "", "", false, ""},
@@ -50,7 +56,26 @@ func TestLogLine(t *testing.T) {
 		{"JSON of another program", `{"host": "192.0.2.1", "request": "GET / HTTP/1.1"}`, "", "", "", false, "no ClientIP (Cloudflare) or remote_addr (nginx)"},
 		{"truncated JSON", `{"ClientIP":"192.0.2.1","ClientReq`, "", "", "", false, "invalid JSON, or a field that is not a string"},
 		{"JSON with a number as address", `{"ClientIP":3221225985}`, "", "", "", false, "invalid JSON, or a field that is not a string"},
-		{"a host before the line", `a.example:443 192.0.2.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 "-" "MyBot"`, "a.example:443", "/a", "MyBot", false, ""},
+		{"a host before the line", `a.example:443 192.0.2.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 "-" "MyBot"`, "192.0.2.1", "/a", "MyBot", false, ""},
+		{"an address as host before the line", `[2001:db8::1]:443 192.0.2.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 "-" "MyBot"`, "192.0.2.1", "/a", "MyBot", false, ""},
+		{"a host and a user with blanks", `a.example:443 192.0.2.1 - a b ` + logTime + ` "GET /a HTTP/1.1" 200 5 "-" "MyBot"`, "192.0.2.1", "/a", "MyBot", false, ""},
+		{"X-Forwarded-For in place of the address", `203.0.113.9, 192.0.2.1, 10.0.0.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 "-" "MyBot"`, "192.0.2.1", "/a", "MyBot", false, ""},
+		{"X-Forwarded-For without blanks", `203.0.113.9,10.0.0.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 "-" "MyBot"`, "203.0.113.9", "/a", "MyBot", false, ""},
+		{"X-Forwarded-For after a host", `a.example:80 192.0.2.1, 10.0.0.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 "-" "MyBot"`, "192.0.2.1", "/a", "MyBot", false, ""},
+		{"X-Forwarded-For after the address", `10.0.0.1 192.0.2.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 "-" "MyBot"`, "192.0.2.1", "/a", "MyBot", false, ""},
+		{"X-Forwarded-For of nobody", `-, 10.0.0.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 "-" "MyBot"`, "10.0.0.1", "/a", "MyBot", false, ""},
+		{"X-Forwarded-For with a name", `unknown, 192.0.2.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 "-" "MyBot"`, "192.0.2.1", "/a", "MyBot", false, ""},
+		{"a client that forges X-Forwarded-For", `192.0.2.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 "-" "MyBot" "66.249.66.1"`, "192.0.2.1", "/a", "MyBot", false, ""},
+		{"X-Forwarded-For at the end", `10.0.0.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 "-" "MyBot" "66.249.66.1, 192.0.2.1"`, "192.0.2.1", "/a", "MyBot", false, ""},
+		{"X-Forwarded-For of a trusted proxy", `198.51.100.7 - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 "-" "MyBot" "192.0.2.1"`, "192.0.2.1", "/a", "MyBot", false, ""},
+		{"no X-Forwarded-For at the end", `10.0.0.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 "-" "MyBot" "-"`, "10.0.0.1", "/a", "MyBot", false, ""},
+		{"X-Forwarded-For of nginx JSON", `{"remote_addr":"10.0.0.1","http_x_forwarded_for":"192.0.2.1","request_uri":"/a","http_user_agent":"MyBot"}`, "192.0.2.1", "/a", "MyBot", false, ""},
+		{"IIS", iisFields + "2026-10-10 13:55:36 10.0.0.2 GET /a b=c&d 443 - 192.0.2.1 Mozilla/5.0+(compatible;+MyBot/1.0) - 200 0 0 15", "192.0.2.1", "/a?b=c&d", "Mozilla/5.0 (compatible; MyBot/1.0)", false, ""},
+		{"IIS without a User-Agent", iisFields + "2026-10-10 13:55:36 10.0.0.2 GET / - 443 - 192.0.2.1 - - 200 0 0 15", "192.0.2.1", "/", "-", false, ""},
+		{"IIS with fewer values", iisFields + "2026-10-10 13:55:36 10.0.0.2 GET / - 443", "", "", "", false, "not as many values as the #Fields line has names"},
+		{"IIS that logs few fields", "#Fields: c-ip cs-uri-stem X-Forwarded-For\n10.0.0.1 /a 203.0.113.9,+192.0.2.1", "192.0.2.1", "/a", "", true, ""},
+		{"IIS without addresses", "#Fields: date cs-uri-stem\n2026-10-10 /a", "", "", "", false, "no c-ip"},
+		{"CloudFront", "#Fields: date time c-ip cs-method cs-uri-stem cs(User-Agent) cs-uri-query\n2026-10-10\t13:55:36\t192.0.2.1\tGET\t/a\tMozilla/5.0%20(compatible;%20MyBot/1.0;%20+http://x/)\t-", "192.0.2.1", "/a", "Mozilla/5.0 (compatible; MyBot/1.0; +http://x/)", false, ""},
 		{"another time", `192.0.2.1 - - [2026-10-10T13:55:36+00:00] "GET /a HTTP/1.1" 200 5 "-" "MyBot"`, "", "", "", false, "invalid time (expected [10/Oct/2026:13:55:36 +0000])"},
 		{"no bracket", `192.0.2.1 - - 10/Oct/2026:13:55:36 +0000] "GET /a HTTP/1.1" 200 5`, "", "", "", false, "invalid time (expected [10/Oct/2026:13:55:36 +0000])"},
 		{"cut in the request", `192.0.2.1 - - ` + logTime + ` "GET /a`, "", "", "", false, "unterminated request"},
@@ -63,17 +88,51 @@ func TestLogLine(t *testing.T) {
 		{"another field first", `192.0.2.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 0.001 "-" "MyBot"`, "", "", "", false, "unterminated Referer"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			l, why := ParseLogLine(test.line)
+			var parser LogParser
+			var l LogLine
+			why := ""
+			for line := range strings.SplitSeq(test.line, "\n") {
+				l, why = parser.Parse(line)
+			}
 			if why != test.why {
 				t.Fatalf("why %q, want %q", why, test.why)
 			}
 			if why != "" {
 				return
 			}
-			if url := Target(l.Request); l.Host != test.host || url != test.target || l.UserAgent != test.userAgent || l.Common != test.common {
+			if url := Target(l.Request); l.Client([]netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}).String() != test.host || url != test.target || l.UserAgent != test.userAgent || l.Common != test.common {
 				t.Errorf("got  %q %q %q common %t\nwant %q %q %q common %t", l.Host, url, l.UserAgent, l.Common, test.host, test.target, test.userAgent, test.common)
 			}
 		})
+	}
+}
+
+// TestLogTime: the time of a request is read in each format.
+func TestLogTime(t *testing.T) {
+	want := time.Date(2026, 10, 10, 13, 55, 36, 0, time.UTC)
+	for _, lines := range []string{
+		`192.0.2.1 - - [10/Oct/2026:15:55:36 +0200] "GET / HTTP/1.1" 200 5`,
+		`{"ClientIP":"192.0.2.1","EdgeStartTimestamp":1791640536000000000}`,
+		`{"ClientIP":"192.0.2.1","EdgeStartTimestamp":1791640536}`,
+		`{"ClientIP":"192.0.2.1","EdgeStartTimestamp":"2026-10-10T13:55:36Z"}`,
+		`{"remote_addr":"192.0.2.1","time_iso8601":"2026-10-10T13:55:36+00:00"}`,
+		`{"remote_addr":"192.0.2.1","time_local":"10/Oct/2026:13:55:36 +0000"}`,
+		`{"remote_addr":"192.0.2.1","msec":"1791640536.123"}`,
+		"#Fields: date time c-ip\n2026-10-10 13:55:36 192.0.2.1",
+	} {
+		var parser LogParser
+		var l LogLine
+		for line := range strings.SplitSeq(lines, "\n") {
+			l, _ = parser.Parse(line)
+		}
+		if !l.Time.Equal(want) {
+			t.Errorf("%s: %v, want %v", lines, l.Time, want)
+		}
+	}
+	for _, text := range []string{"", "null", "-1", "NaN", "1e300", "yesterday"} {
+		if got := parseLogTime(text); !got.IsZero() {
+			t.Errorf("%q is read as %v", text, got)
+		}
 	}
 }
 
@@ -99,14 +158,14 @@ func FuzzLogLine(f *testing.F) {
 			return b.String()
 		}
 		line := fmt.Sprintf(`192.0.2.1 - %s %s "%s" 200 5 "%s" "%s"`, escape(user), logTime, escape(request), escape(referer), escape(userAgent))
-		l, why := ParseLogLine(line)
+		l, why := new(LogParser).Parse(line)
 		if why != "" {
 			t.Fatalf("%s: %s", line, why)
 		}
 		if l.Request != request || l.UserAgent != userAgent {
 			t.Errorf("%s: request %q of %q, want %q of %q", line, l.Request, l.UserAgent, request, userAgent)
 		}
-		_, _ = ParseLogLine(request) // anything else must not panic
+		_, _ = new(LogParser).Parse(request) // anything else must not panic
 		_ = Target(request)
 	})
 }
