@@ -325,10 +325,12 @@ func (s *Server) until(ok func() bool) {
 // Until waits for a condition by polling.
 func Until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for limit := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(time.Millisecond) {
+	limit := time.Now().Add(2 * time.Minute)
+	for pause := time.Millisecond; !ok(); pause = min(2*pause, 32*time.Millisecond) {
 		if time.Now().After(limit) {
 			t.Fatalf("waited in vain for %s", what)
 		}
+		time.Sleep(pause) // longer each time: a condition can cost a connection to a server
 	}
 }
 
