@@ -1,6 +1,7 @@
 package bulk
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -62,6 +63,9 @@ func (o JoinOptions) JoinTask(dir, format, snapshot string, lists []string) (*Ta
 	if t.Options, err = json.Marshal(o); err != nil {
 		return nil, err
 	}
+	if o.Sort {
+		t.replaces = t.sortsListsOf
+	}
 	t.DoShard = func(ctx context.Context, s Shard, p *PartWriter) error {
 		e, err := newEvaluator(o.EvaluationOptions)
 		if err != nil {
@@ -71,6 +75,22 @@ func (o JoinOptions) JoinTask(dir, format, snapshot string, lists []string) (*Ta
 		return j.joinShard(ctx, t, parts, s, p)
 	}
 	return t, nil
+}
+
+// sortsListsOf reports whether an unfinished task differs from this one only in that its lists are not
+// sorted first, as its error advises to do.
+func (t *Task) sortsListsOf(old *Task) bool {
+	var o JoinOptions
+	if old.Verb != verbJoin || old.Engine != t.Engine || old.Format != t.Format || json.Unmarshal(old.Options, &o) != nil {
+		return false
+	}
+	o.Sort = true
+	options, err := json.Marshal(o)
+	if err != nil || !bytes.Equal(options, t.Options) || !slices.Equal(old.Inputs, t.Inputs) {
+		return false
+	}
+	status, err := old.survey(Share{})
+	return err == nil && status.Done < status.Shards
 }
 
 // addLists adds lists to the inputs of a task, and returns the first site of each, "" if they are sorted

@@ -29,7 +29,8 @@ type Task struct {
 	Dir     string    `json:"-"` // the output folder
 	DoShard ShardFunc `json:"-"`
 
-	workIsCount bool // Shard.work is how much a shard counts
+	replaces    func(old *Task) bool // whether the parts of another task in the folder are removed; nil: no
+	workIsCount bool                 // Shard.work is how much a shard counts
 	bodies      bodyStore
 
 	seedOnce sync.Once
