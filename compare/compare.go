@@ -235,11 +235,11 @@ func (c *comparison) blocked(from int) Direction {
 func (c *comparison) questions(from int) []question {
 	var questions []question
 	for i, allow := range []bool{true, false} {
-		own := &c.lists[(from+i)%2]
-		other := &c.lists[(from+i+1)%2]
-		for k := range own.rules {
-			if r := &own.rules[k]; r.allow == allow && r.otherIndex == noRule {
-				questions = append(questions, question{side: own, otherSide: other, rule: k, without: noRule})
+		side := &c.lists[(from+i)%2]
+		otherSide := &c.lists[(from+i+1)%2]
+		for k := range side.rules {
+			if r := &side.rules[k]; r.allow == allow && r.otherIndex == noRule {
+				questions = append(questions, question{side: side, otherSide: otherSide, rule: k, without: noRule})
 			}
 		}
 	}
@@ -337,11 +337,11 @@ func (f *finder) withDots(q *question, old, new *robots.Rules) string {
 		f.meter.spend(len(p))
 		was := old.Match(site(p))
 		is := new.Match(site(p))
-		own := is
+		changed := is
 		if rule.allow {
-			own = was
+			changed = was
 		}
-		if was.Allowed && !is.Allowed && lineOf(own) == rule.line {
+		if was.Allowed && !is.Allowed && lineOf(changed) == rule.line {
 			return p
 		}
 	}

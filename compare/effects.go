@@ -42,14 +42,14 @@ func (u Use) String() string {
 func Effects(r *robots.Rules, o Options) []Effect {
 	c := newComparison(r, r, o)
 	f := &c.finder
-	own := &c.lists[0]
-	other := &c.lists[1]
-	places := map[int][]int{}
-	for i := range own.rules {
-		line := own.rules[i].line
-		places[line] = append(places[line], i)
+	side := &c.lists[0]
+	otherSide := &c.lists[1]
+	ruleIndexes := map[int][]int{}
+	for i := range side.rules {
+		line := side.rules[i].line
+		ruleIndexes[line] = append(ruleIndexes[line], i)
 	}
-	_, whole, _ := answer(r)
+	_, allURLs, _ := answer(r)
 	effects := make([]Effect, 0, r.Len())
 	seen := map[int]bool{}
 	counted := 0
@@ -61,11 +61,11 @@ func Effects(r *robots.Rules, o Options) []Effect {
 		seen[line] = true
 		e := Effect{Rule: rule, Use: NeverMatches}
 		switch {
-		case whole:
+		case allURLs:
 			e.Use = NeverDecides
-		case len(places[line]) > 0:
+		case len(ruleIndexes[line]) > 0:
 			f.meter.limit = min(16*o.steps(), f.meter.used+o.steps()/16)
-			e.Use = f.use(own, other, places[line])
+			e.Use = f.use(side, otherSide, ruleIndexes[line])
 		}
 		e.Steps = f.meter.used - counted
 		counted = f.meter.used
@@ -76,9 +76,9 @@ func Effects(r *robots.Rules, o Options) []Effect {
 }
 
 // use returns the use of a rule whose patterns are at these places in the list.
-func (f *finder) use(own, other *list, places []int) Use {
-	for _, i := range places {
-		if f.isNeeded(own, i) {
+func (f *finder) use(side, otherSide *list, ruleIndexes []int) Use {
+	for _, i := range ruleIndexes {
+		if f.isNeeded(side, i) {
 			return Needed
 		}
 	}
@@ -87,8 +87,8 @@ func (f *finder) use(own, other *list, places []int) Use {
 		yes Use
 	}{{aimDiffers, Needed}, {aimDecides, NoEffect}, {aimMatches, NeverDecides}} {
 		open := false
-		for _, i := range places {
-			q := []question{{side: own, otherSide: other, rule: i, aim: ask.aim, without: own.rules[i].line}}
+		for _, i := range ruleIndexes {
+			q := []question{{side: side, otherSide: otherSide, rule: i, aim: ask.aim, without: side.rules[i].line}}
 			open = !f.answer(q) || open
 			if q[0].path != "" {
 				return ask.yes
@@ -106,8 +106,8 @@ const rulesPerStep = 16
 
 // isNeeded tries the two simplest URLs that a rule matches, and reports whether the verdict of one
 // changes without the rule. Only URLs are tried that are their own normal form in every dialect.
-func (f *finder) isNeeded(own *list, place int) bool {
-	c := &own.rules[place]
+func (f *finder) isNeeded(side *list, index int) bool {
+	c := &side.rules[index]
 	if f.meter.empty() {
 		return false
 	}
@@ -124,9 +124,9 @@ func (f *finder) isNeeded(own *list, place int) bool {
 		}
 		decides := false
 		allowed := true // without the rule
-		f.meter.spend(1 + len(own.rules)/rulesPerStep)
-		for i := range own.rules {
-			r := &own.rules[i]
+		f.meter.spend(1 + len(side.rules)/rulesPerStep)
+		for i := range side.rules {
+			r := &side.rules[i]
 			if !strings.HasPrefix(path, r.pieces[0]) || !r.matches(path, &f.meter) {
 				continue
 			}

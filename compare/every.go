@@ -43,19 +43,19 @@ func Every(r *robots.Rules, pattern string, allowed bool, o Options) (Claim, err
 	// rules have the opposite verdict refutes it.
 	o.SkipRobotsTxt = true
 	f := newComparison(rules, r, o)
-	own := &f.lists[0]
-	other := &f.lists[1]
+	side := &f.lists[0]
+	otherSide := &f.lists[1]
 	var q []question
-	for i := range own.rules {
-		if own.rules[i].line >= 0 {
-			own.rules[i].allow = allowed
-			own.rules[i].otherIndex = noRule
-			q = append(q, question{side: own, otherSide: other, rule: i, without: noRule})
+	for i := range side.rules {
+		if side.rules[i].line >= 0 {
+			side.rules[i].allow = allowed
+			side.rules[i].otherIndex = noRule
+			q = append(q, question{side: side, otherSide: otherSide, rule: i, without: noRule})
 		}
 	}
-	for i := range other.rules {
-		if other.rules[i].line >= 0 {
-			other.rules[i].otherIndex = noRule
+	for i := range otherSide.rules {
+		if otherSide.rules[i].line >= 0 {
+			otherSide.rules[i].otherIndex = noRule
 		}
 	}
 	c := Claim{Complete: f.answer(q)}

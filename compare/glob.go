@@ -18,12 +18,12 @@ type glob struct {
 	// expected one: one that expects another byte, or the complement of the state in which no
 	// byte of the piece is found. So a path of failures grows only with the logarithm of the
 	// piece (Knuth, Morris and Pratt, 1977).
-	fail []int32
-	held letters // bytes of the text
-	// rest has for each state a lower bound of the bytes that a URL still needs. They are fewer
+	fail      []int32
+	textBytes letters // bytes of the text
+	// minRest has for each state a lower bound of the bytes that a URL still needs. They are fewer
 	// than those of the text where a byte that is invalid in URIs has the image of its escape
 	// (D-14, D-43). Nil if that is nowhere possible.
-	rest []int32
+	minRest []int32
 }
 
 // dead is the state of a pattern that cannot match any more.
@@ -40,7 +40,7 @@ func newGlob(pieces []string, end, escapes bool) *glob {
 			base += len(p)
 		}
 	}
-	g.held = lettersOf(g.text)
+	g.textBytes = lettersOf(g.text)
 	if escapes && strings.ContainsAny(g.text, "%23567") {
 		g.shorten()
 	}
@@ -51,7 +51,7 @@ func newGlob(pieces []string, end, escapes bool) *glob {
 // stars can match some of them. So a byte of a URL finds at most three bytes of the text if they
 // begin with '%', and two if they begin a piece with the first digit of such an escape.
 func (g *glob) shorten() {
-	g.rest = make([]int32, len(g.text)+1)
+	g.minRest = make([]int32, len(g.text)+1)
 	for i := len(g.text) - 1; i >= 0; i-- {
 		found := 1
 		switch c := g.text[i]; {
@@ -60,7 +60,7 @@ func (g *glob) shorten() {
 		case strings.IndexByte("23567", c) >= 0 && i >= g.head && g.fail[i-g.head] == ^int32(i):
 			found = 2
 		}
-		g.rest[i] = 1 + slices.Min(g.rest[i+1:min(i+1+found, len(g.rest))])
+		g.minRest[i] = 1 + slices.Min(g.minRest[i+1:min(i+1+found, len(g.minRest))])
 	}
 }
 
@@ -133,8 +133,8 @@ func (g *glob) holds(q int32) bool { return !g.end && g.done(q) }
 
 // missing returns a lower bound of the bytes that the URL still needs.
 func (g *glob) missing(q int32) int32 {
-	if g.rest != nil {
-		return g.rest[q]
+	if g.minRest != nil {
+		return g.minRest[q]
 	}
 	return int32(len(g.text)) - q
 }

@@ -183,21 +183,21 @@ func (f *finder) prepare(a, b *list, urls URLs) {
 		allow  bool
 		weight int
 	}
-	places := make(map[key][2]int, max(len(a.rules), len(b.rules))) // plus one
+	indexes := make(map[key][2]int, max(len(a.rules), len(b.rules))) // plus one
 	for side, l := range []*list{a, b} {
 		m.spend(len(l.rules))
 		for i := range l.rules {
 			if r := &l.rules[i]; r.free {
-				at := places[key{r.text, r.allow, r.weight}]
+				at := indexes[key{r.text, r.allow, r.weight}]
 				at[side] = i + 1
-				places[key{r.text, r.allow, r.weight}] = at
+				indexes[key{r.text, r.allow, r.weight}] = at
 			}
 		}
 	}
 	for side, l := range []*list{a, b} {
 		for i := range l.rules {
 			if r := &l.rules[i]; r.free {
-				r.otherIndex = places[key{r.text, r.allow, r.weight}][1-side] - 1
+				r.otherIndex = indexes[key{r.text, r.allow, r.weight}][1-side] - 1
 			}
 		}
 	}

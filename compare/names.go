@@ -37,7 +37,7 @@ func Crawlers(files ...*robots.File) []crawlers.Profile {
 				list = append(list, c)
 			}
 		}
-		for _, name := range named.all {
+		for _, name := range named.list {
 			c := crawlers.Resolve(name)
 			c.Name = name
 			add(c)
@@ -61,7 +61,7 @@ func Names(of ...*robots.Rules) []string {
 	named := readNames(of)
 	known := map[string]bool{}
 	var list []string
-	for _, name := range named.all {
+	for _, name := range named.list {
 		if key := named.key([]string{name}); !known[key] {
 			known[key] = true
 			list = append(list, name)
@@ -73,7 +73,7 @@ func Names(of ...*robots.Rules) []string {
 
 // namedTokens are the tokens that user-agent lines of files name.
 type namedTokens struct {
-	all   []string            // in the order of their first lines
+	list  []string            // in the order of their first lines
 	lines []map[string][]byte // of each file: numbers of the lines that name a token
 	exact []bool              // the file's dialect compares tokens case-sensitively
 }
@@ -95,7 +95,7 @@ func readNames(of []*robots.Rules) *namedTokens {
 			for _, name := range forms {
 				if !known[name] && name != "*" {
 					known[name] = true
-					named.all = append(named.all, name)
+					named.list = append(named.list, name)
 				}
 				lines[name] = binary.LittleEndian.AppendUint32(lines[name], uint32(l.Number))
 			}

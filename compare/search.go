@@ -61,7 +61,7 @@ const (
 
 // run returns a shortest URL of less than bound bytes that begins with prefix, after which the
 // automata are in their first states.
-func (s *search) run(prefix string, at place, bound, limit int) (path []int16, o outcome) {
+func (s *search) run(prefix string, at position, bound, limit int) (path []int16, o outcome) {
 	s.nodes = s.nodes[:0]
 	s.arena = s.arena[:0]
 	s.queue = s.queue[:0]
@@ -70,7 +70,7 @@ func (s *search) run(prefix string, at place, bound, limit int) (path []int16, o
 	}
 	clear(s.table)
 	s.choose()
-	s.vector = append(s.vector[:0], uint32(s.place(at)))
+	s.vector = append(s.vector[:0], uint32(s.positionOf(at)))
 	for i, a := range s.automata {
 		if i >= s.neededCount {
 			s.vector = append(s.vector, uint32(i))
@@ -98,10 +98,10 @@ func (s *search) run(prefix string, at place, bound, limit int) (path []int16, o
 	return nil, none
 }
 
-// place returns a place without the distinctions that this search does not need.
-func (s *search) place(at place) place {
+// positionOf returns a position without the distinctions that this search does not need.
+func (s *search) positionOf(at position) position {
 	if s.plain {
-		return at/placePercent*placePercent + placeOther
+		return at/positionPercent*positionPercent + positionOther
 	}
 	return at
 }
@@ -109,9 +109,9 @@ func (s *search) place(at place) place {
 // A class is a unit as the patterns of a search read it: its images, in which one byte stands
 // for all bytes that are in no pattern.
 type class struct {
-	images [2][3]byte
-	char   byte
-	place  [2]bool
+	images  [2][3]byte
+	char    byte
+	validIn [2]bool
 }
 
 // choose finds the units that a needed pattern can wait for, and whether a path of this search
@@ -122,10 +122,10 @@ func (s *search) choose() {
 	var all letters
 	for i := range s.automata {
 		a := &s.automata[i]
-		held[a.side].join(a.glob.held)
-		all.join(a.glob.held)
+		held[a.side].join(a.glob.textBytes)
+		all.join(a.glob.textBytes)
 		if i < s.neededCount {
-			needed[a.side].join(a.glob.held)
+			needed[a.side].join(a.glob.textBytes)
 		}
 	}
 	s.plain = !s.alphabet.dotFree ||
@@ -142,7 +142,7 @@ func (s *search) choose() {
 		if len(u.raw) > 1 && !escapes {
 			break // an unencoded byte before the digits has the same effect
 		}
-		if (u.held[0].meets(needed[0]) || u.held[1].meets(needed[1])) && (len(u.image[0]) == 1 || s.isNew(u, &held)) {
+		if (u.imageBytes[0].meets(needed[0]) || u.imageBytes[1].meets(needed[1])) && (len(u.image[0]) == 1 || s.isNew(u, &held)) {
 			s.units = append(s.units, int16(i+1))
 		}
 	}
@@ -150,7 +150,7 @@ func (s *search) choose() {
 
 // isNew reports whether a unit differs for some pattern from all units before it.
 func (s *search) isNew(u *unit, held *[2]letters) bool {
-	c := class{char: u.char, place: u.place}
+	c := class{char: u.char, validIn: u.validIn}
 	for side := range u.image {
 		for i, b := range []byte(u.image[side]) {
 			if held[side].has(b) {
@@ -187,7 +187,7 @@ func (s *search) goal(n int32) bool {
 			return false
 		}
 	}
-	if !place(v[0]).ends() {
+	if !position(v[0]).ends() {
 		return false
 	}
 	for i := s.neededCount + 1; i < len(v); i += 2 {
@@ -210,7 +210,7 @@ func (s *search) path(n int32) (units []int16) {
 // expand tries the units that can follow a node.
 func (s *search) expand(n int32, bound int) {
 	v := s.vectorOf(n)
-	at := place(v[0])
+	at := position(v[0])
 	var waited, forced [2]letters // per side: what needed patterns wait for, and the bytes without which one fails
 	var isForced [2]bool
 	var all letters
@@ -238,7 +238,7 @@ func (s *search) expand(n int32, bound int) {
 	every := false
 	if !isForced[0] && !isForced[1] {
 		if other, ok := s.unwaited(all, at); !ok {
-			units = s.alphabet.all
+			units = s.alphabet.everyUnit
 			every = true
 		} else {
 			s.try(n, other, bound)
@@ -249,7 +249,7 @@ func (s *search) expand(n int32, bound int) {
 	}
 	for _, id := range units {
 		u := &s.alphabet.units[id-1]
-		if !every && !u.held[0].meets(waited[0]) && !u.held[1].meets(waited[1]) {
+		if !every && !u.imageBytes[0].meets(waited[0]) && !u.imageBytes[1].meets(waited[1]) {
 			continue
 		}
 		if isForced[0] && !forced[0].has(u.image[0][0]) || isForced[1] && !forced[1].has(u.image[1][0]) {
@@ -260,8 +260,8 @@ func (s *search) expand(n int32, bound int) {
 }
 
 // unwaited returns a byte that no pattern waits for, if possible one that is not in s.avoid.
-func (s *search) unwaited(all letters, at place) (id int16, ok bool) {
-	if at >= placePercent {
+func (s *search) unwaited(all letters, at position) (id int16, ok bool) {
+	if at >= positionPercent {
 		all.join(hexLetters)
 	}
 	for _, l := range plainOrder {
@@ -287,12 +287,12 @@ func (l letters) first() byte {
 // try adds the node after a unit.
 func (s *search) try(from int32, id int16, bound int) {
 	v := s.vectorOf(from)
-	at, ok := s.alphabet.follow(place(v[0]), id)
+	at, ok := s.alphabet.follow(position(v[0]), id)
 	if !ok {
 		return
 	}
 	u := &s.alphabet.units[id-1]
-	s.vector = append(s.vector[:0], uint32(s.place(at)))
+	s.vector = append(s.vector[:0], uint32(s.positionOf(at)))
 	for i := range s.neededCount {
 		q := s.feed(i, int32(v[1+i]), u)
 		if q == dead {

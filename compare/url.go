@@ -44,23 +44,23 @@ type unit struct {
 	raw string
 	// image is its normal form for the patterns of each side. In EscapesRFC '*' and '$' are
 	// literals. Both sides use the first if they have the same normal form.
-	image [2]string
-	held  [2]letters // bytes of the images
-	char  byte       // '/', '?', '.' (also escaped), '%' without digits, a hexadecimal digit, otherwise 0
-	place [2]bool    // valid in a path, and in a query
+	image      [2]string
+	imageBytes [2]letters // bytes of the images
+	char       byte       // '/', '?', '.' (also escaped), '%' without digits, a hexadecimal digit, otherwise 0
+	validIn    [2]bool    // valid in a path, and in a query
 }
 
 // An alphabet is the units of the URLs that are compared.
 type alphabet struct {
-	forms   [2]robots.Escapes
-	urls    URLs
-	cross   bool // the sides have two normal forms
-	octets  bool // a URL is any bytes, and '%' has no meaning
-	dotFree bool // the URLs have no dot segments
-	full    bool // the URLs have no empty segments, and no slash in the query
-	dots    bool // URLs with dot segments are missing, because only one side resolves them
-	units   []unit
-	all     []int16 // the index of each unit, plus one
+	forms     [2]robots.Escapes
+	urls      URLs
+	cross     bool // the sides have two normal forms
+	octets    bool // a URL is any bytes, and '%' has no meaning
+	dotFree   bool // the URLs have no dot segments
+	full      bool // the URLs have no empty segments, and no slash in the query
+	dots      bool // URLs with dot segments are missing, because only one side resolves them
+	units     []unit
+	everyUnit []int16 // the index of each unit, plus one
 	// For a path and a query, the first unit, plus one, whose first image is this byte, this byte
 	// as an escape, or this byte where a URL has only its escape.
 	single, escape, digit [2][256]int16
@@ -108,12 +108,12 @@ func newAlphabet(forms [2]robots.Escapes, urls URLs) *alphabet {
 // add adds a byte or its escape, unless a unit that is no longer has the same images.
 func (a *alphabet) add(raw string, v byte, escaped bool, forms [2]robots.Escapes, urls URLs) {
 	isUnreserved := unreservedLetters.has(v)
-	u := unit{raw: raw, place: [2]bool{true, true}}
+	u := unit{raw: raw, validIn: [2]bool{true, true}}
 	switch {
 	case urls == NormalURLs && (escaped && (isUnreserved || strings.ToUpper(raw) != raw) || !escaped && !rawLetters.has(v)):
 		return
 	case urls == BrowserURLs && !escaped:
-		u.place = [2]bool{strings.IndexByte(rewrittenInPath, v) < 0, strings.IndexByte(rewrittenInQuery, v) < 0}
+		u.validIn = [2]bool{strings.IndexByte(rewrittenInPath, v) < 0, strings.IndexByte(rewrittenInQuery, v) < 0}
 	}
 	switch {
 	case v == '.' && (escaped || !a.octets), !escaped && (v == '/' || v == '?'):
@@ -135,16 +135,16 @@ func (a *alphabet) add(raw string, v byte, escaped bool, forms [2]robots.Escapes
 		default:
 			u.image[side] = raw
 		}
-		u.held[side] = lettersOf(u.image[side])
+		u.imageBytes[side] = lettersOf(u.image[side])
 	}
 	for i := range a.units {
 		o := &a.units[i]
-		if o.image == u.image && o.char == u.char && (o.place == u.place || o.place == [2]bool{true, true}) {
+		if o.image == u.image && o.char == u.char && (o.validIn == u.validIn || o.validIn == [2]bool{true, true}) {
 			return
 		}
 	}
 	a.units = append(a.units, u)
-	a.all = append(a.all, int16(len(a.units)))
+	a.everyUnit = append(a.everyUnit, int16(len(a.units)))
 	table := &a.single
 	switch image := u.image[0]; {
 	case len(image) == 3:
@@ -152,7 +152,7 @@ func (a *alphabet) add(raw string, v byte, escaped bool, forms [2]robots.Escapes
 	case escaped:
 		table = &a.digit
 	}
-	for query, ok := range u.place {
+	for query, ok := range u.validIn {
 		if ok && table[query][v] == 0 {
 			table[query][v] = int16(len(a.units))
 		}
@@ -161,10 +161,10 @@ func (a *alphabet) add(raw string, v byte, escaped bool, forms [2]robots.Escapes
 
 // spell returns a URL for the whole units of a head, their number of bytes in the head, and the
 // place after them. It returns false if no URL begins with the head.
-func (a *alphabet) spell(head string) (raw string, n int, at place, ok bool) {
-	at = placeStart
+func (a *alphabet) spell(head string) (raw string, n int, at position, ok bool) {
+	at = positionStart
 	if a.full {
-		at = placeOther // before the first slash, which ends no segment
+		at = positionOther // before the first slash, which ends no segment
 	}
 	var b []byte
 	for n < len(head) {
@@ -203,30 +203,30 @@ func (a *alphabet) spell(head string) (raw string, n int, at place, ok bool) {
 	return string(b), n, at, true
 }
 
-// A place is a place in a URL: in a segment of its path, which must not become "." or ".." (RFC
-// 3986 section 5.2.4), or in its query. To this it adds placePercent for each byte since a '%'
+// A position is a place in a URL: in a segment of its path, which must not become "." or ".." (RFC
+// 3986 section 5.2.4), or in its query. To this it adds positionPercent for each byte since a '%'
 // that must not become an escape.
-type place uint8
+type position uint8
 
 const (
-	placeStart place = iota // of a segment
-	placeDot                // the segment is "."
-	placeDots               // the segment is ".."
-	placeOther              // the segment is another
-	placeQuery              // in the query, where dots have no meaning
+	positionStart position = iota // of a segment
+	positionDot                   // the segment is "."
+	positionDots                  // the segment is ".."
+	positionOther                 // the segment is another
+	positionQuery                 // in the query, where dots have no meaning
 
-	placePercent place = 8
+	positionPercent position = 8
 )
 
 // follow returns the place after a unit, given by its index plus one. It returns false if the
 // unit is not possible there.
-func (a *alphabet) follow(at place, id int16) (place, bool) {
-	if id == 0 || !a.units[id-1].place[at.query()] {
+func (a *alphabet) follow(at position, id int16) (position, bool) {
+	if id == 0 || !a.units[id-1].validIn[at.query()] {
 		return 0, false
 	}
 	u := &a.units[id-1]
-	open := at / placePercent
-	at = at % placePercent
+	open := at / positionPercent
+	at = at % positionPercent
 	switch c := u.char; {
 	case c == '%':
 		open = 1
@@ -239,34 +239,34 @@ func (a *alphabet) follow(at place, id int16) (place, bool) {
 		open = 0
 	}
 	switch {
-	case a.full && at == placeQuery && u.char == '/':
+	case a.full && at == positionQuery && u.char == '/':
 		return 0, false
-	case at == placeQuery || !a.dotFree:
-	case u.char == '.' && at < placeOther:
+	case at == positionQuery || !a.dotFree:
+	case u.char == '.' && at < positionOther:
 		at++
 	case u.char == '/' || u.char == '?':
-		if !at.ends() || a.full && u.char == '/' && at == placeStart {
+		if !at.ends() || a.full && u.char == '/' && at == positionStart {
 			return 0, false
 		}
-		at = placeStart
+		at = positionStart
 		if u.char == '?' {
-			at = placeQuery
+			at = positionQuery
 		}
 	default:
-		at = placeOther
+		at = positionOther
 	}
-	return open*placePercent + at, true
+	return open*positionPercent + at, true
 }
 
 // ends reports whether the URL can end here.
-func (p place) ends() bool {
-	p %= placePercent
-	return p != placeDot && p != placeDots
+func (p position) ends() bool {
+	p %= positionPercent
+	return p != positionDot && p != positionDots
 }
 
 // query is 1 in a query and 0 in a path.
-func (p place) query() int {
-	if p%placePercent == placeQuery {
+func (p position) query() int {
+	if p%positionPercent == positionQuery {
 		return 1
 	}
 	return 0

@@ -29,7 +29,7 @@ type Addresses struct {
 const (
 	mostProblems = 10
 	// shortestIPv4 and shortestIPv6 are the minimum lengths of a prefix. No crawler has more
-	// addresses: a list with 0.0.0.0/0, by mistake or intent, would verify everybody.
+	// addresses: a list with 0.0.0.0/0, by mistake or intent, would verify every client.
 	shortestIPv4 = 8
 	shortestIPv6 = 16
 )

@@ -107,7 +107,7 @@ type Obeys string
 const (
 	ObeysYes      Obeys = "yes"
 	ObeysNamed    Obeys = "ignores-star"   // obeys a group that names it, but not '*'
-	UserInitiated Obeys = "user-initiated" // rules may not apply: a person asked
+	UserInitiated Obeys = "user-initiated" // rules might not apply: a person requested the fetch
 	ObeysNo       Obeys = "no"
 )
 

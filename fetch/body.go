@@ -22,14 +22,14 @@ func (s *session) readBody(r *reply) {
 	s.limitBody(r)
 	raw := &source{Reader: r.body}
 	in := bufio.NewReader(raw)
-	all := bytes.NewBuffer(r.buffer[:0])
+	buffer := bytes.NewBuffer(r.buffer[:0])
 	keep := s.client.limits.MaxBodyBytes + bodySlack
 	decoded, err := decoder(in, r)
 	begun := err == nil
 	if begun {
-		_, err = all.ReadFrom(io.LimitReader(decoded, keep+1))
+		_, err = buffer.ReadFrom(io.LimitReader(decoded, keep+1))
 	}
-	body := all.Bytes()
+	body := buffer.Bytes()
 	if err == nil && int64(len(body)) <= keep && !r.truncated {
 		// A decoder stops where its data ends, which must be the end of the body too.
 		if _, end := in.ReadByte(); end == nil {

@@ -228,7 +228,7 @@ func (c *Client) Fetch(ctx context.Context, origin robots.Origin) (*Record, erro
 	return c.FetchAfter(ctx, origin, func() error { return nil })
 }
 
-// FetchAfter is Fetch for a caller that needs a lock, which nobody should hold during a wait:
+// FetchAfter is Fetch for a caller that needs a lock, which must not be held during a wait:
 // it calls before when the host is resolved and a connection is free, and sends nothing until
 // before returns. An error of before ends the fetch and is wrapped in the returned error. Time
 // spent in before does not count against Limits.Total.

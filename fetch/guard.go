@@ -27,7 +27,7 @@ type Guard struct {
 	// Allow permits addresses at exactly these ports in any network, for the operator's own
 	// servers. Cloud metadata services and ports of other protocols stay refused.
 	Allow []netip.AddrPort
-	// Ports, if not nil, refuses all other ports, except in Allow. A service for strangers
+	// Ports, if not nil, refuses all other ports, except in Allow. A public service
 	// sets it, as a redirect can lead to any port.
 	Ports []uint16
 }

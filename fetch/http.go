@@ -153,7 +153,7 @@ func (s *session) requestAnew(at robots.Origin, target, protocol string) (*reply
 	})
 }
 
-// requestOver runs ask on a connection, and closes it if that fails.
+// requestOver runs roundTrip on a connection, and closes it if that fails.
 func (s *session) requestOver(conn *limitedConn, ask func(r *reply) *failure) (*reply, *failure) {
 	r := &reply{conn: conn, stop: s.closeOnCancel(conn)}
 	began := time.Now()

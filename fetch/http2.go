@@ -32,7 +32,7 @@ var speaksHTTP2 = &failure{BadResponse, "frames of HTTP/2 where an answer of HTT
 // lines for one response within the limits.
 func (r *reply) roundTripHTTP2(c *Client, at robots.Origin, target string) *failure {
 	r.conn.setQuota(2*c.limits.MaxHeaderBytes, RawLimit) // the headers, and as much of other frames
-	s := &stream{Framer: http2.NewFramer(r.conn, r.conn), headers: c.limits.MaxHeaderBytes, left: -1}
+	s := &stream{Framer: http2.NewFramer(r.conn, r.conn), headers: c.limits.MaxHeaderBytes, bodyLeft: -1}
 	s.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	s.SetMaxReadFrameSize(16 << 10)
 	return r.readHeaders(s.request(r.conn, c, at, target), func() error {
@@ -48,13 +48,13 @@ func (r *reply) roundTripHTTP2(c *Client, at robots.Origin, target string) *fail
 // A stream is the one stream of an HTTP/2 connection. Reading it reads the response body.
 type stream struct {
 	*http2.Framer
-	begun   bool   // SETTINGS were received
-	headers int64  // bytes of headers that can still be received
-	granted int64  // by window updates of the server
-	replies int    // to SETTINGS and PING
-	left    int64  // of the stated length, -1 without one
-	data    []byte // of the current frame, not yet read
-	ended   bool
+	begun    bool   // SETTINGS were received
+	headers  int64  // bytes of headers that can still be received
+	granted  int64  // bytes that window updates of the server granted
+	replies  int    // number of replies to SETTINGS and PING
+	bodyLeft int64  // bytes of the stated length that are missing, -1 without a length
+	data     []byte // of the current frame, not yet read
+	ended    bool
 }
 
 // request sends the request. A path of more than 16 KiB does not fit in the frame, and the
@@ -110,7 +110,7 @@ func (s *stream) response() (*http.Response, error) {
 			if resp.ContentLength, err = strconv.ParseInt(header.Get("Content-Length"), 10, 64); err != nil {
 				resp.ContentLength = -1
 			}
-			s.left = resp.ContentLength
+			s.bodyLeft = resp.ContentLength
 			return resp, nil
 		case s.ended:
 			return nil, errors.New("an interim response ends the stream of HTTP/2")
@@ -121,7 +121,7 @@ func (s *stream) response() (*http.Response, error) {
 // Read reads the body, which is complete if the stream ends where its stated length does.
 func (s *stream) Read(p []byte) (int, error) {
 	for len(s.data) == 0 {
-		if s.ended && s.left > 0 {
+		if s.ended && s.bodyLeft > 0 {
 			return 0, io.ErrUnexpectedEOF
 		}
 		if s.ended {
@@ -135,9 +135,9 @@ func (s *stream) Read(p []byte) (int, error) {
 		case *http2.DataFrame:
 			s.data = f.Data()
 			s.ended = f.StreamEnded()
-			if s.left >= 0 {
-				s.left -= int64(len(s.data))
-				if s.left < 0 {
+			if s.bodyLeft >= 0 {
+				s.bodyLeft -= int64(len(s.data))
+				if s.bodyLeft < 0 {
 					return 0, errors.New("more bytes than the Content-Length")
 				}
 			}

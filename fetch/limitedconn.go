@@ -32,15 +32,15 @@ type limitedConn struct {
 }
 
 // setPhase sets the time limit of the next phase.
-func (c *limitedConn) setPhase(until time.Time, late Cause) {
-	c.phaseEnd = until
-	c.timeoutCause = late
+func (c *limitedConn) setPhase(end time.Time, cause Cause) {
+	c.phaseEnd = end
+	c.timeoutCause = cause
 }
 
 // setQuota sets how many more bytes can be read.
-func (c *limitedConn) setQuota(left int64, over Cause) {
-	c.bytesLeft = left
-	c.quotaCause = over
+func (c *limitedConn) setQuota(bytes int64, cause Cause) {
+	c.bytesLeft = bytes
+	c.quotaCause = cause
 }
 
 // setMinRate sets the minimum rate from now on.

@@ -34,7 +34,7 @@ type outagePlan struct{ copied, without []outageStep } // with a last good copy,
 // both 30 days; the 12 hours are Google's.
 const outageLimit = 30 * 24 * time.Hour
 
-// outages has the plan of each robots.Outage. RFC 9309 asks for a complete disallow (2.3.1.4),
+// outages has the plan of each robots.Outage. RFC 9309 requires a complete disallow (2.3.1.4),
 // but exempts an unreachable robots.txt from the end of a copy's lifetime (2.4): D-21.
 var outages = [...]outagePlan{
 	robots.OutageDisallow: {

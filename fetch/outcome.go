@@ -86,7 +86,7 @@ const (
 	DNSServer      // SERVFAIL
 	DNSTimeout     // no answer in time
 	DNSFailure     // another DNS response, or no reachable name server
-	ConnectRefused // nobody listens
+	ConnectRefused // no program listens
 	ConnectTimeout // no answer to the handshake of TCP
 	ConnectFailed  // no such host in its network, or another failure
 	NoNetwork      // this machine cannot connect: no network, no route, no free socket
@@ -168,8 +168,8 @@ var causes = [numCauses]struct {
 	PortRefused:     {"port-refused", "port not allowed", Refused, waitSlow},
 }
 
-// ownSide lists the causes on the crawler's own side (D-55). It contains no timeout, as nobody
-// can tell whose it is, and no unknown issuer.
+// ownSide lists the causes on the crawler's own side (D-55). It contains no timeout, as the
+// cause of one is unknown, and no unknown issuer.
 var ownSide = [numCauses]bool{
 	DNSFailure: true, NoNetwork: true, ProxyFailed: true, // no way out
 	TLSRoots: true, TLSVersion: true, TLSProtocol: true, BadEncoding: true, // not supported

@@ -11,8 +11,8 @@ import (
 // A Record is one fetch of the robots.txt of an origin: facts only, the same for all crawlers
 // and dialects. Record.Rules decides what they permit.
 //
-// A Record from Fetch knows nothing of earlier fetches. After joins it to the previous record, which keeps the
-// last good copy and counts an outage. Records are shared and must not be changed.
+// A Record from Fetch knows nothing of earlier fetches. After joins it to the previous record,
+// which keeps the last good copy and counts an outage. Records are shared and must not be changed.
 type Record struct {
 	Origin  robots.Origin `json:"-"`              // whose robots.txt it is, after redirects too (D-26)
 	URL     string        `json:"u,omitempty"`    // of the last request
@@ -165,9 +165,9 @@ func (r *Record) RetryDelay() (delay, least, most time.Duration) {
 	if w == untilExpiry {
 		return 0, 0, 0
 	}
-	asked := min(r.RetryAfter, WaitCeiling)
-	delay = max(min(w.first<<min(max(r.Failures-1, 0), 10), w.most), asked)
-	least = max(minWait, asked)
+	retryAfter := min(r.RetryAfter, WaitCeiling)
+	delay = max(min(w.first<<min(max(r.Failures-1, 0), 10), w.most), retryAfter)
+	least = max(minWait, retryAfter)
 	most = w.most
 	if least >= delay { // jitter must not shorten what the site requested
 		most = min(max(most, least+least/10), WaitCeiling)

@@ -66,9 +66,9 @@ func reference(at robots.Origin, target, value string) string {
 	case value[0] != '/':
 		value = base[:strings.LastIndexByte(base, '/')+1] + value
 	}
-	path, query, asked := strings.Cut(value, "?")
+	path, query, hasQuery := strings.Cut(value, "?")
 	path = withoutDots(path)
-	if asked {
+	if hasQuery {
 		path += "?" + query
 	}
 	return at.String() + path
@@ -79,17 +79,17 @@ func withoutDots(path string) string {
 	if strings.HasSuffix(path, "/.") || strings.HasSuffix(path, "/..") {
 		path += "/"
 	}
-	var kept []string
+	var segments []string
 	for s := range strings.SplitSeq(path[1:], "/") {
 		switch s {
 		case ".":
 		case "..":
-			kept = kept[:max(len(kept)-1, 0)]
+			segments = segments[:max(len(segments)-1, 0)]
 		default:
-			kept = append(kept, s)
+			segments = append(segments, s)
 		}
 	}
-	return "/" + strings.Join(kept, "/")
+	return "/" + strings.Join(segments, "/")
 }
 
 // sendable escapes what a request line must not contain, so that no Location can end the line

@@ -154,8 +154,8 @@ type dialsKey struct{}
 
 // dials limits the connections of one request.
 type dials struct {
-	left  atomic.Int32
-	start func(context.Context, netip.Addr) error
+	remaining atomic.Int32
+	start     func(context.Context, netip.Addr) error
 }
 
 // WithDials returns a context for one request, for which a transport of Client.Transport opens
@@ -164,7 +164,7 @@ type dials struct {
 // connection to a site, and its error ends the attempt.
 func WithDials(ctx context.Context, most int, start func(ctx context.Context, addr netip.Addr) error) context.Context {
 	d := &dials{start: start}
-	d.left.Store(int32(most))
+	d.remaining.Store(int32(most))
 	return context.WithValue(ctx, dialsKey{}, d)
 }
 
@@ -207,7 +207,7 @@ func (c *Client) Transport() *http.Transport {
 		var start func(context.Context, netip.Addr) error
 		if d, ok := ctx.Value(dialsKey{}).(*dials); ok {
 			start = d.start
-			if d.left.Add(-1) < 0 {
+			if d.remaining.Add(-1) < 0 {
 				return nil, fmt.Errorf("no response from %s on any connection of this request: no more are opened", address)
 			}
 		}

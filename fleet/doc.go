@@ -28,6 +28,6 @@
 // The password is in the URL or in Options.Password; errors never repeat it. Sentinels have a separate password
 // (Options.SentinelPassword).
 //
-// docs/fleet.md tells operators which rights a user needs, how to set up a server and what happens when it fails. Examine checks
+// docs/fleet.md describes which rights a user needs, how to set up a server and what happens when it fails. Examine checks
 // the servers, and an Operator inspects and controls the workers.
 package fleet

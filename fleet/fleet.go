@@ -297,7 +297,7 @@ func rightsOn(ctx context.Context, client rueidis.Client, pattern string, key ..
 	switch {
 	case script.Says(err, "NOPERM"):
 		return fmt.Errorf("the user lacks rights of a fleet on the keys %s: %w", keys, err)
-	case script.Says(err, "MOVED"): // a client that may not ask for the nodes of a cluster takes this one for a server
+	case script.Says(err, "MOVED"): // a client without the right to list the nodes of a cluster takes this one for a single server
 		return errors.New("the server belongs to a cluster, and the user lacks the rights cluster|slots and cluster|shards")
 	case err != nil && script.KindOf(err) == script.Lost:
 		return err
@@ -340,13 +340,13 @@ const secretBytes = 32
 // Secret returns 32 random bytes that all workers of the fleet share; the first call makes them. A server that lost its memory
 // gets others.
 func (f *Fleet) Secret(ctx context.Context) ([]byte, error) {
-	own := make([]byte, secretBytes)
-	_, _ = rand.Read(own) // which never fails
+	fresh := make([]byte, secretBytes)
+	_, _ = rand.Read(fresh) // which never fails
 	key := f.prefix + ":{secret}"
-	secret, err := f.client.Do(ctx, f.client.B().Set().Key(key).Value(string(own)).Nx().Get().Build()).ToString()
+	secret, err := f.client.Do(ctx, f.client.B().Set().Key(key).Value(string(fresh)).Nx().Get().Build()).ToString()
 	switch {
 	case rueidis.IsRedisNil(err): // there was none
-		return own, nil
+		return fresh, nil
 	case err != nil:
 		return nil, fmt.Errorf("the fleet's secret: %w", err)
 	case len(secret) != secretBytes:

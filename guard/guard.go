@@ -9,7 +9,7 @@
 //	})
 //	http.ListenAndServe(addr, g.Middleware(app)) // serves /robots.txt, checks every request
 //
-// [Guard.Middleware] protects a Go program, [Guard.ForwardAuth] answers a web server that asks
+// [Guard.Middleware] protects a Go program, [Guard.ForwardAuth] answers a web server that calls it
 // before each request, and [Guard.Decide] only decides. Without Options.Enforce a guard reports what
 // it would refuse, and refuses nothing.
 //
@@ -53,13 +53,13 @@ type Options struct {
 // A Guard decides which requests pass. It is safe for concurrent use.
 type Guard struct {
 	options    Options
-	senders    *lru.Cache[string, int] // of User-Agent headers: places in the directory, nobody for no crawler
+	senders    *lru.Cache[string, int] // of User-Agent headers: indexes in the directory, noCrawler for other clients
 	identities *lru.Cache[claim, remembered]
 	lookups    chan struct{} // running DNS lookups
 }
 
-// nobody is the place of no crawler.
-const nobody = -1
+// noCrawler is the index of a client that is no known crawler.
+const noCrawler = -1
 
 // Limits of what is read and remembered, some 10 MiB in all.
 const (
@@ -100,15 +100,15 @@ func NewSite(body []byte) *Site {
 // knownCrawlers are the crawlers of the directory.
 type knownCrawlers struct {
 	list    []crawlers.Crawler
-	places  map[string]int // by Name
+	indexes map[string]int // by Name
 	callers *robots.Crawlers
 }
 
 var directory = sync.OnceValue(func() *knownCrawlers {
-	known := &knownCrawlers{list: crawlers.All(), places: map[string]int{}}
+	known := &knownCrawlers{list: crawlers.All(), indexes: map[string]int{}}
 	known.callers = crawlers.Callers(known.list)
 	for i := range known.list {
-		known.places[known.list[i].Name] = i
+		known.indexes[known.list[i].Name] = i
 	}
 	return known
 })
@@ -159,12 +159,12 @@ func (d Decision) Reason() string {
 // target without escapes, cost no allocation. A target that is not valid is refused to known crawlers.
 func (g *Guard) Decide(r Request) Decision {
 	d := Decision{Request: r, Action: Pass}
-	place := g.sender(r.UserAgent)
-	if place == nobody {
+	index := g.sender(r.UserAgent)
+	if index == noCrawler {
 		d.reason = "the User-Agent names no known crawler"
 		return d
 	}
-	d.Crawler = &directory().list[place]
+	d.Crawler = &directory().list[index]
 	t, valid := parseTarget(r.Target)
 	if valid && t.exempt() {
 		d.reason = "robots.txt and /.well-known/ may always be fetched"
@@ -176,12 +176,12 @@ func (g *Guard) Decide(r Request) Decision {
 		return d
 	}
 	if valid {
-		d.judge(site.rules[place], t)
+		d.judge(site.rules[index], t)
 	} else {
 		d.Action = Block
 		d.reason = "the target is not valid"
 	}
-	d.Identity = g.identify(r.Address, place)
+	d.Identity = g.identify(r.Address, index)
 	if d.Action == Pass && d.Identity.Result == crawlers.Faked {
 		d.Action = Faked
 		d.reason = ""
@@ -213,17 +213,17 @@ func (d *Decision) judge(rules *robots.Rules, t target) {
 // sender returns the place of the crawler that a User-Agent header names.
 func (g *Guard) sender(header string) int {
 	header = header[:min(len(header), readHeader)]
-	if place, ok := g.senders.Get(header); ok {
-		return place
+	if index, ok := g.senders.Get(header); ok {
+		return index
 	}
-	place := nobody
+	index := noCrawler
 	if c, ok := crawlers.Sender(header); ok {
-		place = directory().places[c.Name]
+		index = directory().indexes[c.Name]
 	}
 	if len(header) <= maxHeader {
-		g.senders.Add(strings.Clone(header), place)
+		g.senders.Add(strings.Clone(header), index)
 	}
-	return place
+	return index
 }
 
 // hostName returns a host in lower case without a port and a final dot.

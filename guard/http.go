@@ -42,7 +42,7 @@ func (g *Guard) Middleware(next http.Handler) http.Handler {
 	})
 }
 
-// ForwardAuth answers a web server that asks before each request: 204 if it passes, 403 if not. It
+// ForwardAuth answers a web server that calls it before each request: 204 if it passes, 403 if not. It
 // reads the headers of nginx's auth_request as docs/guard.md configures it, Caddy's forward_auth and
 // Traefik's ForwardAuth: X-Original-URI, X-Forwarded-Uri, X-Forwarded-Host, X-Forwarded-For. Of several
 // targets each must pass, as a client can send such headers too. For a request without a target, or

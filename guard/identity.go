@@ -20,7 +20,7 @@ const (
 // A claim is an address that a crawler is said to use.
 type claim struct {
 	address netip.Addr
-	place   int // of the crawler
+	index   int // of the crawler
 }
 
 // A remembered identity is used until a time.
@@ -40,18 +40,18 @@ func isPublic(a netip.Addr) bool {
 
 // identify returns what is known of the address of a crawler, from lists and earlier lookups. It
 // starts a lookup if there is none.
-func (g *Guard) identify(address netip.Addr, place int) crawlers.Identity {
+func (g *Guard) identify(address netip.Addr, index int) crawlers.Identity {
 	address = address.Unmap()
 	verifier := g.options.Verifier
 	if verifier == nil || !isPublic(address) {
 		return crawlers.Identity{Result: crawlers.Unknown, Why: "the address is not known or not checked"}
 	}
-	key := claim{address, place}
+	key := claim{address, index}
 	known, found := g.identities.Get(key)
 	if found && now().Before(known.until) {
 		return known.identity
 	}
-	crawler := directory().list[place]
+	crawler := directory().list[index]
 	if !found {
 		lists := crawlers.Verifier{Lists: verifier.Lists}
 		known.identity = identity(&lists, address, crawler)

@@ -60,14 +60,14 @@ func (p *Page) For(e Engine, tokens ...string) Directives {
 	for i := range names {
 		names[i] = lower(names[i])
 	}
-	for i, said := range p.Directives {
-		r := Reading{Directive: said}
+	for i, directive := range p.Directives {
+		r := Reading{Directive: directive}
 		switch {
-		case said.Agent != "" && !slices.Contains(names, said.Agent):
+		case directive.Agent != "" && !slices.Contains(names, directive.Agent):
 			r.Effect = OtherCrawler
-		case said.Problem != NoProblem:
+		case directive.Problem != NoProblem:
 			r.Effect = Meaningless
-		case !e.reads(&said):
+		case !e.reads(&directive):
 			r.Effect = NotRead
 		}
 		d.Readings[i] = r

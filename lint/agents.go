@@ -253,8 +253,8 @@ func groupWithoutRules(p *pass) {
 			continue
 		}
 		for other := range p.lines() {
-			name := p.all[0].token(l)
-			if other.Number >= first.Number || name == "" || !p.all[0].named(other, name) || !p.hasRules(other) {
+			name := p.allViews[0].token(l)
+			if other.Number >= first.Number || name == "" || !p.allViews[0].named(other, name) || !p.hasRules(other) {
 				continue
 			}
 			d := p.add(l.Span, "no rule follows; the rules for "+robots.Printable(name)+" are those of its group at line "+itoa(other.Number))
@@ -268,15 +268,15 @@ func groupWithoutRules(p *pass) {
 
 // hasRules reports whether the group of a user-agent line has rules.
 func (p *pass) hasRules(l robots.Line) bool {
-	group := p.all[0].group(l)
-	return slices.ContainsFunc(p.all[0].reading.lines, func(s seen) bool { return int(s.group) == group && isRule(s.field) })
+	group := p.allViews[0].group(l)
+	return slices.ContainsFunc(p.allViews[0].reading.lines, func(s seen) bool { return int(s.group) == group && isRule(s.field) })
 }
 
 // splitGroup compares names as RFC 9309 reads them. Names that become equal only because an
 // engine cuts them are another finding.
 func splitGroup(p *pass) {
 	first := map[string]int{} // line numbers
-	std := p.all[0]
+	std := p.allViews[0]
 	for l := range p.lines() {
 		token := std.token(l)
 		if token == "" {

@@ -24,10 +24,10 @@ func (p *pass) prove() {
 	}
 	slices.Reverse(more) // so that the first one stays
 	fixes = p.leaveOne(append(fixes, more...))
-	inAll := func(o *pass) bool { return p.sameVerdicts(o, p.all) }
+	inAll := func(o *pass) bool { return p.sameVerdicts(o, p.allViews) }
 	proved := p.together(nil, fixes, inAll)
 	p.proveUnions(fixes, proved)
-	if len(p.views) < len(p.all) {
+	if len(p.views) < len(p.allViews) {
 		safe := slices.DeleteFunc(slices.Clone(fixes), func(d *Diagnostic) bool { return !proved[d] })
 		left := slices.DeleteFunc(fixes, func(d *Diagnostic) bool { return proved[d] || d.Check.ID != "RT504" })
 		maps.Copy(proved, p.together(safe, left, func(o *pass) bool { return p.sameVerdicts(o, p.views) }))
@@ -44,7 +44,7 @@ func (p *pass) leaveOne(found []*Diagnostic) (left []*Diagnostic) {
 		return found
 	}
 	rules := map[*reading][]int{} // of each group
-	for _, v := range p.all {
+	for _, v := range p.allViews {
 		if rules[v.reading] != nil {
 			continue
 		}
@@ -96,7 +96,7 @@ func (p *pass) proveUnions(fixes []*Diagnostic, proved map[*Diagnostic]bool) {
 			return
 		}
 		if len(causes) == 0 {
-			if first || p.sameVerdicts(other, p.all) {
+			if first || p.sameVerdicts(other, p.allViews) {
 				break
 			}
 			return
@@ -122,7 +122,7 @@ func (p *pass) proveUnions(fixes []*Diagnostic, proved map[*Diagnostic]bool) {
 func (p *pass) causes(other *pass) (lines map[int]bool, decided bool) {
 	proved := p.sameRules(other, func(*robots.Rules, compare.Change) {})
 	lines = map[int]bool{}
-	for _, v := range p.all {
+	for _, v := range p.allViews {
 		if !v.dialect.MergeTokens {
 			continue
 		}
@@ -362,17 +362,17 @@ func (p *pass) findChanges() {
 func (p *pass) change(d *Diagnostic) string {
 	other := readPass(robots.Parse(Apply(p.body, d.Fix.Edits)))
 	if p.inUnions[d] {
-		i := slices.IndexFunc(p.all, func(v *view) bool { return v.dialect.MergeTokens })
-		return p.changeIn(p.all[i], other, true, true)
+		i := slices.IndexFunc(p.allViews, func(v *view) bool { return v.dialect.MergeTokens })
+		return p.changeIn(p.allViews[i], other, true, true)
 	}
-	for _, v := range p.all {
+	for _, v := range p.allViews {
 		if slices.Contains(d.Dialects, v.dialect.Name) {
 			if c := p.changeIn(v, other, false, false); c != "" {
 				return c
 			}
 		}
 	}
-	for _, v := range p.all {
+	for _, v := range p.allViews {
 		if !slices.Contains(d.Dialects, v.dialect.Name) {
 			if c := p.changeIn(v, other, true, false); c != "" {
 				return c
@@ -382,7 +382,7 @@ func (p *pass) change(d *Diagnostic) string {
 	return ""
 }
 
-// changeIn returns what another file changes in a dialect, and names the dialect if asked to. With
+// changeIn returns what another file changes in a dialect, and names the dialect if named is set. With
 // inUnions it changes nothing for crawlers of one token.
 func (p *pass) changeIn(v *view, other *pass, named, inUnions bool) (change string) {
 	known := map[[2]*robots.Rules]bool{}

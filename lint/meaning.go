@@ -204,7 +204,7 @@ func (p *pass) duplicates() (same, opposite map[int]int) {
 	p.doubles = &doubles{same, opposite}
 	lines := map[rule]int{}
 	p.paths(func(l robots.Line, path string) {
-		r := rule{p.all[0].group(l), l.Field == robots.FieldAllow, path}
+		r := rule{p.allViews[0].group(l), l.Field == robots.FieldAllow, path}
 		if r.group < 0 {
 			return
 		}
@@ -251,7 +251,7 @@ func allowAndDisallow(p *pass) {
 
 // cssBlocked uses the rules of the crawler that renders pages. It reports only rules for the
 // whole site: a rule for a folder was probably written for the scripts in it. A rule with exceptions
-// for such files is what the advice asks for; which files pages need is known only to the site.
+// for such files is what the advice says; which files pages need is known only to the site.
 func cssBlocked(p *pass) {
 	for _, v := range p.views {
 		if v.dialect.Name != robots.Google.Name {

@@ -84,7 +84,7 @@ func (s *nearSearch) names() {
 	if !s.spend(len(s.body)) {
 		return
 	}
-	own := s.rules.Group().Lines()
+	ownGroup := s.rules.Group().Lines()
 	var last robots.Line // the last line of the crawler's group, until a rule ends the user-agent lines
 	between := false     // another line follows it
 	for l := range s.rules.File().Lines(s.dialect) {
@@ -104,11 +104,11 @@ func (s *nearSearch) names() {
 			)
 			last = robots.Line{} // further lines are of the second group
 		}
-		if slices.Contains(own, l.Number) {
+		if slices.Contains(ownGroup, l.Number) {
 			last = l
 			between = false
 		}
-		if token != "*" && !slices.Contains(l.Names, strings.ToLower(token)) && !slices.Contains(own, l.Number) {
+		if token != "*" && !slices.Contains(l.Names, strings.ToLower(token)) && !slices.Contains(ownGroup, l.Number) {
 			s.name(l, token)
 		}
 	}

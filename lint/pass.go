@@ -22,7 +22,7 @@ type pass struct {
 	starts     []uint32    // of all lines
 	texts      int         // number of lines that are not blank
 	fields     []fieldLine // the lines that have a field in the zero dialect
-	all        []*view     // of every dialect: safe fixes are proved in all
+	allViews   []*view     // of every dialect: safe fixes are proved in all
 	views      []*view     // of those that are looked at
 	check      *Check      // the one that runs
 	severity   Severity
@@ -85,7 +85,7 @@ func newPass(f *robots.File, o Options) *pass {
 		}
 	}
 	if len(p.views) == 0 {
-		p.views = p.all
+		p.views = p.allViews
 	}
 	return p
 }
@@ -124,12 +124,12 @@ func readPass(f *robots.File) *pass {
 
 // view returns the file as a dialect reads it.
 func (p *pass) view(d robots.Dialect) *view {
-	i := slices.IndexFunc(p.all, func(v *view) bool { return v.dialect.Name == d.Name })
+	i := slices.IndexFunc(p.allViews, func(v *view) bool { return v.dialect.Name == d.Name })
 	if i < 0 {
-		i = len(p.all)
-		p.all = append(p.all, newView(p.text, d, len(p.fields), p.all))
+		i = len(p.allViews)
+		p.allViews = append(p.allViews, newView(p.text, d, len(p.fields), p.allViews))
 	}
-	return p.all[i]
+	return p.allViews[i]
 }
 
 // readingSteps is the cost of reading the file in all dialects, in steps: some for each line, and

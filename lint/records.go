@@ -144,21 +144,21 @@ func longDelay(p *pass, l robots.Line) {
 }
 
 func paceIgnored(p *pass) {
-	own := false   // the user-agent lines directly above name Googlebot (D-08)
-	closed := true // the run of user-agent lines is over
+	ownGroup := false // the user-agent lines directly above name Googlebot (D-08)
+	closed := true    // the run of user-agent lines is over
 	for l := range p.lines() {
 		switch {
 		case l.Field == robots.FieldUserAgent:
 			if closed {
-				own = false
+				ownGroup = false
 				closed = false
 			}
-			own = own || strings.EqualFold(p.textOf(l.Value), "Googlebot")
+			ownGroup = ownGroup || strings.EqualFold(p.textOf(l.Value), "Googlebot")
 		case isRule(l.Field):
 			closed = true
 		case l.Field == robots.FieldCrawlDelay:
 			closed = true
-			if !own {
+			if !ownGroup {
 				continue
 			}
 			d := p.add(l.Span, "Googlebot ignores Crawl-delay")

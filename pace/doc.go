@@ -23,7 +23,7 @@
 // A rate is an interval: its period divided by its number of documents. Intervals count
 // from the end of the last response. The slower of several rules applies, but a rate whose
 // window is open replaces those without a window. A closed site always opens again, so every
-// refusal has a time at which to ask again. The response with the robots.txt counts too, if
+// refusal has a time at which to try again. The response with the robots.txt counts too, if
 // Request.Fetched says when it was read, and at the origins to which it was redirected
 // ([Limiter.Requested]). [Schedule.Entries] reports every declared line and how it is used. Clause ids
 // such as D-31 are those of docs/clauses.md.

@@ -12,7 +12,7 @@ type Event struct {
 	Origin robots.Origin // zero for an event of no site
 	Cause  Cause         // the deciding reason, of EventRefused
 	// Took is how long after the call the request may start (EventAcquired), how long after
-	// it the caller may ask again (EventRefused), or how long the server was unreachable
+	// it the caller can try again (EventRefused), or how long the server was unreachable
 	// (EventUp).
 	Took   time.Duration
 	Result Result // of EventReleased and EventUnreleased

@@ -55,7 +55,7 @@ type Limiter interface {
 // maxLifetime is the longest lifetime of a permit.
 const maxLifetime = 12 * time.Hour
 
-// A Request asks for a permit.
+// A Request is a request for a permit.
 type Request struct {
 	Origin   robots.Origin
 	Schedule *Schedule // nil for a site that declares nothing
@@ -105,7 +105,7 @@ type Permit struct {
 	StartBy time.Time // when it must have started: half a lifetime later
 	Expires time.Time // when the permit counts as ended if it is not released
 
-	NotBefore time.Time // of a refusal: when to ask again
+	NotBefore time.Time // of a refusal: when to try again
 	// Reasons are those of the start, or of the refusal, the deciding one first.
 	Reasons []Reason
 }
@@ -113,7 +113,7 @@ type Permit struct {
 // OK reports whether a request may be sent with the permit.
 func (p Permit) OK() bool { return p.ID != "" }
 
-// String returns the start, or when to ask again, with the deciding reason.
+// String returns the start, or when to try again, with the deciding reason.
 func (p Permit) String() string {
 	at := p.NotBefore
 	if p.OK() {
@@ -131,7 +131,7 @@ func (p Permit) String() string {
 type Result struct {
 	// Status is the HTTP status, 0 if there was no response.
 	Status int
-	// RetryAfter is the wait that the response asks for, 0 if none (see fetch.RetryAfter).
+	// RetryAfter is the wait that the response requires, 0 if none (see fetch.RetryAfter).
 	RetryAfter time.Duration
 	// Timeout reports that the site did not respond in time.
 	Timeout bool
@@ -165,13 +165,13 @@ func (e *LateError) Error() string {
 func (e *LateError) Unwrap() error { return context.DeadlineExceeded }
 
 // A MissedError reports that a permit can no longer start a request: release it as unused
-// and ask again at Permit.NotBefore.
+// and try again at Permit.NotBefore.
 type MissedError struct {
 	Permit Permit // refused
 	Err    error  // nil, or why the limiter could not reserve the start
 }
 
-// Error names the site, when to ask again, and the deciding reason.
+// Error names the site, when to try again, and the deciding reason.
 func (e *MissedError) Error() string {
 	s := "the permit for " + e.Permit.Origin.String() + " is no longer usable: ask again at " + e.Permit.String()
 	if e.Err != nil {

@@ -162,7 +162,7 @@ func (l *Local) reserveStart(ctx context.Context, p Permit, addr netip.Addr) (ti
 	if deadline, limited := ctx.Deadline(); limited && start.After(deadline) && !deadline.After(p.StartBy) {
 		return start, &LateError{Permit: refusal(start)}
 	}
-	if start.After(p.StartBy) { // ask again when a new permit lasts until then
+	if start.After(p.StartBy) { // try again when a new permit lasts until then
 		return start, &MissedError{Permit: refusal(start.Add(p.Start.Sub(p.StartBy)))}
 	}
 	l.reservePage(addr, d.now, start)

@@ -35,8 +35,8 @@ type EventKind string
 
 // The kinds.
 const (
-	EventStarted    EventKind = "started"     // a request is written next; one that net/http repeats starts again
-	EventDisallowed EventKind = "disallowed"  // by robots.txt, or while that is unreachable
+	EventStarted    EventKind = "started"    // a request is written next; one that net/http repeats starts again
+	EventDisallowed EventKind = "disallowed" // by robots.txt, or while that is unreachable
 	// EventUnsent is a request that was not sent: its context ended, or its deadline is before the
 	// start, or it is invalid.
 	EventUnsent EventKind = "unsent"

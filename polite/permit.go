@@ -20,7 +20,7 @@ import (
 // window again, and only then the request is written, also on a kept connection and when net/http
 // repeats it. A start that is no longer possible is a *pace.MissedError, before a byte is sent.
 //
-// It reads no robots.txt and releases no permit: the queue asks Rules.Allowed and acquires before,
+// It reads no robots.txt and releases no permit: the queue calls Rules.Allowed and acquires a permit before,
 // and releases with ResultOf after the response is read. A redirect to another site needs a permit
 // of that site, so it is refused; a queue sets http.Client.CheckRedirect to
 // http.ErrUseLastResponse, and enqueues the Location.

@@ -83,11 +83,11 @@ type Fleet interface {
 // Transport is an http.RoundTripper that obeys robots.txt. It is safe for
 // concurrent use.
 type Transport struct {
-	options Options
-	crawler cache.Crawler
-	sites   sites
-	own     *cache.Cache // made by New
-	closed  atomic.Bool
+	options  Options
+	crawler  cache.Crawler
+	sites    sites
+	ownCache *cache.Cache // made by New
+	closed   atomic.Bool
 
 	otherAgent sync.Once // the report of a request's own User-Agent
 }
@@ -121,18 +121,18 @@ func New(name string, o Options) (*Transport, error) {
 		o.Base = client.Transport()
 	}
 	if o.Cache == nil {
-		own := cache.Options{Fetcher: client, Store: o.Store, Memory: o.Memory, Observe: o.Observe.Cache}
+		cacheOptions := cache.Options{Fetcher: client, Store: o.Store, Memory: o.Memory, Observe: o.Observe.Cache}
 		if o.Fleet != nil {
-			own.Memory = o.Fleet.CacheMemory()
-			own.Observe = func(e cache.Event) {
+			cacheOptions.Memory = o.Fleet.CacheMemory()
+			cacheOptions.Observe = func(e cache.Event) {
 				o.Fleet.Observe(e)
 				o.Observe.Cache(e)
 			}
 		}
-		if t.own, err = cache.New(own); err != nil {
+		if t.ownCache, err = cache.New(cacheOptions); err != nil {
 			return nil, err
 		}
-		o.Cache = t.own
+		o.Cache = t.ownCache
 	}
 	t.options = o
 	return t, nil
@@ -329,9 +329,9 @@ func (t *Transport) roundTrip(req *http.Request) (*http.Response, error) {
 	} else if !user && len(agent) > 0 && !t.isOurs(agent[0]) {
 		t.otherAgent.Do(func() {
 			err := fmt.Errorf(
-			"the request's own User-Agent %q names another crawler than %q, whose rules it obeys", agent[0], t.crawler.Tokens[0],
-		)
-		t.observe(Event{Kind: EventOtherAgent, Err: err}, req)
+				"the request's own User-Agent %q names another crawler than %q, whose rules it obeys", agent[0], t.crawler.Tokens[0],
+			)
+			t.observe(Event{Kind: EventOtherAgent, Err: err}, req)
 		})
 	}
 	if user {
@@ -522,8 +522,8 @@ func closeIdleConnections(base http.RoundTripper) {
 func (t *Transport) Close() error {
 	t.closed.Store(true)
 	t.CloseIdleConnections()
-	if t.own != nil {
-		return t.own.Close()
+	if t.ownCache != nil {
+		return t.ownCache.Close()
 	}
 	return nil
 }

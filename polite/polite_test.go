@@ -267,7 +267,7 @@ func TestFleetMemory(t *testing.T) {
 		if v, err := transport.Verdict(t.Context(), s.URL+"/"); err != nil || !v.Allowed {
 			t.Fatalf("%v, %v", v, err)
 		}
-		if n, size := transport.own.Usage(); n != want {
+		if n, size := transport.ownCache.Usage(); n != want {
 			t.Errorf("%d records of %d bytes in memory, want %d", n, size, want)
 		}
 	}

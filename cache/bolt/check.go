@@ -24,7 +24,7 @@ type checker struct {
 	below    []uint64 // the pages of the next level
 }
 
-// A page is a page with its overflow.
+// A page is a page of the file with its overflow pages.
 type page struct {
 	number   uint64
 	begin    uint64 // in the file

@@ -127,7 +127,7 @@ func (s *Store) Down(origin robots.Origin) bool {
 	return s.down.Load() > 0 && !s.downSince(s.part(s.key(origin))).IsZero()
 }
 
-// downSince also probes Redis in the background, as nobody else calls if the cache answers
+// downSince also probes Redis in the background, as no other call is made if the cache answers
 // from its memory.
 func (s *Store) downSince(p *part) time.Time {
 	if !p.isDown.Load() {

@@ -434,7 +434,7 @@ func expires(r *run) {
 	r.release(next, ok)
 	r.release(next, pace.Result{Status: 503})
 	r.release(pace.Permit{Origin: req.Origin}, pace.Result{Status: 503}) // not a permit
-	refusal := r.refused(req, pace.CauseRetryAfter)                      // which a late response asked for
+	refusal := r.refused(req, pace.CauseRetryAfter)                      // of a late response
 	if _, backsOff := reason(refusal, pace.CauseBackOff); backsOff {
 		r.Error("the back-off of a permit that has ended counts")
 	}
@@ -919,7 +919,7 @@ func which(permits []pace.Permit) string {
 	return fmt.Sprint(which)
 }
 
-// tryChooses: the first k that are ready, and when to ask again for all others. With k of 0
+// tryChooses: the first k that are ready, and when to try again for all others. With k of 0
 // nothing is acquired, and no start is reserved at an address.
 func tryChooses(r *run) {
 	r.make(pace.Options{AddressInterval: 10 * r.Unit})

@@ -97,7 +97,7 @@ const (
 	anchorFor  = 5 * time.Second
 	clockSlack = anchorFor / 1000
 	// startable is for how long after the server has confirmed a permit its request may start
-	// without asking again, unless Config.Startable is longer. A server that lost its memory counts
+	// without another call, unless Config.Startable is longer. A server that lost its memory counts
 	// all sites as requested so much later: the permits that it has lost have started then.
 	startable = 50 * time.Millisecond
 )
@@ -289,7 +289,7 @@ func (ns *nodes) call(of string, more []byte, further ...string) call {
 }
 
 // run runs a script, in one pipeline for each server. A server that does not answer is not
-// asked again for half a second, and neither are its other keys.
+// called again for half a second, for its other keys neither.
 func (ns *nodes) run(ctx context.Context, s *script.Script, calls []call) []reply {
 	replies := make([]reply, len(calls))
 	sent := clock()

@@ -253,7 +253,7 @@ func (o *Operator) setDrained(ctx context.Context, what, id string, drain bool) 
 // A Site is what the fleet knows of an origin.
 type Site struct {
 	At    time.Time // of the server, when it looked
-	Known bool      // else the site counts as requested when a worker asks for it
+	Known bool      // else the site counts as requested now when a worker acquires a permit
 	// State is for pace.Schedule.Explain.
 	State    pace.State
 	Overload time.Time // when the site last signaled overload

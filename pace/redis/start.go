@@ -213,7 +213,7 @@ func (l *Limiter) raiseStartable(ctx context.Context, took time.Duration) {
 	})
 }
 
-// missed notes that a server does not work, and returns the error of a permit that cannot start a
+// missed records that a server does not work, and returns the error of a permit that cannot start a
 // request.
 func (l *Limiter) missed(ctx context.Context, r pace.Request, again time.Time, err error) error {
 	if ctx.Err() == nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// claimAhead is how long before a start the first of a queue asks for it. Of many processes
-// that wait for one site the first to ask gets the start. The others learn so at different
-// moments, so they do not all ask at the start itself.
+// claimAhead is how long before a start the first caller of a queue tries to acquire it. Of many
+// processes that wait for one site the first gets the start. The others are refused at different
+// moments, so they do not all try again at the start itself.
 const claimAhead = 25 * time.Millisecond
 
 // shortestPause is the shortest time between two decisions for one caller. It doubles
@@ -19,7 +19,7 @@ const claimAhead = 25 * time.Millisecond
 const shortestPause = 250 * time.Microsecond
 
 // jittered returns between 3/4 and 5/4 of a duration, so that workers that were started, or
-// lost Redis, at the same time do not ask at the same time.
+// lost Redis, at the same time do not call at the same time.
 func jittered(d time.Duration) time.Duration { return d*3/4 + rand.N(d/2+1) }
 
 // pauseFor returns how long to wait after a refusal before the next decision, and the
