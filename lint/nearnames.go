@@ -285,7 +285,7 @@ func (s *nearSearch) foreignRule(l, agent robots.Line, owner string, blank bool)
 	}
 }
 
-// fieldWords are words in place of the names of fields, in lower case without other characters.
+// fieldWords are words instead of the names of fields, in lower case without other characters.
 var fieldWords = map[string]string{
 	"deny": "Disallow", "denied": "Disallow", "block": "Disallow", "exclude": "Disallow", "forbid": "Disallow", "noindex": "Disallow", "nofollow": "Disallow",
 	"noallow": "Disallow", "notallow": "Disallow", "permit": "Allow", "agent": "User-agent", "bot": "User-agent", "robot": "User-agent", "crawler": "User-agent",

@@ -579,7 +579,7 @@ func relaxStar(v, path string, try tryValue) bool {
 	if !strings.Contains(v, "/*/") {
 		return true
 	}
-	const why = " matches only with a directory in place of its star"
+	const why = " matches only with a directory instead of its star"
 	return try(nearStar, "MATCH-03", why, strings.Replace(v, "/*/", "/", 1), true) &&
 		try(nearStar, "MATCH-03", why, strings.Replace(v, "/*/", "*/", 1), false)
 }
@@ -694,7 +694,7 @@ func misspellings(v, path string) iter.Seq[nearValue] {
 	}
 }
 
-// respellings yields a value with the segment of a path in place of one that is one letter away.
+// respellings yields a value with the segment of a path instead of one that is one letter away.
 func respellings(v, path string) iter.Seq[string] {
 	const digits = "0123456789"
 	return func(yield func(string) bool) {

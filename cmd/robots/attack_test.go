@@ -16,7 +16,7 @@ import (
 	"github.com/robotskit/robots/internal/campaign"
 )
 
-// An attack is a request of a stranger that costs as much as possible.
+// An attack is a request of an unauthenticated client that costs as much as possible.
 type attack struct{ name, path, media, body string }
 
 // attacks returns requests with bodies of about size bytes.

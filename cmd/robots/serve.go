@@ -67,7 +67,7 @@ func (o *serveOptions) run(ctx context.Context) (int, error) {
 }
 
 // restBytes is the memory of a process without records. Near it and --memory, memory is collected more often,
-// so that strangers cannot make the process twice as large as its records.
+// so that unauthenticated clients cannot make the process twice as large as its records.
 const restBytes = 32 << 20
 
 // serve runs a service until ctx ends.
@@ -157,7 +157,7 @@ func reachable(at net.Addr) string {
 	return at.String()
 }
 
-// guardFor returns the guard of a service. For strangers it permits only the ports of http and https, for redirects too.
+// guardFor returns the guard of a service. For unauthenticated clients it permits only the ports of http and https, for redirects too.
 func guardFor(c *server.Config) fetch.Guard {
 	g := fetch.Guard{Allow: ownSites, AllowPrivate: c.AllowPrivate}
 	if c.Anonymous && c.Public || c.Public && c.TokensFile == "" && c.Tokens == "" {

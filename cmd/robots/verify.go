@@ -133,7 +133,7 @@ func (o *verifyOptions) validate() (given []givenList, err error) {
 	for _, text := range o.proxies {
 		prefix, err := ask.Prefix(text)
 		if err != nil {
-			return nil, fmt.Errorf("--trusted-proxy: %w", err)
+			return nil, fmt.Errorf("--trusted-proxy %w", err)
 		}
 		o.trusted = append(o.trusted, prefix)
 	}

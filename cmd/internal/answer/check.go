@@ -165,7 +165,7 @@ func valueOf[T any](p *T) (v T) {
 	return v
 }
 
-// HideUser returns a URL with *** in place of its user and password.
+// HideUser returns a URL with *** instead of its user and password.
 func HideUser(url string) string {
 	if strings.IndexByte(url, '@') < 0 { // as nearly all
 		return url

@@ -235,7 +235,7 @@ func TestGates(t *testing.T) {
 		{"no token for a POST", "POST /page/ask HTTP/1.1\r\nContent-Length: 0\r\n" + local, withTokens, 401, "unauthorized: this service needs tokens, with which its page needs WebAssembly"},
 		{"wrong token", get + local + "Authorization: Bearer " + tokenA + "x\r\n", withTokens, 401, "unauthorized"},
 		{"wrong token for the page", "GET / HTTP/1.1\r\n" + local + "Authorization: Bearer x\r\n", withTokens, 401, "unauthorized"},
-		{"password in place of a token", get + local + "Authorization: Basic " + tokenA + "\r\n", withTokens, 401, "unauthorized"},
+		{"password instead of a token", get + local + "Authorization: Basic " + tokenA + "\r\n", withTokens, 401, "unauthorized"},
 
 		{"URL too long", "GET /" + long + " HTTP/1.1\r\n" + local, plainSite, 413, "too-large"},
 		{"head too large", get + local + "X: " + long + long + "\r\n", plainSite, 431, "about:blank"},
