@@ -189,10 +189,10 @@ func (c *comparison) blocked(from int) Direction {
 	c.meter.used = c.prepared
 	old := c.rules[from]
 	new := c.rules[1-from]
-	questions := c.questions(from)
-	d := Direction{Complete: c.answer(questions)}
-	for i := range questions {
-		q := &questions[i]
+	examples := c.examples(from)
+	d := Direction{Complete: c.find(examples)}
+	for i := range examples {
+		q := &examples[i]
 		if q.path == "" && c.alphabet.dots {
 			q.path = c.withDots(q, old, new)
 		}
@@ -204,12 +204,12 @@ func (c *comparison) blocked(from int) Direction {
 		}
 	}
 	d.Steps = c.meter.used
-	slices.SortStableFunc(questions, func(p, q question) int {
+	slices.SortStableFunc(examples, func(p, q example) int {
 		return cmp.Or(cmp.Compare(len(p.path), len(q.path)), cmp.Compare(notNormal(p.path), notNormal(q.path)), cmp.Compare(p.path, q.path))
 	})
 	shown := map[*list][]int{} // the lines of each side that have an example
-	for i := range questions {
-		q := &questions[i]
+	for i := range examples {
+		q := &examples[i]
 		if q.path == "" || slices.Contains(shown[q.side], q.side.rules[q.rule].line) {
 			continue
 		}
@@ -230,20 +230,20 @@ func (c *comparison) blocked(from int) Direction {
 	return d
 }
 
-// questions returns a question for each rule that is in only one list and might decide a URL
+// examples returns an example to find for each rule that is in only one list and might decide a URL
 // that one side allows and the other disallows.
-func (c *comparison) questions(from int) []question {
-	var questions []question
+func (c *comparison) examples(from int) []example {
+	var examples []example
 	for i, allow := range []bool{true, false} {
 		side := &c.lists[(from+i)%2]
 		otherSide := &c.lists[(from+i+1)%2]
 		for k := range side.rules {
 			if r := &side.rules[k]; r.allow == allow && r.otherIndex == noRule {
-				questions = append(questions, question{side: side, otherSide: otherSide, rule: k, without: noRule})
+				examples = append(examples, example{side: side, otherSide: otherSide, rule: k, without: noRule})
 			}
 		}
 	}
-	return questions
+	return examples
 }
 
 // lineOf returns rule.line of the deciding rule.
@@ -254,20 +254,20 @@ func lineOf(v robots.Verdict) int {
 	return v.Rule.Span().Start
 }
 
-// answer searches for the answers to questions: first to all, with an eighth of the steps per
+// find searches for examples: first to all, with an eighth of the steps per
 // pair, then to those that remain. It reports whether all are answered.
-func (f *finder) answer(questions []question) (complete bool) {
+func (f *finder) find(examples []example) (complete bool) {
 	complete = true
-	for i := range questions {
-		q := &questions[i]
+	for i := range examples {
+		q := &examples[i]
 		if f.meter.empty() {
 			return false
 		}
 		f.findPairs(q)
 		f.run(q, f.meter.limit/8)
 	}
-	for i := range questions {
-		q := &questions[i]
+	for i := range examples {
+		q := &examples[i]
 		if q.open() {
 			f.run(q, f.meter.limit)
 		}
@@ -285,8 +285,8 @@ func notNormal(path string) int {
 }
 
 // normalize searches for a URL in normal form that is no longer than the one found.
-func (f *finder) normalize(q *question) {
-	n := question{side: q.side, otherSide: q.otherSide, rule: q.rule, aim: q.aim, without: q.without, longest: len(q.path)}
+func (f *finder) normalize(q *example) {
+	n := example{side: q.side, otherSide: q.otherSide, rule: q.rule, aim: q.aim, without: q.without, longest: len(q.path)}
 	defer func(was *alphabet) { f.alphabet = was }(f.alphabet)
 	f.alphabet = alphabetOf(f.alphabet.forms[0], f.alphabet.forms[1], NormalURLs)
 	f.findPairs(&n)
@@ -303,9 +303,9 @@ func isFull(target string) bool {
 }
 
 // fill searches for one of fullURLs. If it finds one, whether a shorter one of these might have been missed
-// replaces what is open about the question.
-func (f *finder) fill(q *question) {
-	n := question{side: q.side, otherSide: q.otherSide, rule: q.rule, aim: q.aim, without: q.without}
+// replaces what is open about the example.
+func (f *finder) fill(q *example) {
+	n := example{side: q.side, otherSide: q.otherSide, rule: q.rule, aim: q.aim, without: q.without}
 	defer func(was *alphabet) { f.alphabet = was }(f.alphabet)
 	f.alphabet = alphabetOf(f.alphabet.forms[0], f.alphabet.forms[1], fullURLs)
 	f.findPairs(&n)
@@ -317,9 +317,9 @@ func (f *finder) fill(q *question) {
 	}
 }
 
-// withDots tries URLs with dot segments for a question between a dialect that resolves them
+// withDots tries URLs with dot segments for an example between a dialect that resolves them
 // and one that does not. It returns one that the rule decides, or "".
-func (f *finder) withDots(q *question, old, new *robots.Rules) string {
+func (f *finder) withDots(q *example, old, new *robots.Rules) string {
 	rule := &q.side.rules[q.rule]
 	text := strings.Join(rule.pieces, "")
 	path, n, _, ok := alphabetOf(q.side.form, q.side.form, AllURLs).spell(text)

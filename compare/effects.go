@@ -88,8 +88,8 @@ func (f *finder) use(side, otherSide *list, ruleIndexes []int) Use {
 	}{{aimDiffers, Needed}, {aimDecides, NoEffect}, {aimMatches, NeverDecides}} {
 		open := false
 		for _, i := range ruleIndexes {
-			q := []question{{side: side, otherSide: otherSide, rule: i, aim: ask.aim, without: side.rules[i].line}}
-			open = !f.answer(q) || open
+			q := []example{{side: side, otherSide: otherSide, rule: i, aim: ask.aim, without: side.rules[i].line}}
+			open = !f.find(q) || open
 			if q[0].path != "" {
 				return ask.yes
 			}

@@ -45,12 +45,12 @@ func Every(r *robots.Rules, pattern string, allowed bool, o Options) (Claim, err
 	f := newComparison(rules, r, o)
 	side := &f.lists[0]
 	otherSide := &f.lists[1]
-	var q []question
+	var q []example
 	for i := range side.rules {
 		if side.rules[i].line >= 0 {
 			side.rules[i].allow = allowed
 			side.rules[i].otherIndex = noRule
-			q = append(q, question{side: side, otherSide: otherSide, rule: i, without: noRule})
+			q = append(q, example{side: side, otherSide: otherSide, rule: i, without: noRule})
 		}
 	}
 	for i := range otherSide.rules {
@@ -58,7 +58,7 @@ func Every(r *robots.Rules, pattern string, allowed bool, o Options) (Claim, err
 			otherSide.rules[i].otherIndex = noRule
 		}
 	}
-	c := Claim{Complete: f.answer(q)}
+	c := Claim{Complete: f.find(q)}
 	c.Steps = f.meter.used
 	for i := range q {
 		if q[i].path != "" {

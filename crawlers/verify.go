@@ -70,7 +70,7 @@ const mostNames = 10
 // a list or the DNS confirms it, Faked if all sources deny it, and Unknown if there is no
 // source or one failed. The DNS is queried once for all crawlers.
 func (v *Verifier) Verify(ctx context.Context, address netip.Addr, as ...Crawler) []Identity {
-	q := v.ask(ctx, address)
+	q := v.newLookup(ctx, address)
 	defer q.cancel()
 	all := make([]Identity, len(as))
 	for i, c := range as {
@@ -84,7 +84,7 @@ func (v *Verifier) Verify(ctx context.Context, address netip.Addr, as ...Crawler
 // else those whose domain its name is in. The result is Faked if the name does not resolve
 // back to the address.
 func (v *Verifier) Identify(ctx context.Context, address netip.Addr) Identity {
-	q := v.ask(ctx, address)
+	q := v.newLookup(ctx, address)
 	defer q.cancel()
 	if !q.possible() {
 		return unknown(noAddress)
@@ -144,8 +144,8 @@ func listOf(c Crawler, list *Addresses) string {
 	return text
 }
 
-// questions are the DNS queries for one address, with their answers.
-type questions struct {
+// lookup is the DNS queries for one address, with their answers.
+type lookup struct {
 	*Verifier
 	ctx     context.Context
 	cancel  context.CancelFunc
@@ -155,22 +155,22 @@ type questions struct {
 	leads map[string]error         // of names: nil if it resolves back to the address, errElsewhere, or why that is unknown
 }
 
-func (v *Verifier) ask(ctx context.Context, address netip.Addr) *questions {
+func (v *Verifier) newLookup(ctx context.Context, address netip.Addr) *lookup {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(v.Timeout, 10*time.Second))
-	q := &questions{Verifier: v, ctx: ctx, cancel: cancel, address: address.Unmap(), leads: map[string]error{}}
+	q := &lookup{Verifier: v, ctx: ctx, cancel: cancel, address: address.Unmap(), leads: map[string]error{}}
 	q.names = sync.OnceValues(q.reverse)
 	return q
 }
 
 // possible reports whether a crawler can have the address.
-func (q *questions) possible() bool { return q.address.IsValid() && q.address.Zone() == "" }
+func (q *lookup) possible() bool { return q.address.IsValid() && q.address.Zone() == "" }
 
 const noAddress = "it is not an address on the internet"
 
 func unknown(why string) Identity { return Identity{Result: Unknown, Why: why} }
 
 // verify returns the identity of a crawler that the address claims to be.
-func (q *questions) verify(c Crawler) Identity {
+func (q *lookup) verify(c Crawler) Identity {
 	list := q.Lists[c.Name]
 	domains := c.domains()
 	switch {
@@ -198,7 +198,7 @@ func (q *questions) verify(c Crawler) Identity {
 
 // dns checks whether a name of the address is in one of the domains and resolves back to it.
 // Without such a name the address is faked, and Name is empty.
-func (q *questions) dns(domains []string) Identity {
+func (q *lookup) dns(domains []string) Identity {
 	names, failed := q.names()
 	unanswered := func(what string, err error) Identity {
 		return Identity{Result: Unknown, Failed: true, Why: "the name server did not return " + what + ": " + reasonOf(err)}
@@ -241,7 +241,7 @@ func (q *questions) dns(domains []string) Identity {
 }
 
 // reverse looks up the names of the address, in lower case without the final dot.
-func (q *questions) reverse() ([]string, error) {
+func (q *lookup) reverse() ([]string, error) {
 	found, err := q.Resolver.LookupAddr(q.ctx, q.address.String())
 	var names []string
 	for _, name := range found {
@@ -259,7 +259,7 @@ func (q *questions) reverse() ([]string, error) {
 var errElsewhere = errors.New("the name does not resolve to the address")
 
 // forward resolves a name. The final dot excludes the machine's search domains and hosts file.
-func (q *questions) forward(name string) error {
+func (q *lookup) forward(name string) error {
 	if err, ok := q.leads[name]; ok {
 		return err
 	}

@@ -8,12 +8,12 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// A question asks for a shortest URL that a rule decides in its list, side, and for which the
+// An example is a shortest URL that a rule decides in its list, side, and for which the
 // other list, otherSide, has the opposite verdict. Where two lists differ, at least one of the two deciding
 // rules is in only one list: if both rules were in both lists, they would be the same rule. So
-// the lists have the same verdicts if the question has no answer for any rule that is in only
+// the lists have the same verdicts if there is no example for any rule that is in only
 // one list.
-type question struct {
+type example struct {
 	side, otherSide *list
 	rule            int // index in side
 	aim             aim
@@ -26,7 +26,7 @@ type question struct {
 	exhausted       bool   // the step limit was reached before all pairs were found
 }
 
-// An aim is a condition for the URL of a question.
+// An aim is a condition for the URL of an example.
 type aim uint8
 
 const (
@@ -35,7 +35,7 @@ const (
 	aimMatches            // the rule matches
 )
 
-// A pair is the rule of a question and the rule that decides in the other list.
+// A pair is the rule of an example and the rule that decides in the other list.
 type pair struct {
 	partner int // index in otherSide; noRule if no rule decides there, or for the other aims
 	minLen  int // minimum length of a URL of the pair
@@ -43,7 +43,7 @@ type pair struct {
 
 const noRule = -1
 
-// finder answers questions about the same lists.
+// finder finds examples of the same lists.
 type finder struct {
 	meter    meter
 	alphabet *alphabet
@@ -52,7 +52,7 @@ type finder struct {
 }
 
 // findPairs sets the rules that can affect the answer, and the pairs to search.
-func (f *finder) findPairs(q *question) {
+func (f *finder) findPairs(q *example) {
 	c := &q.side.rules[q.rule]
 	if q.aim != aimMatches {
 		for i := range q.rule {
@@ -108,7 +108,7 @@ func (f *finder) findPairs(q *question) {
 
 // run searches the remaining pairs with a number of steps each. Pairs that need more steps
 // remain.
-func (f *finder) run(q *question, steps int) {
+func (f *finder) run(q *example, steps int) {
 	left := q.partners[:0]
 	for i, p := range q.partners {
 		if p.minLen >= q.bound() {
@@ -130,7 +130,7 @@ func (f *finder) run(q *question, steps int) {
 }
 
 // bound returns the length that a URL must be shorter than to improve the answer.
-func (q *question) bound() int {
+func (q *example) bound() int {
 	switch {
 	case q.path != "":
 		return len(q.path)
@@ -141,7 +141,7 @@ func (q *question) bound() int {
 }
 
 // open reports whether a shorter URL, or any URL, might have been missed.
-func (q *question) open() bool {
+func (q *example) open() bool {
 	return q.exhausted || slices.ContainsFunc(q.partners, func(p pair) bool { return p.minLen < q.bound() })
 }
 
@@ -150,7 +150,7 @@ func (q *question) open() bool {
 // Few of the banned rules affect the result, so the search starts without any. If some of them
 // match the URL it finds, it starts again with these. With fewer bans the URL is never longer,
 // so the first URL that no banned rule matches is a shortest.
-func (f *finder) pair(q *question, p pair, limit int) (string, outcome) {
+func (f *finder) pair(q *example, p pair, limit int) (string, outcome) {
 	s := &f.search
 	m := &f.meter
 	s.meter = m
