@@ -1,14 +1,19 @@
 package lsp
 
 import (
+	"net/url"
 	"path"
+	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"unicode/utf16"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/suite"
+	"github.com/robotskit/robots/lint"
 )
 
 // A document is the text of an open file. It is immutable: a change of the file makes a new one.
@@ -19,21 +24,38 @@ type document struct {
 	file    *robots.File
 	lines   []robots.Line
 	suite   *suite.Suite // of a file of assertions, else nil
+	missing string       // why its robots.txt is unreadable, "" if it is not needed or readable
+	onDisk  *document    // its robots.txt if no open one is it, else nil
+
+	lintOnce  sync.Once
+	linted    []lint.Diagnostic // by lintOnce
+	isLinted  atomic.Bool
+	fixOnce   sync.Once
+	fixedText string // by fixOnce
 }
 
 func newDocument(d textDocument) *document {
 	f := robots.Parse([]byte(d.Text))
 	made := &document{uri: d.URI, version: d.Version, text: d.Text, file: f, lines: slices.Collect(f.Lines(robots.Dialect{}))}
-	if ext := path.Ext(d.URI); ext == ".yaml" || ext == ".yml" {
-		made.suite = suite.Parse(path.Base(d.URI), path.Dir(d.URI), []byte(d.Text))
+	if ext := strings.ToLower(path.Ext(d.URI)); ext == ".yaml" || ext == ".yml" {
+		made.suite = suite.Parse(path.Base(d.URI), filepath.Dir(fileName(d.URI)), []byte(d.Text))
 	}
 	return made
+}
+
+// fileName returns the name of the file with a URI, or the URI of a document that is no file.
+func fileName(uri string) string {
+	u, err := url.Parse(uri) //nolint:forbidigo // not the URL of a site
+	if err != nil || u.Scheme != "file" {
+		return uri
+	}
+	return filepath.FromSlash(path.Clean(u.Path))
 }
 
 // concerns reports whether a document is a robots.txt or a file of assertions: clients without a language for robots.txt
 // send every text file, or every YAML file.
 func (t textDocument) concerns() bool {
-	return t.LanguageID != "plaintext" && t.LanguageID != "yaml" || strings.Contains(path.Base(t.URI), "robots")
+	return t.LanguageID != "plaintext" && t.LanguageID != "yaml" || strings.Contains(strings.ToLower(path.Base(t.URI)), "robots")
 }
 
 // holdsTests reports whether the document is a file of assertions instead of a robots.txt.

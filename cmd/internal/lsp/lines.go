@@ -5,14 +5,17 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/crawlers"
+	"github.com/robotskit/robots/lint"
 )
 
 // fields are the fields that completion offers, with the sentence that hover shows.
-var fields = []struct{ name, about string }{
+var fields = []struct{ name, about string }{ // Host is only explained, as lint rejects it
 	{"User-agent", "Starts a group, or adds a crawler to it. `*` is the group for all crawlers that no other group names."},
 	{
 		"Disallow",
@@ -50,10 +53,63 @@ func (s *server) hover(_ context.Context, p positionParams) (any, error) {
 		parts = append(parts, s.decided(d, line)...)
 	}
 	if len(parts) == 0 {
+		parts = d.aboutUnknown(line)
+	}
+	if len(parts) == 0 {
 		return nil, nil
 	}
 	return hover{markup{"markdown", strings.Join(parts, "\n\n")}, d.rangeOf(line.Span)}, nil
 }
+
+// aboutUnknown explains a line with a misspelled or unknown field: who reads it, and which field was probably meant.
+func (d *document) aboutUnknown(line robots.Line) []string {
+	if line.Number == 0 {
+		return nil // d is possibly nil
+	}
+	name, _, ok := strings.Cut(d.text[line.Span.Start:line.Span.End], ":")
+	name = strings.TrimSpace(name)
+	if !ok || name == "" || strings.Contains(name, "#") {
+		return nil
+	}
+	text := code(name) + " is an unknown field, and crawlers ignore the line."
+	read := robots.FieldUnknown
+	var dialects []string
+	for _, dialect := range robots.Dialects() {
+		for l := range d.file.Lines(dialect) {
+			if l.Number == line.Number && l.Field > robots.FieldUnknown {
+				read = l.Field
+				dialects = append(dialects, dialect.Name)
+			}
+		}
+	}
+	if dialects != nil {
+		text = fmt.Sprintf("%s is an unknown field, which only %s read as %s.", code(name), strings.Join(dialects, ", "), read)
+	}
+	var names []string
+	for _, f := range fields {
+		names = append(names, f.name)
+	}
+	parts := []string{text}
+	if near := ask.Nearest(name, names); near != "" {
+		parts[0] += " Did you mean " + near + "?"
+		for _, f := range fields {
+			if f.name == near {
+				parts = append(parts, f.about)
+			}
+		}
+	}
+	return parts
+}
+
+// rejected names the crawlers that lint has a finding about, as some engines do not read their names: completion does not offer them.
+var rejected = sync.OnceValue(func() map[string]bool {
+	names := map[string]bool{}
+	for _, c := range crawlers.All() {
+		file := robots.Parse([]byte("User-agent: " + c.Name + "\nDisallow: /x\n"))
+		names[c.Name] = len(lint.File(file, lint.Options{}).Diagnostics) > 0
+	}
+	return names
+})
 
 // aboutCrawler describes the crawler that a user-agent line names.
 func (d *document) aboutCrawler(line robots.Line) (parts []string) {
@@ -201,6 +257,9 @@ func (s *server) completion(_ context.Context, p positionParams) ([]completionIt
 	case !hasColon:
 		replaced := textRange{d.position(start), p.Position}
 		for _, f := range fields {
+			if f.name == "Host" {
+				continue
+			}
 			items = append(
 				items,
 				completionItem{
@@ -217,7 +276,7 @@ func (s *server) completion(_ context.Context, p positionParams) ([]completionIt
 			completionItem{Label: "*", Kind: 12, Detail: "all crawlers that no other group names", TextEdit: &textEdit{replaced, "*"}},
 		)
 		for _, c := range crawlers.All() {
-			if c.Status == crawlers.Used {
+			if c.Status == crawlers.Used && !rejected()[c.Name] {
 				items = append(
 					items,
 					completionItem{Label: c.Name, Kind: 12, Detail: c.Operator + ", " + string(c.Purpose), TextEdit: &textEdit{replaced, c.Name}},

@@ -19,15 +19,6 @@ const (
 	kindFixAll   = "source.fixAll"
 )
 
-// findings returns the findings of lint as diagnostics of the protocol.
-func findings(d *document) []diagnostic {
-	list := []diagnostic{}
-	for _, f := range lint.File(d.file, lint.Options{}).Diagnostics {
-		list = append(list, convert(d, f))
-	}
-	return list
-}
-
 func convert(d *document, f lint.Diagnostic) diagnostic {
 	severity := map[lint.Severity]int{lint.Error: 1, lint.Warning: 2, lint.Note: 3}[f.Severity]
 	message := f.Message
@@ -56,8 +47,11 @@ func (s *server) codeAction(_ context.Context, p codeActionParams) ([]codeAction
 			slices.ContainsFunc(p.Context.Only, func(only string) bool { return kind == only || strings.HasPrefix(kind, only+".") })
 	}
 	actions := []codeAction{}
+	if len(p.Context.Only) == 0 && !d.isLinted.Load() {
+		return actions, nil // editors ask at each movement of the cursor, which must not wait
+	}
 	if wants(kindQuickFix) {
-		for _, f := range lint.File(d.file, lint.Options{}).Diagnostics {
+		for _, f := range d.findings() {
 			if f.Fix == nil || d.position(f.Span.Start).Line > p.Range.End.Line || d.position(f.Span.End).Line < p.Range.Start.Line {
 				continue
 			}
@@ -81,9 +75,9 @@ func (s *server) codeAction(_ context.Context, p codeActionParams) ([]codeAction
 		}
 	}
 	if wants(kindFixAll) {
-		if fixed, _, _ := lint.ApplyFixes([]byte(d.text), lint.Options{}, false); string(fixed) != d.text {
+		if d.fixed() != d.text {
 			a := codeAction{Title: "Fix all that changes no verdict", Kind: kindFixAll}
-			a.Edit.Changes = map[string][]textEdit{d.uri: d.replaced(string(fixed))}
+			a.Edit.Changes = map[string][]textEdit{d.uri: d.replaced(d.fixed())}
 			actions = append(actions, a)
 		}
 	}

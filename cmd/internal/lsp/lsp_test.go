@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +14,8 @@ import (
 
 	"github.com/creachadair/jrpc2"
 	"github.com/creachadair/jrpc2/channel"
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/lint"
 )
 
 // A client is a client of a server in this process.
@@ -171,15 +175,92 @@ func TestFormatting(t *testing.T) {
 	}
 }
 
+// TestAssertions: mistakes in a file of assertions, and assertions that fail, are published at their lines, again when the
+// robots.txt changes. It is the one in the same folder, open or not.
+func TestAssertions(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "robots.txt"), []byte("User-agent: *\nDisallow: /a\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := connect(t)
+	c.open(file, "User-agent: *\nDisallow: /\n") // of another folder
+	<-c.findings
+	uri := "file://" + folder + "/Robots.test.YAML"
+	check := func(want ...string) {
+		t.Helper()
+		var got []string
+		for _, d := range <-c.findings {
+			got = append(got, fmt.Sprintf("%d:%d %s", d.Range.Start.Line+1, d.Range.Start.Character+1, d.Message))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
+	}
+	const text = "version: 1\nrobots: robots.txt\ntests:\n  - allow: [/b]\n    disallow:\n      - /a\n      - /b\n"
+	c.open(uri, text)
+	check("7:7 /b for * (rfc9309): allow, want disallow; no rule matches")
+	c.open("file://"+folder+"/robots.txt", "User-agent: *\nDisallow: /a\nDisallow: /b\n")
+	check()
+	check("4:3 /b for * (rfc9309): disallow, want allow; line 3: Disallow: /b")
+	c.open(uri, "version: 1\nrobots: robots.txt\ntests: [\n")
+	if list := <-c.findings; len(list) != 1 || !strings.Contains(list[0].Message, "invalid YAML") {
+		t.Errorf("findings of broken YAML: %+v", list)
+	}
+	c.open(uri, strings.ReplaceAll(text, "robots: robots.txt", "robots: other.txt"))
+	if list := <-c.findings; len(list) != 1 || !strings.Contains(list[0].Message, "cannot read robots: ") {
+		t.Errorf("findings without the robots.txt: %+v", list)
+	}
+	c.open(uri, strings.ReplaceAll(text, "allow:", "alow:"))
+	check(`4:3 unknown key "alow" (did you mean allow?)`, `5:5 unknown key "disalow" (did you mean disallow?)`)
+}
+
+// TestQuickEdits: of versions that come faster than they can be checked, few are, and the last one is.
+func TestQuickEdits(t *testing.T) {
+	c := connect(t)
+	var text strings.Builder
+	text.WriteString("User-agent: *\n")
+	for i := range 700 {
+		fmt.Fprintf(&text, "Disallow: /section-%d/*?page=%d\n", i, i%97)
+	}
+	c.open(file, text.String())
+	const edits = 30
+	for i := range edits {
+		text.WriteString("Disallow: x" + strings.Repeat("y", i) + "\n") // a finding
+		c.notify("textDocument/didChange", map[string]any{"textDocument": map[string]any{"uri": file, "version": i + 2}, "contentChanges": []any{map[string]any{"text": text.String()}}})
+	}
+	var h hover
+	if c.call("textDocument/hover", at(file, 700+edits, 0), &h); h.Range.End.Character != len("Disallow: x")+edits-1 {
+		t.Errorf("hover of the last version: %+v", h)
+	}
+	published := 0
+	for last := false; !last; published++ {
+		last = slices.ContainsFunc(<-c.findings, func(d diagnostic) bool { return d.Range.Start.Line == 700+edits })
+	}
+	if published > edits/2 {
+		t.Errorf("%d of %d versions were checked", published, edits)
+	}
+}
+
+// TestUpperCase: ROBOTS.TXT is a robots.txt too.
+func TestUpperCase(t *testing.T) {
+	c := connect(t)
+	c.notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{"uri": "file:///site/ROBOTS.TXT", "languageId": "plaintext", "version": 1, "text": "User-agent: *\nDisallow: tmp\n"}})
+	if got := codes(<-c.findings); !slices.Equal(got, []string{"RT401"}) {
+		t.Errorf("findings %v, want RT401", got)
+	}
+}
+
 // TestHover: a rule shows its crawlers, and the URLs of open tests that it decides.
 func TestHover(t *testing.T) {
 	c := connect(t)
-	c.open(file, "User-agent: Googlebot\nUser-agent: *\nDisallow: /basket\n")
+	c.open(file, "User-agent: Googlebot\nUser-agent: *\nDisallow: /basket\nDissallow: /x\nNonsense: /x\n")
 	c.open(tests, "version: 1\nrobots: robots.txt\ntests:\n  - {agent: Googlebot, disallow: [/basket/1, {url: /basket}], allow: [/]}\n  - {disallow: /basket/2, allow: [{every: \"/x*\"}, /y]}\n")
 	for _, test := range []struct {
 		line int
 		want []string
 	}{
+		{3, []string{"`Dissallow` is an unknown field, which only google", "Did you mean Disallow?", "Blocks paths"}},
+		{4, []string{"`Nonsense` is an unknown field, and crawlers ignore the line."}},
 		{0, []string{"**Googlebot**: Google, search.", "`google`"}},
 		{2, []string{"Applies to `Googlebot`, all crawlers that no other group names (line 1)", "- /basket/1 for Googlebot (disallow): `line 3: Disallow: /basket`\n- /basket for Googlebot (disallow): `line 3: Disallow: /basket`\n- /basket/2 for * (disallow): `line 3: Disallow: /basket`"}},
 	} {
@@ -278,6 +359,33 @@ func TestCompletion(t *testing.T) {
 			t.Errorf("line %d: no %s among %d items", test.line, test.want, len(items))
 		case test.want != "" && items[i].TextEdit.Range.Start.Character != test.from:
 			t.Errorf("line %d: %s replaces from %d, want %d", test.line, test.want, items[i].TextEdit.Range.Start.Character, test.from)
+		}
+	}
+}
+
+// TestCompletionIsClean: lint has no finding about what completion offers.
+func TestCompletionIsClean(t *testing.T) {
+	c := connect(t)
+	c.open(file, "\nUser-agent: ")
+	values := map[string]string{
+		"User-agent": "a\nDisallow: /b", "Allow": "/y/z", "Sitemap": "https://a.example/s.xml", "Crawl-delay": "5", "Request-rate": "1/30s",
+		"Visit-time": "0600-0845", "Clean-param": "ref /x", "Content-Signal": "search=yes", "Content-Usage": "search=y",
+		"License": "https://a.example/l.xml", "Disallow": "/x",
+	}
+	for line, character := range []int{0, 12} {
+		var items []completionItem
+		c.call("textDocument/completion", at(file, line, character), &items)
+		if len(items) < 10 {
+			t.Errorf("%d items", len(items))
+		}
+		for _, item := range items {
+			text := "User-agent: *\nDisallow: /y\n" + item.TextEdit.NewText + values[item.Label] + "\n"
+			if line == 1 {
+				text = "User-agent: " + item.TextEdit.NewText + "\nDisallow: /y\n"
+			}
+			for _, d := range lint.File(robots.Parse([]byte(text)), lint.Options{}).Diagnostics {
+				t.Errorf("%s is offered, and lint finds: %s", item.Label, d.Message)
+			}
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"sync/atomic"
 
 	"github.com/creachadair/jrpc2"
@@ -16,7 +17,10 @@ import (
 // Serve answers a client until it sends exit or disconnects. version is that of the program. An error means that the
 // connection broke, or that the client sent exit without shutdown.
 func Serve(in io.Reader, out io.WriteCloser, version string) error {
-	s := &server{version: version, documents: map[string]*document{}, exited: make(chan error, 2)}
+	s := &server{
+		version: version, documents: map[string]*document{}, exited: make(chan error, 2),
+		analyst: analyst{waiting: map[string]analysis{}, latest: map[string]*document{}},
+	}
 	rpc := jrpc2.NewServer(assigner{s, handler.Map{
 		"initialize":                       handler.New(s.initialize),
 		"initialized":                      handler.New(ignore),
@@ -35,6 +39,7 @@ func Serve(in io.Reader, out io.WriteCloser, version string) error {
 		"textDocument/completion":          handler.New(s.completion),
 		"textDocument/definition":          handler.New(s.definition),
 	}}, &jrpc2.ServerOptions{AllowPush: true, Concurrency: 1}) // requests take milliseconds
+	s.analyst.rpc = rpc
 	rpc.Start(newConn(in, out))
 	go func() { s.exited <- rpc.Wait() }()
 	return <-s.exited
@@ -45,6 +50,7 @@ type server struct {
 	exited    chan error           // results of exit, and of the connection
 	down      atomic.Bool          // the client has sent shutdown
 	documents map[string]*document // open files by URI
+	analyst   analyst
 }
 
 func ignore(context.Context, *jrpc2.Request) error { return nil }
@@ -94,39 +100,52 @@ func (s *server) initialize(context.Context, *jrpc2.Request) (any, error) {
 	}, nil
 }
 
-func (s *server) didOpen(ctx context.Context, p documentParams) error {
-	if !p.TextDocument.concerns() {
-		return nil
+func (s *server) didOpen(_ context.Context, p documentParams) error {
+	if p.TextDocument.concerns() {
+		s.set(p.TextDocument)
 	}
-	return s.set(ctx, p.TextDocument)
+	return nil
 }
 
-func (s *server) didChange(ctx context.Context, p changeParams) error {
+func (s *server) didChange(_ context.Context, p changeParams) error {
 	n := len(p.ContentChanges)
 	if n == 0 || s.documents[p.TextDocument.URI] == nil {
 		return nil
 	}
 	p.TextDocument.Text = p.ContentChanges[n-1].Text
-	return s.set(ctx, p.TextDocument)
+	s.set(p.TextDocument)
+	return nil
 }
 
-func (s *server) didClose(ctx context.Context, p documentParams) error {
+func (s *server) didClose(_ context.Context, p documentParams) error {
 	delete(s.documents, p.TextDocument.URI)
-	return publish(ctx, map[string]any{"uri": p.TextDocument.URI, "diagnostics": []diagnostic{}})
+	s.analyst.drop(p.TextDocument.URI)
+	return nil
 }
 
-// set stores a document and publishes its findings.
-func (s *server) set(ctx context.Context, t textDocument) error {
+// set stores a document. Its findings, and those of the assertions about it, are published later.
+func (s *server) set(t textDocument) {
 	d := newDocument(t)
 	s.documents[d.uri] = d
 	if d.holdsTests() {
-		return nil
+		s.analyst.add(s.analysisOf(d))
+		return
 	}
-	return publish(ctx, map[string]any{"uri": d.uri, "version": d.version, "diagnostics": findings(d)})
+	s.analyst.add(analysis{document: d})
+	for _, t := range s.documents {
+		if t.holdsTests() && slices.Contains(s.tested(t), d) {
+			s.analyst.add(s.analysisOf(t))
+		}
+	}
 }
 
-func publish(ctx context.Context, params map[string]any) error {
-	return jrpc2.ServerFromContext(ctx).Notify(ctx, "textDocument/publishDiagnostics", params)
+// analysisOf returns the analysis of a file of assertions.
+func (s *server) analysisOf(t *document) analysis {
+	job := analysis{document: t, tested: s.tested(t)}
+	if len(job.tested) == 0 {
+		job.missing = t.missing
+	}
+	return job
 }
 
 // robots returns an open robots.txt, nil for other files.

@@ -3,7 +3,8 @@ package lsp
 import (
 	"cmp"
 	"fmt"
-	"path"
+	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,10 +12,12 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
+	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/screen"
 )
 
-// tested returns the open robots.txt files that the assertions in a document are about: the one
-// that it names, else all.
+// tested returns the robots.txt files that the assertions in a document are about: the one that it names, in its own folder,
+// open or on the disk, else all open ones.
 func (s *server) tested(t *document) (list []*document) {
 	if t.suite.Inline != nil {
 		return nil
@@ -23,13 +26,33 @@ func (s *server) tested(t *document) (list []*document) {
 		if d.holdsTests() {
 			continue
 		}
-		if path.Clean(d.uri) == filepath.ToSlash(t.suite.Robots) {
+		if fileName(d.uri) == t.suite.Robots {
+			t.missing = ""
 			return []*document{d}
 		}
 		list = append(list, d)
 	}
+	if t.suite.Robots != "" && !ask.NamesSite(t.suite.Robots) && filepath.IsAbs(t.suite.Robots) {
+		return t.readTested()
+	}
 	slices.SortFunc(list, func(a, b *document) int { return cmp.Compare(a.uri, b.uri) })
 	return list
+}
+
+// readTested reads the robots.txt that a file of assertions names, once for each of its versions.
+func (d *document) readTested() []*document {
+	if d.onDisk == nil && d.missing == "" {
+		text, err := os.ReadFile(d.suite.Robots)
+		if err != nil {
+			d.missing = fmt.Sprintf("cannot read robots: %v", screen.Cause(err))
+			return nil
+		}
+		d.onDisk = newDocument(textDocument{URI: (&url.URL{Scheme: "file", Path: filepath.ToSlash(d.suite.Robots)}).String(), Text: string(text)})
+	}
+	if d.onDisk == nil {
+		return nil
+	}
+	return []*document{d.onDisk}
 }
 
 // hoverURL explains the verdicts on the URL at a position in a file of assertions, nil without one.
