@@ -183,7 +183,7 @@ function createCodeMirror(textarea, nonce, { onChange, onLine, onPaste, onLeave,
         lintGutter(),
         history({ minDepth: kept }), drawSelection(), highlightSpecialChars(), highlightActiveLine(), search({ top: true }), highlightSelectionMatches(),
         EditorState.tabSize.of(4), EditorView.lineWrapping,
-        EditorView.contentAttributes.of({ 'aria-label': 'robots.txt text', spellcheck: 'false', autocapitalize: 'off' }),
+        EditorView.contentAttributes.of({ 'aria-label': 'robots.txt text', tabindex: '0', spellcheck: 'false', autocapitalize: 'off' }),
         keymap.of([{ key: 'Mod-Enter', run: () => (onLeave(), true) }, ...defaultKeymap.filter((k) => k.key !== 'Mod-Enter'), { key: 'Mod-z', run: () => (onUndo(), true), shift: () => (onRedo(), true) }, { key: 'Mod-y', run: () => (onRedo(), true) }, ...searchKeymap, ...lintKeymap]),
         EditorView.updateListener.of((u) => {
           if (u.docChanged) {

@@ -6,7 +6,7 @@ import { concat, encode } from './text.js';
 // questions; what people type and paste is all read.
 const order = ['directory', 'crawler', 'urls', 'matrix', 'explain', 'hover', 'parse', 'engines', 'show', 'outlook', 'diff', 'lint', 'decides', 'access', 'fix', 'block'];
 
-const all = new Set(['crawler', 'urls', 'block']);
+const everyOne = new Set(['crawler', 'urls', 'block']);
 
 // request sends a request to the server. An error is one sentence for people.
 export async function request(url, options) {
@@ -125,7 +125,7 @@ export function createEngine(wasm, onMode, mayAskServer) {
 
   return {
     ask(kind, args, done) {
-      waiting.set(kind, [...all.has(kind) && waiting.get(kind) || [], { args, done }]);
+      waiting.set(kind, [...everyOne.has(kind) && waiting.get(kind) || [], { args, done }]);
       next();
     },
     busy: () => current !== null || waiting.size > 0,

@@ -263,7 +263,7 @@ async function openFile(blob) {
   const bytes = new Uint8Array(await blob.arrayBuffer());
   if (blob.name?.endsWith('.robots.json')) {
     try {
-      restore(link.restored(JSON.parse(decode(bytes)), stated));
+      restore(link.restored(JSON.parse(decode(bytes)), stated), 'opening ' + blob.name);
     } catch {
       message('The file was not saved by this page.');
     }
@@ -1132,6 +1132,9 @@ document.addEventListener('keydown', (event) => {
 document.addEventListener('click', (event) => {
   openMenus().forEach((m) => {
     if (!m.contains(event.target) || event.target.closest('.sheet button')) {
+      if (m.querySelector('.sheet').contains(document.activeElement)) {
+        m.querySelector('summary').focus();
+      }
       m.open = false;
     }
   });
