@@ -17,7 +17,8 @@ import (
 
 // ListInputs lists what is to be packed: files, and the files of folders. Of loose robots.txt
 // files in a folder, which PackOptions.LooseFiles allows, the folder is the input, and its name
-// ends in a slash. Inputs are sorted, and each is listed once.
+// ends in a slash. Inputs are sorted, and each is listed once. A job of many opens only its share of the
+// inputs, so a file has no hash yet.
 func (o *PackOptions) ListInputs(names []string) ([]Input, error) {
 	inputs := map[string]Input{}
 	for _, name := range names {
@@ -28,18 +29,22 @@ func (o *PackOptions) ListInputs(names []string) ([]Input, error) {
 		folder := Input{Name: filepath.ToSlash(name) + "/"} // of its loose files
 		hash := sha256.New()
 		err := eachFile(name, func(file string) error {
-			in, format, modified, err := describeInput(file, file != name)
+			if !o.LooseFiles || file == name || isNamedArchive(file) {
+				in, err := statInput(file)
+				inputs[in.Name] = in
+				return err
+			}
+			in, format, err := identifyInput(file, true)
 			if err != nil {
 				return err
 			}
-			if format == formatRobotsTxt || format == formatLines { // its records take their times from it
-				in.Hash += "@" + modified.UTC().Format(timeLayout)
-			}
-			if o.LooseFiles && format == formatRobotsTxt && file != name {
+			if format == formatRobotsTxt {
 				fmt.Fprintln(hash, in.Name, in.Hash)
 				folder.Size += in.Size
 				folder.Hash = hex.EncodeToString(hash.Sum(nil))
 				in = folder
+			} else {
+				in.Hash = "" // as of all other files
 			}
 			inputs[in.Name] = in
 			return nil
@@ -49,6 +54,50 @@ func (o *PackOptions) ListInputs(names []string) ([]Input, error) {
 		}
 	}
 	return slices.SortedFunc(maps.Values(inputs), func(a, b Input) int { return strings.Compare(a.Name, b.Name) }), nil
+}
+
+// isNamedArchive reports whether the name of a file is that of an archive and of no site.
+func isNamedArchive(name string) bool {
+	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
+	return strings.HasSuffix(name, ".warc") || strings.HasSuffix(name, ".wacz")
+}
+
+// statInput returns the input of a file without a hash.
+func statInput(name string) (in Input, err error) {
+	in.Name = filepath.ToSlash(name)
+	info, err := os.Stat(name) // opening a named pipe would wait for its writer
+	if err != nil {
+		return in, err
+	}
+	if !info.Mode().IsRegular() {
+		return in, fmt.Errorf("%s is not a regular file", name)
+	}
+	in.Size = info.Size()
+	return in, nil
+}
+
+// identifyInput returns the input of a file with its hash, and its format.
+func identifyInput(name string, inFolder bool) (in Input, format inputFormat, err error) {
+	in, format, modified, err := describeInput(name, inFolder)
+	if format == formatRobotsTxt || format == formatLines { // its records take their times from it
+		in.Hash += "@" + modified.UTC().Format(timeLayout)
+	}
+	return in, format, err
+}
+
+// identifyInputs returns inputs with hashes.
+func identifyInputs(inputs []Input) ([]Input, error) {
+	identified := slices.Clone(inputs)
+	for i, in := range inputs {
+		if in.Hash != "" {
+			continue
+		}
+		var err error
+		if identified[i], _, err = identifyInput(filepath.FromSlash(in.Name), false); err != nil {
+			return nil, err
+		}
+	}
+	return identified, nil
 }
 
 // eachFile calls fn with every file below a folder, by name, except hidden ones.
@@ -73,19 +122,18 @@ func eachFile(root string, fn func(file string) error) error {
 // and of its first and last hashedBytes: to read all files before the work begins would double
 // it.
 func describeInput(name string, inFolder bool) (in Input, format inputFormat, modified time.Time, err error) {
-	in.Name = filepath.ToSlash(name)
-	info, err := os.Stat(name) // opening a named pipe would wait for its writer
-	if err != nil {
+	if in, err = statInput(name); err != nil {
 		return in, "", modified, err
-	}
-	if !info.Mode().IsRegular() {
-		return in, "", modified, fmt.Errorf("%s is not a regular file", name)
 	}
 	file, err := os.Open(name)
 	if err != nil {
 		return in, "", modified, err
 	}
 	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return in, "", modified, err
+	}
 	in.Size = info.Size()
 	start := make([]byte, min(hashedBytes, in.Size))
 	if _, err := io.ReadFull(file, start); err != nil {

@@ -70,6 +70,11 @@ func writeRun(ctx context.Context, t *Task, shard Shard, o PackOptions, p *PartW
 
 // addInput adds the responses and the damage of an input.
 func (w *runWriter) addInput(ctx context.Context, input Input, number int, o PackOptions) error {
+	identified, err := identifyInputs([]Input{input})
+	if err != nil {
+		return err
+	}
+	w.index.Inputs = append(w.index.Inputs, identified...)
 	log := newDamageLog()
 	responses := 0
 	reader := &inputReader{looseFiles: o.LooseFiles, addDamage: log.add}

@@ -29,6 +29,7 @@ type runIndex struct {
 	Responses    int64       // that are not dropped
 	Blocks       []pairBlock // of the responses
 	Damage       []Damage    `json:"Damaged"` // of all inputs
+	Inputs       []Input     // as they were when they were read
 }
 
 var errMalformedRun = errors.New("the run is malformed")
