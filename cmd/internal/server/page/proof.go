@@ -21,10 +21,29 @@ const (
 	accessSteps  = 2_000_000
 )
 
+// A lintedFile has the mistakes in a file, with their numbers.
+type lintedFile struct {
+	answer.Findings
+	Problems int `json:"problems"` // errors and warnings
+	Remarks  int `json:"remarks"`  // notes, which are no problems
+}
+
 // findings returns the mistakes in a file.
 func findings(b *budget.Budget, args []string) (any, error) {
 	const most = 500
-	return answer.Lint(b, robots.Parse([]byte(args[0])), lint.Options{MaxSteps: lintSteps}, most)
+	found, err := answer.Lint(b, robots.Parse([]byte(args[0])), lint.Options{MaxSteps: lintSteps}, most)
+	if err != nil {
+		return nil, err
+	}
+	f := lintedFile{Findings: found}
+	for i := range found.Findings {
+		if found.Findings[i].Severity == lint.Note.String() {
+			f.Remarks++
+		} else {
+			f.Problems++
+		}
+	}
+	return f, nil
 }
 
 // A fixedFile is a file with its fixes.

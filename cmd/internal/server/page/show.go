@@ -18,6 +18,7 @@ const ratePages = 1800
 type shownFile struct {
 	answer.Facts
 	SitemapsDropped int       `json:"sitemaps_dropped"` // beyond the limit
+	Stated          bool      `json:"stated"`           // the file sets the rate of this crawler, at some time of the day
 	Pace            string    `json:"pace"`             // at the time
 	Takes           string    `json:"takes"`            // of the estimate, a duration
 	Hours           []float64 `json:"hours"`            // pages per hour, for each of the day in UTC
@@ -80,7 +81,11 @@ func (s *shownFile) draw() {
 		}
 		if len(span.Reasons) > 0 {
 			p.Text += " (" + span.Reasons[0].Short + ")"
+			s.Stated = s.Stated || span.Reasons[0].Line != nil
 		}
 		s.Phases = append(s.Phases, p)
+	}
+	if reasons := delays.Next[0].Reasons; s.Stated && len(reasons) > 0 && reasons[0].Line == nil {
+		s.Pace = "the file sets no rate for this hour"
 	}
 }

@@ -152,13 +152,15 @@ func differing(v robots.Verdict, others []*robots.Rules, p robots.Path) (names [
 type explanation struct {
 	answer.Explanation
 	FallbackReason string           `json:"fallback_reason"` // a sentence, "" without a fallback
+	NearMisses     int              `json:"near"`            // their number: the notes begin with them
 	Dialects       []dialectVerdict `json:"dialects"`        // for the same tokens
 }
 
 type dialectVerdict struct {
 	Dialect string `json:"dialect"`
 	Verdict string `json:"verdict"`
-	Line    int    `json:"line"` // of the rule, 0 without one
+	Line    int    `json:"line"`    // of the rule, 0 without one
+	Current bool   `json:"current"` // of a crawler of today; the others are historic, or of a library
 }
 
 var explainLimits = answer.ExplainLimits{Check: robots.JSONLimits{Lines: groupLines, Rates: 100, Sitemaps: 100}, Matches: 100, Signals: 100}
@@ -186,6 +188,8 @@ func explain(b *budget.Budget, args []string) (any, error) {
 		Explanation:    answer.Explain(rules, &c, path, args[2], c.Echo(), explainLimits),
 		FallbackReason: c.FallbackSentence(rules), Dialects: []dialectVerdict{},
 	}
+	e.NearMisses = e.Near
+	current := answer.CurrentDialects()
 	for _, d := range robots.Dialects() {
 		path, err := answer.Path(d, args[2])
 		if err != nil {
@@ -200,7 +204,10 @@ func explain(b *budget.Budget, args []string) (any, error) {
 		if err := b.Work(budget.Matching(work)); err != nil {
 			return nil, err
 		}
-		e.Dialects = append(e.Dialects, dialectVerdict{Dialect: d.Name, Verdict: v.Word(), Line: v.Rule.Line()})
+		e.Dialects = append(e.Dialects, dialectVerdict{
+			Dialect: d.Name, Verdict: v.Word(), Line: v.Rule.Line(),
+			Current: slices.ContainsFunc(current, func(c robots.Dialect) bool { return c.Name == d.Name }),
+		})
 	}
 	return e, nil
 }

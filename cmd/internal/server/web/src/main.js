@@ -19,6 +19,7 @@ const $ = (id) => document.getElementById(id);
 const dialects = ['rfc9309', 'google', 'google-cpp', 'google-2019', 'google-legacy', 'seznam', 'bing', 'yandex'];
 const auto = 'auto'; // instead of a dialect: all that the directory documents of the crawler
 const all = 'all'; // instead of a dialect: one column becomes eight
+const historic = ['google-cpp', 'google-2019', 'google-legacy']; // or of a library
 const stated = [auto, ...dialects, all];
 const titles = { auto: 'Auto', rfc9309: 'RFC 9309', google: 'Google', 'google-cpp': 'Google C++ library', 'google-2019': 'Google 2019', 'google-legacy': 'Google before 2019', seznam: 'Seznam', bing: 'Bing', yandex: 'Yandex', all: 'All dialects' };
 
@@ -28,6 +29,7 @@ const mostOffered = 100; // crawlers of the file that are suggested
 const mostFile = 8 << 20; // bytes of a file that is opened
 const keepAfter = 1000; // ms from a change until it is kept in this browser
 const pause = 120; // ms without a change until the other questions than for verdicts are asked
+const noteBytes = 250_000; // a file with more is near the limit of some crawlers
 const idle = 300; // likewise until the slow ones are, at least
 const mostIdle = 2000; // and at most
 const mostVersions = 20; // of the text, kept in this browser
@@ -357,7 +359,8 @@ function heads() {
     if (!c.first) {
       return [element('span', { class: 'name' }, element('span', {}, c.name)), element('span', { class: 'dialect' }, titles[c.dialect])];
     }
-    const select = element('select', { 'aria-label': 'Dialect of ' + c.name, 'data-crawler': c.of }, ...stated.map((d) => element('option', { value: d, selected: d === crawler.dialect }, d === auto && c.reads !== auto ? titles[c.reads] + ' (auto)' : titles[d])));
+    const option = (d) => element('option', { value: d, selected: d === crawler.dialect }, d === auto && c.reads !== auto ? titles[c.reads] + ' (auto)' : titles[d]);
+    const select = element('select', { 'aria-label': 'Dialect of ' + c.name, 'data-crawler': c.of }, ...stated.filter((d) => !historic.includes(d)).map(option), element('optgroup', { label: 'Historic and libraries' }, ...historic.map(option)));
     select.addEventListener('change', () => {
       const kept = chosen();
       undo.step('the dialect of ' + c.name, () => { crawler.dialect = select.value; });
@@ -807,7 +810,7 @@ $('headers').addEventListener('input', askOutlook);
 // drawFindings draws the findings only where they are seen: a hostile file has hundreds.
 function drawFindings() {
   if (state.findings && state.tab === 'lint') {
-    show.lint(state.findings, checks);
+    show.lint(state.findings, checks, state.applied?.file === state.findings.file ? state.applied.text : '');
   }
 }
 
@@ -916,9 +919,12 @@ function fix(finding) {
 }
 
 function fixAll() {
+  const lines = [...new Set(state.findings.findings.filter((f) => f.fix?.safe).map((f) => f.line))];
   prove('fix', () => [file()], withFile((answer) => {
     editor.edit(decode(link.fromBase64(answer.body)), 'all safe fixes');
     $('panel-lint').focus({ preventScroll: true });
+    state.applied = { file: state.file, text: 'All safe fixes are applied, to ' + (lines.length === 1 ? 'line ' : 'lines ') + lines.slice(0, 20).join(', ') + (lines.length > 20 ? ' and ' + (lines.length - 20) + ' more' : '') + '. No verdict changes (proved). Ctrl+Z undoes it.' };
+    say(state.applied.text);
   }));
 }
 
@@ -929,6 +935,7 @@ function reveal(line) {
 }
 
 const show = panels({
+  titles,
   reveal,
   fix,
   fixAll,
@@ -1033,8 +1040,11 @@ function status() {
   if (state.facts.bytes === undefined) {
     return; // there is no answer yet
   }
-  const found = state.findings?.findings.length;
-  const parts = [state.facts.bytes.toLocaleString('en') + (state.facts.bytes === 1 ? ' byte' : ' bytes'), (state.cells || 0).toLocaleString('en') + (state.cells === 1 ? ' result' : ' results')];
+  const found = state.findings?.problems;
+  const parts = [(state.cells || 0).toLocaleString('en') + (state.cells === 1 ? ' result' : ' results')];
+  if (state.facts.bytes > noteBytes) {
+    parts.unshift(state.facts.bytes.toLocaleString('en') + ' bytes'); // where a limit is near
+  }
   if (found !== undefined) {
     parts.push(found + (found === 1 ? ' problem' : ' problems'));
   }

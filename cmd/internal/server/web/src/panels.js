@@ -10,15 +10,22 @@ const mostValues = 10; // of a field, in a comparison
 export const capital = (s) => s && s[0].toUpperCase() + s.slice(1);
 const count = (n, one, many) => n.toLocaleString('en') + ' ' + (n === 1 ? one : many);
 
-export function panels({ reveal, fix, fixAll, addURL, addCrawlers, blockTraining }) {
+export function panels({ titles, reveal, fix, fixAll, addURL, addCrawlers, blockTraining }) {
   const at = (id) => document.getElementById(id);
   const lineButton = (line) => (line ? element('button', { type: 'button', class: 'line', onclick: () => reveal(line) }, 'line ' + line) : null);
-  const clause = (id) => (id ? element('span', { class: 'clause', title: 'the clause behind this: robots clause ' + id }, id) : null);
+  // reference links a clause or a check to its document, beside the page or in the repository.
+  const isStatic = document.documentElement.dataset.engine === 'static';
+  const anchor = (title) => '#' + title.toLowerCase().replace(/[^a-z0-9 -]/g, '').replaceAll(' ', '-');
+  const reference = (name, title, text, about) => element('a', { class: 'clause', target: '_blank', rel: 'noopener', title: about, href: (isStatic ? 'docs/' + name + '.html' : 'https://github.com/robotskit/robots/blob/main/docs/' + name + '.md') + anchor(title) }, text);
+  const clause = (id) => (id ? reference('clauses', id, id, 'The clause behind this (robots clause ' + id + ')') : null);
   const list = (kind, items) => element(kind, {}, ...items);
   // written is a rule as a line; controls and what reorders text are escaped.
   const written = (rule) => capital(rule.directive) + ': ' + rule.pattern.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (c) => '\\u{' + c.codePointAt(0).toString(16) + '}');
 
   const more = (n) => (n ? element('p', { class: 'soft' }, 'and ' + count(n, 'more', 'more')) : '');
+
+  const notes = (list) => element('ul', { class: 'notes' }, ...list.map((n) => element('li', {}, lineButton(n.line), n.line ? ' ' : null, capital(n.text) + '. ', clause(n.clause))));
+  const near = (list) => (list.length ? [element('h3', {}, list.length === 1 ? 'Near miss' : 'Near misses'), notes(list)] : []);
 
   function why(e, { crawler, url }) {
     if (e.error) {
@@ -30,6 +37,7 @@ export function panels({ reveal, fix, fixAll, addURL, addCrawlers, blockTraining
       element('p', { class: 'lead ' + e.verdict }, mark(e.verdict), element('span', {}, head, element('strong', {}, crawler.name), e.rule ? ' by line ' + e.rule.line : '')),
       element('p', {}, element('code', {}, url)),
       element('p', { class: 'rule' }, ...e.rule ? [lineButton(e.rule.line), ' ', element('code', {}, written(e.rule))] : [capital(e.summary) + '.']),
+      ...near(e.notes.slice(0, e.near)),
       ...remarks(e).map((text) => (text === e.fallback_reason ? element('p', {}, text + '. ', clause('D-62')) : element('p', {}, capital(text) + '.'))),
       element('h3', {}, 'Steps'),
       element('ol', { class: 'steps' }, ...e.steps.map((s) => element('li', {}, element('span', {}, capital(s.text) + '.'), ' ', clause(s.clause)))),
@@ -38,13 +46,16 @@ export function panels({ reveal, fix, fixAll, addURL, addCrawlers, blockTraining
       parts.push(element('h3', {}, 'Matching rules'), element('ul', { class: 'matches' }, ...e.matches.map((m) => element('li', { class: m.won ? 'winner ' + m.directive : 'loser' },
         element('p', {}, lineButton(m.line), ' ', element('code', {}, written(m))), element('p', {}, element('strong', {}, m.won ? 'won' : 'lost'), ': ' + m.why + ' ', clause(m.clause))))), more(e.matches_dropped));
     }
-    if (e.notes.length) {
-      parts.push(element('h3', {}, 'Notes'), element('ul', { class: 'notes' }, ...e.notes.map((n) => element('li', {}, lineButton(n.line), n.line ? ' ' : null, capital(n.text) + '. ', clause(n.clause)))), more(e.dropped));
+    if (e.notes.length > e.near) {
+      parts.push(element('h3', {}, 'Notes'), notes(e.notes.slice(e.near)), more(e.dropped));
     }
     if (e.signals.length) {
       parts.push(element('h3', {}, 'Signals'), element('ul', { class: 'notes' }, ...e.signals.map((s) => element('li', {}, lineButton(s.line), ' ', element('code', {}, s.field + ': ' + (s.name ? s.name + '=' : '') + s.value), s.known ? null : ' ' + s.source.document + ' does not define this'))), more(e.signals_dropped));
     }
-    parts.push(element('h3', {}, 'In each dialect'), element('ul', { class: 'dialects' }, ...e.dialects.map((d) => element('li', { class: d.dialect === e.dialect ? 'own' : null }, mark(d.verdict), element('span', {}, d.dialect), element('span', { class: 'soft' }, words[d.verdict] + (d.line ? ', line ' + d.line : ''))))));
+    const inDialects = (list) => element('ul', { class: 'dialects' }, ...list.map((d) => element('li', { class: d.dialect === e.dialect ? 'own' : null }, mark(d.verdict), element('span', {}, titles[d.dialect]), element('span', { class: 'soft' }, words[d.verdict] + (d.line ? ', line ' + d.line : '')))));
+    const old = e.dialects.filter((d) => !d.current);
+    parts.push(element('h3', {}, 'In each dialect'), inDialects(e.dialects.filter((d) => d.current)),
+      element('details', { class: 'fold', open: old.some((d) => d.dialect === e.dialect) }, element('summary', {}, 'Historic dialects and libraries'), inDialects(old)));
     at('why').replaceChildren(...parts);
   }
 
@@ -83,7 +94,7 @@ export function panels({ reveal, fix, fixAll, addURL, addCrawlers, blockTraining
       element('ul', { class: 'changes' }, ...answer.crawlers.map((c, i) => {
         const crawler = columns[i] || { dialect: 'auto', tokens: [directory.get(c.agent.toLowerCase())?.name || c.agent] };
         return element('li', {},
-          element('p', { class: 'who' }, element('strong', {}, crawler.name || crawler.tokens[0]), ' ', element('span', { class: 'dialect' }, c.dialect), ' ',
+          element('p', { class: 'who' }, element('strong', {}, crawler.name || crawler.tokens[0]), ' ', element('span', { class: 'dialect' }, titles[c.dialect]), ' ',
             c.result === 'same' ? element('span', { class: 'same' }, '= no change (proved)') : c.result === 'undecided' ? element('span', { class: 'undecided' }, '? undecided') : element('span', { class: 'differs' }, '≠ changes')),
           direction('newly blocked', c.newly_blocked, 'disallow', crawler), direction('newly allowed', c.newly_allowed, 'allow', crawler),
           ...c.declared.map(declared),
@@ -94,20 +105,30 @@ export function panels({ reveal, fix, fixAll, addURL, addCrawlers, blockTraining
       answer.dropped ? element('p', { class: 'soft' }, 'and ' + count(answer.dropped, 'more crawler', 'more crawlers')) : '');
   }
 
-  // lint shows findings; checks has why each matters, by its id.
-  function lint(answer, checks) {
-    const hidden = Math.max(0, answer.findings.length - mostDrawn) + answer.dropped;
-    const safe = answer.findings.filter((f) => f.fix?.safe).length;
+  const severities = { error: '✕ error', warning: '! warning', note: 'i note' };
+
+  const finding = (f, check) => element('li', { class: f.severity },
+    element('p', {}, element('span', { class: 'severity' }, severities[f.severity]), ' ', lineButton(f.line), ' ', element('span', {}, capital(f.message) + '.')),
+    f.advice ? element('p', {}, capital(f.advice) + '.') : null,
+    element('p', { class: 'soft' }, check?.why, ' ', reference('lint', f.id + ' ' + f.name, f.id, 'The check ' + f.name), ' ', clause(check?.clause)),
+    f.fix ? element('p', {}, element('button', { type: 'button', onclick: () => fix(f) }, f.fix.safe ? 'Fix' : 'Change'),
+      element('span', { class: 'soft' }, f.fix.safe ? ' changes no verdict (proved)' : f.fix.change ? ' ' + f.fix.change : ' might change verdicts')) : null);
+
+  // lint shows findings, the worst first and notes folded; checks has why each matters, by its id. Done is what was applied before.
+  function lint(answer, checks, done) {
+    const found = ['error', 'warning', 'note'].flatMap((severity) => answer.findings.filter((f) => f.severity === severity));
+    const drawn = found.slice(0, mostDrawn);
+    const list = (some) => element('ul', { class: 'found' }, ...some.map((f) => finding(f, checks.get(f.id))));
+    const remarks = drawn.filter((f) => f.severity === 'note');
+    const safe = answer.findings.some((f) => f.fix?.safe);
+    const wasOpen = at('lint').querySelector('details')?.open;
     at('lint').replaceChildren(
-      element('p', { class: 'lead' }, answer.findings.length ? count(answer.findings.length, 'problem', 'problems') + ' found.' : 'No problems found.'),
+      done ? element('p', { class: 'about' }, done) : '',
+      element('p', { class: 'lead' }, answer.problems ? count(answer.problems, 'problem', 'problems') + ' found.' : 'No problems found.'),
       safe ? element('p', {}, element('button', { type: 'button', onclick: fixAll }, 'Apply all safe fixes'), element('span', { class: 'soft' }, ' They change no verdict for any crawler in any dialect (proved).')) : '',
-      element('ul', { class: 'found' }, ...answer.findings.slice(0, mostDrawn).map((f) => element('li', { class: f.severity },
-        element('p', {}, element('span', { class: 'severity' }, { error: '✕ error', warning: '! warning', note: 'i note' }[f.severity] || f.severity), ' ', lineButton(f.line), ' ', element('span', {}, capital(f.message) + '.')),
-        f.advice ? element('p', {}, capital(f.advice) + '.') : null,
-        element('p', { class: 'soft' }, checks.get(f.id)?.why, ' ', element('span', { class: 'clause' }, f.id), ' ', clause(checks.get(f.id)?.clause)),
-        f.fix ? element('p', {}, element('button', { type: 'button', onclick: () => fix(f) }, f.fix.safe ? 'Fix' : 'Change'),
-          element('span', { class: 'soft' }, f.fix.safe ? ' changes no verdict (proved)' : f.fix.change ? ' ' + f.fix.change : ' might change verdicts')) : null))),
-      more(hidden),
+      list(drawn.filter((f) => f.severity !== 'note')),
+      remarks.length ? element('details', { class: 'fold', open: wasOpen || !answer.problems }, element('summary', {}, count(answer.remarks, 'note', 'notes')), list(remarks)) : '',
+      more(found.length - drawn.length + answer.dropped),
       answer.undecided ? element('p', { class: 'soft' }, 'Not every proof was finished, so more rules might have no effect.') : '');
   }
 
@@ -137,13 +158,18 @@ export function panels({ reveal, fix, fixAll, addURL, addCrawlers, blockTraining
       ];
     });
     const { pages, declared, dropped } = answer.delays;
-    at('rates').replaceChildren(
+    const stated = answer.stated ? [
       element('p', { class: 'lead' }, element('strong', {}, crawler.name), ' now: ', answer.pace + '.'),
       element('p', {}, pages.toLocaleString('en') + ' pages take ', element('strong', {}, answer.takes), ' if every response is immediate.'),
       element('figure', {}, svg('svg', { viewBox: '0 0 ' + 24 * width + ' ' + (height + 46), role: 'img', 'aria-label': 'Pages per hour, from ' + short(Math.min(...answer.hours)) + ' to ' + short(most) },
         ...bars), element('figcaption', { class: 'soft' }, 'Pages per hour, at most ' + short(most) + '. Upper row: UTC; lower row: your time zone (UTC' + (offset < 0 ? '−' : '+') + Math.floor(Math.abs(offset)) + (minutes % 60 ? ':' + two(Math.abs(minutes % 60)) : '') + ').')),
       element('ul', { class: 'paces' }, ...answer.phases.slice(0, mostPhases).map((p, i, all) => element('li', {}, (all.length > 1 ? p.from + '–' + p.to + ' UTC: ' : 'all day: ') + p.text))),
       more(Math.max(0, answer.phases.length - mostPhases)),
+    ] : [
+      element('p', { class: 'lead' }, 'The file sets no crawl rate that ', element('strong', {}, crawler.name), ' follows.'),
+      element('p', {}, 'How often it sends a request is up to its operator. A crawler that is built with this toolkit then sends ' + answer.pace + ', unless it is set otherwise.'),
+    ];
+    at('rates').replaceChildren(...stated,
       declared.length ? element('h3', {}, 'Declared in the file') : '',
       declared.length ? element('ul', { class: 'entries' }, ...declared.map((d) => element('li', {}, lineButton(d.line), ' ', element('code', {}, d.field + ': ' + d.value), ' ', element('span', { class: 'soft' }, d.fate + (d.why ? ': ' + d.why : ''))))) : '',
       more(dropped));
