@@ -18,6 +18,7 @@
 //	runset.go          runSet.responses merges all runs (sortedrun.go) for a shard of pack resolve
 //	resolve.go         runSet.resolve follows revisits and redirects: a Capture
 //	snapshotwriter.go  runSet.writePart writes the tables captures and bodies (table.go, parquet.go)
+//	filetables.go      fileTables.write writes the rows about a body (filerows.go, filereader.go)
 //	snapshot.go        readCaptures reads a snapshot for ask.go, join.go and diff.go
 //	evaluator.go       evaluator evaluates a capture for all crawlers: rows of verdict.go
 //

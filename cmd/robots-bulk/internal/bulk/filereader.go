@@ -116,7 +116,8 @@ func (r *fileReader) addLine(line robots.Line) {
 	tokens := r.group.tokens(line)
 	value := asUTF8(r.file.Text(line.Value))
 	row := FieldLine{
-		SHA256: r.hash, Line: int32(line.Number), Field: line.Field.String(), Known: true, GroupNumber: int32(line.Group + 1), GroupTokens: tokens, Value: value,
+		SHA256: r.hash, Line: int32(line.Number), Field: line.Field.String(), Known: true,
+		GroupNumber: int32(line.Group + 1), GroupTokens: tokens, Value: value,
 	}
 	switch line.Field {
 	case robots.FieldUnknown:
@@ -155,7 +156,8 @@ func (r *fileReader) addSitemap(line robots.Line, url string) {
 func (r *fileReader) addSignals(line robots.Line, tokens string) {
 	for _, signal := range answer.LineSignals(r.file, line) {
 		row := SignalValue{
-			SHA256: r.hash, Line: int32(line.Number), Field: signal.Field, Value: asUTF8(signal.Value), Scope: signal.Scope, Known: signal.Known, Tokens: tokens,
+			SHA256: r.hash, Line: int32(line.Number), Field: signal.Field, Value: asUTF8(signal.Value),
+			Scope: signal.Scope, Known: signal.Known, Tokens: tokens,
 		}
 		if signal.Name != nil {
 			row.Name = asUTF8(*signal.Name)

@@ -20,7 +20,10 @@ func NamedAgents(snapshot string) ([][]string, error) {
 	for _, shard := range t.Shards {
 		for row, err := range readTable[NamedAgent](t.partPath(tableAgents, t.PartName(shard))) {
 			if errors.Is(err, fs.ErrNotExist) {
-				return nil, fmt.Errorf("%s lacks a part of its table %s: complete robots-bulk pack first, or pack again if an earlier version made it", snapshot, tableAgents)
+				return nil, fmt.Errorf(
+					"%s lacks a part of its table %s: complete robots-bulk pack first, or pack again if an earlier version made it",
+					snapshot, tableAgents,
+				)
 			}
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", filepath.Join(snapshot, tableAgents), err)
