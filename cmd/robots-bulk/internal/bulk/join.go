@@ -186,12 +186,13 @@ func (j *joiner) joinShard(ctx context.Context, t *Task, parts []snapshotPart, s
 	}
 	read := readLists
 	if j.Sort {
-		read = func(lists []string, fn func(rowPosition, listedURL) (bool, error)) error {
-			return sortLists(&p.tempFiles, lists, fn)
+		read = func(lists []string, addBytes func(int64), fn func(rowPosition, listedURL) (bool, error)) error {
+			return sortLists(&p.tempFiles, lists, addBytes, fn)
 		}
 	}
 	rows := 0
-	if err := read(lists, func(position rowPosition, l listedURL) (bool, error) {
+	addBytes := func(n int64) { p.advance(0, n) }
+	if err := read(lists, addBytes, func(position rowPosition, l listedURL) (bool, error) {
 		rows++
 		p.advance(1, 0)
 		if rows%1024 == 0 && ctx.Err() != nil {

@@ -45,7 +45,7 @@ func TestLZ4Pages(t *testing.T) {
 	}
 	path := writeParquetList(t, rows, parquet.Compression(&parquet.Lz4Raw), parquet.DataPageVersion(1))
 	n := 0
-	err := readList(path, func(_ rowPosition, l listedURL) (bool, error) {
+	err := readList(path, func(int64) {}, func(_ rowPosition, l listedURL) (bool, error) {
 		if l.url != rows[n].URL || !l.at.Equal(rows[n].At) {
 			return false, fmt.Errorf("row %d is %s at %s", n, l.url, l.at)
 		}
@@ -81,7 +81,7 @@ func TestParquetTimes(t *testing.T) {
 		"column at is of type DATE, not a time: cast it to a timestamp, or write RFC 3339 as text": writeParquetList(t, []date{{"https://a.example/", day}}),
 		"column url is of type INT(32,true), not text":                                             writeParquetList(t, []number{{1}}),
 	} {
-		err := readList(path, func(rowPosition, listedURL) (bool, error) { return true, nil })
+		err := readList(path, func(int64) {}, func(rowPosition, listedURL) (bool, error) { return true, nil })
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nwant %s", err, want)
 		}
@@ -93,7 +93,7 @@ func TestParquetTimes(t *testing.T) {
 		`"May 1"`:        `"May 1" is not a time such as 2026-01-31T18:00:00Z`,
 	} {
 		path := writeList(t, `{"url":"https://a.example/","at":`+text+"}\n")
-		err := readList(path, func(rowPosition, listedURL) (bool, error) { return true, nil })
+		err := readList(path, func(int64) {}, func(rowPosition, listedURL) (bool, error) { return true, nil })
 		if err == nil || !strings.HasSuffix(err.Error(), " line 1 is invalid: "+want) {
 			t.Errorf("%v\nwant %s", err, want)
 		}

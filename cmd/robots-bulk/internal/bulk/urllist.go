@@ -74,8 +74,9 @@ func (l *listedURL) setSiteKey() {
 	}
 }
 
-// readList calls fn with the URLs of a list until it returns false.
-func readList(name string, fn func(p rowPosition, l listedURL) (more bool, err error)) error {
+// readList calls fn with the URLs of a list until it returns false, and addBytes with how much of a text
+// it has read.
+func readList(name string, addBytes func(int64), fn func(p rowPosition, l listedURL) (more bool, err error)) error {
 	f, err := os.Open(filepath.FromSlash(name))
 	if err != nil {
 		return err
@@ -85,7 +86,7 @@ func readList(name string, fn func(p rowPosition, l listedURL) (more bool, err e
 	if _, err := f.ReadAt(magic[:], 0); err == nil && string(magic[:]) == "PAR1" {
 		return readParquetList(f, name, fn)
 	}
-	return readTextList(f, name, fn)
+	return readTextList(&inputFile{File: f, addBytes: addBytes}, name, fn)
 }
 
 // listTime parses a time as RFC 3339 or 14 digits.
@@ -302,7 +303,7 @@ func columnOf(head, names []string) int {
 
 // firstSite returns the site of the first URL of a list that has one, else "".
 func firstSite(name string) (site string, err error) {
-	err = readList(name, func(_ rowPosition, l listedURL) (bool, error) {
+	err = readList(name, func(int64) {}, func(_ rowPosition, l listedURL) (bool, error) {
 		site = l.siteKey
 		return site == "", nil
 	})
@@ -310,9 +311,9 @@ func firstSite(name string) (site string, err error) {
 }
 
 // readLists is readList for several lists, one after another.
-func readLists(names []string, fn func(p rowPosition, l listedURL) (bool, error)) error {
+func readLists(names []string, addBytes func(int64), fn func(p rowPosition, l listedURL) (bool, error)) error {
 	for _, name := range names {
-		if err := readList(name, fn); err != nil {
+		if err := readList(name, addBytes, fn); err != nil {
 			return err
 		}
 	}
@@ -327,9 +328,9 @@ type sortedURL struct {
 }
 
 // sortLists is readLists for lists in any order: it sorts them by site first.
-func sortLists(tmp *tempFiles, names []string, fn func(p rowPosition, l listedURL) (bool, error)) error {
+func sortLists(tmp *tempFiles, names []string, addBytes func(int64), fn func(p rowPosition, l listedURL) (bool, error)) error {
 	s := newSorter(tmp)
-	if err := readLists(names, func(p rowPosition, l listedURL) (bool, error) {
+	if err := readLists(names, addBytes, func(p rowPosition, l listedURL) (bool, error) {
 		value, err := json.Marshal(sortedURL{p, l.at, []byte(l.url)})
 		if err == nil {
 			err = s.add([]byte(l.siteKey), value)
