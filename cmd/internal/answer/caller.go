@@ -22,7 +22,8 @@ var crawlerWords = []string{
 
 // browserNames are product tokens of browsers, in lower case.
 var browserNames = []string{
-	"mozilla", "applewebkit", "gecko", "chrome", "safari", "version", "mobile", "msie", "firefox", "edg", "opr", "trident", "khtml", "konqueror",
+	"mozilla", "applewebkit", "gecko", "chrome", "safari", "version", "mobile", "msie", "firefox", "edg",
+	"opr", "trident", "khtml", "konqueror",
 	"windows nt",
 }
 
@@ -35,7 +36,9 @@ func callerName(header string) string {
 		return NoName
 	}
 	tokens := robots.ProductTokens(header)
-	notBrowser := func(token string) bool { return token != header && !slices.Contains(browserNames, strings.ToLower(token)) }
+	notBrowser := func(token string) bool {
+		return token != header && !slices.Contains(browserNames, strings.ToLower(token))
+	}
 	if !strings.HasPrefix(header, "Mozilla/") && !strings.HasPrefix(header, "Opera/") {
 		if i := slices.IndexFunc(tokens, notBrowser); i >= 0 {
 			return clipName(tokens[i])

@@ -181,16 +181,14 @@ func (r *SiteReport) first(file *robots.File, o *Observation) {
 
 // oversize names the dialects that do not read the end of a file.
 func (r *SiteReport) oversize(file *robots.File) {
-	var names []string
-	limit := 0
+	var limits []string
 	for _, d := range CurrentDialects() {
 		if d.MaxFileBytes > 0 && len(file.Bytes()) > d.MaxFileBytes {
-			names = append(names, d.Name)
-			limit = d.MaxFileBytes
+			limits = append(limits, fmt.Sprintf("%s reads %d", d.Name, d.MaxFileBytes))
 		}
 	}
-	if len(names) > 0 {
-		r.add(lint.Warning, "size", "the file has %d bytes, of which %s read the first %d", len(file.Bytes()), strings.Join(names, ", "), limit)
+	if len(limits) > 0 {
+		r.add(lint.Warning, "size", "the file is longer than crawlers read, in bytes: %s", strings.Join(limits, ", "))
 	}
 }
 
