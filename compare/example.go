@@ -152,103 +152,144 @@ func (q *example) open() bool {
 // so the first URL that no banned rule matches is a shortest.
 func (f *finder) pair(q *example, p pair, limit int) (string, outcome) {
 	s := &f.search
-	m := &f.meter
-	s.meter = m
-	s.alphabet = f.alphabet
-	s.automata = s.automata[:0]
-	c := &q.side.rules[q.rule]
-	head := c.head
-	var partner *rule
-	if p.partner != noRule {
-		partner = &q.otherSide.rules[p.partner]
-		if len(partner.head) > len(head) {
-			head = partner.head
-		}
-	}
-	head = cmp.Or(head, "/")
-	prefix, n, at, ok := s.alphabet.spell(head)
-	head = head[:n]
+	start, ok := f.startPair(q, p)
 	if !ok {
 		return "", none
 	}
-	if !s.add(c, head) || partner != nil && !s.add(partner, head) {
+	bans, ok := f.bansOf(q, p, start.head)
+	defer func() { f.bans = bans[:0] }()
+	if !ok {
 		return "", none
 	}
-	s.neededCount = len(s.automata)
 	bound := q.bound()
-
-	bans := f.bans[:0]
-	defer func() { f.bans = bans[:0] }()
-	s.avoid = letters{}
-	covered := func(r *rule) bool {
-		n := min(len(r.head), len(head))
-		m.spend(1 + n/bytesPerStep)
-		if r.head[:n] != head[:n] {
-			return false
-		}
-		switch {
-		case n < len(r.head):
-			s.avoid.add(r.head[n])
-		case len(r.pieces) > 1:
-			s.avoid.add(r.pieces[1][0])
-		case n == len(r.pieces[0]) && !r.end:
-			return true // it matches every URL with this head
-		}
-		bans = append(bans, r)
-		return false
-	}
-	for _, i := range q.heavier {
-		if covered(&q.side.rules[i]) {
-			return "", none
-		}
-	}
-	if q.aim == aimDiffers {
-		for _, i := range q.against {
-			if partner != nil && i > p.partner {
-				break
-			}
-			if covered(&q.otherSide.rules[i]) {
-				return "", none
-			}
-		}
-	}
 	for round := 1; ; round++ {
-		units, o := s.run(prefix, at, bound, limit)
+		units, o := s.run(start.prefix, start.at, bound, limit)
 		if o != found {
 			return "", o
 		}
-		path := []byte(prefix)
-		images := [2][]byte{[]byte(head), []byte(head)}
-		for _, id := range units {
-			u := &s.alphabet.units[id-1]
-			path = append(path, u.raw...)
-			images[0] = append(images[0], u.image[0]...)
-			images[1] = append(images[1], u.image[1]...)
-		}
-		texts := [2]string{string(images[0]), string(images[1])}
-		wrong := 0 // number of bans that match; they are moved to the front
-		for i, b := range bans {
-			if b.matches(texts[b.list.side], m) {
-				bans[i] = bans[wrong]
-				bans[wrong] = b
-				wrong++
-			}
-		}
+		path, images := s.spelled(start, units)
+		wrong := matchingFirst(bans, images, &f.meter)
 		switch {
 		case wrong == 0:
-			return string(path), found
-		case m.used >= limit:
+			return path, found
+		case f.meter.used >= limit:
 			return "", exhausted
 		case round == maxBanned:
 			wrong = len(bans)
 		}
 		for _, b := range bans[:wrong] {
-			if s.add(b, head) && s.automata[len(s.automata)-1].holds() {
+			if s.add(b, start.head) && s.automata[len(s.automata)-1].holds() {
 				return "", none
 			}
 		}
 		bans = bans[wrong:]
 	}
+}
+
+// A pairStart is what all URLs of a pair begin with.
+type pairStart struct {
+	head   string   // as the rules see it
+	prefix string   // of the URL, spelled for the head
+	at     position // of the search behind the prefix
+}
+
+// startPair prepares the search for a pair: the URL must match its rule, and its partner if it has one. It reports false if no URL
+// matches both.
+func (f *finder) startPair(q *example, p pair) (start pairStart, ok bool) {
+	s := &f.search
+	s.meter = &f.meter
+	s.alphabet = f.alphabet
+	s.automata = s.automata[:0]
+	c := &q.side.rules[q.rule]
+	head := c.head
+	partner := q.partnerRule(p)
+	if partner != nil && len(partner.head) > len(head) {
+		head = partner.head
+	}
+	head = cmp.Or(head, "/")
+	prefix, n, at, ok := s.alphabet.spell(head)
+	start = pairStart{head[:n], prefix, at}
+	if !ok || !s.add(c, start.head) || partner != nil && !s.add(partner, start.head) {
+		return start, false
+	}
+	s.neededCount = len(s.automata)
+	return start, true
+}
+
+// partnerRule returns the rule that decides in the other list, nil for none.
+func (q *example) partnerRule(p pair) *rule {
+	if p.partner == noRule {
+		return nil
+	}
+	return &q.otherSide.rules[p.partner]
+}
+
+// bansOf returns the rules that must not match the URL of a pair, and sets the letters that most of them need. It reports false if one
+// of them matches every URL with the head.
+func (f *finder) bansOf(q *example, p pair, head string) (bans []*rule, ok bool) {
+	f.search.avoid = letters{}
+	bans = f.bans[:0]
+	for _, i := range q.heavier {
+		if bans, ok = f.ban(bans, &q.side.rules[i], head); !ok {
+			return bans, false
+		}
+	}
+	if q.aim != aimDiffers {
+		return bans, true
+	}
+	for _, i := range q.against {
+		if p.partner != noRule && i > p.partner {
+			break
+		}
+		if bans, ok = f.ban(bans, &q.otherSide.rules[i], head); !ok {
+			return bans, false
+		}
+	}
+	return bans, true
+}
+
+// ban appends a rule that must not match, if it can match a URL with the head. It reports false if it matches all of them.
+func (f *finder) ban(bans []*rule, r *rule, head string) (_ []*rule, ok bool) {
+	avoid := &f.search.avoid
+	n := min(len(r.head), len(head))
+	f.meter.spend(1 + n/bytesPerStep)
+	if r.head[:n] != head[:n] {
+		return bans, true
+	}
+	switch {
+	case n < len(r.head):
+		avoid.add(r.head[n])
+	case len(r.pieces) > 1:
+		avoid.add(r.pieces[1][0])
+	case n == len(r.pieces[0]) && !r.end:
+		return bans, false
+	}
+	return append(bans, r), true
+}
+
+// spelled returns the URL of a found sequence of units, and how each list sees it.
+func (s *search) spelled(start pairStart, units []int16) (path string, images [2]string) {
+	url := []byte(start.prefix)
+	seen := [2][]byte{[]byte(start.head), []byte(start.head)}
+	for _, id := range units {
+		u := &s.alphabet.units[id-1]
+		url = append(url, u.raw...)
+		seen[0] = append(seen[0], u.image[0]...)
+		seen[1] = append(seen[1], u.image[1]...)
+	}
+	return string(url), [2]string{string(seen[0]), string(seen[1])}
+}
+
+// matchingFirst moves the rules that match a URL to the front, and returns their number.
+func matchingFirst(bans []*rule, images [2]string, m *meter) (n int) {
+	for i, b := range bans {
+		if b.matches(images[b.list.side], m) {
+			bans[i] = bans[n]
+			bans[n] = b
+			n++
+		}
+	}
+	return n
 }
 
 // maxBanned is the number of searches of a pair with a banned URL as the result after which

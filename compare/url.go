@@ -125,16 +125,7 @@ func (a *alphabet) add(raw string, v byte, escaped bool, forms [2]robots.Escapes
 		if side == 1 && !a.cross {
 			break
 		}
-		switch {
-		case form == robots.EscapesRaw, raw == "%":
-			u.image[side] = raw
-		case isUnreserved, form == robots.EscapesRFC && (v == '*' || v == '$'):
-			u.image[side] = string([]byte{v})
-		case escaped || strings.IndexByte(invalid, v) >= 0:
-			u.image[side] = string([]byte{'%', upperHex[v>>4], upperHex[v&15]})
-		default:
-			u.image[side] = raw
-		}
+		u.image[side] = imageOf(raw, v, escaped, form)
 		u.imageBytes[side] = lettersOf(u.image[side])
 	}
 	for i := range a.units {
@@ -157,6 +148,19 @@ func (a *alphabet) add(raw string, v byte, escaped bool, forms [2]robots.Escapes
 			table[query][v] = int16(len(a.units))
 		}
 	}
+}
+
+// imageOf returns the normal form of a unit of a URL: an octet, as written or escaped.
+func imageOf(raw string, v byte, escaped bool, form robots.Escapes) string {
+	switch {
+	case form == robots.EscapesRaw, raw == "%":
+		return raw
+	case unreservedLetters.has(v), form == robots.EscapesRFC && (v == '*' || v == '$'):
+		return string([]byte{v})
+	case escaped || strings.IndexByte(invalid, v) >= 0:
+		return string([]byte{'%', upperHex[v>>4], upperHex[v&15]})
+	}
+	return raw
 }
 
 // spell returns a URL for the whole units of a head, their number of bytes in the head, and the
