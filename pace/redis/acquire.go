@@ -379,15 +379,8 @@ func (l *Limiter) acquire(ctx context.Context, r pace.Request) (pace.Permit, err
 	wake, first, leave := l.queues.Enter(r.Origin)
 	defer leave()
 	if !first {
-		if limited {
-			d := l.newDecision(r, modeLook, 0)
-			l.decide(ctx, d)
-			if d.err == nil && d.permit.NotBefore.After(deadline) {
-				return pace.Permit{}, &pace.LateError{Permit: d.permit}
-			}
-		}
-		if err := queue.Sleep(ctx, 0, wake); err != nil {
-			return pace.Permit{}, waitError(r.Origin, err, nil)
+		if err := l.awaitTurn(ctx, r, wake); err != nil {
+			return pace.Permit{}, err
 		}
 	}
 	var down error
@@ -426,6 +419,22 @@ func (l *Limiter) acquire(ctx context.Context, r pace.Request) (pace.Permit, err
 			return pace.Permit{}, waitError(r.Origin, err, down)
 		}
 	}
+}
+
+// awaitTurn waits until the earlier requests of this process to the same origin are served. If the deadline of ctx is before the next
+// start at the origin, it fails at once.
+func (l *Limiter) awaitTurn(ctx context.Context, r pace.Request, wake <-chan struct{}) error {
+	if deadline, limited := ctx.Deadline(); limited {
+		d := l.newDecision(r, modeLook, 0)
+		l.decide(ctx, d)
+		if d.err == nil && d.permit.NotBefore.After(deadline) {
+			return &pace.LateError{Permit: d.permit}
+		}
+	}
+	if err := queue.Sleep(ctx, 0, wake); err != nil {
+		return waitError(r.Origin, err, nil)
+	}
+	return nil
 }
 
 // waitError is the error of a caller that stops waiting for a site; down is that of the last call, nil
