@@ -104,7 +104,9 @@ func (flags *packFlags) registerResolve(cmd *cobra.Command) {
 }
 
 // runInputs lists the inputs and runs fn.
-func (flags *packFlags) runInputs(cmd *cobra.Command, args []string, status *int, fn func(context.Context, []bulk.Input, bulk.RunOptions) error) error {
+func (flags *packFlags) runInputs(
+	cmd *cobra.Command, args []string, status *int, fn func(context.Context, []bulk.Input, bulk.RunOptions) error,
+) error {
 	if flags.paths != "" {
 		in, err := flags.task.std.open(flags.paths)
 		if err != nil {

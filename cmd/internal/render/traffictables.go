@@ -118,8 +118,12 @@ func (v *TrafficView) fakes() trafficTable {
 
 // forbidden returns a row for each line of robots.txt that a crawler did not obey, those with most requests first.
 func (v *TrafficView) forbidden() trafficTable {
-	t := trafficTable{title: "Fetched although disallowed by " + robots.Printable(v.File), plural: "rules that crawlers did not obey", least: 2}
-	t.head = []string{"crawler", "rule", "requests"}
+	t := trafficTable{
+		title:  "Fetched although disallowed by " + robots.Printable(v.File),
+		plural: "rules that crawlers did not obey",
+		head:   []string{"crawler", "rule", "requests"},
+		least:  2,
+	}
 	type forbidden struct {
 		answer.ForbiddenRequests
 		of *answer.CrawlerRequests

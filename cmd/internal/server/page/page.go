@@ -45,9 +45,9 @@ const (
 //	outlook    body crawler url text   what a search engine can do with a page with these headers and HTML
 //
 // Crawlers and urls are lines. A crawler is a dialect, or auto, and its tokens, most specific first,
-// separated by tabs. A view is a JSON object with the members of view, or empty. The answer is a JSON object: where package answer has a struct for the question,
-// the members of that. Its only member is error, a sentence, if the question is invalid. Ask is safe
-// for concurrent use.
+// separated by tabs. A view is a JSON object with the members of view, or empty. The answer is a JSON object: where package
+// answer has a struct for the question, the members of that. Its only member is error, a sentence, if the question is invalid.
+// Ask is safe for concurrent use.
 func Ask(verb string, args ...string) string {
 	text, err := AskWithin(nil, verb, args...)
 	if err != nil {

@@ -17,7 +17,8 @@ import (
 func readParquetList(f *os.File, name string, fn func(p rowPosition, l listedURL) (bool, error)) error {
 	n := 0
 	var failed error // that of fn names the row
-	err := readForeignCells(f, []foreignColumn{{names: urlColumns}, {names: atColumns, isTime: true}, {names: keyColumns}}, func(row []foreignCell) (bool, error) {
+	columns := []foreignColumn{{names: urlColumns}, {names: atColumns, isTime: true}, {names: keyColumns}}
+	err := readForeignCells(f, columns, func(row []foreignCell) (bool, error) {
 		n++
 		p := rowPosition{name, "row", n}
 		l := listedURL{row[0].text, row[1].time, row[2].text}
