@@ -210,14 +210,14 @@ type entry struct {
 // present is set, so few n-grams of a path have a rule by chance. Rules are filed under the
 // first bits of the hash, so that the set of those tried fits on the stack.
 type ngrams struct {
-	shift   int      // right shift from the product in hash to a hash
-	fold    int      // right shift from a hash to an index of starts
-	present []uint64 // one bit per hash that some rule has
-	starts  []uint32 // where the rules of each first bits of a hash begin in rules
-	rules   []uint32
+	shift      int      // right shift from the product in hash to a hash
+	fold       int      // right shift from a hash to an index of firstRules
+	present    []uint64 // one bit per hash that some rule has
+	firstRules []uint32 // where the rules of each first bits of a hash begin in rules
+	rules      []uint32
 }
 
-// maxNgramBits limits the bits of a hash, maxSlotBits those of an index of starts.
+// maxNgramBits limits the bits of a hash, maxSlotBits those of an index of firstRules.
 const (
 	maxNgramBits = 16
 	maxSlotBits  = 12
@@ -229,7 +229,7 @@ func (x *index) memoryBytes() int {
 		return 0
 	}
 	return int(unsafe.Sizeof(*x)) + int(unsafe.Sizeof(key{}))*cap(x.keys) + int(unsafe.Sizeof(entry{}))*cap(x.entries) +
-		8*cap(x.ngrams.present) + 4*(cap(x.ngrams.starts)+cap(x.ngrams.rules)+cap(x.withoutNgram))
+		8*cap(x.ngrams.present) + 4*(cap(x.ngrams.firstRules)+cap(x.ngrams.rules)+cap(x.withoutNgram))
 }
 
 func newIndex(r *Rules) *index {
@@ -372,7 +372,7 @@ func (x *index) indexNgrams(r *Rules, wild []uint32) {
 	}
 	slots := make([]uint32, len(wild)) // index in starts of each rule, plus one; 0 for those without an n-gram
 	w.present = make([]uint64, 1<<n/64)
-	w.starts = make([]uint32, 1<<slotBits+1)
+	w.firstRules = make([]uint32, 1<<slotBits+1)
 	from := uint32(0)
 	for i, id := range wild {
 		found := hashes[from:ends[i]]
@@ -384,13 +384,13 @@ func (x *index) indexNgrams(r *Rules, wild []uint32) {
 		h := uint32(rarest(found, counts))
 		w.present[h/64] |= 1 << (h % 64)
 		slots[i] = h>>w.fold + 1
-		w.starts[slots[i]]++
+		w.firstRules[slots[i]]++
 	}
 	for at := range 1 << slotBits {
-		w.starts[at+1] += w.starts[at]
+		w.firstRules[at+1] += w.firstRules[at]
 	}
-	w.rules = make([]uint32, w.starts[1<<slotBits])
-	next := slices.Clone(w.starts)
+	w.rules = make([]uint32, w.firstRules[1<<slotBits])
+	next := slices.Clone(w.firstRules)
 	for i, id := range wild {
 		if slots[i] > 0 {
 			at := slots[i] - 1
@@ -433,7 +433,7 @@ func (x *index) find(r *Rules, path string, only Field) (best uint32, work int) 
 		h >>= w.fold
 		if tried[h/64]&(1<<(h%64)) == 0 {
 			tried[h/64] |= 1 << (h % 64)
-			try(w.rules[w.starts[h]:w.starts[h+1]])
+			try(w.rules[w.firstRules[h]:w.firstRules[h+1]])
 		}
 	}
 	return best, work

@@ -231,14 +231,14 @@ func connect(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, 
 
 // dial is rueidis.NewClient with a context.
 func dial(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, error) {
-	type made struct {
+	type dialResult struct {
 		client rueidis.Client
 		err    error
 	}
-	making := make(chan made, 1)
+	making := make(chan dialResult, 1)
 	go func() {
 		c, err := rueidis.NewClient(option)
-		making <- made{c, connectError(err, option)}
+		making <- dialResult{c, connectError(err, option)}
 	}()
 	select {
 	case m := <-making:

@@ -33,11 +33,11 @@ const (
 	ruleCount
 )
 
-// places is the set of places in which an engine reads a rule.
-type places uint8
+// locations is the set of locations in which an engine reads a rule.
+type locations uint8
 
 const (
-	inMeta places = 1 << iota
+	inMeta locations = 1 << iota
 	inHeader
 	inBoth = inMeta | inHeader
 )
@@ -109,7 +109,7 @@ var rules = [...]struct {
 	name                         string
 	rule                         Rule
 	value                        valueKind
-	google, bing, yandex, seznam places
+	google, bing, yandex, seznam locations
 }{
 	{"all", All, noValue, inBoth, inBoth, inMeta, inBoth},
 	{"index", Index, noValue, inBoth, inBoth, inMeta, inBoth},

@@ -35,7 +35,7 @@ type Directives struct {
 	// Opposed are pairs of contradicting directives, the one that counts first.
 	Opposed [][2]Directive
 
-	by [ruleCount]Directive
+	deciding [ruleCount]Directive
 }
 
 // By returns the directive by which a rule counts, the zero value if it does not. For NoIndex
@@ -45,7 +45,7 @@ func (d *Directives) By(r Rule) Directive {
 	if r >= ruleCount {
 		return Directive{}
 	}
-	return d.by[r]
+	return d.deciding[r]
 }
 
 // For returns the directives for a crawler with these product tokens: those for all crawlers,
@@ -76,20 +76,20 @@ func (p *Page) For(e Engine, tokens ...string) Directives {
 	d.oppose(NoFollow, []Rule{None}, []Rule{Follow, All})
 	d.oppose(NoArchive, nil, []Rule{Archive})
 	for _, r := range []Rule{NoTranslate, NoImageIndex, NoYaca} {
-		d.by[r], _ = d.find(r)
+		d.deciding[r], _ = d.find(r)
 	}
-	d.by[IndexIfEmbedded], _ = d.find(IndexIfEmbedded)
-	if d.by[NoIndex].IsZero() {
-		d.by[IndexIfEmbedded] = Directive{}
+	d.deciding[IndexIfEmbedded], _ = d.find(IndexIfEmbedded)
+	if d.deciding[NoIndex].IsZero() {
+		d.deciding[IndexIfEmbedded] = Directive{}
 	}
 	// The most restrictive of different values counts.
 	for _, r := range []Rule{MaxSnippet, MaxImagePreview, MaxVideoPreview} {
 		d.strictest(r, func(a, b Directive) bool { return b.Number < 0 || a.Number >= 0 && a.Number < b.Number })
 	}
 	d.strictest(UnavailableAfter, func(a, b Directive) bool { return a.Time.Before(b.Time) })
-	d.by[NoSnippet], _ = d.find(NoSnippet)
-	if m := d.by[MaxSnippet]; d.by[NoSnippet].IsZero() && !m.IsZero() && m.Number == 0 {
-		d.by[NoSnippet] = m
+	d.deciding[NoSnippet], _ = d.find(NoSnippet)
+	if m := d.deciding[MaxSnippet]; d.deciding[NoSnippet].IsZero() && !m.IsZero() && m.Number == 0 {
+		d.deciding[NoSnippet] = m
 	}
 	d.settle()
 	return d
@@ -119,7 +119,7 @@ func (d *Directives) oppose(rule Rule, also, permits []Rule) {
 		d.Opposed = append(d.Opposed, pair)
 	}
 	if wins {
-		d.by[rule] = no
+		d.deciding[rule] = no
 	}
 }
 
@@ -127,15 +127,15 @@ func (d *Directives) oppose(rule Rule, also, permits []Rule) {
 func (d *Directives) strictest(rule Rule, stricter func(a, b Directive) bool) {
 	for i := range d.Readings {
 		r := &d.Readings[i]
-		if r.Effect == Counts && r.Rule == rule && (d.by[rule].IsZero() || stricter(r.Directive, d.by[rule])) {
-			d.by[rule] = r.Directive
+		if r.Effect == Counts && r.Rule == rule && (d.deciding[rule].IsZero() || stricter(r.Directive, d.deciding[rule])) {
+			d.deciding[rule] = r.Directive
 		}
 	}
 }
 
 // settle sets the effect of each directive that the engine reads.
 func (d *Directives) settle() {
-	counts := func(r Rule) bool { return !d.by[r].IsZero() }
+	counts := func(r Rule) bool { return !d.deciding[r].IsZero() }
 	// permits returns the effect of a permissive directive: it states the default, is
 	// overruled, or counts if permissions win.
 	permits := func(rules ...Rule) Effect {
@@ -177,9 +177,9 @@ func (d *Directives) settle() {
 				r.Effect = NoEffect
 			}
 		case MaxSnippet, MaxVideoPreview, MaxImagePreview, UnavailableAfter:
-			strictest := d.by[r.Rule]
+			strictest := d.deciding[r.Rule]
 			switch {
-			case r.Rule == MaxSnippet && counts(NoSnippet) && d.by[NoSnippet].Rule == NoSnippet && r.Number != 0,
+			case r.Rule == MaxSnippet && counts(NoSnippet) && d.deciding[NoSnippet].Rule == NoSnippet && r.Number != 0,
 				r.Number != strictest.Number || !r.Time.Equal(strictest.Time):
 				r.Effect = Overruled
 			case r.Number < 0 || r.Rule == MaxImagePreview && r.Number == 2:
@@ -193,7 +193,7 @@ func (d *Directives) settle() {
 func (d *Directives) overruled(rule Rule) bool {
 	return slices.ContainsFunc(d.Opposed, func(pair [2]Directive) bool {
 		lost := pair[1].Rule
-		return d.by[rule].IsZero() && (lost == rule || lost == None && (rule == NoIndex || rule == NoFollow))
+		return d.deciding[rule].IsZero() && (lost == rule || lost == None && (rule == NoIndex || rule == NoFollow))
 	})
 }
 
@@ -334,7 +334,7 @@ func (o *Outlook) judge(at time.Time) {
 // hide marks directives that would count as hidden, and returns the first, a noindex before
 // others.
 func (d *Directives) hide() (first Directive) {
-	first = d.by[NoIndex]
+	first = d.deciding[NoIndex]
 	for i := range d.Readings {
 		if r := &d.Readings[i]; r.Effect == Counts {
 			r.Effect = Hidden

@@ -67,19 +67,19 @@ func (p *pass) ignores() []*ignore {
 // silence removes the findings that comments ignore, and reports comments that ignore nothing
 // (RT901), except for checks that did not run.
 func (p *pass) silence(all []*ignore) {
-	type place struct {
+	type lineCheck struct {
 		line int
 		id   string
 	}
-	at := map[place]bool{} // ignored; whether something was found there
+	at := map[lineCheck]bool{} // ignored; whether something was found there
 	for _, i := range all {
 		for _, id := range i.ids {
-			at[place{i.line, id}] = false
+			at[lineCheck{i.line, id}] = false
 		}
 	}
 	p.found = slices.DeleteFunc(p.found, func(d *Diagnostic) (ignored bool) {
 		for _, line := range []int{0, p.lineOf(d.Span.Start)} {
-			here := place{line, d.Check.ID}
+			here := lineCheck{line, d.Check.ID}
 			if _, ok := at[here]; ok {
 				at[here] = true
 				ignored = true
@@ -90,7 +90,7 @@ func (p *pass) silence(all []*ignore) {
 	for _, i := range all {
 		used := slices.ContainsFunc(i.ids, func(id string) bool {
 			c := Find(id)
-			return at[place{i.line, id}] || c.proved && !p.begin(c)
+			return at[lineCheck{i.line, id}] || c.proved && !p.begin(c)
 		})
 		p.begin(Find("RT901"))
 		if used {

@@ -19,7 +19,7 @@ type pass struct {
 	body       []byte
 	kind       string      // what the file is if it is no text
 	newline    string      // the line end that the file uses
-	starts     []uint32    // of all lines
+	lineStarts []uint32    // of all lines
 	texts      int         // number of lines that are not blank
 	fields     []fieldLine // the lines that have a field in the zero dialect
 	allViews   []*view     // of every dialect: safe fixes are proved in all
@@ -105,10 +105,10 @@ func readPass(f *robots.File) *pass {
 	}
 	body := p.text.Bytes()
 	lines := 1 + bytes.Count(body, []byte{'\n'}) + bytes.Count(body, []byte{'\r'})
-	p.starts = make([]uint32, 0, lines)
+	p.lineStarts = make([]uint32, 0, lines)
 	p.fields = make([]fieldLine, 0, min(lines, bytes.Count(body, []byte{':'})))
 	for l := range p.text.Lines(robots.Dialect{}) {
-		p.starts = append(p.starts, uint32(l.Span.Start))
+		p.lineStarts = append(p.lineStarts, uint32(l.Span.Start))
 		if l.Span.Start < l.Span.End {
 			p.texts++
 		}
@@ -134,7 +134,7 @@ func (p *pass) view(d robots.Dialect) *view {
 
 // readingSteps is the cost of reading the file in all dialects, in steps: some for each line, and
 // more for those with a field.
-func (p *pass) readingSteps() int { return len(p.body)/8 + 2*len(p.starts) + 16*len(p.fields) }
+func (p *pass) readingSteps() int { return len(p.body)/8 + 2*len(p.lineStarts) + 16*len(p.fields) }
 
 // checkSteps is the cost of the checks of lines, in steps.
 func (p *pass) checkSteps() int { return 16 * p.texts }
@@ -175,7 +175,7 @@ func (p *pass) add(at robots.Span, message string) *Diagnostic {
 		p.dropping = Diagnostic{}
 		if isReport(p.check) && at.Start < at.End {
 			if p.reported == nil {
-				p.reported = make([]uint64, 1+len(p.starts)/64)
+				p.reported = make([]uint64, 1+len(p.lineStarts)/64)
 			}
 			line := p.lineOf(at.Start)
 			p.reported[line/64] |= 1 << (line % 64)
@@ -209,7 +209,7 @@ func (p *pass) result() Result {
 
 // lineOf returns the number of the line of an offset.
 func (p *pass) lineOf(offset int) int {
-	i, _ := slices.BinarySearch(p.starts, uint32(offset)+1)
+	i, _ := slices.BinarySearch(p.lineStarts, uint32(offset)+1)
 	return max(i, 1)
 }
 
@@ -218,7 +218,7 @@ func (p *pass) position(offset int) (line, column int) {
 	line = p.lineOf(offset)
 	start := 0
 	if line > 1 {
-		start = int(p.starts[line-1])
+		start = int(p.lineStarts[line-1])
 	}
 	return line, offset - start + 1
 }

@@ -47,7 +47,7 @@ func (o *checkOptions) runBatch(ctx context.Context) (int, error) {
 		headers:  o.chunkHeader,
 	}
 	answerer := batch.NewAnswerer(defaults)
-	for entries, err := range source.ReadAhead(ctx, in.all(), in.lines.Ready, false, live, o.std) {
+	for entries, err := range source.ReadAhead(ctx, in.entries(), in.lines.Ready, false, live, o.std) {
 		now := o.std.Now()
 		for i := range entries {
 			if err := o.answerLine(ctx, answerer, live, &entries[i], now); err != nil {
@@ -151,8 +151,8 @@ type batchReader struct {
 	left     int          // rows of the current chunk that have not been read
 }
 
-// all reads the lines.
-func (b *batchReader) all() iter.Seq2[source.Entry[batchLine], error] {
+// entries reads the lines.
+func (b *batchReader) entries() iter.Seq2[source.Entry[batchLine], error] {
 	return func(yield func(source.Entry[batchLine], error) bool) {
 		for {
 			if e, err := b.next(); !yield(e, err) || err != nil {

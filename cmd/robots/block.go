@@ -86,7 +86,7 @@ func (o *blockOptions) read(ctx context.Context) (*source.Text, error) {
 	if len(o.args) != 1 {
 		return nil, errors.New("one robots.txt required; name a file, - for standard input, or the URL of a site")
 	}
-	texts, err := o.site.whole(ctx, o.output.reader(o.std), o.args)
+	texts, err := o.site.completeFiles(ctx, o.output.reader(o.std), o.args)
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func newFmtCommand(std *screen.Streams) *cobra.Command {
 
 // run formats all files before the first is written.
 func (o *fmtOptions) run(ctx context.Context) (int, error) {
-	files, err := o.site.whole(ctx, new(outputFlags).reader(o.std), o.args)
+	files, err := o.site.completeFiles(ctx, new(outputFlags).reader(o.std), o.args)
 	if err != nil {
 		return exitBad, err
 	}

@@ -132,7 +132,7 @@ func (o *lintOptions) leastShown() lint.Severity {
 
 // lintFiles reads files and finds their mistakes, or those left after the fixes that will be written.
 func (o *lintOptions) lintFiles(ctx context.Context) (files []*answer.LintedFile, err error) {
-	read, err := o.site.whole(ctx, o.output.reader(o.std), o.args)
+	read, err := o.site.completeFiles(ctx, o.output.reader(o.std), o.args)
 	if err != nil {
 		return nil, err
 	}

@@ -83,8 +83,8 @@ func probing() []string {
 	return names
 }
 
-// given reports whether a flag was given.
-func (s *siteFlags) given(name string) bool { return s.set.Changed(name) }
+// isSet reports whether a flag was given.
+func (s *siteFlags) isSet(name string) bool { return s.set.Changed(name) }
 
 // unused returns an error if one of these flags is given and nothing is fetched.
 func (s *siteFlags) unused(when string) (err error) {
@@ -101,17 +101,17 @@ var errTimeout = errors.New("--timeout must be more than 0")
 // options checks the flags.
 func (s *siteFlags) options() (o source.Options, err error) {
 	switch {
-	case s.given("cache") && s.cache == "":
+	case s.isSet("cache") && s.cache == "":
 		return o, errors.New("--cache is empty; name a file")
-	case s.given("user-agent") && strings.TrimSpace(s.userAgent) == "":
+	case s.isSet("user-agent") && strings.TrimSpace(s.userAgent) == "":
 		return o, errors.New("--user-agent is empty; name the crawler and a contact")
-	case s.given("timeout") && s.timeout <= 0:
+	case s.isSet("timeout") && s.timeout <= 0:
 		return o, errTimeout
-	case s.given("cache") && s.redis != "":
+	case s.isSet("cache") && s.redis != "":
 		return o, errors.New("--cache and --redis exclude each other")
-	case s.given("allow-eviction") && s.redis == "":
+	case s.isSet("allow-eviction") && s.redis == "":
 		return o, errors.New("--allow-eviction requires --redis")
-	case s.given("redis") && s.redis == "":
+	case s.isSet("redis") && s.redis == "":
 		return o, errors.New("--redis: no URL given; write redis://host:6379, or rediss:// for TLS")
 	}
 	o = source.Options{
@@ -136,7 +136,7 @@ func (s *siteFlags) options() (o source.Options, err error) {
 // parseProxy reads the value of --proxy, nil for none.
 func (s *siteFlags) parseProxy() (func(*http.Request) (*url.URL, error), error) {
 	switch {
-	case !s.given("proxy") || s.proxy == "none":
+	case !s.isSet("proxy") || s.proxy == "none":
 		return nil, nil
 	case s.proxy == "env":
 		return http.ProxyFromEnvironment, nil
@@ -200,8 +200,8 @@ func (s *siteFlags) known(ctx context.Context, r *source.Reader, dialects []robo
 	return r.Known(ctx, &w)
 }
 
-// whole reads files and sites before any is processed; one that is truncated is an error.
-func (s *siteFlags) whole(ctx context.Context, r *source.Reader, names []string) ([]source.Text, error) {
+// completeFiles reads files and sites before any is processed; one that is truncated is an error.
+func (s *siteFlags) completeFiles(ctx context.Context, r *source.Reader, names []string) ([]source.Text, error) {
 	if len(names) == 0 {
 		return nil, errors.New("no file given; name one, - for standard input, or the URL of a site")
 	}

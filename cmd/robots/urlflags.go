@@ -168,16 +168,16 @@ func (f *urlFlags) openRobots(
 
 // A urlTally counts URLs by the exit status of their verdicts.
 type urlTally struct {
-	std    *screen.Streams
-	counts [exitUndecided + 1]int // of URLs by status, and of lines without one
+	std      *screen.Streams
+	byStatus [exitUndecided + 1]int // of URLs by status, and of lines without one
 }
 
-func (t *urlTally) add(status int) { t.counts[status]++ }
+func (t *urlTally) add(status int) { t.byStatus[status]++ }
 
 // addBadLine reports a line of a list without a URL.
 func (t *urlTally) addBadLine(err error) {
 	t.std.Complain(err)
-	t.counts[exitBad]++
+	t.byStatus[exitBad]++
 }
 
 // status returns the exit status of all URLs: bad lines count before undecided before disallowed. After a list it writes the
@@ -190,7 +190,7 @@ func (t *urlTally) status(urls *source.CheckedURLs) (int, error) {
 		t.writeCounts(urls.Read)
 	}
 	for _, status := range []int{exitBad, exitUndecided, exitDisallowed} {
-		if t.counts[status] > 0 {
+		if t.byStatus[status] > 0 {
 			return status, nil
 		}
 	}
@@ -204,11 +204,11 @@ func (t *urlTally) writeCounts(urls int) {
 		status int
 		word   string
 	}{{exitAllowed, "allowed"}, {exitDisallowed, "disallowed"}, {exitUndecided, "undecided"}} {
-		if n := t.counts[p.status]; n > 0 {
+		if n := t.byStatus[p.status]; n > 0 {
 			parts = append(parts, screen.Thousands(n)+" "+p.word)
 		}
 	}
-	if n := t.counts[exitBad]; n > 0 {
+	if n := t.byStatus[exitBad]; n > 0 {
 		parts = append(parts, render.Count(n, "line")+" without a URL")
 	}
 	t.std.Complain(errors.New(render.Count(urls, "URL") + ": " + strings.Join(parts, ", ")))

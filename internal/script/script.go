@@ -85,7 +85,7 @@ func RefusedWrite(ctx context.Context, client rueidis.Client, keys ...string) *W
 	if err == nil || KindOf(err) != Full && KindOf(err) != ReadOnly {
 		return nil
 	}
-	return &WriteError{Word: word(err), err: err}
+	return &WriteError{Word: replyWord(err), err: err}
 }
 
 // A WriteError is the error with which a server refuses writes.
@@ -129,7 +129,7 @@ func KindOf(err error) Kind {
 	if Denied(err) {
 		return Down
 	}
-	switch word(err) {
+	switch replyWord(err) {
 	case "":
 		return Lost
 	case "LOADING", "CLUSTERDOWN", "MASTERDOWN", "NOAUTH", "WRONGPASS":
@@ -157,13 +157,13 @@ func Denied(err error) bool {
 // Says reports whether an error is a reply of the server that begins with one of these
 // words.
 func Says(err error, words ...string) bool {
-	w := word(err)
+	w := replyWord(err)
 	return w != "" && slices.Contains(words, w)
 }
 
-// word returns the first word of an error reply, "" if the error is not a reply. rueidis removes
+// replyWord returns the first word of an error reply, "" if the error is not a reply. rueidis removes
 // the word ERR, so a reply that begins with a lower-case letter had it.
-func word(err error) string {
+func replyWord(err error) string {
 	e, ok := rueidis.IsRedisErr(err)
 	if !ok {
 		return ""

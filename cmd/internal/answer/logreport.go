@@ -93,7 +93,7 @@ func (t *Traffic) Report(logs []string, lines int) *LogReport {
 func (t *Traffic) requestsOf(v *visitor) CrawlerRequests {
 	r := CrawlerRequests{
 		Name: v.Name, Known: v.isKnown(), UserAgent: OrNull(v.userAgent), Operator: v.Operator, Purpose: v.Purpose,
-		RequestCounts: v.all, Addresses: v.addresses, RobotsTXT: v.robotsTXT,
+		RequestCounts: v.requests, Addresses: v.addresses, RobotsTXT: v.robotsTXT,
 		Why: OrNull(v.unknown.Why), Fakes: v.fakes, Crawler: v.Crawler, Unknown: v.unknown,
 	}
 	r.Share = math.Round(1000*float64(r.Requests)/float64(t.Lines)) / 10

@@ -72,7 +72,7 @@ type LogDecision struct {
 // A visit is what requests have in common that are counted together.
 type visit struct {
 	address netip.Addr
-	by      *visitor // nil without a User-Agent
+	visitor *visitor // nil without a User-Agent
 	line    int      // of robots.txt, which disallows them; 0 counts all
 }
 
@@ -82,7 +82,7 @@ type visitor struct {
 	userAgent string        // the first header of a program that is not in the directory, else ""
 	rules     *robots.Rules // of a program that is not in the directory, nil until they are needed
 
-	all       RequestCounts
+	requests  RequestCounts
 	robotsTXT int // requests for robots.txt
 	addresses int
 	lines     map[int]*ForbiddenRequests // by line of robots.txt
@@ -129,7 +129,7 @@ func (t *Traffic) Add(r LogRequest) {
 	if !r.Common {
 		by = t.caller(r.UserAgent)
 	}
-	v := visit{address: r.Address, by: by}
+	v := visit{address: r.Address, visitor: by}
 	if by != nil {
 		t.visits[v]++
 		if isRobotsTXT(r.Target) {

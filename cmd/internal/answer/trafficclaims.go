@@ -19,8 +19,8 @@ type Claims struct {
 // Crawlers are the crawlers that the requests name.
 func (c *Claims) Crawlers() (list []crawlers.Crawler) {
 	for _, v := range c.visits {
-		if v.by != nil {
-			list = append(list, v.by.Crawler)
+		if v.visitor != nil {
+			list = append(list, v.visitor.Crawler)
 		}
 	}
 	return list
@@ -37,7 +37,7 @@ func (t *Traffic) Claims() []Claims {
 	var list []Claims
 	visits := slices.SortedFunc(maps.Keys(t.visits), func(a, b visit) int { return a.address.Compare(b.address) })
 	for _, v := range visits {
-		if v.by != nil && !v.by.isKnown() {
+		if v.visitor != nil && !v.visitor.isKnown() {
 			continue // of it nothing can be verified
 		}
 		if len(list) == 0 || list[len(list)-1].Address != v.address {
@@ -45,10 +45,10 @@ func (t *Traffic) Claims() []Claims {
 		}
 		c := &list[len(list)-1]
 		switch {
-		case v.by != nil && c.NoName:
+		case v.visitor != nil && c.NoName:
 			c.visits = slices.Insert(c.visits, len(c.visits)-1, v)
 		default:
-			c.NoName = v.by == nil
+			c.NoName = v.visitor == nil
 			c.visits = append(c.visits, v)
 		}
 	}
@@ -77,7 +77,7 @@ func (t *Traffic) Settle(claims []Claims, found []Identities) {
 // Clear counts the requests of programs that are not in the directory, and makes room for more requests.
 func (t *Traffic) Clear() {
 	for v := range t.visits {
-		if v.by != nil && !v.by.isKnown() {
+		if v.visitor != nil && !v.visitor.isKnown() {
 			t.settle(v, notInDirectory)
 		}
 	}
@@ -92,23 +92,23 @@ var notInDirectory = crawlers.Identity{Result: crawlers.Unknown, Why: "not in th
 func (t *Traffic) settle(v visit, id crawlers.Identity) {
 	t.Failed = t.Failed || id.Failed
 	requests := t.visits[v]
-	if v.by == nil {
+	if v.visitor == nil {
 		if id.Result != crawlers.Verified {
 			return
 		}
-		v.by = t.visitor(id.Crawlers[0])
+		v.visitor = t.visitor(id.Crawlers[0])
 	}
 	if v.line > 0 {
-		v.by.lines[v.line].add(requests, id.Result)
+		v.visitor.lines[v.line].add(requests, id.Result)
 		return
 	}
-	v.by.all.add(requests, id.Result)
-	v.by.addresses++
+	v.visitor.requests.add(requests, id.Result)
+	v.visitor.addresses++
 	switch {
 	case id.Result == crawlers.Faked:
-		v.by.addFake(FakeAddress{v.address.String(), requests, id.Why})
-	case id.Result == crawlers.Unknown && v.by.unknown.Why == "":
-		v.by.unknown = id
+		v.visitor.addFake(FakeAddress{v.address.String(), requests, id.Why})
+	case id.Result == crawlers.Unknown && v.visitor.unknown.Why == "":
+		v.visitor.unknown = id
 	}
 }
 

@@ -20,7 +20,7 @@ func (s *Service) check(r *request) *response {
 	url := r.queryURL()
 	agents := r.queryAgents()
 	userInitiated := r.flag("user_initiated")
-	asStatus := r.word("as", "status")
+	asStatus := r.keyword("as", "status")
 	q := r.question("query.", url, agents, r.query.Get("dialect"), r.query.Get("wait"))
 	v := r.verdict(q, userInitiated)
 	switch {

@@ -63,7 +63,7 @@ func (f *fetcher) refuses(c Caller, origin robots.Origin) *Problem {
 	case c.Anonymous && (origin.Scheme() == "ftp" || port != 80 && port != 443):
 		return NewProblem(Unauthorized, "without a token only http and https sites on ports 80 and 443 are fetched, not "+origin.String())
 	}
-	if wait := take(c.limits.origins, 1); wait > 0 {
+	if wait := reserve(c.limits.origins, 1); wait > 0 {
 		detail := "robots.txt of " + origin.String() + " is not fetched: you have reached your limit of new sites; try again later"
 		return NewProblem(RateLimited, detail).After(wait)
 	}

@@ -62,7 +62,7 @@ func (b *permitsBody) most(r *request) int {
 		r.fail(wrong(BadParameter, "body.urls", "", "must not be empty"))
 	case b.Most != nil:
 		most = *b.Most
-		r.fail(outside("body.most", float64(most), 1, mostURLs))
+		r.fail(outOfRange("body.most", float64(most), 1, mostURLs))
 	}
 	r.fail(tooMany("body.urls", len(b.URLs), mostURLs))
 	return most

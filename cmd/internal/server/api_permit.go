@@ -25,7 +25,7 @@ type Return struct {
 // invalid returns a problem for invalid values. Location is that of the Return, such as
 // "body".
 func (r *Return) invalid(location string) *Problem {
-	return cmp.Or(outside(location+".status", float64(r.Status), 0, 999), outside(location+".retry_after", r.RetryAfter, 0, 31536000))
+	return cmp.Or(outOfRange(location+".status", float64(r.Status), 0, 999), outOfRange(location+".retry_after", r.RetryAfter, 0, 31536000))
 }
 
 // A Returned is the result of releasing a permit: done, also if it was released before,

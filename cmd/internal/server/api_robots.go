@@ -17,7 +17,7 @@ const typeText = "text/plain"
 // robots answers GET /v1/robots.
 func (s *Service) robots(r *request) *response {
 	url := r.queryURL()
-	onlyBody := r.word("body", "1")
+	onlyBody := r.keyword("body", "1")
 	origin, _ := r.site("query.url", robots.RFC9309, url)
 	wait := r.timeout("query.wait", r.query.Get("wait"))
 	if r.problem != nil {

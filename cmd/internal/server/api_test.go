@@ -390,7 +390,7 @@ func TestScopes(t *testing.T) {
 			t.Errorf("Retry-After is %q", r.header.Get("Retry-After"))
 		}
 	}
-	if take(one.origins, 1) == 0 || other.asked.Load() != 1 {
+	if reserve(one.origins, 1) == 0 || other.asked.Load() != 1 {
 		t.Errorf("the fetch did not count; the site was asked %d times", other.asked.Load())
 	}
 }

@@ -129,7 +129,7 @@ func (v *exchange) authenticate(r *http.Request) (p *Problem) {
 	if v.settings.public || p != nil {
 		v.limits = v.gate.limitsOf(v.Name)
 	}
-	if wait := take(v.limits.questions, 1); wait > 0 {
+	if wait := reserve(v.limits.questions, 1); wait > 0 {
 		return NewProblem(RateLimited, fmt.Sprintf("%s sends more than %d requests per second", v.Name, v.settings.ClientRate)).After(wait)
 	}
 	return p

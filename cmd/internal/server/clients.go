@@ -196,9 +196,9 @@ func (g *Gate) limitsOf(name string) *limits {
 	return l
 }
 
-// take takes n of a limit, or returns how long until they are available. More than the burst
+// reserve takes n of a limit, or returns how long until they are available. More than the burst
 // are never available at once, but still have to wait.
-func take(l *rate.Limiter, n int) time.Duration {
+func reserve(l *rate.Limiter, n int) time.Duration {
 	now := time.Now()
 	r := l.ReserveN(now, n)
 	if !r.OK() {

@@ -87,13 +87,13 @@ func (v *exchange) wait(f func()) {
 	}
 	v.hasSlot = false
 	defer func() { v.hasSlot = true }()
-	v.gate.slots.outside(f)
+	v.gate.slots.withoutSlot(f)
 }
 
 // charge counts the questions of a batch, besides the one of each request, against the rate
 // limit of the client, before any is answered.
 func (v *exchange) charge(n int) *Problem {
-	wait := take(v.limits.questions, max(0, n-1))
+	wait := reserve(v.limits.questions, max(0, n-1))
 	most := v.limits.questions.Burst()
 	switch {
 	case wait <= 0:

@@ -35,8 +35,8 @@ func tooMany(location string, n, most int) *Problem {
 	return wrong(BadParameter, location, "", fmt.Sprintf(tooManyItem, most))
 }
 
-// outside returns a problem if a number is outside its bounds.
-func outside(location string, v, least, most float64) *Problem {
+// outOfRange returns a problem if a number is outside its bounds.
+func outOfRange(location string, v, least, most float64) *Problem {
 	if least <= v && v <= most {
 		return nil
 	}

@@ -546,12 +546,12 @@ func TestClients(t *testing.T) {
 			{3 * time.Second, g.limitsOf("a").origins, 1, 0},
 		} {
 			time.Sleep(c.after)
-			if wait := take(c.of, c.n); wait != c.wait {
+			if wait := reserve(c.of, c.n); wait != c.wait {
 				t.Errorf("%d: %d wait %s, want %s", i, c.n, wait, c.wait)
 			}
 		}
 		g.settings.Load().ClientRate = 0
-		if wait := take(g.limitsOf("c").questions, 1e6); wait != 0 {
+		if wait := reserve(g.limitsOf("c").questions, 1e6); wait != 0 {
 			t.Errorf("without a limit a client waits %s", wait)
 		}
 	})
@@ -610,7 +610,7 @@ func TestPlaces(t *testing.T) {
 		if err := p.enter(ctx); err != errBusy {
 			t.Errorf("beyond the queue: %v", err)
 		}
-		go p.outside(func() { time.Sleep(time.Minute) })
+		go p.withoutSlot(func() { time.Sleep(time.Minute) })
 		synctest.Wait()
 		if err := <-waited; err != nil || p.working() != 2 {
 			t.Errorf("beside a request that waits for a site: %v, %d at work", err, p.working())

@@ -128,8 +128,8 @@ func (r *request) flag(name string) bool {
 	return v
 }
 
-// word reports whether a parameter is given, with its only possible value.
-func (r *request) word(name, only string) bool {
+// keyword reports whether a parameter is given, with its only possible value.
+func (r *request) keyword(name, only string) bool {
 	given := r.query.Has(name)
 	if v := r.query.Get(name); given && v != only {
 		r.fail(wrong(BadParameter, "query."+name, v, `must be one of "`+only+`"`))

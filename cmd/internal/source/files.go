@@ -106,7 +106,7 @@ func (l *Live) startAll(ctx context.Context, names []string, sites []*Site) {
 func (r *Reader) Whole(ctx context.Context, w *Wanted) ([]Text, error) {
 	files, l, err := r.Files(ctx, w, func(l *Live, f *Text) error {
 		switch record := f.Record; {
-		case f.over:
+		case f.exceedsLimit:
 			return fmt.Errorf("cannot read %s: it is larger than 64 MiB", f.Title())
 		case record == nil:
 		case record.Outcome == fetch.Success && record.Truncated:
@@ -159,7 +159,7 @@ func (l *Live) unknown(r *fetch.Record, rules *robots.Rules) error {
 // Text reads a file, or standard input for "-", and returns its name for messages.
 func (r *Reader) Text(name string) (body []byte, title string, err error) {
 	f, err := readText(r.Std, name)
-	if f.over {
+	if f.exceedsLimit {
 		r.Std.Warn("%s is larger than 64 MiB; the rest is not read", f.Title())
 	}
 	return f.Body, f.Title(), err
@@ -184,7 +184,7 @@ func (r *Reader) Parse(text *Text, d robots.Dialect, maxBytes int) *robots.File 
 		return f
 	}
 	switch {
-	case text.over:
+	case text.exceedsLimit:
 		r.Std.Warn("%s is larger than 64 MiB; the rest is not read", title)
 	case record != nil && record.Truncated:
 		title += " (truncated by the fetch)"

@@ -140,7 +140,7 @@ func (f *guardedFile) reload(std *screen.Streams, name string) (*guard.Site, err
 	if err != nil {
 		return nil, err
 	}
-	if text.over {
+	if text.exceedsLimit {
 		return nil, fmt.Errorf("cannot read %s: it is larger than 64 MiB", name)
 	}
 	if kind := lint.Kind(robots.Parse(text.Body)); kind != "" {

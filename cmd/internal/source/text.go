@@ -16,10 +16,10 @@ import (
 
 // A Text is a file, standard input or the robots.txt of a site, named by the user.
 type Text struct {
-	RobotsTXT        // the File, or the Record of a site
-	Name      string // as given; of a site, the URL of its robots.txt
-	Body      []byte
-	over      bool // larger than maxFile, and truncated to that
+	RobotsTXT           // the File, or the Record of a site
+	Name         string // as given; of a site, the URL of its robots.txt
+	Body         []byte
+	exceedsLimit bool // larger than maxFile, and truncated to that
 }
 
 // At returns what crawlers obey at a time.
@@ -67,8 +67,8 @@ func readText(std *screen.Streams, name string) (f Text, err error) {
 	if f.Body, err = io.ReadAll(io.LimitReader(from, MaxFile+1)); err != nil {
 		return f, fmt.Errorf("cannot read %s: %w", f.Title(), screen.Cause(err))
 	}
-	f.over = len(f.Body) > MaxFile
-	if f.over {
+	f.exceedsLimit = len(f.Body) > MaxFile
+	if f.exceedsLimit {
 		f.Body = f.Body[:MaxFile]
 	}
 	return f, nil

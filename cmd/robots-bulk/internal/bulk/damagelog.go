@@ -8,16 +8,16 @@ const maxDamagePerKind = 100
 type damageLog struct {
 	rows    []Damage
 	lastRow map[string]int // by kind, in rows
-	counts  map[string]int64
+	byKind  map[string]int64
 }
 
 func newDamageLog() *damageLog {
-	return &damageLog{lastRow: map[string]int{}, counts: map[string]int64{}}
+	return &damageLog{lastRow: map[string]int{}, byKind: map[string]int64{}}
 }
 
 func (l *damageLog) add(damage Damage) {
-	l.counts[damage.Kind]++
-	if l.counts[damage.Kind] > maxDamagePerKind {
+	l.byKind[damage.Kind]++
+	if l.byKind[damage.Kind] > maxDamagePerKind {
 		l.rows[l.lastRow[damage.Kind]].Count++
 		return
 	}

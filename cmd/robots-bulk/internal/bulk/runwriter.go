@@ -90,7 +90,7 @@ func (w *runWriter) addInput(ctx context.Context, input Input, number int, o Pac
 	if err := reader.read(ctx, input); err != nil {
 		return err
 	}
-	if responses == 0 && log.counts[damageNotArchive] == 0 {
+	if responses == 0 && log.byKind[damageNotArchive] == 0 {
 		log.add(Damage{Input: input.Name, Kind: "no-capture", Detail: "it has no response of a site"})
 	}
 	w.index.Damage = append(w.index.Damage, log.rows...)
