@@ -98,12 +98,12 @@ lint: ## run golangci-lint (downloaded by Go), and check the wording of all text
 	@s=0; for m in $(MODULES); do echo "lint $$m"; (cd $$m && $(LINT) run --config $(CURDIR)/.golangci.yml ./...) || s=1; done; exit $$s
 docs: ## rewrite the generated pages, and link clause ids
 	go test -count=1 -run TestPage ./lint -update
-	go test -count=1 -run TestDocuments . -update
 	go test -count=1 -run TestFaultPage ./fetch -update
 	go test -count=1 -run 'TestBulkPage|TestSchema' ./cmd/robots-bulk/internal/bulk -update
 	go test -count=1 -run 'TestOperating|TestFlags' ./cmd/robots -update
 	go test -count=1 -run TestFlags ./cmd/robots-bulk -update
 	go test -count=1 -run TestDocuments ./cmd/internal/answer -update
 	go test -count=1 -run TestAPIPage ./cmd/internal/server -update
+	go test -count=1 -run TestDocuments . -update
 crawlers: ## list crawler names in ROBOTS_CORPUS that the directory lacks, and entries not reviewed for a year
 	go test -count=1 -v -run 'TestRealFiles|TestReview' ./crawlers -args -review

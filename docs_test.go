@@ -9,8 +9,8 @@ import (
 )
 
 // TestDocuments: the targets of links in the documents exist, and the documents show the current
-// repository. Every id of a clause in ARCHITECTURE.md, README.md and docs/ is a link; to make
-// new ones links:
+// repository. Every id of a clause in ARCHITECTURE.md, README.md and docs/ is a link, and long pages of
+// docs/ begin with links to their sections; to write both:
 //
 //	go test -run TestDocuments -update .
 func TestDocuments(t *testing.T) {
@@ -24,13 +24,13 @@ func TestDocuments(t *testing.T) {
 		if dir := path.Dir(file); dir != "docs" && file != "README.md" && file != "ARCHITECTURE.md" {
 			return
 		}
-		want := linkIDs(t, file, text)
+		want := linkIDs(t, file, withSections(file, text))
 		if *update {
 			if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		} else if text != want {
-			t.Errorf("%s names statements without a link; run go test -run TestDocuments -update .", file)
+			t.Errorf("%s has clauses without a link, or an old list of sections; run go test -run TestDocuments -update .", file)
 		}
 	})
 
@@ -114,6 +114,46 @@ func anchors(text string) map[string]bool {
 func anchor(heading string) string {
 	heading = strings.ReplaceAll(strings.ToLower(heading), " ", "-")
 	return noAnchor.ReplaceAllString(heading, "")
+}
+
+// longPage is the length in lines, about three screens, from which on a page has links to its sections.
+const longPage = 120
+
+var (
+	sectionsLine = regexp.MustCompile(`(?s)\nSections: .*?\n\n`)
+	pageSection  = regexp.MustCompile(`(?m)^## +(.+)$`)
+	codeBlock    = regexp.MustCompile("(?ms)^```.*?^```$")
+)
+
+// withSections returns the text of a document with the links to its sections, unless it is short or begins with a table of links.
+func withSections(file, text string) string {
+	if path.Dir(file) != "docs" || strings.Count(text, "\n") < longPage {
+		return text
+	}
+	original := text
+	text = sectionsLine.ReplaceAllString(text, "\n")
+	sections := pageSection.FindAllStringSubmatch(codeBlock.ReplaceAllString(text, ""), -1)
+	opening, _, _ := strings.Cut(text, "\n## ")
+	if len(sections) < 3 || strings.Contains(opening, "](#") {
+		return original
+	}
+	opening, _, _ = strings.Cut(opening, "\n<!-- generated ") // which stands above what is generated
+	list := "Sections:"
+	width := len(list)
+	for i, section := range sections {
+		link := "[" + section[1] + "](#" + anchor(section[1]) + ")"
+		if i < len(sections)-1 {
+			link += ","
+		}
+		if width+len(link) > 130 {
+			list += "\n" + link
+			width = len(link)
+			continue
+		}
+		list += " " + link
+		width += len(" ") + len(link)
+	}
+	return opening + "\n" + list + "\n" + strings.TrimPrefix(text, opening)
 }
 
 // linkIDs returns the text of a document in which every id of a clause is a link to its heading.

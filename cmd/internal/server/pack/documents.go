@@ -48,8 +48,11 @@ var links = regexp.MustCompile(`href="([a-z-]+)\.md(#[^"]*)?"`)
 // folders matches links to files in a folder beside the documents.
 var folders = regexp.MustCompile(`href="([a-z]+)/`)
 
-// comments matches remarks on how a page is made.
-var comments = regexp.MustCompile(`(?s)<!--.*?-->\n?`)
+// comments matches remarks on how a page is made, and sections the links to the sections of a page, which the site has beside it.
+var (
+	comments = regexp.MustCompile(`(?s)<!--.*?-->\n?`)
+	sections = regexp.MustCompile(`(?s)\nSections: .*?\n\n`)
+)
 
 const repository = "https://github.com/robotskit/robots/blob/main/"
 
@@ -79,7 +82,7 @@ func documents(files map[string][]byte) error {
 
 // newDocument reads Markdown, whose first heading is its title.
 func newDocument(source []byte) (d document, err error) {
-	source = comments.ReplaceAll(source, nil)
+	source = sections.ReplaceAll(comments.ReplaceAll(source, nil), []byte("\n"))
 	markdown := goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
 	tree := markdown.Parser().Parse(text.NewReader(source))
 	level := 0
