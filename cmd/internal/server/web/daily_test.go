@@ -100,7 +100,7 @@ func (d *day) tasks() {
 	}
 	d.text()
 	d.paste(file.String())
-	d.done("paste a file of 300 lines", `page.state.crawlers.length === 3 && document.querySelector('#status').innerText.startsWith('15,')`)
+	d.done("paste a file of 300 lines", `page.state.crawlers.length === 3 && page.file().length > 15000`)
 
 	for _, c := range []struct{ typed, choice, name string }{
 		{"SeznamBot", "", "SeznamBot"}, {"Bing", "BingPreview", "BingPreview"}, {"ChatGPT", "ChatGPT-User", "ChatGPT-User"}, {"Google AdsBot", "AdsBot-Google", "AdsBot-Google"},
