@@ -43,6 +43,7 @@ type day struct {
 func (d *day) use(selector, text string) {
 	d.Helper()
 	find := `[...document.querySelectorAll(` + quoted(selector) + `)].find((e) => e.checkVisibility() && e.innerText.includes(` + quoted(text) + `))`
+	d.settled() // until then controls are drawn again
 	d.wait(find)
 	d.do(`document.querySelectorAll('[data-used]').forEach((e) => e.removeAttribute('data-used')); ` + find + `.setAttribute('data-used', '')`)
 	if d.way == "mouse" && selector != ".cm-content" { // whose middle can be out of view

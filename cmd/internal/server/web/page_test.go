@@ -647,6 +647,7 @@ func TestAccess(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := usual(t)
+	b.own()
 	b.paste("User-agent: *\nDisallow: /list?sort\nDisalow: /about\nCrawl-delay: 5\nAllow: /basket\nDisallow: /basket\nSitemap: /x\n")
 	b.settled()
 	b.do(`document.querySelector('#compare').click()`)

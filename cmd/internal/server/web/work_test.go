@@ -109,8 +109,9 @@ func TestEditedLink(t *testing.T) {
 	fragment := eval[string](b, `page.link.write({ ...page.snapshot(), file: page.encode('User-agent: *\nDisallow: /shared\n') })`)
 	b.do(`document.querySelector('#open').focus()`)
 	b.load(fragment)
-	b.do(`location.reload()`)
-	b.load(fragment)
+	b.ok(chromedp.Do(b.ctx, chromedp.Reload()))
+	b.wait(`document.querySelector('[role=grid]')`)
+	b.answered()
 	if got := b.body(); !strings.Contains(got, "/shared") || eval[bool](b, `!document.querySelector('#message').hidden`) {
 		t.Errorf("the link shows %q and %q", got, b.text("#message"))
 	}
