@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -129,5 +130,24 @@ func TestWatchTogether(t *testing.T) {
 	kept, err := source.ReadSites(state)
 	if err != nil || len(kept) != 10 {
 		t.Errorf("%v: %d sites in the state, want 10", err, len(kept))
+	}
+}
+
+// TestWatchInterrupted: a run that waits for a slow site ends without a report, and the state stays as it was.
+func TestWatchInterrupted(t *testing.T) {
+	_, slow, requested := newPair(t)
+	state := filepath.Join(t.TempDir(), "state.json")
+	const before = "{}\n"
+	if err := os.WriteFile(state, []byte(before), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var messages bytes.Buffer
+	cmd, _, out := start(t, &messages, "watch", "--allow-private", "--state", state, slow+"/")
+	<-requested
+	if got := interrupted(t, cmd, out, &messages, "robots watch: interrupted\n"); got != "" {
+		t.Errorf("after the interrupt there is %q, want nothing", got)
+	}
+	if after, err := os.ReadFile(state); err != nil || string(after) != before {
+		t.Errorf("the state is %q, %v", after, err)
 	}
 }
