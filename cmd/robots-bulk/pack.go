@@ -37,7 +37,7 @@ func newPackCommand(std *streams, status *int) *cobra.Command {
 		},
 	}
 	flags.registerInputs(cmd)
-	cmd.Flags().IntVar(&flags.pack.Parts, "parts", 0, "`N` parts by range of sites (default one per 256 MB)")
+	cmd.Flags().IntVar(&flags.pack.Parts, "parts", 0, "`N` parts by range of sites (default one per 256 MB, with --lint per 4 MB)")
 	flags.registerResolve(cmd)
 	flags.task.register(cmd, packFormats...)
 	cmd.AddCommand(newPackReadCommand(std, status), newPackResolveCommand(std, status))

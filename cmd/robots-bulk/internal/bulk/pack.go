@@ -33,8 +33,10 @@ const (
 const (
 	// MaxRuns is how many runs plain pack makes at most: every redirect is looked up in each.
 	MaxRuns = 64
-	// runBytesPerPart become about 256 MB of Parquet.
+	// runBytesPerPart become about 256 MB of Parquet, in about a minute.
 	runBytesPerPart = 512 << 20
+	// runBytesPerLintedPart are smaller: lint takes milliseconds a file, and a kill should cost at most a minute.
+	runBytesPerLintedPart = 8 << 20
 )
 
 // PackOptions decide what a snapshot holds. They are part of its manifest.
@@ -141,7 +143,7 @@ func (s *runSet) task(dir, format string, o PackOptions, readTask *Task) (*Task,
 	}
 	s.redirectWindow = o.Window.Milliseconds()
 	from := ""
-	for i, to := range append(divideSites(s.runs, cmp.Or(o.Parts, s.defaultParts())), "") {
+	for i, to := range append(divideSites(s.runs, o.parts(s.responseBytes("", afterAllSites))), "") {
 		t.Shards = append(t.Shards, Shard{Number: i, From: from, To: to, work: s.responseBytes(from, cmp.Or(to, afterAllSites))})
 		from = to
 	}
@@ -151,13 +153,16 @@ func (s *runSet) task(dir, format string, o PackOptions, readTask *Task) (*Task,
 	return t, nil
 }
 
-// defaultParts returns the number of parts of a snapshot by the size of its runs.
-func (s *runSet) defaultParts() int {
-	size := int64(0)
-	for _, run := range s.runs {
-		size += run.ResponsesEnd
+// parts returns the number of parts of a snapshot of runs of a size.
+func (o *PackOptions) parts(runBytes int64) int {
+	switch {
+	case o.Parts > 0:
+		return o.Parts
+	case o.Lint:
+		return int(runBytes/runBytesPerLintedPart) + 1
+	default:
+		return int(runBytes/runBytesPerPart) + 1
 	}
-	return int(size/runBytesPerPart) + 1
 }
 
 // snapshotTask returns the task that makes a snapshot, without its shards. It fills in defaults.

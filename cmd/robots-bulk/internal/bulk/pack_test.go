@@ -685,3 +685,22 @@ func TestShares(t *testing.T) {
 		t.Error("a run that continued with an input that was missing at first made other bytes")
 	}
 }
+
+// TestPartsOfSnapshot has parts that a kill can cost: lint takes milliseconds a file.
+func TestPartsOfSnapshot(t *testing.T) {
+	for _, test := range []struct {
+		options  PackOptions
+		runBytes int64
+		want     int
+	}{
+		{PackOptions{}, 100 << 20, 1},
+		{PackOptions{}, 1 << 30, 3},
+		{PackOptions{Lint: true}, 7 << 20, 1},
+		{PackOptions{Lint: true}, 1 << 30, 129},
+		{PackOptions{Lint: true, Parts: 5}, 1 << 30, 5},
+	} {
+		if got := test.options.parts(test.runBytes); got != test.want {
+			t.Errorf("%+v, runs of %d bytes: %d parts, want %d", test.options, test.runBytes, got, test.want)
+		}
+	}
+}
