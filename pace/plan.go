@@ -106,7 +106,7 @@ func (e *Entry) honored() bool { return e.Use != UseIgnored && e.Use != UseUnusa
 // divide divides the day into parts, and finds the entries that decide in each, the slowest first:
 // the rates whose window contains it, else those without a window, and the Crawl-delays (D-31, D-34).
 func (s *Schedule) divide() {
-	var rates, windowed, visits []int32
+	var rates, visits []int32
 	edges := map[int]bool{0: true} // at which a window of a followed entry begins or has ended
 	for i := range s.entries {
 		e := &s.entries[i]
@@ -118,9 +118,6 @@ func (s *Schedule) divide() {
 		} else {
 			rates = append(rates, int32(i))
 		}
-		if e.Field == robots.FieldRequestRate && e.Window.Set {
-			windowed = append(windowed, int32(i))
-		}
 		from, end := e.Window.Minutes()
 		edges[from] = true
 		edges[end%minutes] = true
@@ -131,6 +128,13 @@ func (s *Schedule) divide() {
 	for i, m := range starts {
 		s.parts[i] = part{from: int16(m), closed: len(visits) > 0}
 	}
+	s.openForVisits(visits)
+	s.assignRates(rates)
+	s.setIntervals()
+}
+
+// openForVisits opens the parts in the windows of some visit times.
+func (s *Schedule) openForVisits(visits []int32) {
 	closed := newRemaining(len(s.parts))
 	for _, i := range visits {
 		for from, end := range s.spansOf(i) {
@@ -140,12 +144,19 @@ func (s *Schedule) divide() {
 			}
 		}
 	}
-	// The entries of a part are the first of rates that apply, so each part is visited only until it has
-	// maxReasons of them, however many lines there are.
+}
+
+// assignRates gives each part the entries that apply in it, of rates from the slowest. A rate without a
+// window applies outside the windows of others. The entries are the first that apply, so each part is
+// visited only until it has maxReasons of them, however many lines there are.
+func (s *Schedule) assignRates(rates []int32) {
 	undecided := newRemaining(len(s.parts))
 	undecidedOutside := newRemaining(len(s.parts))
 	inWindow := newRemaining(len(s.parts))
-	for _, i := range windowed {
+	for _, i := range rates {
+		if e := &s.entries[i]; e.Field != robots.FieldRequestRate || !e.Window.Set {
+			continue
+		}
 		for from, end := range s.spansOf(i) {
 			for k := inWindow.next(from); k < end; k = inWindow.next(k) {
 				inWindow.remove(k)
@@ -169,6 +180,10 @@ func (s *Schedule) divide() {
 			}
 		}
 	}
+}
+
+// setIntervals sets the interval of each part, and the fastest and slowest of those that are open.
+func (s *Schedule) setIntervals() {
 	s.fastest = maxInterval
 	for i := range s.parts {
 		p := &s.parts[i]
