@@ -7,12 +7,10 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"slices"
+	"strings"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promauto"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/VictoriaMetrics/metrics"
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/pace"
@@ -21,70 +19,84 @@ import (
 // Metrics counts what a service does; it is a fleet.Observer. No label has a value from
 // outside.
 type Metrics struct {
-	registry    *prometheus.Registry
-	questions   *prometheus.CounterVec
-	requests    *prometheus.CounterVec // by the first digit of the status
-	took        prometheus.Histogram
-	refused     *prometheus.CounterVec // by ProblemType
-	fetches     *prometheus.CounterVec // by fetch.Cause
-	fetchTook   prometheus.Histogram
-	answers     *prometheus.CounterVec // by cache.EventKind
-	storeErrors prometheus.Counter
-	permitWait  prometheus.Histogram
-	permitLater prometheus.Histogram
-	permits     *prometheus.CounterVec
-	decisions   *prometheus.CounterVec // by pace.Cause, acquired or failed
-	overloads   prometheus.Counter
-	changes     *prometheus.CounterVec // by pace.EventKind
-	panics      prometheus.Counter
+	set         *metrics.Set
+	help        []string // pairs: the HELP line that the set writes, and the one with a text
+	questions   counters
+	requests    counters // by the first digit of the status
+	took        *metrics.PrometheusHistogram
+	refused     counters // by ProblemType
+	fetches     counters // by fetch.Cause
+	fetchTook   *metrics.PrometheusHistogram
+	answers     counters // by cache.EventKind
+	storeErrors *metrics.Counter
+	permitWait  *metrics.PrometheusHistogram
+	permitLater *metrics.PrometheusHistogram
+	permits     counters
+	decisions   counters // by pace.Cause, acquired or failed
+	overloads   *metrics.Counter
+	changes     counters // by pace.EventKind
+	panics      *metrics.Counter
 }
 
-// NewMetrics returns metrics with a registry of their own, with those of the process.
+// counters are the counters of one metric, one for each value of its label.
+type counters struct {
+	set         *metrics.Set
+	name, label string
+}
+
+// of returns the counter of a value, which needs no quoting.
+func (c counters) of(value string) *metrics.Counter {
+	return c.set.GetOrCreateCounter(c.name + "{" + c.label + `="` + value + `"}`)
+}
+
+// NewMetrics returns metrics in a set of their own.
 func NewMetrics() *Metrics {
-	m := &Metrics{registry: prometheus.NewRegistry()}
-	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	with := promauto.With(m.registry)
-	counter := func(name, help string) prometheus.Counter {
-		return with.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	metrics.ExposeMetadata(true)
+	m := &Metrics{set: metrics.NewSet()}
+	counter := func(name, help string) *metrics.Counter {
+		m.describe(name, help)
+		return m.set.NewCounter(name)
 	}
 	// Each value of a label is present from the start.
-	counters := func(name, help, label string, values ...string) *prometheus.CounterVec {
-		v := with.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
+	counterOf := func(name, help, label string, values ...string) counters {
+		m.describe(name, help)
+		c := counters{set: m.set, name: name, label: label}
 		for _, value := range values {
-			v.WithLabelValues(value)
+			c.of(value)
 		}
-		return v
+		return c
 	}
 	// Each of n buckets is four times as wide as the last.
-	histogram := func(name, help string, from float64, n int) prometheus.Histogram {
-		return with.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(from, 4, n)})
+	histogram := func(name, help string, from float64, n int) *metrics.PrometheusHistogram {
+		m.describe(name, help)
+		return m.set.NewPrometheusHistogramExt(name, metrics.ExponentialBuckets(from, 4, n))
 	}
-	m.questions = counters("robots_questions_total", "Questions by outcome.", "outcome", outcomeNames[:]...)
-	m.requests = counters("robots_requests_total", "Requests by class of status.", "class", "2xx", "3xx", "4xx", "5xx")
+	m.questions = counterOf("robots_questions_total", "Questions by outcome.", "outcome", outcomeNames[:]...)
+	m.requests = counterOf("robots_requests_total", "Requests by class of status.", "class", "2xx", "3xx", "4xx", "5xx")
 	m.took = histogram("robots_request_seconds", "Time from the headers of a request to the end of its response.", 1.0/16384, 10)
-	m.refused = counters("robots_refused_total", "Requests answered with a problem, by its type.",
+	m.refused = counterOf("robots_refused_total", "Requests answered with a problem, by its type.",
 		"problem", names(slices.Collect(maps.Keys(problems)))...)
-	m.fetches = counters("robots_fetches_total", "robots.txt fetches by cause.", "cause", names(fetch.Causes())...)
+	m.fetches = counterOf("robots_fetches_total", "robots.txt fetches by cause.", "cause", names(fetch.Causes())...)
 	m.fetchTook = histogram("robots_fetch_seconds", "Duration of robots.txt fetches.", 1.0/256, 8)
 	var kinds []cache.EventKind
 	for k := cache.EventHit; k <= cache.EventEvicted; k++ {
 		kinds = append(kinds, k)
 	}
-	m.answers = counters("robots_cache_events_total", "Events of the cache by kind.", "kind", names(kinds)...)
+	m.answers = counterOf("robots_cache_events_total", "Events of the cache by kind.", "kind", names(kinds)...)
 	m.storeErrors = counter("robots_store_errors_total", "Errors of the store, without which the service continues.")
 	m.permitWait = histogram("robots_permit_wait_seconds", "Time until the start in a permit.", 1.0/64, 9)
 	m.permitLater = histogram("robots_permit_later_seconds", "Time until a next attempt, without a permit.", 1.0/64, 9)
 	permitEvents := []pace.EventKind{pace.EventAcquired, pace.EventRefused, pace.EventFailed, pace.EventReleased, pace.EventUnreleased}
-	m.permits = counters("robots_permits_total",
+	m.permits = counterOf("robots_permits_total",
 		"Permits: acquired, refused for now, failed (no decision), released, unreleased (until they expire), and unused.",
 		"outcome", append(names(permitEvents), unused)...)
-	m.decisions = counters("robots_decisions_total", "Decisions on starts: acquired, failed, or the cause of a refusal.", "outcome",
+	m.decisions = counterOf("robots_decisions_total", "Decisions on starts: acquired, failed, or the cause of a refusal.", "outcome",
 		append(names(pace.Causes()), string(pace.EventAcquired), string(pace.EventFailed))...)
 	m.overloads = counter("robots_overloads_total", "Responses of sites that signal overload: 429, 503, 504, or a timeout.")
 	fleetEvents := []pace.EventKind{
 		pace.EventDown, pace.EventUp, pace.EventRenewed, pace.EventReplaced, pace.EventDrained, pace.EventResumed,
 	}
-	m.changes = counters("robots_fleet_changes_total", "Changes of the fleet: down and up (Redis), "+
+	m.changes = counterOf("robots_fleet_changes_total", "Changes of the fleet: down and up (Redis), "+
 		"renewed (Redis lost its memory), replaced (this worker was considered gone), drained, resumed.",
 		"change", names(fleetEvents)...)
 	m.panics = counter("robots_panics_total", "Requests that ended with an internal error.")
@@ -99,9 +111,28 @@ func names[T any](values []T) (list []string) {
 	return list
 }
 
+// describe adds the text of a metric's HELP line; the library writes none.
+func (m *Metrics) describe(name, help string) {
+	line := "# HELP " + name
+	m.help = append(m.help, line+"\n", line+" "+help+"\n")
+}
+
 // gauge adds a value that is read with the metrics.
 func (m *Metrics) gauge(name, help string, read func() float64) {
-	promauto.With(m.registry).NewGaugeFunc(prometheus.GaugeOpts{Name: "robots_" + name, Help: help}, read)
+	name = "robots_" + name
+	m.describe(name, help)
+	m.set.NewGauge(name, read)
+}
+
+// ServeHTTP writes the metrics, and those of Go and of the process, in Prometheus's text format.
+func (m *Metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	var b strings.Builder
+	m.set.WritePrometheus(&b)
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	_, _ = strings.NewReplacer(m.help...).WriteString(w, b.String()) // the client might have disconnected
+	metrics.WriteGoMetrics(w)
+	metrics.WriteProcMetrics(w)
+	metrics.WriteFDMetrics(w)
 }
 
 // Held adds the size of a cache in memory.
@@ -128,11 +159,11 @@ func (m *Metrics) Degraded(downSince func() time.Time) {
 
 // Cache counts the events of a cache, for cache.Options.Observe.
 func (m *Metrics) Cache(e cache.Event) {
-	m.answers.WithLabelValues(e.Kind.String()).Inc()
+	m.answers.of(e.Kind.String()).Inc()
 	switch e.Kind {
 	case cache.EventFetched:
-		m.fetches.WithLabelValues(e.Record.Cause.String()).Inc()
-		m.fetchTook.Observe(e.Took.Seconds())
+		m.fetches.of(e.Record.Cause.String()).Inc()
+		m.fetchTook.Update(e.Took.Seconds())
 	case cache.EventStoreFailed:
 		m.storeErrors.Inc()
 	}
@@ -144,13 +175,13 @@ func (m *Metrics) Pace(e pace.Event) {
 	outcome := string(e.Kind)
 	switch e.Kind {
 	case pace.EventAcquired:
-		m.decisions.WithLabelValues(outcome).Inc()
-		m.permitWait.Observe(e.Took.Seconds())
+		m.decisions.of(outcome).Inc()
+		m.permitWait.Update(e.Took.Seconds())
 	case pace.EventRefused:
-		m.decisions.WithLabelValues(string(e.Cause)).Inc()
-		m.permitLater.Observe(e.Took.Seconds())
+		m.decisions.of(string(e.Cause)).Inc()
+		m.permitLater.Update(e.Took.Seconds())
 	case pace.EventFailed:
-		m.decisions.WithLabelValues(outcome).Inc()
+		m.decisions.of(outcome).Inc()
 	case pace.EventReleased:
 		if e.Result.Unused {
 			outcome = unused
@@ -160,10 +191,10 @@ func (m *Metrics) Pace(e pace.Event) {
 		}
 	case pace.EventUnreleased:
 	default:
-		m.changes.WithLabelValues(outcome).Inc()
+		m.changes.of(outcome).Inc()
 		return
 	}
-	m.permits.WithLabelValues(outcome).Inc()
+	m.permits.of(outcome).Inc()
 }
 
 // unused is the outcome of a permit that was released without a request.
@@ -195,7 +226,7 @@ func (g *Gate) admin(check func(context.Context) error) http.Handler {
 		}
 		say(w, http.StatusOK, "ready")
 	})
-	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", m)
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index) // not cmdline: --store can have a password
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/robotskit/robots/pace"
 )
 
@@ -191,8 +190,8 @@ func TestPermitsNext(t *testing.T) {
 	if r := b.post("/v1/permits/next", asked+"}"); r.status != 403 {
 		t.Errorf("without the scope: %d", r.status)
 	}
-	bad, refused := testutil.ToFloat64(b.counts.questions.WithLabelValues("bad")), testutil.ToFloat64(b.counts.refused.WithLabelValues("forbidden"))
-	if allowed := testutil.ToFloat64(b.counts.questions.WithLabelValues("allowed")); allowed != 11 || bad != 2 || refused != 1 {
+	bad, refused := b.counts.questions.of("bad").Get(), b.counts.refused.of("forbidden").Get()
+	if allowed := b.counts.questions.of("allowed").Get(); allowed != 11 || bad != 2 || refused != 1 {
 		t.Errorf("%v allowed, %v bad and %v refused are counted, want 11, 2 and 1", allowed, bad, refused)
 	}
 }

@@ -30,7 +30,7 @@ func (v *exchange) answered(origin string, o Outcome) {
 	v.origin = origin
 	v.outcome = o
 	if v.gate != nil {
-		v.gate.metrics.questions.WithLabelValues(o.String()).Inc()
+		v.gate.metrics.questions.of(o.String()).Inc()
 	}
 }
 

@@ -109,7 +109,7 @@ func (p *Problem) Write(w http.ResponseWriter, r *http.Request) {
 		h.Set("WWW-Authenticate", "Bearer")
 	}
 	if v, ok := w.(*exchange); ok {
-		v.gate.metrics.refused.WithLabelValues(string(p.code())).Inc()
+		v.gate.metrics.refused.of(string(p.code())).Inc()
 	}
 	w.WriteHeader(p.Status)
 	if r.Method == http.MethodHead {
