@@ -212,10 +212,12 @@ func (b *tab) expect(words ...string) {
 	b.mu.Lock()
 	b.expected = append(b.expected, words...)
 	b.mu.Unlock()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
 	for _, w := range words {
 		for said := false; !said; {
 			select {
-			case <-b.ctx.Done():
+			case <-ctx.Done():
 				b.Fatalf("nothing was wrong with %q", w)
 			case <-time.After(10 * time.Millisecond):
 			}
@@ -238,10 +240,16 @@ func (b *tab) ok(err error) {
 	}
 }
 
+// patience is how long something on the page may take. It is long, because the machine can be busy or slow, and much shorter than
+// the timeout of go test, so that a click that is lost fails its test and holds up no others.
+const patience = 4 * time.Minute
+
 // eval returns the result of a script, or of its promise.
 func eval[T any](b *tab, script string) T {
 	b.Helper()
-	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
+	ctx, cancel := context.WithTimeout(b.ctx, patience+time.Minute)
+	defer cancel()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
 	if err != nil {
 		b.Fatalf("%.300s: %v", script, err)
 	}
@@ -259,13 +267,15 @@ func (b *tab) do(script string) {
 func (b *tab) wait(condition string) {
 	b.Helper()
 	end, _ := b.ctx.Deadline()
+	limit := min(patience, time.Until(end)*9/10)
 	ok := eval[bool](b, `new Promise((done) => {
-		const end = Date.now() + `+strconv.FormatInt((time.Until(end)*9/10).Milliseconds(), 10)+`;
+		const end = Date.now() + `+strconv.FormatInt(limit.Milliseconds(), 10)+`;
 		const ask = () => { let v = false; try { v = Boolean(`+condition+`) } catch {} ; v || Date.now() > end ? done(v) : setTimeout(ask, 10) };
 		ask();
 	})`)
 	if !ok {
-		b.Fatalf("it never became true: %s; the page says %q", condition, eval[string](b, `document.body.innerText.slice(0, 3000)`))
+		b.Fatalf("after %s it is still not true: %s; %s has the focus, and the page says %q", limit.Round(time.Second), condition,
+			eval[string](b, `document.activeElement.cloneNode().outerHTML`), eval[string](b, `document.body.innerText.slice(0, 3000)`))
 	}
 }
 
@@ -287,11 +297,18 @@ func (b *tab) keys(keys string, modifiers ...chromedp.Modifier) {
 	b.ok(chromedp.Do(b.ctx, chromedp.KeyEvent(keys, chromedp.KeyModifiers(modifiers...))))
 }
 
-// click clicks the middle of an element.
+// click clicks the middle of an element, once nothing on the page moves any more.
 func (b *tab) click(selector string) {
 	b.Helper()
-	at := eval[[]float64](b, `(() => { const e = document.querySelector(`+quoted(selector)+`); e.scrollIntoView({ block: 'nearest' }); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })()`)
+	b.settled()
+	at := b.middle(selector)
 	b.ok(chromedp.Do(b.ctx, chromedp.MouseClickXY(at[0], at[1])))
+}
+
+// middle returns the middle of an element, which comes into view.
+func (b *tab) middle(selector string) []float64 {
+	b.Helper()
+	return eval[[]float64](b, `(() => { const e = document.querySelector(`+quoted(selector)+`); e.scrollIntoView({ block: 'nearest' }); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })()`)
 }
 
 // media sets the environment of the page: a color scheme such as dark, and print.

@@ -121,7 +121,7 @@ func TestMarkup(t *testing.T) {
 		b.wait(`page.state.crawlers.length === 3 && page.state.urls[0] === ` + string(urls[:strings.Index(string(urls), `","`)+1][1:]))
 		visit("a link")
 		b.do(`const e = document.querySelector('#newurl'); e.value = ` + quoted(p+"\n<urlset><url><loc>javascript:hit()</loc></url></urlset>") + `; document.querySelector('#adding').requestSubmit()`)
-		b.do(`const e = document.querySelector('#newcrawler'); e.value = ` + quoted(oneLine) + `; e.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true })); e.dispatchEvent(new Event('change', { bubbles: true }))`)
+		b.do(`const e = document.querySelector('#newcrawler'); e.value = ` + quoted(oneLine) + `; document.querySelector('#addcrawler').requestSubmit()`)
 		visit("URLs and a crawler that are typed")
 		b.do(`document.querySelector('#site').value = ` + quoted(oneLine) + `; document.querySelector('#fetchgo').click()`)
 		b.wait(`!document.querySelector('#message').hidden`)

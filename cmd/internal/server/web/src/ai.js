@@ -1,6 +1,6 @@
 // The panel of AI crawlers: what each is for, which group it follows, and blocking those for training.
 
-import { element } from './matrix.js';
+import { element } from './dom.js';
 
 const titles = {
   'ai-training': ['AI training', 'collect text to train models'], 'ai-search': ['AI search', 'build an index that AI answers are based on'],

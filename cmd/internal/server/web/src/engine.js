@@ -1,5 +1,6 @@
 // Questions to the engine: WebAssembly in a worker or, without it, the server. Both use the same function.
 
+import { released } from './press.js';
 import { concat, encode } from './text.js';
 
 // Waiting questions are asked in this order, one at a time. Only the newest of each kind waits, so that typing never waits for old
@@ -43,7 +44,11 @@ export function createEngine(wasm, onMode, mayAskServer) {
     const { args, done } = current;
     const values = args();
     const question = current;
-    ask({ hover: 'explain', engines: 'matrix' }[kind] || kind, values).then((text) => done(JSON.parse(text)), (error) => done({ error: error.message, unanswered: true }))
+    ask({ hover: 'explain', engines: 'matrix' }[kind] || kind, values).then(JSON.parse, (error) => ({ error: error.message, unanswered: true }))
+      .then(async (answer) => {
+        await released();
+        done(answer);
+      })
       .finally(() => {
         if (current === question) {
           current = null;

@@ -2,19 +2,22 @@
 
 import { createEngine, request } from './engine.js';
 import { createEditor, units } from './editor.js';
-import { because, copies, createMatrix, element, groupOf, inWords, loading, narrow, short, words } from './matrix.js';
+import { $ } from './dom.js';
+import { copies } from './copies.js';
+import { element, narrow } from './dom.js';
+import { because, createMatrix, groupOf, inWords, loading, short, words } from './matrix.js';
 import * as link from './link.js';
-import { capital, panels } from './panels.js';
+import { panels } from './panels.js';
 import * as storage from './saved.js';
 import { createUndo } from './undo.js';
 import { createView } from './view.js';
+import { isHeld } from './press.js';
 import { createQuestion, openCrawler, openList } from './typed.js';
-import { concat, decode, encode } from './text.js';
+import { capital, concat, decode, encode } from './text.js';
 import shop from '../../../../../examples/shop.txt';
 import blog from '../../../../../examples/blog.txt';
 import tricky from '../../../../../examples/tricky.txt';
 
-const $ = (id) => document.getElementById(id);
 
 const dialects = ['rfc9309', 'google', 'google-cpp', 'google-2019', 'google-legacy', 'seznam', 'bing', 'yandex'];
 const auto = 'auto'; // instead of a dialect: all that the directory documents of the crawler
@@ -78,6 +81,10 @@ const state = {
   tab: 'why',
   topic: 'ai',
   live: null, // the file that was fetched last: its host, URL, record and bytes
+  picked: null, // the URL that is selected after the table is drawn anew, for a crawler or the selected one
+  refocus: '', // what has the focus after the table is drawn anew
+  directory: new Map(), // of crawlers, by their names in lower case
+  checks: new Map(), // of lint, by their ids
 };
 
 const nonce = document.querySelector('script[nonce]')?.nonce || '';
@@ -293,9 +300,6 @@ function columns() {
   })).slice(0, 60);
 }
 
-let directory = new Map(); // of crawlers, by their names in lower case
-let checks = new Map(); // of lint, by their ids
-
 const were = (n) => n.toLocaleString('en') + (n === 1 ? ' was' : ' were');
 const inTable = () => state.crawlers.map((c) => written(c.dialect === all ? { ...c, dialect: auto } : c)).join('\n');
 
@@ -313,7 +317,7 @@ function addCrawlers(texts, asTyped) {
       if (!open) {
         fresh.push({ dialect: auto, tokens: mention.tokens });
       } else if (texts.length === 1) {
-        question(...open, () => $('newcrawler').focus());
+        question(...open, $('newcrawler'));
       }
     });
     pushCrawlers(fresh);
@@ -328,8 +332,7 @@ function pushCrawlers(fresh) {
   const added = fresh.slice(0, room);
   if (added.length) {
     question.close();
-    refocus = '#newcrawler';
-    picked = narrow.matches && chosen() ? { url: chosen().url, crawler: written(added[0]), news: '' } : picked;
+    state.picked = narrow.matches && chosen() ? { url: chosen().url, crawler: written(added[0]), news: '' } : state.picked;
     undo.step('adding ' + (added.length === 1 ? added[0].tokens[0] : added.length + ' crawlers'), () => state.crawlers.push(...added));
     changed();
   }
@@ -337,9 +340,9 @@ function pushCrawlers(fresh) {
 
 function remove(i) {
   const kept = chosen();
-  picked = kept && { url: kept.url, crawler: written(kept.crawler), news: '' };
+  state.picked = kept && { url: kept.url, crawler: written(kept.crawler), news: '' };
   undo.step('removing ' + (state.crawlers[i].tokens[0] || '*'), () => state.crawlers.splice(i, 1));
-  refocus = !state.crawlers.length ? '#newcrawler' : narrow.matches ? '.picker' : 'select[data-crawler="' + Math.min(i, state.crawlers.length - 1) + '"]';
+  state.refocus = !state.crawlers.length ? '#newcrawler' : narrow.matches ? '.picker' : 'select[data-crawler="' + Math.min(i, state.crawlers.length - 1) + '"]';
   changed();
 }
 
@@ -347,14 +350,14 @@ function remove(i) {
 function sortButton(sort, column, title) {
   const order = shown.order(sort, column);
   return element('button', { type: 'button', class: 'quiet sort', 'data-sort': sort + column, title: sort === 'url' ? 'Sort by URL' : 'Sort by verdict, blocked first', onclick() {
-    refocus = '[data-sort="' + sort + column + '"]';
+    state.refocus = '[data-sort="' + sort + column + '"]';
     shown.press(sort, column);
   } }, element('span', {}, title), element('span', { 'aria-hidden': 'true', class: 'order' }, { ascending: '↑', descending: '↓' }[order] || '↕'));
 }
 
-// heads returns the heads of the columns, and of the one in which a crawler is added.
+// heads returns the heads of the columns.
 function heads() {
-  const parts = columns().map((c) => {
+  return columns().map((c) => {
     const crawler = state.crawlers[c.of];
     if (!c.first) {
       return [element('span', { class: 'name' }, element('span', {}, c.name)), element('span', { class: 'dialect' }, titles[c.dialect])];
@@ -364,26 +367,30 @@ function heads() {
     select.addEventListener('change', () => {
       const kept = chosen();
       undo.step('the dialect of ' + c.name, () => { crawler.dialect = select.value; });
-      picked = kept && { url: kept.url, crawler: written(kept.crawler.of === c.of ? crawler : kept.crawler), news: '' };
-      refocus = 'select[data-crawler="' + c.of + '"]';
+      state.picked = kept && { url: kept.url, crawler: written(kept.crawler.of === c.of ? crawler : kept.crawler), news: '' };
+      state.refocus = 'select[data-crawler="' + c.of + '"]';
       changed();
     });
     const column = columns().findIndex((other) => other.of === c.of);
     return [element('span', { class: 'name', title: (state.read.get(written(c))?.tokens || c.tokens).join(', then ') }, sortButton('verdict', column, c.name),
       element('button', { type: 'button', class: 'quiet', 'aria-label': 'Remove ' + c.name, onclick: () => remove(c.of) }, '×')), select, ...short(state.read.get(written(c))).map((text) => element('span', { class: 'dialect remark' }, text))];
   });
-  const input = element('input', { id: 'newcrawler', type: 'text', list: 'known', 'aria-label': 'Add a crawler', placeholder: '+', title: 'Product tokens with commas, most specific first, or a full User-Agent header', autocomplete: 'off', spellcheck: 'false', value: $('newcrawler')?.value || null });
-  const add = () => {
-    const name = input.value.trim();
-    if (name && !/[\t\r\n]/.test(name)) {
-      input.value = '';
-      addCrawlers([name]);
-    }
-  };
-  input.addEventListener('keydown', (event) => event.key === 'Enter' && add());
-  // Choosing from the list fires input without a key.
-  input.addEventListener('input', (event) => (!event.inputType || event.inputType === 'insertReplacementText') && add());
-  return [...parts, [input, element('datalist', { id: 'known' })]];
+}
+
+$('addcrawler').addEventListener('submit', (event) => {
+  event.preventDefault();
+  addTyped();
+  $('newcrawler').focus();
+});
+// Choosing from the list fires input without a key.
+$('newcrawler').addEventListener('input', (event) => (!event.inputType || event.inputType === 'insertReplacementText') && addTyped());
+
+function addTyped() {
+  const name = $('newcrawler').value.trim();
+  if (name && !/[\t\r\n]/.test(name)) {
+    $('newcrawler').value = '';
+    addCrawlers([name]);
+  }
 }
 
 // offer lists crawlers in the field for one: those of the file and of the directory.
@@ -397,7 +404,7 @@ function offer() {
     }
   }
   const list = $('known');
-  if (list && [...list.options].map((o) => o.value).join() !== offered.join()) {
+  if ([...list.options].map((o) => o.value).join() !== offered.join()) {
     list.replaceChildren(...offered.map((n) => element('option', { value: n })));
   }
 }
@@ -421,12 +428,9 @@ function card(row, cell, column, explain) {
 // removeURL removes the URL of a row that is shown. The cell below it gets the focus, in the column with the selector.
 function removeURL(row, column) {
   undo.step('removing ' + state.urls[state.order[row]], () => setURLs(state.urls.filter((u, i) => i !== state.order[row])));
-  refocus = state.order.length > 1 ? column + '[data-row="' + Math.min(row, state.order.length - 2) + '"]' : '#newurl';
+  state.refocus = state.order.length > 1 ? column + '[data-row="' + Math.min(row, state.order.length - 2) + '"]' : '#newurl';
   changed();
 }
-
-let picked = null; // the URL that is selected after the table is drawn anew, for a crawler or the selected one
-let refocus = ''; // what has the focus after the table is drawn anew
 
 // setURLs replaces the URLs of the table.
 function setURLs(urls) {
@@ -449,7 +453,7 @@ function takeList(list, text) {
   }
   const open = openList(list, () => setFile(encode(text), 'the paste'));
   if (open) {
-    question(...open, () => $('newurl').focus());
+    question(...open, $('newurl'));
   } else {
     question.close();
   }
@@ -459,7 +463,7 @@ function takeList(list, text) {
   if (list.dropped) {
     message('The table has at most ' + mostURLs.toLocaleString('en') + ' URLs; the other ' + were(list.dropped) + ' left out.');
   }
-  picked = { url: list.urls[0] || list.duplicates[0], news: list.urls.length ? '' : 'Already in the table: ' };
+  state.picked = { url: list.urls[0] || list.duplicates[0], news: list.urls.length ? '' : 'Already in the table: ' };
   shown.clear();
   undo.step('adding ' + (list.urls.length === 1 ? list.urls[0] : list.urls.length + ' URLs'), () => setURLs([...state.urls, ...list.urls]));
   changed();
@@ -470,7 +474,7 @@ const shown = createView({ bar: $('view'), find: $('find'), show: $('show'), cra
 $('clear').addEventListener('click', () => {
   undo.step('removing all URLs', () => setURLs([]));
   shown.clear();
-  refocus = '#newurl';
+  state.refocus = '#newurl';
   changed();
 });
 
@@ -660,7 +664,7 @@ function askMatrix(kind = 'matrix') {
     state.read = new Map(answer.columns.map((c, i) => [written(names[i]), c]));
     names = names.map((n, i) => ({ ...n, name: answer.columns[i].name, reads: answer.columns[i].dialect }));
     state.names = names;
-    refocus ||= focusedHead();
+    state.refocus ||= focusedHead();
     matrix.show({ ...answer, rows: answer.shown.map((i) => answer.rows[i]), all: answer.rows.length, view: shown.question({}) }, names, kind === 'engines');
     shown.draw(names.map((n) => n.name), answer.shown.length, answer.rows.length);
     const fresh = asked === state.version;
@@ -669,15 +673,15 @@ function askMatrix(kind = 'matrix') {
     if (fresh && kind === 'engines') {
       drawCounts();
     }
-    const row = picked ? matrix.answer().rows.findIndex((r) => r.url === picked.url) : -1;
-    if (picked && fresh && names.length && row >= 0) {
-      const col = names.findIndex((c) => written(c) === picked.crawler);
+    const row = state.picked ? matrix.answer().rows.findIndex((r) => r.url === state.picked.url) : -1;
+    if (state.picked && fresh && names.length && row >= 0) {
+      const col = names.findIndex((c) => written(c) === state.picked.crawler);
       matrix.choose(row, col < 0 ? matrix.chosen()?.col || 0 : col);
-      if (!refocus) {
+      if (!state.refocus) {
         document.querySelector('#grid [aria-selected=true]').scrollIntoView({ block: 'nearest', inline: 'nearest' });
       }
-      sayChosen(picked.news);
-      picked = null;
+      sayChosen(state.picked.news);
+      state.picked = null;
       askWhy();
     } else if (!matrix.chosen()) {
       if (answer.shown.length && names.length) {
@@ -685,9 +689,9 @@ function askMatrix(kind = 'matrix') {
       }
       askWhy();
     }
-    if (refocus) {
-      document.querySelector(refocus)?.focus();
-      refocus = '';
+    if (state.refocus) {
+      document.querySelector(state.refocus)?.focus();
+      state.refocus = '';
     }
     summary();
   });
@@ -700,7 +704,7 @@ function focusedHead() {
     return '';
   }
   const { sort, crawler } = e.dataset;
-  return e.id ? '#' + e.id : sort ? '[data-sort="' + sort + '"]' : crawler ? 'select[data-crawler="' + crawler + '"]' : e.matches('.picker, .resize') ? '.' + e.className : '';
+  return sort ? '[data-sort="' + sort + '"]' : crawler ? 'select[data-crawler="' + crawler + '"]' : e.matches('.picker, .resize') ? '.' + e.className : '';
 }
 
 function drawCounts() {
@@ -792,7 +796,7 @@ function askShow() {
 // askAccess asks for the access of AI crawlers.
 function askAccess() {
   if (state.tab === 'more' && state.topic === 'ai') {
-    prove('access', () => [file()], withFile((table) => show.ai(table, directory)));
+    prove('access', () => [file()], withFile((table) => show.ai(table, state.directory)));
   }
 }
 
@@ -810,7 +814,7 @@ $('headers').addEventListener('input', askOutlook);
 // drawFindings draws the findings only where they are seen: a hostile file has hundreds.
 function drawFindings() {
   if (state.findings && state.tab === 'lint') {
-    show.lint(state.findings, checks, state.applied?.file === state.findings.file ? state.applied.text : '');
+    show.lint(state.findings, state.checks, state.applied?.file === state.findings.file ? state.applied.text : '');
   }
 }
 
@@ -896,7 +900,7 @@ function askDiff() {
   prove('diff', () => {
     compared = columns();
     return [state.before, file(), compared.map(written).join('\n')];
-  }, withFile((answer) => show.changes(answer, compared, directory)));
+  }, withFile((answer) => show.changes(answer, compared, state.directory)));
 }
 
 // fix applies the edits of a finding to the bytes that they are about.
@@ -958,7 +962,7 @@ const show = panels({
     }));
   },
   addURL(url, crawler) {
-    picked = { url, crawler: written(crawler), news: '' };
+    state.picked = { url, crawler: written(crawler), news: '' };
     shown.clear();
     undo.step('adding ' + url, () => {
       setURLs([url, ...state.urls.filter((u) => u !== url)]);
@@ -1510,12 +1514,12 @@ if (state.answered < 0) { // the table is there before the engine
   drawWithout(loading);
 }
 engine.ask('directory', () => [], (answer) => {
-  directory = new Map((answer.crawlers || []).map((c) => [c.name.toLowerCase(), c]));
-  checks = new Map((answer.checks || []).map((c) => [c.id, c]));
+  state.directory = new Map((answer.crawlers || []).map((c) => [c.name.toLowerCase(), c]));
+  state.checks = new Map((answer.checks || []).map((c) => [c.id, c]));
   offer();
   drawFindings();
 });
 
 // For the tests of the page.
 const busy = () => Boolean(later || slow) || engine.busy() || Boolean(prover?.busy());
-globalThis.page = { copies, decode, encode, matrix, units, snapshot, link, restore, busy, state, setURLs, changed, curl, file, addURLs, undo, insert: (t) => editor.edit(t + text(), 'an insertion'), own: () => { state.lent = null; } };
+globalThis.page = { copies, decode, encode, matrix, units, snapshot, link, restore, busy, isHeld, state, setURLs, changed, curl, file, addURLs, undo, insert: (t) => editor.edit(t + text(), 'an insertion'), own: () => { state.lent = null; } };

@@ -1,6 +1,7 @@
 // The table of results: a row for each URL that the view shows, a column for each crawler. It is a grid: arrow keys move the focus.
 
 import { createResizer } from './columns.js';
+import { element, narrow } from './dom.js';
 
 const marks = { allow: '✓', disallow: '✕', undefined: '?' };
 export const words = { allow: 'allowed', disallow: 'blocked', undefined: 'undefined' };
@@ -8,25 +9,6 @@ export const words = { allow: 'allowed', disallow: 'blocked', undefined: 'undefi
 export const loading = 'loading'; // the pending of a cell that waits for its result
 
 const drawnAtOnce = 200;
-
-// narrow matches a window with room for one crawler only: it shows the picked column, and each row is a card that opens.
-export const narrow = matchMedia('screen and (max-width: 767px), screen and (max-height: 500px)');
-
-// element makes an element with attributes and children. Strings become text, never markup.
-export function element(name, attributes, ...children) {
-  const e = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes || {})) {
-    if (key === 'onclick') {
-      e.addEventListener('click', value);
-    } else if (value === true) {
-      e.setAttribute(key, '');
-    } else if (value !== false && value !== null && value !== undefined) {
-      e.setAttribute(key, value);
-    }
-  }
-  e.append(...children.filter((c) => c !== null && c !== undefined && c !== false));
-  return e;
-}
 
 // parts is a URL with its scheme and host paler, since they are those of most URLs of a table.
 function parts(url) {
@@ -76,7 +58,7 @@ export function groupOf({ group, ...column }) {
   return [group ? 'group ' + group.token + ', line ' + lines : 'no group applies to this crawler', ...remarks(column)].join('; ');
 }
 
-// createMatrix draws the results in place. heads returns the elements in the head of each column and of the one after them, card
+// createMatrix draws the results in place. heads returns the elements in the head of each column, card
 // those in the open card of a narrow window.
 export function createMatrix(place, { heads, card, onChoose, onHover, onLeave, onURL, onRemove, sortButton }) {
   let answer = { columns: [], rows: [], rules: {} };
@@ -301,7 +283,7 @@ export function createMatrix(place, { heads, card, onChoose, onHover, onLeave, o
       const picker = element('select', { class: 'picker', 'aria-label': 'Crawler' }, ...names.map((n, i) => element('option', { value: i }, names.some((m, k) => k !== i && m.of === n.of) ? labels[i] : n.name)));
       const head = element('tr', { role: 'row', 'aria-rowindex': 1 }, element('th', { role: 'columnheader', scope: 'col' }, sortButton('url', 0, 'URL'), picker, handle()),
         ...heads().map((parts, i) => element('th', { role: 'columnheader', scope: 'col', title: answer.columns[i] ? groupOf(answer.columns[i]) : null }, ...parts)));
-      const table = element('table', { role: 'grid', 'aria-label': 'Results', 'aria-rowcount': answer.rows.length + 1, 'aria-colcount': names.length + 2 }, element('thead', { role: 'rowgroup' }, head), body);
+      const table = element('table', { role: 'grid', 'aria-label': 'Results', 'aria-rowcount': answer.rows.length + 1, 'aria-colcount': names.length + 1 }, element('thead', { role: 'rowgroup' }, head), body);
       const hint = names.length ? answer.rows.length ? null : answer.shown?.length === 0 && next.all ? 'No URL matches.' : 'Add a path or URL, or paste a list.' : 'Add a crawler.';
       place.replaceChildren(table, ...hint ? [element('p', { class: 'empty' }, hint)] : []);
       if (chosen && (chosen.row >= answer.rows.length || chosen.col >= names.length)) {
@@ -326,63 +308,3 @@ export function createMatrix(place, { heads, card, onChoose, onHover, onLeave, o
     answer: () => answer,
   };
 }
-
-// Copies of the table.
-
-const guarded = (text) => (/^[=+\-@\t\r]/.test(text) ? "'" + text : text);
-
-function rowsOf(answer, names) {
-  return [['URL', ...names.map((n) => n.name + ' (' + n.reads + ')')], ...answer.rows.map((r) => [r.url, ...r.cells.map(inWords)])];
-}
-
-// code is text as code in a cell of a table: no character of it is Markdown, and no name in it notifies anybody.
-function code(text) {
-  const line = text.replace(/[\p{Cc}\u2028\u2029]/gu, ' ');
-  let fence = '`';
-  while (line.includes(fence)) {
-    fence += '`';
-  }
-  const pad = fence.length > 1 || /^ |^$/.test(line) ? ' ' : '';
-  return (fence + pad + line + pad + fence).replaceAll('|', '\\|');
-}
-
-// yaml is text in double quotes. YAML reads the characters that it escapes as ends of lines, or refuses them.
-const yaml = (text) => JSON.stringify(text.toWellFormed()).replace(/[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g, (c) => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
-
-// listOf has a row for each URL and crawler, in the columns of robots check --format csv. A cell that does not apply is empty.
-function listOf(answer, names) {
-  const rows = answer.rows.flatMap((r) => r.cells.map((c, k) => [r.url, names[k].name, names[k].reads,
-    ...c.error || c.pending ? ['', c.pending || 'invalid URL', '', '', ''] : [c.verdict, c.reason, c.line || '', answer.rules[c.line] || '', answer.columns[k].group?.token || '']]));
-  return [['url', 'crawler', 'dialect', 'verdict', 'reason', 'line', 'rule', 'group'], ...rows.map((r) => r.map((c) => guarded(String(c))))];
-}
-
-// field is text as a cell of CSV (RFC 4180).
-const field = (text) => (/[",\r\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text);
-
-export const copies = {
-  tsv: (answer, names) => listOf(answer, names).map((r) => r.map((c) => c.replace(/[\t\r\n]/g, ' ')).join('\t')).join('\n') + '\n',
-  csv: (answer, names) => listOf(answer, names).map((r) => r.map(field).join(',')).join('\n') + '\n',
-  markdown(answer, names) {
-    const [head, ...rows] = rowsOf(answer, names);
-    const row = (cells) => '| ' + cells.join(' | ') + ' |\n';
-    return row([head[0], ...head.slice(1).map(code)]) + '|' + ' --- |'.repeat(head.length) + '\n' + rows.map((r) => row([code(r[0]), ...r.slice(1)])).join('');
-  },
-  // tests is a file for robots test, for the robots.txt beside it. It has one dialect, that of the chosen column.
-  tests(answer, names, chosen) {
-    const { dialect } = names[chosen];
-    let out = 'version: 1\nrobots: robots.txt\ndialect: ' + dialect + '\ntests:\n';
-    names.forEach((n, k) => {
-      const of = (word) => answer.rows.filter((r) => r.cells[k].verdict === word);
-      if (n.dialect !== dialect || of('allow').length + of('disallow').length === 0) {
-        return;
-      }
-      out += '  - name: ' + yaml(n.name) + '\n    agent: ' + (n.tokens.length > 1 ? '[' + n.tokens.map(yaml).join(',') + ']' : yaml(n.tokens[0] || '*')) + '\n';
-      for (const word of ['allow', 'disallow']) {
-        if (of(word).length) {
-          out += '    ' + word + ':\n' + of(word).map((r) => '      - ' + (r.cells[k].line ? '{url: ' + yaml(r.url) + ', line: ' + r.cells[k].line + '}' : yaml(r.url)) + '\n').join('');
-        }
-      }
-    });
-    return out;
-  },
-};

@@ -1,13 +1,14 @@
 // The panels. Text from files is text here, never markup and never a link: it can contain javascript: or anything else.
 
 import { aiPanel } from './ai.js';
-import { element, mark, remarks, words } from './matrix.js';
+import { element } from './dom.js';
+import { mark, remarks, words } from './matrix.js';
+import { capital } from './text.js';
 
 const mostDrawn = 200; // findings
 const mostPhases = 24;
 const mostValues = 10; // of a field, in a comparison
 
-export const capital = (s) => s && s[0].toUpperCase() + s.slice(1);
 const count = (n, one, many) => n.toLocaleString('en') + ' ' + (n === 1 ? one : many);
 
 export function panels({ titles, reveal, fix, fixAll, addURL, addCrawlers, blockTraining }) {

@@ -46,3 +46,5 @@ function encodeAny(text) {
   const parts = text.split(/([\udc80-\udcff]+)/u); // every second one is bytes
   return concat(parts.map((p, i) => (i % 2 ? low(p) : encoder.encode(p))));
 }
+
+export const capital = (s) => s && s[0].toUpperCase() + s.slice(1);

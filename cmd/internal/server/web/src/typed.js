@@ -1,10 +1,10 @@
 // What people type and paste: crawlers and lists of URLs. The engine reads it; a question that it leaves open is asked in a bar,
 // with a button for each answer.
 
-import { element } from './matrix.js';
+import { element } from './dom.js';
 
 // createQuestion returns a function that asks a question in a bar: a sentence, then buttons, pairs of a label and what they do. The
-// first has the focus. Without buttons it is a remark. back is called after Escape.
+// first has the focus. Without buttons it is a remark. After an answer or Escape the focus returns to the field that asked.
 export function createQuestion(bar) {
   let back = null;
   const close = () => {
@@ -14,20 +14,22 @@ export function createQuestion(bar) {
   bar.addEventListener('keydown', (event) => {
     if (event.key === 'Escape') {
       event.stopPropagation();
-      close();
-      back?.();
+      end();
+    } else if (event.key === 'Enter' && event.repeat) {
+      event.preventDefault(); // the key is held since it asked the question
     }
   });
-  function ask(sentence, buttons = [], returnTo = null) {
-    back = returnTo;
+  function end() {
+    close();
+    back?.focus();
+  }
+  function ask(sentence, buttons = [], field = null) {
+    back = field;
     const button = (label, run) => element('button', { type: 'button', onclick() {
-      close();
+      end();
       run();
     } }, label);
-    const dismiss = element('button', { type: 'button', class: 'quiet', 'aria-label': 'Dismiss', onclick() {
-      close();
-      back?.();
-    } }, '×');
+    const dismiss = element('button', { type: 'button', class: 'quiet', 'aria-label': 'Dismiss', onclick: end }, '×');
     bar.replaceChildren(element('span', {}, sentence), ...buttons.map(([label, run]) => button(label, run)), dismiss);
     bar.hidden = false;
     if (buttons.length) {

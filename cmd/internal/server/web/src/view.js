@@ -1,6 +1,6 @@
 // Which rows of the table are shown, and in what order. The engine selects them: this is what it is asked for.
 
-import { element } from './matrix.js';
+import { element } from './dom.js';
 
 const empty = { show: '', crawler: null, text: '', sort: '', descending: false };
 
