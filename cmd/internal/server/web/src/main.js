@@ -397,7 +397,7 @@ function addTyped() {
 function offer() {
   const seen = new Set(state.crawlers.map((c) => (c.tokens[0] || '*').toLowerCase()));
   const offered = [];
-  for (const name of [...state.facts.names.slice(0, mostOffered), ...[...directory.values()].map((c) => c.name)]) {
+  for (const name of [...state.facts.names.slice(0, mostOffered), ...[...state.directory.values()].map((c) => c.name)]) {
     if (!seen.has(name.toLowerCase())) {
       seen.add(name.toLowerCase());
       offered.push(name);
