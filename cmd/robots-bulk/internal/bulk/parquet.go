@@ -16,7 +16,9 @@ var rowsPerGroup = 128 << 10
 const (
 	bytesPerGroup = 32 << 20
 	pageBytes     = 4 << 20
-	maxBatch      = 64 // rows between calls of parquet-go, which divides larger ones
+	// Limits of a batch of rows: those that parquet-go takes at once, and bytes, as a page ends only after one.
+	rowsPerBatch  = 64
+	bytesPerBatch = pageBytes / 4
 )
 
 // pageCompression is one for all tables: each has encoders of its own, of 20 MB.
@@ -29,8 +31,10 @@ type parquetTable struct {
 	writer  *parquet.GenericWriter[any]
 	columns []parquetColumn
 	batch   []parquet.Row
-	rows    int // in the row group
-	bytes   int
+	// Bytes of text in the batch, and rows and bytes in the row group.
+	batchBytes int
+	rows       int
+	bytes      int
 }
 
 // A parquetColumn is a column and its place in the file.
@@ -78,14 +82,14 @@ func (t *parquetTable) add(row reflect.Value) error {
 	for i := range t.columns {
 		value := t.columns[i].value(row)
 		if value.Kind() == parquet.ByteArray {
-			t.bytes += len(value.ByteArray())
+			t.batchBytes += len(value.ByteArray())
 		}
 		values = append(values, value)
 	}
 	t.batch[n] = values
 	t.rows++
-	full := t.rows >= rowsPerGroup || t.bytes >= bytesPerGroup
-	if len(t.batch) < maxBatch && !full {
+	full := t.rows >= rowsPerGroup || t.bytes+t.batchBytes >= bytesPerGroup
+	if len(t.batch) < rowsPerBatch && t.batchBytes < bytesPerBatch && !full {
 		return nil
 	}
 	if err := t.write(); err != nil || !full {
@@ -102,6 +106,8 @@ func (t *parquetTable) write() error {
 		clear(row)
 	}
 	t.batch = t.batch[:0]
+	t.bytes += t.batchBytes
+	t.batchBytes = 0
 	return err
 }
 
