@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/robotskit/robots/internal/campaign"
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.yaml.in/yaml/v3"
 )
@@ -88,9 +89,7 @@ func workflow(ts *testscript.TestScript, neg bool, args []string) {
 
 // TestAction: the action builds the program of its own checkout, from any other folder.
 func TestAction(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: it builds the program")
-	}
+	campaign.Only(t) // it builds the program
 	bash, err := exec.LookPath("bash")
 	if err != nil {
 		t.Skip("without bash")
