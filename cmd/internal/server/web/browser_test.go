@@ -59,6 +59,20 @@ func start() {
 	if out, failed := exec.Command("go", "run", "../pack", "-gzip", "-o", c.engine).CombinedOutput(); err != nil || failed != nil {
 		panic(fmt.Sprintf("cannot build the engine: %v, %v: %s", err, failed, out))
 	}
+	ctx, stop, err := launch(path, filepath.Join(temp, "profile"))
+	c.stop = func() {
+		stop()
+		_ = os.RemoveAll(temp)
+	}
+	if err != nil {
+		c.missing = "chromium does not start: " + err.Error()
+		return
+	}
+	c.ctx = ctx
+}
+
+// launch starts Chromium with a folder for its profile.
+func launch(path, profile string) (tab context.Context, stop func(), err error) {
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(),
 		chromedp.ExecPath(path), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
@@ -66,18 +80,12 @@ func start() {
 		chromedp.Flag("disable-renderer-backgrounding", true), chromedp.Flag("disable-background-timer-throttling", true),
 		chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("lang", "en-US"),
 		chromedp.Flag("js-flags", "--liftoff-only"), // the engine is compiled once, and not made faster beside the tests
-		chromedp.UserDataDir(filepath.Join(temp, "profile")))
-	tab, _ := chromedp.NewContext(ctx)
-	c.stop = func() {
+		chromedp.UserDataDir(profile))
+	tab, _ = chromedp.NewContext(ctx)
+	return tab, func() {
 		_ = chromedp.Cancel(tab)
 		cancel()
-		_ = os.RemoveAll(temp)
-	}
-	if err := chromedp.Do(tab); err != nil {
-		c.missing = "chromium does not start: " + err.Error()
-		return
-	}
-	c.ctx = tab
+	}, chromedp.Do(tab)
 }
 
 // A tab is the page in a browser, with the problems in it.
@@ -129,10 +137,16 @@ func deadline(t testing.TB) time.Time {
 // Problems of the site's page in it fail the test.
 func blank(t testing.TB, site *httptest.Server) *tab {
 	t.Helper()
+	return newTab(t, site, chromium.ctx, chromedp.WithNewBrowserContext())
+}
+
+// newTab opens an empty tab in a browser.
+func newTab(t testing.TB, site *httptest.Server, browser context.Context, options ...chromedp.ContextOption) *tab {
+	t.Helper()
 	b := &tab{TB: t, site: site}
-	ctx, cancel := context.WithDeadline(chromium.ctx, deadline(t))
+	ctx, cancel := context.WithDeadline(browser, deadline(t))
 	t.Cleanup(cancel)
-	ctx, end := chromedp.NewContext(ctx, chromedp.WithNewBrowserContext(), chromedp.WithListener(b.heard))
+	ctx, end := chromedp.NewContext(ctx, append(options, chromedp.WithListener(b.heard))...)
 	t.Cleanup(end)
 	t.Cleanup(b.judge)
 	b.ctx = ctx

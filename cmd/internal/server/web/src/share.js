@@ -43,7 +43,7 @@ async function copyLink() {
   }
   history.replaceState(null, '', fragment);
   state.from = fragment;
-  keep();
+  keep(false);
   await clipboard(location.href, 'Link');
   if (location.href.length > link.noteAbove) {
     message('The link was copied. It has ' + location.href.length.toLocaleString('en') + ' characters; some mail programs truncate links over ' + link.noteAbove.toLocaleString('en') + '.');

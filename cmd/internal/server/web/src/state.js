@@ -28,6 +28,7 @@ export const state = {
   file: 0, // counts changes of the text
   version: 0, // counts changes of anything
   answered: -1, // the version that the results are about
+  kept: -1, // the version that this browser has
   facts: { kinds: '', notes: [], names: [] },
   read: new Map(), // columns of answers, by crawler as written: how it reads the file
   findings: null,

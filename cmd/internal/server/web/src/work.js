@@ -18,7 +18,7 @@ import blog from '../../../../../examples/blog.txt';
 import shop from '../../../../../examples/shop.txt';
 import tricky from '../../../../../examples/tricky.txt';
 
-const keepAfter = 1000; // ms from a change until it is kept in this browser
+const keepAfter = 500; // ms from a change until it is written into this browser, which takes some more
 
 const examples = {
   shop: {
@@ -109,19 +109,21 @@ $('startover').addEventListener('click', () => {
   say('Started over; Undo brings everything back');
 });
 
-// keep writes the work into this browser.
-export function keep() {
+// keep writes the work into this browser. A page that goes writes at once.
+export async function keep(isGoing) {
   clearTimeout(keepSoon.timer);
   keepSoon.timer = 0;
   if (!keepSoon.begun) {
     return;
   }
-  const { live } = state;
+  const { live, version } = state;
   const kept = { ...link.portable(snapshot()), from: state.from, pristine: state.pristine, lent: state.lent, site: state.site };
   if (live && isLive()) {
     kept.live = { ...live, bytes: undefined };
   }
-  if (!storage.write(kept) && !keepSoon.told) {
+  if (await storage.write(kept, isGoing)) {
+    state.kept = version;
+  } else if (!keepSoon.told) {
     keepSoon.told = true;
     message('This browser has no room to keep the text: download it before you close the page.');
   }
@@ -129,16 +131,16 @@ export function keep() {
 
 // keepSoon keeps the work in a moment, so that a crash loses no more than that.
 export function keepSoon() {
-  keepSoon.timer ||= setTimeout(keep, keepAfter);
+  keepSoon.timer ||= setTimeout(() => keep(false), keepAfter);
 }
 
 addEventListener('visibilitychange', () => {
   if (document.visibilityState === 'hidden') {
-    keep();
+    keep(true);
     remember();
   }
 });
-addEventListener('pagehide', () => keep());
+addEventListener('pagehide', () => keep(true));
 
 // isLive reports whether the text is the one that was fetched.
 function isLive() {
@@ -191,7 +193,7 @@ addEventListener('hashchange', () => fromFragment('Nothing has changed.', 'openi
 
 // start shows what this browser kept, else the example, and then the link, unless it is the one that was edited last.
 export async function start() {
-  const saved = storage.read();
+  const saved = await storage.read();
   const resumed = Boolean(saved) && resume(saved);
   if (!resumed) {
     useExample('shop', '');
