@@ -1,7 +1,7 @@
 // Package docs holds pages of the documentation that a program shows.
 package docs
 
-import _ "embed" // for the pages
+import "embed"
 
 // Clauses is clauses.md, the statements behind every decision of the engine: a
 // heading "## " for each section, a heading "#### " with the id for each
@@ -15,3 +15,8 @@ var Clauses string
 //
 //go:embed commands.md
 var Commands string
+
+// Pages are all documents and their images, which the service serves.
+//
+//go:embed *.md *.png *.svg
+var Pages embed.FS

@@ -215,7 +215,9 @@ func (s *service) handler() http.Handler {
 	mux.Handle("/", s.api.Handler())
 	people := web.Handler(web.Options{Sites: s.demo.sites})
 	mux.Handle("/{$}", people)
+	mux.Handle("/index.html", people)
 	mux.Handle("/page/", people)
+	mux.Handle("/docs/{name}", people)
 	mux.Handle("/favicon.ico", people)
 	return mux
 }

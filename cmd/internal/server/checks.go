@@ -157,9 +157,9 @@ func isOpen(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && !strings.HasPrefix(r.URL.Path, "/v1/")
 }
 
-// enter takes a slot for all requests but those for files of the page, which are in memory.
+// enter takes a slot for all requests but those for files of the page and documents, which are in memory.
 func (v *exchange) enter(r *http.Request) *Problem {
-	if isOpen(r) && (r.URL.Path == "/" || strings.HasPrefix(r.URL.Path, "/page/")) {
+	if isOpen(r) && (r.URL.Path == "/" || strings.HasPrefix(r.URL.Path, "/page/") || strings.HasPrefix(r.URL.Path, "/docs/")) {
 		return nil
 	}
 	if err := v.gate.slots.enter(r.Context()); errors.Is(err, errBusy) {

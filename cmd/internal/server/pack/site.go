@@ -4,6 +4,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/robotskit/robots/cmd/internal/server/documents"
+	"github.com/robotskit/robots/docs"
 )
 
 // policy is the Content-Security-Policy of a page without a server: CodeMirror adds style elements, for which the server has a
@@ -28,14 +31,12 @@ func site(output string) error {
 	for _, name := range []string{"page.js", "page.css", "worker.js", "licenses.txt"} {
 		sources["page/"+name] = assets + name
 	}
-	for _, pattern := range []string{"examples/*.txt", "docs/*.png", "docs/*.svg", "docs/*.md"} {
-		names, err := filepath.Glob(pattern)
-		if err != nil {
-			return err
-		}
-		for _, name := range names {
-			sources[filepath.ToSlash(name)] = name
-		}
+	names, err := filepath.Glob("examples/*.txt")
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		sources[filepath.ToSlash(name)] = name
 	}
 	for name, source := range sources {
 		if files[name], err = os.ReadFile(source); err != nil {
@@ -47,8 +48,12 @@ func site(output string) error {
 		` nonce="{{nonce}}"`, "", "<title>", policy+"\n<title>",
 	).Replace(string(files["index.html"]))
 	files["index.html"] = []byte(filled)
-	if err := documents(files); err != nil {
+	pages, err := documents.Pages(docs.Pages)
+	if err != nil {
 		return err
+	}
+	for name, content := range pages {
+		files["docs/"+name] = content
 	}
 	for name, content := range files {
 		file := filepath.Join(output, filepath.FromSlash(name))

@@ -25,9 +25,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/robotskit/robots/cmd/internal/server"
+	"github.com/robotskit/robots/cmd/internal/server/documents"
 	"github.com/robotskit/robots/cmd/internal/server/page"
+	"github.com/robotskit/robots/docs"
 )
 
 //go:embed assets
@@ -52,7 +55,7 @@ type Site struct {
 // MaxQuestion limits a question to /page/ask in bytes: two files, crawlers and URLs.
 const MaxQuestion = 2 << 20
 
-// Handler returns a handler for the paths / and /page/. It stores and logs nothing.
+// Handler returns a handler for the paths /, /page/ and /docs/. It stores and logs nothing.
 func Handler(o Options) http.Handler {
 	files, err := fs.Sub(embedded, "assets")
 	if err != nil {
@@ -61,7 +64,7 @@ func Handler(o Options) http.Handler {
 	if o.Engine == nil {
 		o.Engine = files
 	}
-	p := &pages{assets: map[string]*asset{}}
+	p := &pages{assets: map[string]*asset{}, documents: sync.OnceValue(documentAssets)}
 	for _, name := range []string{"robots.wasm", "wasm_exec.js"} {
 		p.assets[name] = newAsset(o.Engine, name)
 	}
@@ -80,11 +83,13 @@ func Handler(o Options) http.Handler {
 	for _, s := range o.Sites {
 		sites.WriteString(`<option value="` + html.EscapeString(s.URL) + `">` + html.EscapeString(s.Name+": "+s.See) + "</option>")
 	}
-	filled := strings.NewReplacer("{{engine}}", engine, "{{links}}", `<a href="/docs">API</a>`, "{{sites}}", sites.String())
+	filled := strings.NewReplacer("{{engine}}", engine, "{{links}}", `<a href="docs/index.html">Documents</a><a href="/docs">API</a>`, "{{sites}}", sites.String())
 	p.index = filled.Replace(string(index))
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", p.serveIndex)
+	mux.HandleFunc("GET /index.html", p.serveIndex) // where documents lead
 	mux.HandleFunc("GET /page/{name}", p.serveAsset)
+	mux.HandleFunc("GET /docs/{name}", p.serveDocument)
 	mux.HandleFunc("GET /favicon.ico", p.serveIcon)
 	mux.HandleFunc("POST /page/ask", serveAsk)
 	return mux
@@ -104,8 +109,22 @@ func (p *pages) serveIcon(w http.ResponseWriter, _ *http.Request) {
 }
 
 type pages struct {
-	index  string
-	assets map[string]*asset
+	index     string
+	assets    map[string]*asset
+	documents func() map[string]*asset // made when the first is asked for
+}
+
+// documentAssets returns the documents and their images by name.
+func documentAssets() map[string]*asset {
+	files, err := documents.Pages(docs.Pages)
+	if err != nil {
+		panic(err) // they are part of the program
+	}
+	assets := map[string]*asset{}
+	for name, content := range files {
+		assets[name] = assetOf(name, map[string][]byte{"": content})
+	}
+	return assets
 }
 
 // An asset is a file by content encodings; "" is the file itself.
@@ -120,6 +139,9 @@ var kinds = map[string]string{
 	".css":  "text/css; charset=utf-8",
 	".wasm": "application/wasm",
 	".txt":  "text/plain; charset=utf-8",
+	".html": "text/html; charset=utf-8",
+	".png":  "image/png",
+	".svg":  "image/svg+xml",
 }
 
 // newAsset returns a file, nil if it does not exist. A file that exists only compressed, as .gz and
@@ -131,6 +153,11 @@ func newAsset(files fs.FS, name string) *asset {
 			content[encoding] = body
 		}
 	}
+	return assetOf(name, content)
+}
+
+// assetOf returns a file with some contents by encoding.
+func assetOf(name string, content map[string][]byte) *asset {
 	if plain := content[""]; plain != nil {
 		content["gzip"] = server.Gzip(plain)
 	}
@@ -145,7 +172,7 @@ func newAsset(files fs.FS, name string) *asset {
 // CodeMirror; browsers set style attributes while a user edits.
 func secure(h http.Header, nonce string) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; "+
-		"style-src-elem 'self' 'nonce-"+nonce+"'; style-src-attr 'unsafe-inline'; img-src data:; "+
+		"style-src-elem 'self' 'nonce-"+nonce+"'; style-src-attr 'unsafe-inline'; img-src 'self' data:; "+
 		"connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
@@ -164,7 +191,18 @@ func (p *pages) serveIndex(w http.ResponseWriter, _ *http.Request) {
 
 func (p *pages) serveAsset(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
-	a := p.assets[name]
+	if name == "sw.js" {
+		w.Header().Set("Service-Worker-Allowed", "/")
+	}
+	p.assets[name].serve(w, r)
+}
+
+func (p *pages) serveDocument(w http.ResponseWriter, r *http.Request) {
+	p.documents()[r.PathValue("name")].serve(w, r)
+}
+
+// serve sends a file, nil if it does not exist.
+func (a *asset) serve(w http.ResponseWriter, r *http.Request) {
 	if a == nil {
 		server.NewProblem(server.NotFound, "the page has no such file").Write(w, r)
 		return
@@ -173,9 +211,6 @@ func (p *pages) serveAsset(w http.ResponseWriter, r *http.Request) {
 	secure(h, rand.Text())
 	h.Set("ETag", "W/"+a.tag) // the same for all encodings
 	h.Set("Vary", "Accept-Encoding")
-	if name == "sw.js" {
-		h.Set("Service-Worker-Allowed", "/")
-	}
 	if matches(r.Header.Get("If-None-Match"), a.tag) {
 		w.WriteHeader(http.StatusNotModified)
 		return

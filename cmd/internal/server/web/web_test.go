@@ -70,18 +70,18 @@ func TestAsk(t *testing.T) {
 	if w := get(h, "POST", "/page/ask", question("matrix", rules, "google\ta\n", strings.Repeat("/"+strings.Repeat("a", 1000)+"\n", 1000), ""), "Content-Type", octets); w.Code != 413 {
 		t.Errorf("status %d of a question that takes too much work", w.Code)
 	}
-	for _, path := range []string{"/", "/page/page.js"} {
+	for _, path := range []string{"/", "/page/page.js", "/docs/lint.html"} {
 		if w := get(h, "POST", path, nil); w.Code != 405 || w.Header().Get("Allow") == "" {
 			t.Errorf("status %d of POST %s", w.Code, path)
 		}
 	}
-	if w := get(h, "GET", "/page/nothing", nil); w.Code != 404 || w.Header().Get("Content-Type") != "application/problem+json" {
-		t.Errorf("status %d of a file that there is not", w.Code)
+	for _, path := range []string{"/page/nothing", "/docs/nothing.html"} {
+		if w := get(h, "GET", path, nil); w.Code != 404 || w.Header().Get("Content-Type") != "application/problem+json" {
+			t.Errorf("status %d of %s, which there is not", w.Code, path)
+		}
 	}
 }
 
-// TestAssets: every file has the policy and the best encoding that the client accepts, and is
-// not sent again to a client that has it.
 // TestAskScope: a question to the page's engine needs a token with the scope check, if there are tokens.
 func TestAskScope(t *testing.T) {
 	secret := strings.Repeat("s", 32)
@@ -99,6 +99,8 @@ func TestAskScope(t *testing.T) {
 	}
 }
 
+// TestAssets: every file and document has the policy and the best encoding that the client accepts, and is not sent again to a client
+// that has it.
 func TestAssets(t *testing.T) {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
@@ -115,6 +117,9 @@ func TestAssets(t *testing.T) {
 		{"/page/page.js", "gzip", "gzip", "text/javascript; charset=utf-8", ""},
 		{"/page/page.css", "identity", "", "text/css; charset=utf-8", ""},
 		{"/", "br", "", "text/html; charset=utf-8", ""},
+		{"/docs/clauses.html", "gzip", "gzip", "text/html; charset=utf-8", ""},
+		{"/docs/document.css", "", "", "text/css; charset=utf-8", ""},
+		{"/docs/explain.svg", "", "", "image/svg+xml", ""},
 	} {
 		w := get(h, "GET", c.path, nil, "Accept-Encoding", c.accept)
 		head := w.Header()

@@ -14,10 +14,9 @@ const count = (n, one, many) => n.toLocaleString('en') + ' ' + (n === 1 ? one : 
 export function panels({ titles, reveal, fix, fixAll, addURL, addCrawlers, blockTraining }) {
   const at = (id) => document.getElementById(id);
   const lineButton = (line) => (line ? element('button', { type: 'button', class: 'line', onclick: () => reveal(line) }, 'line ' + line) : null);
-  // reference links a clause or a check to its document, beside the page or in the repository.
-  const isStatic = document.documentElement.dataset.engine === 'static';
+  // reference links a clause or a check to its document.
   const anchor = (title) => '#' + title.toLowerCase().replace(/[^a-z0-9 -]/g, '').replaceAll(' ', '-');
-  const reference = (name, title, text, about) => element('a', { class: 'clause', target: '_blank', rel: 'noopener', title: about, href: (isStatic ? 'docs/' + name + '.html' : 'https://github.com/robotskit/robots/blob/main/docs/' + name + '.md') + anchor(title) }, text);
+  const reference = (name, title, text, about) => element('a', { class: 'clause', target: '_blank', rel: 'noopener', title: about, href: 'docs/' + name + '.html' + anchor(title) }, text);
   const clause = (id) => (id ? reference('clauses', id, id, 'The clause behind this (robots clause ' + id + ')') : null);
   const list = (kind, items) => element(kind, {}, ...items);
   // written is a rule as a line; controls and what reorders text are escaped.

@@ -1,13 +1,13 @@
-package main
+// Package documents makes the documentation a site: the Markdown of package docs as HTML, for the service and for a static host.
+package documents
 
 import (
 	"bytes"
 	_ "embed"
 	"errors"
-	"html/template"
-	"maps"
+	"html"
+	"io/fs"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -22,15 +22,15 @@ import (
 //go:embed document.html
 var frame string
 
-var documentPage = template.Must(template.New("").Parse(frame))
+//go:embed document.css
+var style []byte
 
 // A document is a page of the site.
 type document struct {
 	Title    string
-	Head     template.HTML // the title as a heading
-	Contents []section     // of a long page
-	Body     template.HTML
-	Index    bool // the list of all documents
+	Head     string    // the title as a heading, in HTML
+	Contents []section // of a long page
+	Body     string    // in HTML
 }
 
 // A section is one of a page, with the id of its heading.
@@ -56,28 +56,55 @@ var (
 
 const repository = "https://github.com/robotskit/robots/blob/main/"
 
-// documents replaces docs/*.md by HTML; README.md becomes the index. Links to other files of the repository lead to it.
-func documents(files map[string][]byte) error {
-	for _, source := range slices.Sorted(maps.Keys(files)) {
-		name, ok := strings.CutSuffix(source, ".md")
+// Pages returns the files of the site by name: each document as HTML, the index of which is README.md, their images and their style.
+// Links to other files of the repository lead to it.
+func Pages(docs fs.FS) (map[string][]byte, error) {
+	sources, err := fs.ReadDir(docs, ".")
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{"document.css": style}
+	for _, source := range sources {
+		content, err := fs.ReadFile(docs, source.Name())
+		if err != nil {
+			return nil, err
+		}
+		name, ok := strings.CutSuffix(source.Name(), ".md")
 		if !ok {
+			files[source.Name()] = content
 			continue
 		}
-		d, err := newDocument(files[source])
-		if err != nil {
-			return errors.Join(errors.New(source), err)
+		if name == "README" {
+			name = "index"
 		}
-		if name == "docs/README" {
-			name, d.Index = "docs/index", true
+		if files[name+".html"], err = page(content, name == "index"); err != nil {
+			return nil, errors.Join(errors.New(source.Name()), err)
 		}
-		var page bytes.Buffer
-		if err := documentPage.Execute(&page, d); err != nil {
-			return err
-		}
-		delete(files, source)
-		files[name+".html"] = page.Bytes()
 	}
-	return nil
+	return files, nil
+}
+
+// page returns Markdown as HTML. The index is the list of all documents.
+func page(source []byte, index bool) ([]byte, error) {
+	d, err := newDocument(source)
+	if err != nil {
+		return nil, err
+	}
+	// html/template would make the program two thirds larger: it calls methods by name, so that the linker keeps all of them.
+	up := ` · <a href="index.html">documents</a>`
+	if index {
+		up = ""
+	}
+	var contents strings.Builder
+	for _, s := range d.Contents {
+		contents.WriteString(`<li><a href="#` + html.EscapeString(s.ID) + `">` + html.EscapeString(s.Title) + "</a></li>")
+	}
+	list := ""
+	if len(d.Contents) > 0 {
+		list = `<nav class="contents" aria-label="Contents"><ul>` + contents.String() + "</ul></nav>\n"
+	}
+	filled := strings.NewReplacer("{{title}}", html.EscapeString(d.Title), "{{up}}", up, "{{head}}", d.Head, "{{contents}}", list, "{{body}}", d.Body)
+	return []byte(filled.Replace(frame)), nil
 }
 
 // newDocument reads Markdown, whose first heading is its title.
@@ -113,13 +140,13 @@ func newDocument(source []byte) (d document, err error) {
 	if err := markdown.Renderer().Render(&body, source, tree); err != nil {
 		return d, err
 	}
-	html := strings.ReplaceAll(body.String(), `href="README.md"`, `href="index.html"`)
-	html = links.ReplaceAllString(html, `href="$1.html$2"`)
-	html = strings.ReplaceAll(html, `href="../`, `href="`+repository)
-	html = folders.ReplaceAllString(html, `href="`+repository+`docs/$1/`)
-	head, rest, _ := strings.Cut(html, "</h1>\n")
-	d.Head = template.HTML(head + "</h1>\n") //nolint:gosec // documents of the repository
-	d.Body = template.HTML(focusable(rest))  //nolint:gosec // likewise
+	markup := strings.ReplaceAll(body.String(), `href="README.md"`, `href="index.html"`)
+	markup = links.ReplaceAllString(markup, `href="$1.html$2"`)
+	markup = strings.ReplaceAll(markup, `href="../`, `href="`+repository)
+	markup = folders.ReplaceAllString(markup, `href="`+repository+`docs/$1/`)
+	head, rest, _ := strings.Cut(markup, "</h1>\n")
+	d.Head = head + "</h1>\n"
+	d.Body = focusable(rest)
 	return d, nil
 }
 
@@ -167,9 +194,9 @@ var code = regexp.MustCompile(`(?s)<pre>(.*?)</pre>`)
 
 // focusable makes what scrolls reachable by keyboard: tables, and code with lines that are too long for a phone. A head without text
 // becomes a cell, since it heads nothing.
-func focusable(html string) string {
+func focusable(markup string) string {
 	count := 0
-	html = code.ReplaceAllStringFunc(html, func(block string) string {
+	markup = code.ReplaceAllStringFunc(markup, func(block string) string {
 		for line := range strings.Lines(block) {
 			if len(line) > mostInLine {
 				count++
@@ -180,7 +207,7 @@ func focusable(html string) string {
 		return block
 	})
 	count = 0
-	parts := strings.Split(html, "<table>")
+	parts := strings.Split(markup, "<table>")
 	for i := range parts[1:] {
 		parts[i+1] = `<div class="table" tabindex="0" role="region" aria-label="Table ` + strconv.Itoa(i+1) + `"><table>` + parts[i+1]
 	}
