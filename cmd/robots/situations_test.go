@@ -1,8 +1,8 @@
 package main
 
 import (
+	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -46,18 +46,18 @@ func TestSituations(t *testing.T) {
 			for arg := range strings.FieldsSeq(command) {
 				args = append(args, strings.Trim(arg, "'"))
 			}
-			cmd := exec.Command("robots", args...)
-			cmd.Dir = dir
-			output, _ := cmd.CombinedOutput() // 1 is the status of a disallowed URL
-			got := strings.Join(strings.Fields(string(output)), " ")
+			t.Chdir(dir)
+			var output bytes.Buffer
+			run(t.Context(), args, strings.NewReader(""), &output, &output) // 1 is the status of a disallowed URL
+			got := strings.Join(strings.Fields(output.String()), " ")
 			for line := range strings.Lines(wanted) {
 				if line = strings.Join(strings.Fields(line), " "); !strings.Contains(got, line) {
-					t.Errorf("no %q in\n%s", line, output)
+					t.Errorf("no %q in\n%s", line, &output)
 				}
 			}
 			for line := range strings.Lines(absent) {
 				if line = strings.Join(strings.Fields(line), " "); strings.Contains(got, line) {
-					t.Errorf("%q in\n%s", line, output)
+					t.Errorf("%q in\n%s", line, &output)
 				}
 			}
 		})
