@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
+	"sync"
 
 	"github.com/robotskit/robots/internal/http1"
 )
@@ -15,8 +16,8 @@ import (
 var (
 	// The reason can be missing, and several spaces before the status count as one (RFC 9112
 	// section 4).
-	statusLine = regexp.MustCompile(`^HTTP/1\.(\d) +(\d{3})(?: |$)`)
-	codingLine = regexp.MustCompile(`(?i)^transfer-encoding:`)
+	statusLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^HTTP/1\.(\d) +(\d{3})(?: |$)`) })
+	codingLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^transfer-encoding:`) })
 )
 
 // interim reports whether another response follows.
@@ -50,7 +51,7 @@ func readHead(in *bufio.Reader) (head []byte, status int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	m := statusLine.FindSubmatch(line)
+	m := statusLine().FindSubmatch(line)
 	if m == nil {
 		return nil, 0, fmt.Errorf("malformed status line %q", line)
 	}
@@ -64,7 +65,7 @@ func readHead(in *bufio.Reader) (head []byte, status int, err error) {
 			return nil, 0, err
 		case len(line) == 0:
 			return head, status, nil
-		case !chunks && codingLine.Match(line):
+		case !chunks && codingLine().Match(line):
 			// Invalid framing whatever the length (RFC 9112 section 6.1).
 			return nil, 0, errors.New("a transfer coding in HTTP/1.0, which has none")
 		}

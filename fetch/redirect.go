@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/robotskit/robots"
 )
@@ -51,7 +52,7 @@ func locate(at robots.Origin, target string, r *reply) (next robots.Origin, loca
 // 9110 section 10.2.2). It does not use net/url, which rejects values that servers send and
 // browsers follow, such as raw UTF-8 and invalid escapes.
 func reference(at robots.Origin, target, value string) string {
-	if hasScheme.MatchString(value) {
+	if hasScheme().MatchString(value) {
 		return value
 	}
 	value, _, _ = strings.Cut(value, "#")
@@ -95,7 +96,7 @@ func withoutDots(path string) string {
 // sendable escapes what a request line must not contain, so that no Location can end the line
 // or the request.
 func sendable(path string) string {
-	return unsendable.ReplaceAllStringFunc(path, func(s string) string {
+	return unsendable().ReplaceAllStringFunc(path, func(s string) string {
 		var escaped strings.Builder
 		for i := range len(s) {
 			fmt.Fprintf(&escaped, "%%%02X", s[i])
@@ -104,7 +105,9 @@ func sendable(path string) string {
 	})
 }
 
+// Expressions are compiled on first use, as most runs of a program fetch nothing.
 var (
-	hasScheme  = regexp.MustCompile(`^[A-Za-z][-+.0-9A-Za-z]*:`)
-	unsendable = regexp.MustCompile(`[^!#-;=?-\[\]_a-z~]`) // " < > \ ^ ` { | }, spaces, and all that is not ASCII
+	hasScheme = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][-+.0-9A-Za-z]*:`) })
+	// The characters " < > \ ^ ` { | }, spaces, and all that is not ASCII.
+	unsendable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^!#-;=?-\[\]_a-z~]`) })
 )

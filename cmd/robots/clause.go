@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
@@ -35,7 +36,7 @@ func clauses() (list []clause) {
 		case strings.HasPrefix(line, "#### "):
 			id = line[len("#### "):]
 		case id != "":
-			c := clause{ID: id, Section: section, Statement: links.ReplaceAllString(line, "$1")} //nolint:forbidigo // not a pattern of a rule
+			c := clause{ID: id, Section: section, Statement: links().ReplaceAllString(line, "$1")} //nolint:forbidigo // not a pattern of a rule
 			if s, ok := strings.CutSuffix(c.Statement, "*"); ok {
 				i := strings.LastIndex(s, " *")
 				c.Statement = s[:i]
@@ -49,7 +50,9 @@ func clauses() (list []clause) {
 }
 
 // links are those of Markdown: [text](address).
-var links = regexp.MustCompile(`\[([^]]*)\]\([^)]*\)`) //nolint:forbidigo // not a pattern of a rule
+var links = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\[([^]]*)\]\([^)]*\)`) //nolint:forbidigo // not a pattern of a rule
+})
 
 // clauseOptions are one run of robots clause.
 type clauseOptions struct {

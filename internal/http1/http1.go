@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"sync"
 )
 
 // Lines can end in LF alone (RFC 9112 section 2.2).
@@ -16,12 +17,14 @@ var (
 	// A name is a token (RFC 9110 section 5.6.2), and no space precedes the colon (RFC 9112
 	// section 5.1). A folded line continues the field above, an old way to write long values
 	// (section 5.2).
-	fieldLine = regexp.MustCompile("^(?:[ \t]|[-!#$%&'*+.^_`|~0-9A-Za-z]+:)")
+	fieldLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^(?:[ \t]|[-!#$%&'*+.^_`|~0-9A-Za-z]+:)") })
 	// A folded line that would hide a header that frames or encodes the body.
-	hidingLine = regexp.MustCompile(`(?i)^[ \t]+(?:content-encoding|content-length|transfer-encoding)[ \t]*:`)
+	hidingLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)^[ \t]+(?:content-encoding|content-length|transfer-encoding)[ \t]*:`)
+	})
 	// Control characters are invalid in all of them (RFC 9110 section 5.5, RFC 9112 section
 	// 2.2).
-	controlLine = regexp.MustCompile(`[\x00-\x08\x0A-\x1F\x7F]`)
+	controlLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\x00-\x08\x0A-\x1F\x7F]`) })
 )
 
 // ReadLine appends a line to a section, and returns it without its end.
@@ -38,7 +41,7 @@ func ReadLine(in *bufio.Reader, section *[]byte) (line []byte, err error) {
 		}
 	}
 	line = bytes.TrimSuffix((*section)[begin:len(*section)-1], []byte("\r"))
-	if controlLine.Match(line) {
+	if controlLine().Match(line) {
 		return nil, fmt.Errorf("a control character in %q", line)
 	}
 	return line, nil
@@ -47,9 +50,9 @@ func ReadLine(in *bufio.Reader, section *[]byte) (line []byte, err error) {
 // CheckField returns the error of a malformed line in the headers or trailers.
 func CheckField(line []byte) error {
 	switch {
-	case hidingLine.Match(line):
+	case hidingLine().Match(line):
 		return fmt.Errorf("blanks before the field %q", line)
-	case !fieldLine.Match(line):
+	case !fieldLine().Match(line):
 		return fmt.Errorf("malformed field %q", line)
 	}
 	return nil

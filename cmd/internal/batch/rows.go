@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"github.com/robotskit/robots"
@@ -46,7 +47,7 @@ func ReadRow(line []byte) Question {
 
 // escape is a backslash with what follows it, and escaped are the bytes that a letter stands for.
 var (
-	escape  = regexp.MustCompile(`(?s)\\(x[[:xdigit:]]{2}|.)`)
+	escape  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)\\(x[[:xdigit:]]{2}|.)`) })
 	escaped = map[byte]byte{'0': 0, 'a': '\a', 'b': '\b', 'e': 0x1B, 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', 'v': '\v'}
 )
 
@@ -55,7 +56,7 @@ func unescape(text []byte) []byte {
 	if bytes.IndexByte(text, '\\') < 0 {
 		return slices.Clip(text)
 	}
-	return escape.ReplaceAllFunc(text, func(e []byte) []byte {
+	return escape().ReplaceAllFunc(text, func(e []byte) []byte {
 		if e[1] == 'x' && len(e) > len(`\x`) {
 			n, _ := strconv.ParseUint(string(e[len(`\x`):]), 16, 8) // which is valid
 			return []byte{byte(n)}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/robotskit/robots/cmd/internal/ask"
@@ -175,7 +176,7 @@ func isNumber(text string) bool {
 }
 
 // escapes are those of Apache (\" \\ \n \t \xhh) and nginx (\xHH), and others of Go.
-var escapes = regexp.MustCompile(`\\([abfnrtv"\\]|x[[:xdigit:]]{2}|[0-3][0-7]{2})`)
+var escapes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\([abfnrtv"\\]|x[[:xdigit:]]{2}|[0-3][0-7]{2})`) })
 
 // unescape decodes the escapes that servers write for quotes, backslashes and control bytes. Other
 // backslashes stay.
@@ -183,7 +184,7 @@ func unescape(text string) string {
 	if !strings.Contains(text, `\`) {
 		return text
 	}
-	return escapes.ReplaceAllStringFunc(text, func(escape string) string {
+	return escapes().ReplaceAllStringFunc(text, func(escape string) string {
 		value, _ := strconv.Unquote(`"` + escape + `"`) // which is valid
 		return value
 	})

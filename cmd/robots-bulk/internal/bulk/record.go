@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/robots-bulk/internal/warc"
@@ -71,8 +72,9 @@ func (r *inputReader) readRecord(record *warc.Record, name string) error {
 }
 
 var (
-	anyScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:.`)
-	hostPort  = regexp.MustCompile(`^[^:]*:[0-9]+(/|$)`) // matches anyScheme too, without a scheme
+	anyScheme = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:.`) })
+	// A host with a port matches anyScheme too, without a scheme.
+	hostPort = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^:]*:[0-9]+(/|$)`) })
 )
 
 // hasOtherScheme reports whether a URL has a scheme without robots.txt, such as that of a DNS record.
@@ -81,7 +83,7 @@ func hasOtherScheme(url string) bool {
 	if defaultPorts[strings.ToLower(scheme)] != 0 {
 		return false
 	}
-	return anyScheme.MatchString(url) && !hostPort.MatchString(url)
+	return anyScheme().MatchString(url) && !hostPort().MatchString(url)
 }
 
 // isIntact reads the rest of the block of a record, and reports whether it is complete. Otherwise
