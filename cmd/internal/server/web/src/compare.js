@@ -46,7 +46,7 @@ export function drawComparing() {
   const option = (value, label) => element('option', { value }, label);
   $('version').replaceChildren(option('', comparing ? 'the text below' : 'choose…'), option('now', 'the text as it is now'), option('other', 'another text'),
     ...state.live ? [option('live', 'the live file of ' + state.live.host)] : [],
-    ...versions().map((v, i) => option(String(i), 'version of ' + new Date(v.at).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' }) + ', ' + v.text.length.toLocaleString('en') + ' characters')),
+    ...versions().map((v, i) => option(String(i), 'version of ' + new Date(v.at).toLocaleString([], { dateStyle: 'short', timeStyle: 'short' }) + ', ' + v.text.length.toLocaleString('en') + ' characters')),
     ...versions().length ? [option('forget', 'delete all earlier versions')] : []);
 }
 

@@ -8,6 +8,8 @@ import { changed } from './questions.js';
 import { state } from './state.js';
 import { createUndo } from './undo.js';
 
+const mostLabel = 36; // characters of the button for undoing; its title has all of them
+
 // aside is what belongs to the text and is beside it, as undoing restores it.
 export const aside = () => ({
   table: { crawlers: state.crawlers.map((c) => ({ ...c })), urls: state.urls }, bytes: state.bytes, pristine: state.pristine, lent: state.lent, site: state.site,
@@ -31,7 +33,7 @@ export const undo = createUndo({
   },
   onChange(undone, redone) {
     $('undo').disabled = !undone;
-    $('undo').replaceChildren('Undo', element('span', {}, undone && ' ' + undone));
+    $('undo').replaceChildren('Undo', element('span', {}, undone && ' ' + (undone.length > mostLabel ? undone.slice(0, mostLabel - 1) + '…' : undone)));
     $('undo').title = undone ? 'Undo ' + undone + ' (Ctrl+Z)' : 'Nothing to undo';
     $('redo').hidden = !redone;
     $('redo').title = 'Redo ' + redone + ' (Ctrl+Shift+Z)';
