@@ -40,7 +40,9 @@ create or replace view files as select distinct
   rules::INTEGER as rules,
   sitemaps::INTEGER as sitemaps,
   unknown_fields::INTEGER as unknown_fields,
-  lint::VARCHAR as lint
+  lint::VARCHAR as lint,
+  blank_lines::INTEGER as blank_lines,
+  other_lines::INTEGER as other_lines
 from 'snap/files/*.parquet';
 create or replace view rules as select distinct 
   sha256::VARCHAR as sha256,

@@ -41,7 +41,9 @@ CREATE TABLE files_parts (
   rules INT COMMENT 'lines Allow and Disallow, null in another format',
   sitemaps INT COMMENT 'lines Sitemap with a value, null in another format',
   unknown_fields INT COMMENT 'lines with an unknown field, null in another format',
-  lint STRING COMMENT 'complete or undecided (the proofs took too many steps: there might be more findings), null without --lint'
+  lint STRING COMMENT 'complete or undecided (the proofs took too many steps: there might be more findings), null without --lint',
+  blank_lines INT COMMENT 'lines of spaces and tabs only, null in another format',
+  other_lines INT COMMENT 'text before any comment, but no field, so crawlers ignore them; null in another format'
 ) USING PARQUET LOCATION 'snap/files';
 CREATE VIEW files AS SELECT DISTINCT * FROM files_parts;
 CREATE TABLE rules_parts (

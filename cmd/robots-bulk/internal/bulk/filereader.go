@@ -33,7 +33,7 @@ type fileReader struct {
 }
 
 // fieldCounts are numbers of lines, as in FileSummary.
-type fieldCounts struct{ comments, groups, userAgents, rules, sitemaps, unknownFields int32 }
+type fieldCounts struct{ comments, groups, userAgents, rules, sitemaps, unknownFields, blank, other int32 }
 
 // A storedBody is a body of a snapshot.
 type storedBody struct {
@@ -109,11 +109,12 @@ func (r *fileReader) addLine(line robots.Line) {
 		r.counts.comments++
 	}
 	if line.Field == robots.FieldNone {
+		r.countWithoutField(line)
 		return
 	}
 	r.group.add(line)
 	r.counts.groups = max(r.counts.groups, int32(line.Group+1))
-	tokens := r.group.tokens(line)
+	tokens := asUTF8(r.group.tokens(line))
 	value := asUTF8(r.file.Text(line.Value))
 	row := FieldLine{
 		SHA256: r.hash, Line: int32(line.Number), Field: line.Field.String(), Known: true,
@@ -137,6 +138,17 @@ func (r *fileReader) addLine(line robots.Line) {
 		r.addSignals(line, tokens)
 	}
 	r.lines = append(r.lines, row)
+}
+
+// countWithoutField counts a line that is neither a field nor only a comment.
+func (r *fileReader) countWithoutField(line robots.Line) {
+	text, _, hasComment := strings.Cut(r.file.Text(line.Span), "#")
+	switch blank := strings.Trim(text, " \t") == ""; {
+	case !blank:
+		r.counts.other++
+	case !hasComment:
+		r.counts.blank++
+	}
 }
 
 // addSitemap adds the row of a line Sitemap.
@@ -178,6 +190,8 @@ func (r *fileReader) setCounts() {
 	r.summary.Rules = &counts.rules
 	r.summary.Sitemaps = &counts.sitemaps
 	r.summary.UnknownFields = &counts.unknownFields
+	r.summary.BlankLines = &counts.blank
+	r.summary.OtherLines = &counts.other
 }
 
 // readFindings counts the findings of each check.

@@ -28,7 +28,11 @@ type FileSummary struct {
 	UnknownFields *int32 `parquet:"unknown_fields"`
 	// Lint is complete or undecided (the proofs took too many steps: there might be more findings),
 	// null without --lint.
-	Lint string `parquet:"lint,optional,dict"`
+	Lint       string `parquet:"lint,optional,dict"`
+	BlankLines *int32 `parquet:"blank_lines"` // lines of spaces and tabs only, null in another format
+	// OtherLines have text before any comment, but no field, so crawlers ignore them; null in another
+	// format.
+	OtherLines *int32 `parquet:"other_lines"`
 }
 
 // A FieldLine is a row of rules: a line with a field, whether a rule or not. The columns are a contract.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/robotskit/robots/internal/campaign"
@@ -42,10 +43,10 @@ func packLines(t *testing.T, o PackOptions, body string) *Task {
 
 func TestFileTables(t *testing.T) {
 	task := packLines(t, PackOptions{Lint: true, Access: true}, "\uFEFF# comment\r\nUser-agent: AI2Bot # twice\nCrawl-delay: 5\nuser-agent: GPTBot\n"+
-		"useragent: \xff\nContent-Signal: /a ai-train=no, search=maybe\nDisallow: /\nDisalow: /b\nX-Y: z\n\nUser-agent: AI2Bot\nAllow:\nSitemap: https://b.test/a.xml\nSitemap:")
+		"useragent: \xff\nContent-Signal: /a ai-train=no, search=maybe\nDisallow: /\nDisalow: /b\nX-Y: z\n\nUser-agent: AI2Bot\nAllow:\nSitemap: https://b.test/a.xml\nSitemap:\nno field")
 	for table, want := range map[string]string{
-		tableFiles: `{"bytes":229,"truncated":false,"kind":"text","other_format":null,"bom":true,"line_ends":"mixed","lines":14,"longest_line":44,` +
-			`"comments":2,"groups":2,"user_agents":3,"rules":2,"sitemaps":1,"unknown_fields":3,"lint":"complete"}` + "\n",
+		tableFiles: `{"bytes":238,"truncated":false,"kind":"text","other_format":null,"bom":true,"line_ends":"mixed","lines":15,"longest_line":44,` +
+			`"comments":2,"groups":2,"user_agents":3,"rules":2,"sitemaps":1,"unknown_fields":3,"lint":"complete","blank_lines":1,"other_lines":1}` + "\n",
 		tableRules: `{"line":2,"field":"user-agent","known":true,"group_number":1,"group_tokens":"ai2bot","value":"AI2Bot"}
 {"line":3,"field":"crawl-delay","known":true,"group_number":1,"group_tokens":"ai2bot","value":"5"}
 {"line":4,"field":"user-agent","known":true,"group_number":1,"group_tokens":"gptbot","value":"GPTBot"}
@@ -77,11 +78,28 @@ func TestFileTables(t *testing.T) {
 	}
 }
 
+// TestTextsAreUTF8: DuckDB and Spark refuse a Parquet file with another text.
+func TestTextsAreUTF8(t *testing.T) {
+	const file = "User-agent: ha\xA2\nDisallow: /\xA2\nContent-Signal: \xA2=\xA2\nx\xA2: \xA2\n"
+	p := newPacking(t, PackOptions{}, write(t, t.TempDir(), map[string]string{"a.warc": response("https://a.test/robots.txt", day, 200, "", file)})...)
+	if err := Pack(t.Context(), p.dir, Parquet, p.PackOptions, p.inputs, RunOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	task, err := readManifest(p.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprint(tableRows[FieldLine](t, task, tableRules), tableRows[NamedAgent](t, task, tableAgents), tableRows[SignalValue](t, task, tableSignals))
+	if !strings.Contains(text, "ha\uFFFD") || !utf8.ValidString(text) {
+		t.Errorf("%q", text)
+	}
+}
+
 // TestOtherFormats: the lines of a page are no fields, and a truncated body has no partial last line.
 func TestOtherFormats(t *testing.T) {
 	page := packLines(t, PackOptions{Access: true}, "<style>\na: b\nSitemap: https://a.test/x\n</style>")
 	const want = `{"bytes":47,"truncated":false,"kind":"html","other_format":"HTML or XML","bom":false,"line_ends":"lf","lines":4,"longest_line":25,` +
-		`"comments":null,"groups":null,"user_agents":null,"rules":null,"sitemaps":null,"unknown_fields":null,"lint":null}` + "\n"
+		`"comments":null,"groups":null,"user_agents":null,"rules":null,"sitemaps":null,"unknown_fields":null,"lint":null,"blank_lines":null,"other_lines":null}` + "\n"
 	if got := tableLines(t, page, tableFiles); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}

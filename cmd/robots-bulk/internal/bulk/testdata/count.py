@@ -67,13 +67,18 @@ def token(value):
     return value.decode().lower() if re.fullmatch(rb"[A-Za-z_-]+", value) else None
 
 
-def count(body, size, truncated):
+def complete(body, truncated):
+    """The lines of a body that are complete and in the first 512,000 bytes."""
     shown = body[:MOST]
     if len(body) > MOST or truncated:
         limit = shown[:max(len(body) - 1, 1)]
         end = max(limit.rfind(b"\n"), limit.rfind(b"\r")) + 1
         shown = body[:end + (body[end - 1:end + 1] == b"\r\n")]
-    rest = shown.removeprefix(b"\xef\xbb\xbf")
+    return shown
+
+
+def count(body, size, truncated):
+    rest = complete(body, truncated).removeprefix(b"\xef\xbb\xbf")
     lines = split(rest)
     ends = {re.search(rb"[\r\n]*\Z", line).group() for line in lines} - {b""}
     row = {"bytes": size, "truncated": truncated, "bom": body.startswith(b"\xef\xbb\xbf"), "lines": len(lines), "longest_line": max((len(line.rstrip(b"\r\n")) for line in lines), default=0)}
@@ -82,13 +87,15 @@ def count(body, size, truncated):
     row.update(rules_rows=[], tokens={}, agents_rows={}, sitemaps_rows=[], signals_rows=[])
     if row["other_format"]:
         return row
-    row.update(comments=0, groups=0, user_agents=0, rules=0, sitemaps=0, unknown_fields=0)
+    row.update(comments=0, groups=0, user_agents=0, rules=0, sitemaps=0, unknown_fields=0, blank_lines=0, other_lines=0)
     run = False
     names = []
     for number, line in enumerate(lines, 1):
         row["comments"] += b"#" in line
         known, name, value = field(line)
         if known is None:
+            row["blank_lines"] += not line.strip(b" \t\r\n")
+            row["other_lines"] += line.split(b"#")[0].strip(b" \t\r\n") != b""
             continue
         row["unknown_fields"] += known == ""
         row["user_agents"] += known == "user-agent"
@@ -118,6 +125,14 @@ def count(body, size, truncated):
     return row
 
 
+def identify(head, body):
+    """The hash of the body of a record, the kept bytes, and whether it is truncated."""
+    truncated = b"warc-truncated" in head
+    if truncated and len(body) <= MOST:
+        body = body[:max(body.rfind(b"\n"), body.rfind(b"\r")) + 1]
+    return hashlib.sha256(body).hexdigest(), body, truncated or len(body) > MOST + 1024
+
+
 def bodies(archives):
     """Yields the hash of each body of a successful response, the kept bytes, the size, and whether it is truncated."""
     seen = {}
@@ -127,11 +142,7 @@ def bodies(archives):
                 top, _, body = body.partition(b"\r\n\r\n")
                 if not top.startswith(b"HTTP/1.1 200"):
                     continue
-            truncated = b"warc-truncated" in head
-            if truncated and len(body) <= MOST:
-                body = body[:max(body.rfind(b"\n"), body.rfind(b"\r")) + 1]
-            key = hashlib.sha256(body).hexdigest()
-            truncated = truncated or len(body) > MOST + 1024
+            key, body, truncated = identify(head, body)
             if key not in seen or seen[key][1] and not truncated:
                 seen[key] = body, truncated
     return seen
@@ -159,30 +170,35 @@ def same(what, key, got, want):
             print(f"{what} of {key}: the table has {str(got)[:500]}, the count {str(want)[:500]}")
 
 
-files, rules, agents, sitemaps, signals = (table(name) for name in ("files", "rules", "agents", "sitemaps", "signals"))
-seen = bodies(sys.argv[2:])
-same("bodies", "files", sorted(files), sorted(seen))
-for key, (body, truncated) in seen.items():
-    row = count(body, len(body), truncated)
-    if len(files[key]) != 1:
-        same("rows of files", key, len(files[key]), 1)
-        continue
-    for column in "bytes truncated bom lines longest_line line_ends other_format comments groups user_agents rules sitemaps unknown_fields".split():
-        same(column, key, files[key][0][column], row.get(column))
-    columns = lambda rows, *names: [[r[name] for name in names] for r in rows]
-    same("rules", key, columns(rules[key], "line", "field", "known", "group_number", "value"), row["rules_rows"])
-    same("sitemaps", key, columns(sitemaps[key], "line", "url"), row["sitemaps_rows"])
-    listed = {number for number, *_ in row["signals_rows"]}
-    same("signals", key, columns([r for r in signals[key] if r["line"] in listed], "line", "field", "name", "value", "path", "scope"), row["signals_rows"])
-    for r in rules[key]:
-        if r["line"] in row["tokens"]:
-            same("tokens", key, r["group_tokens"], row["tokens"][r["line"]])
-    by_name = {r["name"]: r for r in agents[key]}
-    same("names", key, sorted(name for name, r in by_name.items() if r["rfc9309"] and name not in row["agents_rows"]), [])
-    for name, (line, word) in row["agents_rows"].items():
-        same("line of a name", key, name in by_name and by_name[name]["line"] <= line, True)
-        if word and name in by_name:
-            same("token", key, by_name[name]["rfc9309"], word)
-for what, n in different.items():
-    print(f"{what}: {n} differences")
-print(f"{len(seen)} bodies, {compared} values")
+def main():
+    files, rules, agents, sitemaps, signals = (table(name) for name in ("files", "rules", "agents", "sitemaps", "signals"))
+    seen = bodies(sys.argv[2:])
+    same("bodies", "files", sorted(files), sorted(seen))
+    for key, (body, truncated) in seen.items():
+        row = count(body, len(body), truncated)
+        if len(files[key]) != 1:
+            same("rows of files", key, len(files[key]), 1)
+            continue
+        for column in "bytes truncated bom lines longest_line line_ends other_format comments groups user_agents rules sitemaps unknown_fields blank_lines other_lines".split():
+            same(column, key, files[key][0][column], row.get(column))
+        columns = lambda rows, *names: [[r[name] for name in names] for r in rows]
+        same("rules", key, columns(rules[key], "line", "field", "known", "group_number", "value"), row["rules_rows"])
+        same("sitemaps", key, columns(sitemaps[key], "line", "url"), row["sitemaps_rows"])
+        listed = {number for number, *_ in row["signals_rows"]}
+        same("signals", key, columns([r for r in signals[key] if r["line"] in listed], "line", "field", "name", "value", "path", "scope"), row["signals_rows"])
+        for r in rules[key]:
+            if r["line"] in row["tokens"]:
+                same("tokens", key, r["group_tokens"], row["tokens"][r["line"]])
+        by_name = {r["name"]: r for r in agents[key]}
+        same("names", key, sorted(name for name, r in by_name.items() if r["rfc9309"] and name not in row["agents_rows"]), [])
+        for name, (line, word) in row["agents_rows"].items():
+            same("line of a name", key, name in by_name and by_name[name]["line"] <= line, True)
+            if word and name in by_name:
+                same("token", key, by_name[name]["rfc9309"], word)
+    for what, n in different.items():
+        print(f"{what}: {n} differences")
+    print(f"{len(seen)} bodies, {compared} values")
+
+
+if __name__ == "__main__":
+    main()
