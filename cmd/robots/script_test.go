@@ -9,11 +9,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/robotskit/robots/cmd/internal/session"
 	"github.com/robotskit/robots/internal/dnstest"
 	"github.com/robotskit/robots/internal/redistest"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -22,7 +22,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"robots-session": runSession, "robots": func() {
+	testscript.Main(m, map[string]func(){"robots-session": func() { session.Serve(run) }, "robots": func() {
 		for _, at := range strings.Fields(os.Getenv(ownSitesEnv)) {
 			ownSites = append(ownSites, netip.MustParseAddrPort(at))
 		}
@@ -36,11 +36,9 @@ const ownSitesEnv = "ROBOTS_TEST_SITES"
 // TestScript runs the program as a user does. Besides the commands of testscript
 // there are
 //
-//	status N robots ARG... [<FILE]
-//	                         runs the program, one process for all these lines of a
-//	                         script, and compares its exit status; N can be 0|1
-//	status N exec robots ARG...
-//	                         runs it in a process of its own, as lines without status do
+//	status N robots ARG... [<FILE], status N exec PROGRAM ARG...
+//	                         runs the program, and compares its exit status
+//	                         (package session); N can be 0|1
 //	members stdout NAME...   every line of stdout is a JSON object of exactly
 //	                         these members in this order
 //	line FILE N              writes a file of one line of N bytes
@@ -94,7 +92,7 @@ func TestScript(t *testing.T) {
 			env.Setenv("ROOT", filepath.Dir(examples))
 			env.Setenv("NO_COLOR", "")
 			env.Setenv("FORCE_COLOR", "")
-			env.Values[sessionKey{}] = &lazySession{variables: env.Vars}
+			session.Setup(env)
 			sites := &webSites{sites: map[string]*webSite{}}
 			env.Values[webSitesKey{}] = sites
 			env.Values[redisKey{}] = new(*redistest.Server)
@@ -113,7 +111,7 @@ func TestScript(t *testing.T) {
 			return false, errors.New("unknown condition")
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status":  status,
+			"status":  session.Status,
 			"members": members,
 			"line":    longLine,
 			"site":    webSiteCommand,
@@ -136,28 +134,6 @@ func TestScript(t *testing.T) {
 			},
 		},
 	})
-}
-
-func status(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: status N program [args...]")
-	}
-	got, program := 0, args[1:]
-	if program[0] == "exec" {
-		program = program[1:]
-	}
-	if args[1] == "robots" {
-		got = inSession(ts, program[1:])
-	} else if err := ts.Exec(program[0], program[1:]...); err != nil {
-		var exit *exec.ExitError
-		if !errors.As(err, &exit) {
-			ts.Check(err)
-		}
-		got = exit.ExitCode()
-	}
-	if want := strings.Split(args[0], "|"); !slices.Contains(want, strconv.Itoa(got)) {
-		ts.Fatalf("exit status %d, want %s", got, args[0])
-	}
 }
 
 type redisKey struct{}
