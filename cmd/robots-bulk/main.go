@@ -37,13 +37,9 @@ type streams struct {
 	screen   *screen.Screen // of err
 }
 
-// collectorPercent is how much the memory grows between two runs of the garbage collector, in percent:
-// less than Go's default of 100, so that pack stays below 300 MB with all its tables open.
-const collectorPercent = 60
-
 func main() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(collectorPercent)
+		debug.SetGCPercent(bulk.CollectorPercent)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends it at once
