@@ -12,6 +12,7 @@ import (
 // TestMentions: a name that people use for a crawler is answered with those of the directory, a browser's header with what it is, and a
 // crawler that the table has with that.
 func TestMentions(t *testing.T) {
+	campaign.Only(t)
 	t.Parallel()
 	b := usual(t)
 	b.settled()

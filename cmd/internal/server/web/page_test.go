@@ -31,7 +31,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestUse is a typical use of the page.
+// TestUse is a typical use of the page: a paste, its verdicts and why, a fix, a link to share, and undoing. It is the one long way that
+// each run of the tests goes.
 func TestUse(t *testing.T) {
 	b := usual(t)
 	if got := b.cell(0, 0); got != "Googlebot as google, /basket: blocked line 23" {
@@ -61,13 +62,31 @@ func TestUse(t *testing.T) {
 		t.Errorf("%d rules never decide, want 1", n)
 	}
 
+	// The fix of the misspelt field makes it a rule for everyone, and a link has what the page shows.
+	const fix = `[...document.querySelectorAll('#lint button')].find((e) => e.textContent === 'Change')`
+	b.do(`document.querySelector('#tab-lint').click(); globalThis.copied = []; navigator.clipboard.writeText = async (text) => { copied.push(text) }`)
+	b.wait(fix)
+	b.do(fix + `.click()`)
+	b.settled()
+	if got := b.cell(5, 1); b.undo() != "Undo the fix of line 3" || got != "GPTBot as rfc9309, /about: blocked line 3" {
+		t.Errorf("after a fix: %q, %q", got, b.undo())
+	}
+	b.do(`document.querySelector('[data-copy=link]').click()`)
+	b.wait(`copied.length`)
+	if got := eval[string](b, `page.link.read(new URL(copied[0]).hash, ['auto']).then((shared) => page.decode(shared.file))`); got != b.body() {
+		t.Errorf("the link has %q, the page %q", got, b.body())
+	}
+
 	// Undo restores the example.
 	b.do(`document.querySelector('.cm-content').focus()`)
+	b.keys("z", chromedp.ModifierCtrl)
 	b.keys("z", chromedp.ModifierCtrl)
 	b.settled()
 	if got := b.cell(0, 0); !strings.Contains(got, "line 23") {
 		t.Errorf("after undo: %q", got)
 	}
+	b.useKeyboard()
+	b.pressSlowly()
 }
 
 // TestLights: hovering a cell highlights its rule, hovering a rule its cells.
@@ -87,6 +106,7 @@ func TestLights(t *testing.T) {
 
 // TestChanges: an edit is shown with an example URL, which can be added as a row.
 func TestChanges(t *testing.T) {
+	campaign.Only(t)
 	t.Parallel()
 	b := usual(t)
 	b.settled()
@@ -109,6 +129,7 @@ func TestChanges(t *testing.T) {
 
 // TestFindings: mistakes are listed, and fixed without a change of verdicts.
 func TestFindings(t *testing.T) {
+	campaign.Only(t)
 	t.Parallel()
 	b := usual(t)
 	b.paste("# \U0001F600 caf\u00e9\nUser-agent: *\nDisallow: /a\nDisallow: /a/\U0001F600b\n")
@@ -158,13 +179,13 @@ func TestAllDialects(t *testing.T) {
 	}
 }
 
-// TestKeyboard uses the page from loading to an explanation without a mouse.
-func TestKeyboard(t *testing.T) {
-	b := usual(t)
-	b.settled()
+// useKeyboard uses the page from its beginning to an explanation without a mouse.
+func (b *tab) useKeyboard() {
+	b.Helper()
+	b.do(`document.activeElement.blur(); document.querySelector('h1').tabIndex = -1; document.querySelector('h1').focus()`)
 	for tabs := 0; !eval[bool](b, `document.activeElement.matches('[aria-label="robots.txt text"]')`); tabs++ {
 		if tabs == 30 {
-			t.Fatal("Tab does not come to the text")
+			b.Fatal("Tab does not come to the text")
 		}
 		b.keys(kb.Tab)
 	}
@@ -234,6 +255,7 @@ func TestMouse(t *testing.T) {
 // TestAuto: a name that is typed is read as the dialect auto means it, by the engine (D-62): in the table, the explanation, the
 // differences, and what is copied.
 func TestAuto(t *testing.T) {
+	campaign.Only(t)
 	t.Parallel()
 	b := usual(t)
 	const file = "User-agent: Google-NotebookLM\nDisallow: /notebook\n\nUser-agent: Googlebot\nDisallow: /list\n"
@@ -267,6 +289,7 @@ func TestAuto(t *testing.T) {
 // TestPhone: at 390 pixels a picker chooses the crawler, which the table's head changes, and a URL is a
 // card that opens in place. What is picked or opened is the selected result.
 func TestPhone(t *testing.T) {
+	campaign.Only(t)
 	t.Parallel()
 	b := usual(t)
 	b.ok(chromedp.Do(b.ctx, chromedp.EmulateViewport(390, 780)))
@@ -399,6 +422,7 @@ func TestLink(t *testing.T) {
 
 // TestSaved: a state that is too long for a link is saved in a file, which the page opens.
 func TestSaved(t *testing.T) {
+	campaign.Only(t)
 	t.Parallel()
 	b := usual(t)
 	b.do(`let saved = null; globalThis.saved = () => saved;
@@ -422,6 +446,7 @@ func TestSaved(t *testing.T) {
 // TestCopies: the table can be copied for other programs. A cell that a spreadsheet would
 // execute is text.
 func TestCopies(t *testing.T) {
+	campaign.Only(t)
 	b := usual(t)
 	file, err := os.ReadFile("testdata/copied/robots.txt")
 	b.ok(err)
@@ -499,6 +524,7 @@ func TestCopies(t *testing.T) {
 // TestFragments: random states can be restored from their links. Columns in bytes are converted into
 // positions in the text.
 func TestFragments(t *testing.T) {
+	campaign.Only(t)
 	t.Parallel()
 	b := usual(t)
 	n := campaign.Size(100, 200, 10000)
@@ -708,6 +734,7 @@ func TestAccess(t *testing.T) {
 // TestFetch: the only button that sends a request names the recipient, and shows the record of a
 // site: a file after a redirect, a missing file, and a failure.
 func TestFetch(t *testing.T) {
+	campaign.Only(t)
 	t.Parallel()
 	tests := []struct {
 		answer           http.HandlerFunc
@@ -768,6 +795,7 @@ func TestFetch(t *testing.T) {
 // TestOneEngine: the matrix in the browser is the same as that of the engine here, for real
 // files, several crawlers and URLs, in all dialects.
 func TestOneEngine(t *testing.T) {
+	campaign.Only(t)
 	t.Parallel()
 	want := campaign.Size(5, 20, 200)
 	b := usual(t)

@@ -1,18 +1,15 @@
 package web
 
 import (
-	"testing"
-
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
 
-// TestSlowPress: what a press causes, such as a question or a new table, takes nothing from the rest of the press: neither the
-// character of a key, nor the release of a button over what was pressed.
-func TestSlowPress(t *testing.T) {
-	t.Parallel()
-	b := usual(t)
+// pressSlowly: what a press causes, such as a question or a new table, takes nothing from the rest of the press: neither the character
+// of a key, nor the release of a button over what was pressed.
+func (b *tab) pressSlowly() {
+	b.Helper()
 	b.do(`document.querySelector('#newcrawler').focus()`)
 	b.keys("Bing")
 	for _, event := range kb.Encode('\r') {

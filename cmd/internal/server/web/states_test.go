@@ -89,6 +89,7 @@ func TestWithout(t *testing.T) {
 // TestLoading: after 3 s the page shows that the engine is still loading. Typing is possible
 // meanwhile, and the server gets no questions, because the page promises to send no text.
 func TestLoading(t *testing.T) {
+	campaign.Only(t)
 	t.Parallel()
 	come := make(chan struct{})
 	letCome := sync.OnceFunc(func() { close(come) })
@@ -140,6 +141,7 @@ func TestLoading(t *testing.T) {
 // TestReasons: text beyond the size limit is grey, has no effect, and is reported. A verdict without
 // a line has its reason, and an HTML page instead of a robots.txt is reported.
 func TestReasons(t *testing.T) {
+	campaign.Only(t)
 	t.Parallel()
 	b := usual(t)
 	b.own()

@@ -32,6 +32,7 @@ func (b *tab) pasteURLs(text string) {
 // TestHundreds: of hundreds of URLs those are shown that a person looks for, in the order of the verdicts, and the column of URLs has
 // the width that is free. Lists are read in the forms that people have; a robots.txt among them is offered as the file.
 func TestHundreds(t *testing.T) {
+	campaign.Only(t)
 	t.Parallel()
 	b := usual(t)
 	b.ok(chromedp.Do(b.ctx, chromedp.EmulateViewport(1920, 1080)))

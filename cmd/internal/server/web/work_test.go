@@ -37,6 +37,7 @@ func (b *tab) undo() string {
 // TestNothingIsLost: one's own file takes the place of the example, with crawlers that it names. Text, URLs, crawlers and dialects
 // are there again after a reload. Each change is named and can be undone from anywhere, starting over included.
 func TestNothingIsLost(t *testing.T) {
+	campaign.Only(t)
 	t.Parallel()
 	b := usual(t)
 	const file = "User-agent: SeznamBot\nDisallow: /a\nDisallow: /a/b\n"
@@ -140,6 +141,7 @@ func TestEditedLink(t *testing.T) {
 // TestUnreachable: a host that cannot be reached leaves the text as it is, and the banner of a fetched file goes with its text. URLs of
 // another host than the file's are marked.
 func TestUnreachable(t *testing.T) {
+	campaign.Only(t)
 	t.Parallel()
 	live := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("User-agent: *\nDisallow: /live\n"))
