@@ -25,6 +25,7 @@ var encoders = map[string]string{
 	"cmd/internal/webhook":           "messages to webhooks",
 	"cmd/internal/source/watch.go":   "the state file of robots watch",
 	"cmd/robots-bulk/internal/bulk":  "tables, manifests and runs on disk",
+	"cmd/internal/session":           "command lines of test scripts",
 	"fetch/encode.go":                "records in stores",
 	"pace/snapshot.go":               "states in stores",
 	"bench":                          "questions, and the answers of loops that robots is compared with",
