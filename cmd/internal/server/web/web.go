@@ -89,6 +89,7 @@ func Handler(o Options) http.Handler {
 	mux.HandleFunc("GET /{$}", p.serveIndex)
 	mux.HandleFunc("GET /index.html", p.serveIndex) // where documents lead
 	mux.HandleFunc("GET /page/{name}", p.serveAsset)
+	mux.Handle("GET /docs/{$}", http.RedirectHandler("/docs/index.html", http.StatusPermanentRedirect))
 	mux.HandleFunc("GET /docs/{name}", p.serveDocument)
 	mux.HandleFunc("GET /favicon.ico", p.serveIcon)
 	mux.HandleFunc("POST /page/ask", serveAsk)

@@ -75,6 +75,9 @@ func TestAsk(t *testing.T) {
 			t.Errorf("status %d of POST %s", w.Code, path)
 		}
 	}
+	if w := get(h, "GET", "/docs/", nil); w.Code != 308 || w.Header().Get("Location") != "/docs/index.html" {
+		t.Errorf("status %d of /docs/, to %q", w.Code, w.Header().Get("Location"))
+	}
 	for _, path := range []string{"/page/nothing", "/docs/nothing.html"} {
 		if w := get(h, "GET", path, nil); w.Code != 404 || w.Header().Get("Content-Type") != "application/problem+json" {
 			t.Errorf("status %d of %s, which there is not", w.Code, path)
