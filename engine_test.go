@@ -167,7 +167,7 @@ var testTokens = [][]string{{"abot"}, {"a"}, {"a", "abot"}, {"abot", "b"}, {"b2"
 
 // TestReference compares the engine with the reference on random files, for which the laws hold.
 func TestReference(t *testing.T) {
-	rounds := campaign.Size(300, 1200, 60_000)
+	rounds := campaign.Size(300, 600, 60_000)
 	rng := rand.New(rand.NewPCG(9309, 2022))
 	for round := range rounds {
 		body := randomFile(rng)
@@ -200,7 +200,7 @@ func TestReference(t *testing.T) {
 // every step-th.
 func corpus(t testing.TB, fn func(name string, body []byte)) {
 	t.Helper()
-	campaign.Files(t, campaign.Size(64, 48, 1), fn)
+	campaign.Files(t, campaign.Size(96, 96, 1), fn)
 }
 
 // corpusPaths returns n paths, most of them made from the rules of the file.

@@ -163,7 +163,7 @@ func TestMemoryBound(t *testing.T) {
 	m := cache.NewHot(limit)
 	hot := cachetest.Origin(1_000_000)
 	m.Put(cache.Entry{Record: cachetest.Record(hot, "hot")})
-	for i := range campaign.Size(1_000, 2_000, 5_000) {
+	for i := range campaign.Size(1_000, 1_000, 5_000) {
 		size := []int{0, 100, 3_000, 60_000, 513_024, 2 << 20}[i%6*(i%7)/6%6]
 		m.Put(cache.Entry{Record: cachetest.Record(cachetest.Origin(i), strings.Repeat(fmt.Sprint(i), size/len(fmt.Sprint(i))))})
 		if _, bytes := m.Usage(); bytes > limit {
@@ -198,7 +198,7 @@ func said(rules *robots.Rules) string {
 func TestRulesLaw(t *testing.T) {
 	asked, kept := 0, 0
 	const bubble = 100
-	for first := range campaign.Size(100, 600, 40_000) / bubble {
+	for first := range campaign.Size(100, 300, 40_000) / bubble {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(uint64(first), 28))
 			for range bubble {

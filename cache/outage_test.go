@@ -223,7 +223,7 @@ func TestOutages(t *testing.T) {
 	const bubble = 250 // histories in one bubble, whose clock has 262 years
 	random := rand.New(rand.NewPCG(1, 20260501))
 	verdicts, asked := 0, 0
-	for first := 0; first < campaign.Size(1_000, 2_000, 100_000) && !t.Failed(); first += bubble {
+	for first := 0; first < campaign.Size(1_000, 1_000, 100_000) && !t.Failed(); first += bubble {
 		synctest.Test(t, func(t *testing.T) {
 			for i := range bubble {
 				v, a := outage(t, random)

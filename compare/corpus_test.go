@@ -120,7 +120,7 @@ func TestCorpus(t *testing.T) {
 	kinds := []counts{{name: "a rule dropped"}, {name: "a rule edited"}, {name: "a rule added"}, {name: "another dialect", urls: NormalURLs}, {name: "unrelated, over 50 rules"}}
 	others, large := []string{"disallow: /a"}, [][]string(nil)
 	n := 0
-	corpus(t, campaign.Size(256, 16, 1), func(name string, lines []string) {
+	corpus(t, campaign.Size(256, 32, 1), func(name string, lines []string) {
 		n++
 		d := dialects[n%len(dialects)]
 		for i := range 3 {

@@ -57,7 +57,7 @@ func TestEffects(t *testing.T) {
 func TestEffectsDrawn(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 7))
 	counts := map[Use]int{}
-	for range campaign.Size(100, 2_000, 50_000) {
+	for range campaign.Size(100, 1_000, 50_000) {
 		var lines []string
 		for range 1 + rng.IntN(6) {
 			lines = append(lines, []string{"Allow: /", "Disallow: /"}[rng.IntN(2)]+words("ab/*$.", 3)[rng.IntN(259)])

@@ -211,9 +211,9 @@ func cutEverywhere(t *testing.T, name string, f fault, want Cause, complete int,
 		if all < 10 {
 			t.Fatalf("only %d bytes were written", all)
 		}
-		step := campaign.Size(3, 2, 1)
+		step := campaign.Size(5, 4, 1)
 		if f.proxyURL != "" {
-			step = campaign.Size(7, 5, 1)
+			step = campaign.Size(11, 9, 1)
 		}
 		for n := 0; n < all; n += step {
 			for _, resets := range []bool{false, true} {

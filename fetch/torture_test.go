@@ -86,7 +86,7 @@ func TestTorture(t *testing.T) {
 	}
 	var runs, scenarios, most atomic.Int64
 	t.Run("faults", func(t *testing.T) {
-		some := campaign.Size(20, 10, 1) // of those with many operations
+		some := campaign.Size(20, 20, 1) // of those with many operations
 		for i, f := range catalogue() {
 			if f.within != atOnce || f.byteCount > few || (f.area == "http2" || f.area == "proxy") && i%some != 0 {
 				continue
@@ -102,7 +102,7 @@ func TestTorture(t *testing.T) {
 				})
 				steps := whole.done.Load()
 				most.Store(max(most.Load(), steps))
-				for n := int64(1); n <= steps; n += campaign.Size[int64](4, 1, 1) {
+				for n := int64(1); n <= steps; n += campaign.Size[int64](4, 2, 1) {
 					for e, err := range errs {
 						if !campaign.On() && int64(e) != (n+int64(i))%int64(len(errs)) {
 							continue
@@ -155,7 +155,7 @@ func TestHostileMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow: it measures memory, which the race detector changes")
 	}
-	n := campaign.Size(50, 200, 1000)
+	n := campaign.Size(50, 100, 1000)
 	names := []string{
 		"endless file", "endless chunks", "gzip bomb", "empty deflate blocks", "empty gzip members", "header flood", "endless 103", "dripping body",
 		"PING flood", "unknown frames", "padding flood", "103 flood",

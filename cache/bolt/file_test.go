@@ -175,7 +175,7 @@ func isSentence(s, path string) bool {
 func TestDamage(t *testing.T) {
 	const n = 300
 	whole := sample(t, n)
-	rounds := campaign.Size(20, 100, 1000)
+	rounds := campaign.Size(20, 50, 1000)
 	random := rand.New(rand.NewPCG(5, 6))
 	refused, lost, kept := 0, 0, 0
 	for round := range rounds {
@@ -324,8 +324,8 @@ func TestSize(t *testing.T) {
 		t.Skip("slow: it fills files to their limits")
 	}
 	for _, f := range []struct{ size, origins, rounds, largest int }{
-		{4 << 20, 7000, campaign.Size(30, 60, 900), 120_000},
-		{1 << 20, 1700, campaign.Size(15, 60, 1000), 60_000},
+		{4 << 20, 7000, campaign.Size(30, 30, 900), 120_000},
+		{1 << 20, 1700, campaign.Size(15, 30, 1000), 60_000},
 	} {
 		t.Run(fmt.Sprint(f.size), func(t *testing.T) {
 			t.Parallel()

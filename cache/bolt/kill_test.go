@@ -64,7 +64,7 @@ func writeUntilKilled(path string) error {
 func TestKill(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "robots.cache")
 	acknowledged := map[int]uint64{}
-	writes, rounds := 0, campaign.Size(10, 40, 200)
+	writes, rounds := 0, campaign.Size(10, 20, 200)
 	for round := range rounds {
 		child := exec.Command(os.Args[0])
 		child.Env = append(os.Environ(), killEnv+"="+path)

@@ -114,7 +114,7 @@ func TestAccess(t *testing.T) {
 		return
 	}
 	sooner, asked = 0, 0
-	campaign.Files(t, campaign.Size(1000, 100, 4), func(_ string, body []byte) { agree(robots.Parse(body)) })
+	campaign.Files(t, campaign.Size(1000, 200, 4), func(_ string, body []byte) { agree(robots.Parse(body)) })
 	t.Logf("%d of %d found sooner", sooner, asked)
 }
 

@@ -117,7 +117,7 @@ func checkBlock(t *testing.T, body string) *Blocking {
 // TestBlockFiles checks the laws on real files.
 func TestBlockFiles(t *testing.T) {
 	counts := map[string]int{}
-	campaign.Files(t, campaign.Size(500, 100, 1), func(name string, body []byte) {
+	campaign.Files(t, campaign.Size(500, 200, 1), func(name string, body []byte) {
 		b := checkBlock(t, string(body))
 		switch {
 		case !b.Complete:

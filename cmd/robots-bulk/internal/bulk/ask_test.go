@@ -66,7 +66,7 @@ func TestAskTruth(t *testing.T) {
 	agents := [][]string{{"GPTBot"}, {"Googlebot-Image", "Googlebot"}, {"nobody-knows-me"}}
 	dialects := []string{"rfc9309", "google", "yandex"}
 	paths := []string{"/", "/wp-admin/x.php?a=b"}
-	part := campaign.Size(1000, 28, 1)
+	part := campaign.Size(1000, 64, 1)
 	bodies := map[string][]byte{} // by URL
 	archives := make([]string, 3)
 	campaign.Files(t, part, func(_ string, body []byte) {

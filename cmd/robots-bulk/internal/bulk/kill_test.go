@@ -87,7 +87,7 @@ func (j job) begun(t *testing.T) {
 func TestKill(t *testing.T) {
 	t.Parallel()
 	const shards, parts = 3, 2
-	captures, kills := campaign.Size(3_000, 9_000, 30_000), campaign.Size(1, 2, 20)
+	captures, kills := campaign.Size(3_000, 5_000, 30_000), campaign.Size(1, 2, 20)
 	if n, err := strconv.Atoi(os.Getenv("KILL")); err == nil && campaign.On() {
 		kills = n
 	}

@@ -60,7 +60,7 @@ func large(t *testing.T, dir string) {
 		z.Close()
 	})
 	create("bodies.warc", func(w io.Writer) { // each as long as a file may be
-		for i := range campaign.Size(20, 50, 2000) {
+		for i := range campaign.Size(20, 30, 2000) {
 			io.WriteString(w, response(fmt.Sprintf("https://c%d.test/robots.txt", i), day, 200, "", hex(1000)+strings.Repeat(hex(1000), 510)))
 		}
 	})

@@ -366,7 +366,7 @@ func TestNulls(t *testing.T) {
 				t.Errorf("%s.%s: %v in the sample, can be null: %v", table.name, c.name, &found[i], optional)
 			}
 		}
-		for n := 1; table.again != nil && n < nullCrawlers && !t.Failed(); n += campaign.Size(21, 7, 1) { // 64 is one of them: the bits of a word
+		for n := 1; table.again != nil && n < nullCrawlers && !t.Failed(); n += campaign.Size(21, 21, 1) { // 64 is one of them: the bits of a word
 			parquets, lines := table.again(n)
 			sameTable(t, fmt.Sprint(table.name, " for ", n, " crawlers"), parquets, lines)
 			if n%10 == 1 || n == 64 {
