@@ -10,37 +10,38 @@
 -- version, "" for a worker that knows it; '<c5d' of each worker that is gone its id and for how long.
 -- Repeated: changes nothing but the time of the heartbeat.
 local known_config, worker = ARGV[1], ARGV[2]
-local value = get(KEYS[1]) or '' -- the server that the last heartbeat has reached, and the configuration
-local config = sub(value, 9)
+local value = values[1] or '' -- the server that the last heartbeat has reached, and the configuration
+local config = string.sub(value, 9)
 if not string.find(config, '^%d%d%d%d%d%d%d%d%d%d ') then config = '' end
 -- Of changes made at the same time an operator's second one is refused, and workers agree.
-if sub(known_config, 1, 10) > sub(config, 1, 10) or worker and known_config > config then config = known_config end
-local reached = (worker or value == '') and server or sub(value, 1, 8)
+if string.sub(known_config, 1, 10) > string.sub(config, 1, 10) or worker and known_config > config then config = known_config end
+local reached = (worker or value == '') and server or string.sub(value, 1, 8)
 if reached .. config ~= value and (worker or known_config ~= '') then
-  call('SET', KEYS[1], reached .. config)
-  if config ~= sub(value, 9) then call('PUBLISH', (string.gsub(KEYS[1], '{.*}:', '')), config) end
+  redis.call('SET', KEYS[1], reached .. config)
+  if config ~= string.sub(value, 9) then redis.call('PUBLISH', (string.gsub(KEYS[1], '{.*}:', '')), config) end
 end
 if worker and config == known_config then config = '' end
-local reply = {pack('<dc8d', now, server, #config), config}
+local reply = {struct.pack('<dc8d', now, server, #config), config}
 if not worker then return table.concat(reply) end
 
-local timeout, keep, answered_ago = unpick('<ddd', ARGV[3])
-local function number(t) return format('%.0f', t) end
+local timeout, keep, answered_ago = struct.unpack('<ddd', ARGV[3])
+local function number(t) return string.format('%.0f', t) end
 local last = redis.pcall('ZSCORE', KEYS[2], worker) -- the last heartbeat of this worker
 if type(last) == 'table' then -- the key has another type
-  call('DEL', KEYS[2])
+  redis.call('DEL', KEYS[2])
   last = nil
 end
 last = last and tonumber(last)
-if sub(value, 1, 8) ~= server or answered_ago >= 0 and (not last or last > now or now - last > min(answered_ago + 1000000, timeout)) then
+local missing = answered_ago >= 0 and (not last or last > now or now - last > math.min(answered_ago + 1000000, timeout))
+if string.sub(value, 1, 8) ~= server or missing then
   -- The list is old, the clock was set, or heartbeats did not arrive, perhaps those of others too.
-  for _, listed in ipairs(call('ZRANGE', KEYS[2], 0, -1)) do call('ZADD', KEYS[2], number(now), listed) end
+  for _, listed in ipairs(redis.call('ZRANGE', KEYS[2], 0, -1)) do redis.call('ZADD', KEYS[2], number(now), listed) end
 end
-call('ZADD', KEYS[2], number(now), worker)
-call('ZREMRANGEBYSCORE', KEYS[2], '-inf', '(' .. number(now - timeout - keep))
-call('SET', KEYS[3], ARGV[4], 'PX', format('%d', (timeout + keep) / 1000))
-local gone = call('ZRANGEBYSCORE', KEYS[2], '-inf', '(' .. number(now - timeout), 'WITHSCORES')
+redis.call('ZADD', KEYS[2], number(now), worker)
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', '(' .. number(now - timeout - keep))
+redis.call('SET', KEYS[3], ARGV[4], 'PX', string.format('%d', (timeout + keep) / 1000))
+local gone = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', '(' .. number(now - timeout), 'WITHSCORES')
 for i = 1, #gone, 2 do
-  reply[#reply + 1] = gone[i] .. pack('<d', now - timeout - gone[i + 1])
+  reply[#reply + 1] = gone[i] .. struct.pack('<d', now - timeout - gone[i + 1])
 end
 return table.concat(reply)

@@ -5,6 +5,6 @@
 -- Writes: the log, a sorted set by time.
 -- Reply: '<dc8' time, server.
 -- Repeated: adds the entry again.
-call('ZADD', KEYS[1], format('%.0f', now), format('%.0f', now) .. ' ' .. ARGV[1])
-call('ZREMRANGEBYRANK', KEYS[1], 0, -1 - ARGV[2])
-return pack('<dc8', now, server)
+redis.call('ZADD', KEYS[1], string.format('%.0f', now), string.format('%.0f', now) .. ' ' .. ARGV[1])
+redis.call('ZREMRANGEBYRANK', KEYS[1], 0, -1 - ARGV[2])
+return struct.pack('<dc8', now, server)

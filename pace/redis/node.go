@@ -26,10 +26,10 @@ const (
 )
 
 var (
-	acquireScript   = newScript("", server, "state.lua", "acquire.lua")
-	addressScript   = newScript("", server, "state.lua", "address.lua")
-	releaseScript   = newScript(allowOOM, serverOfRelease, "state.lua", "release.lua")
-	showScript      = newScript(" flags=no-writes", server, "state.lua", "show.lua")
+	acquireScript   = newScript("", server, "clock.lua", "state.lua", "acquire.lua")
+	addressScript   = newScript("", server, "clock.lua", "address.lua")
+	releaseScript   = newScript(allowOOM, serverOfRelease, "clock.lua", "state.lua", "release.lua")
+	showScript      = newScript(" flags=no-writes", server, "clock.lua", "state.lua", "show.lua")
 	heartbeatScript = newScript(allowOOM, server, "heartbeat.lua")
 	logScript       = newScript(allowOOM, server, "log.lua")
 )
@@ -135,7 +135,7 @@ func (n *node) expected(sent time.Time) micros {
 }
 
 // observe notes a reading of the node's clock. A step that a slow call hides stays ahead of the
-// anchor until a faster call shows it, and until then state.lua counts it in each call.
+// anchor until a faster call shows it, and until then clock.lua counts it in each call.
 func (n *node) observe(r reading) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -174,7 +174,7 @@ func (n *node) observe(r reading) {
 // noServer is the id of no server.
 const noServer = "\x00\x00\x00\x00\x00\x00\x00\x00"
 
-// stateArguments returns the arguments that state.lua reads, and the time of the server as far as it is
+// stateArguments returns the arguments that clock.lua reads, and the time of the server as far as it is
 // known. n is nil for an unknown server.
 func (ns *nodes) stateArguments(n *node) (head []byte, at time.Time) {
 	now := clock()
@@ -280,7 +280,7 @@ type call struct {
 	args []string
 }
 
-// call returns a call about an origin or an address. What state.lua reads is completed by more, and
+// call returns a call about an origin or an address. What clock.lua reads is completed by more, and
 // followed by further arguments.
 func (ns *nodes) call(of string, more []byte, further ...string) call {
 	slot := ns.slot(of)
