@@ -23,7 +23,8 @@ const cutLabels = `[...document.querySelectorAll('button, summary, select')].fil
 	return [e, ...e.querySelectorAll('*')].some((part) => getComputedStyle(part).display !== 'inline' && part.scrollWidth > part.clientWidth + 1);
 }).map((e) => (e.selectedOptions ? e.selectedOptions[0]?.text : e.innerText) + ' in ' + (e.id || e.ariaLabel || e.className))`
 
-// TestLabels: the label of each button and select is readable in full, on a phone, a laptop and a large screen.
+// TestLabels: the label of each button and select is readable in full, on a phone, a laptop and a large screen, and the field for a
+// crawler has a place of its own.
 func TestLabels(t *testing.T) {
 	campaign.Only(t)
 	t.Parallel()
@@ -48,6 +49,27 @@ func TestLabels(t *testing.T) {
 	b.settled()
 	b.do(`const show = document.querySelector('#show'); show.value = 'odd'; show.dispatchEvent(new Event('change'))`)
 	look("long names")
+
+	// The field for a crawler moves nothing when it gets the focus, and covers nothing.
+	for _, width := range []int64{390, 1440, 1920} {
+		b.ok(chromedp.Do(b.ctx, chromedp.EmulateViewport(width, 900)))
+		b.settled()
+		b.do(`document.activeElement.blur()`)
+		const places = `JSON.stringify([...document.querySelectorAll('.results, .results *')].map((e) => { const r = e.getBoundingClientRect(); return [r.x, r.y, r.width, r.height] }))`
+		before := eval[string](b, places)
+		b.do(`document.querySelector('#newcrawler').focus()`)
+		if eval[string](b, places) != before {
+			t.Errorf("at %d pixels the field for a crawler moves something", width)
+		}
+		if covered := eval[[]string](b, `[...document.querySelectorAll('.results :is(th .name, th select, .above input, .above select, .above button, .adding *)')].filter((e) => {
+			const r = e.getBoundingClientRect();
+			const at = [r.x + r.width / 2, r.y + r.height / 2];
+			const grid = document.querySelector('#grid').getBoundingClientRect();
+			return e.checkVisibility() && (!e.closest('#grid') || at[0] < grid.right) && !e.contains(document.elementFromPoint(...at)) && !document.elementFromPoint(...at)?.contains(e);
+		}).map((e) => e.id || e.innerText)`); len(covered) != 0 {
+			t.Errorf("at %d pixels covered are %q", width, covered)
+		}
+	}
 	b.do(`document.querySelector('#startover').click(); document.querySelector('#compare').click();
 		const s = document.querySelector('#version'); s.value = '0'; s.dispatchEvent(new Event('change'))`)
 	look("comparing")
