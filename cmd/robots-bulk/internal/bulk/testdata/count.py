@@ -67,6 +67,42 @@ def token(value):
     return value.decode().lower() if re.fullmatch(rb"[A-Za-z_-]+", value) else None
 
 
+TAGS = b"<!DOCTYPE HTML,<HTML,<HEAD,<SCRIPT,<IFRAME,<H1,<DIV,<FONT,<TABLE,<A,<STYLE,<TITLE,<B,<BODY,<BR,<P,<!--".split(b",")
+
+
+def kind(body):
+    """What the first bytes are, as in the MIME Sniffing Standard, as far as texts and pages go."""
+    head = body[:512]
+    if not head:
+        return "empty"
+    start = head.lstrip(b"\t\n\f\r ")
+    if any(start[:len(tag)].upper() == tag and start[len(tag):len(tag) + 1] in (b" ", b">") for tag in TAGS):
+        return "html"
+    marks = (b"\xef\xbb\xbf", b"\xfe\xff", b"\xff\xfe", b"%!PS-Adobe-")
+    if head.startswith(marks) or not re.search(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]|\A(?:%PDF-|\x1f\x8b\x08)", head):
+        return "binary" if head.startswith(b"%PDF-") else "text"
+    return "binary"
+
+
+def google_name(line):
+    """The value of a line that Google's parser reads as User-agent, else None."""
+    text = line.rstrip(b"\r\n").split(b"#")[0].strip(b" \t\v\f")
+    name, colon, value = text.partition(b":")
+    if not colon:
+        words = text.split()
+        if len(words) != 2:
+            return None
+        name, value = words
+    return value.strip(b" \t\v\f") if name.strip(b" \t\v\f").lower().startswith((b"user-agent", b"useragent", b"user agent")) else None
+
+
+def google_token(value):
+    """The token that Google's parser reads, None for none."""
+    if re.match(rb"\*(\s|\Z)", value):
+        return "*"
+    return re.match(rb"[a-zA-Z_-]*", value)[0].decode().lower() or None
+
+
 def complete(body, truncated):
     """The lines of a body that are complete and in the first 512,000 bytes."""
     shown = body[:MOST]
@@ -88,6 +124,7 @@ def count(body, size, truncated):
     if row["other_format"]:
         return row
     row.update(comments=0, groups=0, user_agents=0, rules=0, sitemaps=0, unknown_fields=0, blank_lines=0, other_lines=0)
+    row["read_lines"] = collections.Counter(text(value) for line in lines if (value := google_name(line) or (field(line)[2] if field(line)[0] == "user-agent" else b"")))
     run = False
     names = []
     for number, line in enumerate(lines, 1):
@@ -170,6 +207,27 @@ def same(what, key, got, want):
             print(f"{what} of {key}: the table has {str(got)[:500]}, the count {str(want)[:500]}")
 
 
+def count_captures(archives):
+    """Compares what captures has of the header of each response that is no redirect."""
+    rows = {}
+    for part in glob.glob(f"{sys.argv[1]}/captures/*.jsonl"):
+        for line in open(part, encoding="utf-8"):
+            row = json.loads(line)
+            rows[row["input"].rsplit("/")[-1], row["url"]] = row
+    for archive in archives:
+        for head, block in records(archive):
+            url = head[b"warc-target-uri"].decode()
+            row = rows.pop((archive.rsplit("/")[-1], url))
+            host = url.split("/")[2]
+            same("site", url, row["site"], None if host[0].isdigit() else host.split(".", 1)[1])
+            top = block.partition(b"\r\n\r\n")[0].split(b"\r\n")
+            if head[b"warc-type"] == b"response" and b" 301 " not in top[0]:
+                types = [value.strip().decode() for name, _, value in (line.partition(b":") for line in top[1:]) if name.lower() == b"content-type"]
+                same("content_type", url, row["content_type"], types[0] if types else None)
+                same("identified_type", url, row["identified_type"], text(head[b"warc-identified-payload-type"]) if b"warc-identified-payload-type" in head else None)
+    same("captures", "captures", list(rows), [])
+
+
 def main():
     files, rules, agents, sitemaps, signals = (table(name) for name in ("files", "rules", "agents", "sitemaps", "signals"))
     seen = bodies(sys.argv[2:])
@@ -181,9 +239,14 @@ def main():
             continue
         for column in "bytes truncated bom lines longest_line line_ends other_format comments groups user_agents rules sitemaps unknown_fields blank_lines other_lines".split():
             same(column, key, files[key][0][column], row.get(column))
+        same("kind", key, files[key][0]["kind"], kind(body))
         columns = lambda rows, *names: [[r[name] for name in names] for r in rows]
         same("rules", key, columns(rules[key], "line", "field", "known", "group_number", "value"), row["rules_rows"])
         same("sitemaps", key, columns(sitemaps[key], "line", "url"), row["sitemaps_rows"])
+        for r in sitemaps[key]:
+            known = re.match(r"(https?://[a-z0-9-]+(?:\.[a-z][a-z0-9-]*)+)/", r["url"])
+            if known or "/" not in r["url"][:8]:
+                same("origin of a sitemap", key, r["origin"], known[1] if known else None)
         listed = {number for number, *_ in row["signals_rows"]}
         same("signals", key, columns([r for r in signals[key] if r["line"] in listed], "line", "field", "name", "value", "path", "scope"), row["signals_rows"])
         for r in rules[key]:
@@ -195,6 +258,10 @@ def main():
             same("line of a name", key, name in by_name and by_name[name]["line"] <= line, True)
             if word and name in by_name:
                 same("token", key, by_name[name]["rfc9309"], word)
+        for name, r in by_name.items():
+            same("lines of a name", key, r["lines"], row["read_lines"][name])
+            same("token of google", key, r["google"], google_token(name.encode()))
+    count_captures(sys.argv[2:])
     for what, n in different.items():
         print(f"{what}: {n} differences")
     print(f"{len(seen)} bodies, {compared} values")
