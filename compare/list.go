@@ -63,13 +63,17 @@ func newList(r *robots.Rules, o Options, m *meter) list {
 	case whole && !allow:
 		l.rules = append(l.rules, rule{pieces: []string{"/"}, weight: weightDefault, line: -1, pieceBytes: 1, minLen: 1})
 	case !whole:
-		l.rules = slices.Grow(l.rules, r.Len())
+		if o.within == "" {
+			l.rules = slices.Grow(l.rules, r.Len())
+		}
 		for v := range r.All() {
 			p := v.Pattern()
 			n := rule{allow: v.Allows(), weight: v.Weight(), text: p.String(), line: v.Span().Start}
-			if head := literalHead(n.text); !strings.HasPrefix(head, o.within) && !strings.HasPrefix(o.within, head) {
-				m.spend(1)
-				continue
+			if o.within != "" {
+				if head := literalHead(n.text); !strings.HasPrefix(head, o.within) && !strings.HasPrefix(o.within, head) {
+					m.spend(1)
+					continue
+				}
 			}
 			n.pieces, n.end = p.Pieces()
 			m.spend(max(1, len(n.pieces)-usualPieces) + len(n.text)/bytesPerStep)
@@ -177,27 +181,34 @@ func (f *finder) prepare(a, b *list, urls URLs) {
 			}
 		}
 	}
-	// Of several rules with one key the last counts.
 	type key struct {
 		text   string
 		allow  bool
 		weight int
 	}
-	indexes := make(map[key][2]int, max(len(a.rules), len(b.rules))) // plus one
+	ids := make(map[key]int, max(len(a.rules), len(b.rules)))
+	var lastIndexes [][2]int // by id, in each list; of several rules with one key the last counts
 	for side, l := range []*list{a, b} {
 		m.spend(len(l.rules))
 		for i := range l.rules {
-			if r := &l.rules[i]; r.free {
-				at := indexes[key{r.text, r.allow, r.weight}]
-				at[side] = i + 1
-				indexes[key{r.text, r.allow, r.weight}] = at
+			r := &l.rules[i]
+			if !r.free {
+				continue
 			}
+			id, ok := ids[key{r.text, r.allow, r.weight}]
+			if !ok {
+				id = len(lastIndexes)
+				ids[key{r.text, r.allow, r.weight}] = id
+				lastIndexes = append(lastIndexes, [2]int{noRule, noRule})
+			}
+			lastIndexes[id][side] = i
+			r.otherIndex = id // until all are known
 		}
 	}
 	for side, l := range []*list{a, b} {
 		for i := range l.rules {
 			if r := &l.rules[i]; r.free {
-				r.otherIndex = indexes[key{r.text, r.allow, r.weight}][1-side] - 1
+				r.otherIndex = lastIndexes[r.otherIndex][1-side]
 			}
 		}
 	}

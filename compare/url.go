@@ -50,6 +50,13 @@ type unit struct {
 	validIn    [2]bool    // valid in a path, and in a query
 }
 
+// A unitKey is all that matters of a unit but its length.
+type unitKey struct {
+	image   [2]string
+	char    byte
+	validIn [2]bool
+}
+
 // An alphabet is the units of the URLs that are compared.
 type alphabet struct {
 	forms     [2]robots.Escapes
@@ -60,7 +67,8 @@ type alphabet struct {
 	full      bool // the URLs have no empty segments, and no slash in the query
 	dots      bool // URLs with dot segments are missing, because only one side resolves them
 	units     []unit
-	everyUnit []int16 // the index of each unit, plus one
+	everyUnit []int16          // the index of each unit, plus one
+	known     map[unitKey]bool // units, until all are added
 	// For a path and a query, the first unit, plus one, whose first image is this byte, this byte
 	// as an escape, or this byte where a URL has only its escape.
 	single, escape, digit [2][256]int16
@@ -79,10 +87,11 @@ func alphabetOf(a, b robots.Escapes, urls URLs) *alphabet {
 }
 
 func newAlphabet(forms [2]robots.Escapes, urls URLs) *alphabet {
-	a := &alphabet{forms: forms, full: urls == fullURLs, cross: forms[0] != forms[1]}
+	a := &alphabet{forms: forms, full: urls == fullURLs, cross: forms[0] != forms[1], known: map[unitKey]bool{}}
 	if a.full {
 		urls = NormalURLs
 	}
+	defer func() { a.known = nil }()
 	a.urls = urls
 	a.octets = !a.cross && forms[0] == robots.EscapesRaw && urls == AllURLs
 	a.dotFree = urls != AllURLs || forms[0] == robots.EscapesGoogle || forms[1] == robots.EscapesGoogle
@@ -128,12 +137,11 @@ func (a *alphabet) add(raw string, v byte, escaped bool, forms [2]robots.Escapes
 		u.image[side] = imageOf(raw, v, escaped, form)
 		u.imageBytes[side] = lettersOf(u.image[side])
 	}
-	for i := range a.units {
-		o := &a.units[i]
-		if o.image == u.image && o.char == u.char && (o.validIn == u.validIn || o.validIn == [2]bool{true, true}) {
-			return
-		}
+	key := unitKey{u.image, u.char, u.validIn}
+	if a.known[key] || a.known[unitKey{u.image, u.char, [2]bool{true, true}}] {
+		return
 	}
+	a.known[key] = true
 	a.units = append(a.units, u)
 	a.everyUnit = append(a.everyUnit, int16(len(a.units)))
 	table := &a.single
