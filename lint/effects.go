@@ -152,6 +152,13 @@ func (p *pass) unused(is func(compare.Use) bool, do func(l robots.Line, so, coun
 		if reported[l.Number] || p.isReported(l) {
 			return
 		}
+		isSo := func(u ruleUses) bool {
+			use, ok := u.best[l.Number]
+			return (ok || u.undecided) && is(use)
+		}
+		if !slices.ContainsFunc(uses, isSo) {
+			return
+		}
 		var so, counts []string
 		for i, v := range p.views {
 			use, ok := uses[i].best[l.Number]

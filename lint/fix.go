@@ -90,7 +90,7 @@ func (p *pass) proveUnions(fixes []*Diagnostic, proved map[*Diagnostic]bool) {
 		if !p.spend(p.readingSteps()) {
 			return
 		}
-		other := readPass(robots.Parse(Apply(p.body, editsOf(left))))
+		other := p.edited(editsOf(left))
 		causes, decided := p.causes(other)
 		if !decided {
 			return
@@ -156,7 +156,7 @@ func (p *pass) causes(other *pass) (lines map[int]bool, decided bool) {
 func (p *pass) together(safe []*Diagnostic, found []*Diagnostic, same func(other *pass) bool) map[*Diagnostic]bool {
 	p.examples = nil
 	proved := func(fixes []*Diagnostic) bool {
-		return p.spend(p.readingSteps()) && same(readPass(robots.Parse(Apply(p.body, editsOf(fixes)))))
+		return p.spend(p.readingSteps()) && same(p.edited(editsOf(fixes)))
 	}
 	for {
 		examples := len(p.examples)
@@ -260,6 +260,9 @@ func (p *pass) sameRules(other *pass, example func(r *robots.Rules, c compare.Ch
 		if !p.spend(a.Len() + b.Len()) {
 			return false
 		}
+		if a == b {
+			return true
+		}
 		keys := [2]rulesText{p.key(a), other.key(b)}
 		if keys[0] == keys[1] {
 			return true
@@ -360,7 +363,7 @@ func (p *pass) findChanges() {
 // change returns what a fix changes for the first crawler that it affects: in a dialect in which
 // the finding matters, or otherwise in another one, which it names.
 func (p *pass) change(d *Diagnostic) string {
-	other := readPass(robots.Parse(Apply(p.body, d.Fix.Edits)))
+	other := p.edited(d.Fix.Edits)
 	if p.inUnions[d] {
 		i := slices.IndexFunc(p.allViews, func(v *view) bool { return v.dialect.MergeTokens })
 		return p.changeIn(p.allViews[i], other, true, true)
@@ -387,7 +390,7 @@ func (p *pass) change(d *Diagnostic) string {
 func (p *pass) changeIn(v *view, other *pass, named, inUnions bool) (change string) {
 	known := map[[2]*robots.Rules]bool{}
 	find := func(tokens []string, a, b *robots.Rules) bool {
-		if known[[2]*robots.Rules{a, b}] || p.key(a) == other.key(b) {
+		if known[[2]*robots.Rules{a, b}] || a == b || p.key(a) == other.key(b) {
 			return true
 		}
 		known[[2]*robots.Rules{a, b}] = true

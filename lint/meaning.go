@@ -47,15 +47,51 @@ func (p *pass) readRules(v *view) {
 	known := map[string]bool{}
 	for _, token := range append(v.tokens(), "*") {
 		key := string(v.appendGroups(nil, token))
-		if !known[key] {
-			known[key] = true
-			keys = append(keys, key)
-			crawlers.Add(v.dialect, token)
+		if known[key] {
+			continue
 		}
+		known[key] = true
+		if r := p.baseRules(v, token); r != nil {
+			v.rules[key] = r
+			continue
+		}
+		keys = append(keys, key)
+		crawlers.Add(v.dialect, token)
 	}
 	for i, r := range crawlers.Rules(p.file) {
 		v.rules[keys[i]] = r
 	}
+}
+
+// baseRules returns the rules of a token in the file that this one was edited from, if they have been read and the groups
+// of the token have the same lines in both files, and otherwise nil.
+func (p *pass) baseRules(v *view, token string) *robots.Rules {
+	if p.base == nil {
+		return nil
+	}
+	base := p.base.view(v.dialect)
+	sameText := func(i, k uint32) bool { return p.groupText(v, i) == p.base.groupText(base, k) }
+	if !slices.EqualFunc(v.groupsOf[token], base.groupsOf[token], sameText) {
+		return nil
+	}
+	r := base.rules[string(base.appendGroups(nil, token))]
+	if r != nil && token != "*" && !slices.Equal(r.Tokens(), []string{token}) {
+		return nil // the token is a header, whose products have groups of their own (D-03)
+	}
+	return r
+}
+
+// groupText returns the lines of a group.
+func (p *pass) groupText(v *view, group uint32) string {
+	lines := v.lines[v.groups[group]:]
+	if int(group)+1 < len(v.groups) {
+		lines = lines[:v.groups[group+1]-v.groups[group]]
+	}
+	span := robots.Span{Start: int(p.lineStarts[lines[0].number-1]), End: len(p.body)}
+	if last := int(lines[len(lines)-1].number); last < len(p.lineStarts) {
+		span.End = int(p.lineStarts[last])
+	}
+	return p.textOf(span)
 }
 
 // appendGroups appends a key of the rules of a token: crawlers in the same groups have the same rules.

@@ -25,18 +25,26 @@ const (
 
 // misreading returns how a line with a field is misread. Of several the one to fix first counts.
 func (p *pass) misreading(l robots.Line) misread {
-	if l.Field <= robots.FieldUnknown || l.Value.Start == l.Value.End {
-		return readAsMeant
+	if l.Number != p.misreadLine { // several checks ask for each line
+		p.misreadLine = l.Number
+		p.misreadAs = readAsMeant
+		if l.Field > robots.FieldUnknown && l.Value.Start < l.Value.End {
+			p.misreadAs = misreadingOf(l.Field, p.textOf(l.Value))
+		}
 	}
-	value := p.textOf(l.Value)
+	return p.misreadAs
+}
+
+// misreadingOf returns how a value that is not empty is misread.
+func misreadingOf(field robots.Field, value string) misread {
 	switch {
 	case !isASCII(value) && strings.ContainsAny(value, lineSeparators):
 		return readOneLine
-	case commentAt(l.Field, value) >= 0:
+	case commentAt(field, value) >= 0:
 		return readComment
-	case len(valueList(l.Field, value)) > 0:
+	case len(valueList(field, value)) > 0:
 		return readList
-	case isQuoted(l.Field, value):
+	case isQuoted(field, value):
 		return readQuotes
 	}
 	return readAsMeant

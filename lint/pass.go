@@ -14,40 +14,45 @@ import (
 // A pass is one run over one file. Its memory is in proportion to the file, and the findings of
 // each check are limited.
 type pass struct {
-	file       *robots.File
-	text       *robots.File // file, or an empty one if the file is no text: its lines have no meaning
-	body       []byte
-	kind       string      // what the file is if it is no text
-	newline    string      // the line end that the file uses
-	lineStarts []uint32    // of all lines
-	texts      int         // number of lines that are not blank
-	fields     []fieldLine // the lines that have a field in the zero dialect
-	allViews   []*view     // of every dialect: safe fixes are proved in all
-	views      []*view     // of those that are looked at
-	check      *Check      // the one that runs
-	severity   Severity
-	severities []Severity // of Checks
-	options    Options
-	found      []*Diagnostic
-	byLine     map[int][]*Diagnostic         // found, by the line where they begin
-	dropping   Diagnostic                    // the last finding beyond MaxFindings
-	reported   []uint64                      // a bit for each line with a dropped finding of a line, field or path
-	removes    map[*Fix]robots.Line          // the rules that fixes delete
-	usesOf     []ruleUses                    // what uses has found out
-	keys       map[*robots.Rules]rulesText   // what key has found out
-	scratch    []byte                        // memory of key
-	same       map[[2]rulesText]bool         // what sameRules has found out
-	unchanged  map[*robots.Rules][]tokenRule // what tokenRules has found out
-	examples   []example                     // of verdicts that fixes changed
-	doubles    *doubles                      // what duplicates has found out
-	written    map[string]bool               // paths of all rules, made on demand
-	intended   map[string]string             // what intendedField has found out
-	inUnions   map[*Diagnostic]bool          // whose fixes are not safe only for crawlers of several tokens
-	perCheck   map[*Check]int
-	dropped    int
-	steps      int // left for proofs
-	budgeted   int // for all of them
-	undecided  bool
+	file        *robots.File
+	base        *pass        // the pass of the file that this one was edited from, nil if it was not
+	text        *robots.File // file, or an empty one if the file is no text: its lines have no meaning
+	body        []byte
+	kind        string      // what the file is if it is no text
+	newline     string      // the line end that the file uses
+	lineStarts  []uint32    // of all lines
+	texts       int         // number of lines that are not blank
+	fields      []fieldLine // the lines that have a field in the zero dialect
+	allViews    []*view     // of every dialect: safe fixes are proved in all
+	views       []*view     // of those that are looked at
+	check       *Check      // the one that runs
+	severity    Severity
+	severities  []Severity // of Checks
+	options     Options
+	found       []*Diagnostic
+	byLine      map[int][]*Diagnostic       // found, by the line where they begin
+	dropping    Diagnostic                  // the last finding beyond MaxFindings
+	reported    []uint64                    // a bit for each line with a dropped finding of a line, field or path
+	removes     map[*Fix]robots.Line        // the rules that fixes delete
+	usesOf      []ruleUses                  // what uses has found out
+	keys        map[*robots.Rules]rulesText // what key has found out
+	scratch     []byte                      // memory of key
+	same        map[[2]rulesText]bool       // what sameRules has found out
+	unchanged   map[*robots.Rules][]int     // what rulesOfToken has found out
+	tokenRules  []tokenRule                 // of all tokens in all files that were compared
+	ruleIndexes map[tokenRule]int           // in tokenRules
+	examples    []example                   // of verdicts that fixes changed
+	doubles     *doubles                    // what duplicates has found out
+	written     map[string]bool             // paths of all rules, made on demand
+	intended    map[string]string           // what intendedField has found out
+	inUnions    map[*Diagnostic]bool        // whose fixes are not safe only for crawlers of several tokens
+	perCheck    map[*Check]int
+	dropped     int
+	misreadLine int // the last line of misreading
+	misreadAs   misread
+	steps       int // left for proofs
+	budgeted    int // for all of them
+	undecided   bool
 }
 
 // A fieldLine is a robots.Line in a third of its memory.
@@ -94,7 +99,7 @@ func newPass(f *robots.File, o Options) *pass {
 func readPass(f *robots.File) *pass {
 	p := &pass{
 		file: f, text: f, body: f.Bytes(), kind: Kind(f), newline: newline(f.Bytes()), keys: map[*robots.Rules]rulesText{},
-		same: map[[2]rulesText]bool{}, unchanged: map[*robots.Rules][]tokenRule{},
+		same: map[[2]rulesText]bool{}, unchanged: map[*robots.Rules][]int{}, ruleIndexes: map[tokenRule]int{},
 	}
 	if isPage := p.kind == "HTML or XML" && !bytes.HasPrefix(p.body, []byte("<%")) && !bytes.HasPrefix(p.body, []byte("<?")); !isPage &&
 		templateLine(p.body) > 0 {
@@ -120,6 +125,13 @@ func readPass(f *robots.File) *pass {
 		}
 	}
 	return p
+}
+
+// edited returns a pass that has read the lines of the file after some edits.
+func (p *pass) edited(edits []Edit) *pass {
+	other := readPass(robots.Parse(Apply(p.body, edits)))
+	other.base = p
+	return other
 }
 
 // view returns the file as a dialect reads it.

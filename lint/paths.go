@@ -153,6 +153,9 @@ func isUnreserved(c byte) bool {
 }
 
 func needlessEscape(p *pass, l robots.Line, path string) {
+	if !strings.Contains(path, "%") {
+		return
+	}
 	intended := rewrite(path, func(c byte, escape bool) (string, bool) {
 		return string([]byte{c}), escape && isUnreserved(c)
 	})

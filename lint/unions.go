@@ -2,7 +2,6 @@ package lint
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -27,7 +26,7 @@ import (
 // A tokenRules is the rules of a token in two files.
 type tokenRules struct {
 	token   string
-	rules   []tokenRule // in either file
+	rules   []int // in either file, as indexes in pass.tokenRules
 	changed []ruleChange
 }
 
@@ -52,7 +51,6 @@ type ruleChange struct {
 func (p *pass) unions(v *view, other *pass, w *view, do func(tokens []string, a, b *robots.Rules, changes []ruleChange) bool) bool {
 	var all []tokenRules
 	known := map[[2]*robots.Rules]bool{}
-	with := map[tokenRule][]int{} // indexes in all of the tokens that have a rule
 	changes := false
 	for _, token := range v.tokens() {
 		a, b, ok := p.rulesOfBoth(v, other, w, token)
@@ -67,19 +65,23 @@ func (p *pass) unions(v *view, other *pass, w *view, do func(tokens []string, a,
 		if !p.spend(1 + a.Len() + b.Len()) {
 			return false
 		}
-		t := p.tokenRules(other, token, a, b)
-		for _, r := range t.rules {
-			with[r] = append(with[r], len(all))
-		}
+		t := p.rulesOfToken(other, token, a, b)
 		changes = changes || len(t.changed) > 0
 		all = append(all, t)
 	}
 	if !changes {
 		return true
 	}
-	rules := slices.SortedFunc(maps.Keys(with), func(a, b tokenRule) int {
-		return cmp.Or(cmp.Compare(a.precedence, b.precedence), strings.Compare(a.text, b.text))
-	})
+	occurs := make([]bool, len(p.tokenRules))
+	rules := 0
+	for _, t := range all {
+		for _, i := range t.rules {
+			if !occurs[i] {
+				occurs[i] = true
+				rules++
+			}
+		}
+	}
 	partners := map[ruleChange][]int{}
 	compared := map[[2]int]bool{}
 	for i, s := range all {
@@ -87,15 +89,10 @@ func (p *pass) unions(v *view, other *pass, w *view, do func(tokens []string, a,
 		var order []int
 		for _, c := range s.changed {
 			if _, ok := partners[c]; !ok {
-				if !p.spend(len(rules)/4 + 1) {
+				if !p.spend(rules/4 + 1) {
 					return false
 				}
-				partners[c] = []int{}
-				for _, r := range rules {
-					if c.mayInteract(r) {
-						partners[c] = append(partners[c], with[r]...)
-					}
-				}
+				partners[c] = p.partners(c, all)
 			}
 			for _, k := range partners[c] {
 				if k == i || compared[[2]int{min(i, k), max(i, k)}] {
@@ -118,47 +115,86 @@ func (p *pass) unions(v *view, other *pass, w *view, do func(tokens []string, a,
 	return true
 }
 
-// tokenRules is newTokenRules, whose result is kept for a token that has the same rules in both files.
-func (p *pass) tokenRules(other *pass, token string, a, b *robots.Rules) tokenRules {
-	if p.key(a) != other.key(b) {
-		return newTokenRules(token, a, b)
+// partners returns the indexes in all of the tokens with a rule that might interact with a change, by the precedence of
+// this rule. A token occurs for each of these rules.
+func (p *pass) partners(c ruleChange, all []tokenRules) []int {
+	type partner struct{ rule, token int }
+	var found []partner
+	interacts := make([]bool, len(p.tokenRules))
+	for i, r := range p.tokenRules {
+		interacts[i] = c.mayInteract(r)
+	}
+	for i, t := range all {
+		for _, rule := range t.rules {
+			if interacts[rule] {
+				found = append(found, partner{rule, i})
+			}
+		}
+	}
+	slices.SortStableFunc(found, func(a, b partner) int {
+		r := p.tokenRules[a.rule]
+		q := p.tokenRules[b.rule]
+		return cmp.Or(cmp.Compare(r.precedence, q.precedence), strings.Compare(r.text, q.text))
+	})
+	tokens := make([]int, len(found))
+	for i := range found {
+		tokens[i] = found[i].token
+	}
+	return tokens
+}
+
+// rulesOfToken is newTokenRules, whose result is kept for a token that has the same rules in both files.
+func (p *pass) rulesOfToken(other *pass, token string, a, b *robots.Rules) tokenRules {
+	if a != b && p.key(a) != other.key(b) {
+		return p.newTokenRules(token, a, b)
 	}
 	rules, ok := p.unchanged[a]
 	if !ok {
-		rules = newTokenRules(token, a, a).rules
+		rules = p.newTokenRules(token, a, a).rules
 		p.unchanged[a] = rules
 	}
 	return tokenRules{token: token, rules: rules}
 }
 
-func newTokenRules(token string, a, b *robots.Rules) tokenRules {
+func (p *pass) newTokenRules(token string, a, b *robots.Rules) tokenRules {
 	t := tokenRules{token: token}
 	in := map[tokenRule]int{} // 1: in a, 2: in b
+	var rules []tokenRule
 	for i, r := range []*robots.Rules{a, b} {
 		for rule := range r.All() {
 			one := tokenRuleOf(rule)
 			if in[one] == 0 {
-				t.rules = append(t.rules, one)
+				rules = append(rules, one)
 			}
 			in[one] |= 1 << i
 		}
 	}
-	for i := range t.rules {
-		r := &t.rules[i]
-		if in[*r] == 3 {
-			continue
-		}
-		c := ruleChange{tokenRule: *r, floor: -1}
-		for rule, files := range in {
-			if files == 3 && rule.covers(r) {
-				c.floor = max(c.floor, rule.precedence)
+	for _, r := range rules {
+		if in[r] != 3 {
+			c := ruleChange{tokenRule: r, floor: -1}
+			for rule, files := range in {
+				if files == 3 && rule.covers(&r) {
+					c.floor = max(c.floor, rule.precedence)
+				}
 			}
+			c.oneFile = true
+			t.changed = append(t.changed, c)
+			r.oneFile = true
 		}
-		r.oneFile = true
-		c.oneFile = true
-		t.changed = append(t.changed, c)
+		t.rules = append(t.rules, p.indexOf(r))
 	}
 	return t
+}
+
+// indexOf returns the index of a rule in tokenRules, to which it adds a new one.
+func (p *pass) indexOf(r tokenRule) int {
+	i, ok := p.ruleIndexes[r]
+	if !ok {
+		i = len(p.tokenRules)
+		p.ruleIndexes[r] = i
+		p.tokenRules = append(p.tokenRules, r)
+	}
+	return i
 }
 
 func tokenRuleOf(rule robots.Rule) tokenRule {

@@ -19,6 +19,7 @@ type view struct {
 // A reading is the fields, groups and names of a file. Dialects that read a file alike share one.
 type reading struct {
 	lines    []seen              // in file order
+	groups   []int               // index in lines of the first line of each group
 	sets     [][]string          // of names, that user-agent lines have
 	names    []string            // of crawlers, without "*" and ""
 	groupsOf map[string][]uint32 // numbers of the groups that name a crawler; "" for lines that name none
@@ -61,6 +62,9 @@ func newView(f *robots.File, d robots.Dialect, lines int, others []*view) *view 
 				r.sets = append(r.sets, l.Names)
 			}
 			set = i
+		}
+		if l.Group == len(r.groups) {
+			r.groups = append(r.groups, len(r.lines))
 		}
 		r.lines = append(r.lines, seen{uint32(l.Number), int32(l.Group), set, l.Field})
 	}

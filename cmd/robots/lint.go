@@ -71,7 +71,7 @@ func (o *lintOptions) run(ctx context.Context) (int, error) {
 	if err := o.validate(); err != nil {
 		return exitBad, err
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // a file needs little memory
+	defer debug.SetGCPercent(debug.SetGCPercent(200)) // a file needs little memory
 	files, err := o.lintFiles(ctx)
 	if err != nil {
 		return exitBad, err
