@@ -57,7 +57,7 @@ func Setup(env *testscript.Env) {
 //	status N PROGRAM ARG... [<FILE]
 //	                         runs a program of testscript.Main in the process of the script; N can be 0|1
 //	status N exec PROGRAM ARG...
-//	                         runs any program in a process of its own
+//	                         runs any program in a process of its own, whose input is that of stdin
 //
 // PROGRAM-session, which calls Serve, is a program of testscript.Main, too.
 func Status(ts *testscript.TestScript, neg bool, args []string) {
@@ -131,6 +131,9 @@ func Serve(program Program) {
 func (s *session) start(ts *testscript.TestScript, process string) {
 	text, err := os.ReadFile(filepath.Join("testdata", "script", ts.Name()+".txtar"))
 	ts.Check(err)
+	if lost := regexp.MustCompile(`(?m)^stdin (\S+)\nstatus \S+ robots.*`).FindSubmatch(text); lost != nil {
+		ts.Fatalf("end the line with <%s, or write exec before the program: %s", lost[1], lost[0])
+	}
 	s.process = exec.Command(process)
 	for i, variable := range s.variables {
 		s.variables[i], _, _ = strings.Cut(variable, "=")
