@@ -70,6 +70,11 @@ func (o *serveOptions) run(ctx context.Context) (int, error) {
 // so that unauthenticated clients cannot make the process twice as large as its records.
 const restBytes = 32 << 20
 
+// reserveBytes are allocated and never written, so that memory is collected after as many bytes of garbage, not
+// after each 4 MB where few records are in memory: a quarter of the CPU time of short requests. The process is as
+// much larger.
+const reserveBytes = 16 << 20
+
 // serve runs a service until ctx ends.
 func (o *serveOptions) serve(ctx context.Context) (err error) {
 	c := &o.settings.config
@@ -87,7 +92,8 @@ func (o *serveOptions) serve(ctx context.Context) (err error) {
 	// comes meanwhile: else it would wait for them where nobody counts it and nobody refuses it.
 	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(int64(c.Memory) + restBytes)
+		debug.SetMemoryLimit(int64(c.Memory) + restBytes + reserveBytes)
+		defer runtime.KeepAlive(make([]byte, reserveBytes))
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	if err := s.open(ctx, c); err != nil {

@@ -309,7 +309,7 @@ func TestServeIdle(t *testing.T) {
 	if threads := fmt.Sprintf("\ngo_gomaxprocs %d\n", processors+1); !strings.Contains(get(t, s.admin+"/metrics"), threads) {
 		t.Errorf("no thread takes in requests while all others work: the metrics have no %q", threads)
 	}
-	if limit := fmt.Sprintf("\ngo_memlimit_bytes %d\n", 256<<20+restBytes); !strings.Contains(get(t, s.admin+"/metrics"), limit) {
+	if limit := fmt.Sprintf("\ngo_memlimit_bytes %d\n", 256<<20+restBytes+reserveBytes); !strings.Contains(get(t, s.admin+"/metrics"), limit) {
 		t.Errorf("the memory limit is not that of --memory: the metrics have no %q", limit)
 	}
 	before := procStatus(t, s.cmd.Process.Pid, "VmRSS")
