@@ -85,7 +85,7 @@ func (c *Crawlers) rules(unnamed func(d Dialect) *Rules, minCopies int) []*Rules
 			base := Rules{file: others.file, state: others.state, userInitiated: others.userInitiated, dialect: s.dialect}
 			q := selection{dialectCrawlers: s, base: base}
 			q.read()
-			q.copiesLeft = minCopies + 8*len(base.file.lines)
+			q.copiesLeft = minCopies + 8*q.lines
 			others = q.choose(list)
 		}
 		for _, k := range s.crawlers {
@@ -106,6 +106,7 @@ type selection struct {
 	groupStarts []int               // offset of the first line of each group
 	mentions    [][]mention         // by token id, each in file order
 	lists       map[string]ruleList // by the numbers of their groups, four bytes each
+	lines       int                 // number of lines with a field
 	copiesLeft  int                 // number of rules that can still be copied
 }
 
@@ -124,11 +125,16 @@ func (q *selection) read() {
 	s := scratches.Get().(*scratch)
 	s.reset()
 	var run agentRun
-	for _, l := range f.lines {
-		if int(l.valueStart) > q.base.limit {
-			break
+	lines := f.scan(q.base.limit, d)
+	for lines.next() {
+		field := lines.field
+		start := lines.valueStart
+		end := lines.valueEnd
+		if field == FieldNone {
+			continue
 		}
-		field, start, end := f.read(l, d)
+		q.lines++
+		q.base.anyRecord = q.base.anyRecord || field > FieldSitemap
 		if run.startsGroup(f, d, field, start) {
 			q.groupStarts = append(q.groupStarts, start)
 		}

@@ -151,7 +151,7 @@ func TestCrawlersPool(t *testing.T) {
 		fmt.Fprintf(&rules, "Disallow: /p%d/\n", i)
 	}
 	f := Parse([]byte("User-agent: a\n" + rules.String() + "User-agent: b\n" + rules.String()))
-	both := crawlersOf(caller{RFC9309, []string{"a"}}, caller{RFC9309, []string{"b"}}).rules(func(Dialect) *Rules { return &Rules{file: f} }, -9*len(f.lines))
+	both := crawlersOf(caller{RFC9309, []string{"a"}}, caller{RFC9309, []string{"b"}}).rules(func(Dialect) *Rules { return &Rules{file: f} }, -9*len(rules.String()))
 	for i, r := range both {
 		if r.memberBits == nil {
 			t.Fatal("not in the pool")

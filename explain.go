@@ -318,11 +318,10 @@ func (r *Rules) noteLines(e *Explanation) {
 	earlyNoted := false // the first rule outside groups has been reported
 	recordRead := false // a record other than a rule has followed the last user-agent line
 	var run agentRun
-	for _, l := range f.lines {
-		if int(l.valueStart) > r.limit {
-			break
-		}
-		field, start, _ := f.read(l, d)
+	s := f.scan(r.limit, d)
+	for s.next() {
+		field := s.field
+		start := s.valueStart
 		startsGroup := run.startsGroup(f, d, field, start)
 		// This looks like two groups: a name, a Crawl-delay, then another name.
 		if field == FieldUserAgent && !startsGroup && recordRead && !d.RecordsEndRun && !d.BlanksEndRun {
@@ -341,11 +340,11 @@ func (r *Rules) noteLines(e *Explanation) {
 			earlyNoted = true
 			e.note(f, start, "GROUP-03", "rules that precede the first user-agent line apply to no crawler")
 		}
-		if !l.ambiguous {
+		if !s.ambiguous {
 			continue
 		}
-		from := f.lineStart(int(l.valueStart))
-		to := f.lineEnd(int(l.valueStart))
+		from := s.start
+		to := s.end
 		switch {
 		case to-from > d.MaxLineBytes && d.MaxLineBytes > 0:
 			e.note(f, from, "C-05", d.Name+" reads only the first "+byteCount(d.MaxLineBytes)+" of this line")

@@ -8,11 +8,10 @@ import (
 	"sync/atomic"
 )
 
-// A File is a parsed robots.txt: its bytes and the positions of its lines, independent of
-// a dialect. It is immutable and safe for concurrent use. The zero value is an empty file.
+// A File is a robots.txt, independent of a dialect. It is immutable and safe for concurrent
+// use. The zero value is an empty file.
 type File struct {
-	body  []byte
-	lines []lineRef
+	body []byte
 	// loneCR is set if a CR without an LF ends a line, so that lines cannot be
 	// counted by their LFs.
 	loneCR bool
@@ -23,43 +22,13 @@ type File struct {
 // maxReadBytes is the number of bytes whose lines are read: offsets have 32 bits.
 const maxReadBytes = math.MaxUint32
 
-// Parse parses a robots.txt. Any bytes are valid: a line that cannot be read is ignored
-// (FORM-02), and so are lines beyond 4 GiB. The File keeps body, which must not be changed
-// afterwards.
-func Parse(body []byte) *File {
-	f := &File{body: body}
-	b := body
-	if n := uint64(maxReadBytes); uint64(len(b)) > n {
-		b = b[:n]
-	}
-	s := newScanner(b)
-	f.lines = s.lineRefs()
-	if !s.lineEndsCorrect() {
-		f.loneCR = true
-		s = newCarefulScanner(b)
-		f.lines = s.lineRefs()
-	}
-	return f
-}
-
-// lineRefs reads all lines and returns those that might have an effect.
-func (s *scanner) lineRefs() []lineRef {
-	found := scratches.Get().(*scratch)
-	defer found.free()
-	found.lineRefs = found.lineRefs[:0]
-	for s.next() {
-		if s.field == FieldNone && !s.ambiguous {
-			continue
-		}
-		found.lineRefs = append(found.lineRefs, lineRef{
-			valueStart: uint32(s.valueStart),
-			valueLen:   uint16(min(s.valueEnd-s.valueStart, longValue)),
-			field:      s.field,
-			ambiguous:  s.ambiguous,
-		})
-	}
-	return slices.Clone(found.lineRefs)
-}
+// Parse returns the File of a robots.txt. Any bytes are valid: a line that cannot be read is
+// ignored (FORM-02), and so are lines beyond 4 GiB. The File keeps body, which must not be
+// changed afterwards.
+//
+// It does not keep a list of lines: Rules and Lines read them in one pass, which takes less time
+// and memory for the one crawler of most callers. Crawlers reads a file once for many.
+func Parse(body []byte) *File { return &File{body: body, loneCR: hasLoneCR(body)} }
 
 // Bytes returns the bytes passed to Parse. They must not be changed.
 func (f *File) Bytes() []byte { return f.body }
@@ -161,14 +130,12 @@ func (f *File) Lines(d Dialect) iter.Seq[Line] {
 		number := 0
 		group := -1
 		var run agentRun
-		for s := f.scan(); s.next() && s.start < limit; {
+		s := f.scan(limit, &d)
+		for s.next() {
 			number++
 			field := s.field
 			val := s.valueStart
 			end := s.valueEnd
-			if s.ambiguous && d.lenient() {
-				field, val, end = readLine(&d, f.body, s.start, s.end)
-			}
 			if run.startsGroup(f, &d, field, val) {
 				group++
 			}
@@ -205,50 +172,23 @@ func (d *Dialect) name(b []byte, start, val int) Span {
 	return Span{start, end}
 }
 
-// scan returns a scanner for the line ends of the file.
-func (f *File) scan() scanner {
-	if f.loneCR {
-		return newCarefulScanner(f.body)
-	}
-	return newScanner(f.body)
-}
+// scan returns a scanner for the first n bytes of the file.
+func (f *File) scan(n int, d *Dialect) scanner { return newScanner(f.body[:n], f.loneCR, d) }
 
 // Text returns the text of a span. It panics if the span is not within the file.
 func (f *File) Text(s Span) string { return stringView(f.body[s.Start:s.End]) }
 
-// read returns a line as dialect d reads it.
-func (f *File) read(l lineRef, d *Dialect) (field Field, start, end int) {
-	if l.ambiguous || l.valueLen == longValue {
-		return f.readAgain(l, d)
-	}
-	return l.field, int(l.valueStart), int(l.valueStart) + int(l.valueLen) // nearly all
-}
-
-// readAgain is read for a line that is ambiguous or long.
-func (f *File) readAgain(l lineRef, d *Dialect) (field Field, start, end int) {
-	start = int(l.valueStart)
-	end = start + int(l.valueLen)
-	switch {
-	case l.ambiguous && d.lenient():
-		return readLine(d, f.body, f.lineStart(start), f.lineEnd(start))
-	case l.valueLen == longValue:
-		end = f.lineEnd(start)
-		end = start + lenBefore(f.body[start:end], '#')
-		end = start + len(bytes.TrimRight(f.body[start:end], " \t"))
-	}
-	return l.field, start, end
-}
-
 // limit returns the number of bytes of the file that count in d: complete lines within
 // the size limit (D-17), and false if the file is ignored.
 func (f *File) limit(d *Dialect) (n int, applies bool) {
-	if d.MaxFileBytes <= 0 || len(f.body) <= d.MaxFileBytes {
-		return len(f.body), true
+	n = len(f.body)
+	if d.MaxFileBytes > 0 && n > d.MaxFileBytes {
+		if d.OverSizeOpens {
+			return 0, false
+		}
+		n = 1 + bytes.LastIndexAny(f.body[:d.MaxFileBytes], "\r\n")
 	}
-	if d.OverSizeOpens {
-		return 0, false
-	}
-	return 1 + bytes.LastIndexAny(f.body[:d.MaxFileBytes], "\r\n"), true
+	return int(min(uint64(n), maxReadBytes)), true
 }
 
 // blankBetween reports whether there is a blank line between the lines of two offsets

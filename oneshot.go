@@ -27,10 +27,13 @@ func Allowed(body []byte, d Dialect, p Path, tokens ...string) bool {
 		}
 		body = body[:n]
 	}
-	var buf [512]byte
-	q := oneShot{d: &d, tokens: d.tokensOf(tokens)}
-	q.path, q.plainPrefix = d.normalizeRequest(p, buf[:0])
-	q.raw = d.onlyEscaped(p, q.path)
+	q := oneShot{d: &d, tokens: d.tokensOf(tokens), path: p.raw, plainPrefix: plainLen(p.raw)}
+	if q.plainPrefix < len(p.raw) || d.Escapes == EscapesGoogle && mayHaveDotSegments(p.raw) {
+		var buf [512]byte
+		q.path = d.normalize(p, buf[:0])
+		q.plainPrefix = plainLen(q.path)
+		q.raw = d.onlyEscaped(p, q.path)
+	}
 	q.prepare()
 	if q.isExempt() {
 		return true
@@ -44,33 +47,21 @@ func Allowed(body []byte, d Dialect, p Path, tokens ...string) bool {
 // The result is that of the most specific token named so far, with '*' after all tokens. When a
 // line names a more specific one, the result is reset.
 type oneShot struct {
-	d                  *Dialect
-	tokens             []string
-	path               string // in normal form
-	raw                string // the path before normalization, if that only escapes bytes, else ""
-	plainPrefix        int    // bytes at the start of path that every normal form keeps
-	firstWord          uint64 // load8(path)
-	plainPrefix8       int    // plainPrefix, at most 8
-	starApplies        bool   // the group of '*' can apply
-	wantedOutsideGroup uint32 // letters with which a line outside our groups can matter, see letters
-	wantedInGroup      uint32 // letters with which a line in our groups can matter
+	d             *Dialect
+	tokens        []string
+	path          string // in normal form
+	raw           string // the path before normalization, if that only escapes bytes, else ""
+	plainPrefix   int    // bytes at the start of path that every normal form keeps
+	firstWord     uint64 // load8(path)
+	plainPrefix8  int    // plainPrefix, at most 8
+	starApplies   bool   // the group of '*' can apply
+	wantedInGroup uint32 // first letters of the lines in our groups that can matter
 
 	bestRank int   // rank of the most specific token named so far
 	inGroup  bool  // the current group names it
 	runEnded bool  // the run of user-agent lines has ended
 	weight   int32 // of the heaviest rule that matches, -1 for none
 	allowed  bool  // the verdict of that rule
-}
-
-// normalizeRequest returns the normal form of a path, in buf if it differs, and the number of plain
-// bytes at its start.
-func (d *Dialect) normalizeRequest(p Path, buf []byte) (path string, plain int) {
-	plain = plainLen(p.raw)
-	if plain == len(p.raw) && (d.Escapes != EscapesGoogle || !mayHaveDotSegments(p.raw)) {
-		return p.raw, plain
-	}
-	path = d.normalize(p, buf)
-	return path, plainLen(path)
 }
 
 // onlyEscaped returns the raw path if its normal form only escapes some of its bytes, else "". A
@@ -92,67 +83,55 @@ func (q *oneShot) prepare() {
 	q.firstWord = load8(q.path)
 	q.plainPrefix8 = min(q.plainPrefix, 8)
 	q.starApplies = !d.ignoresStar(q.tokens)
-	q.wantedOutsideGroup = letters("u")
-	q.wantedInGroup = letters("uad")
+	q.wantedInGroup = agentLetter | ruleLetters
 	if d.RecordsEndRun {
-		q.wantedInGroup |= letters("crv")
+		q.wantedInGroup |= recordLetters
 	}
 }
 
-// letters returns a set of letters: bit 1 for a and A, and so on.
-func letters(list string) (set uint32) {
-	for i := range len(list) {
-		set |= 1 << (list[i] & 31)
-	}
-	return set
-}
+// Sets of letters: bit 1 for a and A, and so on.
+const (
+	agentLetter   = 1 << ('u' & 31)
+	ruleLetters   = 1<<('a'&31) | 1<<('d'&31)
+	recordLetters = 1<<('c'&31) | 1<<('r'&31) | 1<<('v'&31)
+)
 
 // isExempt reports whether no rule applies to the path (D-38).
 func (q *oneShot) isExempt() bool { return !q.d.MatchRobotsTxt && q.path == "/robots.txt" }
 
-// read reads the lines of a body, twice if some of them end with a CR alone.
+// read reads the lines of a body, twice if a CR alone ends some of them (FORM-01): to find out in
+// advance would take longer.
 func (q *oneShot) read(body []byte) {
-	s := newScanner(body)
-	if !q.d.lenient() {
-		s.nextNUL = len(body) // NULs matter only in lenient dialects
-	}
-	q.readLines(&s)
-	if !s.lineEndsCorrect() {
-		s = newCarefulScanner(body)
-		q.readLines(&s)
+	if !q.readLines(body, false) {
+		q.readLines(body, true)
 	}
 }
 
-// readLines applies all lines of s to the result.
-func (q *oneShot) readLines(s *scanner) {
+// readLines applies all lines of a body to the result. It returns false if a CR alone ends some of
+// them but loneCR is not set.
+func (q *oneShot) readLines(body []byte, loneCR bool) bool {
 	d := q.d
-	body := s.b
-	lenient := d.lenient()
+	s := newScanner(body, loneCR, d)
 	q.bestRank = len(q.tokens) + 1
 	q.inGroup = false
 	q.runEnded = true
 	q.weight = -1
 	q.allowed = true
 	for {
-		q.skipIrrelevant(s)
+		q.skipIrrelevant(&s)
 		if !s.next() {
-			break
+			return loneCR || s.crsDropped == s.crCount
 		}
-		field := s.field
-		val := s.valueStart
-		end := s.valueEnd
-		if s.ambiguous && lenient {
-			field, val, end = readLine(d, body, s.start, s.end)
-		}
-		switch field {
+		value := stringView(body[s.valueStart:s.valueEnd])
+		switch s.field {
 		case FieldNone:
 			if d.BlanksEndRun && len(trimBlanks(body[s.start:s.end])) == 0 {
 				q.runEnded = true
 			}
 		case FieldAllow, FieldDisallow:
-			q.applyRule(field, stringView(body[val:end]))
+			q.applyRule(s.field, value)
 		case FieldUserAgent:
-			q.applyUserAgent(stringView(body[val:end]))
+			q.applyUserAgent(value)
 		case FieldCrawlDelay, FieldRequestRate, FieldVisitTime:
 			if d.RecordsEndRun {
 				q.runEnded = true
@@ -166,7 +145,7 @@ func (q *oneShot) readLines(s *scanner) {
 func (q *oneShot) skipIrrelevant(s *scanner) {
 	b := s.b
 	pos := s.pos
-	wanted := q.wantedOutsideGroup
+	wanted := uint32(agentLetter)
 	if q.inGroup {
 		wanted = q.wantedInGroup
 	}

@@ -41,15 +41,11 @@ func (r *Rules) Records() iter.Seq[Record] {
 		r := r.orInvalid()
 		groupSpans, inherited := r.recordSpans()
 		groupSeen := false
-		for _, l := range r.file.lines {
-			if int(l.valueStart) > r.limit {
-				return
-			}
-			if !l.ambiguous && l.field <= FieldDisallow {
-				groupSeen = groupSeen || l.field == FieldUserAgent
-				continue // most lines
-			}
-			field, start, end := r.file.read(l, r.dialect)
+		s := r.file.scan(r.limit, r.dialect)
+		for s.next() {
+			field := s.field
+			start := s.valueStart
+			end := s.valueEnd
 			switch field {
 			case FieldNone, FieldUnknown, FieldAllow, FieldDisallow:
 				continue
@@ -85,7 +81,7 @@ func (r *Rules) Records() iter.Seq[Record] {
 // recordSpans returns the spans of the values in the crawler's group, and of the Crawl-delays of
 // '*' if the crawler inherits them, both in file order.
 func (r *Rules) recordSpans() (group, inherited []Span) {
-	if !slices.ContainsFunc(r.file.lines, func(l lineRef) bool { return l.ambiguous || l.field > FieldSitemap }) {
+	if !r.anyRecord {
 		return nil, nil // as in most files
 	}
 	hasDelay := false

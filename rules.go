@@ -22,6 +22,7 @@ type Rules struct {
 	userInitiated bool    // everything is allowed, see UserInitiated
 	fileApplies   bool    // false if the dialect ignores the file because of its size
 	anyRule       bool    // the file has a rule in some group
+	anyRecord     bool    // the file has a record other than rules and sitemaps
 
 	limit        int         // bytes of the file that the dialect reads
 	callerTokens []string    // the tokens as the caller passed them
@@ -120,10 +121,9 @@ func (f *File) Rules(d Dialect, tokens ...string) *Rules {
 	return r
 }
 
-// scratch is memory that Parse and Rules reuse. They append to it and copy the result once,
-// at its exact size. Together they allocate at most eight times (TestAllocations).
+// scratch is memory that Rules reuses. It appends to it and copies the result once, at its exact
+// size (TestAllocations).
 type scratch struct {
-	lineRefs    []lineRef
 	rules       []rule
 	agentLines  []uint32
 	normalForms []byte
@@ -135,7 +135,7 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 // free returns the memory to the pool, unless an unusually large file grew it.
 func (s *scratch) free() {
 	const most = 1 << 20
-	if 8*cap(s.lineRefs)+20*cap(s.rules)+4*cap(s.agentLines)+cap(s.normalForms) <= 4*most {
+	if 20*cap(s.rules)+4*cap(s.agentLines)+cap(s.normalForms) <= 4*most {
 		scratches.Put(s)
 	}
 }
@@ -162,11 +162,11 @@ func (s *scratch) collect(r *Rules, tokens []string) {
 	active := false         // the crawler is named in the current group
 	inGroup := false        // a user-agent line has been read
 	var run agentRun
-	for _, l := range f.lines {
-		if int(l.valueStart) > r.limit {
-			break
-		}
-		field, start, end := f.read(l, d)
+	lines := f.scan(r.limit, d)
+	for lines.next() {
+		field := lines.field
+		start := lines.valueStart
+		end := lines.valueEnd
 		startsGroup := run.startsGroup(f, d, field, start)
 		switch field {
 		case FieldUserAgent:
@@ -191,6 +191,9 @@ func (s *scratch) collect(r *Rules, tokens []string) {
 			if active {
 				s.addRule(d, field, start, stringView(f.body[start:end]))
 			}
+		case FieldNone, FieldUnknown, FieldSitemap:
+		default:
+			r.anyRecord = true
 		}
 	}
 	switch {
@@ -408,14 +411,14 @@ func (r *Rules) groupLines() iter.Seq2[Field, Span] {
 		recordRead := false    // a record other than a rule has followed that block
 		ruleRead := false      // a rule has ended the run of user-agent lines
 		var run agentRun
-		for _, l := range f.lines {
-			if int(l.valueStart) > r.limit {
-				break
-			}
-			if !active && !l.ambiguous && (len(naming) == 0 || l.valueStart < naming[0]) {
-				continue // most lines are in other groups
-			}
-			field, start, end := f.read(l, d)
+		s := f.scan(r.limit, d)
+		if len(naming) > 0 {
+			s.pos = f.lineStart(int(naming[0])) // the lines before are in other groups
+		}
+		for (active || len(naming) > 0) && s.next() {
+			field := s.field
+			start := s.valueStart
+			end := s.valueEnd
 			startsGroup := run.startsGroup(f, d, field, start)
 			switch field {
 			case FieldNone, FieldUnknown, FieldSitemap:
@@ -620,7 +623,7 @@ func (r *Rules) MatchWork(p Path) (v Verdict, work int) {
 func (r *Rules) MemoryBytes() int {
 	r = r.orInvalid()
 	n := int(unsafe.Sizeof(*r)+unsafe.Sizeof(*r.file)) +
-		int(unsafe.Sizeof(lineRef{}))*cap(r.file.lines) + 4*(len(r.file.body)/numberedBlock) + 4*cap(r.agentLines) + cap(r.normalForms) +
+		4*(len(r.file.body)/numberedBlock) + 4*cap(r.agentLines) + cap(r.normalForms) +
 		(int(unsafe.Sizeof(rule{}))+8+1)*len(r.rules)
 	if r.index != nil {
 		n += int(unsafe.Sizeof(*r.index)) + r.index.built.Load().memoryBytes()

@@ -10,19 +10,8 @@ import (
 // readLine is the simple one: it applies all rules of a dialect to one line.
 //
 // scanner is the fast one: it reads the lines of a body as a dialect without leniencies
-// does, and marks a line as ambiguous that a lenient dialect might read differently. Those
-// dialects pass such lines to readLine. TestReference compares the two.
-
-// A lineRef is a line that might have an effect, kept by Parse. It has no
-// line number: lineNumber counts line ends when one is needed.
-type lineRef struct {
-	valueStart uint32 // offset of the value in the body
-	valueLen   uint16 // bytes of the value; longValue if more
-	field      Field
-	ambiguous  bool // another dialect may read this line differently
-}
-
-const longValue = 1<<16 - 1
+// does, and marks a line as ambiguous that a lenient dialect might read differently. For those
+// dialects it passes such lines to readLine. TestReference compares the two.
 
 // ambiguousLength is the length above which a line is ambiguous: the lowest line limit of a
 // dialect (yandex).
@@ -30,19 +19,16 @@ const ambiguousLength = 1024
 
 // A scanner reads lines. It remembers the positions of the next '#' and NUL, so that a file
 // without them is searched once and not once per line.
-//
-// A line can end with a CR alone (FORM-01), but hardly any file has such a line. The scanner
-// therefore searches for LF only and counts the CRs before them. If these are not all CRs of
-// the file, the lines were wrong, and the caller starts again with a careful scanner.
 type scanner struct {
 	b                 []byte
 	pos               int // where the next line begins
 	nextHash, nextNUL int // first '#' and NUL at or after the line, len(b) if there is none
 	nextSpecial       int // the first of the two
-	crCount           int // number of CRs in b
-	crsDropped        int // number of CRs that ended a line so far
-	nextCR, nextLF    int // first CR and LF at or after the line, if careful
-	careful           bool
+	loneCR            bool
+	lenient           *Dialect // rereads ambiguous lines; nil for a dialect without leniencies
+	nextCR, nextLF    int      // first CR and LF at or after the line, if loneCR is set
+	crCount           int      // number of CRs in b
+	crsDropped        int      // number of CRs that ended a line so far, if loneCR is not set
 
 	start, end           int // the line without its end
 	valueStart, valueEnd int // the value without surrounding blanks and comment
@@ -50,28 +36,38 @@ type scanner struct {
 	ambiguous            bool
 }
 
-// newScanner starts at the first line of b, after a byte order mark (FORM-04, C-07).
-func newScanner(b []byte) scanner {
-	s := scanner{b: b, nextHash: -1, nextNUL: -1, nextSpecial: -1, nextCR: -1}
+// newScanner starts at the first line of b, after a byte order mark (FORM-04, C-07). If no line ends
+// with a CR alone, loneCR can be false, which is faster.
+func newScanner(b []byte, loneCR bool, d *Dialect) scanner {
+	s := scanner{b: b, loneCR: loneCR, nextHash: -1, nextNUL: -1, nextSpecial: -1, nextCR: -1, nextLF: -1}
 	if len(b) >= 3 && b[0] == 0xEF && b[1] == 0xBB && b[2] == 0xBF {
 		s.pos = 3
 	}
 	if i := bytes.IndexByte(b, '\r'); i >= 0 {
 		s.crCount = bytes.Count(b[i:], []byte{'\r'})
 	}
+	if d.lenient() {
+		s.lenient = d
+	} else {
+		s.nextNUL = len(b) // NULs matter only in lenient dialects
+	}
 	return s
 }
 
-// newCarefulScanner is newScanner for a file in which a CR alone ends a line.
-func newCarefulScanner(b []byte) scanner {
-	s := newScanner(b)
-	s.careful = true
-	s.nextLF = -1
-	return s
+// hasLoneCR reports whether a CR without an LF ends a line other than the last one (FORM-01), as
+// in hardly any file.
+func hasLoneCR(b []byte) bool {
+	for {
+		i := bytes.IndexByte(b, '\r')
+		if i < 0 || i == len(b)-1 {
+			return false
+		}
+		if b[i+1] != '\n' {
+			return true
+		}
+		b = b[i+2:]
+	}
 }
-
-// lineEndsCorrect reports, after the last line, whether the line ends were right.
-func (s *scanner) lineEndsCorrect() bool { return s.careful || s.crsDropped == s.crCount }
 
 // indexFrom returns the first c at or after i, len(b) if there is none.
 func indexFrom(b []byte, i int, c byte) int {
@@ -90,9 +86,26 @@ const (
 	wordLetters  = 0x2020202020202020 // makes ASCII letters lower case
 )
 
-// carefulLineEnd returns where the line at pos ends if CR, LF and CRLF end lines, and where the
-// next one begins.
-func (s *scanner) carefulLineEnd(pos int) (end, next int) {
+// lineEnd returns where the line at pos ends, and where the next one begins.
+func (s *scanner) lineEnd(pos int) (end, next int) {
+	if s.loneCR {
+		return s.anyLineEnd(pos)
+	}
+	i := bytes.IndexByte(s.b[pos:], '\n')
+	if i < 0 {
+		i = len(s.b) - pos
+	}
+	end = pos + i
+	next = min(end+1, len(s.b))
+	if s.crCount > 0 && i > 0 && s.b[end-1] == '\r' {
+		end--
+		s.crsDropped++
+	}
+	return end, next
+}
+
+// anyLineEnd is lineEnd if CR, LF and CRLF end lines.
+func (s *scanner) anyLineEnd(pos int) (end, next int) {
 	b := s.b
 	if b[pos] == '\r' { // a blank line needs no search for its end
 		next = pos + 1
@@ -118,46 +131,29 @@ func (s *scanner) carefulLineEnd(pos int) (end, next int) {
 	return end, next
 }
 
-// lineEnd returns where the line at pos ends, and where the next one begins.
-func (s *scanner) lineEnd(pos int) (end, next int) {
-	if s.careful {
-		return s.carefulLineEnd(pos)
-	}
-	i := bytes.IndexByte(s.b[pos:], '\n')
-	if i < 0 {
-		i = len(s.b) - pos
-	}
-	end = pos + i
-	next = min(pos+i+1, len(s.b))
-	if s.crCount > 0 && end > pos && s.b[end-1] == '\r' {
-		end--
-		s.crsDropped++
-	}
-	return end, next
-}
-
-// next reads the next line and reports whether there was one.
+// next reads the next line as the dialect does, and reports whether there was one.
 func (s *scanner) next() bool {
-	b := s.b
-	pos := s.pos
-	if pos >= len(b) {
+	if s.pos >= len(s.b) {
 		return false
 	}
+	s.readStrict()
+	if s.ambiguous && s.lenient != nil {
+		s.field, s.valueStart, s.valueEnd = readLine(s.lenient, s.b, s.start, s.end)
+	}
+	return true
+}
+
+// readStrict reads the next line as a dialect without leniencies does.
+func (s *scanner) readStrict() {
+	pos := s.pos
 	end, next := s.lineEnd(pos)
 	s.start = pos
 	s.end = end
 	s.pos = next
-	if end-pos <= 1 { // no field and no value
-		s.field = FieldNone
-		s.valueStart = end
-		s.valueEnd = end
-		s.ambiguous = false
-		return true
-	}
+	s.ambiguous = end-pos > ambiguousLength
 
 	// '#' begins a comment anywhere (FORM-06).
 	stop := end
-	s.ambiguous = end-pos > ambiguousLength
 	if s.nextSpecial < end {
 		if s.nextSpecial < pos {
 			s.findSpecial(pos)
@@ -165,48 +161,38 @@ func (s *scanner) next() bool {
 		stop = min(end, s.nextHash)
 		s.ambiguous = s.ambiguous || s.nextNUL < end
 	}
-
-	i := pos
-	for i < stop && isBlank(b[i]) {
-		i++
+	line := s.b[pos:stop]
+	for len(line) > 0 && isBlank(line[0]) {
+		line = line[1:]
 	}
-	s.field = FieldNone
-	s.valueStart = stop
-	s.valueEnd = stop
-	if i == stop {
-		return true
-	}
-	if i+8 <= len(b) {
-		w := binary.LittleEndian.Uint64(b[i:]) | wordLetters
+	if len(line) >= 8 {
 		field := FieldNone
-		j := 0
-		switch {
+		n := 0
+		switch w := binary.LittleEndian.Uint64(line) | wordLetters; {
 		case w == wordDisallow:
 			field = FieldDisallow
-			j = i + 8
+			n = 8
 		case w&(1<<40-1) == wordAllow:
 			field = FieldAllow
-			j = i + 5
-		case w == wordUserAge && i+10 <= len(b) && b[i+8]|0x20 == 'n' && b[i+9]|0x20 == 't':
+			n = 5
+		case w == wordUserAge && len(line) > 10 && line[8]|0x20 == 'n' && line[9]|0x20 == 't':
 			field = FieldUserAgent
-			j = i + 10
+			n = 10
 		case w&(1<<56-1) == wordSitemap:
 			field = FieldSitemap
-			j = i + 7
+			n = 7
 		}
-		if field != FieldNone {
-			for j < stop && isBlank(b[j]) {
-				j++
-			}
-			if j < stop && b[j] == ':' {
-				s.field = field
-				s.trim(j+1, stop)
-				return true
-			}
+		rest := line[n:]
+		for len(rest) > 0 && isBlank(rest[0]) {
+			rest = rest[1:]
+		}
+		if n > 0 && len(rest) > 0 && rest[0] == ':' {
+			s.field = field
+			s.setValue(rest[1:], stop)
+			return
 		}
 	}
-	s.readRareField(i, stop)
-	return true
+	s.readRareField(line, stop)
 }
 
 // findSpecial finds the next '#' and NUL at or after pos.
@@ -220,40 +206,43 @@ func (s *scanner) findSpecial(pos int) {
 	s.nextSpecial = min(s.nextHash, s.nextNUL)
 }
 
-// trim sets the value to b[i:stop] without surrounding spaces and tabs. Vertical tab and form
-// feed are white space only for the public C++ library (C-18).
-func (s *scanner) trim(i, stop int) {
-	b := s.b
-	if i < stop && b[i] == ' ' {
-		i++
+// setValue sets the value to v, which ends at stop, without surrounding spaces and tabs. Vertical
+// tab and form feed are white space only for the public C++ library (C-18).
+func (s *scanner) setValue(v []byte, stop int) {
+	if len(v) > 0 && v[0] == ' ' {
+		v = v[1:]
 	}
-	if i < stop && b[i] > ' ' && b[stop-1] > ' ' { // nearly all
-		s.valueStart = i
-		s.valueEnd = stop
+	if len(v) == 0 || v[0] <= ' ' || v[len(v)-1] <= ' ' { // hardly any
+		for len(v) > 0 && isBlank(v[0]) {
+			v = v[1:]
+		}
+		s.valueStart = stop - len(v)
+		v = trimBlanks(v)
+		if len(v) > 0 && (isVertical(v[0]) || isVertical(v[len(v)-1])) {
+			s.ambiguous = true
+		}
+		s.valueEnd = s.valueStart + len(v)
 		return
 	}
-	for i < stop && isBlank(b[i]) {
-		i++
-	}
-	for stop > i && isBlank(b[stop-1]) {
-		stop--
-	}
-	if i < stop && (isVertical(b[i]) || isVertical(b[stop-1])) {
-		s.ambiguous = true
-	}
-	s.valueStart = i
+	s.valueStart = stop - len(v)
 	s.valueEnd = stop
 }
 
-// readRareField reads a line other than the four most frequent fields.
-func (s *scanner) readRareField(i, stop int) {
-	b := s.b
-	if i == 0 && b[0] == 0xEF {
+// readRareField reads a line, without blanks at its start, other than the four most frequent
+// fields. It ends at stop.
+func (s *scanner) readRareField(line []byte, stop int) {
+	s.field = FieldNone
+	s.valueStart = stop
+	s.valueEnd = stop
+	if len(line) == 0 {
+		return
+	}
+	if s.start == 0 && line[0] == 0xEF && len(line) == stop {
 		s.ambiguous = true // part of a byte order mark (C-07)
 	}
-	sep := bytes.IndexByte(b[i:stop], ':')
+	sep := bytes.IndexByte(line, ':')
 	if sep < 0 {
-		word := trimAllSpace(b[i:stop])
+		word := trimAllSpace(line)
 		for j, c := range word {
 			if isBlank(c) {
 				word = trimAllSpace(word[:j])
@@ -263,14 +252,14 @@ func (s *scanner) readRareField(i, stop int) {
 		s.ambiguous = s.ambiguous || lenientField(word) != FieldUnknown
 		return
 	}
-	key := trimBlanks(b[i : i+sep])
+	key := trimBlanks(line[:sep])
 	s.field = exactField(key)
 	if len(key) == 0 {
 		s.field = FieldNone // a line that starts with its colon has no field
 	} else if s.field == FieldUnknown {
 		s.ambiguous = s.ambiguous || lenientField(trimAllSpace(key)) != FieldUnknown
 	}
-	s.trim(i+sep+1, stop)
+	s.setValue(line[sep+1:], stop)
 }
 
 // isBlank reports whether c is white space in the grammar (GRAM, WS).

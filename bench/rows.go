@@ -73,11 +73,10 @@ func rows() []row {
 	list := []row{
 		{"OneShotURL/files=all", "body, agent and URL to a verdict", "file", faster(temoto, 36), oneShotURL},
 		{"OneShotURL/files=small", "the same, files up to 1 KiB", "file", faster(temoto, 18), small(oneShotURL)},
-		{"Parse/files=all", "parse a file", "file", faster(temoto, 25), parse},
 		{"Rules/files=all", "parse a file and choose the rules of a crawler", "file", faster(temoto, 17), chooseRules},
 		{"Rules/files=small", "the same, files up to 1 KiB", "file", faster(temoto, 8), small(chooseRules)},
 		{"Kept/files=all", "match a path against parsed files, 8 paths per file, file after file", "path", faster(temoto, 9), kept},
-		{"Memory/files=all", "memory of a parsed file, body included", "file", atMost("B/body-B", 1.35), memory},
+		{"Memory/files=all", "memory of a file and the rules of a crawler, body included", "file", atMost("B/body-B", 1.8), memory},
 	}
 	for _, size := range []int{2, 8} {
 		list = append(
@@ -250,18 +249,7 @@ func oneShotURL(files []file) *work {
 	}}
 }
 
-// parse parses every file and keeps all, as a cache does.
-func parse(files []file) *work {
-	n := len(files)
-	parsed := make([]*robots.File, n)
-	data := make([]*robotstxt.RobotsData, n)
-	return &work{ops: n, bytes: byteCount(files), engines: []engine{
-		{ours, each(n, func(i, _ int) bool { parsed[i] = robots.Parse(files[i].body); return true })},
-		{temoto, each(n, func(i, _ int) bool { data[i] = temotoParse(files[i].body); return true })},
-	}}
-}
-
-// chooseRules does the same with the rules of a crawler.
+// chooseRules parses every file and keeps the rules of a crawler for all, as a cache does.
 func chooseRules(files []file) *work {
 	n := len(files)
 	rules := make([]*robots.Rules, n)
@@ -348,11 +336,11 @@ func indexMemory(p problem) *work {
 func memory(files []file) *work {
 	return &work{extra: func() float64 {
 		return 1 + retained(func() any {
-			parsed := make([]*robots.File, len(files))
+			rules := make([]*robots.Rules, len(files))
 			for i, f := range files {
-				parsed[i] = robots.Parse(f.body)
+				rules[i] = robots.Parse(f.body).Rules(robots.RFC9309, f.agent)
 			}
-			return parsed
+			return rules
 		})/float64(byteCount(files))
 	}}
 }
