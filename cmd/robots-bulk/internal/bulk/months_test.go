@@ -1,9 +1,7 @@
 package bulk
 
 import (
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"testing"
 
@@ -14,18 +12,7 @@ import (
 // gives, without the library.
 func TestMonths(t *testing.T) {
 	campaign.Only(t)
-	corpus := os.Getenv("ROBOTS_CORPUS")
-	if corpus == "" {
-		t.Skip("ROBOTS_CORPUS does not name a folder of real robots.txt files")
-	}
-	dir := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), "python3", "testdata/months.py", corpus, dir).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	archives, err := filepath.Glob(filepath.Join(dir, "*.warc.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	archives := makeMonths(t)
 	p := newPacking(t, PackOptions{}, archives...)
 	if err := Pack(t.Context(), p.dir, JSONL, p.PackOptions, p.inputs, RunOptions{Workers: 2}); err != nil {
 		t.Fatal(err)
