@@ -16,7 +16,7 @@ var Clauses string
 //go:embed commands.md
 var Commands string
 
-// Pages are all documents and their images, which the service serves.
+// Pages are all documents and their images, as the service and the static site show them.
 //
 //go:embed *.md *.png *.svg
 var Pages embed.FS

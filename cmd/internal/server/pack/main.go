@@ -1,5 +1,5 @@
 // Pack builds the engine for browsers: the WebAssembly program of cmd/internal/server/wasm and
-// the script that starts it, each compressed with gzip and with brotli (make build). With -site
+// the script that starts it, each compressed with gzip and with brotli, and the documents as HTML (make build). With -site
 // it writes the whole page for a static host (make site). Without a folder it only prints the
 // sizes (make wasm).
 //
@@ -20,6 +20,8 @@ import (
 	"strings"
 
 	"github.com/andybalholm/brotli"
+	"github.com/robotskit/robots/cmd/internal/server/documents"
+	"github.com/robotskit/robots/docs"
 )
 
 // most is the maximum size of the engine after gzip, in bytes. The tests of web build it.
@@ -65,7 +67,8 @@ func pack(output string, quick bool) error {
 	}
 	if output != "" {
 		err = write(output, "wasm_exec.js", start, quick)
-		return errors.Join(err, write(output, "robots.wasm", engine, quick))
+		err = errors.Join(err, write(output, "robots.wasm", engine, quick))
+		return errors.Join(err, writeDocuments(filepath.Join(output, "docs")))
 	}
 	g, err := zipped(engine)
 	if err == nil {
@@ -108,6 +111,24 @@ func write(folder, name string, content []byte, quick bool) error {
 	}
 	// Last, since same looks at this one.
 	return os.WriteFile(path+".gz", g, 0o644)
+}
+
+// writeDocuments writes the documents and their images into a folder of their own, compressed with gzip. They are made here, as the
+// initialization of the Markdown reader takes a fifth of the time that the program needs to start.
+func writeDocuments(folder string) error {
+	pages, err := documents.Pages(docs.Pages)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(os.RemoveAll(folder), os.MkdirAll(folder, 0o755)); err != nil {
+		return err
+	}
+	for name, content := range pages {
+		if err := write(folder, name, content, true); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // same reports whether a gzip file has this content.

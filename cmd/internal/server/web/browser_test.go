@@ -109,8 +109,8 @@ func serve(t testing.TB, o Options, around func(http.Handler) http.Handler) *htt
 	if chromium.ctx == nil {
 		t.Skip(chromium.missing)
 	}
-	if o.Engine == nil {
-		o.Engine = os.DirFS(chromium.engine)
+	if o.Packed == nil {
+		o.Packed = os.DirFS(chromium.engine)
 	}
 	h := Handler(o)
 	if around != nil {

@@ -629,7 +629,7 @@ func TestServer(t *testing.T) {
 	broken := fstest.MapFS{"robots.wasm.gz": {Data: []byte("no gzip")}, "wasm_exec.js.gz": {Data: []byte("nor this")}}
 	for _, engine := range []fstest.MapFS{{}, broken} {
 		var secret atomic.Bool
-		site := serve(t, Options{Engine: engine}, func(h http.Handler) http.Handler {
+		site := serve(t, Options{Packed: engine}, func(h http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if secret.Load() && r.Method == http.MethodPost {
 					w.WriteHeader(http.StatusUnauthorized)

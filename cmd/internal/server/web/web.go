@@ -2,9 +2,10 @@
 // while typing. Its files are embedded in the program.
 //
 // src has the source of the scripts; page.js is their esbuild bundle with CodeMirror, committed
-// so that nobody needs npm to build the program. The engine for browsers, robots.wasm, is not
-// committed: make build writes it, compressed, beside the other files. A program built without
-// it serves the same page, and answers its questions itself (/page/ask).
+// so that nobody needs npm to build the program. The engine for browsers, robots.wasm, and the
+// documents as HTML are not committed: make build writes them, compressed, beside the other files. A
+// program built without them serves the same page, answers its questions itself (/page/ask), and
+// leads to the documents of the repository.
 package web
 
 import (
@@ -25,12 +26,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/robotskit/robots/cmd/internal/server"
-	"github.com/robotskit/robots/cmd/internal/server/documents"
 	"github.com/robotskit/robots/cmd/internal/server/page"
-	"github.com/robotskit/robots/docs"
 )
 
 //go:embed assets
@@ -38,9 +36,9 @@ var embedded embed.FS
 
 // Options configure a Handler. The zero value is the usual configuration.
 type Options struct {
-	// Engine has robots.wasm and wasm_exec.js as .gz and .br files, as written by
-	// cmd/internal/server/pack. Nil is the embedded engine, if there is one.
-	Engine fs.FS
+	// Packed has robots.wasm and wasm_exec.js as .gz and .br files and the documents as .gz files in the folder
+	// docs, as written by cmd/internal/server/pack. Nil is what is embedded of them.
+	Packed fs.FS
 	// Sites are suggestions of sites to fetch, for the demo.
 	Sites []Site
 }
@@ -61,12 +59,12 @@ func Handler(o Options) http.Handler {
 	if err != nil {
 		panic(err) // the folder is part of the program
 	}
-	if o.Engine == nil {
-		o.Engine = files
+	if o.Packed == nil {
+		o.Packed = files
 	}
-	p := &pages{assets: map[string]*asset{}, documents: sync.OnceValue(documentAssets)}
+	p := &pages{assets: map[string]*asset{}, documents: documentAssets(o.Packed)}
 	for _, name := range []string{"robots.wasm", "wasm_exec.js"} {
-		p.assets[name] = newAsset(o.Engine, name)
+		p.assets[name] = newAsset(o.Packed, name)
 	}
 	for _, name := range []string{"page.js", "page.css", "worker.js", "sw.js", "licenses.txt"} {
 		p.assets[name] = newAsset(files, name)
@@ -112,18 +110,19 @@ func (p *pages) serveIcon(w http.ResponseWriter, _ *http.Request) {
 type pages struct {
 	index     string
 	assets    map[string]*asset
-	documents func() map[string]*asset // made when the first is asked for
+	documents map[string]*asset
 }
 
 // documentAssets returns the documents and their images by name.
-func documentAssets() map[string]*asset {
-	files, err := documents.Pages(docs.Pages)
-	if err != nil {
-		panic(err) // they are part of the program
-	}
+func documentAssets(packed fs.FS) map[string]*asset {
 	assets := map[string]*asset{}
-	for name, content := range files {
-		assets[name] = assetOf(name, map[string][]byte{"": content})
+	names, err := fs.Glob(packed, "docs/*.gz")
+	if err != nil {
+		panic(err) // the pattern is valid
+	}
+	for _, name := range names {
+		name = strings.TrimSuffix(name, ".gz")
+		assets[path.Base(name)] = newAsset(packed, name)
 	}
 	return assets
 }
@@ -154,11 +153,6 @@ func newAsset(files fs.FS, name string) *asset {
 			content[encoding] = body
 		}
 	}
-	return assetOf(name, content)
-}
-
-// assetOf returns a file with some contents by encoding.
-func assetOf(name string, content map[string][]byte) *asset {
 	if plain := content[""]; plain != nil {
 		content["gzip"] = server.Gzip(plain)
 	}
@@ -198,8 +192,16 @@ func (p *pages) serveAsset(w http.ResponseWriter, r *http.Request) {
 	p.assets[name].serve(w, r)
 }
 
+// repositoryDocs has the documents for a program without them.
+const repositoryDocs = "https://github.com/robotskit/robots/blob/main/docs/"
+
 func (p *pages) serveDocument(w http.ResponseWriter, r *http.Request) {
-	p.documents()[r.PathValue("name")].serve(w, r)
+	name := r.PathValue("name")
+	if page, ok := strings.CutSuffix(name, ".html"); ok && len(p.documents) == 0 {
+		http.Redirect(w, r, repositoryDocs+strings.Replace(page, "index", "README", 1)+".md", http.StatusTemporaryRedirect)
+		return
+	}
+	p.documents[name].serve(w, r)
 }
 
 // serve sends a file, nil if it does not exist.

@@ -75,11 +75,18 @@ func TestAsk(t *testing.T) {
 			t.Errorf("status %d of POST %s", w.Code, path)
 		}
 	}
-	if w := get(h, "GET", "/docs/", nil); w.Code != 308 || w.Header().Get("Location") != "/docs/index.html" {
-		t.Errorf("status %d of /docs/, to %q", w.Code, w.Header().Get("Location"))
+	bare := Handler(Options{Packed: fstest.MapFS{}})
+	for path, want := range map[string]string{
+		"/docs/":             "/docs/index.html",
+		"/docs/index.html":   repositoryDocs + "README.md",
+		"/docs/clauses.html": repositoryDocs + "clauses.md",
+	} {
+		if w := get(bare, "GET", path, nil); w.Code/100 != 3 || w.Header().Get("Location") != want {
+			t.Errorf("status %d of %s, to %q, without documents", w.Code, path, w.Header().Get("Location"))
+		}
 	}
-	for _, path := range []string{"/page/nothing", "/docs/nothing.html"} {
-		if w := get(h, "GET", path, nil); w.Code != 404 || w.Header().Get("Content-Type") != "application/problem+json" {
+	for _, path := range []string{"/page/nothing", "/docs/nothing.png"} {
+		if w := get(bare, "GET", path, nil); w.Code != 404 || w.Header().Get("Content-Type") != "application/problem+json" {
 			t.Errorf("status %d of %s, which there is not", w.Code, path)
 		}
 	}
@@ -109,7 +116,8 @@ func TestAssets(t *testing.T) {
 	z := gzip.NewWriter(&packed)
 	_, _ = z.Write([]byte("program"))
 	z.Close()
-	h := Handler(Options{Engine: fstest.MapFS{
+	h := Handler(Options{Packed: fstest.MapFS{
+		"docs/clauses.html.gz": {Data: packed.Bytes()}, "docs/explain.svg.gz": {Data: packed.Bytes()},
 		"robots.wasm.gz": {Data: packed.Bytes()}, "robots.wasm.br": {Data: []byte("by brotli")}, "wasm_exec.js.gz": {Data: packed.Bytes()},
 	}})
 	for _, c := range []struct{ path, accept, encoding, kind, body string }{
@@ -121,7 +129,6 @@ func TestAssets(t *testing.T) {
 		{"/page/page.css", "identity", "", "text/css; charset=utf-8", ""},
 		{"/", "br", "", "text/html; charset=utf-8", ""},
 		{"/docs/clauses.html", "gzip", "gzip", "text/html; charset=utf-8", ""},
-		{"/docs/document.css", "", "", "text/css; charset=utf-8", ""},
 		{"/docs/explain.svg", "", "", "image/svg+xml", ""},
 	} {
 		w := get(h, "GET", c.path, nil, "Accept-Encoding", c.accept)
@@ -148,7 +155,7 @@ func TestAssets(t *testing.T) {
 	if body := get(h, "GET", "/", nil).Body.String(); !strings.Contains(body, `data-engine="wasm"`) || strings.Contains(body, "{{") {
 		t.Error("the page does not know that there is an engine")
 	}
-	if body := get(Handler(Options{Engine: fstest.MapFS{}}), "GET", "/", nil).Body.String(); !strings.Contains(body, `data-engine="server"`) {
+	if body := get(Handler(Options{Packed: fstest.MapFS{}}), "GET", "/", nil).Body.String(); !strings.Contains(body, `data-engine="server"`) {
 		t.Error("the page believes in an engine that is not there")
 	}
 }
