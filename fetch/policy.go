@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 	"time"
@@ -133,7 +134,10 @@ func (v *policyCall) goodResponse(c *Copy, clause, fact, note string) *robots.Ru
 			if s.Note != "" {
 				s.Note += "; "
 			}
-			s.Note += "truncated by the fetch at " + strconv.Itoa(n) + " bytes, the partial last line discarded"
+			s.Note += "truncated by the fetch at " + strconv.Itoa(n) + " bytes"
+			if c.endsInLine() {
+				s.Note += ", the partial last line discarded"
+			}
 		}
 		if s.Fact == "" && isZipped(c.Body) {
 			s.Clause = "FORM-02"
@@ -157,13 +161,18 @@ func (v *policyCall) goodResponse(c *Copy, clause, fact, note string) *robots.Ru
 	return robots.AllowAll(v.dialect, reason, v.tokens...).WithState(s)
 }
 
-// rulesOfCopy returns the rules of a copy. For a truncated body the size limit is passed to the
-// dialect, so that the partial last line is discarded (D-17): a partial "Disallow: /a" would
+// endsInLine reports whether the body was truncated within a line.
+func (c *Copy) endsInLine() bool {
+	return c.Truncated && !bytes.HasSuffix(c.Body, []byte("\n")) && !bytes.HasSuffix(c.Body, []byte("\r"))
+}
+
+// rulesOfCopy returns the rules of a copy. For a body that was truncated within a line the size limit is
+// passed to the dialect, so that the partial last line is discarded (D-17): a partial "Disallow: /a" would
 // widen the rule.
 func (v *policyCall) rulesOfCopy(c *Copy) *robots.Rules {
 	d := v.dialect
 	body := c.Body
-	if c.Truncated && (d.MaxFileBytes <= 0 || len(body) <= d.MaxFileBytes) {
+	if c.endsInLine() && (d.MaxFileBytes <= 0 || len(body) <= d.MaxFileBytes) {
 		d.MaxFileBytes = max(len(body)-1, 1)
 		d.OverSizeOpens = false
 	}

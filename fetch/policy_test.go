@@ -418,7 +418,7 @@ func TestAfter(t *testing.T) {
 	}
 }
 
-// TestTruncated: the partial last line of a truncated body never counts, in no dialect.
+// TestTruncated: the partial last line of a truncated body never counts, in no dialect; one that is complete does.
 func TestTruncated(t *testing.T) {
 	body := "User-agent: *\nDisallow: /a\nDisallow: /bc"
 	r := &Record{Outcome: Success, Cause: OK, Status: 200, Body: []byte(body), Truncated: true, Fetched: began}
@@ -430,6 +430,12 @@ func TestTruncated(t *testing.T) {
 			}
 		}
 	}
+	r.Body = []byte("User-agent: *\nDisallow: /a\nDisallow: /bc\n")
+	for _, d := range robots.Dialects() {
+		if r.Rules(d, began, "x").Allowed(mustPath("/bcd")) {
+			t.Errorf("%s discards a last line that is complete", d.Name)
+		}
+	}
 	if !(&Record{Outcome: Success, Body: []byte("D"), Truncated: true}).Rules(robots.GoogleCPP, began).Allowed(mustPath("/D")) {
 		t.Error("a cut body of one byte disallows")
 	}
@@ -438,7 +444,7 @@ func TestTruncated(t *testing.T) {
 // TestCutAt: if a dialect would read beyond the kept bytes, the verdict has the number and a
 // note.
 func TestCutAt(t *testing.T) {
-	body := "User-agent: *\nDisallow: /private\n" + strings.Repeat("# more\n", 1000)
+	body := "User-agent: *\nDisallow: /private" + strings.Repeat("\n# more", 1000) + "s"
 	origin, _, _ := robots.ParseURL("https://example.com/")
 	with := func(limit int) robots.Dialect {
 		d := robots.Yandex

@@ -83,7 +83,9 @@ func (r *fileReader) read(body *storedBody) error {
 // withinBody returns a dialect that discards the partial last line of a truncated body (D-17), as
 // fetch.Record.Rules does.
 func withinBody(d robots.Dialect, body *storedBody) robots.Dialect {
-	if n := len(body.Body.Body); body.truncated && n <= d.MaxFileBytes {
+	text := body.Body.Body
+	wholeLines := bytes.HasSuffix(text, []byte("\n")) || bytes.HasSuffix(text, []byte("\r"))
+	if n := len(text); body.truncated && !wholeLines && n <= d.MaxFileBytes {
 		d.MaxFileBytes = max(n-1, 1)
 	}
 	return d

@@ -27,10 +27,10 @@ func tableLines(t *testing.T, task *Task, table string) string {
 	return rows.String()
 }
 
-// packLines packs one body into JSON Lines.
-func packLines(t *testing.T, o PackOptions, body string) *Task {
+// packLines packs one body, in a record with some headers, into JSON Lines.
+func packLines(t *testing.T, o PackOptions, body string, headers ...string) *Task {
 	t.Helper()
-	p := newPacking(t, o, write(t, t.TempDir(), map[string]string{"a.warc": response("https://a.test/robots.txt", day, 200, "", body)})...)
+	p := newPacking(t, o, write(t, t.TempDir(), map[string]string{"a.warc": response("https://a.test/robots.txt", day, 200, "", body, headers...)})...)
 	if err := Pack(t.Context(), p.dir, JSONL, o, p.inputs, RunOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -109,6 +109,14 @@ func TestOtherFormats(t *testing.T) {
 	long := packLines(t, PackOptions{Access: true}, "User-agent: a\n"+strings.Repeat("#\n", 300_000)+"Disallow: /")
 	if got, want := tableLines(t, long, tableFiles), `{"bytes":600025,"truncated":true,`; !strings.HasPrefix(got, want) || !strings.Contains(got, `"lines":255994,`) {
 		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
+// TestTruncatedLines: a body that the archive truncated has all its complete lines.
+func TestTruncatedLines(t *testing.T) {
+	task := packLines(t, PackOptions{}, "User-agent: a\nDisallow: /b\nDisallow: /c", "WARC-Truncated: length")
+	if got := tableLines(t, task, tableRules); strings.Count(got, "\n") != 2 || !strings.Contains(got, `"/b"`) {
+		t.Errorf("the rules of two complete lines are\n%s", got)
 	}
 }
 
