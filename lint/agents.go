@@ -1,8 +1,8 @@
 package lint
 
 import (
+	"cmp"
 	"iter"
-	"slices"
 	"strings"
 
 	"github.com/robotskit/robots"
@@ -247,17 +247,27 @@ func groupWithoutRules(p *pass) {
 	if members {
 		return
 	}
-	// In another group, one of these crawlers can have rules.
+	// In an earlier group, one of these crawlers can have rules.
+	std := p.allViews[0]
+	ruled := std.groupsWithRules()
+	earlier := map[string]int{} // line numbers by name, in lower case
 	for l := range p.lines() {
-		if l.Field != robots.FieldUserAgent || l.Number < first.Number || l.Number > last.Number {
-			continue
-		}
-		for other := range p.lines() {
-			name := p.allViews[0].token(l)
-			if other.Number >= first.Number || name == "" || !p.allViews[0].named(other, name) || !p.hasRules(other) {
+		if l.Number < first.Number {
+			if !ruled[std.group(l)] {
 				continue
 			}
-			d := p.add(l.Span, "no rule follows; the rules for "+robots.Printable(name)+" are those of its group at line "+itoa(other.Number))
+			for _, name := range std.namesOf(l) {
+				name = strings.ToLower(name)
+				earlier[name] = cmp.Or(earlier[name], l.Number)
+			}
+			continue
+		}
+		if l.Field != robots.FieldUserAgent || l.Number > last.Number {
+			continue
+		}
+		name := std.token(l)
+		if other := earlier[strings.ToLower(name)]; name != "" && other > 0 {
+			d := p.add(l.Span, "no rule follows; the rules for "+robots.Printable(name)+" are those of its group at line "+itoa(other))
 			d.Advice = "delete this line"
 			return
 		}
@@ -266,10 +276,15 @@ func groupWithoutRules(p *pass) {
 		Advice = "add an empty Disallow: to make that explicit"
 }
 
-// hasRules reports whether the group of a user-agent line has rules.
-func (p *pass) hasRules(l robots.Line) bool {
-	group := p.allViews[0].group(l)
-	return slices.ContainsFunc(p.allViews[0].reading.lines, func(s seen) bool { return int(s.group) == group && isRule(s.field) })
+// groupsWithRules returns the numbers of the groups that have rules.
+func (v *view) groupsWithRules() map[int]bool {
+	groups := map[int]bool{}
+	for _, s := range v.reading.lines {
+		if isRule(s.field) {
+			groups[int(s.group)] = true
+		}
+	}
+	return groups
 }
 
 // splitGroup compares names as RFC 9309 reads them. Names that become equal only because an
