@@ -107,8 +107,7 @@ def complete(body, truncated):
     """The lines of a body that are complete and in the first 512,000 bytes."""
     shown = body[:MOST]
     if len(body) > MOST or truncated:
-        limit = shown[:max(len(body) - 1, 1)]
-        end = max(limit.rfind(b"\n"), limit.rfind(b"\r")) + 1
+        end = max(shown.rfind(b"\n"), shown.rfind(b"\r")) + 1
         shown = body[:end + (body[end - 1:end + 1] == b"\r\n")]
     return shown
 
