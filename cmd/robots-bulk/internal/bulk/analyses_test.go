@@ -26,7 +26,7 @@ func TestAnalyses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	archives := makeMonths(t, "2500")
+	archives := makeMonths(t)
 	duck := duckDB(t)
 	work := t.TempDir()
 	packMonths(t, work, archives)
@@ -83,16 +83,15 @@ func packMonths(t *testing.T, dir string, archives []string) {
 	}
 }
 
-// makeMonths writes crawls of four months, made of real files, at most as many as most has, and returns the
-// archives.
-func makeMonths(t *testing.T, most ...string) (archives []string) {
+// makeMonths writes crawls of four months, made of real files, and returns the archives.
+func makeMonths(t *testing.T) (archives []string) {
 	t.Helper()
 	corpus := os.Getenv("ROBOTS_CORPUS")
 	if corpus == "" {
 		t.Skip("ROBOTS_CORPUS does not name a folder of real robots.txt files")
 	}
 	dir := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), "python3", append([]string{"testdata/months.py", corpus, dir}, most...)...).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "python3", "testdata/months.py", corpus, dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	for month := 6; month < 10; month++ {
