@@ -166,17 +166,19 @@ func (c *Copy) endsInLine() bool {
 	return c.Truncated && !bytes.HasSuffix(c.Body, []byte("\n")) && !bytes.HasSuffix(c.Body, []byte("\r"))
 }
 
-// rulesOfCopy returns the rules of a copy. For a body that was truncated within a line the size limit is
-// passed to the dialect, so that the partial last line is discarded (D-17): a partial "Disallow: /a" would
-// widen the rule.
-func (v *policyCall) rulesOfCopy(c *Copy) *robots.Rules {
-	d := v.dialect
-	body := c.Body
-	if c.endsInLine() && (d.MaxFileBytes <= 0 || len(body) <= d.MaxFileBytes) {
-		d.MaxFileBytes = max(len(body)-1, 1)
+// Dialect returns the dialect in which to read the body: d, or for a body that was truncated within a
+// line one whose size limit discards that line (D-17): a partial "Disallow: /a" would widen the rule.
+func (c *Copy) Dialect(d robots.Dialect) robots.Dialect {
+	if n := len(c.Body); c.endsInLine() && (d.MaxFileBytes <= 0 || n <= d.MaxFileBytes) {
+		d.MaxFileBytes = max(n-1, 1)
 		d.OverSizeOpens = false
 	}
-	return robots.Parse(body).Rules(d, v.tokens...)
+	return d
+}
+
+// rulesOfCopy returns the rules of a copy.
+func (v *policyCall) rulesOfCopy(c *Copy) *robots.Rules {
+	return robots.Parse(c.Body).Rules(c.Dialect(v.dialect), v.tokens...)
 }
 
 // A ruling is what applies without a fresh response, and why.

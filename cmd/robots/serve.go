@@ -223,6 +223,7 @@ func (s *service) handler() http.Handler {
 	mux.Handle("/{$}", people)
 	mux.Handle("/index.html", people)
 	mux.Handle("/page/", people)
+	mux.Handle("/docs/{$}", people)
 	mux.Handle("/docs/{name}", people)
 	mux.Handle("/favicon.ico", people)
 	return mux

@@ -284,7 +284,7 @@ func TestServeLog(t *testing.T) {
 	}
 }
 
-// TestServeFiles: the service has a robots.txt that keeps crawlers off its API, and an icon. It
+// TestServeFiles: the service has a robots.txt that keeps crawlers off its API, an icon and documents. It
 // warns that it accepts no host of other machines.
 func TestServeFiles(t *testing.T) {
 	s := runServer(t, "--store", "memory", "--public")
@@ -296,6 +296,18 @@ func TestServeFiles(t *testing.T) {
 	}
 	if body := get(t, s.open+"/favicon.ico"); !strings.HasPrefix(body, "<svg ") {
 		t.Errorf("favicon.ico: %q", body)
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.open+"/docs/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultTransport.RoundTrip(request) // which follows no redirect
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if to := resp.Header.Get("Location"); to != "/docs/index.html" {
+		t.Errorf("/docs/ leads to %q, status %d", to, resp.StatusCode)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/crawlers"
+	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/lint"
 )
 
@@ -50,8 +51,9 @@ func newFileReader(o PackOptions) fileReader {
 func (r *fileReader) read(body *storedBody) error {
 	r.hash = body.SHA256
 	r.file = robots.Parse(body.Body.Body)
-	r.rfc9309 = withinBody(robots.RFC9309, body)
-	r.google = withinBody(robots.Google, body)
+	copied := fetch.Copy{Body: body.Body.Body, Truncated: body.truncated}
+	r.rfc9309 = copied.Dialect(robots.RFC9309)
+	r.google = copied.Dialect(robots.Google)
 	r.lines = r.lines[:0]
 	r.agents = r.agents[:0]
 	r.agentLines = r.agentLines[:0]
@@ -78,17 +80,6 @@ func (r *fileReader) read(body *storedBody) error {
 		return r.proveAccess(body)
 	}
 	return nil
-}
-
-// withinBody returns a dialect that discards the partial last line of a truncated body (D-17), as
-// fetch.Record.Rules does.
-func withinBody(d robots.Dialect, body *storedBody) robots.Dialect {
-	text := body.Body.Body
-	wholeLines := bytes.HasSuffix(text, []byte("\n")) || bytes.HasSuffix(text, []byte("\r"))
-	if n := len(text); body.truncated && !wholeLines && n <= d.MaxFileBytes {
-		d.MaxFileBytes = max(n-1, 1)
-	}
-	return d
 }
 
 // readLines reads the lines as rfc9309 does, and their fields if the file is a robots.txt.
