@@ -138,7 +138,7 @@ func (l *Limiter) callAcquireScript(ctx context.Context, open []*decision) {
 	calls, batches := batch(l, open, appendDoubles(nil, micros(l.settings().Concurrency), microsOf(l.options.workerTimeout()))...)
 	for k := range calls {
 		gone := l.parts[l.nodes.part(calls[k].slot)].gone.Load()
-		calls[k].args = append(calls[k].args, gone.list, string(appendDoubles(nil, microsCeil(passed(gone.at)))))
+		calls[k].args = append(calls[k].args, string(appendDoubles(nil, microsCeil(passed(gone.at))))+gone.list)
 	}
 	for k, r := range l.run(ctx, acquireScript, calls) {
 		if r.err == nil && len(r.text) != len(batches[k])*answerSize {

@@ -11,7 +11,7 @@ import (
 	"github.com/robotskit/robots/internal/redistest"
 )
 
-// movedBy returns what clock.lua does: by how much a server's clock might have been set since a
+// movedBy returns what clock_shift.lua does: by how much a server's clock might have been set since a
 // value was written, for a call that is sent at one time and handled at another.
 func movedBy(n *node, written micros, sent time.Time, now micros) micros {
 	at := written

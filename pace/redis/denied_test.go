@@ -18,7 +18,7 @@ func TestDenied(t *testing.T) {
 	t.Parallel()
 	for name, revoked := range map[string][]string{
 		"commands": {"-eval", "-evalsha"},
-		"scripts":  {"-set", "-mget"}, // which scripts call
+		"scripts":  {"-set", "-get"}, // which scripts call
 		"info":     {"-info"},
 		"keys":     {"resetkeys"},
 		"all":      {"nocommands"},

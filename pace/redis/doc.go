@@ -30,11 +30,10 @@
 // pace: last, retry, overload, factor and step, slowest, permits.
 //
 //  1. node.go: a server, the state arguments that each call begins with (stateArguments), and run,
-//     which sends the calls of a script. head.lua begins each script. clock.lua reads the state
-//     arguments, and says by how much a stored time is moved after steps of the clock (clock_shift;
-//     node.observe finds the steps).
-//  2. state.lua: the state of a site as it is stored, how it is read (read_site) and written
-//     (write_site).
+//     which sends the calls of a script. A script includes the files that it has in common with others:
+//     head.lua in all of them; arguments.lua, which reads the state arguments; clock_shift.lua, by how
+//     much a stored time is moved after steps of the clock (node.observe finds the steps).
+//  2. read_site.lua and write_site.lua: the state of a site as it is stored, how it is read and written.
 //  3. acquire.go and acquire.lua: a decision for a site and its outcome. The script is Schedule.Next
 //     over the spans of a schedule, and the concurrency.
 //  4. start.go and address.lua: a start at an IP address is reserved, and the permit is confirmed

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Passes on the configuration, also to the workers that listen, and records a heartbeat of a worker
 -- in one part of the keys.
 --
@@ -9,8 +10,12 @@
 -- Reply: '<dc8d' time, server, length of the configuration; the configuration with the higher
 -- version, "" for a worker that knows it; '<c5d' of each worker that is gone its id and for how long.
 -- Repeated: changes nothing but the time of the heartbeat.
+local needs_server = true
+--> head.lua
 local known_config, worker = ARGV[1], ARGV[2]
-local value = values[1] or '' -- the server that the last heartbeat has reached, and the configuration
+local key = KEYS[1]
+--> get.lua
+value = value or '' -- the server that the last heartbeat has reached, and the configuration
 local config = string.sub(value, 9)
 if not string.find(config, '^%d%d%d%d%d%d%d%d%d%d ') then config = '' end
 -- Of changes made at the same time an operator's second one is refused, and workers agree.
@@ -21,10 +26,10 @@ if reached .. config ~= value and (worker or known_config ~= '') then
   if config ~= string.sub(value, 9) then redis.call('PUBLISH', (string.gsub(KEYS[1], '{.*}:', '')), config) end
 end
 if worker and config == known_config then config = '' end
-local reply = {struct.pack('<dc8d', now, server, #config), config}
+local reply = {pack('<dc8d', now, server, #config), config}
 if not worker then return table.concat(reply) end
 
-local timeout, keep, answered_ago = struct.unpack('<ddd', ARGV[3])
+local timeout, keep, answered_ago = unpack('<ddd', ARGV[3])
 local function number(t) return string.format('%.0f', t) end
 local last = redis.pcall('ZSCORE', KEYS[2], worker) -- the last heartbeat of this worker
 if type(last) == 'table' then -- the key has another type
@@ -42,6 +47,6 @@ redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', '(' .. number(now - timeout - ke
 redis.call('SET', KEYS[3], ARGV[4], 'PX', string.format('%d', (timeout + keep) / 1000))
 local gone = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', '(' .. number(now - timeout), 'WITHSCORES')
 for i = 1, #gone, 2 do
-  reply[#reply + 1] = gone[i] .. struct.pack('<d', now - timeout - gone[i + 1])
+  reply[#reply + 1] = gone[i] .. pack('<d', now - timeout - gone[i + 1])
 end
 return table.concat(reply)

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Adds an entry to a log, and deletes the oldest entries.
 --
 -- KEYS: the log.
@@ -5,6 +6,8 @@
 -- Writes: the log, a sorted set by time.
 -- Reply: '<dc8' time, server.
 -- Repeated: adds the entry again.
+local needs_server = true
+--> head.lua
 redis.call('ZADD', KEYS[1], string.format('%.0f', now), string.format('%.0f', now) .. ' ' .. ARGV[1])
 redis.call('ZREMRANGEBYRANK', KEYS[1], 0, -1 - ARGV[2])
-return struct.pack('<dc8', now, server)
+return pack('<dc8', now, server)

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,36 +19,30 @@ import (
 //go:embed *.lua
 var luaFiles embed.FS
 
-const (
-	allowOOM = " flags=allow-oom"
-	server   = "local server = server_id()\n"
-	// Releases are as many as permits, and need not know the server.
-	serverOfRelease = "local server = ARGV[2] and server_id()\n"
-)
-
 var (
-	acquireScript   = newScript("", server, "clock.lua", "state.lua", "acquire.lua")
-	addressScript   = newScript("", server, "clock.lua", "address.lua")
-	releaseScript   = newScript(allowOOM, serverOfRelease, "clock.lua", "state.lua", "release.lua")
-	showScript      = newScript(" flags=no-writes", server, "clock.lua", "state.lua", "show.lua")
-	heartbeatScript = newScript(allowOOM, server, "heartbeat.lua")
-	logScript       = newScript(allowOOM, server, "log.lua")
+	acquireScript   = newScript("acquire.lua")
+	addressScript   = newScript("address.lua")
+	releaseScript   = newScript("release.lua")
+	showScript      = newScript("show.lua")
+	heartbeatScript = newScript("heartbeat.lua")
+	logScript       = newScript("log.lua")
 )
 
-// newScript returns a script of head.lua, a line, and further files.
-func newScript(flags, line string, files ...string) *script.Script {
-	return &script.Script{Text: func() string {
-		text := "#!lua" + flags + "\n" + luaFile("head.lua") + line
-		for _, name := range files {
-			text += luaFile(name)
-		}
-		return text
-	}}
+func newScript(name string) *script.Script {
+	return &script.Script{Text: func() string { return luaText(name) }}
 }
 
-func luaFile(name string) string {
-	text, _ := luaFiles.ReadFile(name) // which is embedded
-	return string(text)
+// luaText returns the text of a file, with that of the files that it includes.
+func luaText(name string) string {
+	file, _ := luaFiles.ReadFile(name) // which is embedded
+	var text strings.Builder
+	for line := range strings.Lines(string(file)) {
+		if included, is := strings.CutPrefix(strings.TrimSpace(line), "--> "); is {
+			line = luaText(included)
+		}
+		text.WriteString(line)
+	}
+	return text.String()
 }
 
 // callLimit bounds one call of the server.
@@ -135,7 +130,7 @@ func (n *node) expected(sent time.Time) micros {
 }
 
 // observe notes a reading of the node's clock. A step that a slow call hides stays ahead of the
-// anchor until a faster call shows it, and until then clock.lua counts it in each call.
+// anchor until a faster call shows it, and until then clock_shift.lua counts it in each call.
 func (n *node) observe(r reading) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -174,7 +169,7 @@ func (n *node) observe(r reading) {
 // noServer is the id of no server.
 const noServer = "\x00\x00\x00\x00\x00\x00\x00\x00"
 
-// stateArguments returns the arguments that clock.lua reads, and the time of the server as far as it is
+// stateArguments returns the arguments that arguments.lua reads, and the time of the server as far as it is
 // known. n is nil for an unknown server.
 func (ns *nodes) stateArguments(n *node) (head []byte, at time.Time) {
 	now := clock()
@@ -280,7 +275,7 @@ type call struct {
 	args []string
 }
 
-// call returns a call about an origin or an address. What clock.lua reads is completed by more, and
+// call returns a call about an origin or an address. What arguments.lua reads is completed by more, and
 // followed by further arguments.
 func (ns *nodes) call(of string, more []byte, further ...string) call {
 	slot := ns.slot(of)

@@ -275,7 +275,7 @@ type SitePermit struct {
 func (o *Operator) Site(ctx context.Context, origin robots.Origin) (s Site, err error) {
 	c, _ := o.Config(ctx) // without it one request at a time is assumed
 	r := o.nodes.run(ctx, showScript, []call{o.nodes.call(origin.String(), nil)})[0]
-	const head, row = 27, 24
+	const head, row = 27, 28
 	switch {
 	case r.err != nil:
 		return s, r.err
@@ -293,10 +293,12 @@ func (o *Operator) Site(ctx context.Context, origin robots.Origin) (s Site, err 
 	for rest = rest[2:]; rest != ""; {
 		p := SitePermit{}
 		id := rest[:8]
-		var start, end micros
-		rest, _ = readDoubles(rest[8:], &start, &end)
+		var start, before micros
+		rest, _ = readDoubles(rest[8:], &start, &before)
+		lifetime := binary.LittleEndian.Uint32([]byte(rest))
+		rest = rest[4:]
 		p.Start = timeAt(start)
-		p.Expires = timeAt(end)
+		p.Expires = p.Start.Add(time.Duration(lifetime) * time.Millisecond)
 		if id[0] < untrustedMark {
 			p.Worker = hex.EncodeToString([]byte(id[:5]))
 		}
