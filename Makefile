@@ -42,9 +42,9 @@ test: modules fmt-check unit ## run all tests, at last print what was skipped an
 	@.ci/skipped bin/test/unit.log
 	@echo "make checks runs what CI runs beside: vet, the race detector, and the longer tests of the page and the release"
 	@if grep -ahs '^unstable: ' bin/test/*.log; then echo "make test: passed, the unstable tests above only when run again, alone"; else echo "make test: passed"; fi
-checks: modules vet race tidy-check ## run what CI runs beside make test: vet, the race detector, tidy-check, and the longer tests of the page, the release, the action and the examples
+checks: modules vet race tidy-check ## run what CI runs beside make test: vet, the race detector, tidy-check, and the longer tests of the page, the service, the release, the action and the examples
 	ROBOTS_CAMPAIGN=1 .ci/gotest checks -count=1 $(PARALLEL) ./cmd/internal/server/web ./cmd/internal/dist ./examples/...
-	ROBOTS_CAMPAIGN=1 .ci/gotest clients -count=1 $(PARALLEL) -run 'TestExamples|TestAction' ./cmd/robots
+	ROBOTS_CAMPAIGN=1 .ci/gotest clients -count=1 $(PARALLEL) -run 'TestExamples|TestAction|TestServeWork' ./cmd/robots
 campaign: ## run the long tests (docs/long-runs.md), some hours, and the library's short tests in 32 bits; ROBOTS_CORPUS names a folder of real files
 	ROBOTS_CAMPAIGN=1 go test -count=1 -v -p 1 -timeout $(TIMEOUT) $(PACKAGES)
 	GOARCH=386 go test -short -p 2 -timeout $(TIMEOUT) ./...

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strconv"
@@ -123,6 +125,64 @@ func TestServeAttacks(t *testing.T) {
 		server.signal(t)
 		server.wait()
 	}
+}
+
+// TestServeWork sends the same requests to a program that counts the statements it executes, those of one kind to one
+// process. The counts are the same on every machine, so a loop in a loop that no budget counts shows.
+func TestServeWork(t *testing.T) {
+	campaign.Only(t)
+	const size = 1 << 18
+	folder := t.TempDir()
+	build := exec.Command("go", "build", "-cover", "-covermode=count", "-coverpkg=github.com/robotskit/robots/...", "-o", folder, ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	t.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
+	kinds := map[string][]attack{}
+	for _, a := range attacks(size) {
+		kind := a.name[strings.LastIndexByte(a.name, ' ')+1:] // processes take longer than requests
+		kinds[kind] = append(kinds[kind], a)
+	}
+	for kind, list := range kinds {
+		counters := t.TempDir()
+		t.Setenv("GOCOVERDIR", counters)
+		server := runServer(t, "--public", "--anonymous", "--store", "memory")
+		for _, a := range list {
+			resp, err := http.Post(server.open+a.path, a.media, strings.NewReader(a.body))
+			if err != nil {
+				t.Fatalf("%s: %v", a.name, err)
+			}
+			_, _ = io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+		server.signal(t)
+		server.wait()
+		// With a loop in a loop over the lines, requests of user-agent lines took 1,073 million.
+		if mean := statements(t, counters) / len(list); mean > 400e6 {
+			t.Errorf("the %d requests of %q took %d million statements each, more than 400", len(list), kind, mean/1e6)
+		}
+	}
+}
+
+// statements returns how many statements a program executed that has written its counters to a folder.
+func statements(t *testing.T, folder string) (sum int) {
+	t.Helper()
+	text := filepath.Join(folder, "counters.txt")
+	if out, err := exec.Command("go", "tool", "covdata", "textfmt", "-i="+folder, "-o="+text).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	b, err := os.ReadFile(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(b)) {
+		var place string
+		var size, count int
+		if n, _ := fmt.Sscan(line, &place, &size, &count); n == 3 { // the first line has the mode
+			sum += size * count
+		}
+	}
+	return sum
 }
 
 // processorTime returns the processor time of a process in seconds, on Linux.
