@@ -73,7 +73,7 @@ type Options struct {
 	// Total limits the steps of all comparisons by Each together, 0 for no limit.
 	Total int
 
-	within string // a text that every URL begins with, as far as rules are concerned
+	within []string // texts with one of which every URL begins, as far as rules are concerned; nil if it is not known
 }
 
 // URLs is a set of URLs.
@@ -99,7 +99,7 @@ func (o Options) steps() int {
 
 // Rules compares two sets of rules in both directions.
 func Rules(old, new *robots.Rules, o Options) Result {
-	c := newComparison(old, new, o)
+	c := newDifference(old, new, o)
 	open := c.blocked(1)
 	for i := range open.Changes {
 		v := &open.Changes[i]
@@ -158,7 +158,18 @@ type Change struct {
 
 // Blocked compares one direction: what old allows and new disallows.
 func Blocked(old, new *robots.Rules, o Options) Direction {
-	return newComparison(old, new, o).blocked(0)
+	return newDifference(old, new, o).blocked(0)
+}
+
+// newDifference returns a comparison of what differs: rules of a dialect that begin like no rule that is in only
+// one set are left out, as they have the same effect in both.
+func newDifference(old, new *robots.Rules, o Options) *comparison {
+	_, oldWhole, _ := answer(old)
+	_, newWhole, _ := answer(new)
+	if old.Dialect() == new.Dialect() && !oldWhole && !newWhole {
+		o.within = changedHeads(old, new)
+	}
+	return newComparison(old, new, o)
 }
 
 // A comparison is two sets of rules to compare in either direction.
@@ -172,14 +183,14 @@ type comparison struct {
 
 func newComparison(old, new *robots.Rules, o Options) *comparison {
 	c := &comparison{finder: finder{meter: meter{limit: o.steps()}}, options: o, rules: [2]*robots.Rules{old, new}}
-	for i, r := range c.rules {
-		if i > 0 && old == new {
-			c.lists[i] = list{rules: slices.Clone(c.lists[0].rules), form: c.lists[0].form}
-		} else {
-			c.lists[i] = newList(r, o, &c.meter)
-		}
+	c.lists[0] = newList(old, o, &c.meter)
+	if old == new {
+		c.prepare(&c.lists[0], &c.lists[0], o.URLs)
+		c.lists[1] = c.lists[0]
+	} else {
+		c.lists[1] = newList(new, o, &c.meter)
+		c.prepare(&c.lists[0], &c.lists[1], o.URLs)
 	}
-	c.prepare(&c.lists[0], &c.lists[1], o.URLs)
 	c.prepared = c.meter.used
 	return c
 }

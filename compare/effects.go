@@ -12,6 +12,11 @@ import (
 type Effect struct {
 	Rule robots.Rule
 	Use  Use
+	// Unopposed is set if no rule of higher precedence that can match the same URLs has the opposite verdict.
+	Unopposed bool
+	// AnyDialect is set if the use is certainly the same in every dialect in which all rules have the same patterns,
+	// weights and verdicts.
+	AnyDialect bool
 	// Steps is the number of steps used; the first includes the preparation for all.
 	Steps int
 }
@@ -43,29 +48,41 @@ func Effects(r *robots.Rules, o Options) []Effect {
 	c := newComparison(r, r, o)
 	f := &c.finder
 	side := &c.lists[0]
-	otherSide := &c.lists[1]
-	ruleIndexes := map[int][]int{}
+	byLine := make([]int, 0, len(side.rules)) // indexes of rules
 	for i := range side.rules {
-		line := side.rules[i].line
-		ruleIndexes[line] = append(ruleIndexes[line], i)
+		if side.rules[i].line >= 0 {
+			byLine = append(byLine, i)
+		}
 	}
+	slices.SortFunc(byLine, func(i, k int) int {
+		return cmp.Or(cmp.Compare(side.rules[i].line, side.rules[k].line), cmp.Compare(i, k))
+	})
 	_, allURLs, _ := answer(r)
 	effects := make([]Effect, 0, r.Len())
+	morePatterns := r.Dialect().IndexHTML // a line can have two
 	seen := map[int]bool{}
 	counted := 0
 	for rule := range r.All() {
 		line := rule.Span().Start
-		if seen[line] {
-			continue // the other pattern of an Allow of an index page
+		if morePatterns {
+			if seen[line] {
+				continue // the other pattern of an Allow of an index page
+			}
+			seen[line] = true
 		}
-		seen[line] = true
-		e := Effect{Rule: rule, Use: NeverMatches}
+		from, found := slices.BinarySearchFunc(byLine, line, func(i, line int) int { return cmp.Compare(side.rules[i].line, line) })
+		to := from
+		for to < len(byLine) && side.rules[byLine[to]].line == line {
+			to++
+		}
+		e := Effect{Rule: rule, Use: NeverMatches, AnyDialect: true}
 		switch {
 		case allURLs:
-			e.Use = NeverDecides
-		case len(ruleIndexes[line]) > 0:
+			e = Effect{Rule: rule, Use: NeverDecides}
+		case found:
 			f.meter.limit = min(16*o.steps(), f.meter.used+o.steps()/16)
-			e.Use = f.use(side, otherSide, ruleIndexes[line])
+			e.Use, e.AnyDialect = f.use(side, byLine[from:to])
+			e.Unopposed = e.Use == NeverDecides && !slices.ContainsFunc(byLine[from:to], func(i int) bool { return f.isOpposed(side, i) })
 		}
 		e.Steps = f.meter.used - counted
 		counted = f.meter.used
@@ -75,71 +92,100 @@ func Effects(r *robots.Rules, o Options) []Effect {
 	return effects
 }
 
-// use returns the use of a rule whose patterns are at these places in the list.
-func (f *finder) use(side, otherSide *list, ruleIndexes []int) Use {
+// use returns the use of a rule whose patterns are at these places in the list, and whether it is the same in every
+// dialect in which all rules have the same patterns, weights and verdicts. It is if the simplest URLs show it, and
+// if no search was necessary to prove that the rule is not needed, as patterns without '%' and literal '*' and '$' have the same
+// pieces in every dialect.
+func (f *finder) use(side *list, ruleIndexes []int) (_ Use, anyDialect bool) {
+	shown := NeverMatches
+	anyDialect = true
 	for _, i := range ruleIndexes {
-		if f.isNeeded(side, i) {
-			return Needed
-		}
+		shown = min(shown, f.shownUse(side, i))
+		anyDialect = anyDialect && !slices.ContainsFunc(side.rules[i].pieces, func(p string) bool { return strings.ContainsAny(p, "%*$") })
 	}
+	if shown == Needed {
+		return Needed, true
+	}
+	searches := f.searches
 	for _, ask := range []struct {
 		aim aim
 		yes Use
 	}{{aimDiffers, Needed}, {aimDecides, NoEffect}, {aimMatches, NeverDecides}} {
+		if shown == ask.yes {
+			return shown, anyDialect && shown == NoEffect && f.searches == searches
+		}
 		open := false
 		for _, i := range ruleIndexes {
-			q := []example{{side: side, otherSide: otherSide, rule: i, aim: ask.aim, without: side.rules[i].line}}
+			q := []example{{side: side, otherSide: side, rule: i, aim: ask.aim, without: side.rules[i].line}}
 			open = !f.find(q) || open
 			if q[0].path != "" {
-				return ask.yes
+				return ask.yes, false
 			}
 		}
 		if open {
-			return Undecided
+			return Undecided, false
 		}
 	}
-	return NeverMatches
+	return NeverMatches, false
 }
 
 // rulesPerStep is the number of rules whose beginnings are only compared in one step.
 const rulesPerStep = 16
 
-// isNeeded tries the two simplest URLs that a rule matches, and reports whether the verdict of one
-// changes without the rule. Only URLs are tried that are their own normal form in every dialect.
-func (f *finder) isNeeded(side *list, index int) bool {
+// isOpposed reports whether a rule before this one can match the same URLs with the opposite verdict.
+func (f *finder) isOpposed(side *list, index int) bool {
 	c := &side.rules[index]
+	f.met = side.meeting(f.met[:0], c.head, &f.meter)
+	return slices.ContainsFunc(f.met, func(i int) bool { return i < index && side.rules[i].line >= 0 && side.rules[i].allow != c.allow })
+}
+
+// shownUse tries the two simplest URLs that a rule matches, and returns what they show: that it is needed,
+// that it decides (NoEffect) or that it matches (NeverDecides), or nothing (NeverMatches). Only URLs are tried
+// that are their own normal form in every dialect, and which no dialect exempts.
+func (f *finder) shownUse(side *list, index int) Use {
+	c := &side.rules[index]
+	shown := NeverMatches
 	if f.meter.empty() {
-		return false
+		return shown
 	}
 	for i, star := range []string{"", "x"} {
 		if i > 0 && len(c.pieces) == 1 {
 			break
 		}
-		path := strings.Join(c.pieces, star)
+		path := c.pieces[0]
+		if len(c.pieces) > 1 {
+			path = strings.Join(c.pieces, star)
+		}
 		if c.pieces[0] == "" {
 			path = "/" + path
 		}
-		if strings.Contains(path, "%") || !isOf(NormalURLs, path) {
+		if strings.ContainsAny(path, "%*$") || path == robotsTxt || !isOf(NormalURLs, path) {
 			continue
 		}
-		decides := false
-		allowed := true // without the rule
-		f.meter.spend(1 + len(side.rules)/rulesPerStep)
-		for i := range side.rules {
+		first := len(side.rules) // of the other rules that match
+		own := first
+		f.meter.spend(1)
+		side.beginning(path, func(i int) {
 			r := &side.rules[i]
-			if !strings.HasPrefix(path, r.pieces[0]) || !r.matches(path, &f.meter) {
-				continue
+			f.meter.spend(1)
+			switch {
+			case i >= first || !r.matches(path, &f.meter):
+			case r.line == c.line:
+				own = min(own, i)
+			default:
+				first = i
 			}
-			if r.line == c.line {
-				decides = true
-				continue
-			}
-			allowed = r.allow
-			break
+		})
+		use := NeverMatches
+		switch {
+		case own < first && c.allow != (first == len(side.rules) || side.rules[first].allow):
+			return Needed
+		case own < first:
+			use = NoEffect
+		case c.matches(path, &f.meter):
+			use = NeverDecides
 		}
-		if decides && allowed != c.allow {
-			return true
-		}
+		shown = min(shown, use)
 	}
-	return false
+	return shown
 }

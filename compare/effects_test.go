@@ -126,3 +126,50 @@ func TestEvery(t *testing.T) {
 		}
 	}
 }
+
+// TestEffectsAnyDialect: an effect that is the same in any dialect is so where rules have the same patterns, weights
+// and verdicts, and a rule that only rules with its own verdict override is not opposed.
+func TestEffectsAnyDialect(t *testing.T) {
+	rng := rand.New(rand.NewPCG(46, 1))
+	text := func(r *robots.Rules) (keys []ruleKey) {
+		for rule := range r.All() {
+			keys = append(keys, keyOf(rule))
+		}
+		return keys
+	}
+	shared := 0
+	for range campaign.Size(20, 200, 100_000) {
+		var lines []string
+		for range 1 + rng.IntN(6) {
+			path := []string{"", "robots.txt", "robots.txt$", "%2A", "*", "a", "a", "b", "./"}[rng.IntN(9)] + words("ab/*$.", 3)[rng.IntN(259)]
+			lines = append(lines, []string{"Allow: /", "Disallow: /"}[rng.IntN(2)]+path)
+		}
+		for _, d := range robots.Dialects() {
+			r := parse(d, lines...)
+			for _, other := range robots.Dialects() {
+				q := parse(other, lines...)
+				if !slices.Equal(text(r), text(q)) {
+					continue
+				}
+				effects := Effects(q, Options{})
+				for i, e := range Effects(r, Options{}) {
+					if e.AnyDialect && e.Use != effects[i].Use {
+						t.Fatalf("%q: line %d is %v in %s and %v in %s", lines, e.Rule.Line(), e.Use, d.Name, effects[i].Use, other.Name)
+					}
+					if e.AnyDialect && other.Name != d.Name {
+						shared++
+					}
+					if !e.Unopposed {
+						continue
+					}
+					if c, _ := Every(r, e.Rule.Path(), e.Rule.Allows(), Options{}); c.Path != "" {
+						t.Fatalf("%s %q: line %d is unopposed, but %s is not decided as it says", d.Name, lines, e.Rule.Line(), c.Path)
+					}
+				}
+			}
+		}
+	}
+	if shared == 0 {
+		t.Error("no effect is the same in any dialect")
+	}
+}

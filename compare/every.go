@@ -28,7 +28,7 @@ func Every(r *robots.Rules, pattern string, allowed bool, o Options) (Claim, err
 	d.MaxFileBytes = 0
 	rules := robots.Parse([]byte("User-agent: *\nAllow: " + pattern)).Rules(d)
 	for rule := range rules.All() {
-		o.within = literalHead(rule.Pattern().String())
+		o.within = []string{literalHead(rule.Pattern().String())}
 		if rule.Path() != pattern {
 			return Claim{}, errors.New(
 				"compare: " + strconv.Quote(pattern) +

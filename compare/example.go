@@ -49,18 +49,20 @@ type finder struct {
 	alphabet *alphabet
 	search   search
 	bans     []*rule // reused memory
+	met      []int   // likewise
+	searches int     // number of pairs searched so far
 }
 
 // findPairs sets the rules that can affect the answer, and the pairs to search.
 func (f *finder) findPairs(q *example) {
 	c := &q.side.rules[q.rule]
 	if q.aim != aimMatches {
-		for i := range q.rule {
-			r := &q.side.rules[i]
-			if !c.meets(r, &f.meter) {
-				continue
+		f.met = q.side.meeting(f.met[:0], c.head, &f.meter)
+		for _, i := range f.met {
+			if i >= q.rule {
+				break
 			}
-			if r.covers(c, false, &f.meter) {
+			if q.side.rules[i].covers(c, false, &f.meter) {
 				return // the rule never decides
 			}
 			q.heavier = append(q.heavier, i)
@@ -76,9 +78,10 @@ func (f *finder) findPairs(q *example) {
 	}
 	covered := false
 	cross := q.side.form != q.otherSide.form
-	for i := range q.otherSide.rules {
+	f.met = q.otherSide.meeting(f.met[:0], c.head, &f.meter)
+	for _, i := range f.met {
 		r := &q.otherSide.rules[i]
-		if r.line == q.without && r.line >= 0 || !c.meets(r, &f.meter) {
+		if r.line == q.without && r.line >= 0 {
 			continue
 		}
 		if r.allow == c.allow {
@@ -151,6 +154,7 @@ func (q *example) open() bool {
 // match the URL it finds, it starts again with these. With fewer bans the URL is never longer,
 // so the first URL that no banned rule matches is a shortest.
 func (f *finder) pair(q *example, p pair, limit int) (string, outcome) {
+	f.searches++
 	s := &f.search
 	start, ok := f.startPair(q, p)
 	if !ok {

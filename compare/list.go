@@ -14,6 +14,7 @@ type list struct {
 	rules []rule
 	form  robots.Escapes
 	side  int // index of the normal form, if the two lists have different ones
+	heads headIndex
 }
 
 // rule is a rule of a list.
@@ -45,7 +46,7 @@ const (
 // robotsTxt is the path that most dialects exempt (D-38).
 const robotsTxt = "/robots.txt"
 
-// newList returns the list of rules, without those that match no path within Options.within.
+// newList returns the list of rules, without those that match no path that begins with one of Options.within.
 func newList(r *robots.Rules, o Options, m *meter) list {
 	d := r.Dialect()
 	l := list{form: d.Escapes}
@@ -63,18 +64,16 @@ func newList(r *robots.Rules, o Options, m *meter) list {
 	case whole && !allow:
 		l.rules = append(l.rules, rule{pieces: []string{"/"}, weight: weightDefault, line: -1, pieceBytes: 1, minLen: 1})
 	case !whole:
-		if o.within == "" {
+		if o.within == nil {
 			l.rules = slices.Grow(l.rules, r.Len())
 		}
 		for v := range r.All() {
 			p := v.Pattern()
-			n := rule{allow: v.Allows(), weight: v.Weight(), text: p.String(), line: v.Span().Start}
-			if o.within != "" {
-				if head := literalHead(n.text); !strings.HasPrefix(head, o.within) && !strings.HasPrefix(o.within, head) {
-					m.spend(1)
-					continue
-				}
+			if o.within != nil && !slices.ContainsFunc(o.within, beginsLike(literalHead(p.String()))) {
+				m.spend(1)
+				continue
 			}
+			n := rule{allow: v.Allows(), weight: v.Weight(), text: p.String(), line: v.Span().Start}
 			n.pieces, n.end = p.Pieces()
 			m.spend(max(1, len(n.pieces)-usualPieces) + len(n.text)/bytesPerStep)
 			if n.tidy(d.Escapes) {
@@ -83,14 +82,6 @@ func newList(r *robots.Rules, o Options, m *meter) list {
 		}
 	}
 	return l
-}
-
-// literalHead returns a text that all paths that match a pattern begin with.
-func literalHead(pattern string) string {
-	if i := strings.IndexAny(pattern, "*$"); i >= 0 {
-		return pattern[:i]
-	}
-	return pattern
 }
 
 // answer returns the verdict for all paths if the rules have only one, and whether /robots.txt
@@ -181,12 +172,13 @@ func (f *finder) prepare(a, b *list, urls URLs) {
 			}
 		}
 	}
-	type key struct {
-		text   string
-		allow  bool
-		weight int
+	if a == b {
+		for i := range a.rules {
+			a.rules[i].otherIndex = i
+		}
+		return
 	}
-	ids := make(map[key]int, max(len(a.rules), len(b.rules)))
+	ids := make(map[ruleKey]int, max(len(a.rules), len(b.rules)))
 	var lastIndexes [][2]int // by id, in each list; of several rules with one key the last counts
 	for side, l := range []*list{a, b} {
 		m.spend(len(l.rules))
@@ -195,10 +187,10 @@ func (f *finder) prepare(a, b *list, urls URLs) {
 			if !r.free {
 				continue
 			}
-			id, ok := ids[key{r.text, r.allow, r.weight}]
+			id, ok := ids[ruleKey{r.text, r.allow, r.weight}]
 			if !ok {
 				id = len(lastIndexes)
-				ids[key{r.text, r.allow, r.weight}] = id
+				ids[ruleKey{r.text, r.allow, r.weight}] = id
 				lastIndexes = append(lastIndexes, [2]int{noRule, noRule})
 			}
 			lastIndexes[id][side] = i
@@ -221,13 +213,6 @@ func (r *rule) automaton(m *meter) *glob {
 		m.spend(1 + len(r.glob.text))
 	}
 	return r.glob
-}
-
-// meets reports whether a URL can begin with the heads of both rules.
-func (r *rule) meets(other *rule, m *meter) bool {
-	n := min(len(r.head), len(other.head))
-	m.spend(1 + n/bytesPerStep)
-	return r.head[:n] == other.head[:n]
 }
 
 // covers reports whether r matches every path that other matches. It matches a sample of other

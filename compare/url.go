@@ -178,7 +178,8 @@ func (a *alphabet) spell(head string) (raw string, n int, at position, ok bool) 
 	if a.full {
 		at = positionOther // before the first slash, which ends no segment
 	}
-	var b []byte
+	var few [64]byte
+	b := few[:0]
 	for n < len(head) {
 		c := head[n]
 		size := 1

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/robotskit/robots"
@@ -80,6 +81,9 @@ func (p *pass) usesIn(v *view, known map[rulesText][]compare.Use) ruleUses {
 	return ruleUses{best: best}
 }
 
+// anyEscapes stands for every dialect in a rulesText.
+const anyEscapes robots.Escapes = 255
+
 // effects calls compare.Effects with the steps that remain for the file, once for equal rules, and
 // returns the use of each rule in the order of All. It returns false if the steps do not suffice.
 func (p *pass) effects(r *robots.Rules, known map[rulesText][]compare.Use) ([]compare.Use, bool) {
@@ -87,28 +91,36 @@ func (p *pass) effects(r *robots.Rules, known map[rulesText][]compare.Use) ([]co
 		return nil, false
 	}
 	key := p.key(r)
-	uses, ok := known[key]
-	if ok {
-		return uses, true
+	inAny := rulesText{hash: key.hash, exempt: true, escapes: anyEscapes}
+	for _, k := range []rulesText{key, inAny} {
+		if uses, ok := known[k]; ok {
+			return uses, true
+		}
 	}
+	var uses []compare.Use
 	effects := compare.Effects(r, compare.Options{Steps: max(1, min(p.steps/16, compare.DefaultSteps))})
 	for _, e := range effects {
 		p.steps -= e.Steps
 	}
-	byPlace := map[int]compare.Use{}
-	for _, e := range effects {
+	for i := range effects {
+		e := &effects[i]
 		if p.steps <= 0 {
 			p.undecided = true
 			return nil, false
 		}
-		if e.Use == compare.NeverDecides && !p.isDenied(r, e.Rule) {
+		if e.Use == compare.NeverDecides && (e.Unopposed || !p.isDenied(r, e.Rule)) {
 			e.Use = compare.NoEffect // heavier rules say the same
 		}
 		p.undecided = p.undecided || e.Use == compare.Undecided
-		byPlace[e.Rule.Span().Start] = e.Use
 	}
 	for rule := range r.All() {
-		uses = append(uses, byPlace[rule.Span().Start])
+		i, _ := slices.BinarySearchFunc(effects, rule.Span().Start, func(e compare.Effect, start int) int {
+			return cmp.Compare(e.Rule.Span().Start, start)
+		})
+		uses = append(uses, effects[i].Use)
+	}
+	if !slices.ContainsFunc(effects, func(e compare.Effect) bool { return !e.AnyDialect }) {
+		key = inAny
 	}
 	known[key] = uses
 	return uses, true

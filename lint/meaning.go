@@ -118,8 +118,12 @@ func (p *pass) spend(steps int) bool {
 	return true
 }
 
-// A rulesText is the hash of the rules of a crawler.
-type rulesText [sha256.Size]byte
+// A rulesText is the hash of the rules of a crawler, and what else of a dialect decides.
+type rulesText struct {
+	hash    [sha256.Size]byte
+	escapes robots.Escapes
+	exempt  bool // the file itself
+}
 
 // key is equal for two sets of rules only if they have the same verdicts.
 func (p *pass) key(r *robots.Rules) rulesText {
@@ -127,10 +131,7 @@ func (p *pass) key(r *robots.Rules) rulesText {
 		return k
 	}
 	d := r.Dialect()
-	b := append(p.scratch[:0], byte(d.Escapes), 0)
-	if d.MatchRobotsTxt {
-		b[1] = 1
-	}
+	b := p.scratch[:0]
 	for rule := range r.All() {
 		b = strconv.AppendInt(b, int64(rule.Weight()), 10)
 		if rule.Allows() {
@@ -139,7 +140,7 @@ func (p *pass) key(r *robots.Rules) rulesText {
 		b = append(append(append(b, ' '), rule.Pattern().String()...), '\n')
 	}
 	p.scratch = b
-	k := sha256.Sum256(b)
+	k := rulesText{sha256.Sum256(b), d.Escapes, !d.MatchRobotsTxt}
 	p.keys[r] = k
 	return k
 }
@@ -172,13 +173,13 @@ func siteBlocked(p *pass) {
 				continue
 			}
 			none, known := blocks[p.key(r)]
-			if !known {
+			if !known && !p.allowsSome(r) {
 				c, _ := compare.Every(r, "/", false, p.budget())
 				none = c.Holds
 				p.undecided = p.undecided || !c.Complete
-				blocks[p.key(r)] = none
 				p.spend(c.Steps)
 			}
+			blocks[p.key(r)] = none
 			if !none {
 				continue
 			}
@@ -211,6 +212,27 @@ func siteBlocked(p *pass) {
 			d.Severity = min(d.Severity, Note)
 		}
 	}
+}
+
+// allowsSome reports whether an Allow rule decides the simplest URL that it matches, of the first few.
+func (p *pass) allowsSome(r *robots.Rules) bool {
+	left := 4
+	for rule := range r.All() {
+		if !rule.Allows() {
+			continue
+		}
+		path, err := robots.ParsePath(plain(rule.Pattern().String()))
+		if err == nil && p.spend(matchSteps(r, path)) {
+			if verdict := r.Match(path); verdict.Allowed && !verdict.Rule.IsZero() {
+				return true
+			}
+		}
+		left--
+		if left == 0 {
+			break
+		}
+	}
+	return false
 }
 
 // nameList lists at most three names.
