@@ -126,20 +126,12 @@ func (p *pass) causes(other *pass) (lines map[int]bool, decided bool) {
 		if !v.dialect.MergeTokens {
 			continue
 		}
-		if !p.unions(v, other, other.view(v.dialect), func(tokens []string, a, b *robots.Rules, changes []ruleChange) bool {
-			if proved(tokens, a, b) {
+		if !p.unions(v, other, other.view(v.dialect), func(u tokenUnion) bool {
+			if proved(nil, u.a, u.b) {
 				return true
 			}
-			found := false
-			for rule := range a.All() {
-				r := tokenRuleOf(rule)
-				if slices.ContainsFunc(changes, func(c ruleChange) bool { return c.text == r.text && c.precedence == r.precedence }) {
-					found = true
-					lines[rule.Line()] = true
-				}
-			}
-			if !found {
-				lines[0] = true // the change is a rule of the other file
+			for side := range u.tokens {
+				u.blame(side, lines)
 			}
 			return true
 		}) {
@@ -147,6 +139,41 @@ func (p *pass) causes(other *pass) (lines map[int]bool, decided bool) {
 		}
 	}
 	return lines, true
+}
+
+// blame adds the lines of the rules of both tokens that are changes of one of them, or 0 if there are none: then the change is a rule of
+// the other file. If there are changes of both, those of the token that comes first in the file's order count.
+func (u *tokenUnion) blame(side int, lines map[int]bool) {
+	changes := u.changes(side)
+	from := u.tokens[side]
+	to := u.tokens[1-side]
+	ordered := len(u.changes(1-side)) > 0
+	if len(changes) == 0 || ordered && from.numbers[0] > to.numbers[len(to.numbers)-1] {
+		return
+	}
+	found := false
+	add := func(r *robots.Rules) {
+		for rule := range r.All() {
+			t := tokenRuleOf(rule)
+			if slices.ContainsFunc(changes, func(c ruleChange) bool { return c.text == t.text && c.precedence == t.precedence }) {
+				found = true
+				lines[rule.Line()] = true
+			}
+		}
+	}
+	for i, r := range from.before {
+		if !ordered || from.numbers[i] < to.numbers[len(to.numbers)-1] {
+			add(r)
+		}
+	}
+	for i, r := range to.before {
+		if !ordered || to.numbers[i] > from.numbers[0] {
+			add(r)
+		}
+	}
+	if !found {
+		lines[0] = true
+	}
 }
 
 // together returns the fixes that change no verdict, as same reports, when they are applied
@@ -415,7 +442,7 @@ func (p *pass) changeIn(v *view, other *pass, named, inUnions bool) (change stri
 	}
 	w := other.view(v.dialect)
 	if inUnions || p.both(v, other, w, find) && v.dialect.MergeTokens && slices.Equal(v.tokens(), w.tokens()) {
-		p.unions(v, other, w, func(tokens []string, a, b *robots.Rules, _ []ruleChange) bool { return find(tokens, a, b) })
+		p.unions(v, other, w, func(u tokenUnion) bool { return find([]string{u.tokens[0].token, u.tokens[1].token}, u.a, u.b) })
 	}
 	return change
 }

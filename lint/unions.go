@@ -23,10 +23,13 @@ import (
 //
 // Of the pairs, only those are compared for which mayInteract finds rules.
 
-// A tokenRules is the rules of a token in two files.
+// A tokenRules is the rules of a token in two files, and of all tokens that have the same rules in
+// both: a union with one of these has the same verdicts as with any other.
 type tokenRules struct {
-	token   string
-	rules   []int // in either file, as indexes in pass.tokenRules
+	token   string          // the first
+	before  []*robots.Rules // of each token, in the first file
+	numbers []int           // of each token, in the order of tokens
+	rules   []int           // in either file, as indexes in pass.tokenRules
 	changed []ruleChange
 }
 
@@ -44,13 +47,20 @@ type ruleChange struct {
 	floor int
 }
 
-// unions calls do with the rules of pairs of tokens in two files whose single tokens have the same
-// verdicts, and with changes of the first token that can make a difference, until it returns
-// false. It reports whether it always returned true. It leaves out pairs that have the same
+// A tokenUnion is the rules of two tokens together in two files.
+type tokenUnion struct {
+	tokens  [2]tokenRules
+	a, b    *robots.Rules               // in either file
+	changes func(side int) []ruleChange // of one of the tokens, that can make a difference
+}
+
+// unions calls do with pairs of tokens in two files whose single tokens have the same verdicts,
+// until it returns false. It reports whether it always returned true. It leaves out pairs that have the same
 // verdicts for certain. It returns false, too, if the steps do not suffice.
-func (p *pass) unions(v *view, other *pass, w *view, do func(tokens []string, a, b *robots.Rules, changes []ruleChange) bool) bool {
+func (p *pass) unions(v *view, other *pass, w *view, do func(u tokenUnion) bool) bool {
 	var all []tokenRules
-	known := map[[2]*robots.Rules]bool{}
+	read := map[[2]*robots.Rules]bool{}
+	known := map[[2]rulesText]int{} // indexes in all
 	changes := false
 	for _, token := range v.tokens() {
 		a, b, ok := p.rulesOfBoth(v, other, w, token)
@@ -58,16 +68,24 @@ func (p *pass) unions(v *view, other *pass, w *view, do func(tokens []string, a,
 			return false
 		}
 		pair := [2]*robots.Rules{a, b}
-		if known[pair] {
+		if read[pair] {
 			continue
 		}
-		known[pair] = true
+		read[pair] = true
 		if !p.spend(1 + a.Len() + b.Len()) {
 			return false
 		}
-		t := p.rulesOfToken(other, token, a, b)
-		changes = changes || len(t.changed) > 0
-		all = append(all, t)
+		texts := [2]rulesText{p.key(a), other.key(b)}
+		i, ok := known[texts]
+		if !ok {
+			i = len(all)
+			known[texts] = i
+			t := p.rulesOfToken(token, a, b, texts)
+			changes = changes || len(t.changed) > 0
+			all = append(all, t)
+		}
+		all[i].before = append(all[i].before, a)
+		all[i].numbers = append(all[i].numbers, len(read))
 	}
 	if !changes {
 		return true
@@ -85,7 +103,6 @@ func (p *pass) unions(v *view, other *pass, w *view, do func(tokens []string, a,
 	partners := map[ruleChange][]int{}
 	compared := map[[2]int]bool{}
 	for i, s := range all {
-		conflicts := map[int][]ruleChange{} // by partner
 		var order []int
 		for _, c := range s.changed {
 			if _, ok := partners[c]; !ok {
@@ -95,19 +112,29 @@ func (p *pass) unions(v *view, other *pass, w *view, do func(tokens []string, a,
 				partners[c] = p.partners(c, all)
 			}
 			for _, k := range partners[c] {
-				if k == i || compared[[2]int{min(i, k), max(i, k)}] {
-					continue
-				}
-				if conflicts[k] == nil {
+				pair := [2]int{min(i, k), max(i, k)}
+				if k != i && !compared[pair] {
+					compared[pair] = true
 					order = append(order, k)
 				}
-				conflicts[k] = append(conflicts[k], c)
 			}
 		}
 		for _, k := range order {
-			compared[[2]int{min(i, k), max(i, k)}] = true
 			a, b, ok := p.rulesOfBoth(v, other, w, s.token, all[k].token)
-			if !ok || !do([]string{s.token, all[k].token}, a, b, conflicts[k]) {
+			pair := [2]int{i, k}
+			changes := func(side int) (changes []ruleChange) {
+				for _, c := range all[pair[side]].changed {
+					if _, ok := partners[c]; !ok {
+						p.steps -= rules/4 + 1
+						partners[c] = p.partners(c, all)
+					}
+					if slices.Contains(partners[c], pair[1-side]) {
+						changes = append(changes, c)
+					}
+				}
+				return changes
+			}
+			if !ok || !do(tokenUnion{[2]tokenRules{s, all[k]}, a, b, changes}) {
 				return false
 			}
 		}
@@ -144,8 +171,8 @@ func (p *pass) partners(c ruleChange, all []tokenRules) []int {
 }
 
 // rulesOfToken is newTokenRules, whose result is kept for a token that has the same rules in both files.
-func (p *pass) rulesOfToken(other *pass, token string, a, b *robots.Rules) tokenRules {
-	if a != b && p.key(a) != other.key(b) {
+func (p *pass) rulesOfToken(token string, a, b *robots.Rules, texts [2]rulesText) tokenRules {
+	if texts[0] != texts[1] {
 		return p.newTokenRules(token, a, b)
 	}
 	rules, ok := p.unchanged[a]
