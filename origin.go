@@ -162,14 +162,17 @@ func endsAuthority(c byte) bool { return c == '/' || c == '?' || c == '#' }
 // plainHost returns the length of a canonical host at the start of s, or 0 if there is none or
 // that is not obvious: the last label might be a number, and "--" Punycode.
 func plainHost(s string) int {
+	s = s[:min(len(s), maxPlainHost+1)]
 	i := 0
 	labelStart := 0 // where the current label begins
-	for ; i < len(s) && i <= maxPlainHost; i++ {
-		c := s[i]
-		if hostBytes[c] {
-			continue
+	for ; ; i++ {
+		for i < len(s) && hostBytes[s[i]] {
+			i++
 		}
-		if c == '.' && i > labelStart {
+		if i == len(s) {
+			break
+		}
+		if c := s[i]; c == '.' && i > labelStart {
 			labelStart = i + 1
 		} else if c != '-' || i > labelStart && s[i-1] == '-' {
 			break

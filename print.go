@@ -2,7 +2,6 @@ package robots
 
 import (
 	"encoding/base64"
-	"encoding/binary"
 	"strconv"
 	"unicode/utf8"
 
@@ -179,7 +178,7 @@ func (r RequestRate) appendJSON(dst []byte) []byte {
 // Printable makes s safe for a terminal: control characters, invalid UTF-8 and characters
 // that end a line, or hide or reorder text are written as \xHH.
 func Printable(s string) string {
-	if isPlainText(s) {
+	if quote.IsPlain(s) {
 		return s
 	}
 	dst := make([]byte, 0, len(s)+8)
@@ -195,23 +194,6 @@ func Printable(s string) string {
 		i += size
 	}
 	return string(dst)
-}
-
-// isPlainText reports whether s is printable ASCII.
-func isPlainText(s string) bool {
-	const ones = 0x0101010101010101
-	for ; len(s) >= 8; s = s[8:] {
-		eight := binary.LittleEndian.Uint64(bytesOf(s))
-		if (eight|(eight-' '*ones)|(eight+ones))&(0x80*ones) != 0 { // some byte is above 0x7F, below a space or DEL
-			return false
-		}
-	}
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] > '~' {
-			return false
-		}
-	}
-	return true
 }
 
 func lowerString(s string) string {

@@ -63,16 +63,3 @@ func TestLimitedJSON(t *testing.T) {
 		}
 	}
 }
-
-// TestPlainText: every byte is found in every position of eight that are compared together, and after them.
-func TestPlainText(t *testing.T) {
-	for c := range 256 {
-		for at := range 12 {
-			text := []byte("aaaaaaaaaaaa")
-			text[at] = byte(c)
-			if got, want := isPlainText(string(text)), ' ' <= c && c <= '~'; got != want {
-				t.Fatalf("byte %#x at %d: %v, want %v", c, at, got, want)
-			}
-		}
-	}
-}

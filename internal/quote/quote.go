@@ -2,6 +2,7 @@
 package quote
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -13,6 +14,9 @@ const hex = "0123456789abcdef"
 // with U+FFFD for each byte that is not UTF-8, and with escapes for characters that Controls reports.
 func Append(dst []byte, s string) []byte {
 	dst = append(dst, '"')
+	if IsPlain(s) && strings.IndexByte(s, '"') < 0 && strings.IndexByte(s, '\\') < 0 { // as nearly all
+		return append(append(dst, s...), '"')
+	}
 	from := 0
 	for i := 0; i < len(s); {
 		u := rune(s[i])
@@ -50,6 +54,29 @@ func Append(dst []byte, s string) []byte {
 	}
 	dst = append(dst, s[from:]...)
 	return append(dst, '"')
+}
+
+// IsPlain reports whether s is printable ASCII.
+func IsPlain(s string) bool {
+	const ones = 0x0101010101010101
+	for i := 0; len(s) >= 8; i += 8 { // the last eight can overlap those before
+		i = min(i, len(s)-8)
+		w := s[i : i+8]
+		eight := uint64(w[0]) | uint64(w[1])<<8 | uint64(w[2])<<16 | uint64(w[3])<<24 |
+			uint64(w[4])<<32 | uint64(w[5])<<40 | uint64(w[6])<<48 | uint64(w[7])<<56 // compiled to one load
+		if (eight|(eight-' '*ones)|(eight+ones))&(0x80*ones) != 0 { // some byte is above 0x7F, below a space or DEL
+			return false
+		}
+		if i == len(s)-8 {
+			return true
+		}
+	}
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 // Controls reports whether a character controls a terminal, ends a line, or hides or reorders the

@@ -28,6 +28,19 @@ func TestControls(t *testing.T) {
 	}
 }
 
+// TestIsPlain: every byte is found in every position of eight that are compared together, and before them.
+func TestIsPlain(t *testing.T) {
+	for c := range 256 {
+		for at := range 12 {
+			text := []byte("aaaaaaaaaaaa")
+			text[at] = byte(c)
+			if got, want := IsPlain(string(text)), ' ' <= c && c <= '~'; got != want {
+				t.Fatalf("byte %#x at %d: %v, want %v", c, at, got, want)
+			}
+		}
+	}
+}
+
 // FuzzQuoted: a string is written as encoding/json writes it without escapes for HTML, after each
 // byte that is not UTF-8 was replaced, but for the escapes of what Controls reports.
 func FuzzQuoted(f *testing.F) {
