@@ -149,13 +149,16 @@ type batchReader struct {
 	rows     bool         // columns with tabs between, not JSON
 	headers  bool         // a line with the number of rows precedes each chunk of them
 	left     int          // rows of the current chunk that have not been read
+	memory   []byte       // of lines
 }
 
 // entries reads the lines.
-func (b *batchReader) entries() iter.Seq2[source.Entry[batchLine], error] {
-	return func(yield func(source.Entry[batchLine], error) bool) {
+func (b *batchReader) entries() iter.Seq2[*source.Entry[batchLine], error] {
+	return func(yield func(*source.Entry[batchLine], error) bool) {
+		var e source.Entry[batchLine]
 		for {
-			if e, err := b.next(); !yield(e, err) || err != nil {
+			e = source.Entry[batchLine]{}
+			if err := b.next(&e); !yield(&e, err) || err != nil {
 				return
 			}
 		}
@@ -163,29 +166,30 @@ func (b *batchReader) entries() iter.Seq2[source.Entry[batchLine], error] {
 }
 
 // next reads a line.
-func (b *batchReader) next() (e source.Entry[batchLine], err error) {
-	line, err := b.lines.Next(nil)
+func (b *batchReader) next(e *source.Entry[batchLine]) error {
+	line, err := b.lines.Next()
 	long := errors.Is(err, lines.ErrLong)
 	switch {
 	case errors.Is(err, io.EOF) && b.left > 0:
-		return e, fmt.Errorf("standard input ended %s before the end of its chunk", render.Count(b.left, "row"))
+		return fmt.Errorf("standard input ended %s before the end of its chunk", render.Count(b.left, "row"))
 	case errors.Is(err, io.EOF):
-		return e, err
+		return err
 	case err != nil && !long:
-		return e, fmt.Errorf("cannot read standard input: %w", screen.Cause(err))
+		return fmt.Errorf("cannot read standard input: %w", screen.Cause(err))
 	case b.headers && b.left == 0:
 		n, err := strconv.ParseUint(strings.TrimSuffix(string(line), "\r"), 10, 31)
 		if err != nil {
 			value := strconv.Quote(clip(string(line)))
-			return e, fmt.Errorf("%s is not the number of rows of a chunk, which --chunk-header expects before it", value)
+			return fmt.Errorf("%s is not the number of rows of a chunk, which --chunk-header expects before it", value)
 		}
 		e.Line.header = strconv.FormatUint(n, 10)
 		b.left = int(n)
-		return e, nil
+		return nil
 	case b.headers:
 		b.left--
 	}
 	e.Bytes = len(line)
+	line = b.keep(line)
 	switch {
 	case long:
 		e.Line.Question = batch.Bad(b.rows, batch.TooLarge, errors.New("the line is longer than 64 MiB"))
@@ -199,5 +203,15 @@ func (b *batchReader) next() (e source.Entry[batchLine], err error) {
 		e.Origin, url = b.defaults.Site(&e.Line.Question)
 		b.live.AddCredentials(e.Origin, url)
 	}
-	return e, nil
+	return nil
+}
+
+// keep copies a line, with others into one piece of memory, as an allocation for each takes longer.
+func (b *batchReader) keep(line []byte) []byte {
+	if cap(b.memory)-len(b.memory) < len(line) {
+		b.memory = make([]byte, 0, max(64<<10, len(line)))
+	}
+	start := len(b.memory)
+	b.memory = append(b.memory, line...)
+	return b.memory[start:len(b.memory):len(b.memory)]
 }

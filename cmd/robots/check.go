@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"runtime/debug"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
@@ -35,7 +34,6 @@ func newCheckCommand(std *screen.Streams) *cobra.Command {
 }
 
 func (o *checkOptions) run(ctx context.Context) (int, error) {
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // little memory is in use
 	if o.batch {
 		return o.runBatch(ctx)
 	}

@@ -24,9 +24,9 @@ func (o *verifyOptions) verifyAddresses(ctx context.Context) (int, error) {
 		o.std.WriteCSV(render.AddressColumns)
 	}
 	u := &source.URLReader{Std: o.std, Args: o.args, Item: "address"}
-	parse := func(text string) (a netip.Addr, none robots.Origin, err error) {
-		a, err = ask.Address(text)
-		return a, none, err
+	parse := func(text string, a *netip.Addr) (none robots.Origin, err error) {
+		*a, err = ask.Address(text)
+		return none, err
 	}
 	status := exitAllowed
 	for entries, err := range source.ReadAhead(ctx, source.Parsed(u, parse), u.Ready, true, nil, o.std) {

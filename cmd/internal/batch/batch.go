@@ -55,8 +55,7 @@ type Defaults struct {
 	// after it is used up are answered with TooLarge.
 	Budget *budget.Budget
 
-	// OnAgent is called with the tokens of a member agent and their dialect where it differs from the line before; it can
-	// be nil.
+	// OnAgent is called with the tokens of a member agent and their dialect, unless recent lines had them; it can be nil.
 	OnAgent func(token string, d robots.Dialect)
 }
 

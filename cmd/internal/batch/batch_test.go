@@ -19,7 +19,7 @@ const thirteen = "User-agent: *\nDisallow: /a/\nDisallow: /search\nDisallow: /*?
 
 // TestAllocations limits the cost of a line with its own file.
 func TestAllocations(t *testing.T) {
-	const lines, most = 64, 40
+	const lines, most = 64, 16
 	var texts [lines][]byte
 	for i := range texts {
 		texts[i], _ = json.Marshal(map[string]any{"id": i, "url": fmt.Sprintf("/a/%d?sort=", i), "robots": fmt.Sprint(thirteen, "Disallow: /", i), "agent": fmt.Sprint("Bot", 'A'+i%3)})

@@ -180,15 +180,15 @@ func (a *Answerer) setCrawler(q *Question, word string, d robots.Dialect) error 
 			}
 			a.crawlers[agentKey{word, string(q.agent)}] = crawler
 		}
+		if a.OnAgent != nil && q.agent != nil {
+			for _, t := range crawler.Given() {
+				a.OnAgent(t, crawler.Dialect)
+			}
+		}
 	}
 	a.crawler = crawler
 	a.dialect = word
 	a.agent = append(a.agent[:0], q.agent...)
-	if a.OnAgent != nil && q.agent != nil {
-		for _, t := range crawler.Given() {
-			a.OnAgent(t, crawler.Dialect)
-		}
-	}
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"errors"
 	"io"
+	"strings"
 )
 
 // ErrLong is the error of a line that is too long. The next line can be read.
@@ -19,6 +20,7 @@ type Reader struct {
 	Offset int64 // of the last line, in bytes
 	end    int64 // of the last line
 	most   int   // bytes of a line
+	text   strings.Builder
 }
 
 // NewReader returns a reader of lines of at most so many bytes.
@@ -39,25 +41,27 @@ func (l *Reader) Unzip() error {
 	return err
 }
 
-// Next returns the next line without its LF, in the memory of buf where it fits. The last line
-// needs no LF; a line that another error truncates is discarded.
-func (l *Reader) Next(buf []byte) ([]byte, error) {
-	line := buf[:0]
+// Next returns the next line without its LF, valid until the next call. The last line needs no LF; a
+// line that another error truncates is discarded.
+func (l *Reader) Next() ([]byte, error) {
+	var line []byte
 	length := 0
-	l.Offset = l.end
 	for more := true; more; {
 		part, err := l.ReadSlice('\n')
 		l.end += int64(len(part))
-		more = errors.Is(err, bufio.ErrBufferFull)
+		more = err != nil && errors.Is(err, bufio.ErrBufferFull)
 		if !more && err != nil && (!errors.Is(err, io.EOF) || length+len(part) == 0) {
-			return line[:0], err
+			return nil, err
 		}
 		part = bytes.TrimSuffix(part, []byte("\n"))
 		length += len(part)
-		if length <= l.most {
-			line = append(line, part...)
-		} else {
+		switch {
+		case length > l.most:
 			line = nil // releases its memory
+		case length == len(part) && !more: // as nearly all
+			line = part
+		default:
+			line = append(line, part...)
 		}
 	}
 	l.Number++
@@ -68,6 +72,18 @@ func (l *Reader) Next(buf []byte) ([]byte, error) {
 		return nil, ErrLong
 	}
 	return line, nil
+}
+
+// Text returns a line as a string. Strings share their memory with those before and after, as an allocation for each takes longer
+// than the rest.
+func (l *Reader) Text(line []byte) string {
+	if l.text.Cap()-l.text.Len() < len(line) {
+		l.text.Reset()
+		l.text.Grow(max(4<<10, len(line)))
+	}
+	start := l.text.Len()
+	l.text.Write(line)
+	return l.text.String()[start:]
 }
 
 // Ready reports whether there is a line that is not blank without waiting.

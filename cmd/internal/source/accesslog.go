@@ -83,9 +83,9 @@ func (r *LogReader) each(
 	ctx context.Context, reader *lines.Reader, title string, add func(answer.LogRequest),
 ) (requests, malformed int, err error) {
 	var parser LogParser
-	var line []byte
 	for ctx.Err() == nil {
-		line, err = reader.Next(line)
+		var line []byte
+		line, err = reader.Next()
 		long := errors.Is(err, lines.ErrLong)
 		if err != nil && !long {
 			break

@@ -12,6 +12,7 @@ import (
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/render"
 	"github.com/robotskit/robots/cmd/internal/screen"
+	"github.com/robotskit/robots/internal/quote"
 )
 
 // CheckedURLs are the URLs of a run, each with the robots.txt that applies to it.
@@ -100,7 +101,7 @@ type urlLine struct {
 }
 
 // parseLine reads a URL of a list, where the target of a request in a log is one.
-func (u *CheckedURLs) parseLine(text string) (line urlLine, site robots.Origin, err error) {
+func (u *CheckedURLs) parseLine(text string, line *urlLine) (site robots.Origin, err error) {
 	line.url = answer.HideUser(text)
 	url := text
 	if !u.fetches() {
@@ -110,7 +111,7 @@ func (u *CheckedURLs) parseLine(text string) (line urlLine, site robots.Origin, 
 	if u.fetches() {
 		u.Live.AddCredentials(site, url)
 	}
-	return line, site, err
+	return site, err
 }
 
 // All yields each URL in order as soon as its robots.txt is there, and an error for each line of a list without one. If ctx ends,
@@ -149,7 +150,10 @@ func (u *CheckedURLs) yieldAll(ctx context.Context, entries []Entry[urlLine], yi
 	for i := range entries {
 		if line := &entries[i].Line; entries[i].Err == nil {
 			u.Read++
-			line.width = utf8.RuneCountInString(robots.Printable(line.url))
+			line.width = len(line.url)
+			if !quote.IsPlain(line.url) {
+				line.width = utf8.RuneCountInString(robots.Printable(line.url))
+			}
 			u.width = max(u.width, min(line.width, render.MaxURLColumn))
 		}
 	}

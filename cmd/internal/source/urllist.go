@@ -32,7 +32,6 @@ type URLList struct {
 	*lines.Reader
 	Title string
 	Line  int
-	buf   []byte // a line
 	file  io.Closer
 	open  func(name string) (*URLList, error)
 	std   *screen.Streams
@@ -155,14 +154,13 @@ func (l *URLList) readLines(line string, err error, url func(string) string, yie
 // text returns the next line that is not blank, without its line end.
 func (l *URLList) text() (string, error) {
 	for {
-		line, err := l.Next(l.buf)
-		l.buf = line
+		line, err := l.Next()
 		l.Line = l.Number
 		if err != nil {
 			return "", err
 		}
 		if len(bytes.TrimSpace(line)) > 0 {
-			return string(bytes.TrimSuffix(line, []byte("\r"))), nil
+			return l.Text(bytes.TrimSuffix(line, []byte("\r"))), nil
 		}
 	}
 }

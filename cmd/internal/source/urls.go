@@ -80,20 +80,21 @@ func (u *URLReader) Ready() bool { return u.list == nil || u.list.Ready() }
 // AsURL returns the last URL, the target of a request in a log with a host.
 func (u *URLReader) AsURL(text string) string { return u.list.AsURL(text) }
 
-// Parsed parses the URLs of a reader, to read them ahead.
-func Parsed[T any](u *URLReader, parse func(text string) (T, robots.Origin, error)) iter.Seq2[Entry[T], error] {
-	return func(yield func(Entry[T], error) bool) {
+// Parsed parses the URLs of a reader, to read them ahead. An entry is valid until the next one.
+func Parsed[T any](u *URLReader, parse func(text string, line *T) (robots.Origin, error)) iter.Seq2[*Entry[T], error] {
+	return func(yield func(*Entry[T], error) bool) {
+		var e Entry[T]
 		for text, err := range u.All() {
-			e := Entry[T]{Err: err, Bytes: len(text)}
+			e = Entry[T]{Err: err, Bytes: len(text)}
 			if err == nil {
-				if e.Line, e.Origin, err = parse(text); err != nil {
+				if e.Origin, err = parse(text, &e.Line); err != nil {
 					e.Err = u.list.at(err)
 				}
 			}
-			if !yield(e, nil) {
+			if !yield(&e, nil) {
 				return
 			}
 		}
-		yield(Entry[T]{}, cmp.Or(u.Err, io.EOF))
+		yield(nil, cmp.Or(u.Err, io.EOF))
 	}
 }

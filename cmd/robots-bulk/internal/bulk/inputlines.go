@@ -28,13 +28,12 @@ func (r *inputReader) readJSONLines(ctx context.Context, name string, in io.Read
 	}
 	defer closeDecoder()
 	member := r.beginMember()
-	var line []byte
 	reader := lines.NewReader(text, maxLineBytes)
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		line, err = reader.Next(line)
+		line, err := reader.Next()
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil

@@ -26,10 +26,9 @@ func startsWithCDXJ(text []byte) bool {
 
 // readLineList reads JSON Lines and CDXJ, whose lines have a key and a time before.
 func readLineList(b *bufio.Reader, name string, fn func(p rowPosition, l listedURL) (bool, error)) error {
-	var line []byte
 	for r := lines.NewReader(b, maxLineBytes); ; {
-		var err error
-		if line, err = r.Next(line); errors.Is(err, io.EOF) {
+		line, err := r.Next()
+		if errors.Is(err, io.EOF) {
 			return nil
 		} else if errors.Is(err, lines.ErrLong) {
 			return fmt.Errorf("%s line %d: %w", name, r.Number, errLongLine)

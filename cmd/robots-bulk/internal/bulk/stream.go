@@ -67,12 +67,11 @@ func (s *streamer) readLines(ctx context.Context, in io.Reader) error {
 		return err
 	}
 	defer closeDecoder()
-	var line []byte
 	for reader := lines.NewReader(text, maxLineBytes); ; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		line, err = reader.Next(line)
+		line, err := reader.Next()
 		var question batch.Question
 		switch {
 		case errors.Is(err, io.EOF):
