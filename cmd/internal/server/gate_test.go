@@ -562,6 +562,7 @@ func TestClients(t *testing.T) {
 func TestRate(t *testing.T) {
 	s := run(t, local(t, "client-rate=1", "client-burst=100", "host=x.example"), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := exchangeOf(r.Context())
+		v.limits.questions.SetLimit(1e-3) // per second, which a slow machine does not notice
 		if r.URL.Path == "/work" {
 			OverBudget(v.budget.Work(2*budget.Steps)).Write(w, r)
 			return
@@ -575,11 +576,11 @@ func TestRate(t *testing.T) {
 		status       int
 		wait         int // at most, in seconds
 	}{
-		{"/many", "200 questions exceed your limit of 100 at a time", 429, 199},
+		{"/many", "200 questions exceed your limit of 100 at a time", 429, 199_000},
 		{"/batch", "", 200, 0},
-		{"/batch", "60 questions exceed your current rate limit", 429, 21},
+		{"/batch", "60 questions exceed your current rate limit", 429, 21_000},
 		{"/work", "the request needs more work than one request may use", 413, 0},
-		{"/batch", "127.0.0.1/32 sends more than 1 requests per second", 429, 64},
+		{"/batch", "127.0.0.1/32 sends more than 1 requests per second", 429, 64_000},
 	} {
 		resp := s.raw("GET "+c.path+" HTTP/1.1\r\nHost: localhost\r\n\r\n", false)
 		wait, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
