@@ -85,7 +85,7 @@ func (o *checkOptions) writer(chosen *chosenCrawlers) func(*source.CheckedURL, *
 	case len(chosen.list) == 1:
 		lines := render.VerdictLines{Colors: colors}
 		return func(checked *source.CheckedURL, v *answer.Verdicts) {
-			_, _ = w.Write(lines.Append(w.AvailableBuffer(), v, checked.Padding)) // likewise
+			_, _ = w.Write(lines.Append(w.AvailableBuffer(), v, checked.Printable, checked.Padding)) // likewise
 			if checked.First {
 				render.SiteLine(w, colors, v.Fallback(0))
 				render.SiteLine(w, colors, checked.State((*robots.State).Text))

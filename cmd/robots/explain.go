@@ -44,7 +44,7 @@ func (o *explainOptions) run(ctx context.Context) (int, error) {
 		var verdicts []robots.Verdict
 		for i, rules := range checked.Rules {
 			c := &chosen.list[i]
-			e := answer.Explain(rules.Rules, c, checked.Target.Path(c.Dialect), checked.URL, c.Echo(), answer.ExplainLimits{})
+			e := answer.Explain(rules.Rules, c, checked.Target.Path(&c.Dialect), checked.URL, c.Echo(), answer.ExplainLimits{})
 			e.Notes = append(e.Notes, source.Evidence(checked.Robots.Record)...)
 			verdicts = append(verdicts, e.Decision)
 			o.write(checked, chosen, i, &e)

@@ -126,7 +126,7 @@ func (f *urlFlags) open(
 // checkURLs returns an error if an argument is not a URL.
 func checkURLs(urls *source.CheckedURLs, args []string) error {
 	for _, arg := range args {
-		_, _, err := urls.Parse(arg)
+		_, err := urls.Parse(arg, new(answer.Target))
 		if err == nil || arg == "-" {
 			continue
 		}
@@ -216,16 +216,16 @@ func (t *urlTally) writeCounts(urls int) {
 
 // status returns the exit status of the verdicts for the crawlers: that of the decisive one, or the worst.
 func (c *chosenCrawlers) status(list []robots.Verdict) (status int) {
-	for i, v := range list {
+	for i := range list {
 		if c.decisive < 0 || c.decisive == i {
-			status = max(status, statusOf(v))
+			status = max(status, statusOf(&list[i]))
 		}
 	}
 	return status
 }
 
 // statusOf returns the exit status of a verdict.
-func statusOf(v robots.Verdict) int {
+func statusOf(v *robots.Verdict) int {
 	switch {
 	case v.Allowed:
 		return exitAllowed

@@ -1,6 +1,8 @@
 package answer
 
 import (
+	"slices"
+
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/internal/quote"
 )
@@ -21,9 +23,9 @@ type Verdicts struct {
 func (v *Verdicts) Judge(url string, t *Target, rules []*RuleSet) {
 	v.URL = url
 	v.Rules = rules
-	v.List = v.List[:0]
+	v.List = slices.Grow(v.List[:0], len(rules))[:len(rules)]
 	for i, r := range rules {
-		v.List = append(v.List, r.Match(t.Path(v.Crawlers[i].Dialect)))
+		v.List[i] = r.Match(t.Path(&v.Crawlers[i].Dialect))
 	}
 }
 
@@ -61,7 +63,7 @@ type Target struct {
 }
 
 // Path returns the path of the URL as a dialect reads it.
-func (t *Target) Path(d robots.Dialect) robots.Path {
+func (t *Target) Path(d *robots.Dialect) robots.Path {
 	if d.Escapes == robots.EscapesRaw {
 		return robots.RawPath(t.Raw)
 	}

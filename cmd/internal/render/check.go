@@ -37,8 +37,8 @@ func verdictKey(v *robots.Verdict) uint64 {
 // A verdictText is the text before and after a URL.
 type verdictText struct{ word, why string }
 
-// Append appends a line, with spaces after the URL.
-func (l *VerdictLines) Append(dst []byte, v *answer.Verdicts, padding int) []byte {
+// Append appends a line, with the printable URL and spaces after it.
+func (l *VerdictLines) Append(dst []byte, v *answer.Verdicts, printable string, padding int) []byte {
 	if l.rules != v.Rules[0] {
 		l.rules = v.Rules[0]
 		l.texts = map[uint64]verdictText{}
@@ -51,7 +51,7 @@ func (l *VerdictLines) Append(dst []byte, v *answer.Verdicts, padding int) []byt
 		l.texts[key] = text
 	}
 	dst = append(dst, text.word...)
-	dst = append(dst, robots.Printable(v.URL)...)
+	dst = append(dst, printable...)
 	for range padding {
 		dst = append(dst, ' ')
 	}

@@ -44,9 +44,10 @@ type CheckedURL struct {
 	Rules  []*answer.RuleSet // that each crawler obeys
 	First  bool              // of the URLs with this robots.txt
 	Number int               // of answered URLs before it
-	// Padding is the number of spaces after the URL in a column of URLs, negative if the URL is wider.
-	Padding int
-	live    *Live
+	// Printable is the URL on a terminal, and Padding the number of spaces after it in a column of URLs, negative if it is wider.
+	Printable string
+	Padding   int
+	live      *Live
 }
 
 // State describes the robots.txt of a site in one line, with a note on the state of its rules. It is "" for a file, and for all
@@ -65,8 +66,8 @@ func (u *CheckedURLs) Close() { u.Live.Close() }
 // fetches reports whether robots.txt is fetched from the site of each URL.
 func (u *CheckedURLs) fetches() bool { return u.RobotsTXT == nil }
 
-// Parse reads a URL, which must be valid in the dialects of all crawlers.
-func (u *CheckedURLs) Parse(url string) (t answer.Target, site robots.Origin, err error) {
+// Parse reads a URL into t, which must be valid in the dialects of all crawlers.
+func (u *CheckedURLs) Parse(url string, t *answer.Target) (site robots.Origin, err error) {
 	t.Raw = url
 	for i := range u.Crawlers {
 		d := &u.Crawlers[i].Dialect
@@ -75,13 +76,13 @@ func (u *CheckedURLs) Parse(url string) (t answer.Target, site robots.Origin, er
 		}
 		var path robots.Path
 		if site, path, err = ask.URL(*d, url, u.fetches()); err != nil {
-			return t, site, err
+			return site, err
 		}
 		if d.Escapes != robots.EscapesRaw {
 			t.Parsed = path
 		}
 	}
-	return t, site, nil
+	return site, nil
 }
 
 // AddCredentials adds the users and passwords of all arguments before the first of them is fetched.
@@ -95,9 +96,10 @@ func (u *CheckedURLs) AddCredentials(args []string) {
 
 // A urlLine is a line of a list with a URL.
 type urlLine struct {
-	url    string
-	width  int // in characters, as it is printed
-	target answer.Target
+	url       string
+	printable string // the URL
+	width     int    // of that in characters
+	target    answer.Target
 }
 
 // parseLine reads a URL of a list, where the target of a request in a log is one.
@@ -107,7 +109,7 @@ func (u *CheckedURLs) parseLine(text string, line *urlLine) (site robots.Origin,
 	if !u.fetches() {
 		url = u.URLs.AsURL(text)
 	}
-	line.target, site, err = u.Parse(url)
+	site, err = u.Parse(url, &line.target)
 	if u.fetches() {
 		u.Live.AddCredentials(site, url)
 	}
@@ -150,9 +152,11 @@ func (u *CheckedURLs) yieldAll(ctx context.Context, entries []Entry[urlLine], yi
 	for i := range entries {
 		if line := &entries[i].Line; entries[i].Err == nil {
 			u.Read++
+			line.printable = line.url
 			line.width = len(line.url)
 			if !quote.IsPlain(line.url) {
-				line.width = utf8.RuneCountInString(robots.Printable(line.url))
+				line.printable = robots.Printable(line.url)
+				line.width = utf8.RuneCountInString(line.printable)
 			}
 			u.width = max(u.width, min(line.width, render.MaxURLColumn))
 		}
@@ -171,6 +175,7 @@ func (u *CheckedURLs) yieldAll(ctx context.Context, entries []Entry[urlLine], yi
 			continue
 		}
 		checked.URL = e.Line.url
+		checked.Printable = e.Line.printable
 		checked.Padding = u.width - e.Line.width
 		checked.Target = e.Line.target
 		checked.Robots = u.from

@@ -80,7 +80,8 @@ func (u *CheckedURLs) FetchPage(ctx context.Context, url string, verdicts []answ
 
 // judgeRedirect judges a redirect for all crawlers that may fetch the page so far.
 func (u *CheckedURLs) judgeRedirect(ctx context.Context, url string, verdicts []answer.PageVerdict) error {
-	target, site, err := u.Parse(url)
+	var target answer.Target
+	site, err := u.Parse(url, &target)
 	if err != nil {
 		return err
 	}
@@ -89,7 +90,7 @@ func (u *CheckedURLs) judgeRedirect(ctx context.Context, url string, verdicts []
 		return err
 	}
 	for i, rules := range u.RulesIn(RobotsTXT{Record: record}) {
-		verdict := rules.Match(target.Path(u.Crawlers[i].Dialect))
+		verdict := rules.Match(target.Path(&u.Crawlers[i].Dialect))
 		if verdicts[i].Allows() && !verdict.Allowed {
 			verdicts[i] = answer.PageVerdict{Verdict: &verdict, BlockedAt: url}
 		}
