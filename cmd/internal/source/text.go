@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -64,9 +65,16 @@ func readText(std *screen.Streams, name string) (f Text, err error) {
 		return f, err
 	}
 	defer from.Close()
-	if f.Body, err = io.ReadAll(io.LimitReader(from, MaxFile+1)); err != nil {
+	var body bytes.Buffer
+	if file, ok := from.(*os.File); ok {
+		if info, failed := file.Stat(); failed == nil { // of a device or a pipe it is 0
+			body.Grow(int(min(info.Size(), MaxFile)) + bytes.MinRead)
+		}
+	}
+	if _, err = body.ReadFrom(io.LimitReader(from, MaxFile+1)); err != nil {
 		return f, fmt.Errorf("cannot read %s: %w", f.Title(), screen.Cause(err))
 	}
+	f.Body = body.Bytes()
 	f.exceedsLimit = len(f.Body) > MaxFile
 	if f.exceedsLimit {
 		f.Body = f.Body[:MaxFile]
