@@ -73,21 +73,27 @@ func TestMatchWork(t *testing.T) {
 	}
 }
 
-// linear fails if a call takes quadratic time: with sixteen times the input, more than 64 times as long.
-// It is tried again, since a machine that others use stops for seconds.
+// linear fails if a call takes quadratic time: sixteen times as long as sixteen calls with a sixteenth
+// of the input. On a busy machine one measurement can be wrong, so the shortest of some count.
 func linear(t *testing.T, name string, small, large func()) {
 	t.Helper()
-	took := func(call func()) time.Duration {
+	took := func(times int, call func()) time.Duration {
 		begun := time.Now()
-		call()
+		for range times {
+			call()
+		}
 		return time.Since(begun)
 	}
-	for range 20 {
-		if took(large) <= 64*max(took(small), time.Microsecond) {
+	const tries, most = 25, 4
+	sixteen, one := time.Hour, time.Hour
+	for range tries {
+		sixteen = min(sixteen, took(16, small))
+		one = min(one, took(1, large))
+		if one <= most*max(sixteen, 16*time.Microsecond) {
 			return
 		}
 	}
-	t.Errorf("%s takes quadratic time", name)
+	t.Errorf("%s: sixteen calls with a sixteenth take %v, one takes %v", name, sixteen, one)
 }
 
 // TestHostileRead: no file takes quadratic time to read, in any dialect and by any method. Each
