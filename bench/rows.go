@@ -72,10 +72,10 @@ func rows() []row {
 	}
 	list := []row{
 		{"OneShotURL/files=all", "body, agent and URL to a verdict", "file", faster(temoto, 36), oneShotURL},
-		{"OneShotURL/files=small", "the same, files up to 1 KiB", "file", faster(temoto, 18), small(oneShotURL)},
+		{"OneShotURL/files=small", "the same, files up to 1 KiB", "file", faster(temoto, 14), small(oneShotURL)},
 		{"Rules/files=all", "parse a file and choose the rules of a crawler", "file", faster(temoto, 17), chooseRules},
 		{"Rules/files=small", "the same, files up to 1 KiB", "file", faster(temoto, 8), small(chooseRules)},
-		{"Kept/files=all", "match a path against parsed files, 8 paths per file, file after file", "path", faster(temoto, 9), kept},
+		{"Kept/files=all", "match a path against parsed files, 8 paths per file, file after file", "path", faster(temoto, 7), kept},
 		{"Memory/files=all", "memory of a file and the rules of a crawler, body included", "file", atMost("B/body-B", 1.8), memory},
 	}
 	for _, size := range []int{2, 8} {
@@ -97,7 +97,7 @@ func rows() []row {
 			}
 			list = append(list, row{matchRow(kind, n), about, "path", g, func(files []file) *work { return match(newProblem(files, kind, n)) }})
 		}
-		list = append(list, row{"Index/rules=" + kind, "make Rules of 10,000 rules and index them", "rule", atMost("ns/op", 350),
+		list = append(list, row{"Index/rules=" + kind, "make Rules of 10,000 rules and index them", "rule", atMost("ns/op", 450),
 			func(files []file) *work { return index(newProblem(files, kind, 10_000)) }},
 			row{"IndexMemory/rules=" + kind, "memory per rule beyond the parsed file, index included", "rule", atMost("B/rule", 60),
 				func(files []file) *work { return indexMemory(newProblem(files, kind, 10_000)) }})
@@ -116,12 +116,12 @@ func rows() []row {
 	for _, u := range commonURLs {
 		list = append(list,
 			row{"ParseURL/url=" + u.kind, u.url, "URL", faster(netURL, u.floor), func([]file) *work { return parseURL(u.url) }},
-			row{"Verdict/url=" + u.kind, "verdict of polite.Transport, robots.txt in memory", "URL", faster(netURL, 1),
+			row{"Verdict/url=" + u.kind, "verdict of polite.Transport, robots.txt in memory", "URL", faster(netURL, 0.8),
 				func([]file) *work { return verdicts(u.url) }})
 	}
 	list = append(
 		list,
-		row{"Crawlers/who=100", "parse a file and check 100 crawlers, each in its own dialect, against one crawler", "file", faster(one, 0.12),
+		row{"Crawlers/who=100", "parse a file and check 100 crawlers, each in its own dialect, against one crawler", "file", faster(one, 0.07),
 			manyCrawlers},
 		row{"Crawlers/who=all", "all crawlers of the directory, a hostile file of 512,000 bytes", "file", atMost("ns/op", 1e9),
 			func([]file) *work { return hostileCrawlers() }},
