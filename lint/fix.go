@@ -229,6 +229,9 @@ func editsOf(fixes []*Diagnostic) (edits []Edit) {
 	return edits
 }
 
+// maxExamples is the number of examples after which no more are looked for in one edited file.
+const maxExamples = 64
+
 // An example is a URL for which deleting rules changed the verdict of a crawler.
 type example struct {
 	allowed bool          // the verdict of the file
@@ -258,32 +261,45 @@ func (p *pass) isRefuted(fixes []*Diagnostic) bool {
 
 // sameVerdicts reports whether it is proved that another file names the same crawlers and has the
 // same verdicts for each of them in some dialects. One token selects the rules of a crawler,
-// except in google-cpp, and as both files name the same tokens, it selects them in both.
+// except in google-cpp, and as both files name the same tokens, it selects them in both. If a crawler
+// has other verdicts, it looks for examples at the other crawlers of the dialect too, as a proof costs more.
 func (p *pass) sameVerdicts(other *pass, views []*view) bool {
 	proved := p.sameRules(other, p.keepExample)
 	done := map[[2]*choices]bool{}
+	before := len(p.examples)
+	sameOrExamples := func(tokens []string, a, b *robots.Rules) bool {
+		same := proved(tokens, a, b)
+		found := len(p.examples) - before
+		return same || found > 0 && found < maxExamples
+	}
 	for _, v := range views {
 		w := other.view(v.dialect)
 		if done[[2]*choices{v.choices, w.choices}] {
 			continue
 		}
 		done[[2]*choices{v.choices, w.choices}] = true
-		if !slices.Equal(v.tokens(), w.tokens()) || !p.both(v, other, w, proved) {
+		if !slices.Equal(v.tokens(), w.tokens()) || !p.both(v, other, w, sameOrExamples) || len(p.examples) > before {
 			return false
 		}
 	}
 	return true
 }
 
+// A comparison tells whether two sets of rules have the same verdicts, and examples of the changes if not.
+type comparison struct {
+	same    bool
+	changes []compare.Change
+}
+
 // sameRules returns a function that reports whether it is proved that rules of this file and of
 // another one have the same verdicts, and calls example with the examples if they have not.
 func (p *pass) sameRules(other *pass, example func(r *robots.Rules, c compare.Change)) func(tokens []string, a, b *robots.Rules) bool {
-	known := map[[2]*robots.Rules]bool{}
+	done := map[[2]*robots.Rules]bool{}
 	return func(_ []string, a, b *robots.Rules) bool {
-		if known[[2]*robots.Rules{a, b}] {
+		if done[[2]*robots.Rules{a, b}] {
 			return true
 		}
-		known[[2]*robots.Rules{a, b}] = true
+		done[[2]*robots.Rules{a, b}] = true
 		if !p.spend(a.Len() + b.Len()) {
 			return false
 		}
@@ -294,19 +310,19 @@ func (p *pass) sameRules(other *pass, example func(r *robots.Rules, c compare.Ch
 		if keys[0] == keys[1] {
 			return true
 		}
-		same, ok := p.same[keys]
+		known, ok := p.comparisons[keys]
 		if !ok {
 			options := p.budget()
 			options.SkipRobotsTxt = false
 			r := p.compared(a, b, options)
 			p.undecided = p.undecided || r.String() == "undecided"
-			same = r.Same()
-			p.same[keys] = same
-			for _, c := range slices.Concat(r.NewlyBlocked.Changes, r.NewlyAllowed.Changes) {
-				example(a, c)
-			}
+			known = comparison{r.Same(), slices.Concat(r.NewlyBlocked.Changes, r.NewlyAllowed.Changes)}
+			p.comparisons[keys] = known
 		}
-		return same
+		for _, c := range known.changes {
+			example(a, c)
+		}
+		return known.same
 	}
 }
 

@@ -37,7 +37,7 @@ type pass struct {
 	usesOf      []ruleUses                  // what uses has found out
 	keys        map[*robots.Rules]rulesText // what key has found out
 	scratch     []byte                      // memory of key
-	same        map[[2]rulesText]bool       // what sameRules has found out
+	comparisons map[[2]rulesText]comparison // what sameRules has found out
 	unchanged   map[*robots.Rules][]int     // what rulesOfToken has found out
 	tokenRules  []tokenRule                 // of all tokens in all files that were compared
 	ruleIndexes map[tokenRule]int           // in tokenRules
@@ -99,7 +99,7 @@ func newPass(f *robots.File, o Options) *pass {
 func readPass(f *robots.File) *pass {
 	p := &pass{
 		file: f, text: f, body: f.Bytes(), kind: Kind(f), newline: newline(f.Bytes()), keys: map[*robots.Rules]rulesText{},
-		same: map[[2]rulesText]bool{}, unchanged: map[*robots.Rules][]int{}, ruleIndexes: map[tokenRule]int{},
+		comparisons: map[[2]rulesText]comparison{}, unchanged: map[*robots.Rules][]int{}, ruleIndexes: map[tokenRule]int{},
 	}
 	if isPage := p.kind == "HTML or XML" && !bytes.HasPrefix(p.body, []byte("<%")) && !bytes.HasPrefix(p.body, []byte("<?")); !isPage &&
 		templateLine(p.body) > 0 {
