@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"runtime/debug"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
@@ -34,6 +35,10 @@ func newCheckCommand(std *screen.Streams) *cobra.Command {
 }
 
 func (o *checkOptions) run(ctx context.Context) (int, error) {
+	if o.urls.file != "" {
+		// One file and some lines are in use at a time. 12 MB more garbage save a tenth of the processor time.
+		defer debug.SetGCPercent(debug.SetGCPercent(400))
+	}
 	if o.batch {
 		return o.runBatch(ctx)
 	}
