@@ -52,13 +52,14 @@ func droppedRules(p *pass) {
 		}
 	}
 	for _, g := range found {
-		d := p.add(p.line(g.first).Span, "this group replaces the rules of *, so "+nameList(g.names)+" may fetch "+g.example.Path+
+		d := p.add(p.lineSpan(g.first), "this group replaces the rules of *, so "+nameList(g.names)+" may fetch "+g.example.Path+
 			", which line "+itoa(g.example.Verdict.Rule.Line())+" disallows for crawlers without a group")
 		d.Dialects = g.dialects
 		d.Advice = "repeat the rules of * in this group, or write an empty Disallow: to allow everything"
-		at := p.withoutLine(p.line(g.last)).End
+		last := robots.Line{Span: p.lineSpan(g.last)}
+		at := p.withoutLine(last).End
 		text := g.rules
-		if at == p.line(g.last).Span.End {
+		if at == last.Span.End {
 			text = p.newline + strings.TrimSuffix(text, p.newline)
 		}
 		d.edit(Edit{at, at, text})
@@ -100,7 +101,7 @@ func (p *pass) droppingGroups(v *view) (found []*droppingGroup) {
 		if s.group >= 0 && s.set >= 0 && byGroup[s.group].drops &&
 			slices.ContainsFunc(v.sets[s.set], func(name string) bool { return dropping[name] }) {
 			g := byGroup[s.group]
-			g.names = append(g.names, robots.Printable(p.textOf(p.line(int(s.number)).Value)))
+			g.names = append(g.names, robots.Printable(p.textOf(p.lineIn(v, int(s.number)).Value)))
 		}
 	}
 	return found
@@ -111,7 +112,7 @@ func (p *pass) rulesOfStar(v *view) string {
 	var b strings.Builder
 	for _, s := range v.reading.lines {
 		if isRule(s.field) && s.group >= 0 && slices.Contains(v.groupsOf["*"], uint32(s.group)) {
-			b.WriteString(strings.Trim(p.content(p.line(int(s.number))), " \t") + p.newline)
+			b.WriteString(strings.Trim(p.content(p.lineIn(v, int(s.number))), " \t") + p.newline)
 		}
 	}
 	return b.String()
@@ -152,17 +153,17 @@ func renderingBlocked(p *pass) {
 				if verdict.Allowed || verdict.Rule.IsZero() || !isFor(verdict.Rule.Path(), f.rule) {
 					continue
 				}
-				l := p.line(verdict.Rule.Line())
-				if slices.ContainsFunc(p.byLine[l.Number], func(d *Diagnostic) bool { return d.Check.ID == "RT507" }) {
+				line := verdict.Rule.Line()
+				if slices.ContainsFunc(p.byLine[line], func(d *Diagnostic) bool { return d.Check.ID == "RT507" }) {
 					continue
 				}
-				d := found[l.Number]
+				d := found[line]
 				if d == nil {
 					d = p.add(verdict.Rule.Span(), "pages need files that this rule blocks for search engines, such as "+f.path)
 					d.Dialects = nil
 					d.Severity = min(d.Severity, Note)
 					d.Advice = "delete the rule, or allow the scripts and styles in it"
-					found[l.Number] = d
+					found[line] = d
 				}
 				if isGoogle {
 					d.Severity = p.severity

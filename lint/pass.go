@@ -168,6 +168,30 @@ func (p *pass) line(number int) robots.Line {
 	return p.fields[i].line()
 }
 
+// lineIn returns the line with a number as a dialect reads it. It might have a field that it does
+// not have in the zero dialect, such as a misspelled one.
+func (p *pass) lineIn(v *view, number int) robots.Line {
+	at := p.lineSpan(number)
+	for l := range robots.Parse(p.body[at.Start:at.End]).Lines(v.dialect) {
+		for _, s := range []*robots.Span{&l.Span, &l.Name, &l.Value, &l.Comment} {
+			s.Start += at.Start
+			s.End += at.Start
+		}
+		l.Number = number
+		return l
+	}
+	return robots.Line{Number: number, Span: at}
+}
+
+// lineSpan returns the position of the line with a number, without its end.
+func (p *pass) lineSpan(number int) robots.Span {
+	at := robots.Span{Start: int(p.lineStarts[number-1]), End: len(p.body)}
+	if n := bytes.IndexAny(p.body[at.Start:], "\r\n"); n >= 0 {
+		at.End = at.Start + n
+	}
+	return at
+}
+
 // begin sets the running check, and reports whether it is on.
 func (p *pass) begin(c *Check) bool {
 	p.check = c
