@@ -132,7 +132,8 @@ func (p *pass) isDenied(r *robots.Rules, rule robots.Rule) bool {
 	if !p.spend(16 * r.Len()) { // the rules are read again
 		return false
 	}
-	c, err := compare.Every(r, rule.Path(), rule.Allows(), compare.Options{Steps: max(1, p.budget().Steps/16)})
+	path := cmp.Or(rule.Path(), "/") // an empty Disallow is a rule where it allows everything (D-41)
+	c, err := compare.Every(r, path, rule.Allows(), compare.Options{Steps: max(1, p.budget().Steps/16)})
 	p.steps -= c.Steps
 	p.undecided = p.undecided || !c.Complete && c.Path == ""
 	return err == nil && c.Path != ""
@@ -244,7 +245,7 @@ func (p *pass) deciding(l robots.Line, dialects []string) (path string, line int
 				if rule.Span().Start != l.Value.Start || !p.spend(16*r.Len()) {
 					continue
 				}
-				c, err := compare.Every(r, rule.Path(), rule.Allows(), p.budget())
+				c, err := compare.Every(r, cmp.Or(rule.Path(), "/"), rule.Allows(), p.budget())
 				p.steps -= c.Steps
 				if by := c.Verdict.Rule; err == nil && c.Path != "" && !by.IsZero() {
 					return c.Path, by.Line(), by.Weight() > rule.Weight()
