@@ -21,10 +21,14 @@ type droppingGroup struct {
 	rules           string        // the lines of the rules of *
 }
 
+// maxRepeated is the size of all rules that fixes repeat in groups. Further findings have no fix.
+const maxRepeated = 1 << 20
+
 // droppedRules finds groups that disallow nothing while the group of * disallows a part of the
 // site: a crawler that has a group does not obey the group of *. An empty Disallow line is explicit.
 func droppedRules(p *pass) {
 	var found []*droppingGroup
+	byFirst := map[int]*droppingGroup{}
 	for _, v := range p.views {
 		groups := p.droppingGroups(v)
 		if len(groups) == 0 || len(v.groupsOf["*"]) == 0 {
@@ -40,22 +44,31 @@ func droppedRules(p *pass) {
 		if some.Path == "" || all.Path == "" {
 			continue // it allows or disallows everything, or that is undecided
 		}
+		rules := ""
 		for _, g := range groups {
-			i := slices.IndexFunc(found, func(f *droppingGroup) bool { return f.first == g.first })
-			if i < 0 {
+			first := byFirst[g.first]
+			if first == nil {
+				if rules == "" {
+					rules = p.rulesOfStar(v)
+				}
 				g.example = some
-				g.rules = p.rulesOfStar(v)
-				i = len(found)
+				g.rules = rules
+				first = g
+				byFirst[g.first] = g
 				found = append(found, g)
 			}
-			found[i].dialects = append(found[i].dialects, v.dialect.Name)
+			first.dialects = append(first.dialects, v.dialect.Name)
 		}
 	}
+	repeated := 0
 	for _, g := range found {
 		d := p.add(p.lineSpan(g.first), "this group replaces the rules of *, so "+nameList(g.names)+" may fetch "+g.example.Path+
 			", which line "+itoa(g.example.Verdict.Rule.Line())+" disallows for crawlers without a group")
 		d.Dialects = g.dialects
 		d.Advice = "repeat the rules of * in this group, or write an empty Disallow: to allow everything"
+		if repeated += len(g.rules); repeated > maxRepeated {
+			continue
+		}
 		last := robots.Line{Span: p.lineSpan(g.last)}
 		at := p.withoutLine(last).End
 		text := g.rules
@@ -110,8 +123,9 @@ func (p *pass) droppingGroups(v *view) (found []*droppingGroup) {
 // rulesOfStar returns the lines of the rules of * with their ends.
 func (p *pass) rulesOfStar(v *view) string {
 	var b strings.Builder
+	groups := v.groupsOf["*"] // in file order
 	for _, s := range v.reading.lines {
-		if isRule(s.field) && s.group >= 0 && slices.Contains(v.groupsOf["*"], uint32(s.group)) {
+		if _, ok := slices.BinarySearch(groups, uint32(max(s.group, 0))); ok && s.group >= 0 && isRule(s.field) {
 			b.WriteString(strings.Trim(p.content(p.lineIn(v, int(s.number))), " \t") + p.newline)
 		}
 	}

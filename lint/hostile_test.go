@@ -86,6 +86,36 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// TestRepeatedRules: the fixes of many groups that drop many rules do not each have a copy of these.
+func TestRepeatedRules(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("User-agent: *\n")
+	for i := range 4000 {
+		fmt.Fprintf(&b, "Disallow: /a%d\n", i)
+	}
+	for i := range 2000 {
+		fmt.Fprintf(&b, "User-agent: b%d\nAllow: /\n", i)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	r := File(robots.Parse([]byte(b.String())), Options{MaxSteps: 400_000})
+	runtime.ReadMemStats(&after)
+	if times := (after.TotalAlloc - before.TotalAlloc) / uint64(b.Len()); times > 1500 {
+		t.Errorf("allocates %d times its size", times)
+	}
+	repeated := 0
+	fixes := 0
+	for _, d := range r.Diagnostics {
+		if d.Check.ID == "RT312" && d.Fix != nil {
+			fixes++
+			repeated += len(d.Fix.Edits[0].Text)
+		}
+	}
+	if fixes == 0 || repeated > maxRepeated {
+		t.Errorf("%d fixes repeat %d bytes", fixes, repeated)
+	}
+}
+
 // TestSecondField: a value with many colons is read once. A search from the beginning of the value
 // for each colon took ten minutes.
 func TestSecondField(t *testing.T) {
