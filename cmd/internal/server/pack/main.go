@@ -77,8 +77,8 @@ func pack(output string, quick bool) error {
 	return err
 }
 
-// build compiles the engine. Inlining would make it a tenth larger, so only package robots has it, which judges at each keystroke:
-// that takes half as long for 27 kB, compressed.
+// build compiles the engine. Inlining makes it a tenth larger and twice as fast. The flags of the compiler are those of the Makefile, so
+// that make and go run build the same engine.
 func build() ([]byte, error) {
 	temp, err := os.MkdirTemp("", "robots-wasm-")
 	if err != nil {
@@ -87,7 +87,7 @@ func build() ([]byte, error) {
 	defer os.RemoveAll(temp)
 	name := filepath.Join(temp, "robots.wasm")
 	const engine = "github.com/robotskit/robots/cmd/internal/server/wasm"
-	cmd := exec.Command("go", "build", "-trimpath", "-gcflags=all=-l", "-gcflags=github.com/robotskit/robots=", "-ldflags=-s -w", "-o", name, engine)
+	cmd := exec.Command("go", "build", "-trimpath", "-gcflags=all=-dwarf=false", "-ldflags=-s -w", "-o", name, engine)
 	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
