@@ -106,6 +106,7 @@ type selection struct {
 	groupStarts []int               // offset of the first line of each group
 	mentions    [][]mention         // by token id, each in file order
 	lists       map[string]ruleList // by the numbers of their groups, four bytes each
+	chosen      map[*mention]*Rules // by the first of the mentions, of one of the crawlers that have them
 	lines       int                 // number of lines with a field
 	copiesLeft  int                 // number of rules that can still be copied
 }
@@ -190,7 +191,8 @@ func (q *selection) choose(list []*Rules) (others *Rules) {
 	return q.rulesOf(&crawler{}, groupChoice{token: "*", star: true, found: true}, q.mentions[0])
 }
 
-// rulesOf returns the rules of a crawler with these mentions.
+// rulesOf returns the rules of a crawler with these mentions. Crawlers that have the same slice of
+// mentions share all that they select.
 func (q *selection) rulesOf(k *crawler, choice groupChoice, mentions []mention) *Rules {
 	rules := q.base
 	rules.callerTokens = k.callerTokens
@@ -198,6 +200,11 @@ func (q *selection) rulesOf(k *crawler, choice groupChoice, mentions []mention) 
 		return &rules
 	}
 	rules.choice = choice
+	if same := q.chosen[&mentions[0]]; same != nil {
+		rules.agentLines = same.agentLines
+		rules.ruleList = same.ruleList
+		return &rules
+	}
 	rules.agentLines = make([]uint32, len(mentions))
 	var buf [64]byte
 	key := buf[:0]
@@ -212,10 +219,12 @@ func (q *selection) rulesOf(k *crawler, choice groupChoice, mentions []mention) 
 		list = q.rulesOfGroups(mentions)
 		if q.lists == nil {
 			q.lists = map[string]ruleList{}
+			q.chosen = map[*mention]*Rules{}
 		}
 		q.lists[string(key)] = list
 	}
 	rules.ruleList = list
+	q.chosen[&mentions[0]] = &rules
 	return &rules
 }
 

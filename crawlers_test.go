@@ -206,3 +206,21 @@ func TestCrawlersHostile(t *testing.T) {
 		t.Errorf("%d of %d rules are copied, %d bytes of marks, %d bytes in all", copied, n, marked, bytes)
 	}
 }
+
+// TestCrawlersMentions: crawlers that are chosen by the same token share the lines that name it.
+func TestCrawlersMentions(t *testing.T) {
+	f := Parse([]byte(strings.Repeat("User-agent: a\nDisallow: /\n", 1000)))
+	var list []caller
+	for i := range 100 {
+		list = append(list, caller{RFC9309, []string{"b" + strconv.Itoa(i), "a"}})
+	}
+	all := crawlersOf(list...).Rules(f)
+	for i, r := range all {
+		if len(r.agentLines) != 1000 || &r.agentLines[0] != &all[0].agentLines[0] {
+			t.Fatalf("caller %d has a copy of the %d lines", i, len(r.agentLines))
+		}
+		if !slices.Equal(r.Tokens(), list[i].Tokens) {
+			t.Fatalf("caller %d has the tokens %q", i, r.Tokens())
+		}
+	}
+}
