@@ -238,7 +238,11 @@ type example struct {
 	matches []robots.Note // the rules of the crawler that match, by precedence
 }
 
+// keepExample keeps an example, for which the file is read again, if the steps suffice.
 func (p *pass) keepExample(r *robots.Rules, c compare.Change) {
+	if !p.spend(p.readingSteps()) {
+		return
+	}
 	matches := r.Explain(robots.RawPath("http://host.example" + c.Path)).Matches
 	p.examples = append(p.examples, example{c.Old.Allowed, matches})
 }

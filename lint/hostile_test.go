@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/compare"
 	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/internal/hostile"
 )
@@ -113,6 +114,20 @@ func TestRepeatedRules(t *testing.T) {
 	}
 	if fixes == 0 || repeated > maxRepeated {
 		t.Errorf("%d fixes repeat %d bytes", fixes, repeated)
+	}
+}
+
+// TestKeptExamples: an example, for which the file is read again, takes as many steps as a reading.
+func TestKeptExamples(t *testing.T) {
+	f := robots.Parse(bytes.Repeat([]byte("User-agent: *\nDisallow: /a\n"), 100))
+	r := f.Rules(robots.RFC9309)
+	p := newPass(f, Options{})
+	p.steps = 2*p.readingSteps() + 1
+	for range 3 {
+		p.keepExample(r, compare.Change{Path: "/a", Old: r.Match(robots.RawPath("/a"))})
+	}
+	if len(p.examples) != 2 || p.steps != 1 || !p.undecided {
+		t.Errorf("%d examples, %d steps left", len(p.examples), p.steps)
 	}
 }
 
