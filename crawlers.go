@@ -104,6 +104,7 @@ type selection struct {
 	allRules    Rules               // the rules of all groups
 	ruleGroups  []int               // the group of each of allRules, from 0
 	groupStarts []int               // offset of the first line of each group
+	groupRules  [][]uint32          // indexes in allRules of the rules of each group, made on demand
 	mentions    [][]mention         // by token id, each in file order
 	lists       map[string]ruleList // by the numbers of their groups, four bytes each
 	chosen      map[*mention]*Rules // by the first of the mentions, of one of the crawlers that have them
@@ -228,32 +229,51 @@ func (q *selection) rulesOf(k *crawler, choice groupChoice, mentions []mention) 
 	return &rules
 }
 
+// indexesOfRules returns the indexes in allRules of the rules of the groups of some mentions, which are in
+// file order, in ascending order.
+func (q *selection) indexesOfRules(mentions []mention) []uint32 {
+	if q.groupRules == nil {
+		q.groupRules = make([][]uint32, len(q.groupStarts))
+		for i, group := range q.ruleGroups {
+			q.groupRules[group] = append(q.groupRules[group], uint32(i))
+		}
+	}
+	if mentions[0].group == mentions[len(mentions)-1].group {
+		return q.groupRules[mentions[0].group]
+	}
+	var indexes []uint32
+	for i, m := range mentions {
+		if i == 0 || mentions[i-1].group != m.group {
+			indexes = append(indexes, q.groupRules[m.group]...)
+		}
+	}
+	slices.Sort(indexes)
+	return indexes
+}
+
 // rulesOfGroups returns the rules of the groups of some mentions: a copy or, if too many rules
 // have been copied, all rules with a bit for each that is in these groups. Such a list has no
 // index, which would leave out a rule that another group repeats.
 func (q *selection) rulesOfGroups(mentions []mention) ruleList {
-	selected := make([]bool, len(q.groupStarts))
-	for _, m := range mentions {
-		selected[m.group] = true
-	}
 	s := scratches.Get().(*scratch)
 	defer s.free()
 	s.reset()
-	shared := q.allRules.ruleList
-	shared.index = nil
-	shared.memberBits = make([]uint64, (len(q.ruleGroups)+63)/64)
-	for i, group := range q.ruleGroups {
-		if selected[group] {
-			s.rules = append(s.rules, q.allRules.rules[i])
-			shared.memberBits[i/64] |= 1 << (i % 64)
-		}
-	}
-	if len(s.rules) == len(q.ruleGroups) {
+	selected := q.indexesOfRules(mentions)
+	if len(selected) == len(q.ruleGroups) {
 		return q.allRules.ruleList
 	}
-	q.copiesLeft -= len(s.rules)
+	q.copiesLeft -= len(selected)
 	if q.copiesLeft < 0 {
+		shared := q.allRules.ruleList
+		shared.index = nil
+		shared.memberBits = make([]uint64, (len(q.ruleGroups)+63)/64)
+		for _, i := range selected {
+			shared.memberBits[i/64] |= 1 << (i % 64)
+		}
 		return shared
+	}
+	for _, i := range selected {
+		s.rules = append(s.rules, q.allRules.rules[i])
 	}
 	copied := Rules{file: q.allRules.file, ruleList: ruleList{normalForms: q.allRules.normalForms}}
 	s.sortRules(&copied)

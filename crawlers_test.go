@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -222,5 +223,29 @@ func TestCrawlersMentions(t *testing.T) {
 		if !slices.Equal(r.Tokens(), list[i].Tokens) {
 			t.Fatalf("caller %d has the tokens %q", i, r.Tokens())
 		}
+	}
+}
+
+// TestCrawlersGroups: for crawlers that each have a group of their own, all that is allocated is in proportion
+// to the file.
+func TestCrawlersGroups(t *testing.T) {
+	allocated := func(groups int) uint64 {
+		var b strings.Builder
+		var list []caller
+		for i := range groups {
+			list = append(list, caller{RFC9309, []string{"bot" + strconv.Itoa(i) + "x"}})
+			fmt.Fprintf(&b, "User-agent: bot%dx\nDisallow: /%d\n", i, i)
+		}
+		f := Parse([]byte(b.String()))
+		all := crawlersOf(list...)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		all.Rules(f)
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	allocated(10) // fills the pools
+	if few, many := allocated(2000), allocated(8000); many > 6*few {
+		t.Errorf("%d bytes for 2,000 groups, %d for 8,000", few, many)
 	}
 }
