@@ -255,8 +255,10 @@ func sourceForm(s string, escapes Escapes) string {
 	var dst []byte
 	from := 0
 	for i := 0; i+2 < len(s); i++ {
-		v, ok := decodeEscape(s, i)
-		if s[i] == '%' && ok && (isDecoded(v) || lowerHex(s[i+1]) || lowerHex(s[i+2])) {
+		if s[i] != '%' {
+			continue
+		}
+		if v, ok := decodeEscape(s, i); ok && (isDecoded(v) || lowerHex(s[i+1]) || lowerHex(s[i+2])) {
 			dst = appendEscaped(append(dst, s[from:i+2]...), s[i+2])
 			from = i + 3
 			i += 2
