@@ -215,13 +215,17 @@ func (c *comparison) blocked(from int) Direction {
 		}
 	}
 	d.Steps = c.meter.used
+	examples = slices.DeleteFunc(examples, func(q example) bool { return q.path == "" })
 	slices.SortStableFunc(examples, func(p, q example) int {
-		return cmp.Or(cmp.Compare(len(p.path), len(q.path)), cmp.Compare(notNormal(p.path), notNormal(q.path)), cmp.Compare(p.path, q.path))
+		if len(p.path) != len(q.path) {
+			return cmp.Compare(len(p.path), len(q.path))
+		}
+		return cmp.Or(cmp.Compare(notNormal(p.path), notNormal(q.path)), cmp.Compare(p.path, q.path))
 	})
 	shown := map[*list][]int{} // the lines of each side that have an example
 	for i := range examples {
 		q := &examples[i]
-		if q.path == "" || slices.Contains(shown[q.side], q.side.rules[q.rule].line) {
+		if slices.Contains(shown[q.side], q.side.rules[q.rule].line) {
 			continue
 		}
 		v := Change{

@@ -82,10 +82,9 @@ func (l *list) meeting(to []int, head string, m *meter) []int {
 
 // literalHead returns a text that all paths that match a pattern begin with.
 func literalHead(pattern string) string {
-	if i := strings.IndexAny(pattern, "*$"); i >= 0 {
-		return pattern[:i]
-	}
-	return pattern
+	head, _, _ := strings.Cut(pattern, "*")
+	head, _, _ = strings.Cut(head, "$")
+	return head
 }
 
 // beginsLike returns a function that reports whether a path can begin with a text and with the given one.
