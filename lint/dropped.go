@@ -112,7 +112,7 @@ func (p *pass) droppingGroups(v *view) (found []*droppingGroup) {
 	}
 	for _, s := range v.reading.lines {
 		if s.group >= 0 && s.set >= 0 && byGroup[s.group].drops &&
-			slices.ContainsFunc(v.sets[s.set], func(name string) bool { return dropping[name] }) {
+			slices.ContainsFunc(v.sets.list[s.set], func(name string) bool { return dropping[name] }) {
 			g := byGroup[s.group]
 			g.names = append(g.names, robots.Printable(p.textOf(p.lineIn(v, int(s.number)).Value)))
 		}

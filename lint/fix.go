@@ -336,15 +336,17 @@ func (p *pass) both(v *view, other *pass, w *view, do func(tokens []string, a, b
 	if !p.spend(len(v.names) + len(w.names)) {
 		return false
 	}
-	tokens := slices.Concat(v.tokens(), w.tokens())
-	slices.Sort(tokens)
-	for _, token := range append([]string{"*"}, slices.Compact(tokens)...) {
-		a, b, ok := p.rulesOfBoth(v, other, w, token)
-		if !ok || !do([]string{token}, a, b) {
-			return false
-		}
+	tokens := v.tokens()
+	if !slices.Equal(tokens, w.tokens()) {
+		tokens = slices.Concat(tokens, w.tokens())
+		slices.Sort(tokens)
+		tokens = slices.Compact(tokens)
 	}
-	return true
+	doOne := func(token string) bool {
+		a, b, ok := p.rulesOfBoth(v, other, w, token)
+		return ok && do([]string{token}, a, b)
+	}
+	return doOne("*") && !slices.ContainsFunc(tokens, func(token string) bool { return !doOne(token) })
 }
 
 // rulesOfBoth returns the rules of some tokens in two files, and false if the steps do not
@@ -415,18 +417,20 @@ func (p *pass) change(d *Diagnostic) string {
 		i := slices.IndexFunc(p.allViews, func(v *view) bool { return v.dialect.MergeTokens })
 		return p.changeIn(p.allViews[i], other, true, true)
 	}
-	for _, v := range p.allViews {
-		if slices.Contains(d.Dialects, v.dialect.Name) {
-			if c := p.changeIn(v, other, false, false); c != "" {
+	unchanged := map[[2]*choices]bool{}
+	for _, named := range []bool{false, true} {
+		for _, v := range p.allViews {
+			if slices.Contains(d.Dialects, v.dialect.Name) == named {
+				continue
+			}
+			choices := [2]*choices{v.choices, other.view(v.dialect).choices}
+			if unchanged[choices] {
+				continue
+			}
+			if c := p.changeIn(v, other, named, false); c != "" {
 				return c
 			}
-		}
-	}
-	for _, v := range p.allViews {
-		if !slices.Contains(d.Dialects, v.dialect.Name) {
-			if c := p.changeIn(v, other, true, false); c != "" {
-				return c
-			}
+			unchanged[choices] = true
 		}
 	}
 	return ""
@@ -441,12 +445,7 @@ func (p *pass) changeIn(v *view, other *pass, named, inUnions bool) (change stri
 			return true
 		}
 		known[[2]*robots.Rules{a, b}] = true
-		switch r := p.compared(a, b, p.budget()); {
-		case len(r.NewlyBlocked.Changes) > 0:
-			change = "blocks " + r.NewlyBlocked.Changes[0].Path
-		case len(r.NewlyAllowed.Changes) > 0:
-			change = "allows " + r.NewlyAllowed.Changes[0].Path
-		}
+		change = p.firstChange(a, b, [2]rulesText{p.key(a), other.key(b)})
 		switch {
 		case change == "" || tokens[0] == "*":
 		case len(tokens) == 1:
@@ -465,6 +464,31 @@ func (p *pass) changeIn(v *view, other *pass, named, inUnions bool) (change stri
 		p.unions(v, other, w, func(u tokenUnion) bool { return find([]string{u.tokens[0].token, u.tokens[1].token}, u.a, u.b) })
 	}
 	return change
+}
+
+// A firstChange is the first change between rules, "" if there is none, and the steps to find it.
+type firstChange struct {
+	text  string
+	steps int
+}
+
+// firstChange compares rules once for equal keys. It takes the steps each time, so that they limit the fixes with an example.
+func (p *pass) firstChange(a, b *robots.Rules, keys [2]rulesText) string {
+	known, ok := p.changes[keys]
+	if ok {
+		p.steps -= known.steps
+		return known.text
+	}
+	before := p.steps
+	switch r := p.compared(a, b, p.budget()); {
+	case len(r.NewlyBlocked.Changes) > 0:
+		known.text = "blocks " + r.NewlyBlocked.Changes[0].Path
+	case len(r.NewlyAllowed.Changes) > 0:
+		known.text = "allows " + r.NewlyAllowed.Changes[0].Path
+	}
+	known.steps = before - p.steps
+	p.changes[keys] = known
+	return known.text
 }
 
 // tokenName returns a token for a message.

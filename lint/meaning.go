@@ -44,13 +44,14 @@ func (p *pass) rules(v *view, tokens ...string) *robots.Rules {
 func (p *pass) readRules(v *view) {
 	var crawlers robots.Crawlers
 	var keys []string
-	known := map[string]bool{}
-	for _, token := range append(v.tokens(), "*") {
+	tokens := append(v.tokens(), "*")
+	v.rules = make(map[string]*robots.Rules, len(tokens))
+	for _, token := range tokens {
 		key := string(v.appendGroups(nil, token))
-		if known[key] {
+		if _, known := v.rules[key]; known {
 			continue
 		}
-		known[key] = true
+		v.rules[key] = nil
 		if r := p.baseRules(v, token); r != nil {
 			v.rules[key] = r
 			continue

@@ -23,6 +23,7 @@ type pass struct {
 	lineStarts  []uint32    // of all lines
 	texts       int         // number of lines that are not blank
 	fields      []fieldLine // the lines that have a field in the zero dialect
+	sets        *nameSets   // of its user-agent lines
 	allViews    []*view     // of every dialect: safe fixes are proved in all
 	views       []*view     // of those that are looked at
 	check       *Check      // the one that runs
@@ -30,22 +31,23 @@ type pass struct {
 	severities  []Severity // of Checks
 	options     Options
 	found       []*Diagnostic
-	byLine      map[int][]*Diagnostic       // found, by the line where they begin
-	dropping    Diagnostic                  // the last finding beyond MaxFindings
-	reported    []uint64                    // a bit for each line with a dropped finding of a line, field or path
-	removes     map[*Fix]robots.Line        // the rules that fixes delete
-	usesOf      []ruleUses                  // what uses has found out
-	keys        map[*robots.Rules]rulesText // what key has found out
-	scratch     []byte                      // memory of key
-	comparisons map[[2]rulesText]comparison // what sameRules has found out
-	unchanged   map[*robots.Rules][]int     // what rulesOfToken has found out
-	tokenRules  []tokenRule                 // of all tokens in all files that were compared
-	ruleIndexes map[tokenRule]int           // in tokenRules
-	examples    []example                   // of verdicts that fixes changed
-	doubles     *doubles                    // what duplicates has found out
-	written     map[string]bool             // paths of all rules, made on demand
-	intended    map[string]string           // what intendedField has found out
-	inUnions    map[*Diagnostic]bool        // whose fixes are not safe only for crawlers of several tokens
+	byLine      map[int][]*Diagnostic        // found, by the line where they begin
+	dropping    Diagnostic                   // the last finding beyond MaxFindings
+	reported    []uint64                     // a bit for each line with a dropped finding of a line, field or path
+	removes     map[*Fix]robots.Line         // the rules that fixes delete
+	usesOf      []ruleUses                   // what uses has found out
+	keys        map[*robots.Rules]rulesText  // what key has found out
+	scratch     []byte                       // memory of key
+	comparisons map[[2]rulesText]comparison  // what sameRules has found out
+	changes     map[[2]rulesText]firstChange // what firstChange has found out
+	unchanged   map[*robots.Rules][]int      // what rulesOfToken has found out
+	tokenRules  []tokenRule                  // of all tokens in all files that were compared
+	ruleIndexes map[tokenRule]int            // in tokenRules
+	examples    []example                    // of verdicts that fixes changed
+	doubles     *doubles                     // what duplicates has found out
+	written     map[string]bool              // paths of all rules, made on demand
+	intended    map[string]string            // what intendedField has found out
+	inUnions    map[*Diagnostic]bool         // whose fixes are not safe only for crawlers of several tokens
 	perCheck    map[*Check]int
 	dropped     int
 	misreadLine int // the last line of misreading
@@ -99,7 +101,8 @@ func newPass(f *robots.File, o Options) *pass {
 func readPass(f *robots.File) *pass {
 	p := &pass{
 		file: f, text: f, body: f.Bytes(), kind: Kind(f), newline: newline(f.Bytes()), keys: map[*robots.Rules]rulesText{},
-		comparisons: map[[2]rulesText]comparison{}, unchanged: map[*robots.Rules][]int{}, ruleIndexes: map[tokenRule]int{},
+		comparisons: map[[2]rulesText]comparison{}, changes: map[[2]rulesText]firstChange{}, unchanged: map[*robots.Rules][]int{},
+		ruleIndexes: map[tokenRule]int{}, sets: &nameSets{indexes: map[string]int32{}},
 	}
 	if isPage := p.kind == "HTML or XML" && !bytes.HasPrefix(p.body, []byte("<%")) && !bytes.HasPrefix(p.body, []byte("<?")); !isPage &&
 		templateLine(p.body) > 0 {
@@ -131,6 +134,7 @@ func readPass(f *robots.File) *pass {
 func (p *pass) edited(edits []Edit) *pass {
 	other := readPass(robots.Parse(Apply(p.body, edits)))
 	other.base = p
+	other.sets = p.sets
 	return other
 }
 
@@ -139,7 +143,7 @@ func (p *pass) view(d robots.Dialect) *view {
 	i := slices.IndexFunc(p.allViews, func(v *view) bool { return v.dialect.Name == d.Name })
 	if i < 0 {
 		i = len(p.allViews)
-		p.allViews = append(p.allViews, newView(p.text, d, len(p.fields), p.allViews))
+		p.allViews = append(p.allViews, newView(p.text, d, len(p.fields), p.sets, p.allViews))
 	}
 	return p.allViews[i]
 }

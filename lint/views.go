@@ -2,7 +2,6 @@ package lint
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -20,7 +19,7 @@ type view struct {
 type reading struct {
 	lines    []seen              // in file order
 	groups   []int               // index in lines of the first line of each group
-	sets     [][]string          // of names, that user-agent lines have
+	sets     *nameSets           // that user-agent lines have
 	names    []string            // of crawlers, without "*" and ""
 	groupsOf map[string][]uint32 // numbers of the groups that name a crawler; "" for lines that name none
 }
@@ -33,35 +32,45 @@ type seen struct {
 	field  robots.Field
 }
 
+// nameSets are the names of user-agent lines, of a file and of all files that it was edited to.
+type nameSets struct {
+	list    [][]string
+	indexes map[string]int32 // in list, by the names with a line end between them
+}
+
+// indexOf returns the index of a set, which it adds if it is new.
+func (s *nameSets) indexOf(names []string) int32 {
+	key := strings.Join(names, "\n")
+	i, ok := s.indexes[key]
+	if !ok {
+		i = int32(len(s.list))
+		s.indexes[key] = i
+		s.list = append(s.list, names)
+	}
+	return i
+}
+
 // choices are the rules of crawlers, by the numbers of the groups that name them. Dialects share
 // them that read a file alike and match alike.
 type choices struct{ rules map[string]*robots.Rules }
 
 // newView returns the file as a dialect reads it, and shares what it can with other views.
 // The file has at most about lines fields.
-func newView(f *robots.File, d robots.Dialect, lines int, others []*view) *view {
+func newView(f *robots.File, d robots.Dialect, lines int, sets *nameSets, others []*view) *view {
 	same := alike(d)
 	for _, o := range others {
 		if o.dialect.Name != d.Name && alike(o.dialect) == same {
 			return &view{d, o.reading, o.choices}
 		}
 	}
-	r := &reading{lines: make([]seen, 0, lines)}
-	known := map[string]int32{} // indexes in sets
+	r := &reading{lines: make([]seen, 0, lines), sets: sets}
 	for l := range f.Lines(d) {
 		if l.Field <= robots.FieldUnknown {
 			continue
 		}
 		set := int32(-1)
 		if l.Field == robots.FieldUserAgent {
-			key := strings.Join(l.Names, "\n")
-			i, ok := known[key]
-			if !ok {
-				i = int32(len(r.sets))
-				known[key] = i
-				r.sets = append(r.sets, l.Names)
-			}
-			set = i
+			set = sets.indexOf(l.Names)
 		}
 		if l.Group == len(r.groups) {
 			r.groups = append(r.groups, len(r.lines))
@@ -69,7 +78,7 @@ func newView(f *robots.File, d robots.Dialect, lines int, others []*view) *view 
 		r.lines = append(r.lines, seen{uint32(l.Number), int32(l.Group), set, l.Field})
 	}
 	for _, o := range others {
-		if !slices.Equal(o.reading.lines, r.lines) || !slices.EqualFunc(o.sets, r.sets, slices.Equal) {
+		if !slices.Equal(o.reading.lines, r.lines) {
 			continue
 		}
 		r = o.reading
@@ -106,7 +115,7 @@ func matching(d robots.Dialect) robots.Dialect {
 
 // collect finds the names of crawlers and their groups.
 func (r *reading) collect() {
-	r.groupsOf = map[string][]uint32{}
+	r.groupsOf = make(map[string][]uint32, len(r.sets.list))
 	add := func(name string, group int32) {
 		if groups := r.groupsOf[name]; len(groups) == 0 || groups[len(groups)-1] != uint32(group) {
 			r.groupsOf[name] = append(groups, uint32(group))
@@ -116,15 +125,20 @@ func (r *reading) collect() {
 		if l.set < 0 {
 			continue
 		}
-		for _, name := range r.sets[l.set] {
+		for _, name := range r.sets.list[l.set] {
 			add(name, l.group)
 		}
-		if len(r.sets[l.set]) == 0 {
+		if len(r.sets.list[l.set]) == 0 {
 			add("", l.group)
 		}
 	}
-	r.names = slices.Sorted(maps.Keys(r.groupsOf))
-	r.names = slices.DeleteFunc(r.names, func(name string) bool { return name == "*" || name == "" })
+	r.names = make([]string, 0, len(r.groupsOf))
+	for name := range r.groupsOf {
+		if name != "*" && name != "" {
+			r.names = append(r.names, name)
+		}
+	}
+	slices.Sort(r.names)
 }
 
 // at returns a line as it is read, and false if it has no field.
@@ -139,7 +153,7 @@ func (r *reading) at(number int) (seen, bool) {
 // namesOf returns the names of a user-agent line.
 func (r *reading) namesOf(l robots.Line) []string {
 	if s, ok := r.at(l.Number); ok && s.set >= 0 {
-		return r.sets[s.set]
+		return r.sets.list[s.set]
 	}
 	return nil
 }
