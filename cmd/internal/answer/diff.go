@@ -113,11 +113,11 @@ func Diff(before, after Source, who []Crawler, o DiffOptions) *Difference {
 		proofs.URLs = compare.NormalURLs
 		proofs.SkipRobotsTxt = true
 	}
-	class, distinct := classesOf(rules)
+	class, distinct, reading := classesOf(rules)
 	results, steps := compare.Each(distinct[0], distinct[1], proofs)
-	d.Steps = steps
+	d.Steps = 2*reading + steps // rulesOf reads the files, too
 	if o.Total > 0 {
-		d.listing = steps + o.Total
+		d.listing = d.Steps + o.Total
 	}
 	comparisons := map[*compare.Result]*comparison{}
 	byClass := make([]*CrawlerDifference, len(results))

@@ -31,6 +31,21 @@ func TestDiffSharesComparisons(t *testing.T) {
 	}
 }
 
+// TestDiffReadsOnce: the files are read once for all crawlers, also if they name none.
+func TestDiffReadsOnce(t *testing.T) {
+	file := robots.Parse([]byte(strings.Repeat("\n", 100_000)))
+	steps := func(crawlers int) int {
+		var who []Crawler
+		for i := range crawlers {
+			who = append(who, InDialect(robots.RFC9309, fmt.Sprintf("bot%d", i), fmt.Sprintf("bot%d", i)))
+		}
+		return Diff(file, file, who, DiffOptions{}).Steps
+	}
+	if one, many := steps(1), steps(100); one < 100_000 || many > one+100*100 {
+		t.Errorf("%d steps for one crawler, %d for a hundred", one, many)
+	}
+}
+
 // TestDiffSharesGroups: crawlers that each file names in the same user-agent lines are compared
 // once, and only those just above a delay have it (D-08).
 func TestDiffSharesGroups(t *testing.T) {

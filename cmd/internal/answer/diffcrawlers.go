@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/budget"
 	"github.com/robotskit/robots/compare"
 	"github.com/robotskit/robots/crawlers"
 )
@@ -25,10 +26,10 @@ func (d *Difference) rulesOf(before, after Source, who []Crawler, o DiffOptions)
 }
 
 // classesOf returns the class of each crawler, and the rules of each class: crawlers that are named in the same
-// blocks of both files have the same rules.
-func classesOf(rules [2][]*robots.Rules) (class []int, distinct [2][]*robots.Rules) {
-	before := blocksOf(rules[0])
-	after := blocksOf(rules[1])
+// blocks of both files have the same rules. It returns the steps of reading the files, too.
+func classesOf(rules [2][]*robots.Rules) (class []int, distinct [2][]*robots.Rules, steps int) {
+	before, stepsBefore := blocksOf(rules[0])
+	after, stepsAfter := blocksOf(rules[1])
 	known := map[[2]string]int{}
 	for i := range before {
 		blocks := [2]string{before[i], after[i]}
@@ -41,7 +42,7 @@ func classesOf(rules [2][]*robots.Rules) (class []int, distinct [2][]*robots.Rul
 		}
 		class = append(class, number)
 	}
-	return class, distinct
+	return class, distinct, stepsBefore + stepsAfter
 }
 
 // linesOf returns the lines of rules.
@@ -53,23 +54,27 @@ func linesOf(r *robots.Rules) (lines []int) {
 }
 
 // blocksOf names the blocks of user-agent lines that name each crawler of one file: crawlers
-// named in the same blocks have the same rules and records (D-08).
-func blocksOf(crawlers []*robots.Rules) (blocks []string) {
+// named in the same blocks have the same rules and records (D-08). It returns the steps of reading the file in
+// each dialect.
+func blocksOf(crawlers []*robots.Rules) (blocks []string, steps int) {
 	ends := map[string][]int{} // by dialect
 	for _, r := range crawlers {
 		dialect := r.Dialect()
 		group := r.Group()
-		if ends[dialect.Name] == nil {
-			ends[dialect.Name] = blockEnds(r.File(), dialect)
+		lines, read := ends[dialect.Name]
+		if !read {
+			lines = blockEnds(r.File(), dialect)
+			ends[dialect.Name] = lines
+			steps += budget.Reading(len(r.File().Bytes()))
 		}
 		var numbers []int
 		for _, line := range group.Lines() {
-			number, _ := slices.BinarySearch(ends[dialect.Name], line+1)
+			number, _ := slices.BinarySearch(lines, line+1)
 			numbers = append(numbers, number)
 		}
 		blocks = append(blocks, fmt.Sprintln(dialect.Name, group.Token() == AnyCrawler, slices.Compact(numbers)))
 	}
-	return blocks
+	return blocks, steps
 }
 
 // blockEnds returns the lines of a file that end a block of user-agent lines or begin a group.
