@@ -337,11 +337,11 @@ func (f *finder) fill(q *example) {
 func (f *finder) withDots(q *example, old, new *robots.Rules) string {
 	rule := &q.side.rules[q.rule]
 	text := strings.Join(rule.pieces, "")
-	path, n, _, ok := alphabetOf(q.side.form, q.side.form, AllURLs).spell(text)
+	raw, n, _, ok := alphabetOf(q.side.form, q.side.form, AllURLs).spell(nil, text)
 	if !ok || strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c > '~' }) {
 		return "" // google-cpp matches strings that cannot be URLs
 	}
-	path += text[n:]
+	path := string(raw) + text[n:]
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path
 	}

@@ -211,8 +211,8 @@ func (f *finder) startPair(q *example, p pair) (start pairStart, ok bool) {
 		head = partner.head
 	}
 	head = cmp.Or(head, "/")
-	prefix, n, at, ok := s.alphabet.spell(head)
-	start = pairStart{head[:n], prefix, at}
+	prefix, n, at, ok := s.alphabet.spell(make([]byte, 0, 64), head)
+	start = pairStart{head[:n], string(prefix), at}
 	if !ok || !s.add(c, start.head) || partner != nil && !s.add(partner, start.head) {
 		return start, false
 	}

@@ -171,15 +171,13 @@ func imageOf(raw string, v byte, escaped bool, form robots.Escapes) string {
 	return raw
 }
 
-// spell returns a URL for the whole units of a head, their number of bytes in the head, and the
+// spell appends a URL for the whole units of a head, and returns their number of bytes in the head and the
 // place after them. It returns false if no URL begins with the head.
-func (a *alphabet) spell(head string) (raw string, n int, at position, ok bool) {
+func (a *alphabet) spell(to []byte, head string) (raw []byte, n int, at position, ok bool) {
 	at = positionStart
 	if a.full {
 		at = positionOther // before the first slash, which ends no segment
 	}
-	var few [64]byte
-	b := few[:0]
 	for n < len(head) {
 		c := head[n]
 		size := 1
@@ -207,13 +205,13 @@ func (a *alphabet) spell(head string) (raw string, n int, at position, ok bool) 
 			next, ok = a.follow(at, id)
 		}
 		if !ok {
-			return "", 0, 0, false
+			return nil, 0, 0, false
 		}
-		b = append(b, a.units[id-1].raw...)
+		to = append(to, a.units[id-1].raw...)
 		at = next
 		n = n + size
 	}
-	return string(b), n, at, true
+	return to, n, at, true
 }
 
 // A position is a place in a URL: in a segment of its path, which must not become "." or ".." (RFC
@@ -288,6 +286,7 @@ func (p position) query() int {
 // isOf reports whether a path and query is one of a set of URLs in normal form.
 func isOf(urls URLs, path string) bool {
 	a := alphabetOf(robots.EscapesRaw, robots.EscapesRaw, urls)
-	_, n, at, ok := a.spell(path)
+	var few [64]byte
+	_, n, at, ok := a.spell(few[:0], path)
 	return ok && n == len(path) && at.ends()
 }
