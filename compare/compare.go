@@ -72,6 +72,8 @@ type Options struct {
 	FullSegments bool
 	// Total limits the steps of all comparisons by Each together, 0 for no limit.
 	Total int
+	// Known are uses of the rules in the order of All, Undecided for those that Effects is to find out; nil for none.
+	Known []Use
 
 	within []string // texts with one of which every URL begins, as far as rules are concerned; nil if it is not known
 }

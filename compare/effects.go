@@ -62,7 +62,9 @@ func Effects(r *robots.Rules, o Options) []Effect {
 	morePatterns := r.Dialect().IndexHTML // a line can have two
 	seen := map[int]bool{}
 	counted := 0
+	at := -1
 	for rule := range r.All() {
+		at++
 		line := rule.Span().Start
 		if morePatterns {
 			if seen[line] {
@@ -77,6 +79,8 @@ func Effects(r *robots.Rules, o Options) []Effect {
 		}
 		e := Effect{Rule: rule, Use: NeverMatches, AnyDialect: true}
 		switch {
+		case at < len(o.Known) && o.Known[at] != Undecided:
+			e.Use = o.Known[at]
 		case allURLs:
 			e = Effect{Rule: rule, Use: NeverDecides}
 		case found:

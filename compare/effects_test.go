@@ -52,6 +52,32 @@ func TestEffects(t *testing.T) {
 	}
 }
 
+// TestEffectsKnown: known uses are returned and take no steps.
+func TestEffectsKnown(t *testing.T) {
+	rules := parse(robots.Google, "Disallow: /a/index.html", "Allow: /a/index.html", "Disallow: /*a", "Allow: /b")
+	found := Effects(rules, Options{})
+	var known []Use
+	for rule := range rules.All() {
+		i := slices.IndexFunc(found, func(e Effect) bool { return e.Rule.Span() == rule.Span() })
+		known = append(known, found[i].Use)
+	}
+	steps := func(effects []Effect) (sum int) {
+		for _, e := range effects {
+			sum += e.Steps
+		}
+		return sum
+	}
+	for i := range known {
+		some := slices.Clone(known)
+		some[i] = Undecided
+		again := Effects(rules, Options{Known: some})
+		same := slices.EqualFunc(again, found, func(a, b Effect) bool { return a.Rule == b.Rule && a.Use == b.Use })
+		if !same || steps(again) >= steps(found) {
+			t.Errorf("without the use of rule %d: %v in %d steps, want %v in less than %d", i, again, steps(again), found, steps(found))
+		}
+	}
+}
+
 // TestEffectsDrawn: without the rules that have no effect, or one that is needed, the comparison
 // is the same or differs.
 func TestEffectsDrawn(t *testing.T) {

@@ -55,7 +55,7 @@ func (p *pass) uses() []ruleUses {
 
 // usesIn returns the uses in one dialect.
 func (p *pass) usesIn(v *view, known map[rulesText][]compare.Use) ruleUses {
-	best := map[int]compare.Use{}
+	var best map[int]compare.Use
 	done := map[*robots.Rules]bool{}
 	for _, name := range v.crawlers() {
 		r := p.rules(v, name)
@@ -69,6 +69,9 @@ func (p *pass) usesIn(v *view, known map[rulesText][]compare.Use) ruleUses {
 		uses, ok := p.effects(r, known)
 		if !ok {
 			return ruleUses{undecided: true}
+		}
+		if best == nil {
+			best = make(map[int]compare.Use, r.Len())
 		}
 		for rule := range r.All() {
 			line := p.lineOf(rule.Span().Start)
@@ -92,13 +95,15 @@ func (p *pass) effects(r *robots.Rules, known map[rulesText][]compare.Use) ([]co
 	}
 	key := p.key(r)
 	inAny := rulesText{hash: key.hash, exempt: true, escapes: anyEscapes}
-	for _, k := range []rulesText{key, inAny} {
-		if uses, ok := known[k]; ok {
-			return uses, true
-		}
+	if uses, ok := known[key]; ok {
+		return uses, true
 	}
-	var uses []compare.Use
-	effects := compare.Effects(r, compare.Options{Steps: max(1, min(p.steps/16, compare.DefaultSteps))})
+	shared, ok := known[inAny]
+	if ok && !slices.Contains(shared, compare.Undecided) {
+		return shared, true
+	}
+	var uses, inEvery []compare.Use
+	effects := compare.Effects(r, compare.Options{Steps: max(1, min(p.steps/16, compare.DefaultSteps)), Known: shared})
 	for _, e := range effects {
 		p.steps -= e.Steps
 	}
@@ -118,11 +123,14 @@ func (p *pass) effects(r *robots.Rules, known map[rulesText][]compare.Use) ([]co
 			return cmp.Compare(e.Rule.Span().Start, start)
 		})
 		uses = append(uses, effects[i].Use)
-	}
-	if !slices.ContainsFunc(effects, func(e compare.Effect) bool { return !e.AnyDialect }) {
-		key = inAny
+		use := compare.Undecided
+		if effects[i].AnyDialect {
+			use = effects[i].Use
+		}
+		inEvery = append(inEvery, use)
 	}
 	known[key] = uses
+	known[inAny] = inEvery
 	return uses, true
 }
 
