@@ -15,8 +15,13 @@ type Crawler struct {
 	Tokens  []string // product tokens, most specific first
 	Dialect robots.Dialect
 
-	known crawlers.Profile // with the further tokens that are among Tokens
+	known   crawlers.Profile // with the further tokens that are among Tokens
+	implied bool             // see IsImplied
 }
+
+// IsImplied reports whether Comparable added the crawler as * in another dialect than its own. Diff leaves it out
+// if * has the same changes.
+func (c *Crawler) IsImplied() bool { return c.implied }
 
 // Auto returns the crawler for product tokens with the dialect auto (D-62).
 func Auto(name string, tokens ...string) Crawler {

@@ -121,7 +121,8 @@ func Diff(before, after Source, who []Crawler, o DiffOptions) *Difference {
 	}
 	comparisons := map[*compare.Result]*comparison{}
 	byClass := make([]*CrawlerDifference, len(results))
-	for i, c := range who {
+	for _, i := range withoutImplied(who, func(i int) *compare.Result { return results[class[i]] }) {
+		c := who[i]
 		pair := [2]*robots.Rules{rules[0][i], rules[1][i]}
 		shared := byClass[class[i]]
 		if shared != nil {
@@ -147,7 +148,7 @@ func (d *Difference) add(c *Crawler, after *robots.Rules, difference CrawlerDiff
 	difference.Binds = c.Binds()
 	difference.important = o.Important || isImportant(c.Name)
 	for _, change := range difference.Declared {
-		if !change.OfFile() {
+		if !change.OfFile() && !slices.Contains(change.Crawlers, c.Name) {
 			change.Crawlers = append(change.Crawlers, c.Name)
 		}
 	}

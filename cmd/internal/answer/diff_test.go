@@ -46,6 +46,32 @@ func TestDiffReadsOnce(t *testing.T) {
 	}
 }
 
+// TestDiffOtherStars: crawlers that no file names are compared in their dialects too, and listed
+// where these show another change.
+func TestDiffOtherStars(t *testing.T) {
+	for _, c := range []struct{ before, after, want string }{
+		{"Disallow: /a\n", "Disallow: /a\nDisalow: /\n", "* rfc9309 same, * google differs"},
+		{"Disallow: /a\n", "Disallow: /b\nDisalow: /b\n", "* rfc9309 differs"},
+		{"Disallow: /a\n", "Disallow: /b\nDisalow: /c\n", "* rfc9309 differs, * google differs"},
+		{"Disalow: /a\n", "Disalow: /a\nDisallow: /b\n", "* rfc9309 differs"},
+		{"Disallow: /*a\n", "Disallow: /*b\n", "* rfc9309 differs"},
+		{"Disallow: /%61\nDisallow: /b\n", "Disallow: /c\n", "* rfc9309 differs"}, // google has fewer changes
+		{"Disallow: /*a\n", "Disallow: /*a\n# b\n", "* rfc9309 same"},
+		{"Disallow: /%61\n", "Disallow: /a\n", "* rfc9309 same, * google differs"},
+		{"Disallow:\nDisallow: /a\n", "Disallow: /a\n", "* rfc9309 same"},
+	} {
+		const star = "User-agent: *\n"
+		before, after := robots.Parse([]byte(star+c.before)), robots.Parse([]byte(star+c.after))
+		var got []string
+		for _, j := range DiffIn(before, after, [2]robots.Dialect{}, nil, DiffOptions{}).Crawlers {
+			got = append(got, j.Agent+" "+j.Dialect+" "+j.Result)
+		}
+		if strings.Join(got, ", ") != c.want {
+			t.Errorf("%q, %q: %s, want %s", c.before, c.after, strings.Join(got, ", "), c.want)
+		}
+	}
+}
+
 // TestDiffSharesGroups: crawlers that each file names in the same user-agent lines are compared
 // once, and only those just above a delay have it (D-08).
 func TestDiffSharesGroups(t *testing.T) {

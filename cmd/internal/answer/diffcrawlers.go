@@ -3,6 +3,8 @@ package answer
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/budget"
@@ -97,12 +99,78 @@ func Comparable(before, after Source, dialects [2]robots.Dialect) (who []Crawler
 		for _, c := range compare.Crawlers(before.Rules(robots.RFC9309).File(), after.Rules(robots.RFC9309).File()) {
 			who = append(who, Auto(c.Name, c.Tokens[0]))
 		}
-		return who
+		return slices.Insert(who, 1, otherStars(before, after)...)
 	}
 	for _, name := range compare.Names(before.Rules(dialects[0]), after.Rules(dialects[1])) {
 		who = append(who, InDialect(dialects[0], name, name))
 	}
 	return who
+}
+
+// otherStars returns * in each dialect in which its rules change and are not certainly those of rfc9309: crawlers
+// that no file names, such as Googlebot, can be blocked by a line that other crawlers do not read.
+func otherStars(before, after Source) (stars []Crawler) {
+	sides := [2]Source{before, after}
+	var standard [2]string
+	for side, source := range sides {
+		rules := source.Rules(robots.RFC9309)
+		if _, noFile := rules.FallbackReason(); noFile {
+			return nil
+		}
+		standard[side] = textOfRules(rules)
+	}
+	for _, d := range CurrentDialects()[1:] {
+		texts := [2]string{textOfRules(before.Rules(d)), textOfRules(after.Rules(d))}
+		if texts[0] != texts[1] && (texts != standard || strings.Contains(texts[0]+texts[1], "%")) {
+			star := InDialect(d, AnyCrawler, AnyCrawler)
+			star.implied = true
+			stars = append(stars, star)
+		}
+	}
+	return stars
+}
+
+// textOfRules returns the patterns of rules in order of precedence.
+func textOfRules(r *robots.Rules) string {
+	var b []byte
+	for rule := range r.All() {
+		b = strconv.AppendInt(b, int64(rule.Weight()), 10)
+		b = append(append(append(b, rule.Directive()...), rule.Pattern().String()...), '\n')
+	}
+	return string(b)
+}
+
+// withoutImplied returns the indexes of the crawlers without those that are implied and have only changes of *.
+func withoutImplied(who []Crawler, result func(i int) *compare.Result) (indexes []int) {
+	star := map[[3]int]bool{}
+	for i := range who {
+		if who[i].Name == AnyCrawler && !who[i].implied {
+			for _, lines := range changedLines(result(i)) {
+				star[lines] = true
+			}
+		}
+	}
+	for i := range who {
+		isNew := func(lines [3]int) bool { return !star[lines] }
+		if !who[i].implied || slices.ContainsFunc(changedLines(result(i)), isNew) {
+			indexes = append(indexes, i)
+		}
+	}
+	return indexes
+}
+
+// changedLines returns the direction and the lines that decide of each change, and those of no line for a direction
+// that is undecided.
+func changedLines(r *compare.Result) (lines [][3]int) {
+	for i, direction := range []compare.Direction{r.NewlyBlocked, r.NewlyAllowed} {
+		if !direction.Complete {
+			lines = append(lines, [3]int{i, 0, 0})
+		}
+		for _, c := range direction.Changes {
+			lines = append(lines, [3]int{i, 1 + c.Old.Rule.Line(), 1 + c.New.Rule.Line()})
+		}
+	}
+	return lines
 }
 
 // isImportant reports whether newly blocked URLs are errors for a crawler: for *, and the

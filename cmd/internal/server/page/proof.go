@@ -150,7 +150,7 @@ func diff(b *budget.Budget, args []string) (any, error) {
 	result := comparison{Budget: diffSteps}
 	for _, c := range answer.Comparable(before, after, [2]robots.Dialect{}) {
 		switch {
-		case given[key(&c)], c.Name == answer.AnyCrawler && star:
+		case given[key(&c)], c.Name == answer.AnyCrawler && star && !c.IsImplied():
 		case len(who) == mostCompared:
 			result.Dropped++
 		default:
