@@ -106,3 +106,12 @@ func TestParseHosts(t *testing.T) {
 		}
 	}
 }
+
+// TestScheme: a scheme begins with a letter (RFC 3986 section 3.1).
+func TestScheme(t *testing.T) {
+	for url, valid := range map[string]bool{"s3://a/": true, "a+b.c-d://a/": true, "3s://a/": false, "+s://a/": false, "://a/": false, "a_b://a/": false} {
+		if _, _, err := ParseURL(url); (err == nil) != valid {
+			t.Errorf("%q: %v", url, err)
+		}
+	}
+}

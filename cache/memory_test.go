@@ -261,6 +261,34 @@ func TestRulesLaw(t *testing.T) {
 	}
 }
 
+// TestRulesBeforeStep: rules that are made right before a step of an outage do not outlast it.
+func TestRulesBeforeStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := behaving("500")
+		c := open(t, cache.Options{Fetcher: fetcherFunc(func(_ context.Context, o robots.Origin) (*fetch.Record, error) {
+			return record(o, now, time.Now()), nil
+		})})
+		defer c.Close()
+		google := &cache.Crawler{Dialect: robots.Google, Tokens: []string{"mybot"}}
+		_, r := rulesOf(t, c, origin, google)
+		step := r.FailingSince.Add(12 * hour)
+		for time.Until(step) > 2*hour { // failures cover the outage
+			time.Sleep(hour)
+			c.Refresh(t.Context(), origin)
+		}
+		_, until := r.Span(robots.Google, step.Add(-time.Second))
+		time.Sleep(time.Until(step) - time.Millisecond)
+		c.Refresh(t.Context(), origin)
+		before, _ := rulesOf(t, c, origin, google)
+		time.Sleep(time.Second)
+		after, r := rulesOf(t, c, origin, google)
+		fresh := google.Failure.Rules(r, google.Dialect, time.Now(), google.Tokens...)
+		if !until.Equal(step) || said(before) == said(fresh) || said(after) != said(fresh) {
+			t.Errorf("a step at %s: before %s\nafter %s\nfresh %s", until, said(before), said(after), said(fresh))
+		}
+	})
+}
+
 // TestRulesOnce: a hundred concurrent callers of an unknown site and of a known one get the same
 // rules; four crawlers get separate rules; rules count as memory, and are dropped with their
 // record.

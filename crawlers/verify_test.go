@@ -346,3 +346,14 @@ func FuzzAddresses(f *testing.F) {
 		}
 	})
 }
+
+// TestCut: a name, which the owner of an address chooses, is printed with escapes if it is not of printable ASCII.
+func TestCut(t *testing.T) {
+	for name, want := range map[string]string{
+		"a.example": "a.example", "a b": `"a b"`, "\x1b[2J": `"\x1b[2J"`, "a\x7f": `"a\x7f"`, "a\u0085": `"a\u0085"`, "b\xffc": `"b\xffc"`,
+	} {
+		if got := cut(name); got != want {
+			t.Errorf("%q: %s, want %s", name, got, want)
+		}
+	}
+}

@@ -425,6 +425,28 @@ func TestEngines(t *testing.T) {
 			}
 			names[n.name] = true
 		}
+		if got := nameAt(list, len(list)).name; got != "invalid" {
+			t.Errorf("the value after the last is called %q", got)
+		}
+	}
+}
+
+// TestEngineRules compares where each engine reads a rule with a list: in meta elements (m), headers (h), both (b) or
+// nowhere (-), in the order of the engines.
+func TestEngineRules(t *testing.T) {
+	const want = "all bbmb index bbmb follow bbmb archive --m- none bbbb noindex bbbb nofollow bbbb noarchive -bb- nocache -b-- " +
+		"nosnippet bb-- notranslate b--- noimageindex b--- noyaca --m- indexifembedded b--- max-snippet bb-- max-image-preview bb-- " +
+		"max-video-preview bb-- unavailable_after b--- noodp ---- noydir ---- nopreview ---- nositelinkssearchbox ----"
+	var got []string
+	for _, r := range rules {
+		where := ""
+		for _, l := range []locations{r.google, r.bing, r.yandex, r.seznam} {
+			where += string("-mhb"[l])
+		}
+		got = append(got, r.name+" "+where)
+	}
+	if strings.Join(got, " ") != want {
+		t.Errorf("%s\nwant\n%s", strings.Join(got, " "), want)
 	}
 }
 

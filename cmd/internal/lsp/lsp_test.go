@@ -395,6 +395,16 @@ func TestCompletionIsClean(t *testing.T) {
 	}
 }
 
+// TestEnd: the end of a text is in its last line, or after it if that has a line end.
+func TestEnd(t *testing.T) {
+	for text, want := range map[string]position{"": {}, "a": {0, 1}, "a\n": {1, 0}, "a\nbc": {1, 2}, "a\r\n": {1, 0}} {
+		d := newDocument(textDocument{URI: file, Text: text})
+		if got := d.position(len(text)); got != want {
+			t.Errorf("%q: %+v, want %+v", text, got, want)
+		}
+	}
+}
+
 // FuzzPositions: offsets at the start of a character are the same after conversion, for any text.
 func FuzzPositions(f *testing.F) {
 	f.Add("User-agent: *\r\nDisallow: /caf\u00e9\U0001f600\rx\n", 20)
