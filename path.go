@@ -255,9 +255,11 @@ func sourceForm(s string, escapes Escapes) string {
 	var dst []byte
 	from := 0
 	for i := 0; i+2 < len(s); i++ {
-		if s[i] != '%' {
-			continue
+		next := strings.IndexByte(s[i:], '%')
+		if next < 0 {
+			break
 		}
+		i += next
 		if v, ok := decodeEscape(s, i); ok && (isDecoded(v) || lowerHex(s[i+1]) || lowerHex(s[i+2])) {
 			dst = appendEscaped(append(dst, s[from:i+2]...), s[i+2])
 			from = i + 3
