@@ -58,19 +58,21 @@ func Effects(r *robots.Rules, o Options) []Effect {
 		return cmp.Or(cmp.Compare(side.rules[i].line, side.rules[k].line), cmp.Compare(i, k))
 	})
 	_, allURLs, _ := answer(r)
-	effects := make([]Effect, 0, r.Len())
-	morePatterns := r.Dialect().IndexHTML // a line can have two
-	seen := map[int]bool{}
+	starts := make([]int, 0, r.Len()) // of rules in the file, where one can have two patterns
+	for rule := range r.All() {
+		starts = append(starts, rule.Span().Start)
+	}
+	slices.Sort(starts)
+	starts = slices.Compact(starts)
+	effects := make([]Effect, len(starts))
 	counted := 0
 	at := -1
 	for rule := range r.All() {
 		at++
 		line := rule.Span().Start
-		if morePatterns {
-			if seen[line] {
-				continue // the other pattern of an Allow of an index page
-			}
-			seen[line] = true
+		place, _ := slices.BinarySearch(starts, line)
+		if !effects[place].Rule.IsZero() {
+			continue // the other pattern of an Allow of an index page
 		}
 		from, found := slices.BinarySearchFunc(byLine, line, func(i, line int) int { return cmp.Compare(side.rules[i].line, line) })
 		to := from
@@ -90,9 +92,8 @@ func Effects(r *robots.Rules, o Options) []Effect {
 		}
 		e.Steps = f.meter.used - counted
 		counted = f.meter.used
-		effects = append(effects, e)
+		effects[place] = e
 	}
-	slices.SortFunc(effects, func(a, b Effect) int { return cmp.Compare(a.Rule.Span().Start, b.Rule.Span().Start) })
 	return effects
 }
 
