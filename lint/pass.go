@@ -135,6 +135,7 @@ func (p *pass) edited(edits []Edit) *pass {
 	other := readPass(robots.Parse(Apply(p.body, edits)))
 	other.base = p
 	other.sets = p.sets
+	other.scratch = p.scratch
 	return other
 }
 
