@@ -94,6 +94,7 @@ func TestNotes(t *testing.T) {
 		{RFC9309, "a", "User-agent: a\nDisallow:\nAllow:", "2 RULE-01, 3 RULE-01"},
 		{Bing, "a", "User-agent: *\nCrawl-delay: 1\nDisallow: /\nUser-agent: a\nDisallow: /", "2 SPEC 3.6"},
 		{RFC9309, "a", "<html>", "0 D-27"},
+		{RFC9309, "a", "<", "0 D-27"},
 	} {
 		var got []string
 		for _, n := range Parse([]byte(c.body)).Rules(c.dialect, c.token).Explain(Path{"/"}).Notes {
