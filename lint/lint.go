@@ -91,8 +91,9 @@ type Diagnostic struct {
 
 // A Fix is a change of the file that fixes a finding.
 type Fix struct {
-	// Safe is set if it is proved that this fix, together with the safe fixes before it,
-	// changes no verdict for any crawler, in google-cpp also with several product tokens.
+	// Safe is set if it is proved that all safe fixes of the file together change no verdict for
+	// any crawler, in google-cpp also with several product tokens. A part of them rarely does:
+	// where ** is shortened in one of two rules, the other one is the longer.
 	Safe bool
 	// Change is an example of what an unsafe fix changes, such as "blocks /a" or "allows /a
 	// for googlebot", or "" if there is no known example.

@@ -62,7 +62,7 @@ const pageFixes = `
 
 | fix | made by | effect |
 | --- | --- | --- |
-| safe | ` + "`--fix`" + ` | proved: no verdict changes, in any dialect and for any product tokens. Without a proof it needs ` + "`--fix=all`" + ` |
+| safe | ` + "`--fix`" + ` | proved: all safe fixes together change no verdict, in any dialect and for any product tokens. Without a proof it needs ` + "`--fix=all`" + ` |
 | change | ` + "`--fix=all`" + ` | the verdicts that were probably intended |
 
 google-cpp combines the groups of all tokens of a crawler, and a proof covers all combinations. So a rule without effect in its own

@@ -77,7 +77,7 @@ func NewFinding(d *lint.Diagnostic) Finding {
 
 // A Fix changes a file.
 type Fix struct {
-	Safe   bool   `json:"safe"`   // it changes no verdict in any dialect
+	Safe   bool   `json:"safe"`   // all safe fixes of the file together change no verdict in any dialect
 	Change string `json:"change"` // what a fix that is not safe changes, can be empty
 	Edits  []Edit `json:"edits"`  // that do not overlap
 }
