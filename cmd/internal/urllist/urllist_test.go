@@ -42,3 +42,20 @@ func TestRead(t *testing.T) {
 		}
 	}
 }
+
+// TestWithScheme: only what begins with the name of a host gets a scheme.
+func TestWithScheme(t *testing.T) {
+	for url, isHost := range map[string]bool{
+		"shop.example": true, "shop.example/foo": true, "shop.example:8080/": true, "a-1.example?x": true, "bücher.example": true, "shop.example/a.html": true,
+		"/a.b": false, "http://a.example/": false, "page.html": false, "a_b.example/": false, "a b.example/": false, "a@b.example/": false, ".example": false,
+		"example.": false, "shop.example:x/": false, "": false,
+	} {
+		want := url
+		if isHost {
+			want = "https://" + url
+		}
+		if got := withScheme(url); got != want {
+			t.Errorf("%q: %q", url, got)
+		}
+	}
+}
