@@ -224,10 +224,13 @@ func (c *comparison) blocked(from int) Direction {
 		}
 		return cmp.Or(cmp.Compare(notNormal(p.path), notNormal(q.path)), cmp.Compare(p.path, q.path))
 	})
-	shown := map[*list][]int{} // the lines of each side that have an example
+	shown := map[*list]map[int]bool{} // the lines of each side that have an example
+	for side := range c.lists {
+		shown[&c.lists[side]] = map[int]bool{}
+	}
 	for i := range examples {
 		q := &examples[i]
-		if slices.Contains(shown[q.side], q.side.rules[q.rule].line) {
+		if shown[q.side][q.side.rules[q.rule].line] {
 			continue
 		}
 		v := Change{
@@ -239,8 +242,7 @@ func (c *comparison) blocked(from int) Direction {
 			continue
 		}
 		for i, verdict := range []robots.Verdict{v.Old, v.New} {
-			side := &c.lists[(from+i)%2]
-			shown[side] = append(shown[side], lineOf(verdict))
+			shown[&c.lists[(from+i)%2]][lineOf(verdict)] = true
 		}
 		d.Changes = append(d.Changes, v)
 	}

@@ -126,7 +126,8 @@ func (p *pass) causes(other *pass) (lines map[int]bool, decided bool) {
 		if !v.dialect.MergeTokens {
 			continue
 		}
-		if !p.unions(v, other, other.view(v.dialect), func(u tokenUnion) bool {
+		w, ok := p.viewOf(other, v)
+		if !ok || !p.unions(v, other, w, func(u tokenUnion) bool {
 			if proved(nil, u.a, u.b) {
 				return true
 			}
@@ -277,7 +278,10 @@ func (p *pass) sameVerdicts(other *pass, views []*view) bool {
 		return same || found > 0 && found < maxExamples
 	}
 	for _, v := range views {
-		w := other.view(v.dialect)
+		w, ok := p.viewOf(other, v)
+		if !ok {
+			return false
+		}
 		if done[[2]*choices{v.choices, w.choices}] {
 			continue
 		}
@@ -333,7 +337,7 @@ func (p *pass) sameRules(other *pass, example func(r *robots.Rules, c compare.Ch
 // both calls do with the rules of every crawler in two files, until it returns false, and reports
 // whether it always returned true. It returns false, too, if the steps do not suffice.
 func (p *pass) both(v *view, other *pass, w *view, do func(tokens []string, a, b *robots.Rules) bool) bool {
-	if !p.spend(len(v.names) + len(w.names)) {
+	if !p.spend(stepsOfName * (len(v.names) + len(w.names))) {
 		return false
 	}
 	tokens := v.tokens()
@@ -423,7 +427,11 @@ func (p *pass) change(d *Diagnostic) string {
 			if slices.Contains(d.Dialects, v.dialect.Name) == named {
 				continue
 			}
-			choices := [2]*choices{v.choices, other.view(v.dialect).choices}
+			w, ok := p.viewOf(other, v)
+			if !ok {
+				return ""
+			}
+			choices := [2]*choices{v.choices, w.choices}
 			if unchanged[choices] {
 				continue
 			}
@@ -459,7 +467,10 @@ func (p *pass) changeIn(v *view, other *pass, named, inUnions bool) (change stri
 		}
 		return change == ""
 	}
-	w := other.view(v.dialect)
+	w, ok := p.viewOf(other, v)
+	if !ok {
+		return ""
+	}
 	if inUnions || p.both(v, other, w, find) && v.dialect.MergeTokens && slices.Equal(v.tokens(), w.tokens()) {
 		p.unions(v, other, w, func(u tokenUnion) bool { return find([]string{u.tokens[0].token, u.tokens[1].token}, u.a, u.b) })
 	}

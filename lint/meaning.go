@@ -29,7 +29,7 @@ func (p *pass) rules(v *view, tokens ...string) *robots.Rules {
 	if !p.spend(1 + len(p.fields) + len(p.body)/64 + long*long/256) {
 		return nil
 	}
-	if len(v.rules) == 0 && p.spend(len(v.names)) {
+	if len(v.rules) == 0 && p.spend(2*stepsOfName*len(v.names)) {
 		p.readRules(v)
 		if r := v.rules[string(key)]; r != nil {
 			return r

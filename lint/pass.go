@@ -86,7 +86,11 @@ func newPass(f *robots.File, o Options) *pass {
 		p.severities = append(p.severities, p.severity)
 	}
 	for _, d := range robots.Dialects() {
+		read := p.hasView(d)
 		v := p.view(d)
+		if !read {
+			p.steps -= p.viewSteps(v)
+		}
 		if slices.Contains(o.Dialects, d.Name) {
 			p.views = append(p.views, v)
 		}
@@ -149,8 +153,28 @@ func (p *pass) view(d robots.Dialect) *view {
 	return p.allViews[i]
 }
 
-// readingSteps is the cost of reading the file in all dialects, in steps: some for each line, and
-// more for those with a field.
+// hasView reports whether there is a view of the file as a dialect reads it.
+func (p *pass) hasView(d robots.Dialect) bool {
+	return slices.ContainsFunc(p.allViews, func(v *view) bool { return alike(v.dialect) == alike(d) })
+}
+
+// viewSteps is the cost of a view, in steps.
+func (p *pass) viewSteps(v *view) int { return p.readingSteps() + stepsOfName*len(v.names) }
+
+// viewOf returns a view of an edited file for the dialect of a view of this one, and false if the steps do not
+// suffice.
+func (p *pass) viewOf(other *pass, v *view) (w *view, ok bool) {
+	if !other.hasView(v.dialect) && !p.spend(p.viewSteps(v)) {
+		return nil, false
+	}
+	return other.view(v.dialect), true
+}
+
+// stepsOfName is the cost of sorting the name of a crawler, or of looking it up, in steps.
+const stepsOfName = 16
+
+// readingSteps is the cost of reading the file once, in steps: some for each line, and more for those with a
+// field.
 func (p *pass) readingSteps() int { return len(p.body)/8 + 2*len(p.lineStarts) + 16*len(p.fields) }
 
 // checkSteps is the cost of the checks of lines, in steps.

@@ -47,8 +47,8 @@ func (s *Service) questionLimits() batch.Limits {
 
 // Steps of all proofs in a request together. Lint also reads a file in each dialect, and has fewer.
 const (
-	diffSteps = 10 * compare.DefaultSteps
-	lintSteps = lint.DefaultMaxSteps / 2
+	diffSteps = 5 * compare.DefaultSteps
+	lintSteps = lint.DefaultMaxSteps / 4
 )
 
 // Bytes that parts of an answer take.
@@ -98,5 +98,5 @@ const (
 	// that sent no request for the longest time get new limits.
 	mostClients = 1 << 16
 	// stepsOfQuestion are the steps that count as one question in the rate limit.
-	stepsOfQuestion = budget.Steps / 100
+	stepsOfQuestion = budget.Steps / 1000
 )

@@ -16,7 +16,7 @@ import (
 const (
 	diffSteps    = 300_000    // per crawler and direction
 	diffTotal    = 10_000_000 // for all crawlers
-	lintSteps    = 1_000_000
+	lintSteps    = 2_000_000
 	decidesSteps = 300_000 // per crawler
 	accessSteps  = 2_000_000
 )
