@@ -25,8 +25,8 @@ type Verdict struct {
 type PathVerdict struct {
 	// Verdict is allow, disallow or undefined (historic dialects), null without a response.
 	Verdict string `parquet:"verdict,optional,dict"`
-	// Reason is as in docs/batch.md, null without a response, and for a truncated file whose verdict
-	// needs the missing part.
+	// Reason is as in docs/batch.md, such as unreachable; null if the archive lacks the response, and for
+	// a truncated file whose verdict needs the missing part.
 	Reason string `parquet:"reason,optional,dict"`
 	// Line is that of the rule that decided, from 1, null if none did.
 	Line int32 `parquet:"line,optional"`
