@@ -594,6 +594,8 @@ func TestRevisits(t *testing.T) {
 			response("https://f.test/robots.txt", day, 200, "", file+"Disa", "WARC-Truncated: length") +
 			response("https://g.test/robots.txt", day, 200, "", file+"Disa", "WARC-Truncated: disconnect") +
 			response("https://h.test/robots.txt", day, 404, "", "x", "WARC-Truncated: time") +
+			response("https://h2.test/robots.txt", day, 200, "", file, "WARC-Segment-Number: 1") +
+			record("continuation", "https://h2.test/robots.txt", day, "Disallow: /\n", "WARC-Segment-Number: 2") +
 			redirect("https://i.test/robots.txt", second(10), url),
 		"1": response(url, day.Add(500*time.Millisecond), 200, "", file, "WARC-Record-ID: <urn:uuid:1>") +
 			redirect("https://d.test/x", day, url) + response("https://a.test/b", day, 200, "", "b") +
@@ -614,6 +616,7 @@ func TestRevisits(t *testing.T) {
 		`https://f.test 10:00:00 success ok 200 text "Allow: /\n" truncated`,
 		"https://g.test 10:00:00 unreachable incomplete 200",
 		"https://h.test 10:00:00 unavailable client-error 404",
+		"https://h2.test 10:00:00 unreachable incomplete 200",
 		`https://i.test 10:00:10 success ok 200 -> https://a.test/robots.txt (1 hops, https://a.test/robots.txt) text "Allow: /\n"`,
 	}, map[string]int64{})
 	for _, c := range p.captures {

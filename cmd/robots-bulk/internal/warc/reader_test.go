@@ -50,7 +50,7 @@ func digestsOf(block, of string) (records []string) {
 	for _, digest := range []string{
 		fmt.Sprintf("sha1:%x", one), "SHA-1:" + base32.StdEncoding.EncodeToString(one[:]), fmt.Sprintf("sha-256:%X", two),
 		"sha256:" + base32.StdEncoding.EncodeToString(two[:]), "sha256:" + strings.TrimRight(base32.StdEncoding.EncodeToString(two[:]), "="),
-		fmt.Sprintf("sha512:%x", four), "md5:" + base32.StdEncoding.EncodeToString(five[:]),
+		fmt.Sprintf("sha512:%x", four), fmt.Sprintf("sha384:%x", sha512.Sum384(text)), fmt.Sprintf("sha224:%x", sha256.Sum224(text)), "md5:" + base32.StdEncoding.EncodeToString(five[:]),
 	} {
 		records = append(records, ok(block, "WARC-Block-Digest: "+digest))
 	}
@@ -188,8 +188,8 @@ func TestReader(t *testing.T) {
 		{"digest", []string{ok(hello, "WARC-Block-Digest: sha1:NOSBQQ4YQXLNYMZHKT7CB6JNCEDYJ4JZ"), ok(hello, "WARC-Block-Digest: SHA1:6ba418439885d6dc332754fe20f92d110784f139")}, []string{wantHello, wantHello}, nil},
 		{"digest of other bytes", []string{ok(strings.Replace(hello, "/\n", "*\n", 1), "WARC-Block-Digest: sha1:NOSBQQ4YQXLNYMZHKT7CB6JNCEDYJ4JZ"), next}, []string{"404 "}, []DamageKind{BadDigest}},
 		{"unknown digest", []string{ok(hello, "WARC-Block-Digest: sha512:00"), ok(hello, "WARC-Block-Digest: sha1:00"), ok(hello, "WARC-Block-Digest: crc:00")}, []string{wantHello, wantHello, wantHello}, nil},
-		{"digests by any algorithm", digestsOf(hello, hello), slices.Repeat([]string{wantHello}, 7), nil},
-		{"digests of other bytes by any algorithm", digestsOf(strings.Replace(hello, "/\n", "*\n", 1), hello), nil, slices.Repeat([]DamageKind{BadDigest}, 7)},
+		{"digests by any algorithm", digestsOf(hello, hello), slices.Repeat([]string{wantHello}, 9), nil},
+		{"digests of other bytes by any algorithm", digestsOf(strings.Replace(hello, "/\n", "*\n", 1), hello), nil, slices.Repeat([]DamageKind{BadDigest}, 9)},
 		{"empty block", []string{ok(""), next}, []string{"404 "}, []DamageKind{BadHTTP}},
 
 		{"HTTP/2", []string{ok("HTTP/2 200\r\na: b\r\n\r\nx")}, []string{"200 x"}, nil},
@@ -218,6 +218,7 @@ func TestReader(t *testing.T) {
 		{"brotli", []string{ok("HTTP/1.1 200 OK\r\nContent-Encoding: br\r\n\r\n\x0b\x02\x80abc\x03")}, []string{"br 200 \x0b\x02\x80abc\x03"}, nil},
 		{"renamed headers", []string{ok("HTTP/1.1 200 OK\r\nX-Crawler-Content-Encoding: gzip\r\nX-Crawler-Transfer-Encoding: chunked\r\nContent-Length: 9\r\n\r\nAllow: /\n")}, []string{wantHello}, nil},
 		{"cut on the way", []string{ok("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\nAllow: /\n")}, []string{wantHello + " unexpected EOF"}, nil},
+		{"first segment", []string{ok(hello, "WARC-Segment-Number: 1"), rec("continuation", robotsURL, "Disallow: /\n", "WARC-Segment-Number: 2")}, []string{"segment " + wantHello, "continuation"}, nil},
 		{"cut by the archive", []string{ok("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\nAllow: /\n", "WARC-Truncated: Length")}, []string{"length " + wantHello}, nil},
 		{"longer than it says", []string{ok("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nAllow: /\n")}, []string{wantHello}, nil},
 	}

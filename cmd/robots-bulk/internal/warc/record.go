@@ -27,8 +27,9 @@ type Record struct {
 	ID   string // WARC-Record-ID
 	URI  string // WARC-Target-URI, without the angle brackets that some writers put around it
 	Date time.Time
-	// Truncated is the reason why the block is truncated: "length", "time", "disconnect" or
-	// "unspecified"; "" if it is complete.
+	// Truncated is the reason why the block is truncated: "length", "time", "disconnect",
+	// "unspecified", or "segment" if continuation records have the rest, which are not read; "" if it is
+	// complete.
 	Truncated string
 	RefersTo  Reference // of a revisit record: the record with the content
 	Offset    int64     // in the file, of the compressed member or, in a plain file, of the record
@@ -53,6 +54,9 @@ type Reference struct {
 func (r *Record) parseHeader(header http.Header) (problem string) {
 	r.Type = strings.ToLower(header.Get("WARC-Type"))
 	r.Truncated = strings.ToLower(header.Get("WARC-Truncated"))
+	if r.Truncated == "" && header.Get("WARC-Segment-Number") != "" {
+		r.Truncated = "segment"
+	}
 	r.ID = header.Get("WARC-Record-ID")
 	r.URI = withoutBrackets(header.Get("WARC-Target-URI"))
 	r.ContentType = header.Get("Content-Type")
@@ -116,7 +120,9 @@ func readHeader(in *rewindReader, start int64) (header http.Header, ok bool) {
 }
 
 // digestAlgorithms are those of WARC-Block-Digest, by name without hyphens.
-var digestAlgorithms = map[string]func() hash.Hash{"md5": md5.New, "sha1": sha1.New, "sha256": sha256.New, "sha512": sha512.New}
+var digestAlgorithms = map[string]func() hash.Hash{
+	"md5": md5.New, "sha1": sha1.New, "sha224": sha256.New224, "sha256": sha256.New, "sha384": sha512.New384, "sha512": sha512.New,
+}
 
 // parseDigest parses a digest such as sha1:3I42H3S6..., in base 32 or hexadecimal. It returns
 // the hash that computes it and its value, nil for an unknown algorithm or an invalid value.
