@@ -28,6 +28,7 @@ func TestMention(t *testing.T) {
 		{"Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)", "bingbot", false, nil},
 		{"Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Googlebot/2.1; +http://www.google.com/bot.html) Chrome/126.0 Safari/537.36", "Googlebot", false, nil},
 		{"MyBot/1.0 (+https://mybot.example/)", "", false, nil},
+		{"Mozilla/5.0) (X11; x) Firefox/128.0", "", true, nil}, // one parenthesis too many
 	} {
 		m, err := ReadMention(c.text)
 		if err != nil || m.Name != c.name || m.Browser != c.browser || len(m.Similar) < len(c.similar) || !slices.Equal(m.Similar[:len(c.similar)], c.similar) || c.similar == nil && len(m.Similar) > 0 {
