@@ -162,7 +162,7 @@ func (v *exchange) enter(r *http.Request) *Problem {
 	if isOpen(r) && (r.URL.Path == "/" || strings.HasPrefix(r.URL.Path, "/page/") || strings.HasPrefix(r.URL.Path, "/docs/")) {
 		return nil
 	}
-	if err := v.gate.slots.enter(r.Context()); errors.Is(err, errBusy) {
+	if err := v.gate.slots.enter(r.Context(), v.limits.allowance); errors.Is(err, errBusy) {
 		return overloaded()
 	} else if err != nil {
 		return NewProblem(Busy, "the client has disconnected")

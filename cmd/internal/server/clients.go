@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
+	"math"
 	"net/http"
 	"net/netip"
 	"os"
@@ -214,4 +215,12 @@ func reserve(l *rate.Limiter, n int) time.Duration {
 // owe takes the questions for steps that were already used, even beyond the limit.
 func (l *limits) owe(steps int) {
 	l.questions.ReserveN(time.Now(), min(steps/stepsOfQuestion, l.questions.Burst()))
+}
+
+// allowance returns the number of questions that the client may still send, negative if it owes some.
+func (l *limits) allowance() float64 {
+	if l.questions.Limit() == rate.Inf {
+		return math.Inf(1)
+	}
+	return l.questions.Tokens()
 }

@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -593,22 +595,55 @@ func TestRate(t *testing.T) {
 	}
 }
 
+// TestQueue: a free slot goes to the request whose client has the largest allowance, of equals to the first.
+func TestQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newSlots(1, 10, time.Second)
+		var order []string
+		enter := func(name string, allowance float64) {
+			if err := p.enter(context.Background(), func() float64 { return allowance }); err != nil {
+				t.Error(name, err)
+			}
+			order = append(order, name)
+			time.Sleep(time.Millisecond)
+			p.leave()
+		}
+		go enter("working", 0)
+		synctest.Wait()
+		for _, q := range []struct {
+			name      string
+			allowance float64
+		}{{"in debt", -100}, {"used some", 900}, {"new", 999}, {"new too", 999}, {"without a limit", math.Inf(1)}} {
+			go enter(q.name, q.allowance)
+			synctest.Wait()
+		}
+		time.Sleep(time.Minute)
+		if want := []string{"working", "without a limit", "new", "new too", "used some", "in debt"}; !slices.Equal(order, want) {
+			t.Errorf("the order is %q, want %q", order, want)
+		}
+		if n := p.working() + p.waiting.Load(); n != 0 {
+			t.Errorf("%d are left", n)
+		}
+	})
+}
+
 // TestPlaces: the numbers of requests that work and that wait are limited, and one that waits
 // for a site has no slot.
 func TestPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newSlots(1, 1, time.Second)
 		ctx := context.Background()
-		if err := p.enter(ctx); err != nil {
+		equal := func() float64 { return 0 }
+		if err := p.enter(ctx, equal); err != nil {
 			t.Fatal(err)
 		}
 		waited := make(chan error, 1)
-		go func() { waited <- p.enter(ctx) }()
+		go func() { waited <- p.enter(ctx, equal) }()
 		synctest.Wait()
 		if !p.full() {
 			t.Error("with one at work and one waiting there is room")
 		}
-		if err := p.enter(ctx); err != errBusy {
+		if err := p.enter(ctx, equal); err != errBusy {
 			t.Errorf("beyond the queue: %v", err)
 		}
 		go p.withoutSlot(func() { time.Sleep(time.Minute) })
@@ -616,15 +651,15 @@ func TestPlaces(t *testing.T) {
 		if err := <-waited; err != nil || p.working() != 2 {
 			t.Errorf("beside a request that waits for a site: %v, %d at work", err, p.working())
 		}
-		if err := p.enter(ctx); err != errBusy { // after a second
+		if err := p.enter(ctx, equal); err != errBusy { // after a second
 			t.Errorf("patience: %v", err)
 		}
 		short, cancel := context.WithTimeout(ctx, time.Millisecond)
 		defer cancel()
-		if err := p.enter(short); err != context.DeadlineExceeded {
+		if err := p.enter(short, equal); err != context.DeadlineExceeded {
 			t.Errorf("a client that has gone: %v", err)
 		}
-		go func() { waited <- p.enter(ctx) }()
+		go func() { waited <- p.enter(ctx, equal) }()
 		time.Sleep(500 * time.Millisecond)
 		if p.stuck(time.Minute) || !p.stuck(time.Millisecond) {
 			t.Error("nothing was served for a second, and not for a minute")
