@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"io"
 	"strings"
 
@@ -50,6 +51,20 @@ func detectFormat(start []byte) inputFormat {
 		return formatLines
 	}
 	return formatRobotsTxt
+}
+
+// isDamaged reports whether a compressed file cannot be decompressed from its beginning on, which does not say
+// what it contains.
+func isDamaged(start []byte) bool {
+	if !isCompressed(start) {
+		return false
+	}
+	in, done, err := decompress(bytes.NewReader(start))
+	if err == nil {
+		defer done()
+		_, err = io.Copy(io.Discard, io.LimitReader(in, sniffBytes))
+	}
+	return err != nil && !errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 func isCompressed(start []byte) bool {

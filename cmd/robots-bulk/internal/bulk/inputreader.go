@@ -112,6 +112,9 @@ func (r *inputReader) readStream(ctx context.Context, name string, in io.Reader,
 		return err
 	}
 	format := detectFormat(start)
+	if format == formatRobotsTxt && isNamedArchive(name) && isDamaged(start) {
+		format = formatWARC // the records after the damage can be read
+	}
 	if isEntry && format != formatWARC && (format != formatLines || !isNamedLines(name)) {
 		format = formatRobotsTxt
 	}

@@ -348,6 +348,17 @@ func blockDigest(block string) string {
 	return fmt.Sprintf("WARC-Block-Digest: sha256:%x", sha256.Sum256([]byte(block)))
 }
 
+// TestDamagedBeginning: an archive whose first member cannot be decompressed has the records after it.
+func TestDamagedBeginning(t *testing.T) {
+	first := []byte(zipped(response("https://a.test/robots.txt", day, 404, "", "x")))
+	clear(first[10:]) // after the header of gzip
+	rest := zipped(response("https://b.test/robots.txt", day, 404, "", "x"))
+	for _, loose := range []bool{false, true} {
+		p := pack(t, PackOptions{LooseFiles: loose}, RunOptions{}, write(t, t.TempDir(), map[string]string{"a.warc.gz": string(first) + rest})...)
+		check(t, p, []string{"https://b.test 10:00:00 unavailable client-error 404"}, map[string]int64{"gzip": 1})
+	}
+}
+
 // TestDamage: a damaged record is no answer, whatever its status, and is counted.
 func TestDamage(t *testing.T) {
 	const url = "https://a.test/robots.txt"
