@@ -233,7 +233,16 @@ func (q *selection) rulesOf(k *crawler, choice groupChoice, mentions []mention) 
 // file order, in ascending order.
 func (q *selection) indexesOfRules(mentions []mention) []uint32 {
 	if q.groupRules == nil {
+		sizes := make([]int, len(q.groupStarts))
+		for _, group := range q.ruleGroups {
+			sizes[group]++
+		}
+		rest := make([]uint32, len(q.ruleGroups))
 		q.groupRules = make([][]uint32, len(q.groupStarts))
+		for group, size := range sizes {
+			q.groupRules[group] = rest[:0:size]
+			rest = rest[size:]
+		}
 		for i, group := range q.ruleGroups {
 			q.groupRules[group] = append(q.groupRules[group], uint32(i))
 		}
