@@ -55,6 +55,18 @@ func agree(t *testing.T, d Dialect, body []byte, path string, tokens ...string) 
 	}
 }
 
+// TestPieceInEscape: text after a star can begin with the digits of an escape in the normal form of the path.
+func TestPieceInEscape(t *testing.T) {
+	for _, rule := range []string{"/*E\xFF", "/*E\xFF$", "/*E*\xFF", "/*FE\xFF", "/**E\xFF", "/\xFF*E\xFF", "/*8\xFF", "/*e\xFF", "/*%FE\xFF", "/*E|"} {
+		body := []byte("User-agent: *\nDisallow: " + rule + "\n")
+		for _, path := range []string{"/\xFE\xFF", "/a\xFE\xFFb", "/\xFF\xFE\xFF", "/\x88\xFF", "/%FE\xFF", "/\xFE|", "/\xFEE\xFF"} {
+			for _, d := range Dialects() {
+				agree(t, d, body, path, "abot")
+			}
+		}
+	}
+}
+
 // TestMatches: Explain has every rule that matches, and why it won or lost.
 func TestMatches(t *testing.T) {
 	r := Parse([]byte("User-agent: *\nDisallow: /\nDisallow: /a\nDisallow: /a\nAllow: /a\nDisallow: /c\nDisallow: /c")).Rules(RFC9309)
@@ -136,7 +148,7 @@ func randomFile(rng *rand.Rand) []byte {
 			b.WriteString(pick(":", ": ", ": ", " : ", " ", ":\f", ":  \t", ""))
 			b.WriteString(pick("/", "/", "/", "/", "*", ""))
 			for range rng.IntN(4) {
-				b.WriteString(pick("/", "/", "/", "a", "a", "b", "b", "*", "*", "/a", "/b", "*", "*", "$", "a", "b", "%61", "%2f", "%2F", "%2a", "%24", "%zz", "%", "é", "\xff", "?x=1", "index.html", "/index.htm", " ", "<", "~", "%7e", ".", "/./", "/../", "//", ";", "|", "{", "%7B", "\x7f", "%7c"))
+				b.WriteString(pick("/", "/", "/", "a", "a", "b", "b", "*", "*", "/a", "/b", "*", "*", "$", "a", "b", "%61", "%2f", "%2F", "%2a", "%24", "%zz", "%", "é", "\xff", "F", "F\xff", "?x=1", "index.html", "/index.htm", " ", "<", "~", "%7e", ".", "/./", "/../", "//", ";", "|", "{", "%7B", "\x7f", "%7c"))
 			}
 		case 7:
 			b.WriteString(pick("Sitemap: http://h/s", "sitemap:", "SITEMAP http://y/", "site-map: /x", "Sitemap : é"))
@@ -158,7 +170,7 @@ func randomPath(rng *rand.Rand) string {
 	pick := func(s ...string) string { return s[rng.IntN(len(s))] }
 	p := "/"
 	for range rng.IntN(5) {
-		p += pick("/", "/", "/", "a", "b", "a", "b", "a", "b", "a", "b", "*", "$", "%61", "%2f", "%2F", "%2A", "%24", "%", "é", "%C3%A9", "%c3%a9", "\xff", "?x=1", "index.html", " ", "<", "~", "%7E", ".", "/./", "/../", "/..", ";", "%3c", "|", "{", "%7b", "%7C", "^", "\x7f", "robots.txt", "\x00")
+		p += pick("/", "/", "/", "a", "b", "a", "b", "a", "b", "a", "b", "*", "$", "%61", "%2f", "%2F", "%2A", "%24", "%", "é", "%C3%A9", "%c3%a9", "\xff", "\xff\xff", "?x=1", "index.html", " ", "<", "~", "%7E", ".", "/./", "/../", "/..", ";", "%3c", "|", "{", "%7b", "%7C", "^", "\x7f", "robots.txt", "\x00")
 	}
 	return pick(p, p, p, p, p, p, "/robots.txt", "/robots.txt?")
 }

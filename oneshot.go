@@ -66,7 +66,7 @@ type oneShot struct {
 
 // onlyEscaped returns the raw path if its normal form only escapes some of its bytes, else "". A
 // rule without an escape that does not match this shorter path does not match the normal form
-// either.
+// either, unless startsInEscape.
 func (d *Dialect) onlyEscaped(p Path, normal string) string {
 	if len(normal) <= len(p.raw) || strings.IndexByte(p.raw, '%') >= 0 || d.Escapes == EscapesGoogle && mayHaveDotSegments(p.raw) {
 		return ""
@@ -269,7 +269,8 @@ func (q *oneShot) matchWeight(value string, field Field) int32 {
 		}
 		return -1
 	}
-	if q.raw != "" && !d.AssumeSlash && !addsDirectory && strings.IndexByte(value, '%') < 0 && !(Pattern{text: value}).match(q.raw) {
+	if q.raw != "" && !d.AssumeSlash && !addsDirectory && strings.IndexByte(value, '%') < 0 && !startsInEscape(value) &&
+		!(Pattern{text: value}).match(q.raw) {
 		return -1
 	}
 	var buf [1024]byte
@@ -283,6 +284,17 @@ func (q *oneShot) matchWeight(value string, field Field) int32 {
 		}
 	}
 	return -1
+}
+
+// startsInEscape reports whether text after a star begins with a hexadecimal digit in upper case, and so
+// can match from within an escape of a normal form on.
+func startsInEscape(pattern string) bool {
+	for i := 1; i < len(pattern); i++ {
+		if c := pattern[i]; pattern[i-1] == '*' && ('0' <= c && c <= '9' || 'A' <= c && c <= 'F') {
+			return true
+		}
+	}
+	return false
 }
 
 // load8 returns the first eight bytes of s, with zeros after its end.
