@@ -77,8 +77,9 @@ type Request struct {
 	Untrusted bool
 
 	// Fetched is when the response with the site's robots.txt was read: the request starts at
-	// least one interval later, as after any response. The zero time is ignored, and a time in
-	// the future, which is that of another worker whose clock is ahead.
+	// least one interval later, as after any response. Times of a record are cut to milliseconds,
+	// so one of whole milliseconds counts as the end of that millisecond. The zero time is
+	// ignored, and a time in the future, which is that of another worker whose clock is ahead.
 	Fetched time.Time
 
 	// Done is a permit that Try releases first, with Result.
@@ -92,7 +93,11 @@ func (r *Request) AfterFetch(now time.Time) State {
 	if r.Fetched.After(now) {
 		return State{}
 	}
-	return State{Last: r.Fetched}
+	last := r.Fetched
+	if isCut := last.Equal(last.Truncate(time.Millisecond)); isCut && !last.IsZero() {
+		last = last.Add(time.Millisecond - 1)
+	}
+	return State{Last: last}
 }
 
 // A Permit is the right to send one request, or the answer that there is none yet.
