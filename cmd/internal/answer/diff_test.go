@@ -59,6 +59,9 @@ func TestDiffOtherStars(t *testing.T) {
 		{"Disallow: /*a\n", "Disallow: /*a\n# b\n", "* rfc9309 same"},
 		{"Disallow: /%61\n", "Disallow: /a\n", "* rfc9309 same, * google differs"},
 		{"Disallow:\nDisallow: /a\n", "Disallow: /a\n", "* rfc9309 same"},
+		{"Disallow: /a\n", "Disallow:\n", "* rfc9309 differs"}, // yandex has the same changes, by a rule
+		{"Disallow:\n", "Disallow: /a\n", "* rfc9309 differs"},
+		{"Disallow: /a\n", "Disallow: /a\nAllow: /a/b\nAllow /a/c\n", "* rfc9309 differs, * google differs"},
 	} {
 		const star = "User-agent: *\n"
 		before, after := robots.Parse([]byte(star+c.before)), robots.Parse([]byte(star+c.after))

@@ -167,10 +167,19 @@ func changedLines(r *compare.Result) (lines [][3]int) {
 			lines = append(lines, [3]int{i, 0, 0})
 		}
 		for _, c := range direction.Changes {
-			lines = append(lines, [3]int{i, 1 + c.Old.Rule.Line(), 1 + c.New.Rule.Line()})
+			lines = append(lines, [3]int{i, 1 + decidingLine(c.Old), 1 + decidingLine(c.New)})
 		}
 	}
 	return lines
+}
+
+// decidingLine returns the line of the rule that decides, 0 for none and for an empty Disallow, which allows in
+// yandex what no rule allows elsewhere (D-41).
+func decidingLine(v robots.Verdict) int {
+	if v.Rule.Path() == "" {
+		return 0
+	}
+	return v.Rule.Line()
 }
 
 // isImportant reports whether newly blocked URLs are errors for a crawler: for *, and the
