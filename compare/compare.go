@@ -72,7 +72,7 @@ type Options struct {
 	FullSegments bool
 	// Total limits the steps of all comparisons by Each together, 0 for no limit.
 	Total int
-	// Known are uses of the rules in the order of All, Undecided for those that Effects is to find out; nil for none.
+	// Known are the uses that Effects need not find out, in the order of All: Undecided for the others, nil for none.
 	Known []Use
 
 	within []string // texts with one of which every URL begins, as far as rules are concerned; nil if it is not known
