@@ -20,7 +20,7 @@ func TestHostileWork(t *testing.T) {
 		count := func(body []byte, pathLen int) (scanned, indexed int) {
 			r := Parse(body).Rules(RFC9309, "x")
 			p, _ := ParsePath(file.Path(pathLen))
-			path := r.dialect.normalize(p, nil)
+			path := r.dialect.target(p, nil)
 			id, scanned := r.scan(path, FieldNone)
 			other, indexed := newIndex(r).find(r, path, FieldNone)
 			if id != noRule || other != noRule {

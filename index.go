@@ -71,13 +71,13 @@ func kindOf(text string) (k kind, literal int) {
 	return k, n
 }
 
-// find returns the rule of the highest precedence that matches path, nil if there is none, and its
+// find returns the rule of the highest precedence that matches a path, nil if there is none, and its
 // work: the rules that it compared, and the bytes of rules and path that it read. With FieldAllow or
 // FieldDisallow it considers only rules that allow or disallow.
-func (r *Rules) find(path string, only Field) (best *rule, work int) {
+func (r *Rules) find(t target, only Field) (best *rule, work int) {
 	l := r.index
 	if l == nil {
-		id, work := r.scan(path, only)
+		id, work := r.scan(t, only)
 		return r.ruleAt(id), work + len(r.rules)
 	}
 	x := l.built.Load()
@@ -86,10 +86,10 @@ func (r *Rules) find(path string, only Field) (best *rule, work int) {
 		x = l.built.Load()
 	}
 	if x != nil {
-		id, work := x.find(r, path, only)
+		id, work := x.find(r, t, only)
 		return r.ruleAt(id), work
 	}
-	id, work := r.scan(path, only)
+	id, work := r.scan(t, only)
 	// Four bytes of a substring search take as long as comparing first bytes. The work of a
 	// single path is limited, because it says little about later ones.
 	l.work.Add(int64(min(len(r.rules)+work/4, 1+indexAfter*len(r.rules)/4)))
@@ -106,12 +106,12 @@ func (r *Rules) ruleAt(id uint32) *rule {
 
 // scan is find without an index. It returns noRule if no rule matches; work is the number of bytes
 // of rules and path that it read.
-func (r *Rules) scan(path string, only Field) (id uint32, work int) {
-	word := load8(path)
+func (r *Rules) scan(t target, only Field) (id uint32, work int) {
+	word := load8(t.path)
 	words := r.firstBytes.words
 	sizes := r.firstBytes.sizes[:len(words)]
 	for i, w := range words {
-		if (word^w)&sizeMasks[sizes[i]&15] == 0 && r.contains(i) && r.matches(&r.rules[i], path, &work, only) {
+		if (word^w)&sizeMasks[sizes[i]&15] == 0 && r.contains(i) && r.matches(&r.rules[i], t, &work, only) {
 			return uint32(i), work
 		}
 	}
@@ -125,13 +125,14 @@ func (v *rule) hasField(only Field) bool {
 
 // matches reports whether a rule has the field only and matches a path whose first bytes match. It
 // adds to work the bytes of both that it might have read.
-func (r *Rules) matches(v *rule, path string, work *int, only Field) bool {
+func (r *Rules) matches(v *rule, t target, work *int, only Field) bool {
 	if !v.hasField(only) {
 		return false
 	}
 	if v.kind == kindShort {
 		return true
 	}
+	path := t.path
 	text := r.text(v)
 	n := int(v.literalLen)
 	if v.kind == kindLiteral {
@@ -141,6 +142,13 @@ func (r *Rules) matches(v *rule, path string, work *int, only Field) bool {
 	if n > 8 && !strings.HasPrefix(path, text[:n]) || len(path) < n {
 		*work += n / 8
 		return false
+	}
+	if t.raw != "" && v.rewritten && !(v.allows() && r.dialect.IndexHTML) {
+		value := r.file.Text(r.sourceSpan(v))
+		*work += len(t.raw) + len(value)
+		if t.excludes(value) {
+			return false
+		}
 	}
 	*work += len(path) + len(text)
 	switch v.kind {
@@ -402,7 +410,8 @@ func (x *index) indexNgrams(r *Rules, wild []uint32) {
 
 // find is Rules.find. It returns the index of the rule, noRule if none matches, and the number of
 // bytes of rules and path that it read.
-func (x *index) find(r *Rules, path string, only Field) (best uint32, work int) {
+func (x *index) find(r *Rules, t target, only Field) (best uint32, work int) {
+	path := t.path
 	best = x.findLiteral(r, path, only)
 	work = len(path)
 	word := load8(path)
@@ -412,7 +421,7 @@ func (x *index) find(r *Rules, path string, only Field) (best uint32, work int) 
 				return
 			}
 			work++
-			if r.firstBytes.mayMatch(int(id), word) && r.matches(&r.rules[id], path, &work, only) {
+			if r.firstBytes.mayMatch(int(id), word) && r.matches(&r.rules[id], t, &work, only) {
 				best = id
 				return
 			}

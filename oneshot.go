@@ -3,7 +3,6 @@ package robots
 import (
 	"encoding/binary"
 	"math/bits"
-	"strings"
 )
 
 // Allowed reports whether the crawler with the given product tokens may fetch p. It is
@@ -27,12 +26,11 @@ func Allowed(body []byte, d Dialect, p Path, tokens ...string) bool {
 		}
 		body = body[:n]
 	}
-	q := oneShot{d: &d, tokens: d.tokensOf(tokens), path: p.raw, plainPrefix: plainLen(p.raw)}
+	q := oneShot{d: &d, tokens: d.tokensOf(tokens), target: target{path: p.raw}, plainPrefix: plainLen(p.raw)}
 	if q.plainPrefix < len(p.raw) || d.Escapes == EscapesGoogle && mayHaveDotSegments(p.raw) {
 		var buf [512]byte
-		q.path = d.normalize(p, buf[:0])
+		q.target = d.target(p, buf[:0])
 		q.plainPrefix = plainLen(q.path)
-		q.raw = d.onlyEscaped(p, q.path)
 	}
 	q.prepare()
 	if q.isExempt() {
@@ -47,10 +45,9 @@ func Allowed(body []byte, d Dialect, p Path, tokens ...string) bool {
 // The result is that of the most specific token named so far, with '*' after all tokens. When a
 // line names a more specific one, the result is reset.
 type oneShot struct {
-	d             *Dialect
-	tokens        []string
-	path          string // in normal form
-	raw           string // the path before normalization, if that only escapes bytes, else ""
+	d      *Dialect
+	tokens []string
+	target
 	plainPrefix   int    // bytes at the start of path that every normal form keeps
 	firstWord     uint64 // load8(path)
 	plainPrefix8  int    // plainPrefix, at most 8
@@ -62,16 +59,6 @@ type oneShot struct {
 	runEnded bool  // the run of user-agent lines has ended
 	weight   int32 // of the heaviest rule that matches, -1 for none
 	allowed  bool  // the verdict of that rule
-}
-
-// onlyEscaped returns the raw path if its normal form only escapes some of its bytes, else "". A
-// rule without an escape that does not match this shorter path does not match the normal form
-// either, unless startsInEscape.
-func (d *Dialect) onlyEscaped(p Path, normal string) string {
-	if len(normal) <= len(p.raw) || strings.IndexByte(p.raw, '%') >= 0 || d.Escapes == EscapesGoogle && mayHaveDotSegments(p.raw) {
-		return ""
-	}
-	return p.raw
 }
 
 // prepare computes what is the same for all lines.
@@ -269,8 +256,7 @@ func (q *oneShot) matchWeight(value string, field Field) int32 {
 		}
 		return -1
 	}
-	if q.raw != "" && !d.AssumeSlash && !addsDirectory && strings.IndexByte(value, '%') < 0 && !startsInEscape(value) &&
-		!(Pattern{text: value}).match(q.raw) {
+	if !addsDirectory && q.excludes(value) {
 		return -1
 	}
 	var buf [1024]byte
@@ -284,17 +270,6 @@ func (q *oneShot) matchWeight(value string, field Field) int32 {
 		}
 	}
 	return -1
-}
-
-// startsInEscape reports whether text after a star begins with a hexadecimal digit in upper case, and so
-// can match from within an escape of a normal form on.
-func startsInEscape(pattern string) bool {
-	for i := 1; i < len(pattern); i++ {
-		if c := pattern[i]; pattern[i-1] == '*' && ('0' <= c && c <= '9' || 'A' <= c && c <= 'F') {
-			return true
-		}
-	}
-	return false
 }
 
 // load8 returns the first eight bytes of s, with zeros after its end.

@@ -163,6 +163,40 @@ func (d *Dialect) normalize(p Path, buf []byte) string {
 	return p.raw
 }
 
+// A target is a path to match with rules.
+type target struct {
+	path string // in normal form
+	raw  string // the path before normalization, if that only escapes bytes, else ""
+}
+
+// target returns p as a target, and allocates as normalize does.
+func (d *Dialect) target(p Path, buf []byte) target {
+	t := target{path: d.normalize(p, buf)}
+	dots := d.Escapes == EscapesGoogle && mayHaveDotSegments(p.raw)
+	if len(t.path) > len(p.raw) && strings.IndexByte(p.raw, '%') < 0 && !dots && !d.AssumeSlash {
+		t.raw = p.raw
+	}
+	return t
+}
+
+// excludes reports whether the raw path shows that the rule of a value does not match: it has a third of
+// the bytes if all are escaped. A rule without an escape that does not match it does not match
+// the normal form either, unless startsInEscape.
+func (t target) excludes(value string) bool {
+	return t.raw != "" && strings.IndexByte(value, '%') < 0 && !startsInEscape(value) && !(Pattern{text: value}).match(t.raw)
+}
+
+// startsInEscape reports whether text after a star begins with a hexadecimal digit in upper case, and so
+// can match from within an escape of a normal form on.
+func startsInEscape(pattern string) bool {
+	for i := 1; i < len(pattern); i++ {
+		if c := pattern[i]; pattern[i-1] == '*' && ('0' <= c && c <= '9' || 'A' <= c && c <= 'F') {
+			return true
+		}
+	}
+	return false
+}
+
 // In EscapesRFC these bytes stand for a literal '*' and '$', raw or escaped, so that every
 // other '*' and '$' of a pattern is special (RFC 9309 section 2.2.3, PCT-03). With %2A and %24
 // instead, "/*%" would match a path with a raw '*'.

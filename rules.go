@@ -541,21 +541,21 @@ func (r *Rules) decide(p Path) (o outcome, decider *rule, work int) {
 	}
 	d := r.dialect
 	if d.Escapes == EscapesRaw || hasNone(p.raw, changesPathRFC) && (d.Escapes == EscapesRFC || !mayHaveDotSegments(p.raw)) {
-		return r.decideNormal(p.raw)
+		return r.decideNormal(target{path: p.raw})
 	}
 	var buf [512]byte
-	return r.decideNormal(d.normalize(p, buf[:0]))
+	return r.decideNormal(d.target(p, buf[:0]))
 }
 
 // decideNormal is decide for a path in normal form.
-func (r *Rules) decideNormal(path string) (o outcome, best *rule, work int) {
+func (r *Rules) decideNormal(t target) (o outcome, best *rule, work int) {
 	switch {
-	case !r.dialect.MatchRobotsTxt && path == "/robots.txt": // D-38, D-50
+	case !r.dialect.MatchRobotsTxt && t.path == "/robots.txt": // D-38, D-50
 		return outcome{allowed: true, reason: ReasonRobotsTxt}, nil, 0
 	case r.isFallback:
 		return r.fallback, nil, 0
 	}
-	best, work = r.find(path, FieldNone)
+	best, work = r.find(t, FieldNone)
 	if best == nil {
 		return outcome{allowed: true, reason: r.reasonWithoutRule()}, nil, work // PREC-05
 	}
@@ -565,7 +565,7 @@ func (r *Rules) decideNormal(path string) (o outcome, best *rule, work int) {
 		if o.allowed {
 			opposingField = FieldDisallow
 		}
-		opposing, opposingWork := r.find(path, opposingField)
+		opposing, opposingWork := r.find(t, opposingField)
 		work += opposingWork
 		o.undefined = opposing != nil && (r.pattern(best).innerStar() || r.pattern(opposing).innerStar())
 	}
