@@ -19,9 +19,14 @@ func Members(text []byte, f func(name string, value []byte)) (object, valid bool
 	if !isJSON(text) {
 		return false, false
 	}
+	return membersOf(text, f), true
+}
+
+// membersOf is Members of a text that is JSON.
+func membersOf(text []byte, f func(name string, value []byte)) (object bool) {
 	rest := afterSpace(text)
 	if rest[0] != '{' {
-		return false, true
+		return false
 	}
 	for rest = afterSpace(rest[1:]); rest[0] != '}'; {
 		name := rest[:sizeOf(rest)]
@@ -34,17 +39,14 @@ func Members(text []byte, f func(name string, value []byte)) (object, valid bool
 			rest = afterSpace(rest[1:])
 		}
 	}
-	return true, true
+	return true
 }
 
-// Elements calls f with the JSON text of each element of a list, and returns false if the
-// text is not a list.
+// Elements calls f with the JSON text of each element of a list, and returns false for other JSON, or none.
+// The text is part of one that Members has read.
 func Elements(text []byte, f func(value []byte)) bool {
-	if !isJSON(text) {
-		return false
-	}
 	rest := afterSpace(text)
-	if rest[0] != '[' {
+	if len(rest) == 0 || rest[0] != '[' {
 		return false
 	}
 	for rest = afterSpace(rest[1:]); rest[0] != ']'; {

@@ -46,8 +46,16 @@ func (q *Question) string(member []byte) (string, bool) {
 
 // Read splits a line into its members; of a name given twice the last counts. A misspelled
 // name is an error of the line, whose answer has the id.
-func Read(line []byte) (q Question) {
-	object, valid := Members(line, func(name string, value []byte) {
+func Read(line []byte) Question {
+	if !isJSON(line) {
+		return Bad(false, BadJSON, jsonError(line))
+	}
+	return ReadValid(line)
+}
+
+// ReadValid is Read for JSON that is part of a text that Members has read.
+func ReadValid(line []byte) (q Question) {
+	object := membersOf(line, func(name string, value []byte) {
 		if string(value) == "null" {
 			value = nil
 		}
@@ -57,10 +65,7 @@ func Read(line []byte) (q Question) {
 			q.bad = fmt.Errorf("unknown member %s: the name is %s", strconv.Quote(name), meant)
 		}
 	})
-	switch {
-	case !valid:
-		return Bad(false, BadJSON, jsonError(line))
-	case !object:
+	if !object {
 		return Bad(false, BadJSON, errors.New("the line is JSON, but not an object"))
 	}
 	return q

@@ -108,7 +108,7 @@ func (q *Question) tokens(limit int) (tokens []string, err error) {
 	}
 	fits := true
 	count := 0
-	list := Elements(q.agent, func(value []byte) {
+	list := (!q.row || isJSON(q.agent)) && Elements(q.agent, func(value []byte) {
 		count++
 		if exceeds(count, limit) {
 			return

@@ -22,7 +22,7 @@ func (s *Service) checkMany(r *request) *response {
 	begin := ""
 	separator := "\n"
 	end := "\n"
-	var list [][]byte
+	var list []batch.Question
 	switch {
 	case r.problem != nil:
 	case media == typeLines:
@@ -32,7 +32,7 @@ func (s *Service) checkMany(r *request) *response {
 		}
 		for line := range bytes.Lines(text) {
 			line = bytes.TrimSuffix(line, []byte("\n"))
-			list = append(list, bytes.TrimSuffix(line, []byte("\r")))
+			list = append(list, batch.Read(bytes.TrimSuffix(line, []byte("\r"))))
 		}
 		if len(list) == 0 {
 			end = ""
@@ -69,7 +69,7 @@ type questionBatch struct {
 
 // read splits a body of application/json: each question is read like a line of a batch,
 // everything around the questions strictly. Null is the same as absent.
-func (b *questionBatch) read(body []byte) (list [][]byte) {
+func (b *questionBatch) read(body []byte) (list []batch.Question) {
 	if err := shallow(body); err != nil {
 		b.fail(NewProblem(BadJSON, "the body "+err.Error()))
 		return nil
@@ -91,7 +91,7 @@ func (b *questionBatch) read(body []byte) (list [][]byte) {
 	keep := func(question []byte) {
 		count++
 		if count <= mostQuestions {
-			list = append(list, oneLine(question))
+			list = append(list, batch.ReadValid(oneLine(question)))
 		}
 	}
 	switch {
@@ -160,14 +160,12 @@ func (b *questionBatch) readDefaults(text []byte) {
 	}
 }
 
-// appendAnswers appends the answers to lines, with a separator between them. Sites that are not in
+// appendAnswers appends the answers to questions, with a separator between them. Sites that are not in
 // memory are fetched concurrently.
-func (b *questionBatch) appendAnswers(dst []byte, list [][]byte, separator string) []byte {
+func (b *questionBatch) appendAnswers(dst []byte, questions []batch.Question, separator string) []byte {
 	sites := requestSites{}
-	questions := make([]batch.Question, len(list))
-	of := make([]*requestSite, len(list))
-	for i, line := range list {
-		questions[i] = batch.Read(line)
+	of := make([]*requestSite, len(questions))
+	for i := range questions {
 		if origin, _ := b.defaults.Site(&questions[i]); !origin.IsZero() {
 			of[i] = sites.of(origin)
 		}
