@@ -26,7 +26,11 @@ func profileLine(name string) string {
 	low := 0
 	high := len(profiles)
 	for low < high {
-		start := strings.LastIndexByte(profiles[:low+(high-low)/2], '\n') + 1
+		start := low
+		// The line after the middle: strings.IndexByte takes a fraction of the time of LastIndexByte.
+		if end := strings.IndexByte(profiles[low+(high-low)/2:high-1], '\n'); end >= 0 {
+			start = low + (high-low)/2 + end + 1
+		}
 		line, _, _ := strings.Cut(profiles[start:], "\n")
 		key, columns, _ := strings.Cut(line, "\t")
 		switch order := strings.Compare(name, key); {

@@ -102,7 +102,10 @@ func Resolve(tokens ...string) Profile {
 // it in the value, "" for one of its Spellings.
 func profileOf(value string) (p Profile, token string, ok bool) {
 	value = strings.TrimSpace(value)
-	for _, token := range append([]string{value}, robots.ProductTokens(value)...) {
+	for i, token := range append([]string{value}, robots.ProductTokens(value)...) {
+		if i > 0 && token == value {
+			continue
+		}
 		if p, spelling, ok := readProfile(token); ok {
 			if spelling {
 				token = ""
