@@ -41,9 +41,15 @@ func (v *exchange) receive(r *http.Request) *Problem {
 		return v.notReceived(err, most)
 	}
 	r.ContentLength = int64(body.Len())
-	r.Body = io.NopCloser(body)
+	r.Body = receivedBody{body}
 	return nil
 }
+
+// A receivedBody is a body in memory.
+type receivedBody struct{ *bytes.Buffer }
+
+// Close is required by http.Request.
+func (receivedBody) Close() error { return nil }
 
 // checkCoding refuses bodies that are compressed or not UTF-8.
 func checkCoding(h http.Header) *Problem {

@@ -44,9 +44,9 @@ func (r *request) body(known ...string) (text []byte, media string) {
 		r.fail(NewProblem(UnsupportedType, "the Content-Type must be "+strings.Join(known, " or ")))
 		return nil, ""
 	}
-	text = make([]byte, max(r.ContentLength, 0)) // which a Gate has received
-	_, err = io.ReadFull(r.Body, text)
-	if r.ContentLength < 0 {
+	if received, ok := r.Body.(receivedBody); ok {
+		text = received.Next(received.Len())
+	} else { // there is no Gate
 		text, err = io.ReadAll(r.Body)
 	}
 	switch {
