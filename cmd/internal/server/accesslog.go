@@ -63,21 +63,22 @@ func (v *exchange) note(took time.Duration) {
 	case v.settings.LogURLs:
 		target = v.loggedURL()
 	}
-	list := []slog.Attr{
+	line := slog.NewRecord(v.arrived.Add(took), slog.LevelInfo, "request", 0) // a Logger would also look up its caller
+	line.AddAttrs(
 		slog.String("id", v.id), slog.String("client", v.Name), slog.String("method", ask.Clip(r.Method)), slog.String("url", target),
 		slog.Int("status", v.status), slog.Float64("ms", float64(took.Microseconds())/1000), slog.Int64("bytes", v.bytes),
-	}
+	)
 	switch {
 	case v.questions == 1:
 		if v.origin != "" {
-			list = append(list, slog.String("origin", ask.Clip(v.origin)))
+			line.AddAttrs(slog.String("origin", ask.Clip(v.origin)))
 		}
-		list = append(list, slog.String("outcome", v.outcome.String()))
+		line.AddAttrs(slog.String("outcome", v.outcome.String()))
 	case v.questions > 1:
-		list = append(list, slog.Int("questions", v.questions))
+		line.AddAttrs(slog.Int("questions", v.questions))
 	}
 	if v.traceID != "" {
-		list = append(list, slog.String("trace_id", v.traceID))
+		line.AddAttrs(slog.String("trace_id", v.traceID))
 	}
-	v.gate.log.LogAttrs(r.Context(), slog.LevelInfo, "request", list...)
+	_ = v.gate.log.Handler().Handle(r.Context(), line) // the log might be closed
 }
