@@ -34,13 +34,16 @@ func (r *RuleSet) Judge(p robots.Path) (robots.Verdict, error) {
 	return v, r.Budget.Work(budget.Matching(work))
 }
 
+// usualCommon is more than the bytes of Common of most files.
+const usualCommon = 256
+
 // Common returns the members that are the same for all paths, or the error of the budget.
 func (r *RuleSet) Common() ([]byte, error) {
 	if r.common == nil {
 		if err := r.Budget.Work(budget.Reading(len(r.File().Bytes()))); err != nil {
 			return nil, err
 		}
-		r.common = r.AppendJSON(nil, r.Limits)
+		r.common = r.AppendJSON(make([]byte, 0, usualCommon), r.Limits)
 	}
 	return r.common, nil
 }

@@ -50,7 +50,8 @@ func (s *Service) checkMany(r *request) *response {
 	if r.problem != nil {
 		return nil
 	}
-	return &response{kind: media, body: append(b.appendAnswers([]byte(begin), list, separator), end...)}
+	body := append(make([]byte, 0, usualAnswer), begin...)
+	return &response{kind: media, body: append(b.appendAnswers(body, list, separator), end...)}
 }
 
 func tooManyQuestions(n int, what string) *Problem {

@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -31,8 +33,8 @@ func (v *exchange) identify() {
 	r := v.request
 	h := v.Header()
 	v.id = r.Header.Get("X-Request-Id")
-	if !identifier().MatchString(v.id) {
-		v.id = fmt.Sprintf("%016x", rand.Uint64())
+	if v.id == "" || !identifier().MatchString(v.id) {
+		v.id = hex.EncodeToString(binary.BigEndian.AppendUint64(nil, rand.Uint64()))
 	}
 	h.Set("X-Request-Id", v.id)
 	h.Set("X-Content-Type-Options", "nosniff")

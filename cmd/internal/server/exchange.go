@@ -185,7 +185,7 @@ func (v *exchange) end() {
 	v.gate.held.Add(-v.held.Load())
 	v.status = cmp.Or(v.status, http.StatusOK) // like net/http
 	took := time.Since(v.arrived)
-	v.gate.metrics.requests.of(fmt.Sprintf("%dxx", v.status/100)).Inc()
+	v.gate.metrics.requests.of(strconv.Itoa(v.status/100) + "xx").Inc()
 	v.gate.metrics.took.Update(took.Seconds())
 	v.note(took)
 	v.request.Body = http.NoBody // a fetch in the background can outlive the exchange

@@ -89,6 +89,9 @@ const leastToken = 32
 // firstBuffer is the largest part of a body for which there is memory before it arrives.
 const firstBuffer = 4 << 10
 
+// usualAnswer is more than the bytes of most answers to one question.
+const usualAnswer = 1 << 10
+
 // Limits of all requests together.
 const (
 	mostHeld     = 256 << 20 // bytes of bodies and responses

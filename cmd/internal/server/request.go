@@ -33,6 +33,9 @@ func (r *request) fail(p *Problem) { r.problem = cmp.Or(r.problem, p) }
 // readQuery reads the query. It refuses unknown parameters, and repeated ones that are not lists
 // ("agent..."): which value counts would be a guess.
 func (r *request) readQuery(known []string) {
+	if r.URL.RawQuery == "" {
+		return
+	}
 	for part := range strings.SplitSeq(r.URL.RawQuery, "&") {
 		if !escaped(part) {
 			r.fail(NewProblem(BadParameter,
