@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -138,22 +139,34 @@ func shallow(text []byte) error {
 		return errors.New("is not UTF-8")
 	}
 	depth := 0
-	inString := false
 	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '"':
-			inString = !inString
-		case inString && c == '\\':
-			i++
-		case inString:
-		case c == '{' || c == '[':
+		switch text[i] {
+		case '"':
+			i += lenOfString(text[i:]) - 1
+		case '{', '[':
 			depth++
 			if depth > maxNested {
 				return errTooDeep
 			}
-		case c == '}' || c == ']':
+		case '}', ']':
 			depth--
 		}
 	}
 	return nil
+}
+
+// lenOfString returns the length of the JSON string with which a text begins, that of the text if it has no end.
+func lenOfString(text []byte) int {
+	for end := 1; end < len(text); end++ {
+		next := bytes.IndexByte(text[end:], '"')
+		if next < 0 {
+			break
+		}
+		end += next
+		before := bytes.TrimRight(text[:end], "\\")
+		if (end-len(before))%2 == 0 {
+			return end + 1
+		}
+	}
+	return len(text)
 }
