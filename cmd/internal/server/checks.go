@@ -52,10 +52,9 @@ func (v *exchange) identify() {
 
 // checkURL refuses long URLs.
 func (v *exchange) checkURL(r *http.Request) *Problem {
-	if r.ContentLength != 0 {
-		// Also for the body of a refused request. net/http ends the limit with the body. Test
-		// recorders do not support it.
-		_ = http.NewResponseController(v.ResponseWriter).SetReadDeadline(time.Now().Add(v.settings.BodyTime))
+	if r.ContentLength != 0 && v.conn != nil {
+		// Also for the body of a refused request. net/http ends the limit with the body.
+		_ = v.conn.SetReadDeadline(time.Now().Add(v.settings.BodyTime)) // no error: a closed connection fails when it is read
 	}
 	if n := len(r.RequestURI); n > int(v.settings.URLBytes) {
 		return NewProblem(TooLarge, fmt.Sprintf("the URL has %d bytes; the limit is %d", n, v.settings.URLBytes))

@@ -20,8 +20,9 @@ import (
 type exchange struct {
 	http.ResponseWriter
 	Caller
-	token    *token // nil without one
-	gate     *Gate  // nil without a gate
+	token    *token       // nil without one
+	gate     *Gate        // nil without a gate
+	conn     *problemConn // nil in tests without a connection
 	settings *settings
 	request  *http.Request
 	release  func() // of what the request's context holds, or nil
@@ -130,7 +131,9 @@ func (v *exchange) WriteHeader(status int) {
 		return
 	}
 	v.status = status
-	_ = http.NewResponseController(v.ResponseWriter).SetWriteDeadline(time.Now().Add(v.settings.WriteTime)) // not supported by test recorders
+	if v.conn != nil {
+		v.conn.beginResponse(v.settings.WriteTime)
+	}
 	v.ResponseWriter.WriteHeader(status)
 }
 

@@ -62,8 +62,9 @@ func (g *Gate) Wrap(next http.Handler) http.Handler {
 		g.open.Add(1)
 		defer g.open.Add(-1)
 		defer v.end()
-		if c, ok := r.Context().Value(connKey{}).(*problemConn); ok {
-			c.passed = true
+		v.conn, _ = r.Context().Value(connKey{}).(*problemConn)
+		if v.conn != nil {
+			v.conn.passed = true
 		}
 		v.identify()
 		// A request meets these checks in this order: the cheapest first, and nothing is read

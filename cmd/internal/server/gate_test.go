@@ -367,7 +367,7 @@ func bubble(t *testing.T, handler http.Handler, test func(t *testing.T, l pipeLi
 		l := make(pipeListener)
 		s := g.server(t.Context(), handler)
 		var serving sync.WaitGroup
-		serving.Go(func() { _ = s.Serve(problemListener{l}) })
+		serving.Go(func() { _ = s.Serve(problemListener{l, g}) })
 		test(t, l)
 		s.Close()
 		serving.Wait()
@@ -426,6 +426,44 @@ func TestLongAnswer(t *testing.T) {
 			}
 		}
 	}, "body-time=300ms", "write-time=300ms")
+}
+
+// TestUnreadResponse: a client that does not read a response is disconnected after the timeout, whoever writes it, and
+// the timeout of a response, or of the status 100, does not end the next one.
+func TestUnreadResponse(t *testing.T) {
+	bubble(t, answering(), func(t *testing.T, l pipeListener) {
+		for name, request := range map[string]string{
+			"a response": "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "a refusal": "GET /\r\n\r\n",
+		} {
+			conn, in := l.send(t, request)
+			time.Sleep(2*time.Second - 1)
+			synctest.Wait()
+			_ = conn.SetReadDeadline(time.Now().Add(time.Nanosecond))
+			if _, err := in.ReadByte(); err != nil {
+				t.Errorf("%s ends before its timeout: %v", name, err)
+			}
+			conn, in = l.send(t, request)
+			time.Sleep(2*time.Second + 1)
+			synctest.Wait()
+			_ = conn.SetReadDeadline(time.Now().Add(time.Nanosecond))
+			if text, err := io.ReadAll(in); err != nil || len(text) > 0 {
+				t.Errorf("%s after its timeout: %q, %v", name, text, err)
+			}
+		}
+		const request = "POST /v1/lint HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nExpect: 100-continue\r\n\r\n"
+		conn, in := l.send(t, request)
+		for i, status := range []int{100, 200, 100, 200} {
+			resp, err := http.ReadResponse(in, nil)
+			if err != nil || resp.StatusCode != status {
+				t.Fatalf("response %d: %v, %v", i, resp, err)
+			}
+			_, _ = io.Copy(io.Discard, resp.Body)
+			time.Sleep(3 * time.Second)
+			if i < 3 {
+				_, _ = io.WriteString(conn, []string{"x", request}[i%2])
+			}
+		}
+	}, "write-time=2s")
 }
 
 // TestLog: a line for each request, with a valid id of the client, its trace, the question, and

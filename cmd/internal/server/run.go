@@ -32,7 +32,7 @@ func Run(ctx context.Context, g *Gate, handler http.Handler, ready func(context.
 	defer stop()
 	s := g.server(ctx, handler)
 	serving := make(chan error, 1)
-	go func() { serving <- s.Serve(problemListener{at}) }()
+	go func() { serving <- s.Serve(problemListener{at, g}) }()
 	started(at.Addr(), adminAt)
 	select {
 	case err := <-serving:
@@ -95,14 +95,13 @@ func (g *Gate) server(ctx context.Context, handler http.Handler) *http.Server {
 		ReadHeaderTimeout: c.HeaderTime,
 		MaxHeaderBytes:    int(c.HeaderBytes) - 4096, // net/http adds as much
 		IdleTimeout:       c.IdleTime,
-		// Each response sets its own timeout. This is for what net/http writes itself.
-		WriteTimeout: c.BodyTime + c.QueueTime + waitCeiling + c.WriteTime,
-		BaseContext:  func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
-		ErrorLog:     slog.NewLogLogger(g.log.Handler(), slog.LevelDebug), // mistakes of clients
-		ConnContext:  func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
+		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+		ErrorLog:          slog.NewLogLogger(g.log.Handler(), slog.LevelDebug), // mistakes of clients
+		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
 		ConnState: func(c net.Conn, state http.ConnState) {
 			if state == http.StateIdle { // between two requests
 				c.(*problemConn).passed = false
+				c.(*problemConn).timed = false
 			}
 		},
 	}
@@ -123,19 +122,34 @@ func (g *Gate) ready(service func(context.Context) error) func(context.Context) 
 	}
 }
 
-// problemListener and problemConn turn refusals that net/http writes itself into problems:
-// invalid or too large headers, or an unknown Expect.
-type problemListener struct{ net.Listener }
+// problemListener and problemConn turn refusals that net/http writes itself into problems: invalid or too large
+// headers, or an unknown Expect. Each response has a timeout.
+type problemListener struct {
+	net.Listener
+	gate *Gate
+}
 
 func (l problemListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
-	return &problemConn{Conn: c}, err
+	return &problemConn{Conn: c, gate: l.gate}, err
 }
 
 type problemConn struct {
 	net.Conn
+	gate   *Gate
 	passed bool // the current request has passed net/http, and its response can have any bytes
+	timed  bool // the timeout of the response has begun
 }
+
+// beginResponse begins the timeout of a response.
+func (c *problemConn) beginResponse(timeout time.Duration) {
+	c.timed = true
+	_ = c.Conn.SetWriteDeadline(time.Now().Add(timeout)) // no error: a closed connection fails when it is written
+}
+
+// SetWriteDeadline does nothing. Net/http calls it after a response to remove the deadline, which the next response
+// replaces.
+func (c *problemConn) SetWriteDeadline(time.Time) error { return nil }
 
 type connKey struct{}
 
@@ -151,6 +165,10 @@ func (c *problemConn) CloseWrite() error {
 var bareRefusal = once(`(?s)^HTTP/1\.1 ([45]\d\d) .*?\r\n\r\n(?:[^:]*: (.*))?`)
 
 func (c *problemConn) Write(b []byte) (int, error) {
+	if !c.timed { // net/http writes a refusal, or the status 100 before a response
+		c.beginResponse(c.gate.settings.Load().WriteTime)
+		c.timed = false
+	}
 	if c.passed {
 		return c.Conn.Write(b)
 	}
