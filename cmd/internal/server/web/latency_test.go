@@ -40,3 +40,35 @@ func TestLatency(t *testing.T) {
 		t.Logf("file of %d bytes: verdicts after %.0f ms, the median of %d keystrokes", len(text), latencies[keystrokes/2], keystrokes)
 	}
 }
+
+// TestLintLatency logs how long the page takes to show findings after a keystroke in a file of 10,000 bytes.
+func TestLintLatency(t *testing.T) {
+	campaign.Only(t)
+	var text strings.Builder
+	for i := 0; text.Len() < 10_000-80; i++ {
+		if i%10 == 0 {
+			fmt.Fprintf(&text, "User-agent: crawler-%d\n", i/10)
+		}
+		fmt.Fprintf(&text, "Disallow: /folder-%d/*/list\nAllow: /folder-%d/shoes\n", i, i)
+	}
+	b := usual(t)
+	b.own()
+	b.paste(text.String())
+	b.settled()
+	b.do(`globalThis.began = 0;
+		document.querySelector('.cm-content').addEventListener('keydown', () => { began = performance.now() }, true);
+		document.querySelector('.cm-content').focus()`)
+	const keystrokes = 11
+	var latencies []float64
+	for range keystrokes {
+		b.keys("#")
+		latencies = append(latencies, eval[float64](b, `(async () => {
+			while (page.state.findings.file !== page.state.file) await new Promise((again) => setTimeout(again));
+			return performance.now() - began;
+		})()`))
+		b.settled()
+	}
+	slices.Sort(latencies)
+	t.Logf("file of %d bytes: findings after %.0f ms, the pause of 300 ms before included, the median of %d keystrokes",
+		text.Len(), latencies[keystrokes/2], keystrokes)
+}
