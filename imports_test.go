@@ -59,8 +59,11 @@ var policy = map[string]row{
 	"internal":    {ours: []string{"internal/freeport", "internal/proctest"}, mods: []string{"github.com/redis/rueidis", "golang.org/x/net/dns"}}, // servers for tests, and internal/script
 	"docs":        {std: []string{"embed"}},                                                                                                       // pages that a program shows
 	"cmd":         {ours: []string{"..."}, mods: []string{""}},
-	"bench":       {ours: []string{"", "fetch", "cache", "crawlers", "guard", "polite", "internal/hostile"}, mods: []string{""}},
-	"examples":    {ours: []string{"", "fetch", "cache", "pace", "polite", "fleet", "lint", "compare", "robotstest"}, mods: []string{""}},
+	"bench": {
+		ours: []string{"", "fetch", "cache", "crawlers", "guard", "lint", "pace", "polite", "internal/hostile", "internal/proctest"},
+		mods: []string{""},
+	},
+	"examples": {ours: []string{"", "fetch", "cache", "pace", "polite", "fleet", "lint", "compare", "robotstest"}, mods: []string{""}},
 }
 
 // TestImports checks the imports of every package against the policy.

@@ -65,6 +65,10 @@ func BenchmarkRow(b *testing.B) {
 	for _, r := range rows() {
 		b.Run(r.name, func(b *testing.B) {
 			w := r.make(files)
+			if w.skipped != "" {
+				fmt.Printf("skipped: %s: %s\n", r.name, w.skipped)
+				b.Skip(w.skipped)
+			}
 			if w.extra != nil {
 				b.Run("engine="+ours, func(b *testing.B) {
 					for b.Loop() {
@@ -109,6 +113,10 @@ func TestRows(t *testing.T) {
 			continue // they build the program
 		}
 		w := r.make(files)
+		if w.skipped != "" {
+			t.Logf("%s: %s", r.name, w.skipped)
+			continue
+		}
 		found := r.goal.baseline == ""
 		if w.extra != nil {
 			if v := w.extra(); v <= 0 {

@@ -136,6 +136,30 @@ func batchProgram(n int, withFile bool) *work {
 	return &work{ops: n, children: true, engines: []engine{child(ours, input, args...), child(temoto, input, "batch")}}
 }
 
+// lintProgram lints files with the program, and makes the rules of their crawlers in a loop.
+func lintProgram(files []file) *work {
+	paths := make([]string, len(files))
+	for i, f := range files {
+		paths[i] = filepath.Join(programFolder(), fmt.Sprintf("robots-%d.txt", i))
+		if err := os.WriteFile(paths[i], f.body, 0o666); err != nil {
+			panic(err)
+		}
+	}
+	input := programInput("files.txt", len(paths), func(i int) string { return paths[i] })
+	return &work{ops: len(paths), children: true, engines: []engine{
+		child(ours, input, append([]string{"lint"}, paths...)...), child(allRules, input),
+	}}
+}
+
+// thousand returns at most 1,000 of the files, in equal distances.
+func thousand(files []file) (list []file) {
+	const most = 1000
+	for i := range min(most, len(files)) {
+		list = append(list, files[i*len(files)/min(most, len(files))])
+	}
+	return list
+}
+
 // runLoop runs the loop of a name and reports whether there is one.
 func runLoop(name string) bool {
 	in := bufio.NewReaderSize(os.Stdin, 1<<16)
@@ -156,6 +180,8 @@ func runLoop(name string) bool {
 			out.WriteString(map[bool]string{true: "allow      ", false: "disallow   "}[group.Test(path)])
 			out.WriteString(text + "\n")
 		}
+	case allRules + "/":
+		line = writeAllRules
 	case library + "/":
 		line = libraryList(robots.Parse([]byte(shop)).Rules(robots.RFC9309, anyBot))
 	default:
@@ -172,6 +198,15 @@ func runLoop(name string) bool {
 			panic(err)
 		}
 	}
+}
+
+// writeAllRules writes how many rules the crawlers of a file have.
+func writeAllRules(out *bufio.Writer, path string) {
+	body, err := os.ReadFile(path)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprintln(out, path, makeAllRules(body))
 }
 
 // libraryList writes what robots check writes about URLs of one length.

@@ -14,6 +14,7 @@ import (
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/guard"
 	"github.com/robotskit/robots/internal/hostile"
+	"github.com/robotskit/robots/lint"
 	"github.com/robotskit/robots/polite"
 	"github.com/temoto/robotstxt"
 )
@@ -25,6 +26,8 @@ const (
 	temoto = "temoto"  // github.com/temoto/robotstxt
 	netURL = "net-url" // net/url.Parse
 	one    = "one"     // one crawler instead of many
+	// allRules is the rules of each crawler that a file names, in each dialect.
+	allRules = "all-rules"
 )
 
 // A row is a line of the table, and a benchmark with a sub-benchmark per engine.
@@ -53,6 +56,7 @@ type work struct {
 	ops     int // operations in a pass
 	bytes   int // of the files that a pass reads, 0 if it reads none
 	engines []engine
+	skipped string // why the row cannot be measured on this machine, instead of engines
 	// children is set if the engines are child processes, whose CPU time counts.
 	children bool
 	extra    func() float64 // in the unit of the goal, instead of engines
@@ -75,6 +79,10 @@ func rows() []row {
 		{"OneShotURL/files=small", "the same, files up to 1 KiB", "file", faster(temoto, 14), small(oneShotURL)},
 		{"Rules/files=all", "parse a file and choose the rules of a crawler", "file", faster(temoto, 17), chooseRules},
 		{"Rules/files=small", "the same, files up to 1 KiB", "file", faster(temoto, 8), small(chooseRules)},
+		{"FirstMatch/files=all", "parse a file, choose the rules of a crawler and match one path", "file", faster(temoto, 12), firstMatch},
+		{"FirstMatch/files=small", "the same, files up to 1 KiB", "file", faster(temoto, 6), small(firstMatch)},
+		{"Lint/files=small", "lint a file of up to 1 KiB, against the rules of its crawlers in all dialects", "file", faster(allRules, 0.015),
+			small(lintFiles)},
 		{"Kept/files=all", "match a path against parsed files, 8 paths per file, file after file", "path", faster(temoto, 7), kept},
 		{"Memory/files=all", "memory of a file and the rules of a crawler, body included", "file", atMost("B/body-B", 1.8), memory},
 	}
@@ -153,8 +161,14 @@ func rows() []row {
 		},
 		row{"Program/batch/robots=inside", "robots check --batch: the same with a file in each of 10⁵ lines", "line", faster(temoto, 10),
 			func(files []file) *work { return batchProgram(lines(files)/10, true) }},
+		row{"Program/lint/files=1000", "robots lint: 1,000 files, CPU time", "file", faster(allRules, 0.05),
+			func(files []file) *work { return lintProgram(thousand(files)) }},
+		row{"Program/lint/files=1", "robots lint: a file of 400 bytes, CPU time with the start", "file", faster(allRules, 0.3),
+			func([]file) *work { return lintProgram([]file{{body: []byte(shop)}}) }},
 		row{"Program/serve", "POST /v1/check: a question with its file, one connection, CPU time", "request", faster(echo, 0.5),
 			func(files []file) *work { return serviceProgram(lines(files) / 50) }},
+		row{"Redis/page", "the scripts of a page, CPU time of redis-server; against three GET commands", "page", faster(get, 0.15),
+			func(files []file) *work { return redisPages(lines(files) / 50) }},
 	)
 	for _, p := range []struct {
 		size  int
@@ -260,6 +274,42 @@ func chooseRules(files []file) *work {
 			return true
 		})},
 		{temoto, each(n, func(i, _ int) bool { groups[i] = temotoGroup(files[i].body, files[i].agent); return true })},
+	}}
+}
+
+// firstMatch parses every file, chooses the rules of a crawler and matches one path, another one in each round.
+func firstMatch(files []file) *work {
+	n := len(files)
+	return &work{ops: n, bytes: byteCount(files), engines: []engine{
+		{ours, each(n, func(i, round int) bool {
+			f := &files[i]
+			return robots.Parse(f.body).Rules(robots.RFC9309, f.agent).Allowed(f.queries[round%urlsPerFile].path)
+		})},
+		{temoto, each(n, func(i, round int) bool {
+			return temotoGroup(files[i].body, files[i].agent).Test(files[i].queries[round%urlsPerFile].raw)
+		})},
+	}}
+}
+
+// makeAllRules parses a file and makes the rules of each crawler that it names, in each dialect, without sharing anything.
+func makeAllRules(body []byte) (made int) {
+	f := robots.Parse(body)
+	for _, d := range robots.Dialects() {
+		for _, token := range f.Crawlers(d) {
+			made += count(f.Rules(d, token) != nil)
+		}
+	}
+	return made
+}
+
+// lintFiles runs all checks on every file.
+func lintFiles(files []file) *work {
+	n := len(files)
+	return &work{ops: n, bytes: byteCount(files), engines: []engine{
+		{ours, each(n, func(i, _ int) bool {
+			return len(lint.File(robots.Parse(files[i].body), lint.Options{}).Diagnostics) > 0
+		})},
+		{allRules, each(n, func(i, _ int) bool { return makeAllRules(files[i].body) > 0 })},
 	}}
 }
 

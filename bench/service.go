@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/robotskit/robots/internal/proctest"
 )
 
 // echo is a server that decodes JSON into values and encodes them again.
@@ -38,25 +40,8 @@ func server(name string, n int, body []byte) engine {
 			cmd = exec.Command(os.Args[0])
 			cmd.Env = append(os.Environ(), loopVariable+"="+echo)
 		}
-		log, err := cmd.StderrPipe()
-		if err != nil {
-			panic(err)
-		}
-		if err := cmd.Start(); err != nil {
-			panic(err)
-		}
-		defer cmd.Wait() //nolint:errcheck // it is killed
-		defer cmd.Process.Kill()
-		lines := bufio.NewReader(log)
-		open := []string(nil)
-		for open == nil {
-			line, err := lines.ReadString('\n')
-			if err != nil {
-				panic(err)
-			}
-			open = regexp.MustCompile(`"open":"http://([^/"]+)/"`).FindStringSubmatch(line)
-		}
-		go io.Copy(io.Discard, lines) //nolint:errcheck // until it is killed
+		open, stop := startServer(cmd, regexp.MustCompile(`"open":"http://([^/"]+)/"`))
+		defer stop()
 		conn, err := net.Dial("tcp", open[1])
 		if err != nil {
 			panic(err)
@@ -80,6 +65,7 @@ func server(name string, n int, body []byte) engine {
 				panic(err)
 			}
 			text, err := io.ReadAll(response.Body)
+			response.Body.Close()
 			if err != nil || response.StatusCode != http.StatusOK || !bytes.Contains(text, []byte(`"url"`)) {
 				panic(fmt.Sprint(name, ": ", response.Status, err, string(text)))
 			}
@@ -88,6 +74,36 @@ func server(name string, n int, body []byte) engine {
 		childTime += processTime(cmd.Process.Pid) - before
 		return answered
 	}}
+}
+
+// startServer starts a server. It returns what a pattern finds in the first line of its output that matches, and a function that
+// ends it.
+func startServer(cmd *exec.Cmd, ready *regexp.Regexp) (found []string, stop func()) {
+	output, input, err := os.Pipe()
+	if err != nil {
+		panic(err)
+	}
+	cmd.Stdout = input
+	cmd.Stderr = input
+	err = proctest.Start(cmd)
+	input.Close()
+	if err != nil {
+		panic(err)
+	}
+	lines := bufio.NewReader(output)
+	for found == nil {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			panic(fmt.Sprint(cmd, ": ", err))
+		}
+		found = ready.FindStringSubmatch(line)
+	}
+	go io.Copy(io.Discard, lines) // until it is killed
+	return found, func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+		output.Close()
+	}
 }
 
 // processTime returns the CPU time of a running process, on Linux.
