@@ -81,7 +81,7 @@ func rows() []row {
 		{"Rules/files=small", "the same, files up to 1 KiB", "file", faster(temoto, 8), small(chooseRules)},
 		{"FirstMatch/files=all", "parse a file, choose the rules of a crawler and match one path", "file", faster(temoto, 12), firstMatch},
 		{"FirstMatch/files=small", "the same, files up to 1 KiB", "file", faster(temoto, 6), small(firstMatch)},
-		{"Lint/files=small", "lint a file of up to 1 KiB, against the rules of its crawlers in all dialects", "file", faster(allRules, 0.015),
+		{"Lint/files=small", "lint a file of up to 1 KiB, against the rules of its crawlers in all dialects", "file", faster(allRules, 0.025),
 			small(lintFiles)},
 		{"Kept/files=all", "match a path against parsed files, 8 paths per file, file after file", "path", faster(temoto, 7), kept},
 		{"Memory/files=all", "memory of a file and the rules of a crawler, body included", "file", atMost("B/body-B", 1.8), memory},
