@@ -37,3 +37,17 @@ func TestEditedRules(t *testing.T) {
 		})
 	}
 }
+
+// TestRulesOfTokens: names in one group have the same rules, except one of several tokens: that obeys the group of the first of them that
+// has one (D-03).
+func TestRulesOfTokens(t *testing.T) {
+	const body = "User-agent: b\nDisallow: /b\n\nUser-agent: *x*\nUser-agent: a b\nUser-agent: Mozilla/4.0 (compatible; b; Windows 95)\nDisallow: /x\n"
+	p := newPass(robots.Parse([]byte(body)), Options{})
+	for _, v := range p.allViews {
+		for _, token := range v.tokens() {
+			if p.key(p.rules(v, token)) != p.key(p.file.Rules(v.dialect, token)) {
+				t.Errorf("%s: other rules for %q", v.dialect.Name, token)
+			}
+		}
+	}
+}

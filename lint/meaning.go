@@ -67,7 +67,7 @@ func (p *pass) readRules(v *view) {
 // baseRules returns the rules of a token in the file that this one was edited from, if they have been read and the groups
 // of the token have the same lines in both files, and otherwise nil.
 func (p *pass) baseRules(v *view, token string) *robots.Rules {
-	if p.base == nil {
+	if p.base == nil || v.readsTokensIn(token) {
 		return nil
 	}
 	base := p.base.view(v.dialect)
@@ -75,11 +75,7 @@ func (p *pass) baseRules(v *view, token string) *robots.Rules {
 	if !slices.EqualFunc(v.groupsOf[token], base.groupsOf[token], sameText) {
 		return nil
 	}
-	r := base.rules[string(base.appendGroups(nil, token))]
-	if r != nil && token != "*" && !slices.Equal(r.Tokens(), []string{token}) {
-		return nil // the token is a header, whose products have groups of their own (D-03)
-	}
-	return r
+	return base.rules[string(base.appendGroups(nil, token))]
 }
 
 // groupText returns the lines of a group.
@@ -95,10 +91,16 @@ func (p *pass) groupText(v *view, group uint32) string {
 	return p.textOf(span)
 }
 
-// appendGroups appends a key of the rules of a token: crawlers in the same groups have the same rules.
+// readsTokensIn reports whether a name stands for the product tokens in it, which can have groups of their own (D-03).
+func (v *view) readsTokensIn(name string) bool {
+	return !v.dialect.RawTokens && strings.ContainsAny(name, " \t(),/")
+}
+
+// appendGroups appends a key of the rules of a token: crawlers in the same groups have the same rules, unless
+// the token stands for several.
 func (v *view) appendGroups(key []byte, token string) []byte {
 	groups := v.groupsOf[token]
-	if len(groups) == 0 || token == "*" {
+	if len(groups) == 0 || token == "*" || v.readsTokensIn(token) {
 		return append(append(key, token...), '\n')
 	}
 	key = append(key, "in "...)
