@@ -17,8 +17,9 @@ type droppingGroup struct {
 	first, last     int      // numbers of its first user-agent line and of its last line
 	names, dialects []string // the names as the file writes them
 	drops           bool
-	example         compare.Claim // a URL that the group of * disallows
-	rules           string        // the lines of the rules of *
+	example         string // a URL that the group of * disallows
+	decidedBy       int    // the line of its rule
+	rules           string // the lines of the rules of *
 }
 
 // maxRepeated is the size of all rules that fixes repeat in groups. Further findings have no fix.
@@ -29,6 +30,7 @@ const maxRepeated = 1 << 20
 func droppedRules(p *pass) {
 	var found []*droppingGroup
 	byFirst := map[int]*droppingGroup{}
+	examples := map[rulesText]string{} // a URL that * may not fetch, "" if it may fetch all or none, or that is undecided
 	for _, v := range p.views {
 		groups := p.droppingGroups(v)
 		if len(groups) == 0 || len(v.groupsOf["*"]) == 0 {
@@ -38,11 +40,19 @@ func droppedRules(p *pass) {
 		if star == nil {
 			continue
 		}
-		some, _ := compare.Every(star, "/", true, p.budget())
-		all, _ := compare.Every(star, "/", false, p.budget())
-		p.steps -= some.Steps + all.Steps
-		if some.Path == "" || all.Path == "" {
-			continue // it allows or disallows everything, or that is undecided
+		key := p.key(star)
+		example, known := examples[key]
+		if !known {
+			some, _ := compare.Every(star, "/", true, p.budget())
+			all, _ := compare.Every(star, "/", false, p.budget())
+			p.steps -= some.Steps + all.Steps
+			if all.Path != "" {
+				example = some.Path
+			}
+			examples[key] = example
+		}
+		if example == "" {
+			continue
 		}
 		rules := ""
 		for _, g := range groups {
@@ -51,7 +61,8 @@ func droppedRules(p *pass) {
 				if rules == "" {
 					rules = p.rulesOfStar(v)
 				}
-				g.example = some
+				g.example = example
+				g.decidedBy = star.Match(hostPath(example)).Rule.Line()
 				g.rules = rules
 				first = g
 				byFirst[g.first] = g
@@ -62,8 +73,8 @@ func droppedRules(p *pass) {
 	}
 	repeated := 0
 	for _, g := range found {
-		d := p.add(p.lineSpan(g.first), "this group replaces the rules of *, so "+nameList(g.names)+" may fetch "+g.example.Path+
-			", which line "+itoa(g.example.Verdict.Rule.Line())+" disallows for crawlers without a group")
+		d := p.add(p.lineSpan(g.first), "this group replaces the rules of *, so "+nameList(g.names)+" may fetch "+g.example+
+			", which line "+itoa(g.decidedBy)+" disallows for crawlers without a group")
 		d.Dialects = g.dialects
 		d.Advice = "repeat the rules of * in this group, or write an empty Disallow: to allow everything"
 		if repeated += len(g.rules); repeated > maxRepeated {

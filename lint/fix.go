@@ -244,9 +244,12 @@ func (p *pass) keepExample(r *robots.Rules, c compare.Change) {
 	if !p.spend(p.readingSteps()) {
 		return
 	}
-	matches := r.Explain(robots.RawPath("http://host.example" + c.Path)).Matches
+	matches := r.Explain(hostPath(c.Path)).Matches
 	p.examples = append(p.examples, example{c.Old.Allowed, matches})
 }
+
+// hostPath returns a path and query as that of a URL of some host.
+func hostPath(path string) robots.Path { return robots.RawPath("http://host.example" + path) }
 
 // isRefuted reports whether the verdict of an example changes because of the rules that fixes
 // delete, so that no proof is needed.
