@@ -21,12 +21,12 @@ func Crawlers(files ...*robots.File) []crawlers.Profile {
 			expanding = append(expanding, c)
 		}
 	}
+	files = slices.Compact(slices.Clone(files)) // a file that is compared with itself is read once
 	for _, d := range robots.Dialects() {
-		var of []*robots.Rules
+		var named namedTokens
 		for _, f := range files {
-			of = append(of, f.Rules(d))
+			named.read(f, d)
 		}
-		named := readNames(of)
 		known := map[string]bool{}
 		add := func(c crawlers.Profile) {
 			if c.ReadAs().Name != d.Name {
@@ -58,7 +58,10 @@ func Crawlers(files ...*robots.File) []crawlers.Profile {
 // dialect compares: in rfc9309 "AI2Bot" also names "ai" (D-02). Of tokens that the same lines
 // name, which have the same rules, only the first is returned.
 func Names(of ...*robots.Rules) []string {
-	named := readNames(of)
+	var named namedTokens
+	for _, r := range of {
+		named.read(r.File(), r.Dialect())
+	}
 	known := map[string]bool{}
 	var list []string
 	for _, name := range named.list {
@@ -74,36 +77,35 @@ func Names(of ...*robots.Rules) []string {
 // namedTokens are the tokens that user-agent lines of files name.
 type namedTokens struct {
 	list  []string            // in the order of their first lines
+	known map[string]bool     // of list
 	lines []map[string][]byte // of each file: numbers of the lines that name a token
 	exact []bool              // the file's dialect compares tokens case-sensitively
 }
 
-func readNames(of []*robots.Rules) *namedTokens {
-	named := &namedTokens{}
-	known := map[string]bool{}
-	for _, r := range of {
-		d := r.Dialect()
-		lines := map[string][]byte{}
-		for l := range r.File().Lines(d) {
-			if l.Field != robots.FieldUserAgent {
-				continue
-			}
-			forms := l.Names
-			if len(forms) == 0 && d.RawTokens {
-				forms = []string{""} // D-47
-			}
-			for _, name := range forms {
-				if !known[name] && name != "*" {
-					known[name] = true
-					named.list = append(named.list, name)
-				}
-				lines[name] = binary.LittleEndian.AppendUint32(lines[name], uint32(l.Number))
-			}
-		}
-		named.lines = append(named.lines, lines)
-		named.exact = append(named.exact, d.ExactCase)
+// read adds the tokens that a file names in a dialect.
+func (n *namedTokens) read(file *robots.File, d robots.Dialect) {
+	if n.known == nil {
+		n.known = map[string]bool{}
 	}
-	return named
+	lines := map[string][]byte{}
+	for l := range file.Lines(d) {
+		if l.Field != robots.FieldUserAgent {
+			continue
+		}
+		forms := l.Names
+		if len(forms) == 0 && d.RawTokens {
+			forms = []string{""} // D-47
+		}
+		for _, name := range forms {
+			if !n.known[name] && name != "*" {
+				n.known[name] = true
+				n.list = append(n.list, name)
+			}
+			lines[name] = binary.LittleEndian.AppendUint32(lines[name], uint32(l.Number))
+		}
+	}
+	n.lines = append(n.lines, lines)
+	n.exact = append(n.exact, d.ExactCase)
 }
 
 // key returns the lines that decide for a crawler in each file, "" if no file names it.
