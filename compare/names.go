@@ -21,7 +21,6 @@ func Crawlers(files ...*robots.File) []crawlers.Profile {
 			expanding = append(expanding, c)
 		}
 	}
-	files = slices.Compact(slices.Clone(files)) // a file that is compared with itself is read once
 	for _, d := range robots.Dialects() {
 		var named namedTokens
 		for _, f := range files {

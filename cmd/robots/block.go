@@ -68,7 +68,8 @@ func (o *blockOptions) run(ctx context.Context) (int, error) {
 	if err != nil {
 		return exitBad, err
 	}
-	result := answer.Block(robots.Parse(text.Body), chosen, answer.AccessSteps)
+	file := robots.Parse(text.Body)
+	result := answer.Block(file, chosen, answer.Named(file), answer.AccessSteps)
 	if err := o.print(text, result); err != nil {
 		return exitBad, err
 	}

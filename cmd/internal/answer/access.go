@@ -229,7 +229,7 @@ func factsOf(c crawlers.Crawler) CrawlerFacts {
 // and hardly more. With a path, the verdicts are those on it.
 func AccessTable(src Source, who []crawlers.Crawler, path *robots.Path, limit int) (table []CrawlerAccess, steps int) {
 	prover := NewProver(limit)
-	rules := crawlers.Callers(who).RulesBy(func(d robots.Dialect) *robots.Rules { return src.Rules(d) })
+	rules := rulesOfAll(crawlers.Callers(who), src)
 	for i, c := range who {
 		row := CrawlerAccess{CrawlerFacts: factsOf(c), AccessResult: prover.Evaluate(rules[i])}
 		row.Access = row.AccessResult.Access

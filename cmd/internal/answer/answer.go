@@ -11,6 +11,14 @@ type Source interface {
 	Rules(d robots.Dialect, tokens ...string) *robots.Rules
 }
 
+// rulesOfAll returns the rules of crawlers.
+func rulesOfAll(who *robots.Crawlers, source Source) []*robots.Rules {
+	if file, ok := source.(*robots.File); ok {
+		return who.Rules(file) // which is not read again for the crawlers that it does not name
+	}
+	return who.RulesBy(func(d robots.Dialect) *robots.Rules { return source.Rules(d) })
+}
+
 // AnyCrawler is the name of a crawler without a name: the group of * applies to it.
 const AnyCrawler = "*"
 

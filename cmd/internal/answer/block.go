@@ -66,9 +66,10 @@ func (b *Blocking) Count(result BlockedResult) (n int) {
 
 // Block returns a file in which crawlers have no access, each in its own dialect, and nothing changes
 // for others. It adds names to a group whose only rule is Disallow: /, else a group at the end, or before the
-// last group if that has no rules. All other bytes stay as they are. Steps limits the proofs.
-func Block(before *robots.File, chosen []Crawler, steps int) *Blocking {
-	b := &blocking{before: before, steps: steps, chosen: map[string]bool{}}
+// last group if that has no rules. All other bytes stay as they are. Named are the crawlers that the file names.
+// Steps limits the proofs.
+func Block(before *robots.File, chosen, named []Crawler, steps int) *Blocking {
+	b := &blocking{before: before, named: named, steps: steps, chosen: map[string]bool{}}
 	for _, c := range chosen {
 		if !b.chosen[strings.ToLower(c.Name)] {
 			b.chosen[strings.ToLower(c.Name)] = true
@@ -103,6 +104,7 @@ func Block(before *robots.File, chosen []Crawler, steps int) *Blocking {
 // A blocking is the work of Block.
 type blocking struct {
 	before  *robots.File
+	named   []Crawler // by the file
 	who     []Crawler
 	chosen  map[string]bool // names in lower case
 	already []openURLs
@@ -118,8 +120,11 @@ type openURLs struct {
 // open returns the URLs that the chosen crawlers may fetch.
 func (b *blocking) open(file *robots.File) (list []openURLs) {
 	known := map[string]compare.Direction{}
+	var all robots.Crawlers
 	for _, c := range b.who {
-		rules := file.Rules(c.Dialect, c.Tokens...)
+		all.Add(c.Dialect, c.Tokens...)
+	}
+	for _, rules := range all.Rules(file) {
 		key := keyOf(rules)
 		direction, proved := known[key]
 		if !proved && b.steps > 0 {
@@ -181,7 +186,7 @@ func (b *blocking) others() (list []Crawler) {
 	for name := range crawlers.Names() {
 		add(Auto(name, name))
 	}
-	for _, c := range Comparable(b.before, b.before, [2]robots.Dialect{}) {
+	for _, c := range b.named {
 		add(c)
 	}
 	return list

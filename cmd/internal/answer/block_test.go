@@ -14,7 +14,8 @@ func block(body string, names ...string) *Blocking {
 	for _, name := range names {
 		who = append(who, Auto(name, name))
 	}
-	return Block(robots.Parse([]byte(body)), who, AccessSteps)
+	file := robots.Parse([]byte(body))
+	return Block(file, who, Named(file), AccessSteps)
 }
 
 // TestBlock: names are added where they block, and every other byte stays.
@@ -78,7 +79,7 @@ func TestBlockImpossible(t *testing.T) {
 	if len(b.Effects) == 0 || b.Effects[0].Name != "The Intraformant" || b.Effects[0].Severe || !b.Possible {
 		t.Errorf("%+v", b)
 	}
-	if b := Block(robots.Parse([]byte("User-agent: GPTBot\nAllow: /\n")), []Crawler{Auto("GPTBot", "GPTBot")}, 0); b.Complete {
+	if b := Block(robots.Parse([]byte("User-agent: GPTBot\nAllow: /\n")), []Crawler{Auto("GPTBot", "GPTBot")}, nil, 0); b.Complete {
 		t.Errorf("without steps: %+v", b)
 	}
 }

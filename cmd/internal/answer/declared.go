@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/budget"
 )
 
 // A Declared is a field other than rules whose usable values differ for some crawlers.
@@ -71,11 +72,60 @@ func without(values, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return has[v] })
 }
 
-// declarations returns the usable values by field, each once. The largest delay counts (D-44).
-func (d *Difference) declarations(r *robots.Rules) (values [robots.FieldLicense + 1][]string) {
+// declaredValues are the usable values by field, each once.
+type declaredValues [robots.FieldLicense + 1][]string
+
+// fileRecords is what is known of the fields other than rules of a file in a dialect.
+type fileRecords struct {
+	lines    int
+	inGroups bool            // some are in a group, or can be
+	values   *declaredValues // of all crawlers if none is in a group, nil before the first
+}
+
+// A dialectFile is a file in a dialect.
+type dialectFile struct {
+	file    *robots.File
+	dialect string
+}
+
+// recordsOf returns what is known of the fields other than rules of the file that rules are from.
+func (d *Difference) recordsOf(r *robots.Rules) *fileRecords {
+	read := dialectFile{r.File(), r.Dialect().Name}
+	records := d.records[read]
+	if records != nil {
+		return records
+	}
+	records = &fileRecords{}
+	d.Steps += budget.Reading(len(r.File().Bytes()))
+	for line := range r.File().Lines(r.Dialect()) {
+		records.lines++
+		records.inGroups = records.inGroups || line.Field > robots.FieldDisallow && !slices.Contains(fieldsOfFile, line.Field.String())
+	}
+	if d.records == nil {
+		d.records = map[dialectFile]*fileRecords{}
+	}
+	d.records[read] = records
+	return records
+}
+
+// declarations returns the usable values by field.
+func (d *Difference) declarations(r *robots.Rules) declaredValues {
+	records := d.recordsOf(r)
+	if records.inGroups {
+		return d.readDeclarations(r)
+	}
+	if records.values == nil {
+		values := d.readDeclarations(r)
+		records.values = &values
+	}
+	return *records.values
+}
+
+// readDeclarations reads the file. The largest delay counts (D-44).
+func (d *Difference) readDeclarations(r *robots.Rules) (values declaredValues) {
 	seen := map[[2]string]bool{}
 	delay := -1.0
-	d.Steps += len(r.File().Bytes()) / 32
+	d.Steps += len(r.File().Bytes())/16 + d.recordsOf(r).lines/2
 	for rec := range r.Records() {
 		value := rec.Value
 		d.Steps += 40 + len(value)/2

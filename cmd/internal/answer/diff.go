@@ -15,8 +15,9 @@ type Difference struct {
 	Steps    int                  // of all work, the same on every machine
 
 	comparisons     []*comparison
-	listing         int // Steps after which no more lists are made, 0 for no limit
-	text            int // bytes of the changes and declarations that are listed
+	records         map[dialectFile]*fileRecords // of both files in each dialect
+	listing         int                          // Steps after which no more lists are made, 0 for no limit
+	text            int                          // bytes of the changes and declarations that are listed
 	betweenDialects bool
 	dialects        [2]robots.Dialect // of the old and the new side, zero for those of the crawlers
 }

@@ -135,3 +135,24 @@ func TestDiffTotal(t *testing.T) {
 		t.Errorf("first %s, last %s", first.Result, last.Result)
 	}
 }
+
+// TestDiffGroups: a file is not read again for each of its groups if none has a field other than rules.
+func TestDiffGroups(t *testing.T) {
+	steps := func(groups int) int {
+		var text strings.Builder
+		for i := range groups {
+			fmt.Fprintf(&text, "User-agent: bot%d\nAllow: /%d\n\n", i, i)
+		}
+		before := robots.Parse([]byte("Sitemap: https://a.example/\n" + text.String()))
+		after := robots.Parse([]byte(text.String()))
+		d := Diff(before, after, Comparable(before, after, [2]robots.Dialect{robots.RFC9309, robots.RFC9309}), DiffOptions{})
+		if len(d.Declared) != 1 || len(d.Declared[0].Old) != 1 {
+			t.Fatalf("%d groups: declared %+v", groups, d.Declared)
+		}
+		return d.Steps
+	}
+	few := steps(200)
+	if many := steps(800); many > 5*few {
+		t.Errorf("%d steps for 200 groups, %d for 800", few, many)
+	}
+}

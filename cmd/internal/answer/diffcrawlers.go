@@ -22,7 +22,7 @@ func (d *Difference) rulesOf(before, after Source, who []Crawler, o DiffOptions)
 			}
 			all.Add(c.Dialect, c.Tokens...)
 		}
-		rules[side] = all.RulesBy(func(dialect robots.Dialect) *robots.Rules { return source.Rules(dialect) })
+		rules[side] = rulesOfAll(&all, source)
 	}
 	return rules
 }
@@ -96,9 +96,7 @@ func blockEnds(f *robots.File, d robots.Dialect) (lines []int) {
 // are in the dialect of the first file.
 func Comparable(before, after Source, dialects [2]robots.Dialect) (who []Crawler) {
 	if dialects[0].Name == "" {
-		for _, c := range compare.Crawlers(before.Rules(robots.RFC9309).File(), after.Rules(robots.RFC9309).File()) {
-			who = append(who, Auto(c.Name, c.Tokens[0]))
-		}
+		who = Named(before.Rules(robots.RFC9309).File(), after.Rules(robots.RFC9309).File())
 		return slices.Insert(who, 1, otherStars(before, after)...)
 	}
 	for _, name := range compare.Names(before.Rules(dialects[0]), after.Rules(dialects[1])) {
@@ -106,6 +104,18 @@ func Comparable(before, after Source, dialects [2]robots.Dialect) (who []Crawler
 	}
 	return who
 }
+
+// Named returns * and the crawlers that files name, each in the dialect auto. It reads them in each dialect.
+func Named(files ...*robots.File) (who []Crawler) {
+	for _, c := range compare.Crawlers(files...) {
+		who = append(who, Auto(c.Name, c.Tokens[0]))
+	}
+	return who
+}
+
+// ComparableReadings is how often Comparable reads both files if the dialects have no name, which is more often than
+// else.
+func ComparableReadings() int { return 1 + len(robots.Dialects()) + len(CurrentDialects()) }
 
 // otherStars returns * in each dialect in which its rules change and are not certainly those of rfc9309: crawlers
 // that no file names, such as Googlebot, can be blocked by a line that other crawlers do not read.

@@ -140,6 +140,10 @@ func (b *diffBody) crawlers(r *request, before, after *robots.File) (who []answe
 		if cmp.Or(b.Dialect, r.s.parts.Dialect) == ask.AutoDialect {
 			d = robots.Dialect{}
 		}
+		r.work(answer.ComparableReadings() * budget.Reading(len(before.Bytes())+len(after.Bytes())))
+		if r.problem != nil {
+			return nil
+		}
 		who = answer.Comparable(before, after, [2]robots.Dialect{d, d})
 	}
 	if len(who) > mostCompared {

@@ -352,7 +352,8 @@ func TestBlock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := answer.Block(robots.Parse([]byte(test.before)), chosen, answer.AccessSteps)
+		file := robots.Parse([]byte(test.before))
+		want := answer.Block(file, chosen, answer.Named(file), answer.AccessSteps)
 		wantBody := string(want.Body)
 		if !want.Possible {
 			wantBody = test.before

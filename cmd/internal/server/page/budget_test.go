@@ -8,7 +8,6 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
-	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/budget"
 	"github.com/robotskit/robots/compare"
 	"github.com/robotskit/robots/lint"
@@ -32,10 +31,6 @@ func TestCharges(t *testing.T) {
 	for _, verb := range []string{"diff", "decides", "access", "block"} {
 		ends[verb] = true
 	}
-	training, _, err := ask.ChooseCrawlers([]string{"ai-training"}, "", false)
-	if err != nil {
-		t.Fatal(err)
-	}
 	unused := 0
 	for _, e := range compare.Effects(rules, compare.Options{Steps: decidesSteps}) {
 		unused += e.Steps
@@ -51,11 +46,11 @@ func TestCharges(t *testing.T) {
 		"explain": {[]string{file, crawler, path.String()}, (1+dialects)*reading + first(answer.ExplainCost(rules, path)) + dialects*budget.Matching(len(path.String()))},
 		"lint":    {[]string{file}, lint.File(f, lint.Options{MaxSteps: lintSteps}).Steps},
 		"fix":     {[]string{file}, fixed.Steps},
-		"diff":    {[]string{file, other, crawler}, reading + answer.Diff(f, robots.Parse([]byte(other)), []answer.Crawler{who}, answer.DiffOptions{Steps: diffSteps}).Steps},
+		"diff":    {[]string{file, other, crawler}, (1+answer.ComparableReadings())*budget.Reading(len(file)+len(other)) + answer.Diff(f, robots.Parse([]byte(other)), []answer.Crawler{who}, answer.DiffOptions{Steps: diffSteps}).Steps},
 		"show":    {[]string{file, crawler, "0"}, reading + budget.Scheduling(len(file))},
 		"decides": {[]string{file, crawler}, reading + unused},
 		"access":  {[]string{file}, len(answer.CurrentDialects()) * reading},
-		"block":   {[]string{file}, 3 * len(training) * reading},
+		"block":   {[]string{file}, (dialects + 12) * reading},
 		"outlook": {[]string{file, crawler, path.String(), ""}, reading + budget.Matching(work)},
 	}
 	for verb := range verbs {

@@ -79,16 +79,21 @@ func block(b *budget.Budget, args []string) (any, error) {
 	for _, e := range entries {
 		chosen = append(chosen, answer.Auto(e.Name, e.Name))
 	}
-	const name = 1 << 10 // bytes for a crawler that the file names
-	if err := b.Hold(name * len(answer.Comparable(file, file, [2]robots.Dialect{}))); err != nil {
-		return nil, err
-	}
 	reading := budget.Reading(len(args[0]))
-	if err := b.Work(2 * len(chosen) * reading); err != nil {
+	if err := b.Work(len(robots.Dialects()) * reading); err != nil {
 		return nil, err
 	}
-	result := answer.Block(file, chosen, b.Left(answer.AccessSteps))
-	if err := b.Work(result.Steps + result.Attempts*len(chosen)*reading); err != nil {
+	named := answer.Named(file)
+	const name = 1 << 10 // bytes for a crawler
+	if err := b.Hold(name * len(named)); err != nil {
+		return nil, err
+	}
+	const readings = 6 // of the file, and of it with each insertion, besides those in Steps
+	if err := b.Work(2 * readings * reading); err != nil {
+		return nil, err
+	}
+	result := answer.Block(file, chosen, named, b.Left(answer.AccessSteps))
+	if err := b.Work(result.Steps + max(0, result.Attempts-1)*readings*reading); err != nil {
 		return nil, err
 	}
 	blocked := blockedFile{Blocking: result, Body: file.Bytes()}
@@ -140,6 +145,9 @@ func diff(b *budget.Budget, args []string) (any, error) {
 	}
 	key := func(c *answer.Crawler) string {
 		return strings.ToLower(c.Dialect.Name + "\t" + strings.Join(c.Tokens, "\t"))
+	}
+	if err := b.Work(answer.ComparableReadings() * budget.Reading(len(args[0])+len(args[1]))); err != nil {
+		return nil, err
 	}
 	given := map[string]bool{}
 	star := false // given in some dialect
