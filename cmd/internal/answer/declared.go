@@ -96,7 +96,7 @@ func (d *Difference) recordsOf(r *robots.Rules) *fileRecords {
 		return records
 	}
 	records = &fileRecords{}
-	d.Steps += budget.Reading(len(r.File().Bytes()))
+	d.Steps += budget.Reading(r.File().Bytes())
 	for line := range r.File().Lines(r.Dialect()) {
 		records.lines++
 		records.inGroups = records.inGroups || line.Field > robots.FieldDisallow && !slices.Contains(fieldsOfFile, line.Field.String())

@@ -67,7 +67,7 @@ func blocksOf(crawlers []*robots.Rules) (blocks []string, steps int) {
 		if !read {
 			lines = blockEnds(r.File(), dialect)
 			ends[dialect.Name] = lines
-			steps += budget.Reading(len(r.File().Bytes()))
+			steps += budget.Reading(r.File().Bytes())
 		}
 		var numbers []int
 		for _, line := range group.Lines() {

@@ -22,7 +22,7 @@ func FindUnused(b *budget.Budget, file *robots.File, who []Crawler, steps int) (
 	use := map[int]compare.Use{} // of a line, for the crawler that needs it most
 	unused := Unused{Lines: []int{}, Complete: true}
 	for _, c := range who {
-		if err := b.Work(budget.Reading(len(file.Bytes()))); err != nil {
+		if err := b.Work(budget.Reading(file.Bytes())); err != nil {
 			return Unused{}, err
 		}
 		r := file.Rules(c.Dialect, c.Tokens...)

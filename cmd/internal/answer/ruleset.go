@@ -40,7 +40,7 @@ const usualCommon = 256
 // Common returns the members that are the same for all paths, or the error of the budget.
 func (r *RuleSet) Common() ([]byte, error) {
 	if r.common == nil {
-		if err := r.Budget.Work(budget.Reading(len(r.File().Bytes()))); err != nil {
+		if err := r.Budget.Work(budget.Reading(r.File().Bytes())); err != nil {
 			return nil, err
 		}
 		r.common = r.AppendJSON(make([]byte, 0, usualCommon), r.Limits)

@@ -10,7 +10,6 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/answer"
 	"github.com/robotskit/robots/cmd/internal/ask"
-	"github.com/robotskit/robots/cmd/internal/budget"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/internal/quote"
 )
@@ -119,7 +118,7 @@ func (a *Answerer) makeRules(key rulesKey, at time.Time) error {
 	if a.crawler.rules != nil {
 		return nil
 	}
-	if err := a.Budget.Work(budget.Reading(key.Size())); err != nil {
+	if err := a.Budget.Work(key.Reading()); err != nil {
 		return err
 	}
 	rules := key.Obey(a.crawler.Dialect, key.maxBytes, at, a.crawler.Tokens)

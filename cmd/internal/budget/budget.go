@@ -4,8 +4,10 @@
 package budget
 
 import (
+	"bytes"
 	"errors"
 	"math"
+	"strings"
 	"sync/atomic"
 )
 
@@ -89,9 +91,26 @@ func (b *Budget) Free(bytes int) {
 // Decoding returns the steps for decoding JSON of some bytes: the costliest has many short members.
 func Decoding(bytes int) int { return 1 + 2*bytes }
 
-// Reading returns the steps for reading a robots.txt of some bytes once: its rules for a crawler, or
-// its other records.
-func Reading(bytes int) int { return 1 + bytes/2 }
+// Reading returns the steps for reading a robots.txt, or several, once: the rules for a crawler, or the other
+// records. A line takes some, however short it is.
+func Reading[T string | []byte](texts ...T) int {
+	steps := 1
+	for _, text := range texts {
+		steps += (len(text) + lines(text)) / 2
+	}
+	return steps
+}
+
+// lines returns the number of line ends in a text whose lines all end alike.
+func lines[T string | []byte](text T) int {
+	switch text := any(text).(type) {
+	case string:
+		return max(strings.Count(text, "\n"), strings.Count(text, "\r"))
+	case []byte:
+		return max(bytes.Count(text, []byte{'\n'}), bytes.Count(text, []byte{'\r'}))
+	}
+	return 0
+}
 
 // Matching returns the steps of a match with some work (robots.Rules.MatchWork): the costliest bytes
 // are those of rules with many stars, for short paths.

@@ -26,3 +26,12 @@ func TestBudget(t *testing.T) {
 		t.Error("a nil budget has a limit")
 	}
 }
+
+// TestReading: a line takes steps, whatever ends it, and however short it is.
+func TestReading(t *testing.T) {
+	for text, want := range map[string]int{"": 1, "abcdefgh": 5, "\n\n\n\n": 5, "\r\r\r\r": 5, "\r\n\r\n": 4, "a: b\n": 4} {
+		if got := Reading(text, text); got != 2*want-1 || Reading([]byte(text)) != want {
+			t.Errorf("%q twice takes %d steps, want %d", text, got, 2*want-1)
+		}
+	}
+}

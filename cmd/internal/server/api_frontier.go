@@ -245,7 +245,7 @@ func (r *request) judge(at *wantedSite, c *answer.Crawler) {
 // rulesOf sets the rules of a record for a crawler, those that the cache keeps if it still has the
 // record, and returns the members that their answers share.
 func (r *request) rulesOf(rules *answer.RuleSet, record *fetch.Record, c *answer.Crawler) ([]byte, error) {
-	if err := rules.Budget.Work(budget.Reading(source.RobotsTXT{Record: record}.Size())); err != nil {
+	if err := rules.Budget.Work(source.RobotsTXT{Record: record}.Reading()); err != nil {
 		return nil, err
 	}
 	kept, of, err := r.s.cache.Rules(ended, record.Origin, &cache.Crawler{Dialect: c.Dialect, Tokens: c.Tokens})

@@ -51,7 +51,7 @@ func (s *Service) explain(r *request) *response {
 	crawler := r.crawler("body.", in.Dialect, in.Agent)
 	file := r.file(in.Text)
 	if r.problem == nil {
-		r.work(budget.Reading(len(file.Bytes())))
+		r.work(budget.Reading(file.Bytes()))
 	}
 	_, path, err := ask.URL(crawler.Dialect, url, false)
 	if err != nil {
@@ -121,7 +121,7 @@ func (b *diffBody) files(r *request) (before, after *robots.File) {
 	r.fail(tooMany("body.agent", len(b.Agent), mostNamed))
 	r.crawler("body.", b.Dialect, nil) // checks the dialect
 	if r.problem == nil {
-		r.work(budget.Reading(len(*b.Old) + len(*b.New)))
+		r.work(budget.Reading(*b.Old, *b.New))
 	}
 	if r.problem != nil {
 		return nil, nil
@@ -140,7 +140,7 @@ func (b *diffBody) crawlers(r *request, before, after *robots.File) (who []answe
 		if cmp.Or(b.Dialect, r.s.parts.Dialect) == ask.AutoDialect {
 			d = robots.Dialect{}
 		}
-		r.work(answer.ComparableReadings() * budget.Reading(len(before.Bytes())+len(after.Bytes())))
+		r.work(answer.ComparableReadings() * budget.Reading(before.Bytes(), after.Bytes()))
 		if r.problem != nil {
 			return nil
 		}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/budget"
 	"github.com/robotskit/robots/fetch"
 )
 
@@ -13,17 +14,17 @@ type RobotsTXT struct {
 	Record *fetch.Record
 }
 
-// Size returns the number of bytes from which rules are made.
-func (t RobotsTXT) Size() int {
+// Reading returns the steps for making rules (budget.Reading).
+func (t RobotsTXT) Reading() int {
 	switch {
 	case t.File != nil:
-		return len(t.File.Bytes())
+		return budget.Reading(t.File.Bytes())
 	case t.Record == nil:
-		return 0
+		return budget.Reading[string]()
 	case t.Record.LastGood != nil:
-		return len(t.Record.Body) + len(t.Record.LastGood.Body)
+		return budget.Reading(t.Record.Body, t.Record.LastGood.Body)
 	}
-	return len(t.Record.Body)
+	return budget.Reading(t.Record.Body)
 }
 
 // Obey returns the rules of a crawler at a time, with maxBytes instead of the dialect's size

@@ -24,7 +24,7 @@ func TestCharges(t *testing.T) {
 	rules := f.Rules(who.Dialect, who.Tokens...)
 	_, work := rules.MatchWork(path)
 	_, _, fixed := lint.ApplyFixes([]byte(file), lint.Options{MaxSteps: lintSteps}, false)
-	reading := budget.Reading(len(file))
+	reading := budget.Reading(file)
 	dialects := len(robots.Dialects())
 	const crawler = "rfc9309\tMyBot"
 	ends := map[string]bool{} // proofs that end by themselves where the budget does
@@ -46,7 +46,7 @@ func TestCharges(t *testing.T) {
 		"explain": {[]string{file, crawler, path.String()}, (1+dialects)*reading + first(answer.ExplainCost(rules, path)) + dialects*budget.Matching(len(path.String()))},
 		"lint":    {[]string{file}, lint.File(f, lint.Options{MaxSteps: lintSteps}).Steps},
 		"fix":     {[]string{file}, fixed.Steps},
-		"diff":    {[]string{file, other, crawler}, (1+answer.ComparableReadings())*budget.Reading(len(file)+len(other)) + answer.Diff(f, robots.Parse([]byte(other)), []answer.Crawler{who}, answer.DiffOptions{Steps: diffSteps}).Steps},
+		"diff":    {[]string{file, other, crawler}, (1+answer.ComparableReadings())*budget.Reading(file, other) + answer.Diff(f, robots.Parse([]byte(other)), []answer.Crawler{who}, answer.DiffOptions{Steps: diffSteps}).Steps},
 		"show":    {[]string{file, crawler, "0"}, reading + budget.Scheduling(len(file))},
 		"decides": {[]string{file, crawler}, reading + unused},
 		"access":  {[]string{file}, len(answer.CurrentDialects()) * reading},
@@ -61,21 +61,17 @@ func TestCharges(t *testing.T) {
 			}
 			continue
 		}
-		size := 0
-		for _, arg := range c.args {
-			size += len(arg)
-		}
 		b := budget.New(budget.Steps, budget.Bytes)
 		if _, err := AskWithin(b, verb, c.args...); err != nil {
 			t.Fatal(verb, err)
 		}
-		want := 4*budget.Reading(size) + c.steps
+		want := 4*budget.Reading(c.args...) + c.steps
 		if b.Used() < want || c.steps == 0 {
 			t.Errorf("%s: %d steps, want at least %d", verb, b.Used(), want)
 		}
 		least := b.Used() - 1
 		if ends[verb] {
-			least = 4*budget.Reading(size) + reading - 1
+			least = 4*budget.Reading(c.args...) + reading - 1
 		}
 		if _, err := AskWithin(budget.New(int64(least), budget.Bytes), verb, c.args...); !errors.Is(err, budget.ErrSteps) {
 			t.Errorf("%s with %d steps: %v", verb, least, err)

@@ -46,7 +46,7 @@ type accessTable struct {
 
 // access returns the access of AI crawlers and search engines in use.
 func access(b *budget.Budget, args []string) (any, error) {
-	if err := b.Work(len(answer.CurrentDialects()) * budget.Reading(len(args[0]))); err != nil {
+	if err := b.Work(len(answer.CurrentDialects()) * budget.Reading(args[0])); err != nil {
 		return nil, err
 	}
 	purposes := []crawlers.Purpose{crawlers.AITraining, crawlers.AISearch, crawlers.AIUser, crawlers.Search}

@@ -50,7 +50,7 @@ const maxNamed = 1000
 // parse returns the kind of each line, notes and named crawlers.
 func parse(b *budget.Budget, args []string) (any, error) {
 	const passes = 3 // over the lines: two here, the crawlers
-	if err := b.Work(passes * budget.Reading(len(args[0]))); err != nil {
+	if err := b.Work(passes * budget.Reading(args[0])); err != nil {
 		return nil, err
 	}
 	f := robots.Parse([]byte(args[0]))

@@ -81,12 +81,8 @@ func answerTo(b *budget.Budget, verb string, args []string) (any, error) {
 	case len(args) != v.args:
 		return nil, errors.New("the verb " + verb + " takes " + strconv.Itoa(v.args) + " arguments, not " + strconv.Itoa(len(args)))
 	}
-	size := 0
-	for _, arg := range args {
-		size += len(arg)
-	}
 	// A text is read a few times, and so are its lines.
-	if err := b.Work(4 * budget.Reading(size)); err != nil {
+	if err := b.Work(4 * budget.Reading(args...)); err != nil {
 		return nil, err
 	}
 	return v.answer(b, args)
@@ -180,7 +176,7 @@ func titleOf(c *answer.Crawler) string {
 
 // rulesOf returns the rules for a crawler, and takes the steps of reading them.
 func rulesOf(b *budget.Budget, f *robots.File, c *answer.Crawler) (*robots.Rules, error) {
-	if err := b.Work(budget.Reading(len(f.Bytes()))); err != nil {
+	if err := b.Work(budget.Reading(f.Bytes())); err != nil {
 		return nil, err
 	}
 	return f.Rules(c.Dialect, c.Tokens...), nil

@@ -79,7 +79,7 @@ func block(b *budget.Budget, args []string) (any, error) {
 	for _, e := range entries {
 		chosen = append(chosen, answer.Auto(e.Name, e.Name))
 	}
-	reading := budget.Reading(len(args[0]))
+	reading := budget.Reading(args[0])
 	if err := b.Work(len(robots.Dialects()) * reading); err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func diff(b *budget.Budget, args []string) (any, error) {
 	key := func(c *answer.Crawler) string {
 		return strings.ToLower(c.Dialect.Name + "\t" + strings.Join(c.Tokens, "\t"))
 	}
-	if err := b.Work(answer.ComparableReadings() * budget.Reading(len(args[0])+len(args[1]))); err != nil {
+	if err := b.Work(answer.ComparableReadings() * budget.Reading(args[:2]...)); err != nil {
 		return nil, err
 	}
 	given := map[string]bool{}
@@ -169,7 +169,7 @@ func diff(b *budget.Budget, args []string) (any, error) {
 	for _, c := range who {
 		dialects[c.Dialect.Name] = true
 	}
-	if err := b.Work(len(dialects) * budget.Reading(len(args[0])+len(args[1]))); err != nil {
+	if err := b.Work(len(dialects) * budget.Reading(args[:2]...)); err != nil {
 		return nil, err
 	}
 	const entry = 1 << 10 // bytes of a crawler

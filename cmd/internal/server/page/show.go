@@ -42,7 +42,7 @@ func show(b *budget.Budget, args []string) (any, error) {
 	if err != nil || seconds < 0 || seconds > 1<<40 {
 		return nil, errors.New("the time " + strconv.Quote(clip(args[2])) + " is not a number of seconds since 1970")
 	}
-	if err := b.Work(budget.Reading(len(args[0])) + budget.Scheduling(len(args[0]))); err != nil {
+	if err := b.Work(budget.Reading(args[0]) + budget.Scheduling(len(args[0]))); err != nil {
 		return nil, err
 	}
 	options := answer.ShowOptions{Sections: []answer.Section{answer.SectionDelays, answer.SectionSitemaps}, Pages: ratePages}

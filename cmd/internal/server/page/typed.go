@@ -79,7 +79,7 @@ type urlList struct {
 // listed returns the URLs of a pasted text.
 func listed(b *budget.Budget, args []string) (any, error) {
 	const passes = 4 // over the text, besides those over all arguments
-	if err := b.Work(passes * budget.Reading(len(args[0]))); err != nil {
+	if err := b.Work(passes * budget.Reading(args[0])); err != nil {
 		return nil, err
 	}
 	if err := b.Hold(passes * len(args[0])); err != nil {

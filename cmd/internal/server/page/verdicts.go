@@ -81,7 +81,7 @@ func matrix(b *budget.Budget, args []string) (any, error) {
 	for i := range who {
 		c := &who[i]
 		if v.Engines && (i == 0 || !slices.Equal(c.Tokens, who[i-1].Tokens)) {
-			if err := b.Work(len(dialects) * budget.Reading(len(args[0]))); err != nil {
+			if err := b.Work(len(dialects) * budget.Reading(args[0])); err != nil {
 				return nil, err
 			}
 			others = nil
