@@ -65,6 +65,8 @@ func attacks(size int) (list []attack) {
 		"agents": numbered("User-agent:b%d\n"), "groups": numbered("User-agent:b%d\nAllow:/\n"), "sitemaps": repeat("Sitemap:a\n"),
 		"rates": "User-agent: *\n" + numbered("Request-rate:1/%d\n"), "signals": "User-agent: *\n" + repeat("Content-Signal: ai-train=no\n"),
 		"not UTF-8": "User-agent: *\n" + repeat("Disallow:/\xff*\n"), "one pattern": "User-agent: *\nDisallow: /" + repeat("*a"), "unknown": repeat("a:b\n"),
+		"NULs": repeat("\x00\n"), "no colons": "User-agent: *\n" + repeat("allow /\n"),
+		"headers": repeat("User-agent: Mozilla/5.0 (a) b/1\n"), "names": "User-agent: " + repeat("a "),
 	} {
 		url := "/" + strings.Repeat("a", 4000)
 		half := file[:len(file)*2/5]
