@@ -9,14 +9,19 @@ import (
 // which '*' matches any bytes or none, and a final '$' the end of the path (MATCH-03). In
 // EscapesRFC a literal '*' or '$' is represented by another byte.
 type Pattern struct {
-	text    string
-	weight  int32
-	escapes Escapes // of the dialect, for String and Pieces
+	text      string
+	weight    int32
+	rewritten bool // a path with this normal form in EscapesRFC can be another text
 }
 
 // String returns a path that matches the same URLs in the dialect of the rule. Its weight can be
 // another, as $ and * are escaped where they are literal.
-func (p Pattern) String() string { return sourceForm(p.text, p.escapes) }
+func (p Pattern) String() string {
+	if !p.rewritten {
+		return p.text
+	}
+	return sourceForm(p.text, EscapesRFC)
+}
 
 // Pieces returns the text between the stars. A path matches if it starts with the first
 // piece, which can be empty, contains the others in order and, if end is set, ends with the
@@ -29,7 +34,7 @@ func (p Pattern) Pieces() (pieces []string, end bool) {
 		text = text[:len(text)-1]
 	}
 	pieces = strings.Split(text, "*")
-	if p.escapes == EscapesRFC {
+	if p.rewritten {
 		for i := range pieces {
 			pieces[i] = replaceLiterals(pieces[i], "*", "$")
 		}

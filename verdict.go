@@ -172,7 +172,7 @@ func (r Rule) Pattern() Pattern {
 		return Pattern{}
 	}
 	p := r.rules.pattern(&r.rule)
-	p.escapes = r.rules.dialect.Escapes
+	p.rewritten = r.rewritten && r.rules.dialect.Escapes == EscapesRFC
 	return p
 }
 

@@ -337,3 +337,19 @@ func TestDrawn(t *testing.T) {
 		}
 	}
 }
+
+// TestPlainPaths: paths of plain letters are URLs in normal form.
+func TestPlainPaths(t *testing.T) {
+	a := alphabetOf(robots.EscapesRaw, robots.EscapesRaw, NormalURLs)
+	for c := range 256 {
+		for _, path := range []string{"/", "//", "/" + string([]byte{byte(c)}), "/a" + string([]byte{byte(c)}) + "b/", string([]byte{byte(c)}) + "/a"} {
+			_, n, at, ok := a.spell(nil, path)
+			if isPlain(path) && !(ok && n == len(path) && at.ends()) {
+				t.Errorf("%q is not in normal form", path)
+			}
+		}
+	}
+	if !isPlain("/a/B-1_~") || isPlain("/a//b") || isPlain("/./") {
+		t.Error("isPlain")
+	}
+}

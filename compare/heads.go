@@ -30,7 +30,10 @@ func (l *list) index() *headIndex {
 		h.order[i] = i
 	}
 	slices.SortFunc(h.order, func(i, k int) int {
-		return cmp.Or(strings.Compare(l.rules[i].head, l.rules[k].head), cmp.Compare(i, k))
+		if c := strings.Compare(l.rules[i].head, l.rules[k].head); c != 0 {
+			return c
+		}
+		return cmp.Compare(i, k)
 	})
 	h.parents = make([]int, len(l.rules))
 	for at, i := range h.order {

@@ -283,8 +283,23 @@ func (p position) query() int {
 	return 0
 }
 
+// isPlain reports whether a path consists of plain letters and of segments that are not empty.
+func isPlain(path string) bool {
+	slash := false
+	for _, c := range []byte(path) {
+		if c != '/' && !plainLetters.has(c) || c == '/' && slash {
+			return false
+		}
+		slash = c == '/'
+	}
+	return strings.HasPrefix(path, "/")
+}
+
 // isOf reports whether a path and query is one of a set of URLs in normal form.
 func isOf(urls URLs, path string) bool {
+	if urls == NormalURLs && isPlain(path) {
+		return true
+	}
 	a := alphabetOf(robots.EscapesRaw, robots.EscapesRaw, urls)
 	var few [64]byte
 	_, n, at, ok := a.spell(few[:0], path)

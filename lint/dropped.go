@@ -31,8 +31,13 @@ func droppedRules(p *pass) {
 	var found []*droppingGroup
 	byFirst := map[int]*droppingGroup{}
 	examples := map[rulesText]string{} // a URL that * may not fetch, "" if it may fetch all or none, or that is undecided
+	dropping := map[*reading][]*droppingGroup{}
 	for _, v := range p.views {
-		groups := p.droppingGroups(v)
+		groups, known := dropping[v.reading]
+		if !known {
+			groups = p.droppingGroups(v)
+			dropping[v.reading] = groups
+		}
 		if len(groups) == 0 || len(v.groupsOf["*"]) == 0 {
 			continue
 		}
@@ -92,29 +97,28 @@ func droppedRules(p *pass) {
 
 // droppingGroups returns the groups of crawlers without a Disallow line in any of their groups.
 func (p *pass) droppingGroups(v *view) (found []*droppingGroup) {
-	byGroup := map[int32]*droppingGroup{}
-	disallows := map[uint32]bool{}
+	groups := make([]droppingGroup, len(v.groups))
+	disallows := make([]bool, len(v.groups))
 	for _, s := range v.reading.lines {
 		if s.group < 0 {
 			continue
 		}
-		g := byGroup[s.group]
-		if g == nil {
-			g = &droppingGroup{first: int(s.number)}
-			byGroup[s.group] = g
+		g := &groups[s.group]
+		if g.first == 0 {
+			g.first = int(s.number)
 		}
 		if s.field == robots.FieldUserAgent || isRule(s.field) || isPace(s.field) {
 			g.last = int(s.number)
 		}
-		disallows[uint32(s.group)] = disallows[uint32(s.group)] || s.field == robots.FieldDisallow
+		disallows[s.group] = disallows[s.group] || s.field == robots.FieldDisallow
 	}
 	dropping := map[string]bool{} // names
 	for _, name := range v.names {
-		groups := v.groupsOf[name]
-		if slices.ContainsFunc(groups, func(group uint32) bool { return disallows[group] }) {
+		in := v.groupsOf[name]
+		if slices.ContainsFunc(in, func(group uint32) bool { return disallows[group] }) {
 			continue
 		}
-		g := byGroup[int32(groups[0])]
+		g := &groups[in[0]]
 		if !g.drops {
 			g.drops = true
 			found = append(found, g)
@@ -122,9 +126,9 @@ func (p *pass) droppingGroups(v *view) (found []*droppingGroup) {
 		dropping[name] = true
 	}
 	for _, s := range v.reading.lines {
-		if s.group >= 0 && s.set >= 0 && byGroup[s.group].drops &&
+		if s.group >= 0 && s.set >= 0 && groups[s.group].drops &&
 			slices.ContainsFunc(v.sets.list[s.set], func(name string) bool { return dropping[name] }) {
-			g := byGroup[s.group]
+			g := &groups[s.group]
 			g.names = append(g.names, robots.Printable(p.textOf(p.lineIn(v, int(s.number)).Value)))
 		}
 	}
