@@ -347,8 +347,3 @@ func sharedDialect(d *Dialect) *Dialect {
 	changed := *d
 	return &changed
 }
-
-// lenient reports whether d reads lines marked ambiguous in its own way.
-func (d *Dialect) lenient() bool {
-	return d.Misspellings || d.MissingColon || d.CStrings || d.MaxLineBytes > 0
-}

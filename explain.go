@@ -340,9 +340,6 @@ func (r *Rules) noteLines(e *Explanation) {
 			earlyNoted = true
 			e.note(f, start, "GROUP-03", "rules that precede the first user-agent line apply to no crawler")
 		}
-		if !s.ambiguous {
-			continue
-		}
 		from := s.start
 		to := s.end
 		switch {

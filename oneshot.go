@@ -1,6 +1,7 @@
 package robots
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
 )
@@ -50,7 +51,7 @@ type oneShot struct {
 	target
 	plainPrefix   int    // bytes at the start of path that every normal form keeps
 	firstWord     uint64 // load8(path)
-	plainPrefix8  int    // plainPrefix, at most 8
+	plainBits     int    // eight for each byte of plainPrefix, at most 64
 	starApplies   bool   // the group of '*' can apply
 	wantedInGroup uint32 // first letters of the lines in our groups that can matter
 
@@ -68,7 +69,7 @@ func (q *oneShot) prepare() {
 		q.plainPrefix = -1 // "a" means "/a"
 	}
 	q.firstWord = load8(q.path)
-	q.plainPrefix8 = min(q.plainPrefix, 8)
+	q.plainBits = 8 * min(q.plainPrefix, 8)
 	q.starApplies = !d.ignoresStar(q.tokens)
 	q.wantedInGroup = agentLetter | ruleLetters
 	if d.RecordsEndRun {
@@ -89,14 +90,13 @@ func (q *oneShot) isExempt() bool { return !q.d.MatchRobotsTxt && q.path == "/ro
 // read reads the lines of a body, twice if a CR alone ends some of them (FORM-01): to find out in
 // advance would take longer.
 func (q *oneShot) read(body []byte) {
-	if !q.readLines(body, false) {
+	if q.readLines(body, false) < bytes.Count(body, []byte{'\r'}) {
 		q.readLines(body, true)
 	}
 }
 
-// readLines applies all lines of a body to the result. It returns false if a CR alone ends some of
-// them but loneCR is not set.
-func (q *oneShot) readLines(body []byte, loneCR bool) bool {
+// readLines applies all lines of a body to the result. It returns the number of CRs that ended a line.
+func (q *oneShot) readLines(body []byte, loneCR bool) (crsDropped int) {
 	d := q.d
 	s := newScanner(body, loneCR, d)
 	q.bestRank = len(q.tokens) + 1
@@ -107,7 +107,7 @@ func (q *oneShot) readLines(body []byte, loneCR bool) bool {
 	for {
 		q.skipIrrelevant(&s)
 		if !s.next() {
-			return loneCR || s.crsDropped == s.crCount
+			return s.crsDropped
 		}
 		value := stringView(body[s.valueStart:s.valueEnd])
 		switch s.field {
@@ -130,30 +130,28 @@ func (q *oneShot) readLines(body []byte, loneCR bool) bool {
 // skipIrrelevant skips lines that obviously do not matter: blank lines, comments, lines with another
 // first letter, and rules of the crawler that differ from the path.
 func (q *oneShot) skipIrrelevant(s *scanner) {
-	b := s.b
-	pos := s.pos
 	wanted := uint32(agentLetter)
 	if q.inGroup {
 		wanted = q.wantedInGroup
 	}
-lines:
-	for pos < len(b) {
-		switch c := b[pos]; {
+	for s.pos < len(s.b) {
+		rest := s.b[s.pos:]
+		switch c := rest[0]; {
 		case c == '\n':
 			if q.d.BlanksEndRun {
 				q.runEnded = true
 			}
-			pos++
+			s.pos++
 			continue
 		case c == '#', 'a' <= c|0x20 && c|0x20 <= 'z' && wanted>>(c&31)&1 == 0:
-		case q.inGroup && q.differs(b[pos:]):
+		case q.inGroup && q.differs(rest):
 			q.runEnded = true
 		default:
-			break lines
+			return
 		}
-		_, pos = s.lineEnd(pos)
+		_, withEnd := s.lineLen(rest)
+		s.pos += withEnd
 	}
-	s.pos = pos
 }
 
 // differs reports whether a line is a rule in the usual spelling that differs from the path in
@@ -162,11 +160,11 @@ func (q *oneShot) differs(line []byte) bool {
 	if len(line) < len("disallow: ")+8 {
 		return false
 	}
-	w := binary.LittleEndian.Uint64(line) | wordLetters
-	switch {
+	first := binary.LittleEndian.Uint64(line)
+	switch w := first | wordLetters; {
 	case w == wordDisallow && line[8] == ':':
 		line = line[9:]
-	case w&(1<<40-1) == wordAllow && line[5] == ':':
+	case w&(1<<40-1) == wordAllow && byte(first>>40) == ':':
 		line = line[6:]
 	default:
 		return false
@@ -174,8 +172,9 @@ func (q *oneShot) differs(line []byte) bool {
 	if line[0] == ' ' {
 		line = line[1:]
 	}
-	n := bits.TrailingZeros64(binary.LittleEndian.Uint64(line)^q.firstWord) / 8
-	return n < q.plainPrefix8 && classes[line[n]]&isPlain != 0
+	value := binary.LittleEndian.Uint64(line)
+	bit := bits.TrailingZeros64(value^q.firstWord) &^ 7
+	return bit < q.plainBits && classes[byte(value>>bit)]&isPlain != 0
 }
 
 // applyRule applies an Allow or Disallow to the result.

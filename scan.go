@@ -5,51 +5,40 @@ import (
 	"encoding/binary"
 )
 
-// Two readers parse a line into a field and a value.
+// A scanner reads lines as a dialect does: itself those in the usual spelling, which all dialects read
+// alike, and by readLine, which applies all rules of the dialect to one line, the others. TestReference
+// compares both with a slow reader.
 //
-// readLine is the simple one: it applies all rules of a dialect to one line.
-//
-// scanner is the fast one: it reads the lines of a body as a dialect without leniencies
-// does, and marks a line as ambiguous that a lenient dialect might read differently. For those
-// dialects it passes such lines to readLine. TestReference compares the two.
-
-// ambiguousLength is the length above which a line is ambiguous: the lowest line limit of a
-// dialect (yandex).
-const ambiguousLength = 1024
-
-// A scanner reads lines. It remembers the positions of the next '#' and NUL, so that a file
-// without them is searched once and not once per line.
+// It remembers the positions of the next '#' and NUL, so that a file without them is searched once and not
+// once per line.
 type scanner struct {
 	b                 []byte
+	d                 *Dialect
 	pos               int // where the next line begins
+	longest           int // the line limit of the dialect
 	nextHash, nextNUL int // first '#' and NUL at or after the line, len(b) if there is none
 	nextSpecial       int // the first of the two
 	loneCR            bool
-	lenient           *Dialect // rereads ambiguous lines; nil for a dialect without leniencies
-	nextCR, nextLF    int      // first CR and LF at or after the line, if loneCR is set
-	crCount           int      // number of CRs in b
-	crsDropped        int      // number of CRs that ended a line so far, if loneCR is not set
+	nextCR, nextLF    int // first CR and LF at or after the line, if loneCR is set
+	crsDropped        int // number of CRs that ended a line so far, if loneCR is not set
 
 	start, end           int // the line without its end
 	valueStart, valueEnd int // the value without surrounding blanks and comment
 	field                Field
-	ambiguous            bool
 }
 
 // newScanner starts at the first line of b, after a byte order mark (FORM-04, C-07). If no line ends
 // with a CR alone, loneCR can be false, which is faster.
 func newScanner(b []byte, loneCR bool, d *Dialect) scanner {
-	s := scanner{b: b, loneCR: loneCR, nextHash: -1, nextNUL: -1, nextSpecial: -1, nextCR: -1, nextLF: -1}
+	s := scanner{b: b, d: d, loneCR: loneCR, longest: d.MaxLineBytes, nextHash: -1, nextNUL: -1, nextSpecial: -1, nextCR: -1, nextLF: -1}
 	if len(b) >= 3 && b[0] == 0xEF && b[1] == 0xBB && b[2] == 0xBF {
 		s.pos = 3
 	}
-	if i := bytes.IndexByte(b, '\r'); i >= 0 {
-		s.crCount = bytes.Count(b[i:], []byte{'\r'})
+	if s.longest == 0 {
+		s.longest = len(b)
 	}
-	if d.lenient() {
-		s.lenient = d
-	} else {
-		s.nextNUL = len(b) // NULs matter only in lenient dialects
+	if !d.CStrings {
+		s.nextNUL = len(b)
 	}
 	return s
 }
@@ -86,113 +75,93 @@ const (
 	wordLetters  = 0x2020202020202020 // makes ASCII letters lower case
 )
 
-// lineEnd returns where the line at pos ends, and where the next one begins.
-func (s *scanner) lineEnd(pos int) (end, next int) {
+// lineLen returns the number of bytes of the first line of rest, the end of b, without and with the line end.
+func (s *scanner) lineLen(rest []byte) (n, withEnd int) {
 	if s.loneCR {
-		return s.anyLineEnd(pos)
+		return s.anyLineLen(rest)
 	}
-	i := bytes.IndexByte(s.b[pos:], '\n')
-	if i < 0 {
-		i = len(s.b) - pos
+	n = bytes.IndexByte(rest, '\n')
+	if n < 0 {
+		n = len(rest)
 	}
-	end = pos + i
-	next = min(end+1, len(s.b))
-	if s.crCount > 0 && i > 0 && s.b[end-1] == '\r' {
-		end--
+	withEnd = n + 1
+	if n > 0 && rest[n-1] == '\r' {
+		n--
 		s.crsDropped++
 	}
-	return end, next
+	return n, withEnd
 }
 
-// anyLineEnd is lineEnd if CR, LF and CRLF end lines.
-func (s *scanner) anyLineEnd(pos int) (end, next int) {
-	b := s.b
-	if b[pos] == '\r' { // a blank line needs no search for its end
-		next = pos + 1
-		if next < len(b) && b[next] == '\n' {
-			next++
-		}
-		return pos, next
-	}
+// anyLineLen is lineLen if CR, LF and CRLF end lines.
+func (s *scanner) anyLineLen(rest []byte) (n, withEnd int) {
+	pos := len(s.b) - len(rest)
 	if s.nextLF < pos {
-		s.nextLF = indexFrom(b, pos, '\n')
+		s.nextLF = indexFrom(s.b, pos, '\n')
 	}
 	if s.nextCR < pos {
-		s.nextCR = indexFrom(b, pos, '\r')
+		s.nextCR = indexFrom(s.b, pos, '\r')
 	}
-	end = min(s.nextCR, s.nextLF)
-	if end == len(b) {
-		return end, end
+	n = min(s.nextCR, s.nextLF) - pos
+	if bytes.HasPrefix(rest[n:], []byte("\r\n")) {
+		return n, n + 2
 	}
-	next = end + 1
-	if next == s.nextLF {
-		next++ // CRLF
-	}
-	return end, next
+	return n, n + 1
 }
 
-// next reads the next line as the dialect does, and reports whether there was one.
+// next reads the next line, and reports whether there was one.
 func (s *scanner) next() bool {
-	if s.pos >= len(s.b) {
+	start := s.pos
+	if start >= len(s.b) {
 		return false
 	}
-	s.readStrict()
-	if s.ambiguous && s.lenient != nil {
-		s.field, s.valueStart, s.valueEnd = readLine(s.lenient, s.b, s.start, s.end)
+	rest := s.b[start:]
+	size, withEnd := s.lineLen(rest)
+	end := start + size
+	s.pos = start + withEnd
+	s.start = start
+	s.end = end
+	if s.nextSpecial < start {
+		s.findSpecial(start)
 	}
+	line := rest[:size]
+	if field, n := usualField(line); n > 0 {
+		for n < len(line) && line[n] == ' ' {
+			n++
+		}
+		if len(line) <= s.longest && s.nextSpecial >= end && (n == len(line) || line[n] > ' ' && line[len(line)-1] > ' ') {
+			s.field = field
+			s.valueStart = start + n
+			s.valueEnd = end
+			return true
+		}
+	} else if len(line) == 0 || line[0] == '#' {
+		s.field = FieldNone
+		s.valueStart = end
+		s.valueEnd = end
+		return true
+	}
+	s.field, s.valueStart, s.valueEnd = readLine(s.d, s.b, start, end)
 	return true
 }
 
-// readStrict reads the next line as a dialect without leniencies does.
-func (s *scanner) readStrict() {
-	pos := s.pos
-	end, next := s.lineEnd(pos)
-	s.start = pos
-	s.end = end
-	s.pos = next
-	s.ambiguous = end-pos > ambiguousLength
-
-	// '#' begins a comment anywhere (FORM-06).
-	stop := end
-	if s.nextSpecial < end {
-		if s.nextSpecial < pos {
-			s.findSpecial(pos)
-		}
-		stop = min(end, s.nextHash)
-		s.ambiguous = s.ambiguous || s.nextNUL < end
+// usualField returns the field of a line that begins with the name of a frequent field and a colon, and
+// the length of both. For other lines it returns 0.
+func usualField(line []byte) (field Field, n int) {
+	if len(line) < 8 {
+		return FieldNone, 0
 	}
-	line := s.b[pos:stop]
-	for len(line) > 0 && isBlank(line[0]) {
-		line = line[1:]
+	first := binary.LittleEndian.Uint64(line)
+	switch w := first | wordLetters; {
+	case w == wordDisallow && len(line) > 8 && line[8] == ':':
+		return FieldDisallow, 9
+	case w&(1<<40-1) == wordAllow && byte(first>>40) == ':':
+		return FieldAllow, 6
+	case w == wordUserAge && len(line) > 10 && line[8]|0x20 == 'n' && line[9]|0x20 == 't' && line[10] == ':':
+		return FieldUserAgent, 11
+	case w&(1<<56-1) == wordSitemap && byte(first>>56) == ':':
+		return FieldSitemap, 8
 	}
-	if len(line) >= 8 {
-		field := FieldNone
-		n := 0
-		switch w := binary.LittleEndian.Uint64(line) | wordLetters; {
-		case w == wordDisallow:
-			field = FieldDisallow
-			n = 8
-		case w&(1<<40-1) == wordAllow:
-			field = FieldAllow
-			n = 5
-		case w == wordUserAge && len(line) > 10 && line[8]|0x20 == 'n' && line[9]|0x20 == 't':
-			field = FieldUserAgent
-			n = 10
-		case w&(1<<56-1) == wordSitemap:
-			field = FieldSitemap
-			n = 7
-		}
-		rest := line[n:]
-		for len(rest) > 0 && isBlank(rest[0]) {
-			rest = rest[1:]
-		}
-		if n > 0 && len(rest) > 0 && rest[0] == ':' {
-			s.field = field
-			s.setValue(rest[1:], stop)
-			return
-		}
-	}
-	s.readRareField(line, stop)
+	return FieldNone, 0
 }
 
 // findSpecial finds the next '#' and NUL at or after pos.
@@ -204,62 +173,6 @@ func (s *scanner) findSpecial(pos int) {
 		s.nextNUL = indexFrom(s.b, pos, 0)
 	}
 	s.nextSpecial = min(s.nextHash, s.nextNUL)
-}
-
-// setValue sets the value to v, which ends at stop, without surrounding spaces and tabs. Vertical
-// tab and form feed are white space only for the public C++ library (C-18).
-func (s *scanner) setValue(v []byte, stop int) {
-	if len(v) > 0 && v[0] == ' ' {
-		v = v[1:]
-	}
-	if len(v) == 0 || v[0] <= ' ' || v[len(v)-1] <= ' ' { // hardly any
-		for len(v) > 0 && isBlank(v[0]) {
-			v = v[1:]
-		}
-		s.valueStart = stop - len(v)
-		v = trimBlanks(v)
-		if len(v) > 0 && (isVertical(v[0]) || isVertical(v[len(v)-1])) {
-			s.ambiguous = true
-		}
-		s.valueEnd = s.valueStart + len(v)
-		return
-	}
-	s.valueStart = stop - len(v)
-	s.valueEnd = stop
-}
-
-// readRareField reads a line, without blanks at its start, other than the four most frequent
-// fields. It ends at stop.
-func (s *scanner) readRareField(line []byte, stop int) {
-	s.field = FieldNone
-	s.valueStart = stop
-	s.valueEnd = stop
-	if len(line) == 0 {
-		return
-	}
-	if s.start == 0 && line[0] == 0xEF && len(line) == stop {
-		s.ambiguous = true // part of a byte order mark (C-07)
-	}
-	sep := bytes.IndexByte(line, ':')
-	if sep < 0 {
-		word := trimAllSpace(line)
-		for j, c := range word {
-			if isBlank(c) {
-				word = trimAllSpace(word[:j])
-				break
-			}
-		}
-		s.ambiguous = s.ambiguous || lenientField(word) != FieldUnknown
-		return
-	}
-	key := trimBlanks(line[:sep])
-	s.field = exactField(key)
-	if len(key) == 0 {
-		s.field = FieldNone // a line that starts with its colon has no field
-	} else if s.field == FieldUnknown {
-		s.ambiguous = s.ambiguous || lenientField(trimAllSpace(key)) != FieldUnknown
-	}
-	s.setValue(line[sep+1:], stop)
 }
 
 // isBlank reports whether c is white space in the grammar (GRAM, WS).
@@ -305,11 +218,12 @@ func readLine(d *Dialect, b []byte, start, end int) (field Field, val, valEnd in
 		end = start + lenBefore(b[start:end], 0) // (C-18)
 	}
 	end = start + lenBefore(b[start:end], '#')
-	start, end = d.trim(b, start, end)
+	start, lineEnd := d.trim(b, start, end)
 
-	line := b[start:end]
+	line := b[start:lineEnd]
 	sep := bytes.IndexByte(line, ':')
-	if sep < 0 && d.MissingColon {
+	hasColon := sep >= 0
+	if !hasColon && d.MissingColon {
 		// Exactly two words, blanks between them (C-03).
 		sep = bytes.IndexAny(line, " \t")
 		if sep >= 0 && bytes.ContainsAny(trimBlanks(line[sep:]), " \t") {
@@ -327,6 +241,9 @@ func readLine(d *Dialect, b []byte, start, end int) (field Field, val, valEnd in
 		field = lenientField(b[start:keyEnd])
 	} else {
 		field = exactField(b[start:keyEnd])
+	}
+	if !hasColon && field == FieldUnknown {
+		return FieldNone, end, end // two words of other text
 	}
 	val, valEnd = d.trim(b, start+sep+1, end)
 	return field, val, valEnd
