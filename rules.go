@@ -306,9 +306,7 @@ func (s *scratch) sortRules(r *Rules) {
 			r.rules[i] = found[uint32(key)]
 		}
 	}
-	for i := range r.rules {
-		r.firstBytes.words[i], r.firstBytes.sizes[i] = r.firstBytesOf(&r.rules[i])
-	}
+	r.setFirstBytes()
 	if len(found) > scanMost {
 		r.index = new(lazyIndex)
 	}
@@ -368,19 +366,22 @@ func (r *Rules) allocate(n, lines int) {
 	r.firstBytes.sizes = unsafe.Slice((*uint8)(unsafe.Add(rest, 4*lines)), n)
 }
 
-// firstBytesOf returns up to eight bytes of a rule, those before its first star or its end, and
-// their number.
-func (r *Rules) firstBytesOf(v *rule) (word uint64, size uint8) {
-	b := r.file.body
-	if v.rewritten {
-		b = r.normalForms
+// setFirstBytes sets up to eight bytes of each rule, those before its first star or its end.
+func (r *Rules) setFirstBytes() {
+	words := r.firstBytes.words[:len(r.rules)]
+	sizes := r.firstBytes.sizes[:len(r.rules)]
+	body := stringView(r.file.body)
+	rewritten := stringView(r.normalForms)
+	for i := range r.rules {
+		v := &r.rules[i]
+		text := body
+		if v.rewritten {
+			text = rewritten
+		}
+		n := min(v.literalLen, 8)
+		words[i] = load8(text[v.offset:]) & sizeMasks[n]
+		sizes[i] = uint8(n)
 	}
-	n := min(v.literalLen, 8)
-	b = b[v.offset:]
-	if len(b) >= 8 {
-		return binary.LittleEndian.Uint64(b) & sizeMasks[n], uint8(n)
-	}
-	return load8(stringView(b[:n])), uint8(n)
 }
 
 // precedence returns a number that is higher for the rule that decides. Of rules with the same
