@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/internal/campaign"
 )
 
@@ -59,13 +60,18 @@ func attacks(size int) (list []attack) {
 		attack{"permits many releases", "/v1/permits/next", inJSON, `{"urls":["x"],"done":[` + repeat("{},") + "{}]}"},
 		attack{"refresh depth", "/v1/robots/refresh", inJSON, `{"url":` + repeat("[") + "}"},
 	)
+	var questions []map[string]string
+	for i := range 400 {
+		dialect := robots.Dialects()[i%len(robots.Dialects())].Name
+		questions = append(questions, map[string]string{"url": "/", "agent": fmt.Sprintf("b%d", i), "dialect": dialect})
+	}
 	for name, file := range map[string]string{
 		"empty lines": repeat("\n"), "colons": repeat(":\n"), "controls": repeat("\x01"), "misspelled": numbered("Disalow: /%d\n"),
 		"rules": "User-agent: *\n" + numbered("Disallow:/%d\n"), "stars": "User-agent: *\n" + repeat("Disallow:/*a*b\n"), "matches": "User-agent: *\n" + repeat("Allow:/\n"),
 		"agents": numbered("User-agent:b%d\n"), "groups": numbered("User-agent:b%d\nAllow:/\n"), "sitemaps": repeat("Sitemap:a\n"),
 		"rates": "User-agent: *\n" + numbered("Request-rate:1/%d\n"), "signals": "User-agent: *\n" + repeat("Content-Signal: ai-train=no\n"),
 		"not UTF-8": "User-agent: *\n" + repeat("Disallow:/\xff*\n"), "one pattern": "User-agent: *\nDisallow: /" + repeat("*a"), "unknown": repeat("a:b\n"),
-		"NULs": repeat("\x00\n"), "no colons": "User-agent: *\n" + repeat("allow /\n"),
+		"NULs": repeat("\x00\n"), "colonless": "User-agent: *\n" + repeat("allow /\n"),
 		"headers": repeat("User-agent: Mozilla/5.0 (a) b/1\n"), "names": "User-agent: " + repeat("a "),
 	} {
 		url := "/" + strings.Repeat("a", 4000)
@@ -73,7 +79,8 @@ func attacks(size int) (list []attack) {
 		list = append(list,
 			attack{"explain " + name, "/v1/explain", inJSON, text(map[string]any{"robots": file, "url": url})},
 			attack{"lint " + name, "/v1/lint", inJSON, text(map[string]any{"robots": file})},
-			attack{"diff " + name, "/v1/diff", inJSON, text(map[string]any{"old": half, "new": half + "Disallow: /y\n"})})
+			attack{"diff " + name, "/v1/diff", inJSON, text(map[string]any{"old": half, "new": half + "Disallow: /y\n"})},
+			attack{"check " + name, "/v1/check", inJSON, text(map[string]any{"defaults": map[string]any{"robots": half}, "questions": questions})})
 		var columns, urls strings.Builder
 		for i := range 60 {
 			fmt.Fprintf(&columns, "google\tb%d\n", i)
@@ -159,9 +166,12 @@ func TestServeWork(t *testing.T) {
 		}
 		server.signal(t)
 		server.wait()
-		// With a loop in a loop over the lines, requests of user-agent lines took 1,073 million.
-		if mean := statements(t, counters) / len(list); mean > 400e6 {
-			t.Errorf("the %d requests of %q took %d million statements each, more than 400", len(list), kind, mean/1e6)
+		// With a loop in a loop over the lines, requests of user-agent lines took 1,073 million, and with readings
+		// that no budget counts those of empty lines 353 million.
+		mean := statements(t, counters) / len(list)
+		t.Logf("%s: %d requests, %d million statements each", kind, len(list), mean/1e6)
+		if mean > 300e6 {
+			t.Errorf("the %d requests of %q took %d million statements each, more than 300", len(list), kind, mean/1e6)
 		}
 	}
 }

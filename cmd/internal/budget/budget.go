@@ -96,7 +96,7 @@ func Decoding(bytes int) int { return 1 + 2*bytes }
 func Reading[T string | []byte](texts ...T) int {
 	steps := 1
 	for _, text := range texts {
-		steps += (len(text) + lines(text)) / 2
+		steps += len(text)/2 + lines(text)
 	}
 	return steps
 }

@@ -29,7 +29,7 @@ func TestBudget(t *testing.T) {
 
 // TestReading: a line takes steps, whatever ends it, and however short it is.
 func TestReading(t *testing.T) {
-	for text, want := range map[string]int{"": 1, "abcdefgh": 5, "\n\n\n\n": 5, "\r\r\r\r": 5, "\r\n\r\n": 4, "a: b\n": 4} {
+	for text, want := range map[string]int{"": 1, "abcdefgh": 5, "\n\n\n\n": 7, "\r\r\r\r": 7, "\r\n\r\n": 5, "a: b\n": 4} {
 		if got := Reading(text, text); got != 2*want-1 || Reading([]byte(text)) != want {
 			t.Errorf("%q twice takes %d steps, want %d", text, got, 2*want-1)
 		}
