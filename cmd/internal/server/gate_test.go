@@ -134,6 +134,9 @@ func readProblem(t *testing.T, resp *http.Response) Problem {
 	if kind := resp.Header.Get("Content-Type"); kind != "application/problem+json" {
 		t.Errorf("status %d is %s: %s", resp.StatusCode, kind, body)
 	}
+	if resp.Header.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("the type of a problem can be guessed: %v", resp.Header)
+	}
 	if resp.Request.Method == http.MethodHead {
 		return p
 	}

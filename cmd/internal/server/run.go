@@ -186,7 +186,8 @@ func (c *problemConn) Write(b []byte) (int, error) {
 	case len(m[2]) > 0:
 		p.Detail += ": " + string(m[2])
 	}
-	const response = "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\nConnection: close\r\n\r\n%s\n"
+	const response = "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\nX-Content-Type-Options: nosniff\r\n" +
+		"Connection: close\r\n\r\n%s\n"
 	_, err := fmt.Fprintf(c.Conn, response, status, p.Title, answer.JSON(p))
 	return len(b), err
 }
