@@ -8,8 +8,8 @@
 //
 // # Fixes
 //
-// A fix is safe if it is proved that it changes no verdict for any crawler in any of the
-// eight dialects (see package compare), whatever product tokens the crawler has: in
+// Fixes are safe if it is proved that all of them together change no verdict for any crawler in
+// any of the eight dialects (see package compare), whatever product tokens the crawler has: in
 // google-cpp, which combines the groups of all its tokens, for every combination. Every
 // other fix makes the file mean what was probably intended and needs a review; some would
 // change a verdict only for such a combination. [Fix.Change] is an example of the effect. A

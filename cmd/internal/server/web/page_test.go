@@ -142,6 +142,15 @@ func TestFindings(t *testing.T) {
 		t.Errorf("fixed to %q", got)
 	}
 
+	// What a safe fix does without the others is not proved.
+	for file, want := range map[string]string{
+		"User-agent: *\nDisallow: /a\nDisallow: /a/b\n":                 "Fix changes no verdict (proved)",
+		"User-agent: *\nDisallow: /a\nDisallow: /a/b\nDisallow: /a/c\n": "Fix changes no verdict with all other safe fixes (proved)",
+	} {
+		b.paste(file)
+		b.wait(`page.state.findings?.file === page.state.file && [...document.querySelectorAll('#lint p')].some((e) => e.textContent === '` + want + `')`)
+	}
+
 	// A dropped file is read as bytes. Fixes keep those that are not UTF-8, and add no lines to a
 	// file with other line ends.
 	for _, button := range []string{"Apply all safe fixes", "Change", "Fix"} {

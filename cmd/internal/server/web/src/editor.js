@@ -242,7 +242,7 @@ function createCodeMirror(textarea, nonce, { onChange, onLine, onPaste, onLeave,
           severity: { error: 'error', warning: 'warning' }[f.severity] || 'info',
           source: f.id,
           message: f.message + (f.advice ? '. ' + f.advice : ''),
-          actions: f.fix ? [{ name: f.fix.safe ? 'Fix (changes no verdict)' : 'Change', apply: () => fix(f) }] : [],
+          actions: f.fix ? [{ name: f.fix.safe ? 'Fix (safe)' : 'Change', apply: () => fix(f) }] : [],
         };
       });
       view.dispatch(setDiagnostics(view.state, places.sort((a, b) => a.from - b.from)));

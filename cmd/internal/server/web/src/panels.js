@@ -107,20 +107,24 @@ export function panels({ titles, reveal, fix, fixAll, addURL, addCrawlers, block
 
   const severities = { error: '✕ error', warning: '! warning', note: 'i note' };
 
-  const finding = (f, check) => element('li', { class: f.severity },
+  // claim is the sentence about a fix. Of several safe fixes it is proved what all of them do together.
+  const claim = (fix, several) => !fix.safe ? fix.change || 'might change verdicts' : several ? 'changes no verdict with all other safe fixes (proved)' : 'changes no verdict (proved)';
+
+  const finding = (f, check, several) => element('li', { class: f.severity },
     element('p', {}, element('span', { class: 'severity' }, severities[f.severity]), ' ', lineButton(f.line), ' ', element('span', {}, capital(f.message) + '.')),
     f.advice ? element('p', {}, capital(f.advice) + '.') : null,
     element('p', { class: 'soft' }, check?.why, ' ', reference('lint', f.id + ' ' + f.name, f.id, 'The check ' + f.name), ' ', clause(check?.clause)),
     f.fix ? element('p', {}, element('button', { type: 'button', onclick: () => fix(f) }, f.fix.safe ? 'Fix' : 'Change'),
-      element('span', { class: 'soft' }, f.fix.safe ? ' changes no verdict (proved)' : f.fix.change ? ' ' + f.fix.change : ' might change verdicts')) : null);
+      element('span', { class: 'soft' }, ' ' + claim(f.fix, several))) : null);
 
   // lint shows findings, the worst first and notes folded; checks has why each matters, by its id. Done is what was applied before.
   function lint(answer, checks, done) {
     const found = ['error', 'warning', 'note'].flatMap((severity) => answer.findings.filter((f) => f.severity === severity));
     const drawn = found.slice(0, mostDrawn);
-    const list = (some) => element('ul', { class: 'found' }, ...some.map((f) => finding(f, checks.get(f.id))));
+    const safe = answer.findings.filter((f) => f.fix?.safe).length;
+    const several = safe > 1 || answer.dropped > 0;
+    const list = (some) => element('ul', { class: 'found' }, ...some.map((f) => finding(f, checks.get(f.id), several)));
     const remarks = drawn.filter((f) => f.severity === 'note');
-    const safe = answer.findings.some((f) => f.fix?.safe);
     const wasOpen = at('lint').querySelector('details')?.open;
     at('lint').replaceChildren(
       done ? element('p', { class: 'about' }, done) : '',
