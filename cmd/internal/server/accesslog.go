@@ -49,6 +49,15 @@ func (v *exchange) isSecret(escaped string) bool {
 	return err == nil && site.User != nil
 }
 
+// namesPermit reports whether a path has the id of a permit.
+func namesPermit(text string) bool {
+	if !strings.Contains(text, "permits") { // as in most
+		return false
+	}
+	cleaned := path.Clean("/" + text)
+	return strings.HasPrefix(cleaned, "/v1/permits/") && cleaned != "/v1/permits/next"
+}
+
 // note logs a request. Without --log-urls, the line contains no query and no text of the
 // client.
 func (v *exchange) note(took time.Duration) {
@@ -57,8 +66,8 @@ func (v *exchange) note(took time.Duration) {
 		return
 	}
 	target := ask.Clip(r.URL.Path)
-	switch cleaned := path.Clean("/" + r.URL.Path); {
-	case strings.HasPrefix(cleaned, "/v1/permits/") && cleaned != "/v1/permits/next":
+	switch {
+	case namesPermit(r.URL.Path):
 		target = "/v1/permits/" // an id is a right
 	case v.settings.LogURLs:
 		target = v.loggedURL()

@@ -33,6 +33,9 @@ func (s requestSites) of(origin robots.Origin) *requestSite {
 // find finds the records of sites, as many as the budget of the request has room for. Those that are
 // not in memory are fetched concurrently, within a wait.
 func (r *request) find(all requestSites, wait time.Duration) {
+	if len(all) == 0 {
+		return
+	}
 	keep := func(at *requestSite, record *fetch.Record, p *Problem) {
 		if p == nil {
 			p = r.exchange.keep(len(record.Body))

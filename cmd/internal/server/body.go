@@ -56,7 +56,11 @@ func checkCoding(h http.Header) *Problem {
 	if e := h.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return NewProblem(UnsupportedType, fmt.Sprintf("the Content-Encoding %q is not supported; send the body without one", ask.Clip(e)))
 	}
-	_, parameters, _ := mime.ParseMediaType(h.Get("Content-Type"))
+	kind := h.Get("Content-Type")
+	if !strings.Contains(kind, ";") {
+		return nil
+	}
+	_, parameters, _ := mime.ParseMediaType(kind)
 	if c := parameters["charset"]; c != "" && !strings.EqualFold(c, "utf-8") {
 		return NewProblem(UnsupportedType, fmt.Sprintf("the charset %q is not supported; send UTF-8", ask.Clip(c)))
 	}

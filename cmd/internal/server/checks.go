@@ -67,6 +67,9 @@ func (v *exchange) checkURL(r *http.Request) *Problem {
 func (v *exchange) checkHost(r *http.Request) *Problem { return v.settings.checkHost(r.Host) }
 
 func (s *settings) checkHost(host string) *Problem {
+	if s.hosts[host] {
+		return nil
+	}
 	name, addr := hostOf(host)
 	if s.hosts[name] || addr.IsValid() && addr.Zone() == "" && addr.Unmap().IsLoopback() {
 		return nil

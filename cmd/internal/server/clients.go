@@ -176,7 +176,7 @@ func network(a netip.Addr) string {
 	if err != nil || !a.IsValid() {
 		return "unknown"
 	}
-	return p.String()
+	return string(p.AppendTo(nil))
 }
 
 // limits are the rate limits of a client: of its questions, and of the new origins that it can
@@ -206,6 +206,9 @@ func (g *Gate) limitsOf(name string) *limits {
 // reserve takes n of a limit, or returns how long until they are available. More than the burst
 // are never available at once, but still have to wait.
 func reserve(l *rate.Limiter, n int) time.Duration {
+	if l.Limit() == rate.Inf {
+		return 0
+	}
 	now := time.Now()
 	r := l.ReserveN(now, n)
 	if !r.OK() {
@@ -220,7 +223,9 @@ func reserve(l *rate.Limiter, n int) time.Duration {
 
 // owe takes the questions for steps that were already used, even beyond the limit.
 func (l *limits) owe(steps int) {
-	l.questions.ReserveN(time.Now(), min(steps/stepsOfQuestion, l.questions.Burst()))
+	if n := steps / stepsOfQuestion; n > 0 {
+		l.questions.ReserveN(time.Now(), min(n, l.questions.Burst()))
+	}
 }
 
 // allowance returns the number of questions that the client may still send, negative if it owes some.
