@@ -87,12 +87,16 @@ func newList(r *robots.Rules, o Options, m *meter) list {
 // answer returns the verdict for all paths if the rules have only one, and whether /robots.txt
 // is exempt.
 func answer(r *robots.Rules) (allow, whole, exempt bool) {
-	v := r.Match(site("/"))
+	_, whole = r.FallbackReason()
+	path := robotsTxt // most dialects need not look at any rule for it
+	if whole {
+		path = "/"
+	}
+	v := r.Match(site(path))
 	switch v.Reason {
 	case robots.ReasonInvalid, robots.ReasonUserInitiated:
 		return v.Allowed, true, false
 	}
-	_, whole = r.FallbackReason()
 	return v.Allowed, whole, !r.Dialect().MatchRobotsTxt
 }
 

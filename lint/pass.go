@@ -23,6 +23,8 @@ type pass struct {
 	lineStarts  []uint32    // of all lines
 	texts       int         // number of lines that are not blank
 	fields      []fieldLine // the lines that have a field in the zero dialect
+	lastEdited  *pass       // the last one that was edited from this one
+	lastEdits   []Edit      // its edits
 	sets        *nameSets   // of its user-agent lines
 	allViews    []*view     // of every dialect: safe fixes are proved in all
 	views       []*view     // of those that are looked at
@@ -134,12 +136,17 @@ func readPass(f *robots.File) *pass {
 	return p
 }
 
-// edited returns a pass that has read the lines of the file after some edits.
+// edited returns a pass that has read the lines of the file after some edits: the last one if the edits are the same.
 func (p *pass) edited(edits []Edit) *pass {
+	if p.lastEdited != nil && slices.Equal(p.lastEdits, edits) {
+		return p.lastEdited
+	}
 	other := readPass(robots.Parse(Apply(p.body, edits)))
 	other.base = p
 	other.sets = p.sets
 	other.scratch = p.scratch
+	p.lastEdits = edits
+	p.lastEdited = other
 	return other
 }
 

@@ -234,7 +234,7 @@ func tokenRuleOf(rule robots.Rule) tokenRule {
 
 // covers reports whether a rule certainly matches every URL that another one matches.
 func (r *tokenRule) covers(other *tokenRule) bool {
-	return !strings.ContainsAny(r.text, "*$") && strings.HasPrefix(other.text, r.text)
+	return strings.HasPrefix(other.text, r.text) && !strings.ContainsAny(r.text, "*$")
 }
 
 // mayInteract reports whether the change can give a union another verdict because another token
