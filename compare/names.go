@@ -16,12 +16,17 @@ import (
 func Crawlers(files ...*robots.File) []crawlers.Profile {
 	every := []crawlers.Profile{crawlers.Resolve("*")}
 	var list, expanding []crawlers.Profile
+	used := map[string]bool{every[0].ReadAs().Name: true} // dialects in which some crawler reads
 	for c := range crawlers.Profiles() {
+		used[c.ReadAs().Name] = true
 		if len(c.Tokens) > 1 {
 			expanding = append(expanding, c)
 		}
 	}
 	for _, d := range robots.Dialects() {
+		if !used[d.Name] {
+			continue
+		}
 		var named namedTokens
 		for _, f := range files {
 			named.read(f, d)

@@ -105,7 +105,8 @@ func Comparable(before, after Source, dialects [2]robots.Dialect) (who []Crawler
 	return who
 }
 
-// Named returns * and the crawlers that files name, each in the dialect auto. It reads them in each dialect.
+// Named returns * and the crawlers that files name, each in the dialect auto. It reads them in each of
+// CurrentDialects.
 func Named(files ...*robots.File) (who []Crawler) {
 	for _, c := range compare.Crawlers(files...) {
 		who = append(who, Auto(c.Name, c.Tokens[0]))
@@ -115,7 +116,7 @@ func Named(files ...*robots.File) (who []Crawler) {
 
 // ComparableReadings is how often Comparable reads both files if the dialects have no name, which is more often than
 // else.
-func ComparableReadings() int { return 1 + len(robots.Dialects()) + len(CurrentDialects()) }
+func ComparableReadings() int { return 1 + 2*len(CurrentDialects()) }
 
 // otherStars returns * in each dialect in which its rules change and are not certainly those of rfc9309: crawlers
 // that no file names, such as Googlebot, can be blocked by a line that other crawlers do not read.

@@ -50,7 +50,7 @@ func TestCharges(t *testing.T) {
 		"show":    {[]string{file, crawler, "0"}, reading + budget.Scheduling(len(file))},
 		"decides": {[]string{file, crawler}, reading + unused},
 		"access":  {[]string{file}, len(answer.CurrentDialects()) * reading},
-		"block":   {[]string{file}, (dialects + 12) * reading},
+		"block":   {[]string{file}, (len(answer.CurrentDialects()) + 12) * reading},
 		"outlook": {[]string{file, crawler, path.String(), ""}, reading + budget.Matching(work)},
 	}
 	for verb := range verbs {

@@ -80,7 +80,7 @@ func block(b *budget.Budget, args []string) (any, error) {
 		chosen = append(chosen, answer.Auto(e.Name, e.Name))
 	}
 	reading := budget.Reading(args[0])
-	if err := b.Work(len(robots.Dialects()) * reading); err != nil {
+	if err := b.Work(len(answer.CurrentDialects()) * reading); err != nil {
 		return nil, err
 	}
 	named := answer.Named(file)
