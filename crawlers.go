@@ -127,6 +127,7 @@ func (q *selection) read() {
 	s := scratches.Get().(*scratch)
 	s.reset()
 	var run agentRun
+	var names []string
 	lines := f.scan(q.base.limit, d)
 	for lines.next() {
 		field := lines.field
@@ -142,7 +143,8 @@ func (q *selection) read() {
 		}
 		switch value := stringView(f.body[start:end]); {
 		case field == FieldUserAgent:
-			for _, name := range d.namesIn(value) {
+			names = d.namesIn(value, names[:0])
+			for _, name := range names {
 				if id, ok := q.tokenIDs[name]; ok {
 					m := mention{group: uint32(len(q.groupStarts) - 1), line: uint32(start)}
 					q.mentions[id] = append(q.mentions[id], m)
@@ -215,16 +217,22 @@ func (q *selection) rulesOf(k *crawler, choice groupChoice, mentions []mention) 
 			key = binary.LittleEndian.AppendUint32(key, m.group)
 		}
 	}
-	list, ok := q.lists[string(key)]
-	if !ok {
-		list = q.rulesOfGroups(mentions)
-		if q.lists == nil {
-			q.lists = map[string]ruleList{}
-			q.chosen = map[*mention]*Rules{}
+	if len(key) == 4*len(q.groupStarts) {
+		rules.ruleList = q.allRules.ruleList // of all groups, as in most files
+	} else {
+		list, ok := q.lists[string(key)]
+		if !ok {
+			list = q.rulesOfGroups(mentions)
+			if q.lists == nil {
+				q.lists = map[string]ruleList{}
+			}
+			q.lists[string(key)] = list
 		}
-		q.lists[string(key)] = list
+		rules.ruleList = list
 	}
-	rules.ruleList = list
+	if q.chosen == nil {
+		q.chosen = map[*mention]*Rules{}
+	}
 	q.chosen[&mentions[0]] = &rules
 	return &rules
 }

@@ -154,7 +154,7 @@ func (f *File) Lines(d Dialect) iter.Seq[Line] {
 				l.Group = group
 			}
 			if field == FieldUserAgent {
-				l.Names = slices.DeleteFunc(d.namesIn(f.Text(l.Value)), func(name string) bool { return name == "" })
+				l.Names = slices.DeleteFunc(d.namesIn(f.Text(l.Value), nil), func(name string) bool { return name == "" })
 			}
 			if !yield(l) {
 				return

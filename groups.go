@@ -38,12 +38,12 @@ func (f *File) Crawlers(d Dialect) []string {
 }
 
 // namesIn returns the crawlers that the value of a user-agent line names: its forms, and the
-// products in a full header; "" where tokens are raw (D-47).
-func (d *Dialect) namesIn(value string) []string {
+// products in a full header; "" where tokens are raw (D-47). It appends them to list, which is empty.
+func (d *Dialect) namesIn(value string, list []string) []string {
 	if d.namesStar(value) {
-		return []string{"*"}
+		return append(list, "*")
 	}
-	var names tokenList
+	names := tokenList{list: list}
 	d.eachForm(value, func(name string) {
 		if !d.ExactCase {
 			name = lowerString(name)
