@@ -172,7 +172,8 @@ type lazyIndex struct {
 // Literal rules, including those with a final '$', are sorted by their text. All that match
 // a path are prefixes of it, and so of each other: starting at the last entry not above the
 // path, parent links each entry to its longest prefix. The first that matches is the
-// heaviest.
+// heaviest. This is not so for literal rules that weigh more than their bytes, because an
+// escaped '*' or '$' weighs three (D-13): these are filed as rules with a star.
 //
 // Every piece of a rule with a star must occur in the path. Each such rule is filed under one
 // n-gram of four bytes of its pieces, the one with the fewest rules, and only the rules of
@@ -183,7 +184,7 @@ type index struct {
 	keys    []key   // the bytes of each entry after the prefix, ascending
 	entries []entry // the literal rules
 
-	ngrams       ngrams   // the rules with a star
+	ngrams       ngrams   // the rules with a star, and the heavy literal ones
 	withoutNgram []uint32 // those that are always tried
 }
 
@@ -242,12 +243,12 @@ func (x *index) memoryBytes() int {
 
 func newIndex(r *Rules) *index {
 	x := new(index)
-	var wild []uint32
+	var others []uint32
 	literals := make([]literalRule, 0, len(r.rules))
 	for i := range r.rules {
 		v := &r.rules[i]
-		if v.literalLen < v.size && r.text(v)[v.literalLen] == '*' {
-			wild = append(wild, uint32(i))
+		if v.literalLen < v.size && r.text(v)[v.literalLen] == '*' || v.weight > int32(v.size) {
+			others = append(others, uint32(i))
 			continue
 		}
 		e := entry{rule: uint32(i), size: 2 * v.literalLen}
@@ -257,7 +258,7 @@ func newIndex(r *Rules) *index {
 		literals = append(literals, literalRule{entry: e})
 	}
 	x.indexLiterals(r, literals)
-	x.indexNgrams(r, wild)
+	x.indexNgrams(r, others)
 	return x
 }
 
@@ -353,24 +354,24 @@ func rarest(hashes []uint16, counts []uint32) uint16 {
 	return h
 }
 
-// indexNgrams files the rules with a star.
-func (x *index) indexNgrams(r *Rules, wild []uint32) {
-	if len(wild) == 0 {
+// indexNgrams files the rules that are not in entries.
+func (x *index) indexNgrams(r *Rules, list []uint32) {
+	if len(list) == 0 {
 		return
 	}
-	slotBits := min(maxSlotBits, max(6, bits.Len(uint(2*len(wild)))))
+	slotBits := min(maxSlotBits, max(6, bits.Len(uint(2*len(list)))))
 	n := min(maxNgramBits, slotBits+5)
 	w := &x.ngrams
 	w.shift = 32 - n
 	w.fold = n - slotBits
 	counts := make([]uint32, 1<<n)
 	size := 0
-	for _, id := range wild {
+	for _, id := range list {
 		size += int(r.rules[id].size)
 	}
 	hashes := make([]uint16, 0, size) // of the n-grams of all
-	ends := make([]uint32, len(wild)) // where those of each rule end
-	for i, id := range wild {
+	ends := make([]uint32, len(list)) // where those of each rule end
+	for i, id := range list {
 		from := len(hashes)
 		hashes = w.appendHashes(hashes, r.text(&r.rules[id]))
 		for _, h := range hashes[from:] {
@@ -378,11 +379,11 @@ func (x *index) indexNgrams(r *Rules, wild []uint32) {
 		}
 		ends[i] = uint32(len(hashes))
 	}
-	slots := make([]uint32, len(wild)) // index in starts of each rule, plus one; 0 for those without an n-gram
+	slots := make([]uint32, len(list)) // index in starts of each rule, plus one; 0 for those without an n-gram
 	w.present = make([]uint64, 1<<n/64)
 	w.firstRules = make([]uint32, 1<<slotBits+1)
 	from := uint32(0)
-	for i, id := range wild {
+	for i, id := range list {
 		found := hashes[from:ends[i]]
 		from = ends[i]
 		if len(found) == 0 {
@@ -399,7 +400,7 @@ func (x *index) indexNgrams(r *Rules, wild []uint32) {
 	}
 	w.rules = make([]uint32, w.firstRules[1<<slotBits])
 	next := slices.Clone(w.firstRules)
-	for i, id := range wild {
+	for i, id := range list {
 		if slots[i] > 0 {
 			at := slots[i] - 1
 			w.rules[next[at]] = id
