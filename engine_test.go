@@ -67,6 +67,19 @@ func TestPieceInEscape(t *testing.T) {
 	}
 }
 
+// TestLineLimit: what is after the line limit of a dialect does not matter, however low the limit is.
+func TestLineLimit(t *testing.T) {
+	body := []byte("User-agent:x\nDisallow: /shop/a\nAllow:/shop/b\n")
+	for limit := range 30 {
+		for _, d := range Dialects() {
+			d.MaxLineBytes = limit
+			for _, path := range []string{"/shop/a", "/shop/b", "/shop/c", "/sho", "/", "/a/a/a/a/a"} {
+				agree(t, d, body, path, "x")
+			}
+		}
+	}
+}
+
 // TestMatches: Explain has every rule that matches, and why it won or lost.
 func TestMatches(t *testing.T) {
 	r := Parse([]byte("User-agent: *\nDisallow: /\nDisallow: /a\nDisallow: /a\nAllow: /a\nDisallow: /c\nDisallow: /c")).Rules(RFC9309)

@@ -70,6 +70,9 @@ func (q *oneShot) prepare() {
 	}
 	q.firstWord = load8(q.path)
 	q.plainBits = 8 * min(q.plainPrefix, 8)
+	if d.MaxLineBytes > 0 && d.MaxLineBytes < differsLen {
+		q.plainBits = 0 // differs would read bytes that the dialect does not
+	}
 	q.starApplies = !d.ignoresStar(q.tokens)
 	q.wantedInGroup = agentLetter | ruleLetters
 	if d.RecordsEndRun {
@@ -154,10 +157,13 @@ func (q *oneShot) skipIrrelevant(s *scanner) {
 	}
 }
 
+// differsLen is the number of bytes of a line that differs reads.
+const differsLen = len("disallow: ") + 8
+
 // differs reports whether a line is a rule in the usual spelling that differs from the path in
 // one of its first eight bytes, with only plain bytes up to there.
 func (q *oneShot) differs(line []byte) bool {
-	if len(line) < len("disallow: ")+8 {
+	if len(line) < differsLen {
 		return false
 	}
 	first := binary.LittleEndian.Uint64(line)
