@@ -102,7 +102,7 @@ func TestHostileRead(t *testing.T) {
 	const size = 16_000
 	whole := hostileFiles(16 * size)
 	for name, body := range hostileFiles(size) {
-		// The three ways to read a line, and the end of a run at a blank line.
+		// Lines as C strings and with misspellings, with a line limit, and the end of a run at a blank line.
 		for _, d := range campaign.Size([]Dialect{Yandex}, []Dialect{GoogleCPP, Yandex}, Dialects()) {
 			large := readings(whole[name], d)
 			for i, small := range readings(body, d) {

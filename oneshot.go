@@ -51,7 +51,7 @@ type oneShot struct {
 	target
 	plainPrefix   int    // bytes at the start of path that every normal form keeps
 	firstWord     uint64 // load8(path)
-	plainBits     int    // eight for each byte of plainPrefix, at most 64
+	plainBits     int    // eight for each byte of plainPrefix that differs may compare, at most 64
 	starApplies   bool   // the group of '*' can apply
 	wantedInGroup uint32 // first letters of the lines in our groups that can matter
 

@@ -108,7 +108,8 @@ func (s *scanner) anyLineLen(rest []byte) (n, withEnd int) {
 	return n, n + 1
 }
 
-// next reads the next line, and reports whether there was one.
+// next reads the next line, and reports whether there was one. The usual spelling is a frequent field at the
+// start of the line, its colon, spaces, and a value without a comment, a NUL or white space around it.
 func (s *scanner) next() bool {
 	start := s.pos
 	if start >= len(s.b) {

@@ -114,8 +114,7 @@ func Named(files ...*robots.File) (who []Crawler) {
 	return who
 }
 
-// ComparableReadings is how often Comparable reads both files if the dialects have no name, which is more often than
-// else.
+// ComparableReadings returns how often Comparable reads both files at most, which is if the dialects have no name.
 func ComparableReadings() int { return 1 + 2*len(CurrentDialects()) }
 
 // otherStars returns * in each dialect in which its rules change and are not certainly those of rfc9309: crawlers
