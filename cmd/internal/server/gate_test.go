@@ -659,6 +659,7 @@ func TestQueue(t *testing.T) {
 			synctest.Wait()
 		}
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if want := []string{"working", "without a limit", "new", "new too", "used some", "in debt"}; !slices.Equal(order, want) {
 			t.Errorf("the order is %q, want %q", order, want)
 		}
