@@ -85,12 +85,12 @@ type fileRecords struct {
 // A dialectFile is a file in a dialect.
 type dialectFile struct {
 	file    *robots.File
-	dialect string
+	dialect robots.Dialect
 }
 
 // recordsOf returns what is known of the fields other than rules of the file that rules are from.
 func (d *Difference) recordsOf(r *robots.Rules) *fileRecords {
-	read := dialectFile{r.File(), r.Dialect().Name}
+	read := dialectFile{r.File(), r.Dialect()}
 	records := d.records[read]
 	if records != nil {
 		return records
