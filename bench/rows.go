@@ -105,7 +105,7 @@ func rows() []row {
 			}
 			list = append(list, row{matchRow(kind, n), about, "path", g, func(files []file) *work { return match(newProblem(files, kind, n)) }})
 		}
-		list = append(list, row{"Index/rules=" + kind, "make Rules of 10,000 rules and index them", "rule", atMost("ns/op", 450),
+		list = append(list, row{"Index/rules=" + kind, "parse 10,000 rules and index them, which temoto does not", "rule", faster(temoto, 1.5),
 			func(files []file) *work { return index(newProblem(files, kind, 10_000)) }},
 			row{"IndexMemory/rules=" + kind, "memory per rule beyond the parsed file, index included", "rule", atMost("B/rule", 60),
 				func(files []file) *work { return indexMemory(newProblem(files, kind, 10_000)) }})
@@ -371,9 +371,12 @@ func indexed(f *robots.File, p problem) *robots.Rules {
 	return rules
 }
 
+// index reads a file: ours with the index of its rules, temoto's without one.
 func index(p problem) *work {
-	f := robots.Parse(p.body)
-	return &work{ops: p.rules, engines: []engine{{ours, func(int) int { indexed(f, p); return p.rules }}}}
+	return &work{ops: p.rules, engines: []engine{
+		{ours, func(int) int { indexed(robots.Parse(p.body), p); return p.rules }},
+		{temoto, func(int) int { temotoGroup(p.body, anyBot); return p.rules }},
+	}}
 }
 
 func indexMemory(p problem) *work {
