@@ -121,13 +121,13 @@ func (s *scanner) next() bool {
 	s.pos = start + withEnd
 	s.start = start
 	s.end = end
-	if s.nextSpecial < start {
-		s.findSpecial(start)
-	}
 	line := rest[:size]
 	if field, n := usualField(line); n > 0 {
 		for n < len(line) && line[n] == ' ' {
 			n++
+		}
+		if s.nextSpecial < start {
+			s.findSpecial(start)
 		}
 		if len(line) <= s.longest && s.nextSpecial >= end && (n == len(line) || line[n] > ' ' && line[len(line)-1] > ' ') {
 			s.field = field
