@@ -93,7 +93,7 @@ func (p *pass) groupText(v *view, group uint32) string {
 
 // readsTokensIn reports whether a name stands for the product tokens in it, which can have groups of their own (D-03).
 func (v *view) readsTokensIn(name string) bool {
-	return !v.dialect.RawTokens && strings.ContainsAny(name, " \t(),/")
+	return !v.dialect.RawTokens && !slices.Equal(robots.ProductTokens(name), []string{name})
 }
 
 // appendGroups appends a key of the rules of a token: crawlers in the same groups have the same rules, unless
